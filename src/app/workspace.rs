@@ -20,7 +20,7 @@ use crate::git::{BranchName, Environment, OpenError, Repository};
 use crate::hiera::backend::{DataFiles, DeclaredFunction, FileMemory, ParsedFiles};
 use crate::hiera::hierarchy::Datadir;
 use crate::hiera::layer::{EnvironmentOptions, GlobalConfig, Store};
-use crate::node::ProfileError;
+use crate::node::{Assignment, ProfileError, ProfileSource, WhatIf};
 use crate::pipeline::cache::Cache;
 use crate::pipeline::host::Host;
 use crate::pipeline::profiles::{self, EnvironmentOfNodes, ProfileFiles};
@@ -45,6 +45,8 @@ pub struct Workspace {
     pub disclosure: Arc<Disclosure>,
     /// True if lookups have secrets themselves in place of names, to compare them with those of Puppet.
     pub compares_secrets: bool,
+    /// Other values for variables of all nodes.
+    pub what_if: Vec<Assignment>,
     /// The threads that resolve.
     pub workers: Workers,
     guard: Arc<Guard>,
@@ -80,6 +82,7 @@ impl Workspace {
             refused,
             disclosure,
             compares_secrets: false,
+            what_if: Vec::new(),
             workers,
             guard,
             judge,
@@ -138,8 +141,12 @@ impl Workspace {
         let environment = self.environment_of_nodes(branch);
         let within = self.settings.profiles_within.as_deref();
         let (workers, cache) = (self.workers.clone(), self.cache.clone());
-        let source = ProfileFiles::find_within(within, &self.settings.profiles, environment, workers, cache)?;
-        Ok(Fleet::load(Arc::new(source), &revisions.referenced_variables(points, &self.workers)?, chosen))
+        let files = ProfileFiles::find_within(within, &self.settings.profiles, environment, workers, cache)?;
+        let mut source: Arc<dyn ProfileSource> = Arc::new(files);
+        if !self.what_if.is_empty() {
+            source = Arc::new(WhatIf::new(source, self.what_if.clone()));
+        }
+        Ok(Fleet::load(source, &revisions.referenced_variables(points, &self.workers)?, chosen))
     }
 
     /// Returns the checked-out branch if it is the environment of all nodes, or `None` if they declare their own.

@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 
 use super::filter::Chosen;
 use super::pager::Paged;
+use super::what_if::WhatIf;
 use super::{Global, Result, Status, output};
 use crate::app::{Failure, Workspace};
 use crate::diff::Diff;
@@ -35,6 +36,8 @@ pub(super) struct Arguments {
     format: Format,
     #[command(flatten)]
     chosen: Chosen,
+    #[command(flatten)]
+    what_if: WhatIf,
     /// Exit with status 4 if a policy fails, 2 if there are differences, and 3 if none is seen, but not all can be
     /// seen; `errors` counts only keys that fail where they did not, `policies` only policies
     #[arg(long, value_name = "OF", num_args = 0..=1, require_equals = true, default_missing_value = "changes")]
@@ -97,7 +100,7 @@ pub(super) enum ExitCode {
 }
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
-    let workspace = global.open()?;
+    let workspace = arguments.what_if.open(global)?;
     let progress = global.show_progress(&workspace);
     let (before, after) = revisions(&workspace, arguments)?;
     let branch = workspace.branch()?;

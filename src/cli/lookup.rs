@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 
+use super::what_if::WhatIf;
 use super::{Global, Result, Status, log, output};
 use crate::app::lookup::{failure, to_json};
 use crate::app::{Failure, Workspace};
@@ -40,6 +41,8 @@ pub(super) struct Arguments {
     /// Facts that override the node's: a YAML or JSON file
     #[arg(long, value_name = "FILE")]
     facts: Option<PathBuf>,
+    #[command(flatten)]
+    what_if: WhatIf,
     /// The environment of the node
     #[arg(long, value_name = "ENV")]
     environment: Option<String>,
@@ -107,7 +110,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     if arguments.compile {
         return Err("--compile is not supported: hierad never compiles a catalog; declare what manifests set under 'variables' of the node profile".into());
     }
-    let workspace = global.open()?;
+    let workspace = arguments.what_if.open(global)?;
     let progress = global.show_progress(&workspace);
     let profile = profile(global, &workspace, arguments)?;
     drop(progress);
@@ -380,6 +383,8 @@ fn profile(global: &Global, workspace: &Workspace, arguments: &Arguments) -> Res
     if let Some(environment) = &arguments.environment {
         profile.environment = environment.as_str().into();
     }
+    // Also where the node is none of the profiles, and over what else is given.
+    arguments.what_if.put_into(&mut profile);
     Ok(profile)
 }
 

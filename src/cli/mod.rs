@@ -30,6 +30,7 @@ mod review;
 mod trust;
 mod verify;
 mod watch;
+mod what_if;
 
 use std::process::ExitCode;
 

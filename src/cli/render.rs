@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 
 use super::diff::blind;
 use super::progress::Progress;
+use super::what_if::WhatIf;
 use super::{Global, Result, Status, filter, log, output};
 use crate::app::Workspace;
 use crate::disk::{FileMode, ModeError};
@@ -45,6 +46,8 @@ pub(super) struct Arguments {
     /// Write snapshots even where nothing at all can be read
     #[arg(long)]
     allow_blind: bool,
+    #[command(flatten)]
+    what_if: WhatIf,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -72,7 +75,16 @@ impl Arguments {
         node: Vec<Pattern>,
         allow_blind: bool,
     ) -> Arguments {
-        Arguments { revision, format: Format::Json, output, mode, node, key: Vec::new(), allow_blind }
+        Arguments {
+            revision,
+            format: Format::Json,
+            output,
+            mode,
+            node,
+            key: Vec::new(),
+            allow_blind,
+            what_if: WhatIf::default(),
+        }
     }
 }
 
@@ -82,7 +94,7 @@ pub(super) fn mode(text: &str) -> std::result::Result<FileMode, String> {
 }
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
-    let workspace = global.open()?;
+    let workspace = arguments.what_if.open(global)?;
     let branch = workspace.branch()?;
     render(global, &workspace, branch.as_ref(), arguments)
 }

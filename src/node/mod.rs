@@ -24,6 +24,7 @@ mod rows;
 mod set;
 mod source;
 mod wanted;
+mod what_if;
 
 pub use packed::{pack, unpack};
 pub(crate) use profile::trusted_names;
@@ -33,3 +34,4 @@ pub(crate) use set::{NodeClasses, Partition};
 pub use set::{NodeId, NodeSet};
 pub use source::{Batch, ProfilePlace, ProfileSource};
 pub use wanted::Wanted;
+pub use what_if::{Assignment, WhatIf};

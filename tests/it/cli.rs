@@ -20,3 +20,4 @@ mod trust;
 mod verdict;
 mod verify;
 mod watch;
+mod what_if;
