@@ -1,8 +1,8 @@
 //! Runs this program in a process of its own, which is killed with all that it has started when it takes too long, and
 //! resolves a job so.
 //!
-//! The process writes a header, which is a line of JSON, and then the report as the queue stores it. It ends when its standard input does, so
-//! it does not outlive the daemon.
+//! The process writes a header, which is a line of JSON, and then the report as the queue stores it. It ends when its
+//! standard input does, so it does not outlive the daemon.
 
 use std::io::{self, Write};
 use std::process::{Output, Stdio};
