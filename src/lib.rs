@@ -138,6 +138,8 @@ pub mod forge;
 
 pub mod settings;
 
+pub mod inventory;
+
 pub mod daemon;
 
 pub mod app;

@@ -10,7 +10,7 @@ use super::Result;
 use crate::hiera::Reader;
 use crate::hiera::backend::eyaml::KeyChoice;
 use crate::puppet::Puppet;
-use crate::settings::{GlobalSetting, Settings, key_file, key_pair};
+use crate::settings::{GlobalSetting, ProfileEntry, Settings, key_file, key_pair};
 use crate::workers::{Progress, Workers};
 
 /// The choices of one run, which win over the settings. The default overrides nothing.
@@ -110,7 +110,7 @@ impl Overrides {
     /// Lays the choices over the settings.
     pub(super) fn lay_over(&self, settings: &mut Settings) -> Result<()> {
         if !self.profiles.is_empty() {
-            settings.profiles.clone_from(&self.profiles);
+            settings.profiles = self.profiles.iter().map(ProfileEntry::files).collect();
             settings.profiles_within = None;
         }
         if let Some(path) = &self.hiera_config {

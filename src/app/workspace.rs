@@ -20,13 +20,16 @@ use crate::git::{BranchName, Environment, OpenError, Repository};
 use crate::hiera::backend::{DataFiles, DeclaredFunction, FileMemory, ParsedFiles};
 use crate::hiera::hierarchy::Datadir;
 use crate::hiera::layer::{EnvironmentOptions, GlobalConfig, Store};
-use crate::node::{Assignment, ProfileError, ProfileSource, WhatIf};
+use crate::inventory::{Inventory, Opened};
+use crate::node::{Assignment, ProfileError, WhatIf};
 use crate::pipeline::cache::Cache;
 use crate::pipeline::host::Host;
-use crate::pipeline::profiles::{self, EnvironmentOfNodes, ProfileFiles};
+use crate::pipeline::profiles::{self, EnvironmentOfNodes};
 use crate::pipeline::{Pipeline, RevisionId, Revisions};
 use crate::policy::Policies;
-use crate::settings::{CheckSetting, DatadirSetting, EnvironmentName, Limits, Refusal, SETTINGS_FILE, Settings};
+use crate::settings::{
+    CheckSetting, DatadirSetting, EnvironmentName, Limits, ProfileEntry, Refusal, SETTINGS_FILE, Settings,
+};
 use crate::workers::{Counted, Workers};
 
 /// The number of MiB of parsed data to keep by default.
@@ -138,15 +141,26 @@ impl Workspace {
         points: &[RevisionId],
         chosen: &(dyn Fn(&str) -> bool + Sync),
     ) -> Result<(Fleet, Vec<ProfileError>)> {
-        let environment = self.environment_of_nodes(branch);
-        let within = self.settings.profiles_within.as_deref();
-        let (workers, cache) = (self.workers.clone(), self.cache.clone());
-        let files = ProfileFiles::find_within(within, &self.settings.profiles, environment, workers, cache)?;
-        let mut source: Arc<dyn ProfileSource> = Arc::new(files);
+        let referenced = revisions.referenced_variables(points, &self.workers)?;
+        let Opened { mut source, notices } = self.inventory(branch).open(&referenced.wanted())?;
         if !self.what_if.is_empty() {
             source = Arc::new(WhatIf::new(source, self.what_if.clone()));
         }
-        Ok(Fleet::load(source, &revisions.referenced_variables(points, &self.workers)?, chosen))
+        let (fleet, errors) = Fleet::load(source, &referenced, chosen);
+        Ok((fleet, notices.into_iter().chain(errors).collect()))
+    }
+
+    /// Returns the entries of `profiles`, ready to be opened or fetched. `branch` is the environment of all nodes if
+    /// the settings say so.
+    pub fn inventory(&self, branch: Option<&str>) -> Inventory {
+        Inventory {
+            entries: self.settings.profiles.clone(),
+            within: self.settings.profiles_within.clone(),
+            folder: self.repository.common_dir().join("hierad").join("nodes"),
+            environment: self.environment_of_nodes(branch),
+            workers: self.workers.clone(),
+            cache: self.cache.clone(),
+        }
     }
 
     /// Returns the checked-out branch if it is the environment of all nodes, or `None` if they declare their own.
@@ -196,7 +210,7 @@ impl Workspace {
         if is_read.into_inner() && !is_chosen.into_inner() {
             return Err("no node matches --node".into());
         }
-        let paths: Vec<String> = self.settings.profiles.iter().map(|path| path.display().to_string()).collect();
+        let paths: Vec<String> = self.settings.profiles.iter().map(ProfileEntry::to_string).collect();
         let wanted = "YAML, JSON or NDJSON files, a node each";
         Err(format!("no node profile could be read from {}: wanted {wanted}", paths.join(", ")).into())
     }
@@ -225,7 +239,7 @@ impl Workspace {
         let files = |path: &PathBuf| {
             if path.is_dir() { vec![path.clone()] } else { profiles::files(path).unwrap_or_default() }
         };
-        let profiles = self.settings.profiles.iter().flat_map(files).filter_map(inside);
+        let profiles = self.settings.profile_paths().flat_map(files).filter_map(inside);
         profiles.chain([SETTINGS_FILE.to_owned()]).filter(|path| !path.is_empty()).collect()
     }
 

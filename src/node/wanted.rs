@@ -56,6 +56,14 @@ impl Wanted {
         self.facts == Selection::Whole
     }
 
+    /// Returns the names of the facts of which something is wanted, and those of other variables; `None` for all.
+    pub fn names(&self) -> Option<impl Iterator<Item = &str>> {
+        match &self.facts {
+            Selection::Whole => None,
+            Selection::Entries(entries) => Some(entries.keys().map(|name| &**name)),
+        }
+    }
+
     /// Returns all that is wanted as text; equal ones have equal texts.
     pub fn text(&self) -> String {
         self.facts.text()

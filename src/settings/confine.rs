@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::origin::TreeFolder;
 use super::raw::{self, OneOrMany};
+use super::raw_profiles::{ProfileEntry, Profiles};
 use super::source::SourceFile;
 use crate::disk;
 use crate::visible::visible;
@@ -92,7 +93,7 @@ pub(super) fn confine(
         hiera3_yaml_aliases,
         lookup_options,
         // These do as long as they stay inside of the tree.
-        profiles: refused.outside("profiles", profiles, |path| place.has(path)),
+        profiles: refused.profiles(place, profiles),
         modulepath: refused.outside("modulepath", modulepath, |path| is_modulepath(place, path)),
         global_hiera_config: refused.global(place, global_hiera_config),
         datadirs: refused.entries("datadirs", "paths outside of it", datadirs, |to| !Path::new(to).is_absolute()),
@@ -175,6 +176,17 @@ impl Refused<'_> {
         let more = if more == 0 { String::new() } else { format!(" and {more} more") };
         let text = format!("'{setting}' of the tree does not count for {what} ({}{more})", shown.join(", "));
         self.refuse(setting, text, true);
+    }
+
+    /// Refuses paths out of the tree, and whatever has a connection opened or a program run.
+    fn profiles(&mut self, place: &TreeFolder, Profiles(entries): Profiles) -> Profiles {
+        let (paths, sources): (Vec<_>, Vec<_>) = entries.into_iter().partition(|entry| entry.path().is_some());
+        let is_inside = |entry: &ProfileEntry| entry.path().is_some_and(|path| place.has(path));
+        let (inside, outside): (Vec<_>, Vec<_>) = paths.into_iter().partition(is_inside);
+        for (what, entries) in [("paths outside of it", outside), ("sources other than files", sources)] {
+            self.some("profiles", what, &entries.iter().map(ProfileEntry::name).collect::<Vec<_>>());
+        }
+        Profiles(inside)
     }
 
     fn outside(&mut self, setting: &'static str, list: OneOrMany, is_inside: impl Fn(&str) -> bool) -> OneOrMany {

@@ -14,7 +14,9 @@ mod http;
 mod limits;
 mod origin;
 mod policy;
+mod profiles;
 mod raw;
+mod raw_profiles;
 mod repository;
 mod review;
 mod secret;
@@ -45,6 +47,7 @@ pub use files::{Combined, Judgement, MAX_SETTINGS_SIZE, Privilege, SettingsFile,
 pub use http::{HttpSetting, listen_address};
 pub use limits::Limits;
 pub use origin::{Origin, TreeFolder};
+pub use profiles::{ProfileEntry, PuppetDbSetting, SourceSetting, TokenSetting};
 pub use repository::{RepositorySetting, RepositorySource};
 pub use review::ReviewSetting;
 pub use secret::{Secret, SecretError, read_secret, read_token};
@@ -60,8 +63,8 @@ const DEFAULT_KEEP_REPORTS: Duration = Duration::from_hours(30 * 24);
 /// The checked settings.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Files, folders and globs with node profiles.
-    pub profiles: Vec<PathBuf>,
+    /// Files, folders, globs and other sources of node profiles.
+    pub profiles: Vec<ProfileEntry>,
     /// The top of the tree that profiles must not lead out of, if the tree's own settings name them.
     pub profiles_within: Option<PathBuf>,
     /// The environment layer's hiera.yaml, a path in the tree.

@@ -8,11 +8,13 @@ use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{self, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
+use super::raw_profiles::Profiles;
+
 /// The whole file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, expecting = "a hash of settings")]
 pub(super) struct Settings {
-    pub(super) profiles: OneOrMany,
+    pub(super) profiles: Profiles,
     pub(super) hiera_config: Option<String>,
     pub(super) environment: Option<String>,
     pub(super) puppet: Option<u64>,

@@ -8,8 +8,8 @@ use std::time::Duration;
 use super::source::SourceFile;
 use super::{
     DEFAULT_KEEP_REPORTS, DatadirSetting, EnvironmentName, GlobalSetting, STDOUT, Settings, SettingsError,
-    SnapshotSetting, accept, backend, check, http, key_file, key_pair, limits, policy, raw, repository, review, sink,
-    snapshots,
+    SnapshotSetting, accept, backend, check, http, key_file, key_pair, limits, policy, profiles, raw, repository,
+    review, sink, snapshots,
 };
 use crate::hiera::Reader;
 use crate::hiera::backend::Backends;
@@ -34,7 +34,7 @@ impl SourceFile<'_> {
         let repositories: Vec<_> = repositories.collect::<Result<_, _>>()?;
         Ok(Settings {
             snapshots,
-            profiles: raw.profiles.into_vec().into_iter().map(|path| self.folder.join(path)).collect(),
+            profiles: profiles::check(self, raw.profiles)?,
             profiles_within: None,
             hiera_config: self.hiera_config(raw.hiera_config)?.unwrap_or(defaults.hiera_config),
             environment: match raw.environment.as_deref() {

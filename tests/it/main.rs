@@ -27,6 +27,7 @@ mod hiera3_vectors;
 mod hooks;
 mod hostile;
 mod http;
+mod inventory;
 mod lookup_vectors;
 mod outputs;
 mod policy;

@@ -9,13 +9,14 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 
 use crate::fleet::Fleet;
-use crate::fleet::nodes::variables::VariablePath;
+use crate::fleet::nodes::variables::{VariablePath, wanted};
 use crate::fleet::parallel;
 use crate::fleet::repository_keys::data_file;
 use crate::hiera::backend::{DataFile, FileId};
 use crate::hiera::config::{Config, Locations};
 use crate::hiera::interpolation::Template;
 use crate::hiera::layer::Environment;
+use crate::node::Wanted;
 use crate::tree::{BlobId, Target, TreeError, follow};
 use crate::workers::Workers;
 
@@ -87,6 +88,11 @@ impl ReferencedVariables {
             self.names.insert(name.into());
             self.paths.extend(VariablePath::parse(name));
         }
+    }
+
+    /// Returns what is wanted of profiles.
+    pub fn wanted(&self) -> Wanted {
+        wanted(&self.paths)
     }
 
     /// Returns the places, in no order.

@@ -7,9 +7,9 @@ use foldhash::fast::RandomState;
 use indexmap::IndexSet;
 
 use crate::fleet::nodes::VariableClasses;
-use crate::fleet::nodes::variables::{Reading, VariablePath};
+use crate::fleet::nodes::variables::{Reading, VariablePath, wanted};
 use crate::hiera::scope::NodeScope;
-use crate::node::{Batch, NodeId, NodeProfile, Partition, ProfileError, ProfilePlace, ProfileSource, Wanted};
+use crate::node::{Batch, NodeId, NodeProfile, Partition, ProfileError, ProfilePlace, ProfileSource};
 
 /// The values that profiles have at some places inside variables.
 pub(super) struct Table {
@@ -35,10 +35,7 @@ impl Table {
         paths: &[VariablePath],
         chosen: &(dyn Fn(&str) -> bool + Sync),
     ) -> (Table, Vec<ProfileError>) {
-        let mut wanted = Wanted::default();
-        for path in paths {
-            wanted.add(&path.root, &path.segments);
-        }
+        let wanted = wanted(paths);
         let batches: Mutex<BTreeMap<usize, BatchTable>> = Mutex::default();
         let errors = source.read(&wanted, &|Batch { number, mut profiles }| {
             profiles.retain(|(_, profile)| chosen(&profile.name));

@@ -8,7 +8,7 @@ use crate::fleet::Fleet;
 use crate::hiera::backend::Mentions;
 use crate::hiera::key::split;
 use crate::hiera::scope::{Scope, Variable};
-use crate::node::NodeId;
+use crate::node::{NodeId, Wanted};
 use crate::value::{Hash, Text, Value};
 
 /// A place inside a variable, such as `facts.os.family`.
@@ -33,6 +33,13 @@ impl VariablePath {
     pub(in crate::fleet) fn by_ref(&self) -> PathRef<'_> {
         PathRef { root: &self.root, segments: &self.segments }
     }
+}
+
+/// Returns what is wanted of profiles for the values at `paths`.
+pub(in crate::fleet) fn wanted<'p>(paths: impl IntoIterator<Item = &'p VariablePath>) -> Wanted {
+    let mut wanted = Wanted::default();
+    paths.into_iter().for_each(|path| wanted.add(&path.root, &path.segments));
+    wanted
 }
 
 /// A borrowed [`VariablePath`], to look one up.

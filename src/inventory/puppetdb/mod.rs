@@ -1,0 +1,54 @@
+//! `PuppetDB`'s query API, version 4.
+//!
+//! Nodes come from the inventory, with their environment, trusted data and just the facts that are asked for; a server
+//! that cannot extract facts is asked for all of them, and one without an inventory for its factsets. Answers are read
+//! page by page, and checked to be of one list: see [`pages`].
+
+mod pages;
+mod query;
+mod rows;
+
+use super::http::Http;
+use super::{FactNames, FetchError};
+use crate::settings::PuppetDbSetting;
+use query::Form;
+
+/// The path of queries that name their entity.
+const PATH: &str = "/pdb/query/v4";
+
+/// Profiles, as they were fetched.
+pub(super) struct Nodes {
+    /// The profiles, one a line.
+    pub(super) lines: Vec<u8>,
+    /// Their number.
+    pub(super) count: usize,
+    /// The facts that they have.
+    pub(super) facts: FactNames,
+}
+
+/// Fetches all nodes with at least these facts.
+pub(super) async fn fetch(setting: &PuppetDbSetting, facts: &FactNames) -> Result<Nodes, FetchError> {
+    let http = Http::new(setting)?;
+    let (mut form, mut refusal) = (Form::for_facts(facts), None);
+    loop {
+        let query = query::text(form, facts, setting.query.as_deref());
+        match (pages::all(&http, &query, form).await, form.simpler()) {
+            (Err(error), Some(simpler)) if is_unknown(&error) => {
+                refusal.get_or_insert(error);
+                form = simpler;
+            }
+            // The filter may be wrong: then the first refusal tells most.
+            (Err(error), _) => return Err(refusal.unwrap_or(error)),
+            (Ok((lines, count)), _) => {
+                let facts = if form == Form::Extract { facts.clone() } else { FactNames::All(()) };
+                return Ok(Nodes { lines, count, facts });
+            }
+        }
+    }
+}
+
+/// Returns true if the server seems not to know such queries.
+fn is_unknown(error: &FetchError) -> bool {
+    const REFUSALS: [&str; 3] = ["Can't extract", "PQL parse error", "AST field"];
+    matches!(error, FetchError::Refused { status: 400 | 500, said, .. } if REFUSALS.iter().any(|words| said.contains(words)))
+}

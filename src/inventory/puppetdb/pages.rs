@@ -1,0 +1,123 @@
+//! Reads a list page by page, and sees to it that the pages are of one list.
+//!
+//! Each page begins with the last node of the one before. If another one is there, if a node comes twice or if the number
+//! of all changes, nodes came or went in between, and the list is read again from the start. So no node is missed that
+//! was there all the time.
+
+use serde::Serialize;
+
+use super::rows::{Lines, Row, certname};
+use super::{Form, PATH};
+use crate::inventory::FetchError;
+use crate::inventory::http::Http;
+
+/// The most times that a list is read.
+const ATTEMPTS: usize = 3;
+
+/// A request of one page.
+#[derive(Serialize)]
+struct Request<'a> {
+    query: &'a str,
+    limit: usize,
+    offset: usize,
+    order_by: [Order; 1],
+    include_total: bool,
+}
+
+#[derive(Serialize)]
+struct Order {
+    field: &'static str,
+}
+
+impl Form {
+    /// Returns the number of nodes on a page. Whole facts have tens of kilobytes, some have megabytes.
+    fn page(self) -> usize {
+        match self {
+            Form::Extract => 2000,
+            Form::Inventory | Form::Factsets => 200,
+        }
+    }
+}
+
+/// Returns all nodes as profiles, one a line, with their number.
+pub(super) async fn all(http: &Http, query: &str, form: Form) -> Result<(Vec<u8>, usize), FetchError> {
+    for _ in 0..ATTEMPTS {
+        let mut list = List { http, query, page: form.page(), lines: Lines::default(), last: None };
+        if list.read().await? {
+            let count = list.lines.count();
+            return Ok((list.lines.text, count));
+        }
+    }
+    Err(FetchError::Changing { url: http.url(PATH), attempts: ATTEMPTS })
+}
+
+/// A list that is being read.
+struct List<'a> {
+    http: &'a Http,
+    query: &'a str,
+    /// The number of nodes on a page.
+    page: usize,
+    lines: Lines,
+    /// The node that was read last.
+    last: Option<String>,
+}
+
+impl List<'_> {
+    /// Reads all pages. Returns false if they are not of one list.
+    async fn read(&mut self) -> Result<bool, FetchError> {
+        let mut total = None;
+        loop {
+            let answer = self.http.post(PATH, self.request()).await?;
+            let is_same_total = *total.get_or_insert(answer.total) == answer.total;
+            let rows = self.rows(&answer.body)?;
+            if !is_same_total || !self.add(&rows)? {
+                return Ok(false);
+            }
+            if rows.len() < self.page {
+                return Ok(answer.total.is_none_or(|total| total == self.lines.count()));
+            }
+        }
+    }
+
+    fn rows<'b>(&self, body: &'b [u8]) -> Result<Vec<Row<'b>>, FetchError> {
+        // The error would quote the answer, in which there may be secrets.
+        let told =
+            |error: serde_json::Error| format!("line {}, column {} has no list of nodes", error.line(), error.column());
+        serde_json::from_slice(body).map_err(|error| self.malformed(&told(error)))
+    }
+
+    fn request(&self) -> String {
+        let Self { query, page: limit, .. } = *self;
+        let offset = self.lines.count().saturating_sub(1);
+        let order_by = [Order { field: "certname" }];
+        // A request of texts and numbers can always be written.
+        serde_json::to_string(&Request { query, limit, offset, order_by, include_total: true }).unwrap_or_default()
+    }
+
+    /// Adds the rows of a page. Returns false if it does not go on where the last one ended.
+    fn add(&mut self, rows: &[Row<'_>]) -> Result<bool, FetchError> {
+        let mut rows = rows.iter();
+        if let Some(last) = &self.last {
+            let first = rows.next().map(|row| self.certname(row)).transpose()?;
+            if first.as_ref() != Some(last) {
+                return Ok(false);
+            }
+        }
+        for row in rows {
+            let name = self.certname(row)?;
+            self.last = Some(name.clone());
+            if !self.lines.add(name, row).map_err(|reason| self.malformed(&reason))? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn certname(&self, row: &Row<'_>) -> Result<String, FetchError> {
+        certname(row).ok_or_else(|| self.malformed(&"a node has no certname"))
+    }
+
+    fn malformed(&self, reason: &dyn std::fmt::Display) -> FetchError {
+        FetchError::Malformed { url: self.http.url(PATH), reason: reason.to_string() }
+    }
+}

@@ -1,0 +1,179 @@
+//! The files that keep the answers of sources.
+//!
+//! An answer is a file of profiles, one a line, whose name has a hash of its content; a header beside it names that file
+//! and says when it was fetched. The header is replaced last, so a reader sees one answer whole, the old or the new. The
+//! answer before is kept for those who still read it.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{self, ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::{FactNames, FetchError};
+use crate::disk;
+
+/// The most bytes of a header.
+const MAX_HEADER: u64 = 16 << 20;
+
+/// The header of an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Header {
+    /// The source, as messages name it.
+    pub source: String,
+    /// The time of the fetch, in seconds since 1970.
+    pub fetched: u64,
+    /// The number of profiles.
+    pub count: usize,
+    /// The facts that were asked for.
+    pub facts: FactNames,
+    /// The name of the file of profiles.
+    pub file: String,
+    /// The name of that before, which may still be read.
+    before: Option<String>,
+}
+
+/// An answer that is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stored {
+    /// Its header.
+    pub header: Header,
+    /// The file of profiles.
+    pub path: PathBuf,
+}
+
+/// The kept answer of one source.
+#[derive(Debug, Clone)]
+pub struct Store {
+    folder: PathBuf,
+    /// The beginning of the names of its files.
+    name: String,
+}
+
+impl Store {
+    /// Returns the store of a source in `folder`, which need not exist. `identity` is all of its settings that decide
+    /// what it answers.
+    pub fn new(folder: &Path, kind: &str, identity: &str) -> Store {
+        Store { folder: folder.to_owned(), name: format!("{kind}-{}", digest(identity.as_bytes())) }
+    }
+
+    fn header(&self) -> PathBuf {
+        self.folder.join(format!("{}.json", self.name))
+    }
+
+    /// Returns the answer that is kept, or `None` if there is none that can be read.
+    pub fn last(&self) -> Option<Stored> {
+        let content = disk::read_regular(&self.header(), MAX_HEADER).ok()?;
+        let header: Header = serde_json::from_slice(&content).ok()?;
+        let is_own = header.file.starts_with(&self.name) && !header.file.contains('/');
+        let path = self.folder.join(&header.file);
+        (is_own && path.is_file()).then_some(Stored { header, path })
+    }
+
+    /// Keeps an answer in place of the last one.
+    pub fn keep(&self, source: &str, facts: FactNames, count: usize, profiles: &[u8]) -> Result<Stored, FetchError> {
+        let failed = |source| FetchError::Store { path: self.folder.display().to_string(), source };
+        create_private(&self.folder).map_err(failed)?;
+        let file = format!("{}-{}.ndjson", self.name, digest(profiles));
+        let path = self.folder.join(&file);
+        // The same content keeps its file, and so whatever others keep by it.
+        if !path.is_file() {
+            replace(&path, profiles).map_err(failed)?;
+        }
+        let last = self.last().map(|stored| stored.header);
+        let before = last.and_then(|last| if last.file == file { last.before } else { Some(last.file) });
+        let header = Header { source: source.to_owned(), fetched: now(), count, facts, file, before };
+        let text = serde_json::to_vec(&header).map_err(|error| failed(error.into()))?;
+        replace(&self.header(), &text).map_err(failed)?;
+        self.tidy(&header);
+        Ok(Stored { header, path })
+    }
+
+    /// Removes answers that nobody reads any more.
+    fn tidy(&self, header: &Header) {
+        let Ok(entries) = fs::read_dir(&self.folder) else { return };
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            let Some(name) = name.to_str() else { continue };
+            let is_old = name != header.file && Some(name) != header.before.as_deref();
+            if name.starts_with(&self.name) && name.ends_with(".ndjson") && is_old {
+                _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+}
+
+impl Stored {
+    /// Returns the time since the fetch.
+    pub fn age(&self) -> Duration {
+        Duration::from_secs(now().saturating_sub(self.header.fetched))
+    }
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
+}
+
+/// Returns a short name for a content.
+fn digest(content: &[u8]) -> String {
+    Sha256::digest(content).iter().take(12).fold(String::new(), |mut text, byte| {
+        _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// Creates a folder that nobody else may look into.
+fn create_private(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    match builder.recursive(true).create(folder) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Replaces a file at once. Only its owner may read it.
+fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(content)?;
+    file.persist(path)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_two_answers_are_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().join("nodes");
+        let store = Store::new(&folder, "puppetdb", "a");
+        assert_eq!(store.last(), None);
+        let keep = |content: &str| store.keep("a", FactNames::All(()), 1, content.as_bytes()).unwrap();
+        let [first, second, third] = ["1\n", "2\n", "3\n"].map(keep);
+        assert!(!first.path.exists() && second.path.exists());
+        assert_eq!((store.last(), fs::read(&third.path).unwrap()), (Some(third.clone()), b"3\n".to_vec()));
+        // The same answer again changes nothing but the time.
+        assert_eq!(keep("3\n").path, third.path);
+        assert!(second.path.exists());
+        assert_eq!(Store::new(&folder, "puppetdb", "b").last(), None, "another source");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_the_owner_reads_answers() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().join("nodes");
+        let stored = Store::new(&folder, "puppetdb", "a").keep("a", FactNames::All(()), 0, b"").unwrap();
+        for (path, mode) in [(&folder, 0o700), (&stored.path, 0o600)] {
+            assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, mode, "{}", path.display());
+        }
+    }
+}

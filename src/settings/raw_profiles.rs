@@ -1,0 +1,131 @@
+//! `profiles:` as written: files, folders and globs, and sources in the form of hashes.
+
+use std::fmt;
+
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{self, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+
+/// The expected form of an entry, for errors.
+const EXPECTED: &str = "a path, or a hash with one source such as {puppetdb: {url: URL}}";
+
+/// The entries, in order.
+#[derive(Debug, Default)]
+pub(super) struct Profiles(pub(super) Vec<ProfileEntry>);
+
+/// An entry.
+#[derive(Debug)]
+pub(super) enum ProfileEntry {
+    Path(String),
+    Source(Box<ProfileSource>),
+}
+
+/// A source: one of these.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default, expecting = "a hash with one source such as {puppetdb: {url: URL}}")]
+pub(super) struct ProfileSource {
+    pub(super) puppetdb: Option<PuppetDb>,
+}
+
+/// A `PuppetDB`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a hash such as {url: URL, cert: FILE, key: FILE, ca: FILE}")]
+pub(super) struct PuppetDb {
+    pub(super) url: String,
+    /// A filter in the language of `PuppetDB`.
+    pub(super) query: Option<String>,
+    pub(super) token_file: Option<String>,
+    /// The name of a variable of the environment.
+    pub(super) token_env: Option<String>,
+    pub(super) cert: Option<String>,
+    pub(super) key: Option<String>,
+    pub(super) ca: Option<String>,
+    /// The time limit of an answer, in seconds.
+    pub(super) timeout: Option<f64>,
+    /// In hours.
+    pub(super) refresh: Option<f64>,
+}
+
+impl<'de> Deserialize<'de> for Profiles {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Profiles, D::Error> {
+        deserializer.deserialize_any(ProfilesVisitor)
+    }
+}
+
+/// Names the expected forms in errors, which an untagged enum would not.
+struct ProfilesVisitor;
+
+impl<'de> Visitor<'de> for ProfilesVisitor {
+    type Value = Profiles;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{EXPECTED}, or a list of these")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Profiles, E> {
+        Ok(Profiles(vec![ProfileEntry::Path(text.to_owned())]))
+    }
+
+    fn visit_unit<E: de::Error>(self) -> Result<Profiles, E> {
+        Ok(Profiles::default())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, entries: A) -> Result<Profiles, A::Error> {
+        Ok(Profiles(vec![EntryVisitor.visit_map(entries)?]))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<Profiles, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(items)).map(Profiles)
+    }
+}
+
+impl<'de> Deserialize<'de> for ProfileEntry {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ProfileEntry, D::Error> {
+        deserializer.deserialize_any(EntryVisitor)
+    }
+}
+
+struct EntryVisitor;
+
+impl<'de> Visitor<'de> for EntryVisitor {
+    type Value = ProfileEntry;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(EXPECTED)
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<ProfileEntry, E> {
+        Ok(ProfileEntry::Path(text.to_owned()))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, entries: A) -> Result<ProfileEntry, A::Error> {
+        let source = Deserialize::deserialize(MapAccessDeserializer::new(entries))?;
+        Ok(ProfileEntry::Source(Box::new(source)))
+    }
+}
+
+impl ProfileEntry {
+    /// Returns true for a path.
+    pub(super) fn path(&self) -> Option<&str> {
+        match self {
+            ProfileEntry::Path(path) => Some(path),
+            ProfileEntry::Source(_) => None,
+        }
+    }
+
+    /// Returns the path, or the name of the source.
+    pub(super) fn name(&self) -> String {
+        match self {
+            ProfileEntry::Path(path) => path.clone(),
+            ProfileEntry::Source(source) => source.names().first().map_or("no source", |name| *name).to_owned(),
+        }
+    }
+}
+
+impl ProfileSource {
+    /// Returns the names of the sources that are there.
+    pub(super) fn names(&self) -> Vec<&'static str> {
+        let ProfileSource { puppetdb } = self;
+        [("puppetdb", puppetdb.is_some())].into_iter().filter(|(_, is_there)| *is_there).map(|(name, _)| name).collect()
+    }
+}

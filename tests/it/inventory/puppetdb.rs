@@ -1,0 +1,130 @@
+//! Nodes out of `PuppetDB`: what is asked for, and what comes of it.
+
+use std::sync::Arc;
+
+use serde_json::{Value as Json, json};
+
+use super::server::{Age, PuppetDb, node};
+use crate::delivery::servers::Certificate;
+use crate::support::Sandbox;
+use crate::support::terminal::SITE;
+
+/// A repository where `who` tells what is known of a node.
+pub(super) fn site() -> Sandbox {
+    let site = Sandbox::of(SITE);
+    site.files(
+        "-- data/common.yaml\nwho: '%{trusted.certname} %{facts.os.family} %{role} %{environment} %{trusted.extensions.pp_role}'\n",
+    );
+    site.commit("who");
+    site
+}
+
+pub(super) fn nodes() -> Vec<Json> {
+    let facts = |family: &str, role: &str| json!({"os": {"family": family}, "role": role, "unread": {"much": "more"}});
+    vec![
+        node("web01.example.com", "production", facts("Debian", "web"), &json!({"pp_role": "w"})),
+        node("db01.example.com", "staging", facts("RedHat", "db"), &json!({})),
+    ]
+}
+
+/// The values of `who`, a line each.
+#[track_caller]
+pub(super) fn who(site: &Sandbox) -> Vec<String> {
+    let rendered = site.hierad("render --format ndjson --allow-blind --output -");
+    let value = |line: &str| serde_json::from_str::<Json>(line).unwrap()["values"]["who"].as_str().unwrap().to_owned();
+    rendered.ok().lines().map(value).collect()
+}
+
+const EXPECTED: [&str; 2] = ["db01.example.com RedHat db staging ", "web01.example.com Debian web production w"];
+
+#[test]
+fn nodes_have_facts_trusted_data_and_environments() {
+    let (site, server) = (site(), PuppetDb::with(nodes()));
+    server.settle(&site, "");
+    assert_eq!(who(&site), EXPECTED);
+}
+
+#[test]
+fn only_facts_that_are_read_are_asked_for() {
+    let (site, server) = (site(), PuppetDb::with(nodes()));
+    server.settle(&site, "");
+    who(&site);
+    let query = "inventory[certname, environment, timestamp, trusted, facts.environment, facts.os, facts.role, facts.trusted] {  }";
+    assert_eq!(server.queries(), [query]);
+    // The answer counts for an hour.
+    who(&site);
+    assert_eq!(server.queries(), [""; 0]);
+    // Until something is read that it does not have.
+    site.files("-- data/common.yaml\nwho: \"%{facts.unread.much} %{facts.'dotted.name'}\"\n");
+    site.commit("more");
+    assert_eq!(who(&site), ["more ", "more "]);
+    let query = server.queries().remove(0);
+    assert!(query.contains("facts.\"dotted.name\" , ") && query.contains(" facts.unread]"), "{query}");
+}
+
+#[test]
+fn old_servers_are_asked_as_they_can_answer() {
+    for (age, count) in [(Age::WithoutDots, 2), (Age::WithoutInventory, 3)] {
+        let (site, server) = (site(), PuppetDb::with(nodes()));
+        server.change(|state| state.age = age);
+        server.settle(&site, "");
+        assert_eq!(who(&site), EXPECTED);
+        assert_eq!(server.queries().len(), count);
+        // Whole facts need not be asked for again.
+        site.files("-- data/common.yaml\nwho: '%{facts.unread.much}'\n");
+        site.commit("more");
+        assert_eq!(who(&site), ["more", "more"]);
+        assert_eq!(server.queries(), [""; 0]);
+    }
+}
+
+#[test]
+fn filters_choose_nodes() {
+    let (site, server) = (site(), PuppetDb::with(nodes()));
+    server.settle(&site, ", query: 'environment = \"staging\"'");
+    assert_eq!(who(&site), &EXPECTED[..1]);
+    // Another filter is another source.
+    server.settle(&site, "");
+    assert_eq!(who(&site), EXPECTED);
+}
+
+#[test]
+fn later_entries_override_nodes() {
+    let (site, server) = (site(), PuppetDb::with(nodes()));
+    site.write("own/web01.yaml", "name: web01.example.com\nvariables: {role: own}\n");
+    let settings = format!("profiles: [{{puppetdb: {{url: '{}'}}}}, ../own]\n", server.url);
+    site.write(".git/hierad.yaml", settings);
+    assert_eq!(who(&site), [EXPECTED[0], "web01.example.com  own production "]);
+}
+
+#[test]
+fn servers_with_tls_and_tokens_are_asked() {
+    let certificate = Arc::new(Certificate::new());
+    let (site, server) = (site(), PuppetDb::start(nodes(), Some(certificate.clone()), Some("open sesame")));
+    site.write(".git/ca.pem", &certificate.pem);
+    site.write_secret(".git/token", "open sesame\n");
+    server.settle(&site, ", ca: ca.pem, token_file: token");
+    assert_eq!(who(&site), EXPECTED);
+    // An unknown authority, and no token.
+    server.settle(&site, ", query: 'environment = \"staging\"', token_file: token");
+    site.hierad("render --output -").fails(&["there is no answer from https://localhost:", "certificate"]);
+    server.settle(&site, ", query: 'environment = \"staging\"', ca: ca.pem");
+    let words = ["/pdb/query/v4 answers 401: check 'token_file', or 'cert' and 'key'"];
+    let printed = site.hierad("render --output -");
+    printed.fails(&words);
+    assert!(!printed.err.contains("sesame"), "{printed:#?}");
+}
+
+#[test]
+fn the_tour_of_pages_has_every_node() {
+    // As many as make whole pages and one more, as some pages and a bit, and as one page.
+    for count in [4001, 4500, 2000, 1999] {
+        let node =
+            |number: usize| node(&format!("n{number:05}"), "e", json!({"role": format!("r{number}")}), &json!({}));
+        let (site, server) = (site(), PuppetDb::with((0..count).rev().map(node).collect()));
+        server.settle(&site, "");
+        let found = who(&site);
+        assert_eq!(found.len(), count);
+        assert_eq!(found[count - 1], format!("n{0:05}  r{0} e ", count - 1));
+    }
+}

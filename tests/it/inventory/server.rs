@@ -1,0 +1,218 @@
+//! A server that answers queries as `PuppetDB` 7 does: the requests, columns and words of refusals are those of the real
+//! one, with which `tests/puppetdb/run` compares.
+
+use std::sync::{Arc, LazyLock, Mutex};
+
+use regex::Regex;
+use serde_json::{Value as Json, json};
+
+use crate::delivery::servers::{Answer, Certificate, Http, Request};
+use crate::support::Sandbox;
+
+/// A server with some nodes, and the queries that it was asked.
+pub(crate) struct PuppetDb {
+    pub(crate) url: String,
+    state: Arc<Mutex<State>>,
+}
+
+/// What a server knows, and how it behaves.
+#[derive(Default)]
+pub(crate) struct State {
+    /// The nodes, as the inventory has them.
+    pub(crate) nodes: Vec<Json>,
+    /// The queries so far.
+    pub(crate) queries: Vec<String>,
+    /// The age of the server: which queries it does not know.
+    pub(crate) age: Age,
+    /// What it does before it answers; it may answer itself.
+    pub(crate) trouble: Option<Trouble>,
+}
+
+/// What a server does before it answers.
+pub(crate) type Trouble = Box<dyn FnMut(&mut State) -> Option<Answer> + Send>;
+
+#[derive(Default, PartialEq)]
+pub(crate) enum Age {
+    #[default]
+    Recent,
+    /// It cannot extract a fact.
+    WithoutDots,
+    /// It has no inventory.
+    WithoutInventory,
+}
+
+impl PuppetDb {
+    pub(crate) fn with(nodes: Vec<Json>) -> PuppetDb {
+        PuppetDb::start(nodes, None, None)
+    }
+
+    /// A server with TLS, and with a token that clients must send.
+    pub(crate) fn start(
+        nodes: Vec<Json>,
+        certificate: Option<Arc<Certificate>>,
+        token: Option<&'static str>,
+    ) -> PuppetDb {
+        let state = Arc::new(Mutex::new(State { nodes, ..State::default() }));
+        let scheme = if certificate.is_some() { "https" } else { "http" };
+        let own = state.clone();
+        let server = Http::with(certificate, move |request| {
+            if token.is_some_and(|token| request.headers.get("x-authentication").map(String::as_str) != Some(token)) {
+                return Answer::Say("401 Unauthorized", "<html>who are you?</html>".to_owned());
+            }
+            own.lock().unwrap().answer(request)
+        });
+        PuppetDb { url: format!("{scheme}://localhost:{}", server.port), state }
+    }
+
+    /// Changes what the server knows or does.
+    pub(crate) fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        change(&mut self.state.lock().unwrap())
+    }
+
+    /// Returns the queries since the last call.
+    pub(crate) fn queries(&self) -> Vec<String> {
+        self.change(|state| std::mem::take(&mut state.queries))
+    }
+
+    /// Has the settings of a site's git directory name this server, with more settings of it.
+    pub(crate) fn settle(&self, site: &Sandbox, more: &str) {
+        site.write(".git/hierad.yaml", format!("profiles: [{{puppetdb: {{url: '{}'{more}}}}}]\n", self.url));
+    }
+}
+
+/// A node of the inventory.
+pub(crate) fn node(name: &str, environment: &str, facts: Json, extensions: &Json) -> Json {
+    let (hostname, domain) = name.split_once('.').map_or((name, None), |(hostname, domain)| (hostname, Some(domain)));
+    let trusted = json!({"authenticated": "remote", "certname": name, "hostname": hostname, "domain": domain,
+        "extensions": extensions, "external": {}});
+    let mut facts = facts;
+    facts["trusted"] = trusted.clone();
+    json!({"certname": name, "environment": environment, "timestamp": "2026-01-02T03:04:05.678Z", "facts": facts,
+        "trusted": trusted})
+}
+
+impl State {
+    fn answer(&mut self, request: &Request) -> Answer {
+        let mut trouble = self.trouble.take();
+        let answer = trouble.as_mut().and_then(|trouble| trouble(self));
+        self.trouble = trouble;
+        answer.unwrap_or_else(|| self.proper(request))
+    }
+
+    fn proper(&mut self, request: &Request) -> Answer {
+        if request.line != "POST /pdb/query/v4 HTTP/1.1" {
+            return Answer::Say("404 Not Found", "Not Found".to_owned());
+        }
+        assert_eq!(request.headers["content-type"], "application/json");
+        match Paging::of(&request.body).and_then(|paging| self.page(&paging)) {
+            Ok((rows, total)) => Answer::Full(200, format!("X-Records: {total}\r\n"), Json::Array(rows).to_string()),
+            Err(refusal) => Answer::Say("400 Bad Request", refusal),
+        }
+    }
+
+    fn page(&mut self, paging: &Paging) -> Result<(Vec<Json>, usize), String> {
+        self.queries.push(paging.query.clone());
+        let query = Query::of(&paging.query, &self.age)?;
+        let mut nodes: Vec<&Json> = self.nodes.iter().filter(|node| query.has(node)).collect();
+        nodes.sort_by_key(|node| node["certname"].as_str());
+        let total = nodes.len();
+        let page = nodes.into_iter().skip(paging.offset).take(paging.limit);
+        Ok((page.map(|node| query.row(node)).collect(), total))
+    }
+}
+
+/// The parameters of a query that are used here.
+const PARAMETERS: [&str; 5] = ["query", "limit", "offset", "order_by", "include_total"];
+
+/// The body of a request.
+struct Paging {
+    query: String,
+    limit: usize,
+    offset: usize,
+}
+
+impl Paging {
+    fn of(body: &[u8]) -> Result<Paging, String> {
+        let Ok(Json::Object(body)) = serde_json::from_slice(body) else { return Err("Malformed JSON".to_owned()) };
+        if let Some(name) = body.keys().find(|name| !PARAMETERS.contains(&name.as_str())) {
+            return Err(format!("Unsupported query parameter '{name}'"));
+        }
+        assert_eq!(body["order_by"], json!([{"field": "certname"}]), "without an order pages are of no list");
+        assert_eq!(body["include_total"], json!(true));
+        let number = |name: &str, least: u64| {
+            let number = body[name].as_u64().filter(|number| *number >= least);
+            number.map(|number| usize::try_from(number).unwrap()).ok_or(format!("Illegal value for :{name}"))
+        };
+        let query = body["query"].as_str().ok_or("a query is a text")?.to_owned();
+        Ok(Paging { query, limit: number("limit", 1)?, offset: number("offset", 0)? })
+    }
+}
+
+/// A query, parsed.
+struct Query {
+    is_inventory: bool,
+    columns: Vec<String>,
+    environment: Option<String>,
+}
+
+/// A column as `PuppetDB`'s grammar has it.
+const COLUMN: &str = r#"(?:facts|trusted)(?:\.(?:"[^"]*"(?:\s|$)|[^\s\.",\[\]!<=>~]+(?:\[\d+\])?))+|[a-zA-Z0-9_]+\??"#;
+
+static QUERY: LazyLock<Regex> = LazyLock::new(|| {
+    let columns = format!(r"(?:{COLUMN})(?:\s*,\s*(?:{COLUMN}))*");
+    Regex::new(&format!(r#"^\s*(\w+)\s*\[\s*({columns})\s*\]\s*\{{\s*(?:environment = "(\w+)")?\s*\}}\s*$"#)).unwrap()
+});
+
+static COLUMNS: LazyLock<Regex> = LazyLock::new(|| Regex::new(COLUMN).unwrap());
+
+impl Query {
+    fn of(text: &str, age: &Age) -> Result<Query, String> {
+        let parsed = QUERY.captures(text).ok_or("PQL parse error at line 1, column 1")?;
+        let is_inventory = match (&parsed[1], age) {
+            ("inventory", Age::WithoutInventory) => return Err("PQL parse error at line 1, column 1".to_owned()),
+            ("inventory", _) => true,
+            ("factsets", _) => false,
+            _ => return Err("PQL parse error at line 1, column 1".to_owned()),
+        };
+        let columns: Vec<String> =
+            COLUMNS.find_iter(&parsed[2]).map(|column| column.as_str().trim_end().to_owned()).collect();
+        let known: &[&str] = if is_inventory {
+            &["certname", "timestamp", "environment", "facts", "trusted"]
+        } else {
+            &["certname", "timestamp", "environment", "facts", "hash", "producer_timestamp", "producer"]
+        };
+        for column in &columns {
+            let has_dots = column.contains('.');
+            let root = column.split('.').next().unwrap();
+            if !known.contains(&root) || (has_dots && (*age != Age::Recent || !is_inventory)) {
+                return Err(format!("Can't extract unknown '{}' field '{column}'. Acceptable fields are", &parsed[1]));
+            }
+        }
+        let environment = parsed.get(3).map(|environment| environment.as_str().to_owned());
+        Ok(Query { is_inventory, columns, environment })
+    }
+
+    fn has(&self, node: &Json) -> bool {
+        self.environment.as_ref().is_none_or(|environment| node["environment"] == **environment)
+    }
+
+    fn row(&self, node: &Json) -> Json {
+        let column = |column: &String| (column.clone(), self.value(node, column));
+        Json::Object(self.columns.iter().map(column).collect())
+    }
+
+    fn value(&self, node: &Json, column: &str) -> Json {
+        match column.split_once('.') {
+            Some((root, name)) => {
+                let name = name.strip_prefix('"').map_or(name, |name| name.strip_suffix('"').unwrap());
+                node[root].get(name).cloned().unwrap_or_default()
+            }
+            None if column == "facts" && !self.is_inventory => {
+                let facts = node["facts"].as_object().unwrap().iter();
+                let data: Vec<Json> = facts.map(|(name, value)| json!({"name": name, "value": value})).collect();
+                json!({"data": data, "href": "/pdb/query/v4/factsets/x/facts"})
+            }
+            None => node[column].clone(),
+        }
+    }
+}
