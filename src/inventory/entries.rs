@@ -33,7 +33,7 @@ pub struct Inventory {
 pub struct Opened {
     /// The profiles.
     pub source: Arc<dyn ProfileSource>,
-    /// What to tell of sources that could not be asked; none of it leaves a node out.
+    /// Messages about sources that could not be asked; none of them leaves a node out.
     pub notices: Vec<ProfileError>,
 }
 
@@ -99,7 +99,7 @@ impl Inventory {
     }
 }
 
-/// What is read at present.
+/// The files that are read at present.
 struct State {
     files: ProfileFiles,
     /// The facts that fetched files have.

@@ -1,8 +1,8 @@
 //! The files that keep the answers of sources.
 //!
-//! An answer is a file of profiles, one a line, whose name has a hash of its content; a header beside it names that file
-//! and says when it was fetched. The header is replaced last, so a reader sees one answer whole, the old or the new. The
-//! answer before is kept for those who still read it.
+//! An answer is a file of profiles, one a line, whose name has a hash of its content; a header beside it names that
+//! file and says when it was fetched. The header is replaced last, so a reader sees one answer whole, the old or the
+//! new. The answer before is kept for those who still read it.
 
 use std::fmt::Write as _;
 use std::fs;

@@ -73,7 +73,7 @@ fn modules_with(pattern: &str) -> Vec<String> {
 #[test]
 fn the_world_outside_is_touched_at_the_edges() {
     assert_eq!(modules_with(r"\bgit2::"), ["git"]);
-    assert_eq!(modules_with(r"\btokio::"), ["app", "cli", "daemon", "delivery", "forge", "process"]);
+    assert_eq!(modules_with(r"\btokio::"), ["app", "cli", "daemon", "delivery", "forge", "inventory", "process"]);
     assert_eq!(modules_with(r"\bprintln!|\bstd::io::stdout"), ["cli"]);
     assert_eq!(modules_with(r"\bserde_yaml::"), ["settings"]);
     for core in ["value", "diagnostic", "tree", "puppet", "node", "hiera", "fleet", "diff"] {

@@ -1,8 +1,8 @@
 //! Reads a list page by page, and sees to it that the pages are of one list.
 //!
-//! Each page begins with the last node of the one before. If another one is there, if a node comes twice or if the number
-//! of all changes, nodes came or went in between, and the list is read again from the start. So no node is missed that
-//! was there all the time.
+//! Each page begins with the last node of the one before. If another one is there, if a node comes twice or if the
+//! number of all changes, nodes came or went in between, and the list is read again from the start. So no node is
+//! missed that was there all the time.
 
 use serde::Serialize;
 

@@ -1,5 +1,5 @@
-//! A server that answers queries as `PuppetDB` 7 does: the requests, columns and words of refusals are those of the real
-//! one, with which `tests/puppetdb/run` compares.
+//! A server that answers queries as `PuppetDB` 7 does: the requests, columns and words of refusals are those of the
+//! real one, with which `tests/puppetdb/run` compares.
 
 use std::sync::{Arc, LazyLock, Mutex};
 
@@ -15,7 +15,7 @@ pub(crate) struct PuppetDb {
     state: Arc<Mutex<State>>,
 }
 
-/// What a server knows, and how it behaves.
+/// The nodes of a server, and its behaviour.
 #[derive(Default)]
 pub(crate) struct State {
     /// The nodes, as the inventory has them.
@@ -24,11 +24,11 @@ pub(crate) struct State {
     pub(crate) queries: Vec<String>,
     /// The age of the server: which queries it does not know.
     pub(crate) age: Age,
-    /// What it does before it answers; it may answer itself.
+    /// An action before it answers, which may answer itself.
     pub(crate) trouble: Option<Trouble>,
 }
 
-/// What a server does before it answers.
+/// An action of a server before it answers.
 pub(crate) type Trouble = Box<dyn FnMut(&mut State) -> Option<Answer> + Send>;
 
 #[derive(Default, PartialEq)]

@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""Fills a PuppetDB by its command endpoint with nodes of realistic size, and writes what was sent as profiles:
+
+    tests/puppetdb/fill.py URL COUNT PROFILES.ndjson
+
+Each node has as many facts as Facter and a handful of modules give, some 30 KiB, with the values that break readers:
+large integers, floats, texts beyond ASCII and with quotes, dots in names, nulls and empty hashes within facts.
+"""
+import http.client
+import json
+import random
+import sys
+import time
+import urllib.parse
+from concurrent.futures import ThreadPoolExecutor
+
+ENVIRONMENTS = ["production", "staging", "feature_x"]
+ROLES = ["web", "db", "cache", "build", "mail"]
+SYSTEMS = [("Debian", "Debian", "12", "bookworm"), ("Debian", "Ubuntu", "22.04", "jammy"), ("RedHat", "AlmaLinux", "9", None)]
+
+
+def interface(dice, number):
+    address = f"10.{number}.{dice.randrange(256)}.{dice.randrange(1, 255)}"
+    bindings = [{"address": address, "netmask": "255.255.255.0", "network": f"10.{number}.0.0"}]
+    return {"bindings": bindings, "bindings6": [], "ip": address, "mac": f"52:54:00:{dice.randrange(256):02x}:00:01",
+            "mtu": 1500, "netmask": "255.255.255.0", "network": f"10.{number}.0.0", "scope6": "link"}
+
+
+def mount(dice, number):
+    size = dice.randrange(10**12)
+    return {"available_bytes": size // 2, "capacity": "50.00%", "device": f"/dev/mapper/vg-lv{number}", "filesystem": "ext4",
+            "options": ["rw", "relatime", "errors=remount-ro"], "size_bytes": size, "used": "1.00 GiB"}
+
+
+def facts(dice, name, number):
+    hostname, domain = name.split(".", 1)
+    family, distro, major, codename = dice.choice(SYSTEMS)
+    packages = [f"lib{dice.choice('abcdefgh')}{dice.randrange(1000)}-{kind}" for kind in ("dev", "doc", "bin") for _ in range(200)]
+    return {
+        "os": {"architecture": "amd64", "family": family, "name": distro, "hardware": "x86_64",
+               "release": {"full": f"{major}.4", "major": major, "minor": "4"},
+               "distro": {"codename": codename, "id": distro, "release": {"full": major, "major": major}},
+               "selinux": {"enabled": False}},
+        "networking": {"hostname": hostname, "domain": domain, "fqdn": name, "primary": "eth0", "ip": f"10.0.0.{number % 250}",
+                       "interfaces": {f"eth{n}": interface(dice, n) for n in range(4)}},
+        "role": dice.choice(ROLES), "datacenter": f"dc{number % 3}", "is_virtual": number % 2 == 0,
+        "processors": {"count": 8, "isa": "x86_64", "models": ["Intel(R) Xeon(R) Gold 6148 CPU @ 2.40GHz"] * 8},
+        "memory": {"system": {"total_bytes": 2**34 + number, "used": "3.17 GiB", "capacity": "20.53%"}, "swap": {}},
+        "mountpoints": {f"/srv/v{n}.d": mount(dice, n) for n in range(12)},
+        "partitions": {f"/dev/mapper/vg-lv{n}": mount(dice, n) for n in range(12)},
+        "ssh": {kind: {"fingerprints": {"sha256": "SHA256:" + "x" * 43}, "key": "A" * 372} for kind in ("rsa", "ecdsa", "ed25519")},
+        "kernel": "Linux", "kernelmajversion": "6.1", "kernelrelease": "6.1.0-13-amd64", "clientcert": name,
+        "load_averages": {"1m": dice.random(), "5m": 0.5, "15m": 1e-7}, "system_uptime": {"seconds": dice.randrange(10**7)},
+        "largest": 2**63 - 1, "negative": -7, "text": "naïve \"quoted\" \\ 日本 \u2028 %{facts.role}", "empty": {}, "nothing": [],
+        "deep": {"a": {"b": [None, {"c.d": True, "": "unnamed"}]}, "null": None}, "with-dash": "dash", "two words": "spaced",
+        "dotted.name": {"x": 1}, "apt_packages": packages, "installed": {package: "1:2.3.4-5+deb12u1" for package in packages[:300]},
+    }
+
+
+def node(number):
+    dice = random.Random(number)
+    name = f"{dice.choice(ROLES)}{number:05}.example.com"
+    hostname, domain = name.split(".", 1)
+    trusted = {"authenticated": "remote", "certname": name, "hostname": hostname, "domain": domain, "external": {},
+               "extensions": {"pp_role": dice.choice(ROLES), "1.3.6.1.4.1.34380.1.2.1": "own"} if number % 4 else {}}
+    environment = dice.choice(ENVIRONMENTS)
+    return {"name": name, "environment": environment, "facts": facts(dice, name, number), "trusted": trusted}
+
+
+def send(url, profile):
+    address = urllib.parse.urlsplit(url)
+    now = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime())
+    command = {"certname": profile["name"], "environment": profile["environment"], "producer_timestamp": now,
+               "producer": "puppet.example.com", "values": {**profile["facts"], "trusted": profile["trusted"]}}
+    query = urllib.parse.urlencode({"command": "replace_facts", "version": 5, "certname": profile["name"]})
+    connection = http.client.HTTPConnection(address.hostname, address.port, timeout=60)
+    headers = {"Content-Type": "application/json"}
+    connection.request("POST", f"/pdb/cmd/v1?{query}", json.dumps(command).encode(), headers)
+    answer = connection.getresponse()
+    assert answer.status == 200, answer.read()
+
+
+def count(url):
+    address = urllib.parse.urlsplit(url)
+    connection = http.client.HTTPConnection(address.hostname, address.port, timeout=60)
+    connection.request("GET", "/pdb/query/v4/factsets?" + urllib.parse.urlencode({"query": '["extract",[["function","count"]]]'}))
+    return json.load(connection.getresponse())[0]["count"]
+
+
+def main(url, total, path):
+    profiles = [node(number) for number in range(int(total))]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda profile: send(url, profile), profiles))
+    with open(path, "w", encoding="utf-8") as file:
+        for profile in sorted(profiles, key=lambda profile: profile["name"]):
+            print(json.dumps(profile, ensure_ascii=False), file=file)
+    end = time.time() + 600
+    while count(url) < len(profiles):
+        assert time.time() < end, f"PuppetDB has {count(url)} of {len(profiles)} nodes after ten minutes"
+        time.sleep(0.5)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
