@@ -6,7 +6,7 @@ use super::{DiffFilter, Pipeline, RevisionId};
 use crate::diagnostic::describe;
 use crate::diff::Diff;
 use crate::git::CommitId;
-use crate::policy::{Day, Policies};
+use crate::policy::{AbsentPattern, Day, Policies};
 use crate::report::{Commit, PolicyLevel, Report};
 
 /// The most commits that are looked at for each one that is wanted: most commits of some repositories change no data.
@@ -17,6 +17,8 @@ const MAX_LOOKED_AT: usize = 20;
 pub struct Trial {
     /// The rules, in their order.
     pub rules: Vec<TriedRule>,
+    /// The patterns of the rules that match no key of the last commit, or no node.
+    pub absent: Vec<AbsentPattern>,
     /// The number of commits that changed data.
     pub commits: usize,
     /// The number of commits that were looked at.
@@ -59,6 +61,7 @@ impl Pipeline {
             |rule: &crate::policy::Rule| TriedRule { name: rule.name.clone(), level: rule.level, hits: 0, last: None };
         let policies = Policies { rules: policies.rules.clone(), waivers: Vec::new() };
         let mut trial = Trial { rules: policies.rules.iter().map(tried).collect(), ..Trial::default() };
+        trial.absent = self.absent(&policies, tip);
         let mut commit = tip;
         while trial.commits < wanted {
             let before = match self.repository().first_parent(commit) {
@@ -82,6 +85,13 @@ impl Pipeline {
             commit = before;
         }
         trial
+    }
+
+    /// Returns the patterns of rules that match no key of `tip`, or no node; none if its keys cannot be read.
+    fn absent(&self, policies: &Policies, tip: CommitId) -> Vec<AbsentPattern> {
+        let Ok(keys) = self.keys(&[RevisionId::Commit(tip)]) else { return Vec::new() };
+        let nodes: Vec<&str> = self.fleet.iter().map(|(_, name)| &**name).collect();
+        policies.absent(&keys.iter().map(|key| &**key).collect::<Vec<_>>(), &nodes)
     }
 
     /// Returns the report of a commit, or the reason why there is none.

@@ -5,8 +5,10 @@
 //! are others' concern.
 //!
 //! `selection` finds the places of a report that a rule is about, `value_test` and `secret_words` look at values there,
-//! `evidence` counts what was found, and `waivers` takes away what somebody has waived.
+//! `evidence` counts what was found, and `waivers` takes away what somebody has waived. `absent`
+//! tells of patterns that match nothing.
 
+mod absent;
 mod evidence;
 mod names;
 mod rule;
@@ -19,6 +21,7 @@ use std::cmp::Reverse;
 
 use crate::report::{PolicyHit, Report};
 
+pub use absent::AbsentPattern;
 pub use rule::{Amount, ChangeRule, FileRule, Kind, LineKind, Rule, Subject, Thresholds, Waiver};
 pub use value_test::ValueTest;
 

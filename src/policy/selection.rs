@@ -11,7 +11,7 @@ use crate::diff::{ChangeKind, LeafKind};
 use crate::hiera::Outcome;
 use crate::node::NodeSet;
 use crate::pattern::any;
-use crate::report::{ChangedLines, Effect, KeyChange, Leaf, NoEffect, Report, Side, is_of_secret, type_change};
+use crate::report::{ChangedLines, Effect, KeyChange, Leaf, Report, Side, is_of_secret, type_change};
 use crate::value::{Hash, Rich, Segment, Value, ValuePath};
 
 /// Returns all that a rule is about.
@@ -228,8 +228,8 @@ fn errors(rule: &ChangeRule, report: &Report) -> Vec<Other> {
 fn lines(rule: &FileRule<LineKind>, report: &Report) -> Vec<Other> {
     let is_of_kind = |lines: &ChangedLines| {
         rule.kinds.iter().any(|kind| match kind {
-            LineKind::NoEffect => matches!(&lines.effect, Effect::None(reason) if *reason != NoEffect::Equal),
-            LineKind::Reason(reason) => lines.effect.reason() == Some(reason),
+            LineKind::NoEffect => matches!(lines.effect, Effect::None(_)) && !lines.effect.is_of_equal_data(),
+            LineKind::Reason(reason) => lines.effect.has_reason(reason),
         })
     };
     let meant = report.lines.iter().filter(|lines| is_of_kind(lines) && any(&rule.files, &lines.place.path));

@@ -165,11 +165,11 @@ impl<'a> Entry<'a> {
             }
             (true, ..) => {
                 let kinds = self.known("lines", raw.lines.as_slice(), &LineKind::ALL)?;
-                Ok(Subject::Lines(FileRule { kinds, files: self.patterns("files", &raw.files)? }))
+                Ok(Subject::Lines(FileRule { kinds, files: self.names("files", &raw.files)? }))
             }
             (_, true, _) => {
                 let kinds = self.codes(raw.blind_spots.as_slice())?;
-                Ok(Subject::BlindSpots(FileRule { kinds, files: self.patterns("files", &raw.files)? }))
+                Ok(Subject::BlindSpots(FileRule { kinds, files: self.names("files", &raw.files)? }))
             }
             _ if !raw.files.as_slice().is_empty() => {
                 Err(self.invalid("files", "'files' is for 'lines' and 'blind_spots': name the 'keys' or 'nodes'"))
@@ -181,8 +181,8 @@ impl<'a> Entry<'a> {
     fn changes(&self, raw: &raw::Policy) -> Result<ChangeRule> {
         let more_than = raw.more_than.as_ref().map(|raw| self.thresholds(raw)).transpose()?;
         Ok(ChangeRule {
-            keys: self.patterns("keys", &raw.keys)?,
-            nodes: self.patterns("nodes", &raw.nodes)?,
+            keys: self.names("keys", &raw.keys)?,
+            nodes: self.names("nodes", &raw.nodes)?,
             kinds: self.known("kinds", raw.kinds.as_slice(), &Kind::ALL)?,
             values: Diff {
                 before: raw.before.as_ref().map(|raw| self.value_test("before", raw)).transpose()?,
@@ -190,6 +190,24 @@ impl<'a> Entry<'a> {
             },
             more_than: more_than.unwrap_or_default(),
         })
+    }
+
+    /// Returns patterns for names.
+    fn names(&self, setting: &str, texts: &OneOrMany) -> Result<Vec<Pattern>> {
+        match texts.as_slice().iter().find_map(|text| Some((text, comparison(text)?))) {
+            Some((text, number)) => Err(self.invalid(setting, &self.no_name(setting, text, &number))),
+            None => self.patterns(setting, texts),
+        }
+    }
+
+    /// Returns the text that tells of a comparison in the place of a pattern.
+    fn no_name(&self, setting: &str, text: &str, number: &str) -> String {
+        let instead = match (self.list, setting) {
+            _ if text.starts_with('!') => "patterns do not exclude: name those that are meant".to_owned(),
+            ("policies", "keys" | "nodes") => format!("for a number write more_than: {{{setting}: {number}}}"),
+            _ => "numbers are for 'more_than' of a policy".to_owned(),
+        };
+        format!("'{setting}' takes patterns for names, and '{text}' is none; {instead}")
     }
 
     fn patterns(&self, setting: &str, texts: &OneOrMany) -> Result<Vec<Pattern>> {
@@ -277,9 +295,9 @@ impl<'a> Entry<'a> {
         }
         Ok(Waiver {
             policy: rule.name.clone(),
-            keys: self.patterns("keys", &raw.keys)?,
-            nodes: self.patterns("nodes", &raw.nodes)?,
-            files: self.patterns("files", &raw.files)?,
+            keys: self.names("keys", &raw.keys)?,
+            nodes: self.names("nodes", &raw.nodes)?,
+            files: self.names("files", &raw.files)?,
             reason: self.text("reason", raw.reason.as_deref(), "why it is accepted, for those who read it")?,
             expires: self.day(raw.expires.as_deref())?,
         })
@@ -294,6 +312,16 @@ impl<'a> Entry<'a> {
             self.invalid("expires", &format!("'expires': there is no day '{text}'; write one as 2027-01-31"))
         })
     }
+}
+
+/// Returns the number of a text such as `>50%`, which is a comparison or a share and no name; 10 if it has none.
+fn comparison(text: &str) -> Option<String> {
+    let number = text.trim().trim_start_matches(['<', '>', '=', '!', '\u{2264}', '\u{2265}']).trim();
+    let digits = number.strip_suffix('%').unwrap_or(number).trim_end();
+    let is_number = !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit() || c == '.');
+    let is_compared = number.len() < text.trim().len();
+    let is_none = is_compared || is_number && number.ends_with('%');
+    is_none.then(|| if is_number { number.to_owned() } else { "10".to_owned() })
 }
 
 impl raw::Amount {

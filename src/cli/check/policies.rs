@@ -11,6 +11,7 @@ use crate::cli::{Global, Result, Status, output};
 use crate::git::CommitId;
 use crate::pipeline::RevisionId;
 use crate::pipeline::policy_trial::{Trial, TriedRule};
+use crate::policy::AbsentPattern;
 use crate::report::count;
 use crate::visible::{visible, visible_json};
 
@@ -69,6 +70,11 @@ fn text(trial: &Trial, tip: CommitId, out: &mut dyn Write) -> std::io::Result<()
         );
         writeln!(out, "{name:widest$}  {:<7}  {hits:>4}  {}", level.as_str(), visible(&last))?;
     }
+    for AbsentPattern { policy, setting, pattern, near } in &trial.absent {
+        let near = near.as_ref().map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+        let thing = if *setting == "keys" { "key" } else { "node" };
+        writeln!(out, "{}", visible(&format!("policy '{policy}': '{setting}': no {thing} matches '{pattern}'{near}")))?;
+    }
     let range = trial.first.map(|first| format!(", {} to {}", first.short(), tip.short())).unwrap_or_default();
     let end = trial.end.as_ref().map(|end| format!("; no more: {end}")).unwrap_or_default();
     let looked = count(trial.looked_at, "commit");
@@ -94,6 +100,7 @@ struct Wire<'a> {
     commits: usize,
     end: Option<&'a str>,
     policies: Vec<WireRule<'a>>,
+    absent: Vec<WireAbsent<'a>>,
     unresolved: Vec<WireUnresolved<'a>>,
 }
 
@@ -118,6 +125,21 @@ struct WireUnresolved<'a> {
     error: &'a str,
 }
 
+/// A pattern of a rule that matches nothing.
+#[derive(Serialize)]
+struct WireAbsent<'a> {
+    policy: &'a str,
+    setting: &'static str,
+    pattern: &'a str,
+    near: Option<&'a str>,
+}
+
+impl<'a> WireAbsent<'a> {
+    fn new(AbsentPattern { policy, setting, pattern, near }: &'a AbsentPattern) -> WireAbsent<'a> {
+        WireAbsent { policy, setting, pattern, near: near.as_deref() }
+    }
+}
+
 impl<'a> WireRule<'a> {
     fn new(TriedRule { name, level, hits, last }: &'a TriedRule) -> WireRule<'a> {
         let last = last.as_ref().map(|last| WireHit {
@@ -139,6 +161,7 @@ fn json(trial: &Trial, tip: CommitId, out: &mut dyn Write) -> std::io::Result<()
         commits: trial.commits,
         end: trial.end.as_deref(),
         policies: trial.rules.iter().map(WireRule::new).collect(),
+        absent: trial.absent.iter().map(WireAbsent::new).collect(),
         unresolved: unresolved.map(|(commit, error)| WireUnresolved { commit: commit.to_string(), error }).collect(),
     };
     writeln!(out, "{}", visible_json(&serde_json::to_string_pretty(&wire)?))

@@ -111,6 +111,26 @@ fn faults_are_told_with_their_lines() {
             "3: policy 'a': 'keys': 're:(' is no pattern: unclosed group",
         ),
         (
+            "policies:\n  - name: a\n    level: note\n    message: m\n    nodes: '>50%'\n",
+            "6: policy 'a': 'nodes' takes patterns for names, and '>50%' is none; for a number write more_than: {nodes: 50%}",
+        ),
+        (
+            "policies:\n  - {name: a, level: note, message: m, keys: [port, '>= 3']}\n",
+            "3: policy 'a': 'keys' takes patterns for names, and '>= 3' is none; for a number write more_than: {keys: 3}",
+        ),
+        (
+            "policies:\n  - {name: a, level: note, message: m, nodes: 25%}\n",
+            "3: policy 'a': 'nodes' takes patterns for names, and '25%' is none; for a number write more_than: {nodes: 25%}",
+        ),
+        (
+            "policies:\n  - {name: a, level: note, message: m, nodes: '!web01'}\n",
+            "3: policy 'a': 'nodes' takes patterns for names, and '!web01' is none; patterns do not exclude: name those",
+        ),
+        (
+            &format!("{base}waivers:\n  - {{policy: a, nodes: '<5', reason: r, expires: 2027-01-31}}\n"),
+            "6: waiver of 'a': 'nodes' takes patterns for names, and '<5' is none; numbers are for 'more_than' of a policy",
+        ),
+        (
             "policies:\n  - {name: a, level: note, message: m, more_than: {nodes: 10 %%}}\n",
             "3: policy 'a': 'more_than': 'nodes' must be a number such as 10, or a share such as 25%",
         ),

@@ -38,6 +38,7 @@ fn each_rule_is_tried_on_the_last_commits_that_changed_data() {
 ports   failure     2  {} db: 5433: 1 key on 1 of 2 nodes
 wide    warning     1  {} bye: 5 keys on both nodes
 never   note        0  -
+policy 'never': 'keys': no key matches 'nothing'
 3 commits changed data of 4 commits looked at, {} to {}; no more: the history begins there
 ",
         short("HEAD"),
@@ -78,4 +79,24 @@ fn commits_that_cannot_be_resolved_are_named() {
     let lost =
         format!("\n2 commits could not be resolved, and may hit any rule:\n  {} cannot read ", site.id("HEAD").short());
     assert!(text.contains(&lost), "{text}");
+}
+
+#[test]
+fn patterns_that_match_nothing_are_told() {
+    let site = history();
+    let rules = "policies:
+  - {name: near, level: note, message: m, keys: ports, nodes: [web01, 'wev*']}
+  - {name: below, level: note, message: m, keys: sshd::config.Port, nodes: 'db*'}
+  - {name: odd, level: note, message: m, keys: 're:^zz'}
+";
+    trust(&site, rules);
+    let printed = site.hierad("check --policies");
+    let told: Vec<&str> = printed.ok().lines().filter(|line| line.starts_with("policy '")).collect();
+    let expected = [
+        "policy 'near': 'keys': no key matches 'ports'; did you mean port?",
+        "policy 'near': 'nodes': no node matches 'wev*'",
+    ];
+    assert_eq!(told, expected);
+    let absent = &site.hierad("check --policies --format json").json()["absent"];
+    assert_eq!(absent[0], serde_json::json!({"policy": "near", "setting": "keys", "pattern": "ports", "near": "port"}));
 }
