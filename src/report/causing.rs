@@ -40,13 +40,10 @@ impl Range {
     }
 }
 
-/// Returns the lines that cause `changes`, by file; `None` if they are not known of one of them. Of a file that has
-/// added lines among them the removed ones are left out: readers see them beside those.
-pub(super) fn causing<'r>(report: &Report, changes: impl IntoIterator<Item = &'r KeyChange>) -> Option<Vec<Range>> {
-    let mut positions: BTreeSet<usize> = BTreeSet::new();
-    for change in changes {
-        positions.extend(change.lines.as_ref()?);
-    }
+/// Returns the lines that cause `changes`, by file, as far as they are known. Of a file that has added lines among them
+/// the removed ones are left out: readers see them beside those.
+pub(super) fn causing<'r>(report: &Report, changes: impl IntoIterator<Item = &'r KeyChange>) -> Vec<Range> {
+    let positions: BTreeSet<usize> = changes.into_iter().flat_map(|change| &change.lines).flatten().copied().collect();
     let lines: Vec<&ChangedLines> = positions.into_iter().filter_map(|at| report.lines.get(at)).collect();
     let added: BTreeSet<&str> =
         lines.iter().filter(|lines| lines.side == Side::After).map(|lines| &*lines.place.path).collect();
@@ -58,7 +55,7 @@ pub(super) fn causing<'r>(report: &Report, changes: impl IntoIterator<Item = &'r
             _ => ranges.push(range),
         }
     }
-    Some(ranges)
+    ranges
 }
 
 impl Range {
@@ -78,10 +75,10 @@ pub(super) struct Reason {
 impl Reason {
     /// Returns the reason of lines without a known effect.
     pub(super) fn of(lines: &ChangedLines) -> Reason {
-        let Effect::None(reason) = &lines.effect else {
+        let Effect::None(idle) = &lines.effect else {
             return Reason { before: lines.effect.words().unwrap_or_default(), place: None, behind: String::new() };
         };
-        let words = reason.words();
+        let (reason, words) = (&idle.first.reason, idle.words());
         let place = reason.place().and_then(|place| Some((place, words.split_once(&place.to_string())?)));
         let Some((place, (before, behind))) = place else {
             return Reason { before: words, place: None, behind: String::new() };

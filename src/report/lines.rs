@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::idle::{Idle, NoEffect};
 use crate::diagnostic::Place;
 use crate::diff::Diff;
 use crate::node::NodeSet;
@@ -130,60 +131,9 @@ pub enum Effect {
         nodes: NodeSet,
     },
     /// They change nothing on any node that was compared.
-    None(NoEffect),
+    None(Idle),
     /// Nothing is known of their effect.
     Unknown(UnknownEffect),
-}
-
-/// The reason why lines have no effect.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NoEffect {
-    /// The data is the same: they differ in comments, white space or the way in which it is written.
-    Equal,
-    /// Another place gives the key its value.
-    Shadowed(Place),
-    /// Another place gives the same value.
-    Same(Place),
-    /// The value moved to that place with this commit, or from there.
-    Moved(Place),
-    /// They are merged with others, and what comes out is the same.
-    Merged,
-    /// No value changes by them.
-    Unused,
-}
-
-impl NoEffect {
-    /// Returns its name.
-    pub fn as_str(&self) -> &'static str {
-        match self {
-            NoEffect::Equal => "equal",
-            NoEffect::Shadowed(_) => "shadowed",
-            NoEffect::Same(_) => "same",
-            NoEffect::Moved(_) => "moved",
-            NoEffect::Merged => "merged_away",
-            NoEffect::Unused => "unused",
-        }
-    }
-
-    /// Returns the place that matters instead, if there is one.
-    pub fn place(&self) -> Option<&Place> {
-        match self {
-            NoEffect::Shadowed(place) | NoEffect::Same(place) | NoEffect::Moved(place) => Some(place),
-            NoEffect::Equal | NoEffect::Merged | NoEffect::Unused => None,
-        }
-    }
-
-    /// Returns words such as `shadowed by nodes/web02.yaml:3`.
-    pub fn words(&self) -> String {
-        match self {
-            NoEffect::Equal => "the data is the same".to_owned(),
-            NoEffect::Shadowed(place) => format!("shadowed by {place}"),
-            NoEffect::Same(place) => format!("the same value as {place}"),
-            NoEffect::Moved(place) => format!("moved: {place} has the same value"),
-            NoEffect::Merged => "merged away".to_owned(),
-            NoEffect::Unused => "no value changes by it".to_owned(),
-        }
-    }
 }
 
 /// The reason why the effect of lines is unknown.
@@ -231,20 +181,33 @@ impl Effect {
         }
     }
 
-    /// Returns the name of the reason why there is none or it is unknown.
+    /// Returns the name of the reason why there is none, on the most nodes, or why it is unknown.
     pub fn reason(&self) -> Option<&'static str> {
         match self {
             Effect::Changes { .. } => None,
-            Effect::None(reason) => Some(reason.as_str()),
+            Effect::None(idle) => Some(idle.first.reason.as_str()),
             Effect::Unknown(reason) => Some(reason.as_str()),
         }
+    }
+
+    /// Returns true if this is the name of the reason on some of the nodes.
+    pub fn has_reason(&self, name: &str) -> bool {
+        match self {
+            Effect::None(idle) => idle.all().any(|part| part.reason.as_str() == name),
+            _ => self.reason() == Some(name),
+        }
+    }
+
+    /// Returns true if there is none since the data is the same.
+    pub fn is_of_equal_data(&self) -> bool {
+        matches!(self, Effect::None(idle) if idle.is(&NoEffect::Equal))
     }
 
     /// Returns words such as `no effect: shadowed by nodes/web02.yaml:3`, or `None` if the lines change something.
     pub fn words(&self) -> Option<String> {
         match self {
             Effect::Changes { .. } => None,
-            Effect::None(reason) => Some(format!("no effect: {}", reason.words())),
+            Effect::None(idle) => Some(format!("no effect: {}", idle.words())),
             Effect::Unknown(reason) => Some(format!("effect unknown: {}", reason.words())),
         }
     }
@@ -266,7 +229,7 @@ impl ChangedLines {
     pub fn is_telling(&self) -> bool {
         match &self.effect {
             Effect::Changes { .. } => false,
-            Effect::None(reason) => *reason != NoEffect::Equal,
+            Effect::None(_) => !self.effect.is_of_equal_data(),
             Effect::Unknown(reason) => *reason != UnknownEffect::Unreached,
         }
     }

@@ -1,24 +1,20 @@
 //! Turns the causes of changes round: what each changed line does, or why it does nothing.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use super::allowance::Allowance;
 use super::bonds::Bonds;
 use super::edits::{ConfigPart, EditedLine};
-use super::search::{Search, TracedChange};
-use super::trace::{Trace, root};
+use super::reasons::Reasons;
+use super::search::{Search, Traced};
+use super::trace::root;
 use crate::diagnostic::Place;
 use crate::diff::{Changes, Diff};
 use crate::fleet::Effective;
 use crate::hiera::Outcome;
 use crate::node::NodeSet;
 use crate::pipeline::blind_spots::changed_files::FileKind;
-use crate::report::{ChangedLines, Effect, NoEffect, Side, UnknownEffect};
-use crate::value::{Segment, Value, ValuePath};
-
-/// The most entries without effect whose reason is looked for.
-const MAX_REASONS: usize = 500;
+use crate::report::{ChangedLines, Effect, NoEffect, UnknownEffect};
 
 /// The most pairs of lines that are told to belong together.
 const MAX_PAIRS: usize = 200_000;
@@ -26,22 +22,18 @@ const MAX_PAIRS: usize = 200_000;
 pub(super) struct Effects<'a> {
     pub(super) search: &'a Search<'a>,
     pub(super) changes: &'a Changes,
-    pub(super) traced: &'a [TracedChange],
+    pub(super) traced: &'a [Traced],
     pub(super) effective: Diff<&'a Effective>,
     pub(super) bonds: &'a Bonds,
     pub(super) is_filtered: bool,
 }
 
-/// The reasons that were looked for.
-#[derive(Default)]
-struct Reasons {
-    traces: Traces,
+/// The means to find out why lines do nothing.
+struct Why<'a> {
+    reasons: Reasons<'a>,
     /// For a level, true if it leads no node to anything.
-    idle_levels: HashMap<usize, bool>,
+    levels: HashMap<usize, bool>,
 }
-
-/// The lookups of the root key of a group on the first node that reads it; none if they take too much.
-type Traces = HashMap<(usize, Side), Option<Diff<Trace>>>;
 
 impl Effects<'_> {
     /// Returns the changed lines, and for each edited line the position of those that it is among.
@@ -49,13 +41,13 @@ impl Effects<'_> {
         let changed = self.changed();
         let untraced = self.untraced();
         let members = self.members();
-        let mut reasons = Reasons::default();
+        let mut why = Why { reasons: Reasons::of(self.search), levels: HashMap::new() };
         let lines = &self.search.edits.lines;
         let (mut found, mut positions): (Vec<ChangedLines>, Vec<usize>) = (Vec::new(), Vec::new());
         for (at, line) in lines.iter().enumerate() {
             let effect = match changed.get(&at) {
                 Some((keys, nodes)) => Effect::Changes { keys: keys.clone(), nodes: nodes.clone() },
-                None => self.no_effect(line, &untraced, &mut reasons),
+                None => self.no_effect(line, &untraced, &mut why),
             };
             let follows = |last: &ChangedLines| {
                 let before = &lines[at - 1];
@@ -110,7 +102,7 @@ impl Effects<'_> {
         let mut equal: BTreeMap<(usize, &Arc<str>), BTreeSet<usize>> = BTreeMap::new();
         let all = || self.search.edits.lines.iter().zip(positions).filter(|(line, _)| line.is_text);
         for (line, position) in all() {
-            if let (Some(root), Effect::None(NoEffect::Equal)) = (&line.root, &lines[*position].effect) {
+            if let (Some(root), true) = (&line.root, lines[*position].effect.is_of_equal_data()) {
                 equal.entry((line.edit, root)).or_default().insert(*position);
                 hunks.insert((line.edit, root, line.hunk));
             }
@@ -133,7 +125,7 @@ impl Effects<'_> {
     /// Returns the keys and nodes that each line changes.
     fn changed(&self) -> BTreeMap<usize, (BTreeSet<Arc<str>>, NodeSet)> {
         let mut changed: BTreeMap<usize, (BTreeSet<Arc<str>>, NodeSet)> = BTreeMap::new();
-        for (change, traced) in self.changes.changes.iter().zip(self.traced) {
+        for (change, traced) in self.traced.iter().map(|(at, traced)| (&self.changes.changes[*at], traced)) {
             let of_leaves = traced.leaves.iter().filter_map(|leaf| leaf.lines.as_ref());
             let on_first = of_leaves.flatten().map(|line| (line, traced.parts.first().map(|(nodes, _)| nodes)));
             let on_parts = traced
@@ -153,28 +145,34 @@ impl Effects<'_> {
 
     /// Returns the nodes on which something changes whose causes are not known.
     fn untraced(&self) -> NodeSet {
-        let beyond = self.changes.changes.iter().skip(self.traced.len()).map(|change| change.nodes.clone());
-        let within = self.traced.iter().map(|traced| traced.untraced.clone());
+        let is_traced: HashSet<usize> = self.traced.iter().map(|(at, _)| *at).collect();
+        let all = self.changes.changes.iter().enumerate();
+        let beyond = all.filter(|(at, _)| !is_traced.contains(at)).map(|(_, change)| change.nodes.clone());
+        let within = self.traced.iter().map(|(_, traced)| traced.untraced.clone());
         NodeSet::union_of(self.search.revisions.after.fleet.len(), beyond.chain(within))
     }
 
     /// Returns the differences that each line is a cause of.
     fn members(&self) -> HashMap<usize, Vec<(usize, usize)>> {
         let mut members: HashMap<usize, Vec<(usize, usize)>> = HashMap::new();
-        for (change, traced) in self.traced.iter().enumerate() {
-            traced.lines.iter().flatten().for_each(|line| members.entry(*line).or_default().push((change, usize::MAX)));
+        for (change, traced) in self.traced {
+            traced
+                .lines
+                .iter()
+                .flatten()
+                .for_each(|line| members.entry(*line).or_default().push((*change, usize::MAX)));
             for (at, leaf) in traced.leaves.iter().enumerate() {
-                leaf.lines.iter().flatten().for_each(|line| members.entry(*line).or_default().push((change, at)));
+                leaf.lines.iter().flatten().for_each(|line| members.entry(*line).or_default().push((*change, at)));
             }
         }
         members
     }
 
     /// Returns the effect of a line that causes no change.
-    fn no_effect(&self, line: &EditedLine, untraced: &NodeSet, reasons: &mut Reasons) -> Effect {
+    fn no_effect(&self, line: &EditedLine, untraced: &NodeSet, why: &mut Why<'_>) -> Effect {
         let edit = &self.search.edits.all[line.edit];
         if !line.is_text || (edit.kind == FileKind::Data && line.entries.is_empty()) {
-            return Effect::None(NoEffect::Equal);
+            return Effect::None(NoEffect::Equal.into());
         }
         if edit.kind == FileKind::Unreached {
             return Effect::Unknown(UnknownEffect::Unreached);
@@ -188,17 +186,17 @@ impl Effects<'_> {
             return Effect::Unknown(UnknownEffect::NotTraced);
         }
         if is_config {
-            return self.no_effect_of_config(line, &mut reasons.idle_levels);
+            return self.no_effect_of_config(line, &mut why.levels);
         }
-        let [(group, path), ..] = &line.entries[..] else { return Effect::None(NoEffect::Equal) };
+        let [(group, path), ..] = &line.entries[..] else { return Effect::None(NoEffect::Equal.into()) };
         if self.is_unknown(*group, &sides) {
             return Effect::Unknown(UnknownEffect::Value);
         }
         if line.entries.iter().any(|(group, _)| self.bonds.unknown.contains(group)) {
             return Effect::Unknown(UnknownEffect::NotTraced);
         }
-        match self.reason(*group, line.side, path, &mut reasons.traces) {
-            Some(reason) => Effect::None(reason),
+        match why.reasons.find(*group, line.side, path) {
+            Some(reasons) => Effect::None(reasons),
             None => Effect::Unknown(UnknownEffect::NotTraced),
         }
     }
@@ -214,7 +212,7 @@ impl Effects<'_> {
         let mut is_idle = |group: usize| *idle.entry(group).or_insert_with(|| self.is_idle(group));
         // Of several levels each may hide what another one does.
         if is_lone || line.entries.iter().all(|(group, _)| is_idle(*group)) {
-            Effect::None(NoEffect::Unused)
+            Effect::None(NoEffect::Unused.into())
         } else {
             Effect::Unknown(UnknownEffect::NotTraced)
         }
@@ -246,51 +244,4 @@ impl Effects<'_> {
                 && nodes.iter().any(|nodes| !nodes.intersection(&answer.nodes).is_empty())
         })
     }
-
-    /// Returns the reason why an entry has no effect, as it is on the first node that reads it, or `None` if to find it
-    /// takes too much.
-    fn reason(&self, group: usize, side: Side, path: &ValuePath, reasons: &mut Traces) -> Option<NoEffect> {
-        let of = &self.search.edits.groups[group];
-        let edit = &self.search.edits.all[of.edit];
-        let (Some(key), None) = (&of.root, &of.option) else { return Some(NoEffect::Unused) };
-        let Some(node) = side.of(&edit.nodes).first() else { return Some(NoEffect::Unused) };
-        if reasons.len() >= MAX_REASONS && !reasons.contains_key(&(group, side)) {
-            return None;
-        }
-        let traces = reasons.entry((group, side)).or_insert_with(|| {
-            let allowance = Allowance::share(MAX_REASONS);
-            let traces = self.search.revisions.map(|revision| Trace::of(&revision.of_node(node), key, &allowance));
-            Some(Diff::new(traces.before?, traces.after?))
-        });
-        let traces = traces.as_ref()?;
-        let trace = side.of(traces);
-        let is_own = |place: &Place| edit.paths.contains(&place.path);
-        let whole = ValuePath::default();
-        let is_found = trace.contributions.iter().filter_map(|one| one.origin_of(&whole)).any(|o| is_own(&o.place));
-        if !is_found {
-            let first = trace.contributions.iter().find_map(|one| one.origin_of(&whole));
-            return Some(first.map_or(NoEffect::Unused, |first| NoEffect::Shadowed(first.place)));
-        }
-        Some(match trace.origin(path) {
-            Some(origin) if is_own(&origin.place) => {
-                let other = side.other().of(traces).origin(path).map(|origin| origin.place);
-                match other {
-                    Some(place) if is_own(&place) => NoEffect::Equal,
-                    Some(place) if self.search.edits.is_changed(side.other(), &place) => NoEffect::Moved(place),
-                    Some(place) => NoEffect::Same(place),
-                    None => NoEffect::Merged,
-                }
-            }
-            Some(origin) if !is_of_collection(path, &trace.outcome) => NoEffect::Shadowed(origin.place),
-            Some(_) | None => NoEffect::Merged,
-        })
-    }
-}
-
-/// Returns true if there is a collection at `path` of what was found, or an item of an array: others may have put in
-/// what is there.
-fn is_of_collection(path: &ValuePath, outcome: &Outcome) -> bool {
-    let Outcome::Found(value) = outcome else { return false };
-    let is_item = path.0.iter().any(|segment| matches!(segment, Segment::Index(_)));
-    is_item || matches!(path.of(value), Some(Value::Array(_) | Value::Hash(_)))
 }

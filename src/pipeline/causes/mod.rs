@@ -7,8 +7,8 @@
 //!
 //! `edits` has the changed files, entries, levels and lines; `trace` is one lookup of a key on a node, with all that it
 //! read; `sources` tells which places take part in a value. `search` finds the lines that cause a change, by a `trial`
-//! of each entry, and `effects` turns that round. `bonds` has the lines that change nothing only together. `allowance`
-//! bounds the work.
+//! of each entry, and `effects` turns that round, with the `reasons` of lines that do nothing. `bonds` has the lines that
+//! change nothing only together. `turns` and `allowance` bound the work.
 
 mod allowance;
 mod bonds;
@@ -17,15 +17,17 @@ mod effects;
 mod entries;
 mod levels;
 mod on_node;
+mod reasons;
 mod search;
 mod sources;
 mod text_lines;
 mod trace;
 mod trial;
+mod turns;
 
 use std::sync::Arc;
 
-use crate::diff::{Change, Changes, Diff, Reencrypted};
+use crate::diff::{Changes, Diff, Reencrypted};
 use crate::fleet::{Effective, Revision, parallel};
 use crate::pipeline::blind_spots::changed_files::FileKind;
 use crate::report::{ChangeOrigins, LeafOrigins, Origin, Origins};
@@ -34,27 +36,11 @@ use crate::workers::Workers;
 
 use allowance::Allowance;
 use edits::Edits;
-use search::{Lines, Search, TracedChange, TracedLeaf};
+use search::{Lines, Search, Traced, TracedChange, TracedLeaf};
 use trace::Trace;
-
-/// The most changes of a report that are traced. Nobody reads the origins of more.
-const TRACED_CHANGES: usize = 500;
-
-/// The most differences of these changes together. A change with more is not traced, nor is one that comes after it.
-const TRACED_LEAVES: usize = 20_000;
 
 /// The most secrets that were encrypted anew whose origin is found.
 const TRACED_SECRETS: usize = 500;
-
-/// Returns the changes that are traced: the first ones, within the limits.
-fn traceable(changes: &[Change]) -> &[Change] {
-    let mut leaves = 0;
-    let fits = |change: &&Change| {
-        leaves += change.leaves.len();
-        leaves <= TRACED_LEAVES
-    };
-    &changes[..changes.iter().take(TRACED_CHANGES).take_while(fits).count()]
-}
 
 /// Returns the origins of `changes`, which must not be redacted yet, and the effects of the changed lines of `files`.
 /// `is_filtered` tells that there are other changes.
@@ -67,9 +53,9 @@ pub(super) fn find(
 ) -> Result<Origins, TreeError> {
     let edits = Edits::find(revisions, files)?;
     let search = Search { revisions, edits: &edits };
-    let traceable = traceable(&changes.changes);
-    let traced: Vec<TracedChange> = parallel::map(traceable, workers, "tracing changes", |change| {
-        search.change(change, &Allowance::share(traceable.len()))
+    let chosen = turns::chosen(&changes.changes);
+    let traced: Vec<Traced> = parallel::map(&chosen, workers, "tracing changes", |at| {
+        (*at, search.change(&changes.changes[*at], &Allowance::share(chosen.len())))
     });
     let of_secret = |secret: &Reencrypted| {
         let allowance = Allowance::share(changes.reencrypted.len().min(TRACED_SECRETS));
@@ -91,6 +77,10 @@ pub(super) fn find(
         leaves: change.leaves.into_iter().map(of_leaf).collect(),
         lines: at(change.lines),
     };
-    let changes = traced.into_iter().map(of_change).collect();
-    Ok(Origins { changes, reencrypted, lines })
+    let mut of_changes: Vec<ChangeOrigins> = Vec::new();
+    for (at, change) in traced {
+        of_changes.resize_with(at, ChangeOrigins::default);
+        of_changes.push(of_change(change));
+    }
+    Ok(Origins { changes: of_changes, reencrypted, lines })
 }

@@ -33,6 +33,9 @@ pub(super) struct TracedChange {
     pub(super) untraced: NodeSet,
 }
 
+/// The position of a change, and its causes.
+pub(super) type Traced = (usize, TracedChange);
+
 /// A difference with its causes.
 #[derive(Default)]
 pub(super) struct TracedLeaf {

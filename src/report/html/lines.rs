@@ -17,7 +17,7 @@ const MAX_LISTED: usize = 500;
 
 /// Returns the lines that cause a change, if they are known.
 pub(super) fn causes(report: &Report, change: &KeyChange, options: &Options) -> Markup {
-    let ranges = causing(report, [change]).unwrap_or_default();
+    let ranges = causing(report, [change]);
     html! {
         @if !ranges.is_empty() {
             p.by {

@@ -8,23 +8,28 @@ use crate::diagnostic::Place;
 use crate::hiera::Outcome;
 use crate::report::causing::{Range, causing};
 use crate::report::links::address;
+use crate::report::wording::number;
 use crate::report::{Group, Report};
 
-/// The most places that one cell names, and the most differences that are looked at for them.
+/// The most places that one cell names, and the most differences and changes that are looked at for them.
 const MAX_PLACES: usize = 3;
 const MAX_SEEN: usize = 200;
+const MAX_CHANGES: usize = 10_000;
 
 /// Returns the lines that cause a group's changes, each as a link if the commit has it; the places that the values come
-/// from, if the lines are not known.
+/// from, if no lines are known.
 pub(super) fn places(report: &Report, group: &Group, options: &Options) -> String {
-    let changes = || group.items.iter().take(MAX_SEEN).map(|item| report.first(item));
+    let all = || group.items.iter().flat_map(|item| [&item.first].into_iter().chain(&item.others));
+    let changes = || all().take(MAX_CHANGES).map(|at| &report.changes[*at]);
     let mut ranges = Vec::new();
     for change in changes() {
         if let Some(Outcome::Failed(error)) = change.outcome.after.as_deref() {
             ranges.extend(error.place.iter().map(|place| Range::line(place, true)));
         }
     }
-    ranges.extend(causing(report, changes()).unwrap_or_else(|| origins(report, group)));
+    let are_known = changes().any(|change| change.lines.is_some());
+    let are_all_known = all().count() <= MAX_CHANGES && changes().all(|change| change.lines.is_some());
+    ranges.extend(if are_known { causing(report, changes()) } else { origins(report, group) });
     let mut seen: Vec<&Range> = Vec::new();
     for range in &ranges {
         if !seen.contains(&range) {
@@ -38,8 +43,11 @@ pub(super) fn places(report: &Report, group: &Group, options: &Options) -> Strin
         file = &range.place.path;
         shown.push(if range.is_there { link(&range.place, &text, options) } else { name(&text) });
     }
-    let more = seen.len() - shown.len();
-    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    let more = match seen.len() - shown.len() {
+        _ if are_known && !are_all_known => " and more".to_owned(),
+        0 => String::new(),
+        more => format!(" and {} more", number(more)),
+    };
     shown.join(", ") + &more
 }
 

@@ -217,6 +217,29 @@ fn lines_that_all_nodes_override_are_shadowed() {
     );
 }
 
+/// The greeting of all nodes is said once more for a role, where one node has its own.
+fn repeated() -> Sandbox {
+    let more = "-- profiles/web02.yaml\n{name: web02, variables: {role: web}}\n\
+                -- profiles/web03.yaml\n{name: web03, variables: {role: web}}\n-- data/nodes/web01.yaml\nmotd: one\n";
+    committed(more, "-- data/roles/web.yaml\nport: 80\nmotd: hello\n")
+}
+
+#[test]
+fn reasons_are_told_with_their_nodes() {
+    let site = repeated();
+    let report = site.hierad("diff --full --format json").json();
+    assert_eq!(effects(&report), ["after data/roles/web.yaml:2 same data/common.yaml:1"]);
+    let reasons = serde_json::json!([
+        {"reason": "same", "by": {"path": "data/common.yaml", "line": 1}, "count": 2},
+        {"reason": "shadowed", "by": {"path": "data/nodes/web01.yaml", "line": 1}, "count": 1},
+    ]);
+    assert_eq!(report["lines"][0]["reasons"], reasons);
+    let text = "the same value as data/common.yaml:1 on 2 nodes, shadowed by data/nodes/web01.yaml:1 on 1 node";
+    site.hierad("diff --full").says(&[text]);
+    let comment = site.hierad("diff --format markdown").out;
+    assert!(comment.contains(": the same value as `data/common.yaml:1` on 2 nodes, shadowed by "), "{comment}");
+}
+
 #[test]
 fn lines_that_repeat_another_place_are_the_same() {
     let report = compared("", "-- data/roles/web.yaml\nport: 80\nmotd: hello\n");
@@ -337,9 +360,9 @@ fn comments_name_causing_and_idle_lines() {
         "` after · 1 file, 4 changed lines, 2 without effect\n",
         "[`data/common.yaml:2`](https://example.com/blob/main/data/common.yaml#L2) |\n",
         "\n**2 changed lines do nothing that can be seen**\n\n\
-         - `data/common.yaml:1` (removed): shadowed by `data/nodes/db01.yaml:2`\n\
+         - `data/common.yaml:1` (removed): shadowed by `data/nodes/db01.yaml:2` and 1 more place\n\
          - [`data/common.yaml:1`](https://example.com/blob/main/data/common.yaml#L1): shadowed by \
-         [`data/nodes/db01.yaml:2`](https://example.com/blob/main/data/nodes/db01.yaml#L2)\n",
+         [`data/nodes/db01.yaml:2`](https://example.com/blob/main/data/nodes/db01.yaml#L2) and 1 more place\n",
     ];
     assert!(expected.iter().all(|text| comment.contains(text)), "{comment}");
     // Without room for the list the number stays.
@@ -363,4 +386,26 @@ fn pages_name_causing_and_idle_lines() {
         format!("<li>{own}: <span class=\"quiet\">shadowed by </span>{by}"),
     ];
     assert!(expected.iter().all(|text| page.contains(text)), "{page}");
+}
+
+/// Keys of all nodes and a few of one role, all of which a commit changes.
+fn many(value: usize) -> String {
+    let keys: String = (0..600).map(|at| format!("k{at:03}: {}\n", at * value)).collect();
+    format!(
+        "-- data/common.yaml\nmotd: hello\nntp: [a, b]\n{keys}-- data/roles/web.yaml\nport: {value}\nzone: {value}\n"
+    )
+}
+
+#[test]
+fn each_group_of_many_changes_says_why() {
+    let site = committed(&many(2), &many(3));
+    let comment = site.hierad("diff --format markdown --budget 100000").out;
+    // The first key is 0 on both sides.
+    let expected = ["| `data/common.yaml:4-501` and more |\n", "| `data/roles/web.yaml:1-2` |\n"];
+    assert!(expected.iter().all(|text| comment.contains(text)), "{comment:.4000}");
+    let report = site.hierad("diff --full --format json").json();
+    let changes = report["changes"].as_array().unwrap();
+    let traced = |change: &&Json| change["lines"].is_array();
+    assert_eq!((changes.len(), changes.iter().filter(traced).count()), (601, 500));
+    assert_eq!(causes(&report, "zone"), ["before data/roles/web.yaml:2", "after data/roles/web.yaml:2"]);
 }

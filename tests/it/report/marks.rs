@@ -67,8 +67,8 @@ fn marked() -> Report {
     report.lines = vec![
         lines(2, 2, Side::Before, changes.clone()),
         lines(3, 4, Side::After, changes),
-        lines(9, 9, Side::After, Effect::None(NoEffect::Shadowed(Place::line("data/[b](x).yaml", 1)))),
-        lines(12, 12, Side::After, Effect::None(NoEffect::Equal)),
+        lines(9, 9, Side::After, Effect::None(NoEffect::Shadowed(Place::line("data/[b](x).yaml", 1)).into())),
+        lines(12, 12, Side::After, Effect::None(NoEffect::Equal.into())),
     ];
     let traced = LeafOrigins { lines: Some(vec![0, 1]), ..LeafOrigins::default() };
     report.changes[0].leaves[0].traced = Some(Box::new(traced));

@@ -8,7 +8,7 @@ use super::{MAX_LISTED, is_zero};
 use crate::diagnostic::Place;
 use crate::diff::Diff;
 use crate::report::node_sets::NodeSets;
-use crate::report::{ChangedLines, Effect, Leaf, NoEffect, Source};
+use crate::report::{ChangedLines, Effect, Idle, IdlePart, Leaf, Source};
 
 #[derive(Serialize)]
 pub(super) struct WireLines<'a> {
@@ -22,6 +22,8 @@ pub(super) struct WireLines<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     by: Option<WirePlace<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    reasons: Vec<WireReason<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     keys: Vec<&'a str>,
     #[serde(skip_serializing_if = "is_zero")]
     more_keys: usize,
@@ -29,6 +31,17 @@ pub(super) struct WireLines<'a> {
     nodes: Option<usize>,
     #[serde(skip_serializing_if = "<[usize]>::is_empty")]
     with: &'a [usize],
+}
+
+/// A reason on some of the nodes.
+#[derive(Serialize)]
+struct WireReason<'a> {
+    reason: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<WirePlace<'a>>,
+    #[serde(skip_serializing_if = "is_zero")]
+    more_places: usize,
+    count: usize,
 }
 
 #[derive(Serialize)]
@@ -43,8 +56,8 @@ impl<'a> WireLines<'a> {
             Effect::Changes { keys, nodes } => Some((keys, nodes)),
             _ => None,
         };
-        let by = match &lines.effect {
-            Effect::None(reason) => NoEffect::place(reason),
+        let idle = match &lines.effect {
+            Effect::None(idle) => Some(idle),
             _ => None,
         };
         let keys: Vec<&str> = changes.into_iter().flat_map(|(keys, _)| keys).map(|key| &**key).collect();
@@ -55,12 +68,30 @@ impl<'a> WireLines<'a> {
             side: lines.side.as_str(),
             effect: lines.effect.as_str(),
             reason: lines.effect.reason(),
-            by: by.map(WirePlace::new),
+            by: idle.and_then(|idle| idle.first.reason.place()).map(WirePlace::new),
+            reasons: idle.map(WireReason::all).unwrap_or_default(),
             more_keys: keys.len().saturating_sub(MAX_LISTED),
             keys: keys.into_iter().take(MAX_LISTED).collect(),
             nodes: changes.map(|(_, nodes)| sets.number(Cow::Borrowed(nodes))),
             with: &lines.with,
         }
+    }
+}
+
+impl<'a> WireReason<'a> {
+    /// Returns the reasons, if one for all nodes with one place does not say it all.
+    fn all(idle: &'a Idle) -> Vec<WireReason<'a>> {
+        if idle.is_one() && idle.first.more_places == 0 {
+            return Vec::new();
+        }
+        let of = |part: &'a IdlePart| WireReason {
+            reason: part.reason.as_str(),
+            by: part.reason.place().map(WirePlace::new),
+            more_places: part.more_places,
+            count: part.nodes,
+        };
+        let rest = WireReason { reason: "not_traced", by: None, more_places: 0, count: idle.not_traced };
+        idle.all().map(of).chain((idle.not_traced > 0).then_some(rest)).collect()
     }
 }
 
