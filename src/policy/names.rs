@@ -63,7 +63,10 @@ impl<'a> Names<'a> {
 fn may_be_below(pattern: &Pattern, key: &str) -> bool {
     let text = pattern.as_str();
     let beginning = text.split(['*', '?']).next().unwrap_or_default();
-    text.starts_with("re:") || beginning.starts_with(key) || key.starts_with(beginning)
+    let is_open = beginning.len() < text.len();
+    // Behind the key there is the step to an entry or an item.
+    let is_step = |rest: &str| rest.starts_with(['.', '[']) || rest.is_empty() && is_open;
+    text.starts_with("re:") || beginning.strip_prefix(key).is_some_and(is_step) || is_open && key.starts_with(beginning)
 }
 
 #[cfg(test)]
@@ -86,7 +89,9 @@ mod tests {
         assert!(!have("sshd::config.Port", "sshd::config", &["Protocol"]));
         assert!(!have("sshd::config.Port", "ntp::config", &["Port"]));
         assert!(!have("sshd::config.Port", "sshd::config", &[]));
-        let patterns = ["sshd::config.Port".parse().unwrap()];
-        assert!(Names::of(&patterns, "ntp::config").are_none());
+        assert!(have("sshd::conf*", "sshd::config", &["Port"]) && have("sshd::config*t", "sshd::config", &["Port"]));
+        for pattern in ["sshd::config.Port", "ntp::configs", "ntp::conf"] {
+            assert!(Names::of(&[pattern.parse().unwrap()], "ntp::config").are_none(), "{pattern}");
+        }
     }
 }

@@ -86,7 +86,7 @@ fn patterns_that_match_nothing_are_told() {
     let site = history();
     let rules = "policies:
   - {name: near, level: note, message: m, keys: ports, nodes: [web01, 'wev*']}
-  - {name: below, level: note, message: m, keys: sshd::config.Port, nodes: 'db*'}
+  - {name: below, level: note, message: m, keys: [motd.text, 'po*'], nodes: 'db*'}
   - {name: odd, level: note, message: m, keys: 're:^zz'}
 ";
     trust(&site, rules);
