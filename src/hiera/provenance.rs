@@ -69,14 +69,11 @@ impl Contribution {
         path.of(&self.value).map(|_| self.origin(&path.0))
     }
 
-    /// Returns the origin of an item or a key `text` of the collection at `parent`.
-    pub fn origin_of_text(&self, parent: &[Segment], text: &str) -> Option<Origin> {
-        let segment = match ValuePath(parent.to_vec()).of(&self.value)? {
-            Value::Array(items) => Segment::Index(items.iter().position(|item| item.as_str() == Some(text))?),
-            Value::Hash(hash) => Segment::Key(hash.keys().find(|key| key.as_str() == Some(text))?.clone()),
-            _ => return None,
-        };
-        Some(self.origin(&[parent, &[segment]].concat()))
+    /// Returns the origin of the item `text` of the array at `parent`.
+    pub fn origin_of_item(&self, parent: &[Segment], text: &str) -> Option<Origin> {
+        let items = ValuePath(parent.to_vec());
+        let at = items.of(&self.value)?.as_array()?.iter().position(|item| item.as_str() == Some(text))?;
+        Some(self.origin(&[parent, &[Segment::Index(at)]].concat()))
     }
 
     fn origin(&self, path: &[Segment]) -> Origin {

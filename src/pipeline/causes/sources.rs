@@ -227,17 +227,15 @@ fn all_found(step: &Step, level: Option<&Arc<str>>, path: &[Segment], found: &mu
     }
 }
 
-/// Returns the place that knocks out a part which is there on the other side.
+/// Returns the place that knocks out an item of an array which is there on the other side: by the prefix before its
+/// text, or by the prefix alone, which knocks out all items. Puppet knocks out no keys of hashes.
 fn knock_out(trace: &Trace, other: &Part) -> Option<Source> {
     let options = merge_options_of_any(&trace.steps)?;
     let prefix = options.get("knockout_prefix")?.as_str()?;
-    let (last, parent) = other.path.0.split_last()?;
-    let name = match last {
-        Segment::Key(key) => format!("{prefix}{}", key.as_str()?),
-        Segment::Index(_) => format!("{prefix}{}", other.value.as_str()?),
-    };
-    trace.contributions.iter().find_map(|one| {
-        let found = one.origin_of_text(parent, &name)?;
+    let (Segment::Index(_), parent) = other.path.0.split_last()? else { return None };
+    let of_item = other.value.as_str().map(|text| format!("{prefix}{text}"));
+    of_item.into_iter().chain([prefix.to_owned()]).find_map(|name| {
+        let found = trace.contributions.iter().find_map(|one| one.origin_of_item(parent, &name))?;
         Some(Source { place: found.place, level: Some(found.level), how: How::KnockOut })
     })
 }

@@ -102,6 +102,31 @@ fn a_knock_out_is_a_source() {
 }
 
 #[test]
+fn the_prefix_alone_knocks_out_all_items() {
+    let report = compared(USERS, "-- data/roles/web.yaml\nport: 80\nusers: ['--', eve, joe]\n");
+    assert_eq!(sources(&report, "users[0]")[..2], ["value data/roles/web.yaml:2", "lookup_options data/common.yaml:3"]);
+    // More are gone than have come.
+    let report = compared(USERS, "-- data/roles/web.yaml\nport: 80\nusers: ['--', eve]\n");
+    let gone = report["changes"][0]["leaves"].as_array().unwrap().iter().find(|leaf| leaf["kind"] == "removed");
+    let gone = gone.unwrap_or_else(|| panic!("{report:#}"))["path"].as_str().unwrap();
+    let expected = ["lookup_options data/common.yaml:3", "knock_out data/roles/web.yaml:2"];
+    assert_eq!(sources(&report, gone), expected);
+}
+
+#[test]
+fn no_key_of_a_hash_is_knocked_out() {
+    let users = |names: &str| {
+        format!(
+            "-- data/common.yaml\nusers: {names}\nlookup_options:\n  users: {{merge: {{strategy: deep, knockout_prefix: '--'}}}}\n"
+        )
+    };
+    let before = format!("{}-- data/roles/web.yaml\nport: 80\nusers: {{'--bob': 1}}\n", users("{ann: 1, bob: 1}"));
+    let report = compared(&before, &users("{ann: 1}"));
+    assert_eq!(sources(&report, "users.bob"), ["lookup_options data/common.yaml:3"]);
+    assert_eq!(causes(&report, "users.bob"), ["before data/common.yaml:1", "after data/common.yaml:1"]);
+}
+
+#[test]
 fn the_target_of_an_alias_is_a_source() {
     let before = "-- data/common.yaml\nntp: [a, b]\nservers: \"%{alias('ntp')}\"\n";
     let report = compared(before, "-- data/common.yaml\nntp: [a, c]\nservers: \"%{alias('ntp')}\"\n");
@@ -199,6 +224,22 @@ fn either_of_two_causes_is_one() {
 }
 
 #[test]
+fn what_makes_the_change_alone_is_a_cause() {
+    let before = "-- data/common.yaml\nmotd: hello\ntext: [\"%{lookup('owner')}\"]\n";
+    let role = "-- data/roles/web.yaml\nport: 80\ntext: [bob]\n";
+    let report = compared(before, &format!("-- data/nodes/web01.yaml\nowner: ann\ntext: [ann]\n{role}"));
+    assert_eq!(causes(&report, "text[0]"), ["after data/nodes/web01.yaml:1", "after data/nodes/web01.yaml:2"]);
+}
+
+#[test]
+fn a_level_is_tried_without_what_is_new_in_its_files() {
+    let before = "-- data/os/Debian.yaml\nother: 1\n";
+    let debian = "-- data/os/Debian.yaml\nmotd: x\n-- data/nodes/web01.yaml\nmotd: x\n";
+    let report = compared(before, &format!("{WITH_OS}{debian}"));
+    assert_eq!(causes(&report, "motd"), ["after data/nodes/web01.yaml:1"]);
+}
+
+#[test]
 fn comments_and_other_quotes_are_equal() {
     let report = compared("", "-- data/common.yaml\n# a comment\nmotd: 'hello'\nntp: [a, b]\n");
     assert_eq!(effects(&report), ["before data/common.yaml:1 equal with 1", "after data/common.yaml:1 equal with 0"]);
@@ -235,9 +276,17 @@ fn reasons_are_told_with_their_nodes() {
     ]);
     assert_eq!(report["lines"][0]["reasons"], reasons);
     let text = "the same value as data/common.yaml:1 on 2 nodes, shadowed by data/nodes/web01.yaml:1 on 1 node";
-    site.hierad("diff --full").says(&[text]);
+    assert!(site.hierad("diff").out.contains(text));
     let comment = site.hierad("diff --format markdown").out;
     assert!(comment.contains(": the same value as `data/common.yaml:1` on 2 nodes, shadowed by "), "{comment}");
+}
+
+#[test]
+fn collections_that_nodes_override_are_shadowed() {
+    let nodes = "-- data/nodes/web01.yaml\nntp: [c]\n-- data/nodes/db01.yaml\nntp: [d]\n";
+    let report = compared(nodes, "-- data/common.yaml\nmotd: hello\nntp: [a, x]\n");
+    let by = ["before", "after"].map(|side| format!("{side} data/common.yaml:2 shadowed data/nodes/db01.yaml:1"));
+    assert_eq!(effects(&report), by);
 }
 
 #[test]
@@ -408,4 +457,21 @@ fn each_group_of_many_changes_says_why() {
     let traced = |change: &&Json| change["lines"].is_array();
     assert_eq!((changes.len(), changes.iter().filter(traced).count()), (601, 500));
     assert_eq!(causes(&report, "zone"), ["before data/roles/web.yaml:2", "after data/roles/web.yaml:2"]);
+}
+
+#[test]
+fn pages_begin_with_the_groups_and_fold_long_ones() {
+    let site = committed(&many(2), &many(3));
+    let page = site.hierad("diff --format html --link-base https://example.com/blob/main/").out;
+    let expected = [
+        "<li><a href=\"#group-1\">both nodes</a><span class=\"quiet\">: 599 keys</span></li>",
+        "<a href=\"#group-2\">web01</a><span class=\"quiet\">: 2 keys</span>",
+        "<section class=\"panel\" id=\"group-2\"",
+        "<details class=\"rest\"><summary>579 more changes</summary>",
+    ];
+    assert!(expected.iter().all(|text| page.contains(text)), "{page:.5000}");
+    // The place is told once, as a link.
+    assert_eq!(page.matches("data/roles/web.yaml:2<").count(), 1, "{page:.5000}");
+    let one = committed("", SHADOWED).hierad("diff --format html").out;
+    assert!(!one.contains("href=\"#group-1\"") && !one.contains("<details class=\"rest\">"), "{one}");
 }
