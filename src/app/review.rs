@@ -1,8 +1,11 @@
 //! Finds the two commits of a request in the checkout of a CI job, which is often shallow, or in a repository of the
 //! daemon: what is missing is fetched from the remote, a few commits deeper each time.
 //!
-//! Fetched commits have references of hierad's own, which no watch takes for branches. Those of a former run never
-//! count, since the branch has moved since then.
+//! Fetched commits have references of hierad's own, which no watch takes for branches. Those of another run never count:
+//! the branch has moved since then, and the run may remove them at any time.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
 
 use super::{Overrides, Result};
 use crate::diagnostic::describe;
@@ -10,6 +13,12 @@ use crate::git::{Asked, CommitId, Environment, Repository};
 
 /// The references of hierad's own that what is fetched gets.
 const REFERENCES: &str = "refs/hierad/review";
+
+/// The time after which the references of a run are taken for those of one that was killed.
+const OUTDATED: Duration = Duration::from_hours(24);
+
+/// The runs of this process.
+static RUNS: AtomicU64 = AtomicU64::new(0);
 
 /// The commits that each attempt goes deeper. The last one fetches all.
 const DEEPER: [u32; 4] = [50, 250, 1250, i32::MAX as u32];
@@ -55,7 +64,8 @@ pub struct Fetched {
 
 impl Fetched {
     fn new(overrides: &Overrides, wanted: &Wanted) -> Fetched {
-        let place = format!("{REFERENCES}/{}", wanted.number.unwrap_or(0));
+        let (process, run) = (std::process::id(), RUNS.fetch_add(1, Ordering::Relaxed));
+        let place = format!("{REFERENCES}/{}/{}.{process}.{run}", wanted.number.unwrap_or(0), now().as_secs());
         Fetched { overrides: overrides.clone(), head: format!("{place}/head"), base: format!("{place}/base") }
     }
 
@@ -95,6 +105,9 @@ pub fn sides(overrides: &Overrides, wanted: &Wanted) -> Result<(Sides, Option<Fe
             Err(failure) => reason = describe(&*failure),
         }
     }
+    if let Err(error) = locate(overrides).and_then(|repository| remove_outdated(&repository)) {
+        tracing::debug!(%error, "what a former run has fetched keeps its references");
+    }
     let fetched = Fetched::new(overrides, wanted);
     for deeper in DEEPER {
         let repository = locate(overrides)?;
@@ -110,6 +123,25 @@ pub fn sides(overrides: &Overrides, wanted: &Wanted) -> Result<(Sides, Option<Fe
         }
     }
     Err(told(&reason))
+}
+
+/// Removes what runs that were killed have left.
+fn remove_outdated(repository: &Repository) -> Result<()> {
+    let is_outdated = |name: &str| {
+        let begun = name.split('/').nth(4).and_then(|run| run.split('.').next()?.parse().ok());
+        begun.is_none_or(|begun| now().abs_diff(Duration::from_secs(begun)) > OUTDATED)
+    };
+    for (name, commit) in repository.references(REFERENCES)? {
+        if is_outdated(&name) {
+            repository.delete_reference(&name, commit)?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the time since 1970.
+fn now() -> Duration {
+    SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default()
 }
 
 fn told(reason: &str) -> super::Failure {

@@ -1,5 +1,7 @@
 //! The daemon posts reviews when forges tell of requests.
 
+use std::io::Write;
+use std::net::TcpStream;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
@@ -125,6 +127,40 @@ fn a_wrong_signature_asks_for_nothing() {
         assert_eq!(hooked.queue(""), "nothing is waiting\n");
         assert_eq!(hooked.scene.forge.state().log, [""; 0]);
     }
+}
+
+/// A client that begins to tell of a request, and says no more.
+fn silent(daemon: &Daemon) -> TcpStream {
+    let mut stream = TcpStream::connect(daemon.address).unwrap();
+    let signature = "0".repeat(64);
+    let head = format!(
+        "POST /v1/webhooks/github HTTP/1.1\r\nHost: localhost\r\nX-GitHub-Event: pull_request\r\n\
+         X-Hub-Signature-256: sha256={signature}\r\nContent-Length: 100\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    stream
+}
+
+#[test]
+fn few_bodies_are_kept_at_once() {
+    let scene = Scene::new(Kind::GitHub);
+    scene.push(FIRST);
+    let hooked = Hooked::new(scene, "");
+    let settings = hooked.scene.site.beside("daemon.yaml");
+    let text = std::fs::read_to_string(&settings).unwrap().replace("http: {", "http: {timeout: 3, ");
+    std::fs::write(&settings, text).unwrap();
+    let daemon = hooked.start();
+    // Eight are read; the next eight get their room once those are given up, and the last one waits in vain.
+    let some = || -> Vec<TcpStream> {
+        let all = (0..8).map(|_| silent(&daemon)).collect();
+        std::thread::sleep(Duration::from_millis(750));
+        all
+    };
+    let _waiting = [some(), some()];
+    hooked.tell(&daemon).refuses(503, "other webhooks are being read; send it again later");
+    assert_eq!(hooked.tell(&daemon).status, 202);
+    hooked.settle();
+    assert!(hooked.scene.forge.comment("default").contains("8080"));
 }
 
 #[test]

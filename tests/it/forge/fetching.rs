@@ -74,35 +74,111 @@ fn a_checkout_that_is_behind_is_brought_up() {
     assert!(comment.contains("8080") && !comment.contains("motd"), "{comment}");
 }
 
+/// A mirror whose remote has the requests 7, from `main`, and 8, from the commit of 7: their last commits.
+struct Two {
+    scene: Scene,
+    folder: std::path::PathBuf,
+    remote: String,
+    first: String,
+    second: String,
+}
+
+impl Two {
+    fn new() -> Two {
+        let scene = Scene::new(Kind::GitHub);
+        let first = scene.push(FIRST);
+        scene.site.git(["push", "--quiet", "origin", "HEAD:refs/heads/release"]);
+        let second = scene.push("-- data/common.yaml\nmotd: other\n");
+        scene.site.git(["push", "--quiet", "origin", "HEAD:refs/pull/8/head", &format!("+{first}:refs/pull/7/head")]);
+        let (folder, remote) = mirror(&scene);
+        Two { scene, folder, remote, first, second }
+    }
+
+    fn overrides(&self) -> Overrides {
+        Overrides { repo: Some(self.folder.clone()), ..Overrides::default() }
+    }
+
+    fn wanted(&self, number: u64) -> Wanted {
+        let (head, base) = if number == 7 { (&self.first, "main") } else { (&self.second, "release") };
+        Wanted {
+            head: Some(head.clone()),
+            head_ref: Some(format!("refs/pull/{number}/head")),
+            base_branch: Some(base.to_owned()),
+            remote: self.remote.clone(),
+            number: Some(number),
+            is_fetched: true,
+            ..Wanted::default()
+        }
+    }
+}
+
+#[test]
+fn requests_are_fetched_at_once() {
+    let two = Two::new();
+    let bases = [two.scene.site.id("main").to_string(), two.first.clone()];
+    std::thread::scope(|scope| {
+        for number in [7, 8] {
+            let (two, base) = (&two, &bases[usize::from(number == 8)]);
+            scope.spawn(move || {
+                for _ in 0..8 {
+                    let (found, _held) = sides(&two.overrides(), &two.wanted(number)).unwrap();
+                    assert_eq!(found.before.map(|commit| commit.to_string()).as_ref(), Some(base));
+                }
+            });
+        }
+    });
+    assert_eq!(references(&two.folder, "refs/hierad"), [""; 0]);
+}
+
+#[test]
+fn runs_for_one_request_do_not_take_from_each_other() {
+    let two = Two::new();
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                for _ in 0..5 {
+                    sides(&two.overrides(), &two.wanted(7)).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(references(&two.folder, "refs/hierad"), [""; 0]);
+}
+
 #[test]
 fn requests_are_fetched_beside_each_other() {
-    let scene = Scene::new(Kind::GitHub);
-    let first = scene.push(FIRST);
-    scene.site.git(["push", "--quiet", "origin", "HEAD:refs/heads/release"]);
-    let second = scene.push("-- data/common.yaml\nmotd: other\n");
-    scene.site.git(["push", "--quiet", "origin", "HEAD:refs/pull/8/head", &format!("+{first}:refs/pull/7/head")]);
-    let (folder, remote) = mirror(&scene);
-    let overrides = Overrides { repo: Some(folder.clone()), ..Overrides::default() };
-    let wanted = |number: u64, head: &str, base: &str| Wanted {
-        head: Some(head.to_owned()),
-        head_ref: Some(format!("refs/pull/{number}/head")),
-        base_branch: Some(base.to_owned()),
-        remote: remote.clone(),
-        number: Some(number),
-        is_fetched: true,
-        ..Wanted::default()
-    };
-    let (seven, held) = sides(&overrides, &wanted(7, &first, "main")).unwrap();
-    let (eight, held_too) = sides(&overrides, &wanted(8, &second, "release")).unwrap();
+    let two = Two::new();
+    let Two { scene, folder, first, .. } = &two;
+    let (seven, held) = sides(&two.overrides(), &two.wanted(7)).unwrap();
+    let (eight, held_too) = sides(&two.overrides(), &two.wanted(8)).unwrap();
     assert_eq!(seven.before, Some(scene.site.id("main")));
-    assert_eq!(eight.before.map(|commit| commit.to_string()), Some(first));
-    let expected = ["7/base", "7/head", "8/base", "8/head"].map(|name| format!("refs/hierad/review/{name}"));
-    assert_eq!(references(&folder, "refs/hierad"), expected);
+    assert_eq!(eight.before.map(|commit| commit.to_string()), Some(first.clone()));
+    // Each run has references of its own: the number of the request, the run, and the side.
+    let kept = || -> Vec<String> {
+        let names = references(folder, "refs/hierad");
+        let parts = names.iter().map(|name| name.strip_prefix("refs/hierad/review/").unwrap().split('/').collect());
+        parts.map(|parts: Vec<&str>| format!("{}/{}", parts[0], parts[2])).collect()
+    };
+    assert_eq!(kept(), ["7/base", "7/head", "8/base", "8/head"]);
     // No watch sees them.
-    let branches = Repository::discover(&folder).unwrap().branches(&BranchPatterns::all()).unwrap();
+    let branches = Repository::discover(folder).unwrap().branches(&BranchPatterns::all()).unwrap();
     assert_eq!(branches.keys().map(ToString::to_string).collect::<Vec<_>>(), ["main"]);
     drop(held);
-    assert_eq!(references(&folder, "refs/hierad"), expected[2..]);
+    assert_eq!(kept(), ["8/base", "8/head"]);
     drop(held_too);
-    assert_eq!(references(&folder, "refs/hierad"), [""; 0]);
+    assert_eq!(references(folder, "refs/hierad"), [""; 0]);
+}
+
+#[test]
+fn what_a_killed_run_has_fetched_is_removed() {
+    let two = Two::new();
+    let main = two.scene.site.id("main").to_string();
+    let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs();
+    let names = ["7/head".to_owned(), "8/1000.5.0/head".to_owned(), format!("8/{now}.5.0/base")];
+    let names = names.map(|name| format!("refs/hierad/review/{name}"));
+    for name in &names {
+        git_in(&two.folder, ["update-ref", name, &main]);
+    }
+    drop(sides(&two.overrides(), &two.wanted(7)).unwrap());
+    assert_eq!(references(&two.folder, "refs/hierad"), names[2..]);
 }
