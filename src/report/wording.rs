@@ -78,7 +78,10 @@ impl Report {
                         join(["what could not be read before can be now".to_owned(), self.changes_summary()], ": ")
                     }
                     _ if spots == 0 => self.changes_summary(),
-                    _ => format!("{}; {}: {first}", self.changes_summary(), count(spots, "blind spot")),
+                    _ => {
+                        let one = if spots == 1 { "" } else { ", the first" };
+                        format!("{}; {}{one}: {first}", self.changes_summary(), count(spots, "blind spot"))
+                    }
                 }
             }
         }

@@ -19,15 +19,49 @@ const MAX_LEAVES: usize = 500;
 /// The room for the names in the head of a group.
 const HEAD_COLUMNS: usize = 100;
 
-/// Returns the panel of a group.
-pub(super) fn group(report: &Report, group: &Group, nodes: &ChangedNodes, options: &Options) -> Markup {
+/// The most changes of a group that are shown unfolded, and the least that are folded.
+const MAX_OPEN: usize = 20;
+const MIN_FOLDED: usize = 5;
+
+/// The most groups in the index.
+const MAX_INDEX: usize = 100;
+
+/// Returns an index of the groups, if there are several.
+pub(super) fn index(report: &Report) -> Markup {
+    let groups = &report.groups;
     html! {
-        section.panel data-nodes=(nodes.numbers(&group.nodes)) {
+        @if groups.len() > 1 {
+            ul.list {
+                @for (at, group) in groups.iter().enumerate().take(MAX_INDEX) {
+                    @let keys: usize = group.items.iter().map(|item| item.keys).sum();
+                    li {
+                        a href={ "#group-" (at + 1) } { (node_list::heading(report, group, HEAD_COLUMNS)) }
+                        span.quiet { ": " (count(keys, "key")) }
+                    }
+                }
+                @if let Some(more @ 1..) = groups.len().checked_sub(MAX_INDEX) { li.quiet { (count(more, "more group")) } }
+            }
+        }
+    }
+}
+
+/// Returns the panel of the group at a position.
+pub(super) fn group(report: &Report, (at, group): (usize, &Group), nodes: &ChangedNodes, options: &Options) -> Markup {
+    let is_long = group.items.len() >= MAX_OPEN + MIN_FOLDED;
+    let (open, folded) = group.items.split_at(if is_long { MAX_OPEN } else { group.items.len() });
+    html! {
+        section.panel id={ "group-" (at + 1) } data-nodes=(nodes.numbers(&group.nodes)) {
             div.head {
                 span.who { (node_list::heading(report, group, HEAD_COLUMNS)) }
                 div.found.quiet hidden {}
             }
-            @for item in &group.items { (change(report, item, options)) }
+            @for item in open { (change(report, item, options)) }
+            @if !folded.is_empty() {
+                details.rest {
+                    summary { (count(folded.len(), "more change")) }
+                    @for item in folded { (change(report, item, options)) }
+                }
+            }
             (nodes::list(report, &group.nodes))
         }
     }
@@ -35,6 +69,12 @@ pub(super) fn group(report: &Report, group: &Group, nodes: &ChangedNodes, option
 
 fn change(report: &Report, item: &Item, options: &Options) -> Markup {
     let change = &*report.shown(item);
+    let by = lines::ranges(report, report.first(item));
+    // It is told once.
+    let told = match &by[..] {
+        [range] => range.text(false),
+        _ => String::new(),
+    };
     let is_alone = matches!(&change.leaves[..], [leaf] if leaf.change.path().is_none_or(|path| path.0.is_empty()));
     html! {
         div.change {
@@ -46,22 +86,23 @@ fn change(report: &Report, item: &Item, options: &Options) -> Markup {
             @if change.leaves.is_empty() {
                 (sides(&detail::outcomes(change, detail::varying_sides(report, item), ROOM.columns, ROOM)))
             }
-            @for leaf in change.leaves.iter().take(MAX_LEAVES) { (difference(change, leaf, is_alone)) }
+            @for leaf in change.leaves.iter().take(MAX_LEAVES) { (difference(change, leaf, is_alone, &told)) }
             @if let Some(more @ 1..) = change.leaves.len().checked_sub(MAX_LEAVES) {
                 p.quiet { (count(more, "more difference")) }
             }
             @if let Some(note) = item.note() { p.quiet { "(" (note) ")" } }
-            (lines::causes(report, report.first(item), options))
+            (lines::causes(&by, options))
         }
     }
 }
 
-fn difference(change: &KeyChange, leaf: &Leaf, is_alone: bool) -> Markup {
+fn difference(change: &KeyChange, leaf: &Leaf, is_alone: bool, told: &str) -> Markup {
+    let places = leaf.places().filter(|places| *places != visible(told));
     html! {
         div.leaf {
             div.at {
                 @if !is_alone { code { (visible(&leaf.path(change))) } " " }
-                @if let Some(places) = leaf.places() { span.quiet { (places) } " " }
+                @if let Some(places) = places { span.quiet { (places) } " " }
                 @if let Some(note) = detail::note(&leaf.change) { span.quiet { "(" (note) ")" } }
             }
             (sides(&detail::lines(&leaf.change, ROOM)))

@@ -15,9 +15,13 @@ const MAX_RANGES: usize = 8;
 /// The most entries of the list.
 const MAX_LISTED: usize = 500;
 
-/// Returns the lines that cause a change, if they are known.
-pub(super) fn causes(report: &Report, change: &KeyChange, options: &Options) -> Markup {
-    let ranges = causing(report, [change]);
+/// Returns the lines that cause a change, as far as they are known.
+pub(super) fn ranges(report: &Report, change: &KeyChange) -> Vec<Range> {
+    causing(report, [change])
+}
+
+/// Tells the lines that cause a change.
+pub(super) fn causes(ranges: &[Range], options: &Options) -> Markup {
     html! {
         @if !ranges.is_empty() {
             p.by {
@@ -32,7 +36,8 @@ pub(super) fn causes(report: &Report, change: &KeyChange, options: &Options) -> 
     }
 }
 
-fn place(range: &Range, knows_file: bool, options: &Options) -> Markup {
+/// Returns lines, as a link if the commit has them.
+pub(super) fn place(range: &Range, knows_file: bool, options: &Options) -> Markup {
     let text = range.text(knows_file);
     let text = visible(&text);
     html! {

@@ -17,8 +17,9 @@ use base64::engine::general_purpose::STANDARD;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
-use self::changes::group;
+use self::changes::{group, index};
 use self::nodes::ChangedNodes;
+use super::causing::Range;
 use super::secrets::reencrypted_heading;
 use super::visible::visible;
 use super::wording::{count, findings_heading, number};
@@ -65,8 +66,14 @@ pub fn write(report: &Report, options: &Options, out: &mut dyn Write) -> io::Res
     let start = start.trim_end_matches("</html>");
     let room = options.budget / 8;
     let text = |parts: &[Markup]| parts.iter().map(|part| part.0.as_str()).collect::<String>();
-    let above =
-        text(&[head(report), policies(report, room), blind_spots(report, room), search(), causes(report, room)]);
+    let above = text(&[
+        head(report),
+        policies(report, room),
+        blind_spots(report, room),
+        index(report),
+        search(),
+        causes(report, options, room),
+    ]);
     let below = text(&[
         lines::idle(report, options),
         reencrypted(report, room),
@@ -111,7 +118,7 @@ fn write_groups(
 ) -> io::Result<()> {
     let mut left = budget;
     for (shown, of) in report.groups.iter().enumerate() {
-        let text = group(report, of, nodes, options).into_string();
+        let text = group(report, (shown, of), nodes, options).into_string();
         if text.len() > left {
             let groups = &report.groups[shown..];
             let changes = groups.iter().map(|group| group.items.len()).sum();
@@ -207,7 +214,7 @@ fn blind_spots(report: &Report, room: usize) -> Markup {
             div.panel.doubt {
                 div.body {
                     (visible(&spot.message))
-                    @if let Some(fix) = &spot.fix { pre { (lines(fix)) } }
+                    @if let Some(fix) = &spot.fix { pre { (shown(fix)) } }
                 }
             }
         }
@@ -223,7 +230,7 @@ fn blind_spots(report: &Report, room: usize) -> Markup {
 }
 
 /// Makes each line of a text safe to show.
-fn lines(text: &str) -> String {
+fn shown(text: &str) -> String {
     text.lines().map(|line| visible(line).into_owned()).collect::<Vec<_>>().join("\n")
 }
 
@@ -236,16 +243,22 @@ fn search() -> Markup {
     }
 }
 
-fn causes(report: &Report, room: usize) -> Markup {
+fn causes(report: &Report, options: &Options, room: usize) -> Markup {
     let room = room / report.causes.len().max(1);
     let key = |(at, key): (usize, &Arc<str>)| html! { @if at > 0 { ", " } code { (visible(key)) } };
     let cause = |cause: &Cause| {
+        let message = cause.message();
+        let place = cause.error.place.as_ref().filter(|_| cause.is_new);
+        let place = place.and_then(|place| Some((place, message.strip_prefix(&place.to_string())?)));
         let (keys, more) = listed(cause.keys.iter().enumerate(), room, key);
         html! {
             details.panel.alarm[cause.is_new] open {
                 summary { span.who { (cause.heading(report)) } }
                 div.body {
-                    pre { (lines(&cause.message())) }
+                    @match place {
+                        Some((place, rest)) => pre { (lines::place(&Range::line(place, true), false, options)) (shown(rest)) },
+                        None => pre { (shown(&message)) },
+                    }
                     (keys)
                     @if let Some(more) = more { " and " b { (more) } }
                 }

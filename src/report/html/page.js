@@ -22,6 +22,11 @@ function seek(text) {
       any ||= has;
       shown += has ? 1 : 0;
     }
+    for (const rest of group.querySelectorAll(".rest")) {
+      const has = [...rest.children].some((change) => change.className === "change" && !change.hidden);
+      rest.hidden = !has;
+      rest.open = has && text !== "";
+    }
     group.hidden = !any;
     const named = group.querySelector(".found");
     named.textContent = on.slice(0, 5).join(", ") + (on.length > 5 ? `, and ${on.length - 5} more` : "");
