@@ -5,7 +5,7 @@ use std::io;
 use super::page::{Line, Page};
 use super::{HEADING, PLAIN, QUIET, write_more};
 use crate::report::visible::{shorten_middle, visible};
-use crate::report::{ChangedLines, Report};
+use crate::report::{ChangedLines, Report, Side};
 
 /// The most lines that are shown, unless everything is.
 const MAX_LINES: usize = 6;
@@ -22,7 +22,8 @@ pub(super) fn write_lines(report: &Report, page: &mut Page<'_>) -> io::Result<()
     let limit = if page.is_full() { usize::MAX } else { MAX_LINES };
     for (lines, words) in shown.iter().take(limit) {
         let place = shorten_middle(&visible(&lines.range()), page.room() / 2);
-        page.line(Line::new(2).add(PLAIN, place).add(QUIET, format!("  {}", visible(words))))?;
+        let removed = if lines.side == Side::Before { " (removed)" } else { "" };
+        page.line(Line::new(2).add(PLAIN, place).add(QUIET, format!("{removed}  {}", visible(words))))?;
     }
     write_more(shown.len().saturating_sub(limit), page)
 }

@@ -414,6 +414,8 @@ fn comments_name_causing_and_idle_lines() {
          [`data/nodes/db01.yaml:2`](https://example.com/blob/main/data/nodes/db01.yaml#L2) and 1 more place\n",
     ];
     assert!(expected.iter().all(|text| comment.contains(text)), "{comment}");
+    let told = "  data/common.yaml:1 (removed)  no effect: shadowed by data/nodes/db01.yaml:2 and 1 more place\n";
+    assert!(site.hierad("diff").out.contains(told));
     // Without room for the list the number stays.
     let short = site.hierad("diff --format markdown --budget 1500").out;
     assert!(short.contains("2 without effect") && !short.contains("do nothing that can be seen"), "{short}");
