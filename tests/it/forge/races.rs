@@ -30,6 +30,18 @@ fn an_older_run_leaves_the_comment_of_a_newer_commit() {
 }
 
 #[test]
+fn an_older_run_for_the_same_commit_leaves_the_comment() {
+    for kind in [Kind::GitHub, Kind::GitLab, Kind::Gitea] {
+        let scene = Scene::new(kind);
+        let head = scene.push(FIRST);
+        let mut jobs = [scene.job(&head, ""), scene.job(&head, "")];
+        jobs[1].run().ok();
+        jobs[0].run().is(0).says(&["request 7 has a newer commit or review: its comment stays"]);
+        assert!(scene.forge.comment("default").contains("run=1001.1"));
+    }
+}
+
+#[test]
 fn two_runs_at_once_leave_one_comment() {
     for kind in [Kind::GitHub, Kind::GitLab, Kind::Gitea] {
         let scene = Scene::new(kind);
