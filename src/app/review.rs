@@ -1,8 +1,8 @@
 //! Finds the two commits of a request in the checkout of a CI job, which is often shallow, or in a repository of the
 //! daemon: what is missing is fetched from the remote, a few commits deeper each time.
 //!
-//! Fetched commits have references of hierad's own, which no watch takes for branches. Those of another run never count:
-//! the branch has moved since then, and the run may remove them at any time.
+//! Fetched commits have references of hierad's own, which no watch takes for branches. Those of another run never
+//! count: the branch has moved since then, and the run may remove them at any time.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};

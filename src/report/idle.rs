@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::wording::count;
+use super::numbers::count;
 use crate::diagnostic::Place;
 
 /// The reason why lines have no effect.

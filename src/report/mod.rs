@@ -28,6 +28,7 @@ pub mod markdown;
 mod node_list;
 mod node_names;
 mod node_sets;
+mod numbers;
 mod policy;
 pub mod sarif;
 mod secrets;

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
+pub use super::numbers::{count, number};
 use super::visible::visible;
 use super::{
     BlindSpot, ChangedLines, Count, FindingChange, How, Item, KeyChange, Leaf, LeafFold, Origin, Report, Similarity,
@@ -265,25 +266,6 @@ const MAX_DISTINCT_COUNTS: usize = 3;
 /// Joins two texts, or returns the one that is not empty.
 fn join(texts: [String; 2], separator: &str) -> String {
     texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(separator)
-}
-
-/// Returns a count such as `1 key` or `2 keys`.
-pub fn count(n: usize, thing: &str) -> String {
-    let plural = if n == 1 { "" } else { "s" };
-    format!("{} {thing}{plural}", number(n))
-}
-
-/// Returns a number with separators, such as `12,345`.
-pub fn number(n: usize) -> String {
-    let digits = n.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 /// Returns a share such as `all 143 nodes` or `12 of 143 nodes`.

@@ -89,8 +89,8 @@ impl<'a> Reasons<'a> {
         looked_up
     }
 
-    /// Divides nodes by the files that they read and that have `key`, or options. Returns false if nodes that differ may
-    /// be left together.
+    /// Divides nodes by the files that they read and that have `key`, or options. Returns false if nodes that differ
+    /// may be left together.
     fn parts(&mut self, key: &Arc<str>, nodes: &NodeSet) -> (Vec<NodeSet>, bool) {
         let search = self.search;
         let files = self.files.get_or_insert_with(|| {

@@ -1,4 +1,5 @@
-//! Chooses the changes that are traced: the nodes that change alike take turns, so that each group of a report says why.
+//! Chooses the changes that are traced: the nodes that change alike take turns, so that each group of a report says
+//! why.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -12,8 +13,8 @@ const TRACED_CHANGES: usize = 500;
 /// The most differences of these changes together. A change that has too many is not traced.
 const TRACED_LEAVES: usize = 20_000;
 
-/// Returns the positions of the changes that are traced: the first of each set of nodes, then the second of each, and so
-/// on within the limits. The sets with the most nodes come first.
+/// Returns the positions of the changes that are traced: the first of each set of nodes, then the second of each, and
+/// so on within the limits. The sets with the most nodes come first.
 pub(super) fn chosen(changes: &[Change]) -> Vec<usize> {
     let sets = by_nodes(changes);
     let mut left = TRACED_LEAVES;

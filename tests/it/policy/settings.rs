@@ -74,6 +74,18 @@ fn policies_that_cannot_be_read_fail() {
     assert_eq!(hits(&site), [""; 0]);
 }
 
+/// Fails unless settings of the tree, and those of the machine, are refused with these words.
+#[track_caller]
+fn fails_with(site: &Sandbox, settings: &str, expected: &str) {
+    for path in ["hierad.yaml", ".git/hierad.yaml"] {
+        site.write(path, format!("profiles: {}\n{settings}", site.root().join("profiles").display()));
+        let printed = site.hierad("diff");
+        printed.fails(&[&format!("hierad.yaml:{expected}")]);
+        site.git(["checkout", "--quiet", "hierad.yaml"]);
+        _ = std::fs::remove_file(site.root().join(".git/hierad.yaml"));
+    }
+}
+
 #[test]
 fn faults_are_told_with_their_lines() {
     let site = Sandbox::of(SITE);
@@ -109,26 +121,6 @@ fn faults_are_told_with_their_lines() {
         (
             "policies:\n  - {name: a, level: note, message: m, keys: 're:('}\n",
             "3: policy 'a': 'keys': 're:(' is no pattern: unclosed group",
-        ),
-        (
-            "policies:\n  - name: a\n    level: note\n    message: m\n    nodes: '>50%'\n",
-            "6: policy 'a': 'nodes' takes patterns for names, and '>50%' is none; for a number write more_than: {nodes: 50%}",
-        ),
-        (
-            "policies:\n  - {name: a, level: note, message: m, keys: [port, '>= 3']}\n",
-            "3: policy 'a': 'keys' takes patterns for names, and '>= 3' is none; for a number write more_than: {keys: 3}",
-        ),
-        (
-            "policies:\n  - {name: a, level: note, message: m, nodes: 25%}\n",
-            "3: policy 'a': 'nodes' takes patterns for names, and '25%' is none; for a number write more_than: {nodes: 25%}",
-        ),
-        (
-            "policies:\n  - {name: a, level: note, message: m, nodes: '!web01'}\n",
-            "3: policy 'a': 'nodes' takes patterns for names, and '!web01' is none; patterns do not exclude: name those",
-        ),
-        (
-            &format!("{base}waivers:\n  - {{policy: a, nodes: '<5', reason: r, expires: 2027-01-31}}\n"),
-            "6: waiver of 'a': 'nodes' takes patterns for names, and '<5' is none; numbers are for 'more_than' of a policy",
         ),
         (
             "policies:\n  - {name: a, level: note, message: m, more_than: {nodes: 10 %%}}\n",
@@ -184,13 +176,36 @@ fn faults_are_told_with_their_lines() {
             "6: waiver of 'a': 'files' means nothing for this policy: narrow it by 'keys' and 'nodes'",
         ),
     ] {
-        for path in ["hierad.yaml", ".git/hierad.yaml"] {
-            site.write(path, format!("profiles: {}\n{settings}", site.root().join("profiles").display()));
-            let printed = site.hierad("diff");
-            printed.fails(&[&format!("hierad.yaml:{expected}")]);
-            site.git(["checkout", "--quiet", "hierad.yaml"]);
-            _ = std::fs::remove_file(site.root().join(".git/hierad.yaml"));
-        }
+        fails_with(&site, settings, expected);
+    }
+}
+
+#[test]
+fn numbers_are_no_names() {
+    let site = Sandbox::of(SITE);
+    for (settings, expected) in [
+        (
+            "policies:\n  - name: a\n    level: note\n    message: m\n    nodes: '>50%'\n",
+            "6: policy 'a': 'nodes' takes patterns for names, and '>50%' is none; for a number write more_than: {nodes: 50%}",
+        ),
+        (
+            "policies:\n  - {name: a, level: note, message: m, keys: [port, '>= 3']}\n",
+            "3: policy 'a': 'keys' takes patterns for names, and '>= 3' is none; for a number write more_than: {keys: 3}",
+        ),
+        (
+            "policies:\n  - {name: a, level: note, message: m, nodes: 25%}\n",
+            "3: policy 'a': 'nodes' takes patterns for names, and '25%' is none; for a number write more_than: {nodes: 25%}",
+        ),
+        (
+            "policies:\n  - {name: a, level: note, message: m, nodes: '!web01'}\n",
+            "3: policy 'a': 'nodes' takes patterns for names, and '!web01' is none; patterns do not exclude: name those",
+        ),
+        (
+            "policies: [{name: a, level: note, message: m}]\nwaivers:\n  - {policy: a, nodes: '<5', reason: r, expires: 2027-01-31}\n",
+            "4: waiver of 'a': 'nodes' takes patterns for names, and '<5' is none; numbers are for 'more_than' of a policy",
+        ),
+    ] {
+        fails_with(&site, settings, expected);
     }
 }
 
