@@ -2,9 +2,9 @@
 
 use std::io;
 
-use super::page::{Line, Page};
+use super::page::{Line, Page, width};
 use super::{HEADING, PLAIN, QUIET, write_more};
-use crate::report::visible::{shorten_middle, visible};
+use crate::report::visible::{shorten_middle, visible, wrap};
 use crate::report::{ChangedLines, Report, Side};
 
 /// The most lines that are shown, unless everything is.
@@ -23,7 +23,16 @@ pub(super) fn write_lines(report: &Report, page: &mut Page<'_>) -> io::Result<()
     for (lines, words) in shown.iter().take(limit) {
         let place = shorten_middle(&visible(&lines.range()), page.room() / 2);
         let removed = if lines.side == Side::Before { " (removed)" } else { "" };
-        page.line(Line::new(2).add(PLAIN, place).add(QUIET, format!("{removed}  {}", visible(words))))?;
+        let words = visible(words);
+        let start = Line::new(2).add(PLAIN, place).add(QUIET, removed);
+        if start.width() + 2 + width(&words) <= page.room() {
+            page.line(start.add(QUIET, format!("  {words}")))?;
+            continue;
+        }
+        page.line(start)?;
+        for text in wrap(&words, page.width() - 4) {
+            page.line(Line::new(4).add(QUIET, text))?;
+        }
     }
     write_more(shown.len().saturating_sub(limit), page)
 }

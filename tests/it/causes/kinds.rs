@@ -123,7 +123,7 @@ fn no_key_of_a_hash_is_knocked_out() {
     let before = format!("{}-- data/roles/web.yaml\nport: 80\nusers: {{'--bob': 1}}\n", users("{ann: 1, bob: 1}"));
     let report = compared(&before, &users("{ann: 1}"));
     assert_eq!(sources(&report, "users.bob"), ["lookup_options data/common.yaml:3"]);
-    assert_eq!(causes(&report, "users.bob"), ["before data/common.yaml:1", "after data/common.yaml:1"]);
+    assert_eq!(causes(&report, "users.bob"), ["before data/common.yaml:1"]);
 }
 
 #[test]
@@ -276,7 +276,11 @@ fn reasons_are_told_with_their_nodes() {
     ]);
     assert_eq!(report["lines"][0]["reasons"], reasons);
     let text = "the same value as data/common.yaml:1 on 2 nodes, shadowed by data/nodes/web01.yaml:1 on 1 node";
-    assert!(site.hierad("diff").out.contains(text));
+    assert!(site.hierad("diff --full").out.contains(text));
+    let printed = site.hierad("diff").out;
+    let wrapped =
+        "\n  data/roles/web.yaml:2\n    no effect: the same value as data/common.yaml:1 on 2 nodes, shadowed by";
+    assert!(printed.contains(wrapped) && printed.ends_with("on 1 node\n"), "{printed}");
     let comment = site.hierad("diff --format markdown").out;
     assert!(comment.contains(": the same value as `data/common.yaml:1` on 2 nodes, shadowed by "), "{comment}");
 }
@@ -441,7 +445,7 @@ fn pages_name_causing_and_idle_lines() {
 
 /// Keys of all nodes and a few of one role, all of which a commit changes.
 fn many(value: usize) -> String {
-    let keys: String = (0..600).map(|at| format!("k{at:03}: {}\n", at * value)).collect();
+    let keys = (0..600).map(|at| format!("k{at:03}: {}\n", at * value)).collect::<Vec<_>>().concat();
     format!(
         "-- data/common.yaml\nmotd: hello\nntp: [a, b]\n{keys}-- data/roles/web.yaml\nport: {value}\nzone: {value}\n"
     )
@@ -467,7 +471,7 @@ fn pages_begin_with_the_groups_and_fold_long_ones() {
     let page = site.hierad("diff --format html --link-base https://example.com/blob/main/").out;
     let expected = [
         "<li><a href=\"#group-1\">both nodes</a><span class=\"quiet\">: 599 keys</span></li>",
-        "<a href=\"#group-2\">web01</a><span class=\"quiet\">: 2 keys</span>",
+        "<a href=\"#group-2\">1 of 2 nodes: web01</a><span class=\"quiet\">: 2 keys</span>",
         "<section class=\"panel\" id=\"group-2\"",
         "<details class=\"rest\"><summary>579 more changes</summary>",
     ];
