@@ -1,4 +1,5 @@
-//! Patterns that match nothing that is there: a rule with such a pattern may be written wrongly, or be about the future.
+//! Patterns that match nothing that is there: a rule with such a pattern may be written wrongly, or be about what is to
+//! come.
 
 use std::sync::Arc;
 
