@@ -120,7 +120,8 @@ fn no_key_of_a_hash_is_knocked_out() {
             "-- data/common.yaml\nusers: {names}\nlookup_options:\n  users: {{merge: {{strategy: deep, knockout_prefix: '--'}}}}\n"
         )
     };
-    let before = format!("{}-- data/roles/web.yaml\nport: 80\nusers: {{'--bob': 1}}\n", users("{ann: 1, bob: 1}"));
+    // The first node is the one with the role of a database.
+    let before = format!("{}-- data/roles/db.yaml\nport: 5432\nusers: {{'--bob': 1}}\n", users("{ann: 1, bob: 1}"));
     let report = compared(&before, &users("{ann: 1}"));
     assert_eq!(sources(&report, "users.bob"), ["lookup_options data/common.yaml:3"]);
     assert_eq!(causes(&report, "users.bob"), ["before data/common.yaml:1"]);
