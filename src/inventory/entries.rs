@@ -1,12 +1,11 @@
-//! All entries of `profiles` as one source of profiles.
+//! All entries of `profiles`, and the files that they are read from.
 
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{PoisonError, RwLock};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{FactNames, FetchError, SourceFiles};
-use crate::node::{Batch, ProfileError, ProfileSource, Wanted};
+use super::joined::{Manner, Part};
+use super::{FactNames, FetchError, Request, SourceFiles, Stored};
+use crate::node::{ProfileError, ProfileSource, Wanted};
 use crate::pipeline::cache::Cache;
 use crate::pipeline::profiles::{EnvironmentOfNodes, FindError, ProfileFiles};
 use crate::settings::ProfileEntry;
@@ -29,14 +28,6 @@ pub struct Inventory {
     pub cache: Option<Arc<Cache>>,
 }
 
-/// Profiles that can be read.
-pub struct Opened {
-    /// The profiles.
-    pub source: Arc<dyn ProfileSource>,
-    /// Messages about sources that could not be asked; none of them leaves a node out.
-    pub notices: Vec<ProfileError>,
-}
-
 /// Profiles that cannot be had.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
@@ -51,120 +42,161 @@ pub enum OpenError {
         /// The reason.
         source: FetchError,
     },
+    /// A folder is no cache of a Puppet server.
+    #[error("{} is no cache of a Puppet server: it has none of {}", .0.display(), CACHES.join(", "))]
+    NoCache(PathBuf),
+}
+
+/// The folders of a Puppet server's cache that tell of nodes.
+const CACHES: [&str; 3] = ["yaml/facts", "server_data/facts", "yaml/node"];
+
+/// The profile that one entry has of a node.
+#[derive(Debug, Clone)]
+pub struct Origin {
+    /// The entry, as messages name it.
+    pub entry: String,
+    /// The file and the line.
+    pub place: (String, u32),
+    /// The time of the fetch, in seconds since 1970; `None` for files.
+    pub fetched: Option<u64>,
+    /// The profile; the environment is empty if it names none.
+    pub part: Part,
 }
 
 impl Inventory {
-    /// Opens all entries, and asks sources whose last answer does not count any more. They are asked for the facts that
-    /// are `wanted`.
-    pub fn open(self, wanted: &Wanted) -> Result<Opened, OpenError> {
-        let has_sources = self.sources().next().is_some();
-        let (state, notices) = self.files(FactNames::of(wanted))?;
-        let source: Arc<dyn ProfileSource> = if has_sources {
-            Arc::new(Sourced { inventory: self, state: RwLock::new(Arc::new(state)), has_changed: false.into() })
-        } else {
-            Arc::new(state.files)
+    /// Asks all sources, whatever is kept of them, for nodes with these facts. A source that is asked for each node is
+    /// asked for those that the entries before have by then.
+    pub fn fetch(&self, facts: &FactNames) -> Vec<(String, Result<Stored, OpenError>)> {
+        let sources = self.entries.iter().enumerate().filter_map(|(number, entry)| match entry {
+            ProfileEntry::Source(setting) => Some((number, SourceFiles::new(setting, &self.folder))),
+            ProfileEntry::Files(_) | ProfileEntry::Cache(_) => None,
+        });
+        sources.map(|(number, source)| (source.label(), self.fetch_one(number, &source, facts))).collect()
+    }
+
+    fn fetch_one(&self, number: usize, source: &SourceFiles, facts: &FactNames) -> Result<Stored, OpenError> {
+        let before = Inventory { entries: self.entries[..number].to_vec(), ..self.clone() };
+        let paths =
+            if source.is_overlay() { before.read_files(FactNames::default())?.0.declaring() } else { Vec::new() };
+        let request = self.request(source, facts, &paths)?;
+        source.fetch(&request).map_err(|error| OpenError::Fetch { label: source.label(), source: error })
+    }
+
+    /// Returns what each entry says of a node, the later ones over the earlier ones, without asking for more facts than
+    /// are kept.
+    pub fn origins(&self, node: &str) -> Result<Vec<Origin>, OpenError> {
+        let (state, _) = self.read_files(FactNames::default())?;
+        let found: Mutex<Vec<Part>> = Mutex::default();
+        state.files.read(&Wanted::whole(), &|batch| {
+            let of_node = batch.profiles.into_iter().filter(|(_, profile)| *profile.name == *node);
+            let parts = of_node.map(|(place, profile)| state.part(place, profile));
+            found.lock().unwrap_or_else(PoisonError::into_inner).extend(parts);
+        });
+        let mut parts = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        parts.sort_by_key(|part| (part.entry, part.place.file, part.place.line));
+        let origin = |part: Part| Origin {
+            entry: state.entries[part.entry].label.clone(),
+            place: (state.files.path(part.place.file), part.place.line),
+            fetched: state.entries[part.entry].answer.as_ref().map(|(_, stored)| stored.header.fetched),
+            part,
         };
-        Ok(Opened { source, notices })
+        Ok(parts.into_iter().map(origin).collect())
     }
 
-    /// Returns the sources other than files, in order.
-    pub fn sources(&self) -> impl Iterator<Item = SourceFiles> {
-        self.entries.iter().filter_map(|entry| match entry {
-            ProfileEntry::Files(_) => None,
-            ProfileEntry::Source(setting) => Some(SourceFiles::new(setting, &self.folder)),
-        })
-    }
-
-    fn files(&self, facts: FactNames) -> Result<(State, Vec<ProfileError>), OpenError> {
-        let (mut paths, mut answers, mut notices) = (Vec::new(), Vec::new(), Vec::new());
+    /// Finds the files of all entries, and fetches those of sources that have none with these facts.
+    pub(super) fn read_files(&self, facts: FactNames) -> Result<(State, Vec<ProfileError>), OpenError> {
+        let (mut paths, mut entries, mut notices) = (Vec::new(), Vec::new(), Vec::new());
         for entry in &self.entries {
-            let setting = match entry {
+            let source = match entry {
                 ProfileEntry::Files(path) => {
                     paths.push(path.clone());
+                    entries.push(Entry { label: entry.to_string(), manner: Manner::Replace, answer: None });
+                    continue;
+                }
+                ProfileEntry::Cache(folder) => {
+                    for path in caches(folder)? {
+                        paths.push(path);
+                        entries.push(Entry { label: entry.to_string(), manner: Manner::Lay, answer: None });
+                    }
                     continue;
                 }
                 ProfileEntry::Source(setting) => SourceFiles::new(setting, &self.folder),
             };
-            let failed = |source| OpenError::Fetch { label: setting.label(), source };
-            let usable = setting.usable(&facts).map_err(failed)?;
-            let told = |text| ProfileError { path: setting.label(), line: None, text };
-            notices.extend(usable.notice.map(told));
+            let failed = |error| OpenError::Fetch { label: source.label(), source: error };
+            let request = self.request(&source, &facts, &declaring(&paths, &entries))?;
+            let usable = source.usable(&request).map_err(failed)?;
+            notices.extend(usable.notice.map(|text| ProfileError { path: source.label(), line: None, text }));
             paths.push(usable.stored.path.clone());
-            answers.push((setting, usable.stored.path));
+            let manner = if source.is_overlay() { Manner::LayOnly } else { Manner::Lay };
+            entries.push(Entry { label: source.label(), manner, answer: Some((source, usable.stored)) });
         }
-        let (environment, workers, cache) = (self.environment.clone(), self.workers.clone(), self.cache.clone());
-        let within = self.within.as_deref();
-        let files = ProfileFiles::find_within(within, &paths, environment, workers, cache)?;
-        Ok((State { files, facts, answers }, notices))
+        let environment = if entries.len() > 1 { undeclared() } else { self.environment.clone() };
+        let files = self.find(&paths, environment)?;
+        Ok((State { files, facts, paths, entries }, notices))
     }
+
+    /// Returns what to ask a source for, with the names of the nodes in these files if it needs them.
+    fn request(&self, source: &SourceFiles, facts: &FactNames, paths: &[PathBuf]) -> Result<Request, OpenError> {
+        let nodes = if source.is_overlay() { self.names(paths)? } else { Vec::new() };
+        Ok(Request { facts: facts.clone(), nodes })
+    }
+
+    /// Returns the names of the nodes in some files, in order.
+    fn names(&self, paths: &[PathBuf]) -> Result<Vec<Arc<str>>, OpenError> {
+        let found: Mutex<Vec<Arc<str>>> = Mutex::default();
+        self.find(paths, undeclared())?.read(&Wanted::default(), &|batch| {
+            let names = batch.profiles.into_iter().map(|(_, profile)| profile.name);
+            found.lock().unwrap_or_else(PoisonError::into_inner).extend(names);
+        });
+        let mut names = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        names.sort_unstable();
+        names.dedup();
+        Ok(names)
+    }
+
+    fn find(&self, paths: &[PathBuf], environment: EnvironmentOfNodes) -> Result<ProfileFiles, FindError> {
+        ProfileFiles::find_within(self.within.as_deref(), paths, environment, self.workers.clone(), self.cache.clone())
+    }
+}
+
+/// The environment of profiles of which one may have none, so that another one says it.
+fn undeclared() -> EnvironmentOfNodes {
+    EnvironmentOfNodes::Declared("".into())
 }
 
 /// The files that are read at present.
-struct State {
-    files: ProfileFiles,
+pub(super) struct State {
+    pub(super) files: ProfileFiles,
     /// The facts that fetched files have.
-    facts: FactNames,
-    /// The sources, with the files of the answers that are read.
-    answers: Vec<(SourceFiles, PathBuf)>,
+    pub(super) facts: FactNames,
+    /// The paths of the files, and the entry of each.
+    paths: Vec<PathBuf>,
+    pub(super) entries: Vec<Entry>,
 }
 
-/// Profiles of which some come from sources other than files. If more facts are wanted than were fetched, they are
-/// fetched.
-struct Sourced {
-    inventory: Inventory,
-    state: RwLock<Arc<State>>,
-    /// True if more facts could not be fetched, or were fetched of other nodes.
-    has_changed: AtomicBool,
-}
-
-impl Sourced {
-    fn state(&self) -> Arc<State> {
-        self.state.read().unwrap_or_else(PoisonError::into_inner).clone()
+impl State {
+    fn declaring(&self) -> Vec<PathBuf> {
+        declaring(&self.paths, &self.entries)
     }
 }
 
-impl Sourced {
-    /// Returns what to read for these facts, with those that were not fetched yet. Whoever has read the profiles before
-    /// sees from then on that they have changed.
-    fn with(&self, facts: &FactNames) -> Result<Arc<State>, OpenError> {
-        let state = self.state();
-        if state.facts.cover(facts) {
-            return Ok(state);
-        }
-        self.has_changed.store(true, Ordering::Relaxed);
-        let (state, notices) = self.inventory.files(state.facts.clone().with(facts))?;
-        for notice in notices {
-            tracing::warn!("{notice}");
-        }
-        let state = Arc::new(state);
-        *self.state.write().unwrap_or_else(PoisonError::into_inner) = state.clone();
-        Ok(state)
-    }
+/// An entry, as it is read at present.
+pub(super) struct Entry {
+    /// The name for messages.
+    pub(super) label: String,
+    pub(super) manner: Manner,
+    /// The source with its answer; `None` for files.
+    pub(super) answer: Option<(SourceFiles, Stored)>,
 }
 
-impl ProfileSource for Sourced {
-    fn read(&self, wanted: &Wanted, each: &(dyn Fn(Batch) + Sync)) -> Vec<ProfileError> {
-        match self.with(&FactNames::of(wanted)) {
-            Ok(state) => state.files.read(wanted, each),
-            Err(error) => vec![ProfileError { path: "profiles".to_owned(), line: None, text: error.to_string() }],
-        }
-    }
+/// Returns the paths that nodes come from: entries that are laid over others add none.
+fn declaring(paths: &[PathBuf], entries: &[Entry]) -> Vec<PathBuf> {
+    let declares = |entry: &Entry| entry.manner != Manner::LayOnly;
+    paths.iter().zip(entries).filter(|(_, entry)| declares(entry)).map(|(path, _)| path.clone()).collect()
+}
 
-    fn path(&self, file: u32) -> String {
-        self.state().files.path(file)
-    }
-
-    fn declaration(&self, file: u32) -> usize {
-        self.state().files.declaration(file)
-    }
-
-    fn is_current(&self) -> bool {
-        let state = self.state();
-        let is_last = |(source, path): &(SourceFiles, PathBuf)| source.last().is_some_and(|last| last.path == *path);
-        state.answers.iter().all(is_last) && state.files.is_current()
-    }
-
-    fn has_changed(&self) -> bool {
-        self.has_changed.load(Ordering::Relaxed) || self.state().files.has_changed()
-    }
+/// Returns the folders of nodes in the cache of a Puppet server, those of facts first.
+fn caches(folder: &Path) -> Result<Vec<PathBuf>, OpenError> {
+    let found: Vec<PathBuf> = CACHES.iter().map(|name| folder.join(name)).filter(|path| path.is_dir()).collect();
+    if found.is_empty() { Err(OpenError::NoCache(folder.to_owned())) } else { Ok(found) }
 }

@@ -34,6 +34,9 @@ pub enum FetchError {
         /// The fault.
         reason: String,
     },
+    /// A program answers for no node.
+    #[error("{0}")]
+    Program(String),
     /// The nodes changed during each attempt.
     #[error("{url}: the nodes changed from page to page, {attempts} times in a row; try again when less is going on")]
     Changing {

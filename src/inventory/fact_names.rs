@@ -17,6 +17,13 @@ pub enum FactNames {
     All(()),
 }
 
+impl Default for FactNames {
+    /// No facts.
+    fn default() -> FactNames {
+        FactNames::Some(BTreeSet::new())
+    }
+}
+
 impl FactNames {
     /// Returns the facts of which something is wanted. Other variables are among them: they may be facts.
     pub fn of(wanted: &Wanted) -> FactNames {

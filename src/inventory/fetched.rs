@@ -1,19 +1,31 @@
 //! A source together with the file that keeps its answers.
 
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use super::overlay::{self, Kind};
 use super::puppetdb::{self, Nodes};
-use super::store::{Store, Stored};
+use super::store::{Answer, Store, Stored};
 use super::{FactNames, FetchError};
-use crate::settings::{PuppetDbSetting, SourceSetting};
+use crate::settings::{ProgramSetting, PuppetDbSetting, SourceSetting};
 
 /// A source, and the file of its last answer.
 #[derive(Debug, Clone)]
 pub struct SourceFiles {
     setting: SourceSetting,
     store: Store,
+}
+
+/// The facts and nodes that a source is asked for.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The facts, for sources that have facts.
+    pub facts: FactNames,
+    /// The nodes that entries before declare, for sources that are asked for each node.
+    pub nodes: Vec<Arc<str>>,
 }
 
 /// An answer to use, and what to tell of it.
@@ -26,15 +38,21 @@ pub(super) struct Usable {
 impl SourceFiles {
     /// Returns the files of a source in `folder`, which need not exist.
     pub fn new(setting: &SourceSetting, folder: &Path) -> SourceFiles {
-        let SourceSetting::PuppetDb(PuppetDbSetting { url, query, .. }) = setting;
-        let store = Store::new(folder, "puppetdb", &format!("{url}\n{}", query.as_deref().unwrap_or_default()));
-        SourceFiles { setting: setting.clone(), store }
+        let of_program =
+            |ProgramSetting { program, arguments, .. }: &ProgramSetting| format!("{program}\n{arguments:?}");
+        let (kind, identity) = match setting {
+            SourceSetting::PuppetDb(PuppetDbSetting { url, query, .. }) => {
+                ("puppetdb", format!("{url}\n{}", query.as_deref().unwrap_or_default()))
+            }
+            SourceSetting::Enc(program) => ("enc", of_program(program)),
+            SourceSetting::TrustedExternal(program) => ("trusted-external", of_program(program)),
+        };
+        SourceFiles { setting: setting.clone(), store: Store::new(folder, kind, &identity) }
     }
 
     /// Returns the name of the source for messages.
     pub fn label(&self) -> String {
-        let SourceSetting::PuppetDb(PuppetDbSetting { url, .. }) = &self.setting;
-        format!("PuppetDB at {url}")
+        self.setting.to_string()
     }
 
     /// Returns the last answer, or `None` if there is none.
@@ -42,17 +60,22 @@ impl SourceFiles {
         self.store.last()
     }
 
-    /// Returns an answer with these facts: the last one while it counts, or else a new one. If that cannot be had, the
-    /// last one goes on, unless it lacks some of the facts.
-    pub(super) fn usable(&self, facts: &FactNames) -> Result<Usable, FetchError> {
+    /// Returns true if the source is asked for each node, and has none of its own.
+    pub(super) fn is_overlay(&self) -> bool {
+        matches!(self.setting, SourceSetting::Enc(_) | SourceSetting::TrustedExternal(_))
+    }
+
+    /// Returns an answer to a request: the last one while it counts, or else a new one. If that cannot be had, the last
+    /// one goes on, unless it lacks some of what is asked for.
+    pub(super) fn usable(&self, request: &Request) -> Result<Usable, FetchError> {
         let last = self.last();
-        let covers = |stored: &&Stored| stored.header.facts.cover(facts);
-        if let Some(stored) = last.as_ref().filter(covers).filter(|stored| stored.age() < self.refresh()) {
+        let serves = |stored: &&Stored| self.serves(stored, request);
+        if let Some(stored) = last.as_ref().filter(|stored| self.is_fresh(stored)).filter(serves) {
             return Ok(Usable { stored: stored.clone(), notice: None });
         }
-        match (self.fetch(facts), last) {
-            (Ok(stored), _) => Ok(Usable { stored, notice: None }),
-            (Err(error), Some(stored)) if covers(&&stored) => {
+        match (self.fetch_some(request, last.as_ref()), last) {
+            (Ok(usable), _) => Ok(usable),
+            (Err(error), Some(stored)) if serves(&&stored) => {
                 let notice = format!("{error}; the nodes of {} ago stay in use", told(stored.age()));
                 Ok(Usable { stored, notice: Some(notice) })
             }
@@ -61,34 +84,123 @@ impl SourceFiles {
     }
 
     /// Asks the source, whatever is kept. What is kept then has these facts, and those that it had before.
-    pub fn fetch(&self, facts: &FactNames) -> Result<Stored, FetchError> {
-        let known = self.last().map(|stored| stored.header.facts);
-        let facts = known.map_or_else(|| facts.clone(), |known| known.with(facts));
-        let Nodes { lines, count, facts } = self.ask(&facts)?;
-        self.store.keep(&self.label(), facts, count, &lines)
+    pub fn fetch(&self, request: &Request) -> Result<Stored, FetchError> {
+        Ok(self.fetch_nodes(request, &request.nodes, self.last().as_ref())?.stored)
     }
 
-    fn ask(&self, facts: &FactNames) -> Result<Nodes, FetchError> {
-        let SourceSetting::PuppetDb(setting) = &self.setting;
-        waited(|| {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-            let runtime = runtime.map_err(|error| FetchError::Settings(error.to_string()))?;
-            runtime.block_on(puppetdb::fetch(setting, facts))
-        })
+    fn is_fresh(&self, stored: &Stored) -> bool {
+        let (SourceSetting::Enc(ProgramSetting { refresh, .. })
+        | SourceSetting::TrustedExternal(ProgramSetting { refresh, .. })
+        | SourceSetting::PuppetDb(PuppetDbSetting { refresh, .. })) = &self.setting;
+        stored.age() < *refresh
     }
 
-    fn refresh(&self) -> Duration {
-        let SourceSetting::PuppetDb(setting) = &self.setting;
-        setting.refresh
+    fn serves(&self, stored: &Stored, request: &Request) -> bool {
+        if self.is_overlay() {
+            stored.missing(&request.nodes).is_empty()
+        } else {
+            stored.header.facts.cover(&request.facts)
+        }
+    }
+
+    /// Asks for what the last answer does not have, or for all if it does not count any more.
+    fn fetch_some(&self, request: &Request, last: Option<&Stored>) -> Result<Usable, FetchError> {
+        match last.filter(|stored| self.is_overlay() && self.is_fresh(stored)) {
+            Some(stored) => self.fetch_nodes(request, &stored.missing(&request.nodes), last),
+            None => self.fetch_nodes(request, &request.nodes, last),
+        }
+    }
+
+    fn fetch_nodes(&self, request: &Request, nodes: &[Arc<str>], last: Option<&Stored>) -> Result<Usable, FetchError> {
+        let (kind, program) = match &self.setting {
+            SourceSetting::PuppetDb(setting) => return self.fetch_all(setting, request, last),
+            SourceSetting::Enc(program) => (Kind::Classifier, program),
+            SourceSetting::TrustedExternal(program) => (Kind::Trusted, program),
+        };
+        let answers = waited(async || Ok(overlay::ask(kind, program, nodes).await))?;
+        let known = last.map(|last| (last.lines(), last.header.failed.clone())).unwrap_or_default();
+        let merge = Merge { answers: &answers, lines: known.0, failed: known.1 };
+        let (mut answer, kept) = merge.answer(&request.nodes);
+        let failure = merge.failure();
+        if let Some(failure) = failure.clone().filter(|_| answer.count == 0) {
+            return Err(FetchError::Program(failure));
+        }
+        // What is older than it could be is asked for again the next time.
+        let is_old = nodes.len() < request.nodes.len() || failure.is_some();
+        answer.fetched = last.filter(|_| is_old).map(|last| last.header.fetched);
+        let stored = self.store.keep(&self.label(), answer)?;
+        let notice = match failure {
+            Some(failure) if kept > 0 => {
+                Some(format!("{failure}; the answers of {} ago stay in use", told(stored.age())))
+            }
+            None if kept > 0 => Some(format!("it fails for {kept} nodes, which stay as they were last")),
+            _ => None,
+        };
+        Ok(Usable { stored, notice })
+    }
+
+    fn fetch_all(
+        &self,
+        setting: &PuppetDbSetting,
+        request: &Request,
+        last: Option<&Stored>,
+    ) -> Result<Usable, FetchError> {
+        let facts = request.facts.clone();
+        let facts = last.map_or_else(|| facts.clone(), |last| last.header.facts.clone().with(&facts));
+        let Nodes { lines, count, facts } = waited(async || puppetdb::fetch(setting, &facts).await)?;
+        let answer = Answer { lines, count, facts, ..Answer::default() };
+        Ok(Usable { stored: self.store.keep(&self.label(), answer)?, notice: None })
+    }
+}
+
+/// The new answers for some nodes, and the last ones.
+struct Merge<'a> {
+    answers: &'a overlay::Answers,
+    lines: BTreeMap<String, String>,
+    failed: BTreeMap<String, String>,
+}
+
+impl Merge<'_> {
+    /// Makes the answer for all `nodes`. One without a new answer keeps its last one; returns the number of those that
+    /// were asked for, too.
+    fn answer(&self, nodes: &[Arc<str>]) -> (Answer, usize) {
+        let (mut answer, mut kept) = (Answer::default(), 0);
+        for node in nodes {
+            let new = self.answers.get(node);
+            let line = match new {
+                Some(Ok(line)) => Some(line),
+                _ => self.lines.get(&**node).inspect(|_| kept += usize::from(new.is_some())),
+            };
+            let error = || new.and_then(|new| new.as_ref().err()).or_else(|| self.failed.get(&**node));
+            if let Some(line) = line {
+                answer.lines.extend(line.as_bytes());
+                answer.lines.push(b'\n');
+                answer.count += 1;
+            } else if let Some(error) = error() {
+                answer.failed.insert(node.to_string(), error.clone());
+            }
+        }
+        (answer, kept)
+    }
+
+    /// Returns the first error, if all answers are errors.
+    fn failure(&self) -> Option<String> {
+        let errors = self.answers.iter().map(|(node, answer)| Some((node, answer.as_ref().err()?)));
+        let errors: Vec<_> = errors.collect::<Option<_>>()?;
+        errors.first().map(|(node, error)| format!("asked for {node}, it {error}"))
     }
 }
 
 /// Does work with a runtime of its own on another thread: the calling one may have one already.
-fn waited<T: Send>(work: impl FnOnce() -> Result<T, FetchError> + Send) -> Result<T, FetchError> {
+fn waited<T: Send>(work: impl AsyncFnOnce() -> Result<T, FetchError> + Send) -> Result<T, FetchError> {
     let failed = || FetchError::Settings("the request has failed within".to_owned());
+    let work = || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| FetchError::Settings(error.to_string()))?;
+        runtime.block_on(work())
+    };
     thread::scope(|scope| scope.spawn(work).join()).unwrap_or_else(|_| Err(failed()))
 }
-
 /// Returns an age in the largest unit that makes it more than one.
 fn told(age: Duration) -> String {
     let seconds = age.as_secs();

@@ -78,7 +78,10 @@ impl Http {
         let total = response.headers().get("x-records").and_then(|value| value.to_str().ok()?.parse().ok());
         let body = read(response, MAX_BODY).await.map_err(unreachable)?;
         if body.len() > MAX_BODY {
-            return Err(FetchError::Malformed { url, reason: format!("it has more than {} MiB", MAX_BODY >> 20) });
+            return Err(FetchError::Malformed {
+                url,
+                reason: format!("it has more than {} MiB; a smaller 'page' makes it smaller", MAX_BODY >> 20),
+            });
         }
         Ok(Answer { body, total })
     }

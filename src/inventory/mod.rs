@@ -1,9 +1,12 @@
-//! Node profiles from elsewhere than files: sources that are asked over the network, and the files that keep their
-//! answers.
+//! Node profiles from elsewhere than files: sources that are asked over the network or by a program, and the files that
+//! keep their answers.
 //!
 //! A source is fetched into a file of hierad's own, one profile a line, below the git directory ([`Store`]); profiles
 //! are then read from it as from any other file. An answer counts for some time, `refresh` in the settings. If a source
 //! cannot be asked, the last answer stays in use, and callers are told of it.
+//!
+//! Entries are joined by the names of nodes, later ones over earlier ones: see `joined`. [`Inventory::origins`] tells
+//! which of them says what of a node.
 //!
 //! [`Inventory::open`] makes one [`ProfileSource`](crate::node::ProfileSource) of all entries of `profiles`.
 
@@ -12,11 +15,17 @@ mod error;
 mod fact_names;
 mod fetched;
 mod http;
+mod joined;
+mod overlay;
+mod program;
 mod puppetdb;
+mod sourced;
 mod store;
 
-pub use entries::{Inventory, OpenError, Opened};
+pub use entries::{Inventory, OpenError, Origin};
 pub use error::FetchError;
 pub use fact_names::FactNames;
-pub use fetched::SourceFiles;
+pub use fetched::{Request, SourceFiles};
+pub use joined::Part;
+pub use sourced::Opened;
 pub use store::{Header, Store, Stored};

@@ -4,10 +4,12 @@
 //! file and says when it was fetched. The header is replaced last, so a reader sees one answer whole, the old or the
 //! new. The answer before is kept for those who still read it.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
@@ -30,10 +32,28 @@ pub struct Header {
     pub count: usize,
     /// The facts that were asked for.
     pub facts: FactNames,
+    /// The reasons why nodes have no profile, by their names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub failed: BTreeMap<String, String>,
     /// The name of the file of profiles.
     pub file: String,
     /// The name of that before, which may still be read.
     before: Option<String>,
+}
+
+/// An answer that is to be kept.
+#[derive(Debug, Default)]
+pub(super) struct Answer {
+    /// The profiles, one a line.
+    pub(super) lines: Vec<u8>,
+    /// Their number.
+    pub(super) count: usize,
+    /// The facts that were asked for.
+    pub(super) facts: FactNames,
+    /// The time of the oldest profile; `None` for now.
+    pub(super) fetched: Option<u64>,
+    /// The reasons why nodes have no profile, by their names.
+    pub(super) failed: BTreeMap<String, String>,
 }
 
 /// An answer that is kept.
@@ -74,18 +94,20 @@ impl Store {
     }
 
     /// Keeps an answer in place of the last one.
-    pub fn keep(&self, source: &str, facts: FactNames, count: usize, profiles: &[u8]) -> Result<Stored, FetchError> {
+    pub(super) fn keep(&self, source: &str, answer: Answer) -> Result<Stored, FetchError> {
+        let Answer { lines, count, facts, fetched, failed: of_nodes } = answer;
         let failed = |source| FetchError::Store { path: self.folder.display().to_string(), source };
         create_private(&self.folder).map_err(failed)?;
-        let file = format!("{}-{}.ndjson", self.name, digest(profiles));
+        let file = format!("{}-{}.ndjson", self.name, digest(&lines));
         let path = self.folder.join(&file);
         // The same content keeps its file, and so whatever others keep by it.
         if !path.is_file() {
-            replace(&path, profiles).map_err(failed)?;
+            replace(&path, &lines).map_err(failed)?;
         }
         let last = self.last().map(|stored| stored.header);
         let before = last.and_then(|last| if last.file == file { last.before } else { Some(last.file) });
-        let header = Header { source: source.to_owned(), fetched: now(), count, facts, file, before };
+        let (source, fetched) = (source.to_owned(), fetched.unwrap_or_else(now));
+        let header = Header { source, fetched, count, facts, failed: of_nodes, file, before };
         let text = serde_json::to_vec(&header).map_err(|error| failed(error.into()))?;
         replace(&self.header(), &text).map_err(failed)?;
         self.tidy(&header);
@@ -110,6 +132,24 @@ impl Stored {
     /// Returns the time since the fetch.
     pub fn age(&self) -> Duration {
         Duration::from_secs(now().saturating_sub(self.header.fetched))
+    }
+
+    /// Returns the profiles, a line each, by the names of their nodes; those that can be read.
+    pub(super) fn lines(&self) -> BTreeMap<String, String> {
+        #[derive(Deserialize)]
+        struct Named {
+            name: String,
+        }
+        let content = fs::read_to_string(&self.path).unwrap_or_default();
+        let named = |line: &str| Some((serde_json::from_str::<Named>(line).ok()?.name, line.to_owned()));
+        content.lines().filter_map(named).collect()
+    }
+
+    /// Returns the nodes of which the answer says nothing.
+    pub(super) fn missing(&self, nodes: &[Arc<str>]) -> Vec<Arc<str>> {
+        let lines = self.lines();
+        let is_there = |node: &str| lines.contains_key(node) || self.header.failed.contains_key(node);
+        nodes.iter().filter(|node| !is_there(node)).cloned().collect()
     }
 }
 
@@ -155,7 +195,7 @@ mod tests {
         let folder = folder.path().join("nodes");
         let store = Store::new(&folder, "puppetdb", "a");
         assert_eq!(store.last(), None);
-        let keep = |content: &str| store.keep("a", FactNames::All(()), 1, content.as_bytes()).unwrap();
+        let keep = |content: &str| store.keep("a", Answer { lines: content.into(), ..Answer::default() }).unwrap();
         let [first, second, third] = ["1\n", "2\n", "3\n"].map(keep);
         assert!(!first.path.exists() && second.path.exists());
         assert_eq!((store.last(), fs::read(&third.path).unwrap()), (Some(third.clone()), b"3\n".to_vec()));
@@ -171,7 +211,7 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path().join("nodes");
-        let stored = Store::new(&folder, "puppetdb", "a").keep("a", FactNames::All(()), 0, b"").unwrap();
+        let stored = Store::new(&folder, "puppetdb", "a").keep("a", Answer::default()).unwrap();
         for (path, mode) in [(&folder, 0o700), (&stored.path, 0o600)] {
             assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, mode, "{}", path.display());
         }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::check::CheckSetting;
 use super::confine::{Refusal, confine};
 use super::origin::Origin;
+use super::raw_profiles::ProfileEntry;
 use super::source::{Lines, SourceFile, strip_location};
 use super::{Settings, SettingsError, accept, check, policy, raw};
 use crate::disk;
@@ -87,7 +88,11 @@ impl SettingsFile {
         let (raw, _) = self.parse()?;
         let backends = raw.backends.into_values().filter_map(|backend| backend.command);
         let sinks = raw.sinks.into_values().filter_map(|sink| sink.command);
-        Ok(backends.chain(sinks).flatten().collect())
+        let sources = raw.profiles.0.into_iter().filter_map(|entry| match entry {
+            ProfileEntry::Path(_) => None,
+            ProfileEntry::Source(source) => Some(source.commands().collect()),
+        });
+        Ok(backends.chain(sinks).chain(sources).flatten().collect())
     }
 
     /// Returns the settings of a file of the tree that would count only if it were trusted.

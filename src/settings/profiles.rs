@@ -4,13 +4,20 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::raw_profiles::{ProfileEntry as RawEntry, ProfileSource, Profiles, PuppetDb};
+use super::raw_profiles::{ProfileEntry as RawEntry, ProfileSource, Profiles, Program, PuppetDb};
 use super::source::SourceFile;
 use super::{Settings, SettingsError};
 use crate::delivery::Webhook;
 
-/// The default time limit of an answer and the most, in seconds.
+/// The default time limit of a server's answer and the most, in seconds.
 const TIMEOUT: (f64, f64) = (60.0, 3600.0);
+
+/// The default time limit of a program's answer and the most, in seconds.
+const PROGRAM_TIMEOUT: (f64, f64) = (10.0, 3600.0);
+
+/// The default number of nodes in an answer and the least. `PuppetDB` sorts all nodes for each, so few are best.
+const PAGE: usize = 20_000;
+const LEAST_PAGE: usize = 20;
 
 /// The default age from which a source is asked again and the most, in hours.
 const REFRESH: (f64, f64) = (1.0, 1_000_000.0);
@@ -20,6 +27,8 @@ const REFRESH: (f64, f64) = (1.0, 1_000_000.0);
 pub enum ProfileEntry {
     /// A file, a folder or a glob.
     Files(PathBuf),
+    /// The folder with the caches of a Puppet server.
+    Cache(PathBuf),
     /// Another source.
     Source(SourceSetting),
 }
@@ -29,6 +38,35 @@ pub enum ProfileEntry {
 pub enum SourceSetting {
     /// A `PuppetDB`.
     PuppetDb(PuppetDbSetting),
+    /// A node classifier.
+    Enc(ProgramSetting),
+    /// Puppet's `trusted_external_command`: a program, or a folder of programs.
+    TrustedExternal(ProgramSetting),
+}
+
+/// A program that is run for each node.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProgramSetting {
+    /// The program.
+    pub program: String,
+    /// The arguments before the name of the node.
+    pub arguments: Vec<String>,
+    /// The folder that it runs in.
+    pub folder: PathBuf,
+    /// The time limit of an answer.
+    pub timeout: Duration,
+    /// The age from which it is asked again.
+    pub refresh: Duration,
+}
+
+impl fmt::Display for SourceSetting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SourceSetting::PuppetDb(setting) => write!(f, "PuppetDB at {}", setting.url),
+            SourceSetting::Enc(setting) => write!(f, "the node classifier {}", setting.program),
+            SourceSetting::TrustedExternal(setting) => write!(f, "the trusted_external_command {}", setting.program),
+        }
+    }
 }
 
 /// A `PuppetDB`, and the nodes to ask it for.
@@ -44,6 +82,8 @@ pub struct PuppetDbSetting {
     pub certificate: Option<(PathBuf, PathBuf)>,
     /// The file with the certificates of authorities, in place of the system's.
     pub authorities: Option<PathBuf>,
+    /// The most nodes in an answer; a tenth of that if all of their facts are asked for.
+    pub page: usize,
     /// The time limit of an answer.
     pub timeout: Duration,
     /// The age from which profiles are fetched again.
@@ -70,7 +110,8 @@ impl fmt::Display for ProfileEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ProfileEntry::Files(path) => write!(f, "{}", path.display()),
-            ProfileEntry::Source(SourceSetting::PuppetDb(setting)) => write!(f, "PuppetDB at {}", setting.url),
+            ProfileEntry::Cache(folder) => write!(f, "the cache in {}", folder.display()),
+            ProfileEntry::Source(setting) => write!(f, "{setting}"),
         }
     }
 }
@@ -80,7 +121,7 @@ impl Settings {
     pub fn profile_paths(&self) -> impl Iterator<Item = &PathBuf> {
         self.profiles.iter().filter_map(|entry| match entry {
             ProfileEntry::Files(path) => Some(path),
-            ProfileEntry::Source(_) => None,
+            ProfileEntry::Cache(_) | ProfileEntry::Source(_) => None,
         })
     }
 }
@@ -112,13 +153,34 @@ impl Checked<'_> {
     fn check(&self, raw: ProfileSource) -> Result<ProfileEntry, SettingsError> {
         if raw.names().len() != 1 {
             return Err(
-                self.invalid(&[], "an entry of 'profiles' is a path, or a hash with exactly one source: puppetdb")
+                self.invalid(&[], "an entry of 'profiles' is a path, or a hash with exactly one source: puppetdb, enc, trusted_external, puppet_cache")
             );
         }
-        let ProfileSource { puppetdb } = raw;
-        let puppetdb = puppetdb.map(|raw| self.puppetdb(raw)).transpose()?.map(SourceSetting::PuppetDb);
-        let none = || self.invalid(&[], "an entry of 'profiles' needs a source");
-        puppetdb.map(ProfileEntry::Source).ok_or_else(none)
+        let ProfileSource { puppetdb, enc, trusted_external, puppet_cache } = raw;
+        let source = match (puppetdb, enc, trusted_external, puppet_cache) {
+            (Some(raw), ..) => SourceSetting::PuppetDb(self.puppetdb(raw)?),
+            (_, Some(raw), ..) => SourceSetting::Enc(self.program("enc", raw)?),
+            (_, _, Some(raw), _) => SourceSetting::TrustedExternal(self.program("trusted_external", raw)?),
+            (.., folder) => return Ok(ProfileEntry::Cache(self.source.folder.join(folder.unwrap_or_default()))),
+        };
+        Ok(ProfileEntry::Source(source))
+    }
+
+    fn program(&self, name: &str, raw: Program) -> Result<ProgramSetting, SettingsError> {
+        let (words, timeout, refresh) = match raw {
+            Program::Plain(program) => (vec![program], None, None),
+            Program::Full(full) => (full.command, full.timeout, full.refresh),
+        };
+        let mut words = words.into_iter();
+        let program = words.next().filter(|program| !program.is_empty());
+        let program = program.ok_or_else(|| self.invalid(&[name], format!("'{name}' needs a program")))?;
+        Ok(ProgramSetting {
+            program: self.source.program(&program),
+            arguments: words.collect(),
+            folder: std::path::absolute(self.source.folder).unwrap_or_else(|_| self.source.folder.to_owned()),
+            timeout: self.time(name, "timeout", timeout, PROGRAM_TIMEOUT, 1.0)?,
+            refresh: self.time(name, "refresh", refresh, REFRESH, 3600.0)?,
+        })
     }
 
     fn puppetdb(&self, raw: PuppetDb) -> Result<PuppetDbSetting, SettingsError> {
@@ -141,7 +203,12 @@ impl Checked<'_> {
         if (token.is_some() || certificate.is_some()) && !url.starts_with("https:") {
             return Err(wrong("url", "must begin with https:// if a token or a certificate is sent"));
         }
+        let page = raw.page.unwrap_or(PAGE);
+        if page < LEAST_PAGE {
+            return Err(wrong("page", &format!("must be a number of nodes from {LEAST_PAGE}, not {page}")));
+        }
         Ok(PuppetDbSetting {
+            page,
             url,
             query: raw.query.filter(|query| !query.trim().is_empty()),
             token,

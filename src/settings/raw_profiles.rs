@@ -25,6 +25,30 @@ pub(super) enum ProfileEntry {
 #[serde(deny_unknown_fields, default, expecting = "a hash with one source such as {puppetdb: {url: URL}}")]
 pub(super) struct ProfileSource {
     pub(super) puppetdb: Option<PuppetDb>,
+    pub(super) enc: Option<Program>,
+    pub(super) trusted_external: Option<Program>,
+    /// A folder.
+    pub(super) puppet_cache: Option<String>,
+}
+
+/// A program that is run for each node.
+#[derive(Debug)]
+pub(super) enum Program {
+    /// The program alone.
+    Plain(String),
+    /// The program with options.
+    Full(FullProgram),
+}
+
+/// A program with options.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a hash such as {command: [PROGRAM, ARGUMENT], timeout: SECONDS}")]
+pub(super) struct FullProgram {
+    pub(super) command: Vec<String>,
+    /// The time limit of an answer, in seconds.
+    pub(super) timeout: Option<f64>,
+    /// In hours.
+    pub(super) refresh: Option<f64>,
 }
 
 /// A `PuppetDB`.
@@ -40,6 +64,8 @@ pub(super) struct PuppetDb {
     pub(super) cert: Option<String>,
     pub(super) key: Option<String>,
     pub(super) ca: Option<String>,
+    /// The number of nodes in an answer.
+    pub(super) page: Option<usize>,
     /// The time limit of an answer, in seconds.
     pub(super) timeout: Option<f64>,
     /// In hours.
@@ -104,6 +130,30 @@ impl<'de> Visitor<'de> for EntryVisitor {
     }
 }
 
+impl<'de> Deserialize<'de> for Program {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Program, D::Error> {
+        deserializer.deserialize_any(ProgramVisitor)
+    }
+}
+
+struct ProgramVisitor;
+
+impl<'de> Visitor<'de> for ProgramVisitor {
+    type Value = Program;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a program, or a hash such as {command: [PROGRAM, ARGUMENT], timeout: SECONDS}")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Program, E> {
+        Ok(Program::Plain(text.to_owned()))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, entries: A) -> Result<Program, A::Error> {
+        Deserialize::deserialize(MapAccessDeserializer::new(entries)).map(Program::Full)
+    }
+}
+
 impl ProfileEntry {
     /// Returns true for a path.
     pub(super) fn path(&self) -> Option<&str> {
@@ -125,7 +175,21 @@ impl ProfileEntry {
 impl ProfileSource {
     /// Returns the names of the sources that are there.
     pub(super) fn names(&self) -> Vec<&'static str> {
-        let ProfileSource { puppetdb } = self;
-        [("puppetdb", puppetdb.is_some())].into_iter().filter(|(_, is_there)| *is_there).map(|(name, _)| name).collect()
+        let ProfileSource { puppetdb, enc, trusted_external, puppet_cache } = self;
+        let sources = [
+            ("puppetdb", puppetdb.is_some()),
+            ("enc", enc.is_some()),
+            ("trusted_external", trusted_external.is_some()),
+            ("puppet_cache", puppet_cache.is_some()),
+        ];
+        sources.into_iter().filter(|(_, is_there)| *is_there).map(|(name, _)| name).collect()
+    }
+
+    /// Returns the words of the programs, arguments included.
+    pub(super) fn commands(self) -> impl Iterator<Item = String> {
+        [self.enc, self.trusted_external].into_iter().flatten().flat_map(|program| match program {
+            Program::Plain(program) => vec![program],
+            Program::Full(program) => program.command,
+        })
     }
 }

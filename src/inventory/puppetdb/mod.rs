@@ -31,8 +31,10 @@ pub(super) async fn fetch(setting: &PuppetDbSetting, facts: &FactNames) -> Resul
     let http = Http::new(setting)?;
     let (mut form, mut refusal) = (Form::for_facts(facts), None);
     loop {
+        // Whole facts have tens of kilobytes, some have megabytes.
+        let page = if form == Form::Extract { setting.page } else { setting.page / 10 };
         let query = query::text(form, facts, setting.query.as_deref());
-        match (pages::all(&http, &query, form).await, form.simpler()) {
+        match (pages::all(&http, &query, page).await, form.simpler()) {
             (Err(error), Some(simpler)) if is_unknown(&error) => {
                 refusal.get_or_insert(error);
                 form = simpler;

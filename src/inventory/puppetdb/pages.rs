@@ -6,8 +6,8 @@
 
 use serde::Serialize;
 
+use super::PATH;
 use super::rows::{Lines, Row, certname};
-use super::{Form, PATH};
 use crate::inventory::FetchError;
 use crate::inventory::http::Http;
 
@@ -29,20 +29,10 @@ struct Order {
     field: &'static str,
 }
 
-impl Form {
-    /// Returns the number of nodes on a page. Whole facts have tens of kilobytes, some have megabytes.
-    fn page(self) -> usize {
-        match self {
-            Form::Extract => 2000,
-            Form::Inventory | Form::Factsets => 200,
-        }
-    }
-}
-
-/// Returns all nodes as profiles, one a line, with their number.
-pub(super) async fn all(http: &Http, query: &str, form: Form) -> Result<(Vec<u8>, usize), FetchError> {
+/// Returns all nodes as profiles, one a line, with their number. A page has at most `page` of them.
+pub(super) async fn all(http: &Http, query: &str, page: usize) -> Result<(Vec<u8>, usize), FetchError> {
     for _ in 0..ATTEMPTS {
-        let mut list = List { http, query, page: form.page(), lines: Lines::default(), last: None };
+        let mut list = List { http, query, page, lines: Lines::default(), last: None };
         if list.read().await? {
             let count = list.lines.count();
             return Ok((list.lines.text, count));

@@ -122,7 +122,7 @@ fn the_tour_of_pages_has_every_node() {
         let node =
             |number: usize| node(&format!("n{number:05}"), "e", json!({"role": format!("r{number}")}), &json!({}));
         let (site, server) = (site(), PuppetDb::with((0..count).rev().map(node).collect()));
-        server.settle(&site, "");
+        server.settle(&site, ", page: 2000");
         let found = who(&site);
         assert_eq!(found.len(), count);
         assert_eq!(found[count - 1], format!("n{0:05}  r{0} e ", count - 1));

@@ -17,6 +17,29 @@ fn a_commit_has_no_server_asked() {
 }
 
 #[test]
+fn a_commit_has_no_program_asked() {
+    let site = Sandbox::of(SITE);
+    site.write("evil", "#!/bin/sh\ntouch ../owned\n");
+    site.sh("chmod +x evil");
+    for source in ["enc: ./evil", "trusted_external: ./evil", "enc: {command: [./evil]}", "puppet_cache: /"] {
+        site.write("hierad.yaml", format!("profiles:\n  - profiles\n  - {source}\n"));
+        let printed = site.hierad("lookup motd --node web01 --render-as s");
+        assert_eq!(printed.ok(), "hello\n");
+        let name = source.split(':').next().unwrap();
+        printed.says(&[&format!("'profiles' of the tree does not count for sources other than files ({name})")]);
+        assert!(!site.beside("owned").exists());
+    }
+    // Trust ends when the program changes.
+    site.write("hierad.yaml", "profiles:\n  - profiles\n  - enc: ./evil\n");
+    site.hierad("trust").ok();
+    site.hierad("lookup motd --node web01").fails(&["prints nothing"]);
+    assert!(site.beside("owned").exists());
+    site.write("evil", "#!/bin/sh\ntouch ../owned2\n");
+    site.hierad("lookup motd --node web01").says(&["does not count for sources other than files"]);
+    assert!(!site.beside("owned2").exists());
+}
+
+#[test]
 fn faults_are_told_with_their_line() {
     let site = Sandbox::of(SITE);
     for (entry, words) in [
@@ -38,6 +61,10 @@ fn faults_are_told_with_their_line() {
             "'timeout' of 'puppetdb' must be a number of seconds up to 3600",
         ),
         ("{puppetdb: {url: 'https://x', refresh: -1}}", "'refresh' of 'puppetdb' must be a number of hours"),
+        ("{enc: {command: []}}", "'enc' needs a program"),
+        ("{enc: {command: [x], timeout: 0}}", "'timeout' of 'enc' must be a number of seconds up to 3600, not 0"),
+        ("{enc: [x]}", "expected a program, or a hash such as"),
+        ("{enc: x, trusted_external: y}", "exactly one source"),
         ("[x]", "expected a path, or a hash with one source such as {puppetdb: {url: URL}}"),
     ] {
         site.write(".git/hierad.yaml", format!("environment: e\nprofiles:\n  - profiles\n  - {entry}\n"));

@@ -97,7 +97,7 @@ fn pages_that_change_are_read_again() {
     ];
     for (change, count) in changes {
         let (site, server) = (site(), PuppetDb::with(many()));
-        server.settle(&site, "");
+        server.settle(&site, ", page: 2000");
         let mut requests = 0;
         server.change(|state| {
             state.trouble = Some(Box::new(move |state| {
@@ -116,7 +116,7 @@ fn pages_that_change_are_read_again() {
 fn pages_that_always_change_are_an_error() {
     let node = |number: usize| node(&format!("n{number:05}"), "e", json!({}), &json!({}));
     let (site, server) = (site(), PuppetDb::with((0..4500).map(node).collect()));
-    server.settle(&site, "");
+    server.settle(&site, ", page: 2000");
     let mut requests = 4500;
     server.change(|state| {
         state.trouble = Some(Box::new(move |state| {

@@ -1,0 +1,179 @@
+//! Joins the profiles that several entries have of one node.
+//!
+//! A profile in a file replaces what entries before say of its node. What another source says is laid over it: the
+//! environment, and facts, trusted data and variables by their names at the top level. Sources that are asked for each
+//! node add no nodes.
+
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
+use indexmap::IndexMap;
+
+use crate::node::{NodeProfile, ProfileError, ProfilePlace, trusted_names};
+use crate::value::{Hash, Value};
+
+/// The manner in which an entry counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Manner {
+    /// It replaces what is there.
+    Replace,
+    /// It is laid over what is there.
+    Lay,
+    /// It is laid over what is there, and adds no nodes.
+    LayOnly,
+}
+
+/// A profile in an entry.
+#[derive(Debug, Clone)]
+pub struct Part {
+    /// The number of the entry.
+    pub entry: usize,
+    /// The place of the profile.
+    pub place: ProfilePlace,
+    /// The profile; its environment is empty if it names none.
+    pub profile: NodeProfile,
+}
+
+/// Nodes as the entries so far have them.
+#[derive(Default)]
+pub(super) struct Joined {
+    nodes: IndexMap<Arc<str>, Part, RandomState>,
+    /// Further profiles of nodes that an entry has twice.
+    twice: Vec<Part>,
+}
+
+impl Joined {
+    /// Adds a profile. Parts come in the order of their entries.
+    pub(super) fn add(&mut self, part: Part, manner: Manner) {
+        let Some(known) = self.nodes.get_mut(&part.profile.name) else {
+            if manner != Manner::LayOnly {
+                self.nodes.insert(part.profile.name.clone(), part);
+            }
+            return;
+        };
+        if known.entry == part.entry {
+            self.twice.push(part);
+        } else if manner == Manner::Replace {
+            self.twice.retain(|other| other.profile.name != part.profile.name);
+            *known = part;
+        } else {
+            lay(&mut known.profile, part.profile);
+        }
+    }
+
+    /// Leaves out nodes of which an entry cannot say anything, and returns their errors.
+    pub(super) fn leave_out<'f>(
+        &mut self,
+        source: &str,
+        failed: impl Iterator<Item = (&'f String, &'f String)>,
+    ) -> Vec<ProfileError> {
+        let mut errors = Vec::new();
+        for (name, reason) in failed {
+            if self.nodes.swap_remove(&**name).is_some() {
+                let text = format!("node {name} is left out: it {reason}");
+                errors.push(ProfileError { path: source.to_owned(), line: Some(1), text });
+            }
+        }
+        errors
+    }
+
+    /// Returns all nodes, and those that an entry has twice as often.
+    pub(super) fn all(self) -> impl Iterator<Item = Part> {
+        self.nodes.into_values().chain(self.twice)
+    }
+}
+
+/// Lays a profile over another one of the same node.
+fn lay(below: &mut NodeProfile, above: NodeProfile) {
+    let NodeProfile { name, environment, facts, trusted, variables, server_facts } = above;
+    if !environment.is_empty() {
+        below.environment = environment;
+    }
+    lay_some(&mut below.facts, &facts, |_, _| true);
+    lay_some(&mut below.trusted, &trusted, |key, value| !is_default(&name, key, value));
+    below.variables.extend(variables);
+    if let Some(server_facts) = server_facts {
+        below.server_facts.get_or_insert_default().extend(server_facts);
+    }
+}
+
+fn lay_some(below: &mut Arc<Hash>, above: &Arc<Hash>, counts: impl Fn(&Value, &Value) -> bool) {
+    if below.is_empty() {
+        below.clone_from(above);
+        return;
+    }
+    let mut entries = above.iter().filter(|(key, value)| counts(key, value)).peekable();
+    if entries.peek().is_some() {
+        Arc::make_mut(below).extend(entries.map(|(key, value)| (key.clone(), value.clone())));
+    }
+}
+
+/// Returns true for an entry of trusted data that is there if a profile does not give it.
+fn is_default(name: &str, key: &Value, value: &Value) -> bool {
+    match key.as_str() {
+        Some("authenticated") => *value == "remote".into(),
+        Some("extensions" | "external") => value.as_hash().is_some_and(Hash::is_empty),
+        _ => trusted_names(name).iter().any(|(known, derived)| *key == (*known).into() && value == derived),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::node::read_profiles;
+
+    fn part(entry: usize, line: u32, profile: &str) -> Part {
+        let (mut profiles, errors) = read_profiles(profile.as_bytes(), "n.yaml", "");
+        assert!(errors.is_empty(), "{errors:?}");
+        Part { entry, place: ProfilePlace { file: 0, line }, profile: profiles.remove(0) }
+    }
+
+    const WHOLE: &str = "name: a.b\nenvironment: e\nfacts: {os: {x: 1, y: 2}, role: r}\nvariables: {v: 1, w: 2}\n\
+                         trusted: {authenticated: local, extensions: {pp_role: p}}\nserver_facts: {s: 1}\n";
+
+    /// Returns what two profiles of one node make.
+    fn two(first: &str, second: &str, manner: Manner) -> NodeProfile {
+        let mut joined = Joined::default();
+        joined.add(part(0, 1, first), Manner::Lay);
+        joined.add(part(1, 1, second), manner);
+        let mut all = joined.all();
+        let profile = all.next().unwrap().profile;
+        assert!(all.next().is_none());
+        profile
+    }
+
+    #[test]
+    fn later_entries_lie_over_earlier_ones() {
+        let second = "name: a.b\nfacts: {os: {x: 3}, new: n}\nvariables: {v: 3}\ntrusted: {external: {x: 1}}\n";
+        let expected = "name: a.b\nenvironment: e\nfacts: {os: {x: 3}, role: r, new: n}\nvariables: {v: 3, w: 2}\n\
+                        trusted: {authenticated: local, extensions: {pp_role: p}, external: {x: 1}}\nserver_facts: {s: 1}\n";
+        for manner in [Manner::Lay, Manner::LayOnly] {
+            assert_eq!(two(WHOLE, second, manner), part(0, 1, expected).profile);
+        }
+        assert_eq!(two(WHOLE, second, Manner::Replace), part(0, 1, second).profile);
+        assert_eq!(two("name: a.b\n", WHOLE, Manner::Lay), part(0, 1, WHOLE).profile);
+    }
+
+    #[test]
+    fn sources_that_are_asked_for_nodes_add_none() {
+        let mut joined = Joined::default();
+        joined.add(part(0, 1, WHOLE), Manner::LayOnly);
+        assert_eq!(joined.all().count(), 0);
+    }
+
+    #[test]
+    fn nodes_twice_in_an_entry_stay_so_until_they_are_replaced() {
+        let mut joined = Joined::default();
+        for line in 1..3 {
+            joined.add(part(0, line, WHOLE), Manner::Replace);
+        }
+        joined.add(part(1, 1, "name: a.b\n"), Manner::Lay);
+        let lines: Vec<u32> = joined.all().map(|part| part.place.line).collect();
+        assert_eq!(lines, [1, 2]);
+        let mut joined = Joined::default();
+        for (entry, line) in [(0, 1), (0, 2), (1, 3)] {
+            joined.add(part(entry, line, WHOLE), Manner::Replace);
+        }
+        assert_eq!(joined.all().map(|part| part.place.line).collect::<Vec<_>>(), [3]);
+    }
+}

@@ -1,0 +1,58 @@
+//! Programs that are run once for each node.
+
+use std::path::Path;
+use std::process::Stdio;
+
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::process::{Child, Command};
+
+use crate::delivery::one_line;
+use crate::process::Group;
+use crate::settings::ProgramSetting;
+
+/// The most bytes of an answer, and of what an error quotes of standard error.
+const MAX_ANSWER: u64 = 16 << 20;
+const MAX_TOLD: u64 = 300;
+
+/// Runs a program with the name of a node as its last argument, and returns what it prints. No shell is involved.
+pub(super) async fn run(setting: &ProgramSetting, program: &Path, node: &str) -> Result<Vec<u8>, String> {
+    let mut command = Command::new(program);
+    command.args(&setting.arguments).arg(node).current_dir(&setting.folder);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    Group::led(&mut command);
+    let mut child = command.spawn().map_err(|error| format!("cannot be started: {error}"))?;
+    let group = Group::of(&child);
+    let limit = setting.timeout;
+    let answer = tokio::time::timeout(limit, finished(&mut child)).await;
+    drop(group); // which ends whatever the program has started
+    let late = |_| format!("gives no answer within {} s", limit.as_secs_f64());
+    if answer.is_err() {
+        _ = child.wait().await;
+    }
+    answer.map_err(late)?
+}
+
+async fn finished(child: &mut Child) -> Result<Vec<u8>, String> {
+    let broken = |error: std::io::Error| format!("breaks off: {error}");
+    let (output, errors) = (child.stdout.take(), child.stderr.take());
+    let (output, errors) = tokio::try_join!(read(output, MAX_ANSWER), read(errors, MAX_TOLD)).map_err(broken)?;
+    if output.len() as u64 > MAX_ANSWER {
+        return Err(format!("prints more than {} MiB", MAX_ANSWER >> 20));
+    }
+    let status = child.wait().await.map_err(broken)?;
+    if !status.success() {
+        let said = one_line(&errors);
+        let said = if said.is_empty() { said } else { format!(": {said}") };
+        return Err(format!("ends with {status}{said}"));
+    }
+    Ok(output)
+}
+
+/// Reads a stream up to a little more than `most` bytes.
+async fn read(stream: Option<impl AsyncRead + Unpin>, most: u64) -> std::io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    if let Some(stream) = stream {
+        stream.take(most + 1).read_to_end(&mut content).await?;
+    }
+    Ok(content)
+}

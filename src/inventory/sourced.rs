@@ -1,0 +1,151 @@
+//! The profiles of all entries, joined.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use super::FactNames;
+use super::entries::{Inventory, OpenError, State};
+use super::joined::{Joined, Part};
+use crate::node::{Batch, NodeProfile, ProfileError, ProfilePlace, ProfileSource, Wanted};
+use crate::pipeline::profiles::EnvironmentOfNodes;
+use crate::settings::ProfileEntry;
+
+/// The most profiles in a batch.
+const BATCH: usize = 4096;
+
+/// Profiles that can be read.
+pub struct Opened {
+    /// The profiles.
+    pub source: Arc<dyn ProfileSource>,
+    /// Messages about sources that could not be asked; none of them leaves a node out.
+    pub notices: Vec<ProfileError>,
+}
+
+impl Inventory {
+    /// Opens all entries, and asks sources whose last answer does not count any more. They are asked for the facts that
+    /// are `wanted`.
+    pub fn open(self, wanted: &Wanted) -> Result<Opened, OpenError> {
+        let has_sources = self.entries.iter().any(|entry| !matches!(entry, ProfileEntry::Files(_)));
+        let (state, notices) = self.read_files(FactNames::of(wanted))?;
+        let source: Arc<dyn ProfileSource> =
+            if has_sources { Arc::new(Sourced::new(self, state)) } else { Arc::new(state.files) };
+        Ok(Opened { source, notices })
+    }
+}
+
+/// Profiles of which some come from sources other than files. If more facts are wanted than were fetched, they are
+/// fetched.
+pub(super) struct Sourced {
+    inventory: Inventory,
+    state: RwLock<Arc<State>>,
+    /// True if more facts were wanted: whoever has read the profiles before should read all of them again.
+    has_changed: AtomicBool,
+}
+
+impl Sourced {
+    fn new(inventory: Inventory, state: State) -> Sourced {
+        Sourced { inventory, state: RwLock::new(Arc::new(state)), has_changed: AtomicBool::new(false) }
+    }
+
+    fn state(&self) -> Arc<State> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns what to read for these facts, with those that were not fetched yet.
+    fn with(&self, facts: &FactNames) -> Result<Arc<State>, OpenError> {
+        let state = self.state();
+        if state.facts.cover(facts) {
+            return Ok(state);
+        }
+        self.has_changed.store(true, Ordering::Relaxed);
+        let (state, notices) = self.inventory.read_files(state.facts.clone().with(facts))?;
+        for notice in notices {
+            tracing::warn!("{notice}");
+        }
+        let state = Arc::new(state);
+        *self.state.write().unwrap_or_else(PoisonError::into_inner) = state.clone();
+        Ok(state)
+    }
+
+    /// Reads the profiles of several entries as one.
+    fn read_joined(&self, state: &State, wanted: &Wanted, each: &(dyn Fn(Batch) + Sync)) -> Vec<ProfileError> {
+        let batches: Mutex<Vec<Batch>> = Mutex::default();
+        let mut errors = state.files.read(wanted, &|batch| {
+            batches.lock().unwrap_or_else(PoisonError::into_inner).push(batch);
+        });
+        let (joined, left_out) = state.joined(batches.into_inner().unwrap_or_else(PoisonError::into_inner));
+        errors.extend(left_out);
+        let mut parts = joined.all().map(|part| (part.place, self.in_environment(part.profile)));
+        for number in 0.. {
+            let profiles: Vec<_> = parts.by_ref().take(BATCH).collect();
+            if profiles.is_empty() {
+                break;
+            }
+            each(Batch { number, profiles });
+        }
+        errors
+    }
+
+    /// Sets the environment of a profile that has none, or is to have another one.
+    fn in_environment(&self, mut profile: NodeProfile) -> NodeProfile {
+        match &self.inventory.environment {
+            EnvironmentOfNodes::Declared(_) if !profile.environment.is_empty() => {}
+            EnvironmentOfNodes::Declared(name) | EnvironmentOfNodes::Fixed(name) => profile.environment = name.clone(),
+        }
+        profile
+    }
+}
+
+impl State {
+    /// Returns a profile as part of a node.
+    pub(super) fn part(&self, place: ProfilePlace, profile: NodeProfile) -> Part {
+        Part { entry: self.files.declaration(place.file), place, profile }
+    }
+
+    /// Joins the profiles of all entries. Returns the errors of nodes that are left out, too.
+    fn joined(&self, mut batches: Vec<Batch>) -> (Joined, Vec<ProfileError>) {
+        batches.sort_unstable_by_key(|batch| batch.number);
+        let profiles = batches.into_iter().flat_map(|batch| batch.profiles);
+        let mut parts: Vec<Part> = profiles.map(|(place, profile)| self.part(place, profile)).collect();
+        // One file may lie at several paths, and is read once.
+        parts.sort_by_key(|part| part.entry);
+        let (mut joined, mut errors) = (Joined::default(), Vec::new());
+        for part in parts {
+            let manner = self.entries[part.entry].manner;
+            joined.add(part, manner);
+        }
+        for (source, stored) in self.entries.iter().filter_map(|entry| entry.answer.as_ref()) {
+            errors.extend(joined.leave_out(&source.label(), stored.header.failed.iter()));
+        }
+        (joined, errors)
+    }
+}
+
+impl ProfileSource for Sourced {
+    fn read(&self, wanted: &Wanted, each: &(dyn Fn(Batch) + Sync)) -> Vec<ProfileError> {
+        match self.with(&FactNames::of(wanted)) {
+            Ok(state) if state.entries.len() > 1 => self.read_joined(&state, wanted, each),
+            Ok(state) => state.files.read(wanted, each),
+            Err(error) => vec![ProfileError { path: "profiles".to_owned(), line: None, text: error.to_string() }],
+        }
+    }
+
+    fn path(&self, file: u32) -> String {
+        self.state().files.path(file)
+    }
+
+    fn declaration(&self, file: u32) -> usize {
+        self.state().files.declaration(file)
+    }
+
+    fn is_current(&self) -> bool {
+        let state = self.state();
+        let mut answers = state.entries.iter().filter_map(|entry| entry.answer.as_ref());
+        let is_last = answers.all(|(source, stored)| source.last().is_some_and(|last| last.path == stored.path));
+        is_last && state.files.is_current()
+    }
+
+    fn has_changed(&self) -> bool {
+        self.has_changed.load(Ordering::Relaxed) || self.state().files.has_changed()
+    }
+}

@@ -1,0 +1,220 @@
+//! Programs that are asked for each node, and what several entries say of one.
+
+use std::time::Duration;
+
+use hierad::inventory::{FactNames, Inventory, Origin};
+use hierad::pipeline::profiles::EnvironmentOfNodes;
+use hierad::settings::{ProfileEntry, ProgramSetting, SourceSetting};
+use hierad::workers::Workers;
+use serde_json::json;
+
+use super::puppetdb::{nodes, site, who};
+use super::server::{PuppetDb, node};
+use crate::support::Sandbox;
+
+/// A node classifier that writes down whom it was asked for.
+const ENC: &str = r#"#!/bin/sh
+echo "$1" >> ../asked
+case $1 in
+  web*) printf 'classes: {ntp: null}\nparameters: {role: classified, list: [1]}\nenvironment: testing\n' ;;
+  db*) printf 'parameters:\n  role: "from the classifier"\n' ;;
+  *) echo "who is $1?" >&2; exit 3 ;;
+esac
+"#;
+
+/// Writes a program into the git directory.
+fn program(site: &Sandbox, path: &str, text: &str) {
+    site.write(&format!(".git/{path}"), text);
+    site.sh(&format!("chmod +x .git/{path}"));
+}
+
+fn settle(site: &Sandbox, entries: &str) {
+    site.write(".git/hierad.yaml", format!("profiles:\n{entries}"));
+}
+
+/// The nodes that a program was asked for since the last call.
+fn asked(site: &Sandbox) -> Vec<String> {
+    let path = site.root().join("asked");
+    let text = std::fs::read_to_string(&path).unwrap_or_default();
+    _ = std::fs::remove_file(path);
+    let mut names: Vec<String> = text.lines().map(str::to_owned).collect();
+    names.sort();
+    names
+}
+
+const CLASSIFIED: [&str; 2] =
+    ["db01.example.com RedHat from the classifier staging ", "web01.example.com Debian classified testing w"];
+
+#[test]
+fn a_classifier_sets_variables_and_environments() {
+    let (site, server) = (site(), PuppetDb::with(nodes()));
+    program(&site, "enc", ENC);
+    settle(&site, &format!("  - puppetdb: {{url: '{}'}}\n  - enc: ./enc\n", server.url));
+    assert_eq!(who(&site), CLASSIFIED);
+    assert_eq!(asked(&site), ["db01.example.com", "web01.example.com"]);
+    // Its answers count for an hour, too.
+    assert_eq!(who(&site), CLASSIFIED);
+    assert_eq!(asked(&site), [""; 0]);
+    // A new node is asked for alone, and one that it does not know is left out.
+    site.write("own/n.ndjson", "{\"name\": \"web02\"}\n{\"name\": \"other\"}\n");
+    settle(&site, &format!("  - puppetdb: {{url: '{}'}}\n  - ../own\n  - enc: ./enc\n", server.url));
+    let rendered = site.hierad("render --format ndjson --allow-blind --output -");
+    rendered.is(0).says(&["node other is left out: it ends with exit status: 3: who is other?"]);
+    assert_eq!(rendered.out.lines().count(), 3);
+    assert_eq!(asked(&site), ["other", "web02"]);
+}
+
+#[test]
+fn a_classifier_that_fails_leaves_the_last_answers() {
+    let site = site();
+    let settle = || settle(&site, "  - ../profiles\n  - enc: {command: [./enc], timeout: 0.5, refresh: 0}\n");
+    settle();
+    program(&site, "enc", ENC);
+    let classified = ["db01 RedHat from the classifier production ", "web01 Debian classified testing "];
+    assert_eq!(who(&site), classified);
+    for (text, words) in [
+        ("#!/bin/sh\nexit 1\n", "it ends with exit status: 1"),
+        ("#!/bin/sh\nsleep 60\n", "it gives no answer within 0.5 s"),
+        ("#!/bin/sh\necho '[1'\n", "it prints YAML with a fault in line"),
+        ("#!/bin/sh\necho text\n", "it prints something else than a hash"),
+        ("#!/bin/sh\necho 'parameters: 1'\n", "it prints 'parameters' that are no hash"),
+        ("#!/bin/sh\n", "it prints nothing, so Puppet would not find the node"),
+        ("#!/bin/sh\nhead -c 20000000 /dev/zero\n", "it prints more than 16 MiB"),
+        ("#!/nowhere\n", "it cannot be started"),
+    ] {
+        program(&site, "enc", text);
+        assert_eq!(who(&site), classified, "{words}");
+        site.hierad("render --allow-blind --output -").says(&[
+            "hierad: the node classifier ",
+            "asked for db01, ",
+            words,
+        ]);
+        // Without an answer to fall back on it is an error.
+        site.sh("mv .git/hierad/nodes .git/hierad/away");
+        site.hierad("render --output -").fails(&[
+            "the node classifier ",
+            " cannot be asked for nodes: asked for db01, ",
+            words,
+        ]);
+        site.sh("mv .git/hierad/away .git/hierad/nodes");
+    }
+    program(&site, "enc", "#!/bin/sh\ncase $1 in web01) echo 'parameters: {role: new}' ;; *) exit 1 ;; esac\n");
+    assert_eq!(who(&site), [classified[0], "web01 Debian new production "]);
+}
+
+#[test]
+fn external_trusted_data_comes_from_programs() {
+    let site = site();
+    site.files("-- data/common.yaml\nwho: '%{trusted.external.a.x} %{trusted.external.b.name} %{trusted.external.x} %{trusted.extensions.pp_role}'\n");
+    site.commit("external");
+    site.write("own/n.yaml", "name: n\ntrusted: {extensions: {pp_role: p}}\n");
+    let one = "#!/bin/sh\necho '{\"x\": 1}'\n";
+    program(&site, "all/a.sh", one);
+    program(&site, "all/b", "#!/bin/sh\nprintf '{\"name\": \"%s\"}' \"$1\"\n");
+    site.write(".git/all/README", "no program\n");
+    settle(&site, "  - ../own\n  - trusted_external: all/\n");
+    assert_eq!(who(&site), ["1 n  p"]);
+    settle(&site, "  - ../own\n  - trusted_external: all/a.sh\n");
+    assert_eq!(who(&site), ["  1 p"]);
+    program(&site, "all/a.rb", one);
+    settle(&site, "  - ../own\n  - trusted_external: {command: [all/], refresh: 0}\n");
+    site.hierad("render --allow-blind --output -").says(&["it has more than one 'a'"]);
+    program(&site, "all/a.sh", "#!/bin/sh\necho '{'\n");
+    settle(&site, "  - ../own\n  - trusted_external: {command: [all/a.sh], refresh: 0}\n");
+    site.hierad("render --allow-blind --output -").says(&["it prints JSON with a fault in line"]);
+}
+
+#[test]
+fn the_cache_of_a_server_is_read() {
+    let site = site();
+    // As Puppet 7 writes them.
+    let facts = "--- !ruby/object:Puppet::Node::Facts\nname: n.example.com\nvalues:\n  os:\n    family: F\n  role: cached\ntimestamp: '2026-11-25T03:31:27.787960888+00:00'\n";
+    let node = "--- !ruby/object:Puppet::Node\nname: n.example.com\nenvironment: staging\nclasses:\n  ntp:\n    a: 1\nparameters:\n  role: web\n  os:\n    family: F\n  serverversion: '7.1'\n";
+    let json =
+        r#"{"name":"n.example.com","values":{"os":{"family":"J"}},"timestamp":"2026-11-25T03:31:27.787960888+00:00"}"#;
+    site.write("var/yaml/facts/n.example.com.yaml", facts);
+    settle(&site, "  - puppet_cache: ../var\n");
+    assert_eq!(who(&site), ["n.example.com F cached production "]);
+    site.write("var/yaml/node/n.example.com.yaml", node);
+    assert_eq!(who(&site), ["n.example.com F web staging "]);
+    site.write("var/server_data/facts/n.example.com.json", json);
+    assert_eq!(who(&site), ["n.example.com J web staging "]);
+    settle(&site, "  - puppet_cache: ../data\n");
+    site.hierad("render --output -")
+        .fails(&["is no cache of a Puppet server: it has none of yaml/facts, server_data/facts"]);
+}
+
+#[test]
+fn later_sources_lie_over_earlier_ones() {
+    let extensions = json!({"pp_role": "p"});
+    let server = PuppetDb::with(vec![node("web01", "staging", json!({"os": {"family": "P"}}), &extensions)]);
+    let site = site();
+    // By the names at the top level: the file has more facts than the server.
+    settle(&site, &format!("  - ../profiles\n  - puppetdb: {{url: '{}'}}\n", server.url));
+    assert_eq!(who(&site), ["db01 RedHat db production ", "web01 P web staging p"]);
+    // A profile in a file replaces what is there before.
+    settle(&site, &format!("  - puppetdb: {{url: '{}'}}\n  - ../profiles\n", server.url));
+    assert_eq!(who(&site), ["db01 RedHat db production ", "web01 Debian web production "]);
+}
+
+#[test]
+fn every_source_gives_the_same_nodes() {
+    let site = site();
+    let facts = json!({"os": {"family": "F"}});
+    let server = PuppetDb::with(vec![node("n.example.com", "e", facts, &json!({"pp_role": "p"}))]);
+    let facts = r#"{"name": "n.example.com", "values": {"os": {"family": "F"}}}"#;
+    site.write("var/server_data/facts/n.example.com.json", facts);
+    site.write("facts/n.json", facts);
+    site.write("own/n.yaml", "name: n.example.com\nenvironment: e\nfacts: {os: {family: F}}\nvariables: {role: r}\ntrusted: {extensions: {pp_role: p}}\n");
+    program(&site, "enc", "#!/bin/sh\necho 'parameters: {role: r}'\necho 'environment: e'\n");
+    let puppetdb = format!("  - puppetdb: {{url: '{}'}}\n", server.url);
+    let enc = "  - enc: ./enc\n";
+    let [all, untrusted] = ["n.example.com F r e p", "n.example.com F r e "];
+    for (entries, expected) in [
+        ("  - ../own\n".to_owned(), all),
+        (format!("{puppetdb}{enc}"), all),
+        (format!("  - ../facts\n{puppetdb}{enc}"), all),
+        (format!("  - puppet_cache: ../var\n{enc}{puppetdb}"), all),
+        (format!("  - ../own\n{puppetdb}{enc}"), all),
+        // Neither facts nor caches have trusted extensions.
+        (format!("  - puppet_cache: ../var\n{enc}"), untrusted),
+        (format!("  - ../facts\n{enc}"), untrusted),
+    ] {
+        settle(&site, &entries);
+        assert_eq!(who(&site), [expected], "{entries}");
+    }
+}
+
+#[test]
+fn each_entry_tells_what_it_says_of_a_node() {
+    let site = site();
+    program(&site, "enc", ENC);
+    let git = site.root().join(".git");
+    let enc = ProgramSetting {
+        program: git.join("enc").display().to_string(),
+        arguments: Vec::new(),
+        folder: git.clone(),
+        timeout: Duration::from_secs(30),
+        refresh: Duration::from_hours(1),
+    };
+    let inventory = Inventory {
+        entries: vec![ProfileEntry::files(site.root().join("profiles")), ProfileEntry::Source(SourceSetting::Enc(enc))],
+        within: None,
+        folder: git.join("hierad/nodes"),
+        environment: EnvironmentOfNodes::Declared("production".into()),
+        workers: Workers::of(1),
+        cache: None,
+    };
+    let [file, classifier] = <[Origin; 2]>::try_from(inventory.origins("web01").unwrap()).unwrap();
+    assert_eq!(file.fetched, None);
+    assert!(file.place.0.ends_with("profiles/web01.yaml") && file.entry.ends_with("/profiles"), "{file:?}");
+    assert_eq!(file.part.profile.facts.get("os").unwrap().get("family"), Some(&"Debian".into()));
+    assert!(classifier.fetched.is_some() && classifier.entry.starts_with("the node classifier "), "{classifier:?}");
+    assert_eq!(classifier.part.profile.variables.get("role"), Some(&"classified".into()));
+    assert_eq!(&*classifier.part.profile.environment, "testing");
+    // Asking once more for the nodes there are.
+    asked(&site);
+    let fetched = inventory.fetch(&FactNames::default());
+    assert_eq!(fetched[0].1.as_ref().unwrap().header.count, 2);
+    assert_eq!(asked(&site), ["db01", "web01"]);
+}
