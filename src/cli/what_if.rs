@@ -9,8 +9,8 @@ use crate::node::{Assignment, NodeProfile};
 /// The flags that change all nodes for one run.
 #[derive(Debug, Default, Args)]
 pub(super) struct WhatIf {
-    /// Another value for all nodes: facts.os.family=Debian, trusted.extensions.pp_role=web, role=web,
-    /// environment=test; or NAME:=JSON; may be repeated
+    /// Another value for all nodes: `facts.os.family=Debian`, `trusted.extensions.pp_role=web`, `role=web`,
+    /// `environment=test`; or `NAME:=JSON`; may be repeated
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<Assignment>,
 }

@@ -140,7 +140,7 @@ impl Found {
     }
 
     fn add_lines(&mut self, lines: &ChangedLines) {
-        let Some(words) = lines.effect.words() else { return };
+        let Some(words) = lines.words() else { return };
         let code = if lines.effect.as_str() == "none" { NO_EFFECT } else { UNKNOWN_EFFECT };
         let told = Told { what: code.replace('-', " "), text: visible(&words).into_owned() };
         self.add_to_last(code, Severity::Note, &lines.place, Some(lines.last), told);

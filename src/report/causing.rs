@@ -76,7 +76,7 @@ impl Reason {
     /// Returns the reason of lines without a known effect.
     pub(super) fn of(lines: &ChangedLines) -> Reason {
         let Effect::None(idle) = &lines.effect else {
-            return Reason { before: lines.effect.words().unwrap_or_default(), place: None, behind: String::new() };
+            return Reason { before: lines.words().unwrap_or_default(), place: None, behind: String::new() };
         };
         let (reason, words) = (&idle.first.reason, idle.words());
         let place = reason.place().and_then(|place| Some((place, words.split_once(&place.to_string())?)));

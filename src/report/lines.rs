@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::idle::{Idle, NoEffect};
+use super::numbers::count;
 use crate::diagnostic::Place;
 use crate::diff::Diff;
 use crate::node::NodeSet;
@@ -104,6 +105,9 @@ impl Side {
     }
 }
 
+/// The most keys that words name.
+const MAX_NAMED: usize = 4;
+
 /// Changed lines that follow each other and have the same effect.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChangedLines {
@@ -118,6 +122,8 @@ pub struct ChangedLines {
     /// The lines without which they would do something else, too: the other half of data that moved. Positions in
     /// [`Report::lines`](super::Report::lines).
     pub with: Vec<usize>,
+    /// The keys that they belong to, in the order of the file.
+    pub keys: Vec<Arc<str>>,
 }
 
 /// The effect of changed lines.
@@ -163,7 +169,7 @@ impl UnknownEffect {
     /// Returns words for it.
     pub fn words(self) -> &'static str {
         match self {
-            UnknownEffect::Unreached => "no profile reaches it",
+            UnknownEffect::Unreached => "no known node reads the file",
             UnknownEffect::Value => "the key fails or is unknown",
             UnknownEffect::NotTraced => "not traced",
             UnknownEffect::Hidden => "hidden by the filter",
@@ -224,14 +230,39 @@ impl ChangedLines {
         self.len() == 0
     }
 
-    /// Returns true if it is worth telling that they have no effect: of comments and blanks everybody knows, and blind
-    /// spots tell of files that no profile reaches.
+    /// Returns true if it is worth telling that they have no effect: of comments and blanks everybody knows.
     pub fn is_telling(&self) -> bool {
         match &self.effect {
             Effect::Changes { .. } => false,
             Effect::None(_) => !self.effect.is_of_equal_data(),
-            Effect::Unknown(reason) => *reason != UnknownEffect::Unreached,
+            Effect::Unknown(reason) => *reason != UnknownEffect::Unreached || !self.keys.is_empty(),
         }
+    }
+
+    /// Returns words for the effect, or `None` if the lines change something. Where it is unknown they have the keys.
+    pub fn words(&self) -> Option<String> {
+        let words = self.effect.words()?;
+        if self.keys.is_empty() || !matches!(self.effect, Effect::Unknown(_)) {
+            return Some(words);
+        }
+        let named: Vec<&str> = self.keys.iter().take(MAX_NAMED).map(|key| &**key).collect();
+        Some(match self.keys.len() - named.len() {
+            0 => format!("{words} ({})", named.join(", ")),
+            more => format!("{words} ({} and {})", named.join(", "), count(more, "more key")),
+        })
+    }
+
+    /// Returns a heading for such lines that change nothing, or of which that is not known.
+    pub(super) fn heading(all: &[&ChangedLines]) -> String {
+        let number: usize = all.iter().map(|lines| lines.len()).sum();
+        let unknown = all.iter().filter(|lines| matches!(lines.effect, Effect::Unknown(_))).count();
+        let verb = if number == 1 { "has" } else { "have" };
+        let what = match unknown {
+            0 => "no effect",
+            unknown if unknown == all.len() => "an effect that is unknown",
+            _ => "no effect, or one that is unknown",
+        };
+        format!("{} {verb} {what}", count(number, "changed line"))
     }
 
     /// Returns the place with the last line, such as `data/common.yaml:3-7`.

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use super::numbers::{count, number};
 use super::visible::visible;
 use super::{
-    BlindSpot, ChangedLines, Count, FindingChange, How, Item, KeyChange, Leaf, LeafFold, Origin, Report, Similarity,
-    Source, Verdict,
+    BlindSpot, ChangedLines, Count, Effect, FindingChange, How, Item, KeyChange, Leaf, LeafFold, Origin, Report,
+    Similarity, Source, UnknownEffect, Verdict,
 };
 use crate::diff::{ChangeKind, Diff};
 use crate::hiera::Outcome;
@@ -33,19 +33,37 @@ impl Report {
         if all == 0 {
             return None;
         }
-        let counted = |name: &str| -> usize {
-            self.lines.iter().filter(|lines| lines.effect.as_str() == name).map(ChangedLines::len).sum()
-        };
-        let (none, unknown) = (counted("none"), counted("unknown"));
-        let part = |count: usize, text: &str| (count > 0).then(|| format!("{} {text}", number(count)));
-        let parts: Vec<String> =
-            [part(none, "without effect"), part(unknown, "whose effect is unknown")].into_iter().flatten().collect();
-        let effects = match (none + unknown, all) {
-            (0, 1) => "with an effect".to_owned(),
-            (0, _) => "each with an effect".to_owned(),
-            _ => parts.join(", "),
+        let kinds = self.kinds_of_lines();
+        let effects = match (kinds[0].0, all) {
+            (1, 1) => "with an effect".to_owned(),
+            (changing, all) if changing == all => "each with an effect".to_owned(),
+            _ => {
+                let parts = kinds.iter().filter(|(count, _)| *count > 0);
+                parts.map(|(count, text)| format!("{} {text}", number(*count))).collect::<Vec<_>>().join(", ")
+            }
         };
         Some(format!("{}, {}, {effects}", count(files, "file"), count(all, "changed line")))
+    }
+
+    /// Returns the number of changed lines of each kind.
+    fn kinds_of_lines(&self) -> [(usize, &'static str); 5] {
+        let mut kinds = [
+            (0, "with an effect"),
+            (0, "without effect"),
+            (0, "of comments or equal data"),
+            (0, "in files that no known node reads"),
+            (0, "whose effect is unknown"),
+        ];
+        for lines in &self.lines {
+            let kind = match &lines.effect {
+                Effect::Changes { .. } => 0,
+                Effect::None(_) => 1 + usize::from(lines.effect.is_of_equal_data()),
+                Effect::Unknown(UnknownEffect::Unreached) => 3,
+                Effect::Unknown(_) => 4,
+            };
+            kinds[kind].0 += lines.len();
+        }
+        kinds
     }
 
     /// Returns the verdict in one line, with the policies that fail.
@@ -241,6 +259,7 @@ impl Leaf {
                 How::KnockOut => "knocked out by ",
                 How::LookupOptions | How::Conversion => "lookup_options at ",
                 How::Hierarchy => "level at ",
+                How::Alias | How::Lookup => "looking up ",
                 _ => "from ",
             };
             format!(", {word}{}", visible(&source.place.to_string()))

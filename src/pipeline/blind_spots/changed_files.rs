@@ -1,4 +1,4 @@
-//! Classifies changed files: those that concern Hiera, and those among them that no profile reaches.
+//! Classifies changed files: those that concern Hiera, and those among them that no known node reads.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub(in crate::pipeline) enum FileKind {
     Data,
     /// A file that defines hierarchies and layers.
     Config,
-    /// Data that no profile reaches.
+    /// Data that no known node reads.
     Unreached,
 }
 
@@ -41,7 +41,7 @@ pub(in crate::pipeline) enum FileKind {
 pub(in crate::pipeline) struct ChangedFiles {
     /// Data that some node reads, before or after.
     pub(super) reached: BTreeSet<String>,
-    /// Data that no profile reaches, in a datadir or at a path that a level has for some nodes.
+    /// Data that no known node reads, in a datadir or at a path that a level has for some nodes.
     pub(super) unreached: BTreeSet<String>,
     /// Files that look like data, in a folder that no level names.
     pub(super) unnamed: BTreeSet<String>,
@@ -201,7 +201,7 @@ pub(super) fn data_file(environment: &Environment, path: &str) -> Result<Option<
 }
 
 impl DiffContext<'_> {
-    /// Returns blind spots for changed files that no profile reaches, in datadirs and elsewhere.
+    /// Returns blind spots for changed files that no known node reads, in datadirs and elsewhere.
     pub(super) fn unreached_files(&self, files: &ChangedFiles) -> impl Iterator<Item = BlindSpot> {
         let kept = |code: &str, files: &BTreeSet<String>| -> Vec<String> {
             files.iter().filter(|file| !self.accepted.has(code, file)).cloned().collect()
@@ -212,15 +212,15 @@ impl DiffContext<'_> {
         let verb = |files: &[String]| if files.len() == 1 { "is" } else { "are" };
         let reach = (!unreached.is_empty()).then(|| BlindSpot {
             code: "unreached-file",
-            headline: format!("no profile reaches {}", short(&unreached)),
+            headline: format!("no known node reads {}", short(&unreached)),
             message: format!(
-                "no profile's hierarchy leads to {}, which {} changed: nodes that see {} are not among the profiles",
+                "no known node's hierarchy leads to {}, which {} changed: nodes that see {} are not among the profiles",
                 names(&unreached),
                 verb(&unreached),
                 if unreached.len() == 1 { "it" } else { "them" },
             ),
             fix: Some(format!(
-                "add profiles of the nodes that it is for, or put into hierad.yaml: {}",
+                "add profiles of the nodes that it is for or, to accept this, put into hierad.yaml: {}",
                 accept::line("unreached-file", to_accept(&unreached).iter().map(String::as_str))
             )),
             files: unreached.clone(),

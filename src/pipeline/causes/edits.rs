@@ -96,6 +96,7 @@ impl Edits {
         edits.find_readers(Side::Before, revisions.before);
         edits.find_readers(Side::After, revisions.after);
         for at in 0..edits.all.len() {
+            edits.read_unreached(at, revisions)?;
             edits.add_groups(at);
             let contents = Diff::new(content(revisions.before, &edits.all[at].path)?, {
                 content(revisions.after, &edits.all[at].path)?
@@ -135,6 +136,22 @@ impl Edits {
             *side.of_mut(&mut edit.file) = Some(file);
             side.of_mut(&mut edit.nodes).union_with(&nodes);
         }
+    }
+
+    /// Reads a file that no node reads, so that its lines have keys.
+    fn read_unreached(&mut self, at: usize, revisions: Diff<&Revision>) -> Result<(), TreeError> {
+        let edit = &mut self.all[at];
+        if edit.kind != FileKind::Unreached {
+            return Ok(());
+        }
+        for side in [Side::Before, Side::After] {
+            let environment = &side.of(&revisions).environment;
+            if let Target::File(_, id) = follow(&*environment.tree, &edit.path)? {
+                let file = environment.store.files.get(&*environment.tree, id, environment.format_of(&edit.path))?;
+                *side.of_mut(&mut edit.file) = Some(file);
+            }
+        }
+        Ok(())
     }
 
     fn add_groups(&mut self, at: usize) {

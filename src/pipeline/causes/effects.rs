@@ -56,13 +56,17 @@ impl Effects<'_> {
                     && last.effect == effect
             };
             match found.last_mut() {
-                Some(last) if follows(last) => last.last = line.number,
+                Some(last) if follows(last) => {
+                    last.last = line.number;
+                    last.keys.extend(line.root.clone().filter(|root| last.keys.last() != Some(root)));
+                }
                 _ => found.push(ChangedLines {
                     place: Place::line(self.search.edits.all[line.edit].path.clone(), line.number),
                     last: line.number,
                     side: line.side,
                     effect,
                     with: Vec::new(),
+                    keys: line.root.iter().cloned().collect(),
                 }),
             }
             positions.push(found.len() - 1);

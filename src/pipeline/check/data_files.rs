@@ -103,13 +103,13 @@ impl Folder {
         let shown = if name.is_empty() { "the root".to_owned() } else { format!("{name}/") };
         let (text, pattern) = match (&*self.unreached, self.files) {
             ([], _) => return None,
-            ([file], _) => (format!("no profile's hierarchy leads to {file}"), file.clone()),
+            ([file], _) => (format!("no known node's hierarchy leads to {file}"), file.clone()),
             (files, all) if files.len() == all => {
-                (format!("no profile's hierarchy leads to any of the {all} files in {shown}"), self.pattern)
+                (format!("no known node's hierarchy leads to any of the {all} files in {shown}"), self.pattern)
             }
             (files, all) => {
                 let count = files.len();
-                (format!("no profile's hierarchy leads to {count} of the {all} files in {shown}"), self.pattern)
+                (format!("no known node's hierarchy leads to {count} of the {all} files in {shown}"), self.pattern)
             }
         };
         let them = if self.unreached.len() == 1 { "it is" } else { "they are" };

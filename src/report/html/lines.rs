@@ -50,17 +50,17 @@ pub(super) fn place(range: &Range, knows_file: bool, options: &Options) -> Marku
 
 /// Returns the changed lines that change nothing or of which that is not known, with the reason of each.
 pub(super) fn idle(report: &Report, options: &Options) -> Markup {
-    let idle = report.lines.iter().filter(|lines| lines.effect.words().is_some());
+    let idle = report.lines.iter().filter(|lines| lines.words().is_some());
     let (told, quiet): (Vec<&ChangedLines>, Vec<&ChangedLines>) = idle.partition(|lines| lines.is_telling());
     let all = |lines: &[&ChangedLines]| lines.iter().map(|lines| lines.len()).sum::<usize>();
     html! {
         @if !told.is_empty() {
-            h2 { (count(all(&told), "changed line")) @if all(&told) == 1 { " does" } @else { " do" } " nothing that can be seen" }
+            h2 { (ChangedLines::heading(&told)) }
             (list(&told, options))
         }
         @if !quiet.is_empty() {
             details.quiet {
-                summary { (count(all(&quiet), "changed line")) " of comments, of the same data, or that no profile reaches" }
+                summary { (count(all(&quiet), "changed line")) " of comments or equal data" }
                 (list(&quiet, options))
             }
         }

@@ -5,7 +5,6 @@ use super::links::link;
 use super::{Options, items};
 use crate::report::causing::{Range, Reason};
 use crate::report::visible::ELLIPSIS;
-use crate::report::wording::count;
 use crate::report::{ChangedLines, Effect, Report, Side, UnknownEffect};
 
 /// Up to this many are shown unfolded.
@@ -15,9 +14,7 @@ const MAX_OPEN: usize = 3;
 /// head of the comment has their number.
 pub(super) fn idle(report: &Report, options: &Options, budget: usize) -> String {
     let told: Vec<&ChangedLines> = report.lines.iter().filter(|lines| is_told(lines)).collect();
-    let all: usize = told.iter().map(|lines| lines.len()).sum();
-    let verb = if all == 1 { "does" } else { "do" };
-    let heading = format!("{} {verb} nothing that can be seen", count(all, "changed line"));
+    let heading = ChangedLines::heading(&told);
     let lines = told.iter().map(|lines| line(lines, options));
     let items = items(lines, budget.saturating_sub(characters(&heading) + FRAME));
     if items.is_empty() || items.starts_with(&format!("- {ELLIPSIS}")) {

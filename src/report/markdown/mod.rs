@@ -165,15 +165,24 @@ fn policies(report: &Report, options: &Options, budget: usize) -> String {
 /// Returns the blind spots, each with its remedy, in at most `budget` characters.
 fn blind_spots(report: &Report, budget: usize) -> String {
     let line = |spot: &BlindSpot| {
-        let message = html(&shorten(&visible(&spot.message), MAX_MESSAGE));
-        let fix = spot.fix.as_ref().map(|fix| {
-            let lines: Vec<String> = fix.lines().map(|line| format!("  {}\n", visible(line))).collect();
-            let fence = fence(fix);
-            format!("  {fence}\n{}  {fence}\n", lines.concat())
-        });
-        format!("- {message}\n{}", fix.unwrap_or_default())
+        // Blanks at the end of a line would break it.
+        let message = html(shorten(&visible(&spot.message), MAX_MESSAGE).trim_end());
+        format!("- {message}\n{}", spot.fix.as_deref().map(remedy).unwrap_or_default())
     };
     list(&count(report.blind_spots.len(), "blind spot"), report.blind_spots.iter().map(line), budget)
+}
+
+/// Returns what to do about a blind spot: words, and lines for hierad.yaml in a fence, from which they can be copied.
+fn remedy(fix: &str) -> String {
+    let written = fix.find("hierad.yaml").and_then(|at| Some(at + fix[at..].find(": ")? + 1));
+    let (words, lines) = fix.split_at(written.unwrap_or(fix.len()));
+    let words = format!("  <br>{}\n", html(visible(words).trim_end()));
+    if lines.is_empty() {
+        return words;
+    }
+    let shown: Vec<String> = lines.trim_start().lines().map(|line| format!("  {}\n", visible(line))).collect();
+    let fence = fence(lines);
+    format!("{words}  {fence}\n{}  {fence}\n", shown.concat())
 }
 
 /// Folds the blind spots, of which the verdict has the first.

@@ -10,10 +10,11 @@ use crate::report::{ChangedLines, Report, Side};
 /// The most lines that are shown, unless everything is.
 const MAX_LINES: usize = 6;
 
-/// Writes a heading such as `3 files, 6 changed lines, 2 without effect`, and these; nothing if each has an effect.
+/// Writes a heading such as `3 files, 6 changed lines, 4 with an effect, 2 without effect`, and these; nothing if each
+/// has an effect.
 pub(super) fn write_lines(report: &Report, page: &mut Page<'_>) -> io::Result<()> {
     let idle: Vec<(&ChangedLines, String)> =
-        report.lines.iter().filter_map(|lines| Some((lines, lines.effect.words()?))).collect();
+        report.lines.iter().filter_map(|lines| Some((lines, lines.words()?))).collect();
     let told = idle.iter().filter(|(lines, _)| lines.is_telling());
     let (Some(summary), true) = (report.lines_summary(), told.clone().next().is_some()) else { return Ok(()) };
     page.blank()?;

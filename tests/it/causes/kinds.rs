@@ -361,7 +361,7 @@ fn options_of_no_key_and_levels_of_no_file_are_unused() {
 #[test]
 fn lines_of_other_nodes_are_unreached() {
     let report = compared("", "-- data/nodes/web99.yaml\nmotd: other\n");
-    assert_eq!(effects(&report), ["after data/nodes/web99.yaml:1 unreached"]);
+    assert_eq!(effects(&report), ["after data/nodes/web99.yaml:1 unreached motd"]);
 }
 
 #[test]
@@ -369,7 +369,7 @@ fn lines_of_a_key_that_fails_are_unknown() {
     let before = "-- data/roles/web.yaml\nport: 80\nmotd: \"%{lookup('motd')}\"\n";
     let report =
         compared(before, "-- data/common.yaml\nmotd: other\nntp: [a, b]\n-- data/nodes/db01.yaml\nmotd: hello\n");
-    assert!(effects(&report).contains(&"after data/common.yaml:1 unknown_value".to_owned()), "{report:#}");
+    assert!(effects(&report).contains(&"after data/common.yaml:1 unknown_value motd".to_owned()), "{report:#}");
 }
 
 #[test]
@@ -378,9 +378,9 @@ fn lines_whose_changes_a_filter_hides_are_unknown() {
     assert_eq!(
         effects(&report),
         [
-            "before data/common.yaml:1 hidden",
+            "before data/common.yaml:1 hidden motd",
             "before data/common.yaml:2 changes ntp on db01,web01",
-            "after data/common.yaml:1 hidden",
+            "after data/common.yaml:1 hidden motd",
             "after data/common.yaml:2 changes ntp on db01,web01",
         ]
     );
@@ -411,9 +411,9 @@ fn comments_name_causing_and_idle_lines() {
     let site = committed(OF_ALL, SHADOWED);
     let comment = site.hierad("diff --format markdown --link-base https://example.com/blob/main/").out;
     let expected = [
-        "` after · 1 file, 4 changed lines, 2 without effect\n",
+        "` after · 1 file, 4 changed lines, 2 with an effect, 2 without effect\n",
         "[`data/common.yaml:2`](https://example.com/blob/main/data/common.yaml#L2) |\n",
-        "\n**2 changed lines do nothing that can be seen**\n\n\
+        "\n**2 changed lines have no effect**\n\n\
          - `data/common.yaml:1` (removed): shadowed by `data/nodes/db01.yaml:2` and 1 more place\n\
          - [`data/common.yaml:1`](https://example.com/blob/main/data/common.yaml#L1): shadowed by \
          [`data/nodes/db01.yaml:2`](https://example.com/blob/main/data/nodes/db01.yaml#L2) and 1 more place\n",
@@ -423,7 +423,7 @@ fn comments_name_causing_and_idle_lines() {
     assert!(site.hierad("diff").out.contains(told));
     // Without room for the list the number stays.
     let short = site.hierad("diff --format markdown --budget 1500").out;
-    assert!(short.contains("2 without effect") && !short.contains("do nothing that can be seen"), "{short}");
+    assert!(short.contains("2 without effect") && !short.contains("lines have no effect"), "{short}");
 }
 
 #[test]
@@ -436,9 +436,9 @@ fn pages_name_causing_and_idle_lines() {
     };
     let (own, by) = (link("data/common.yaml", 1), link("data/nodes/db01.yaml", 2));
     let expected = [
-        "<li>1 file, 4 changed lines, 2 without effect</li>".to_owned(),
+        "<li>1 file, 4 changed lines, 2 with an effect, 2 without effect</li>".to_owned(),
         format!("<p class=\"by\">by {}</p>", link("data/common.yaml", 2)),
-        "<h2>2 changed lines do nothing that can be seen</h2>".to_owned(),
+        "<h2>2 changed lines have no effect</h2>".to_owned(),
         format!("<li>{own}: <span class=\"quiet\">shadowed by </span>{by}"),
     ];
     assert!(expected.iter().all(|text| page.contains(text)), "{page}");

@@ -40,9 +40,9 @@ fn each_fault_is_one_finding_with_a_place() {
         "data/list.json:1: error: the file holds no hash of keys and values [data-no-hash]",
         "data/nodes/web01.yaml:2: error: the file cannot be read: ",
         "hiera.yaml:9: error: ",
-        "data/list.json:1: warning: no profile's hierarchy leads to data/list.json [unreached-file]",
-        "data/roles/db.yaml:1: warning: no profile's hierarchy leads to any of the 2 files in data/roles/ [unreached-file] and at 1 more place",
-        "data/sites/oslo.yaml:1: warning: no profile's hierarchy leads to data/sites/oslo.yaml [unreached-file]",
+        "data/list.json:1: warning: no known node's hierarchy leads to data/list.json [unreached-file]",
+        "data/roles/db.yaml:1: warning: no known node's hierarchy leads to any of the 2 files in data/roles/ [unreached-file] and at 1 more place",
+        "data/sites/oslo.yaml:1: warning: no known node's hierarchy leads to data/sites/oslo.yaml [unreached-file]",
         "hiera.yaml:6: warning: the variable 'site' is undefined: ",
     ];
     printed.is(2);
@@ -201,7 +201,7 @@ hierarchy: [{name: Common, path: data/common.yaml}]
     );
     assert_eq!(site.hierad("check .").ok(), "0 errors, 0 warnings on 2 nodes\n");
     site.write("stray.yaml", "a: 1\n");
-    assert!(site.hierad("check .").is(2).out.starts_with("stray.yaml:1: warning: no profile's hierarchy"));
+    assert!(site.hierad("check .").is(2).out.starts_with("stray.yaml:1: warning: no known node's hierarchy"));
 }
 
 #[test]

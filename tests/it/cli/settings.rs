@@ -133,7 +133,7 @@ fn faults_are_named_with_lines() {
         ("profiles: [p]\nprofile: x\n", "hierad.yaml:2: unknown field `profile`"),
         (
             "# words\nprofiles: 7\n",
-            "hierad.yaml:2: profiles: invalid type: integer `7`, expected a text or a list of texts",
+            "hierad.yaml:2: profiles: invalid type: integer `7`, expected a path, or a hash with one source",
         ),
         ("profiles: [p]\n\npuppet: 9\n", "hierad.yaml:3: 'puppet' must be 7 or 8, not 9"),
         ("profiles: [p]\npuppet: eight\n", "hierad.yaml:2: puppet: invalid type: string \"eight\""),
@@ -197,7 +197,7 @@ fn absolute_datadirs_are_mapped() {
     }
     site.write("hierad.yaml", format!("profiles: profiles\ndatadirs: {{'{code}': .}}\n"));
     let check = site.hierad("check .");
-    assert!(check.is(2).out.contains("data/roles/db.yaml:1: warning: no profile's hierarchy leads"), "{check:#?}");
+    assert!(check.is(2).out.contains("data/roles/db.yaml:1: warning: no known node's hierarchy leads"), "{check:#?}");
     site.write("hierad.yaml", "profiles: profiles\n");
     let check = site.hierad("check .");
     assert!(

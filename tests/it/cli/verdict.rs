@@ -217,7 +217,7 @@ fn changed_file_that_no_profile_reaches() {
         status: [0, 3],
         verdict: "no_change_seen",
         code: Some("unreached-file"),
-        headline: "no profile reaches data/nodes/old01.yaml",
+        headline: "no known node reads data/nodes/old01.yaml",
         fix: r#"accept: {unreached-file: ["data/nodes/old01.yaml"]}"#,
     };
     case.check();

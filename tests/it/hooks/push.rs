@@ -177,7 +177,7 @@ fn pre_push_can_refuse() {
     // Changes of what no node sees are none.
     site.files("-- data/roles/none.yaml\nport: 1\n");
     site.commit("unseen");
-    push("changes").says(&["no change seen, but: no profile reaches data/roles/none.yaml"]).ok();
+    push("changes").says(&["no change seen, but: no known node reads data/roles/none.yaml"]).ok();
     // Of what nothing can be read nothing is checked.
     site.write("hiera.yaml", "version: 5\nhierarchy: []\n");
     site.commit("blind");

@@ -266,7 +266,7 @@ lookup_options: {db::password: {convert_to: Sensitive}}
 
 #[test]
 fn blind_spots_by_code() {
-    let found = "1 blind spot: no profile reaches data/roles/mail.yaml";
+    let found = "1 blind spot: no known node reads data/roles/mail.yaml";
     check(&[
         Case { rule: "blind_spots: any", fires: (UNREACHED, found), rests: MOTD },
         Case {

@@ -79,7 +79,7 @@ fn waivers_of_files() {
     let waiver = "  - {policy: seen, files: '*/mail.yaml', reason: planned, expires: 2999-01-31}\n";
     let mail = "-- data/roles/mail.yaml\nport: 25\n";
     let site = site(&format!("{rule}{waiver}"), mail);
-    assert_eq!(hits(&site), ["seen | waived | failure | 1 blind spot: no profile reaches data/roles/mail.yaml"]);
+    assert_eq!(hits(&site), ["seen | waived | failure | 1 blind spot: no known node reads data/roles/mail.yaml"]);
     site.files("-- data/roles/mail.yaml\nport: 26\n-- data/roles/dns.yaml\nport: 53\n");
     site.commit("dns");
     assert_eq!(hits(&site).iter().filter(|hit| hit.contains("| hit |")).count(), 1, "{:?}", hits(&site));

@@ -142,7 +142,7 @@ fn report(random: &mut Random, lists: [usize; 3]) -> Report {
         code: "spot",
         headline: text(random),
         message: text(random),
-        fix: Some(text(random)),
+        fix: Some(format!("{} put into hierad.yaml: {}", text(random), text(random))),
         ..BlindSpot::default()
     };
     Report::new(Input {

@@ -61,7 +61,7 @@ fn marked() -> Report {
     report.blind_spots.push(BlindSpot { fix: Some(format!("a\n::error::{HOSTILE}")), ..spot });
     let lines = |line, last, side, effect| {
         let place = Place::line("data/a.yaml", line);
-        ChangedLines { place, last, side, effect, with: Vec::new() }
+        ChangedLines { place, last, side, effect, with: Vec::new(), keys: Vec::new() }
     };
     let changes = Effect::Changes { keys: [HOSTILE.into()].into(), nodes: report.changes[0].nodes.clone() };
     report.lines = vec![

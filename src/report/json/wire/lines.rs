@@ -60,7 +60,9 @@ impl<'a> WireLines<'a> {
             Effect::None(idle) => Some(idle),
             _ => None,
         };
-        let keys: Vec<&str> = changes.into_iter().flat_map(|(keys, _)| keys).map(|key| &**key).collect();
+        let of_unknown_effect = matches!(lines.effect, Effect::Unknown(_)).then_some(&lines.keys);
+        let keys = changes.into_iter().flat_map(|(keys, _)| keys).chain(of_unknown_effect.into_iter().flatten());
+        let keys: Vec<&str> = keys.map(|key| &**key).collect();
         WireLines {
             path: &lines.place.path,
             line: lines.place.line,
