@@ -89,7 +89,7 @@ impl<'de> Visitor<'de> for ProfilesVisitor {
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Profiles, E> {
-        Ok(Profiles(vec![ProfileEntry::Path(text.to_owned())]))
+        Ok(Profiles(vec![EntryVisitor.visit_str(text)?]))
     }
 
     fn visit_unit<E: de::Error>(self) -> Result<Profiles, E> {
@@ -155,7 +155,7 @@ impl<'de> Visitor<'de> for ProgramVisitor {
 }
 
 impl ProfileEntry {
-    /// Returns true for a path.
+    /// Returns the path, or `None` for a source.
     pub(super) fn path(&self) -> Option<&str> {
         match self {
             ProfileEntry::Path(path) => Some(path),

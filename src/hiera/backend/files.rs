@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use foldhash::fast::RandomState;
 
-use super::reading::Reading;
+use super::reading::{MOST, Reading};
 use super::{DataFile, Format};
 use crate::tree::{BlobId, FileTree, TreeError};
 
@@ -49,7 +49,7 @@ pub struct FileMemory {
 /// Keeps all; what is read at the same time takes at most 1 GiB.
 impl Default for FileMemory {
     fn default() -> FileMemory {
-        FileMemory { kept: usize::MAX, read: 1 << 30 }
+        FileMemory { kept: usize::MAX, read: MOST }
     }
 }
 

@@ -10,6 +10,9 @@ const OF_A_BYTE: usize = 6;
 /// The most memory for each character that may begin a value, in bytes: of files of nothing but tiny values.
 const OF_A_VALUE: usize = 320;
 
+/// The default of the most memory for files that are read at the same time, in bytes.
+pub(super) const MOST: usize = 1 << 30;
+
 /// Lets files be read at the same time as long as they take no more memory than a limit. The others wait.
 pub(super) struct Reading {
     limit: usize,
@@ -32,10 +35,11 @@ impl Reading {
     pub(super) fn begin(&self, content: &[u8], format: Format) -> Result<Begun<'_>, String> {
         let size = most_memory(content, format);
         if size > self.limit {
+            let is_set = self.limit < MOST;
+            let of = if is_set { ", a quarter of 'memory' under 'limits' in hierad.yaml" } else { "" };
+            let (size, limit) = (size >> 20, self.limit >> 20);
             return Err(format!(
-                "the file may take {} MiB of memory, and files at most {} MiB ('memory' under 'limits' in hierad.yaml)",
-                size >> 20,
-                self.limit >> 20
+                "the file may take {size} MiB of memory, and files at most {limit} MiB{of}: divide it"
             ));
         }
         let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
