@@ -20,8 +20,8 @@ pub(super) const PLACE_STEPS: usize = 10;
 /// The cost of merging or converting one value, or one entry of a hash, in steps.
 const MERGE_STEPS: usize = 8;
 
-/// The cost of a regular expression that gives up, in steps.
-pub(super) const REGEX_STEPS: usize = 100_000;
+/// The cost of a regular expression that gives up, in steps: it takes milliseconds.
+pub(super) const REGEX_STEPS: usize = 250_000;
 
 /// The bytes of a text that are looked at in one step.
 const BYTES_A_STEP: usize = 64;

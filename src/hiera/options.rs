@@ -65,9 +65,8 @@ impl LookupOptions {
 
     /// Returns the options of the root key `root`, if there are any.
     pub fn find(&self, root: &str) -> Result<Option<KeyOptions>, LookupError> {
-        match self.names.get(root) {
-            Some(options) if !options.is_undef() => return KeyOptions::read(options).map(Some),
-            _ => {}
+        if let Some(options) = self.named(root) {
+            return KeyOptions::read(options).map(Some);
         }
         for (pattern, options) in &self.patterns {
             if pattern.is_match(root)? {
@@ -75,6 +74,31 @@ impl LookupOptions {
             }
         }
         Ok(None)
+    }
+
+    /// Returns true if the root key `root` has other options in `other`, or if a pattern takes so long that this cannot
+    /// be told in a moment.
+    pub fn may_differ(&self, other: &LookupOptions, root: &str) -> bool {
+        let at_once = |options: &LookupOptions| -> Option<Result<KeyOptions, LookupError>> {
+            if let Some(options) = options.named(root) {
+                return Some(KeyOptions::read(options));
+            }
+            for (pattern, options) in &options.patterns {
+                if pattern.is_match_at_once(root)? {
+                    return Some(KeyOptions::read(options));
+                }
+            }
+            Some(Ok(KeyOptions::default()))
+        };
+        match (at_once(self), at_once(other)) {
+            (Some(own), Some(other)) => own != other,
+            _ => true,
+        }
+    }
+
+    /// Returns the options of the name `root` itself, if there are any.
+    fn named(&self, root: &str) -> Option<&Value> {
+        self.names.get(root).filter(|options| !options.is_undef())
     }
 
     /// Returns the same with a merge strategy for each of these keys, and nothing else said of them.

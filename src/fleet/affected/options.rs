@@ -132,7 +132,7 @@ fn differing(
 
 fn same_options(before: Option<&Merged>, after: Option<&Merged>, key: &str) -> bool {
     match (before, after) {
-        (Some(Ok(before)), Some(Ok(after))) => before.of(key) == after.of(key),
+        (Some(Ok(before)), Some(Ok(after))) => !before.may_differ(after, key),
         (Some(Err(before)), Some(Err(after))) => before == after,
         _ => false,
     }

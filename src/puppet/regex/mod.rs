@@ -56,6 +56,15 @@ impl RubyRegex {
         self.find_from(text, 0).map(|found| found.is_some())
     }
 
+    /// Returns what [`is_match`](RubyRegex::is_match) does, or `None` if that cannot be told in a moment.
+    pub fn is_match_at_once(&self, text: &str) -> Option<bool> {
+        if text.chars().any(|c| self.unsure.contains(c)) {
+            return None;
+        }
+        let found = search_within(&self.compiled, text, (0, text.len()), RETRIES_AT_A_PLACE.0);
+        Some(found.ok()?.is_some())
+    }
+
     /// Returns true if the pattern matches somewhere in a text that is not UTF-8, byte by byte.
     pub fn is_match_bytes(&self, bytes: &[u8]) -> Result<bool, Error> {
         if regexp::has_fixed_encoding(&self.source) {
@@ -103,12 +112,22 @@ fn search(
     from: usize,
     length: usize,
 ) -> Result<Option<(usize, usize)>, Error> {
+    let retries = (RETRY_LIMIT / (length + 1)).clamp(RETRIES_AT_A_PLACE.0, RETRIES_AT_A_PLACE.1);
+    search_within(regex, text, (from, length), retries)
+}
+
+/// Searches a part of a text, going back at most so often at each place.
+fn search_within(
+    regex: &onig::Regex,
+    text: impl EncodedChars,
+    (from, to): (usize, usize),
+    retries: usize,
+) -> Result<Option<(usize, usize)>, Error> {
     let mut region = Region::new();
     let options = SearchOptions::SEARCH_OPTION_NONE;
     let mut limits = MatchParam::default();
-    let retries = (RETRY_LIMIT / (length + 1)).clamp(RETRIES_AT_A_PLACE.0, RETRIES_AT_A_PLACE.1);
     limits.set_retry_limit_in_match(u32::try_from(retries).unwrap_or(u32::MAX));
-    let found = regex.search_with_param(text, from, length, options, Some(&mut region), limits);
+    let found = regex.search_with_param(text, from, to, options, Some(&mut region), limits);
     let found = found.map_err(|e| Error::unknown(format!("a regular expression gave up: {}", e.description())))?;
     Ok(found.and(region.pos(0)))
 }
@@ -154,6 +173,8 @@ mod tests {
     fn endless_backtracking_gives_up() {
         let regex = RubyRegex::compile("^(a+)+$").unwrap();
         assert!(regex.is_match(&format!("{}b", "a".repeat(60))).is_err());
+        assert_eq!(regex.is_match_at_once(&format!("{}b", "a".repeat(60))), None);
+        assert_eq!(["aa", "ab"].map(|text| regex.is_match_at_once(text)), [Some(true), Some(false)]);
         let anywhere = RubyRegex::compile("^|x|(?:a+)+$").unwrap();
         assert!(anywhere.is_match(&format!("{}b", "a".repeat(60))).is_ok());
     }
