@@ -2,8 +2,9 @@
 """Fills a PuppetDB by its command endpoint with nodes of realistic size, and writes what was sent as profiles:
 
     tests/puppetdb/fill.py URL COUNT PROFILES.ndjson
+    tests/puppetdb/fill.py URL from PROFILES.ndjson NAME
 
-Each node has as many facts as Facter and a handful of modules give, some 30 KiB, with the values that break readers:
+The second form sends the nodes of a file, with their variables as facts and NAME as the fact `corpus`. In the first, each node has as many facts as Facter and a handful of modules give, some 30 KiB, with the values that break readers:
 large integers, floats, texts beyond ASCII and with quotes, dots in names, nulls and empty hashes within facts.
 """
 import http.client
@@ -87,16 +88,31 @@ def count(url):
     return json.load(connection.getresponse())[0]["count"]
 
 
-def main(url, total, path):
-    profiles = [node(number) for number in range(int(total))]
+def known(path, corpus):
+    """The nodes of a file, as an agent would send them."""
+    with open(path, encoding="utf-8") as file:
+        profiles = [json.loads(line) for line in file]
+    for profile in profiles:
+        name = profile["name"]
+        hostname, _, domain = name.partition(".")
+        facts = {**profile.get("facts", {}), **profile.get("variables", {}), "corpus": corpus, "clientcert": name}
+        trusted = {"authenticated": "remote", "certname": name, "hostname": hostname, "domain": domain or None, "extensions": {}, "external": {}}
+        yield {"name": name, "environment": profile.get("environment", "production"), "facts": facts,
+               "trusted": {**trusted, **profile.get("trusted", {})}}
+
+
+def main(url, total, path, corpus=None):
+    before = 0 if corpus is None else count(url)
+    profiles = [node(number) for number in range(int(total))] if corpus is None else list(known(path, corpus))
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda profile: send(url, profile), profiles))
-    with open(path, "w", encoding="utf-8") as file:
-        for profile in sorted(profiles, key=lambda profile: profile["name"]):
-            print(json.dumps(profile, ensure_ascii=False), file=file)
+    if corpus is None:
+        with open(path, "w", encoding="utf-8") as file:
+            for profile in sorted(profiles, key=lambda profile: profile["name"]):
+                print(json.dumps(profile, ensure_ascii=False), file=file)
     end = time.time() + 600
-    while count(url) < len(profiles):
-        assert time.time() < end, f"PuppetDB has {count(url)} of {len(profiles)} nodes after ten minutes"
+    while count(url) < before + len(profiles):
+        assert time.time() < end, f"PuppetDB has {count(url)} of {before + len(profiles)} nodes after ten minutes"
         time.sleep(0.5)
 
 
