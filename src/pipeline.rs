@@ -20,6 +20,7 @@ pub mod profiles;
 pub mod render;
 mod revisions;
 pub mod suggestions;
+mod variable_use;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,6 +37,7 @@ use crate::tree::TreeError;
 use crate::workers::Workers;
 
 pub use revisions::Revisions;
+pub use variable_use::{LevelUse, VariableUse};
 
 use blind_spots::DiffContext;
 use judge::{Judge, Strict};

@@ -50,6 +50,8 @@ pub struct Workspace {
     pub compares_secrets: bool,
     /// Other values for variables of all nodes.
     pub what_if: Vec<Assignment>,
+    /// True if the last answers of sources of nodes count however old they are, as others see to new ones.
+    pub takes_old_answers: bool,
     /// The threads that resolve.
     pub workers: Workers,
     guard: Arc<Guard>,
@@ -86,6 +88,7 @@ impl Workspace {
             disclosure,
             compares_secrets: false,
             what_if: Vec::new(),
+            takes_old_answers: false,
             workers,
             guard,
             judge,
@@ -157,6 +160,7 @@ impl Workspace {
             entries: self.settings.profiles.clone(),
             within: self.settings.profiles_within.clone(),
             folder: self.repository.common_dir().join("hierad").join("nodes"),
+            takes_old_answers: self.takes_old_answers,
             environment: self.environment_of_nodes(branch),
             workers: self.workers.clone(),
             cache: self.cache.clone(),

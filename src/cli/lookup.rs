@@ -406,7 +406,7 @@ fn facts(path: &Path, name: &str) -> Result<NodeProfile> {
 /// The most nodes to name in an error.
 const NAMED: usize = 5;
 
-fn unknown_node(name: &str, fleet: &Fleet) -> Failure {
+pub(super) fn unknown_node(name: &str, fleet: &Fleet) -> Failure {
     if fleet.is_empty() {
         return format!("there are no node profiles: give the facts of '{name}' with --facts FILE, or use --profiles")
             .into();

@@ -20,6 +20,7 @@ mod hooks;
 mod inspection;
 mod log;
 mod lookup;
+mod nodes;
 mod notify;
 mod output;
 mod pager;
@@ -99,6 +100,8 @@ enum Command {
     Lookup(Deferred<lookup::Arguments>),
     /// Name everything that is wrong with data, hiera.yaml and profiles
     Check(Deferred<check::Arguments>),
+    /// Show the nodes, where their profiles come from, and what is missing in them
+    Nodes(Deferred<nodes::Arguments>),
     /// Compare answers with those of the Puppet on this machine
     Verify(Deferred<verify::Arguments>),
     /// Report each new commit on the watched branches
@@ -159,6 +162,7 @@ fn run(cli: &Cli) -> Result {
         Command::Export(Deferred(arguments)) => export::run(&cli.global, arguments),
         Command::Lookup(Deferred(arguments)) => lookup::run(&cli.global, arguments),
         Command::Check(Deferred(arguments)) => check::run(&cli.global, arguments),
+        Command::Nodes(Deferred(arguments)) => nodes::run(&cli.global, arguments),
         Command::Verify(Deferred(arguments)) => verify::run(&cli.global, arguments),
         Command::Watch(Deferred(arguments)) => watch::run(&cli.global, arguments),
         Command::Queue(Deferred(arguments)) => queue::run(&cli.global, arguments),

@@ -68,11 +68,12 @@ use crate::hiera::Outcome;
 use crate::node::{NodeId, NodeSet};
 
 pub use affected::{AffectedKeys, affected_keys};
-pub use nodes::Fleet;
+pub use nodes::changed::ChangedVariable;
 pub use nodes::distinctions::Distinction;
 pub(crate) use nodes::distinctions::VariableValue;
 pub use nodes::referenced::ReferencedVariables;
 pub use nodes::variables::FleetScope;
+pub use nodes::{Fleet, VariableValues};
 pub use resolve::{resolve, resolve_all};
 pub use revision::Revision;
 pub use revision::replaced::{LevelNames, NodeRevision, ReadFile, Replaced};

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::joined::{Manner, Part};
+use super::joined::Manner;
 use super::{FactNames, FetchError, Request, SourceFiles, Stored};
 use crate::node::{ProfileError, ProfileSource, Wanted};
 use crate::pipeline::cache::Cache;
@@ -20,6 +20,8 @@ pub struct Inventory {
     pub within: Option<PathBuf>,
     /// The folder of what is fetched.
     pub folder: PathBuf,
+    /// True if the last answers count however old they are.
+    pub takes_old_answers: bool,
     /// The environment of the nodes.
     pub environment: EnvironmentOfNodes,
     /// The threads that read.
@@ -50,28 +52,28 @@ pub enum OpenError {
 /// The folders of a Puppet server's cache that tell of nodes.
 const CACHES: [&str; 3] = ["yaml/facts", "server_data/facts", "yaml/node"];
 
-/// The profile that one entry has of a node.
-#[derive(Debug, Clone)]
-pub struct Origin {
-    /// The entry, as messages name it.
-    pub entry: String,
-    /// The file and the line.
-    pub place: (String, u32),
-    /// The time of the fetch, in seconds since 1970; `None` for files.
-    pub fetched: Option<u64>,
-    /// The profile; the environment is empty if it names none.
-    pub part: Part,
-}
-
 impl Inventory {
+    /// Returns true if some entry is a source that is asked.
+    pub fn has_sources(&self) -> bool {
+        self.sources().next().is_some()
+    }
+
+    /// Returns true if the last answer of some source does not count any more by its age, or is not there.
+    pub fn is_due(&self) -> bool {
+        self.sources().any(|(_, source)| source.is_due())
+    }
+
+    fn sources(&self) -> impl Iterator<Item = (usize, SourceFiles)> {
+        self.entries.iter().enumerate().filter_map(|(number, entry)| match entry {
+            ProfileEntry::Source(setting) => Some((number, SourceFiles::new(setting, &self.folder))),
+            ProfileEntry::Files(_) | ProfileEntry::Cache(_) => None,
+        })
+    }
+
     /// Asks all sources, whatever is kept of them, for nodes with these facts. A source that is asked for each node is
     /// asked for those that the entries before have by then.
     pub fn fetch(&self, facts: &FactNames) -> Vec<(String, Result<Stored, OpenError>)> {
-        let sources = self.entries.iter().enumerate().filter_map(|(number, entry)| match entry {
-            ProfileEntry::Source(setting) => Some((number, SourceFiles::new(setting, &self.folder))),
-            ProfileEntry::Files(_) | ProfileEntry::Cache(_) => None,
-        });
-        sources.map(|(number, source)| (source.label(), self.fetch_one(number, &source, facts))).collect()
+        self.sources().map(|(number, source)| (source.label(), self.fetch_one(number, &source, facts))).collect()
     }
 
     fn fetch_one(&self, number: usize, source: &SourceFiles, facts: &FactNames) -> Result<Stored, OpenError> {
@@ -80,27 +82,6 @@ impl Inventory {
             if source.is_overlay() { before.read_files(FactNames::default())?.0.declaring() } else { Vec::new() };
         let request = self.request(source, facts, &paths)?;
         source.fetch(&request).map_err(|error| OpenError::Fetch { label: source.label(), source: error })
-    }
-
-    /// Returns what each entry says of a node, the later ones over the earlier ones, without asking for more facts than
-    /// are kept.
-    pub fn origins(&self, node: &str) -> Result<Vec<Origin>, OpenError> {
-        let (state, _) = self.read_files(FactNames::default())?;
-        let found: Mutex<Vec<Part>> = Mutex::default();
-        state.files.read(&Wanted::whole(), &|batch| {
-            let of_node = batch.profiles.into_iter().filter(|(_, profile)| *profile.name == *node);
-            let parts = of_node.map(|(place, profile)| state.part(place, profile));
-            found.lock().unwrap_or_else(PoisonError::into_inner).extend(parts);
-        });
-        let mut parts = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-        parts.sort_by_key(|part| (part.entry, part.place.file, part.place.line));
-        let origin = |part: Part| Origin {
-            entry: state.entries[part.entry].label.clone(),
-            place: (state.files.path(part.place.file), part.place.line),
-            fetched: state.entries[part.entry].answer.as_ref().map(|(_, stored)| stored.header.fetched),
-            part,
-        };
-        Ok(parts.into_iter().map(origin).collect())
     }
 
     /// Finds the files of all entries, and fetches those of sources that have none with these facts.
@@ -124,7 +105,7 @@ impl Inventory {
             };
             let failed = |error| OpenError::Fetch { label: source.label(), source: error };
             let request = self.request(&source, &facts, &declaring(&paths, &entries))?;
-            let usable = source.usable(&request).map_err(failed)?;
+            let usable = source.usable(&request, self.takes_old_answers).map_err(failed)?;
             notices.extend(usable.notice.map(|text| ProfileError { path: source.label(), line: None, text }));
             paths.push(usable.stored.path.clone());
             let manner = if source.is_overlay() { Manner::LayOnly } else { Manner::Lay };

@@ -65,18 +65,24 @@ impl SourceFiles {
         matches!(self.setting, SourceSetting::Enc(_) | SourceSetting::TrustedExternal(_))
     }
 
-    /// Returns an answer to a request: the last one while it counts, or else a new one. If that cannot be had, the last
-    /// one goes on, unless it lacks some of what is asked for.
-    pub(super) fn usable(&self, request: &Request) -> Result<Usable, FetchError> {
+    /// Returns true if the last answer does not count any more by its age, or is not there.
+    pub(super) fn is_due(&self) -> bool {
+        self.last().is_none_or(|last| !self.is_fresh(&last))
+    }
+
+    /// Returns an answer to a request: the last one while it counts, which may be for ever, or else a new one. If that
+    /// cannot be had, the last one goes on, unless it lacks some of what is asked for.
+    pub(super) fn usable(&self, request: &Request, takes_old: bool) -> Result<Usable, FetchError> {
         let last = self.last();
         let serves = |stored: &&Stored| self.serves(stored, request);
-        if let Some(stored) = last.as_ref().filter(|stored| self.is_fresh(stored)).filter(serves) {
+        let counts = |stored: &&Stored| takes_old || self.is_fresh(stored);
+        if let Some(stored) = last.as_ref().filter(counts).filter(serves) {
             return Ok(Usable { stored: stored.clone(), notice: None });
         }
         match (self.fetch_some(request, last.as_ref()), last) {
             (Ok(usable), _) => Ok(usable),
             (Err(error), Some(stored)) if serves(&&stored) => {
-                let notice = format!("{error}; the nodes of {} ago stay in use", told(stored.age()));
+                let notice = format!("{error}; the nodes of {} ago stay in use", age_in_words(stored.age()));
                 Ok(Usable { stored, notice: Some(notice) })
             }
             (Err(error), _) => Err(error),
@@ -131,7 +137,7 @@ impl SourceFiles {
         let stored = self.store.keep(&self.label(), answer)?;
         let notice = match failure {
             Some(failure) if kept > 0 => {
-                Some(format!("{failure}; the answers of {} ago stay in use", told(stored.age())))
+                Some(format!("{failure}; the answers of {} ago stay in use", age_in_words(stored.age())))
             }
             None if kept > 0 => Some(format!("it fails for {kept} nodes, which stay as they were last")),
             _ => None,
@@ -201,8 +207,9 @@ fn waited<T: Send>(work: impl AsyncFnOnce() -> Result<T, FetchError> + Send) -> 
     };
     thread::scope(|scope| scope.spawn(work).join()).unwrap_or_else(|_| Err(failed()))
 }
-/// Returns an age in the largest unit that makes it more than one.
-fn told(age: Duration) -> String {
+
+/// Returns an age in the largest unit that makes it more than one, such as `3 h`.
+pub fn age_in_words(age: Duration) -> String {
     let seconds = age.as_secs();
     match seconds {
         0..=119 => format!("{seconds} s"),
@@ -219,7 +226,7 @@ mod tests {
     #[test]
     fn ages_are_told_in_words() {
         for (seconds, expected) in [(0, "0 s"), (119, "119 s"), (120, "2 min"), (7200, "2 h"), (200_000, "2 days")] {
-            assert_eq!(told(Duration::from_secs(seconds)), expected);
+            assert_eq!(age_in_words(Duration::from_secs(seconds)), expected);
         }
     }
 }

@@ -57,7 +57,7 @@ impl Joined {
             self.twice.retain(|other| other.profile.name != part.profile.name);
             *known = part;
         } else {
-            lay(&mut known.profile, part.profile);
+            lay(&mut known.profile, part.profile, &mut |_, _| {});
         }
     }
 
@@ -83,28 +83,56 @@ impl Joined {
     }
 }
 
-/// Lays a profile over another one of the same node.
-fn lay(below: &mut NodeProfile, above: NodeProfile) {
-    let NodeProfile { name, environment, facts, trusted, variables, server_facts } = above;
-    if !environment.is_empty() {
-        below.environment = environment;
-    }
-    lay_some(&mut below.facts, &facts, |_, _| true);
-    lay_some(&mut below.trusted, &trusted, |key, value| !is_default(&name, key, value));
-    below.variables.extend(variables);
-    if let Some(server_facts) = server_facts {
-        below.server_facts.get_or_insert_default().extend(server_facts);
-    }
+/// A part of a profile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Section {
+    /// The environment.
+    Environment,
+    /// Facts.
+    Facts,
+    /// `$trusted`.
+    Trusted,
+    /// Parameters of an ENC and other top-scope variables.
+    Variables,
+    /// `$server_facts`.
+    ServerFacts,
 }
 
-fn lay_some(below: &mut Arc<Hash>, above: &Arc<Hash>, counts: impl Fn(&Value, &Value) -> bool) {
+/// Lays a profile over another one of the same node. Calls `tell` for all that counts from then on, with the names at
+/// the top level.
+pub(super) fn lay(below: &mut NodeProfile, above: NodeProfile, tell: &mut dyn FnMut(Section, &Value)) {
+    let NodeProfile { name, environment, facts, trusted, variables, server_facts, time } = above;
+    if !environment.is_empty() {
+        below.environment = environment;
+        tell(Section::Environment, &Value::Undef);
+    }
+    lay_some(&mut below.facts, &facts, |_, _| true, &mut |key| tell(Section::Facts, key));
+    let is_said = |key: &Value, value: &Value| !is_default(&name, key, value);
+    lay_some(&mut below.trusted, &trusted, is_said, &mut |key| tell(Section::Trusted, key));
+    variables.iter().for_each(|(key, _)| tell(Section::Variables, key));
+    below.variables.extend(variables);
+    if let Some(server_facts) = server_facts {
+        server_facts.iter().for_each(|(key, _)| tell(Section::ServerFacts, key));
+        below.server_facts.get_or_insert_default().extend(server_facts);
+    }
+    below.time = time.or(below.time);
+}
+
+fn lay_some(
+    below: &mut Arc<Hash>,
+    above: &Arc<Hash>,
+    counts: impl Fn(&Value, &Value) -> bool,
+    tell: &mut dyn FnMut(&Value),
+) {
+    let mut entries = above.iter().filter(|(key, value)| counts(key, value)).peekable();
     if below.is_empty() {
+        entries.for_each(|(key, _)| tell(key));
         below.clone_from(above);
         return;
     }
-    let mut entries = above.iter().filter(|(key, value)| counts(key, value)).peekable();
     if entries.peek().is_some() {
-        Arc::make_mut(below).extend(entries.map(|(key, value)| (key.clone(), value.clone())));
+        let told = entries.inspect(|(key, _)| tell(key));
+        Arc::make_mut(below).extend(told.map(|(key, value)| (key.clone(), value.clone())));
     }
 }
 

@@ -5,8 +5,8 @@
 //! are then read from it as from any other file. An answer counts for some time, `refresh` in the settings. If a source
 //! cannot be asked, the last answer stays in use, and callers are told of it.
 //!
-//! Entries are joined by the names of nodes, later ones over earlier ones: see `joined`. [`Inventory::origins`] tells
-//! which of them says what of a node.
+//! Entries are joined by the names of nodes, later ones over earlier ones: see `joined`. [`Overview`] and
+//! [`Inventory::describe`] tell which of them says what of a node.
 //!
 //! [`Inventory::open`] makes one [`ProfileSource`](crate::node::ProfileSource) of all entries of `profiles`.
 
@@ -17,15 +17,17 @@ mod fetched;
 mod http;
 mod joined;
 mod overlay;
+mod overview;
 mod program;
 mod puppetdb;
 mod sourced;
 mod store;
 
-pub use entries::{Inventory, OpenError, Origin};
+pub use entries::{Inventory, OpenError};
 pub use error::FetchError;
 pub use fact_names::FactNames;
-pub use fetched::{Request, SourceFiles};
-pub use joined::Part;
+pub use fetched::{Request, SourceFiles, age_in_words};
+pub use joined::{Part, Section};
+pub use overview::{Described, EntryState, KnownNode, Origin, Overview};
 pub use sourced::Opened;
 pub use store::{Header, Store, Stored};

@@ -145,6 +145,10 @@ impl ProfileSource for Sourced {
         is_last && state.files.is_current()
     }
 
+    fn fetched(&self) -> Option<u64> {
+        self.state().entries.iter().filter_map(|entry| Some(entry.answer.as_ref()?.1.header.fetched)).min()
+    }
+
     fn has_changed(&self) -> bool {
         self.has_changed.load(Ordering::Relaxed) || self.state().files.has_changed()
     }

@@ -18,14 +18,17 @@
 //! ```
 
 mod fields;
+mod keepsake;
 mod packed;
 mod profile;
 mod rows;
 mod set;
 mod source;
+mod time;
 mod wanted;
 mod what_if;
 
+pub use keepsake::{Keepsake, LeftOut};
 pub use packed::{pack, unpack};
 pub(crate) use profile::trusted_names;
 pub use profile::{Form, NodeProfile, ProfileError, ProfileReader, ReadProfiles, read_facts, read_profiles};

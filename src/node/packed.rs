@@ -19,6 +19,7 @@ struct PackedProfile<'a, V> {
     trusted: V,
     variables: V,
     server_facts: Option<V>,
+    time: Option<i64>,
 }
 
 /// The largest number of values in a profile that is packed.
@@ -37,6 +38,7 @@ pub fn pack<'p>(profiles: impl IntoIterator<Item = &'p NodeProfile>, wanted: &Wa
             trusted: trusted?,
             variables: variables?,
             server_facts: if profile.server_facts.is_some() { Some(server_facts?) } else { None },
+            time: profile.time,
         })
         .ok()
     };
@@ -80,6 +82,7 @@ impl PackedProfile<'_, Unpacked> {
                 None => None,
                 Some(hash) => Some(hash?),
             },
+            time: self.time,
         })
     }
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::fields::{self, Unknown};
 use super::rows::{Rows, begins_with_row, is_row};
+use super::time;
 use super::wanted::wants_trusted;
 use crate::puppet::document::{Fault, Marks, Parsed};
 use crate::puppet::{json, yaml};
@@ -29,6 +30,8 @@ pub struct NodeProfile {
     pub variables: Hash,
     /// `$server_facts`, or `None` if the profile does not declare them.
     pub server_facts: Option<Hash>,
+    /// The time that the facts are of, in seconds since 1970, if the profile says it.
+    pub time: Option<i64>,
 }
 
 /// A profile that cannot be read.
@@ -249,7 +252,8 @@ impl Reader<'_> {
         let trusted = if self.wants_trusted { trusted(&name, declared).into() } else { Arc::default() };
         let server_facts = hash.get("server_facts").map(|_| section(hash, "server_facts")).transpose()?.map(owned);
         let environment = hash.get("environment").and_then(Value::as_str).unwrap_or(self.environment).into();
-        Ok(NodeProfile { name: name.into(), environment, facts, trusted, variables, server_facts })
+        let time = hash.get("timestamp").and_then(time::seconds);
+        Ok(NodeProfile { name: name.into(), environment, facts, trusted, variables, server_facts, time })
     }
 
     /// Returns the facts of the document `value`, which is the hash `hash`.

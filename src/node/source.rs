@@ -51,6 +51,11 @@ pub trait ProfileSource: Send + Sync {
         true
     }
 
+    /// Returns the time of the oldest answer that profiles are from, in seconds since 1970; `None` if all are in files.
+    fn fetched(&self) -> Option<u64> {
+        None
+    }
+
     /// Returns true if some profiles could not be read again because they have changed, so that they are unknown.
     fn has_changed(&self) -> bool {
         false

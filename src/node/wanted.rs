@@ -38,6 +38,11 @@ impl Wanted {
         }
     }
 
+    /// Returns what is wanted of facts.
+    pub(super) fn of_facts(&self) -> &Selection {
+        &self.facts
+    }
+
     /// Returns the wanted values of a hash of variables or facts.
     pub(super) fn of_variables(&self, variables: Arc<Hash>) -> Value {
         self.facts.of(&Value::Hash(variables))

@@ -141,6 +141,10 @@ impl ProfileSource for WhatIf {
     fn has_changed(&self) -> bool {
         self.source.has_changed()
     }
+
+    fn fetched(&self) -> Option<u64> {
+        self.source.fetched()
+    }
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ use crate::report::{PolicyHit, Report};
 
 pub use absent::AbsentPattern;
 pub use rule::{Amount, ChangeRule, FileRule, Kind, LineKind, Rule, Subject, Thresholds, Waiver};
+pub use secret_words::is_clear_secret;
 pub use value_test::ValueTest;
 
 /// A day of the calendar.

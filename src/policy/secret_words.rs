@@ -24,7 +24,7 @@ const NO_SECRETS: [&str; 12] =
     ["absent", "present", "undef", "none", "nil", "null", "true", "false", "yes", "no", "default", "disabled"];
 
 /// Returns true if a value is a text that looks like a secret in clear at its place.
-pub(super) fn is_clear_secret(key: &str, path: &ValuePath, value: &Value) -> bool {
+pub fn is_clear_secret(key: &str, path: &ValuePath, value: &Value) -> bool {
     match value {
         Value::String(text) if text.secrecy().is_none() => {
             is_private_key(text) || (is_secret_name(name(key, path)) && may_be_secret(text))

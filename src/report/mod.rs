@@ -57,6 +57,7 @@ pub use idle::{Idle, IdlePart, NoEffect};
 pub use lines::{ChangedLines, Effect, How, Side, Source, UnknownEffect};
 pub use node_names::NodeNames;
 pub use policy::{PolicyHit, PolicyLevel, PolicyState, UsedWaiver};
+pub use visible::shorten;
 pub use wording::{count, number};
 
 pub(crate) use detail::type_change;
@@ -113,6 +114,13 @@ pub struct Commit {
 }
 
 impl Report {
+    /// Returns the time of the oldest answer of a source that the nodes are from, in RFC 3339; `None` if all are in
+    /// files.
+    pub fn nodes_fetched(&self) -> Option<String> {
+        let seconds = i64::try_from(self.names.fleet.fetched()?).ok()?;
+        Some(jiff::Timestamp::from_second(seconds).ok()?.to_string())
+    }
+
     /// Returns true if it says anything of the data, were it only that lines change nothing.
     pub fn says_anything(&self) -> bool {
         let is_empty = self.changes.is_empty() && self.lines.is_empty() && self.reencrypted.is_empty();

@@ -15,7 +15,7 @@ pub(super) fn quoted(text: &str) -> String {
 }
 
 /// Returns the beginning of `text` that fits `columns`, with an ellipsis if that is not all.
-pub(super) fn shorten(text: &str, columns: usize) -> String {
+pub fn shorten(text: &str, columns: usize) -> String {
     // Every column takes at least a byte, so a short text needs no measuring.
     if text.len() <= columns || (text.len() <= columns.saturating_mul(4) && text.width() <= columns) {
         return text.to_owned();

@@ -33,7 +33,7 @@ use layout::Layout;
 
 pub use folder::{Written, file_name, write_folder};
 pub use manifest::Manifest;
-pub(crate) use replace::{replace_durably, tidy};
+pub(crate) use replace::{replace, replace_durably, tidy};
 
 /// The name and version of the form of a snapshot file.
 pub const SCHEMA: &str = "hierad.snapshot/1";

@@ -3,6 +3,7 @@
 //! A [`Fleet`] holds no profiles. It reads the variables that were asked for from its source, and keeps equal values
 //! once. The nodes are numbered in the order of their names.
 
+pub(in crate::fleet) mod changed;
 pub(in crate::fleet) mod distinctions;
 pub(in crate::fleet) mod referenced;
 mod table;
@@ -17,7 +18,7 @@ use indexmap::IndexMap;
 use crate::fleet::NodesByKey;
 use crate::fleet::nodes::referenced::{ReferencedVariables, ScannedFiles};
 use crate::fleet::nodes::table::{Row, Table};
-use crate::fleet::nodes::variables::{FleetScope, PathRef, Reading, VariablePath};
+use crate::fleet::nodes::variables::{FleetScope, PathRef, Reading, VariablePath, wanted};
 use crate::node::{NodeId, NodeProfile, NodeSet, Partition, ProfileError, ProfilePlace, ProfileSource, Wanted};
 use crate::value::Value;
 
@@ -85,6 +86,16 @@ impl VariableClasses {
     pub(in crate::fleet) fn texts<'s>(&'s self, segments: &'s [Value]) -> impl Iterator<Item = Option<&'s str>> {
         self.readings.iter().map(|reading| reading.text(segments))
     }
+}
+
+/// The values of a variable on some nodes.
+#[derive(Debug, Clone, Default)]
+pub struct VariableValues {
+    /// Each value with its nodes, the most frequent first. It is `None` where the variable is set to something that has
+    /// no such entry to look up, as an index of a text.
+    pub known: Vec<(Option<Value>, NodeSet)>,
+    /// The nodes that do not set it.
+    pub without: NodeSet,
 }
 
 impl Default for Fleet {
@@ -204,6 +215,11 @@ impl Fleet {
         self.places[node.0 as usize] == place
     }
 
+    /// Returns the time of the oldest answer that profiles are from, in seconds since 1970; `None` if all are in files.
+    pub fn fetched(&self) -> Option<u64> {
+        self.source.fetched()
+    }
+
     /// Returns the errors of the profiles that could not be read when the fleet was loaded.
     pub fn left_out(&self) -> &[ProfileError] {
         &self.left_out
@@ -254,10 +270,26 @@ impl Fleet {
         FleetScope { fleet: self, node }
     }
 
+    /// Returns the places inside variables that were asked for so far.
+    fn paths(&self) -> Vec<VariablePath> {
+        self.variables.read().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect()
+    }
+
+    /// Returns what was wanted of profiles so far.
+    pub fn wanted(&self) -> Wanted {
+        wanted(&self.paths())
+    }
+
     /// Reads the whole profiles of some nodes again; leaves out those that cannot be read any more.
     pub fn profiles(&self, nodes: &NodeSet) -> BTreeMap<NodeId, NodeProfile> {
+        self.profiles_with(nodes, &Wanted::whole())
+    }
+
+    /// Reads the profiles of some nodes again, at least as far as they are wanted; leaves out those that cannot be read
+    /// any more.
+    pub fn profiles_with(&self, nodes: &NodeSet, wanted: &Wanted) -> BTreeMap<NodeId, NodeProfile> {
         let found: Mutex<BTreeMap<NodeId, NodeProfile>> = Mutex::default();
-        self.source.read(&Wanted::whole(), &|batch| {
+        self.source.read(wanted, &|batch| {
             for (place, profile) in batch.profiles {
                 let node = self.find(&profile.name).filter(|node| nodes.contains(*node) && self.is_at(*node, place));
                 if let Some(node) = node {
@@ -276,6 +308,24 @@ impl Fleet {
         let is_missing = |reading: &Reading| reading.is_missing(&path.segments);
         let sets = classes.partition.classes().iter().zip(&classes.readings);
         NodeSet::union_of(self.len(), sets.filter(|(_, reading)| is_missing(reading)).map(|(nodes, _)| nodes.clone()))
+    }
+
+    /// Returns the values of the variable `name`, dotted access included, on some nodes.
+    pub fn values_of(&self, name: &str, nodes: &NodeSet) -> VariableValues {
+        let mut values = VariableValues::default();
+        let Some(path) = VariablePath::parse(name) else { return values };
+        let classes = self.variable_classes(path.by_ref());
+        for (class, reading) in classes.partition.classes().iter().zip(&classes.readings) {
+            let on = class.intersection(nodes);
+            if on.is_empty() {
+            } else if reading.is_missing(&path.segments) {
+                values.without.union_with(&on);
+            } else {
+                values.known.push((reading.value(&path.segments).cloned(), on));
+            }
+        }
+        values.known.sort_by_key(|(_, nodes)| std::cmp::Reverse(nodes.len()));
+        values
     }
 
     /// Returns true if the variable `name`, dotted access included, has a value with interpolations of its own on some

@@ -86,6 +86,18 @@ impl Revision {
         found
     }
 
+    /// Returns the nodes for which each level has something at a location, or answers without one; by place and name.
+    pub fn nodes_by_level(&self) -> BTreeMap<(Place, Arc<str>), NodeSet> {
+        let mut found: BTreeMap<_, NodeSet> = BTreeMap::new();
+        let is_absent = |location: &Location| matches!(location, Location::Path { content: Content::Absent, .. });
+        for (class, nodes) in self.classes() {
+            for level in class.levels().filter(|level| !level.locations.iter().all(is_absent)) {
+                found.entry((level.place.clone(), level.name.clone())).or_default().union_with(nodes);
+            }
+        }
+        found
+    }
+
     /// Returns all classes of all resolved levels with their nodes.
     fn classes(&self) -> impl Iterator<Item = (&Arc<ClassLevels>, &NodeSet)> {
         self.levels.iter().flat_map(|levels| levels.classes.iter().zip(levels.partition.classes()))

@@ -151,7 +151,8 @@ impl Locations {
         self.declared().iter().map(|declared| &declared.place)
     }
 
-    fn declared(&self) -> &[PlacedText] {
+    /// Returns all texts that are declared.
+    pub fn declared(&self) -> &[PlacedText] {
         match self {
             Locations::None => &[],
             Locations::Paths(declared) | Locations::Globs(declared) | Locations::Uris(declared) => declared,

@@ -42,6 +42,8 @@ pub(super) struct Document<'a> {
     before: Option<WireCommit<'a>>,
     after: Option<WireCommit<'a>>,
     nodes: WireCount,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nodes_fetched: Option<String>,
     keys: WireCount,
     blind_spots: Vec<WireBlindSpot<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -237,6 +239,7 @@ impl<'a> Document<'a> {
             before: report.commit.before.as_ref().map(WireCommit::new),
             after: report.commit.after.as_ref().map(WireCommit::new),
             nodes: count(report.nodes),
+            nodes_fetched: report.nodes_fetched(),
             keys: count(report.keys),
             blind_spots,
             policies,

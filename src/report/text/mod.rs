@@ -134,6 +134,9 @@ fn head(report: &Report, page: &mut Page<'_>) -> io::Result<()> {
         page.line(commit("before", before, "", page.width()))?;
         page.line(commit("after", Some(after), &branch, page.width()))?;
     }
+    if let Some(time) = report.nodes_fetched() {
+        page.line(Line::new(0).add(QUIET, format!("nodes  fetched {time}")))?;
+    }
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hierad::inventory::{FactNames, Inventory, Origin};
+use hierad::inventory::{FactNames, Inventory, Section};
 use hierad::pipeline::profiles::EnvironmentOfNodes;
 use hierad::settings::{ProfileEntry, ProgramSetting, SourceSetting};
 use hierad::workers::Workers;
@@ -203,15 +203,31 @@ fn each_entry_tells_what_it_says_of_a_node() {
         folder: git.join("hierad/nodes"),
         environment: EnvironmentOfNodes::Declared("production".into()),
         workers: Workers::of(1),
+        takes_old_answers: false,
         cache: None,
     };
-    let [file, classifier] = <[Origin; 2]>::try_from(inventory.origins("web01").unwrap()).unwrap();
+    let described = inventory.describe("web01").unwrap().unwrap();
+    let [file, classifier] = &described.origins[..] else { panic!("{:?}", described.origins) };
     assert_eq!(file.fetched, None);
-    assert!(file.place.0.ends_with("profiles/web01.yaml") && file.entry.ends_with("/profiles"), "{file:?}");
-    assert_eq!(file.part.profile.facts.get("os").unwrap().get("family"), Some(&"Debian".into()));
+    assert!(file.place.ends_with("profiles/web01.yaml:1") && file.entry.ends_with("/profiles"), "{file:?}");
     assert!(classifier.fetched.is_some() && classifier.entry.starts_with("the node classifier "), "{classifier:?}");
-    assert_eq!(classifier.part.profile.variables.get("role"), Some(&"classified".into()));
-    assert_eq!(&*classifier.part.profile.environment, "testing");
+    let profile = &described.profile;
+    assert_eq!(profile.facts.get("os").unwrap().get("family"), Some(&"Debian".into()));
+    assert_eq!(profile.variables.get("role"), Some(&"classified".into()));
+    assert_eq!(&*profile.environment, "testing");
+    let sections = [
+        (Section::Facts, "os", Some(0)),
+        (Section::Variables, "role", Some(1)),
+        (Section::Environment, "", Some(1)),
+        (Section::Trusted, "certname", None),
+    ];
+    for (section, name, expected) in sections {
+        assert_eq!(described.origin_of(section, name), expected, "{section:?} {name}");
+    }
+    assert!(inventory.describe("nobody").unwrap().is_none());
+    let overview = inventory.overview(FactNames::default()).unwrap();
+    let places: Vec<usize> = overview.nodes["web01"].places.iter().map(|(entry, _)| *entry).collect();
+    assert_eq!((places, &*overview.nodes["web01"].environment), (vec![0, 1], "testing"));
     // Asking once more for the nodes there are.
     asked(&site);
     let fetched = inventory.fetch(&FactNames::default());

@@ -1,0 +1,177 @@
+//! `hierad nodes check`.
+
+use std::io::Write;
+
+use clap::Args;
+use serde_json::json;
+
+use super::super::inspection::{Format, Inspection};
+use super::super::{Global, Result, Status, output};
+use super::table;
+use crate::fleet::Fleet;
+use crate::inventory::Overview;
+use crate::node::{NodeId, NodeSet};
+use crate::pipeline::VariableUse;
+use crate::report::count;
+use crate::visible::{visible, visible_json};
+
+/// The seconds of a day.
+const DAY: i64 = 86_400;
+
+/// The most nodes that are named, and the most columns of their names if there are several.
+const NAMED: usize = 3;
+const COLUMNS: usize = 60;
+
+/// Arguments of `nodes check`.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    at: Inspection,
+    /// The age from which the facts of a profile are old, in days
+    #[arg(long, value_name = "DAYS", default_value = "30")]
+    older_than: u32,
+}
+
+/// A fault of some profiles.
+struct Fault {
+    code: &'static str,
+    /// The place that reads a variable, or nothing.
+    place: String,
+    text: String,
+    fix: String,
+    nodes: NodeSet,
+}
+
+pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
+    let workspace = global.open()?;
+    let progress = global.show_progress(&workspace);
+    let point = workspace.point(&arguments.at.revision)?;
+    let pipeline = super::pipeline(global, &workspace, point)?;
+    let (variables, _) = pipeline.uses(point)?;
+    let overview = super::inventory(&workspace)?.overview(super::facts_of_head(&workspace))?;
+    workspace.save();
+    drop(progress);
+    let fleet = &pipeline.fleet;
+    let accepted = pipeline.accepted(point);
+    let is_accepted = |variable: &&VariableUse| accepted.has("undefined-variable", &variable.name);
+    let mut faults: Vec<Fault> = variables
+        .iter()
+        .filter(|variable| !is_accepted(variable))
+        .filter_map(|variable| lacking(variable, fleet))
+        .collect();
+    faults.extend(old(&overview, fleet, arguments.older_than));
+    faults.extend(unknown(&overview, fleet));
+    let mut out = output::stdout();
+    match arguments.at.format {
+        Format::Text => text(&faults, variables.len(), fleet, &mut out)?,
+        Format::Json => json(&faults, fleet, &mut out)?,
+    }
+    out.flush()?;
+    Ok(if faults.is_empty() { Status::Done } else { Status::Found })
+}
+
+/// Returns the fault of a variable that some reader does not set.
+fn lacking(variable: &VariableUse, fleet: &Fleet) -> Option<Fault> {
+    let nodes = variable.values.without.clone();
+    if nodes.is_empty() {
+        return None;
+    }
+    let place = variable.places.first()?;
+    let others = match variable.places.len() - 1 {
+        0 => String::new(),
+        more => format!(", and at {} more", count(more, "place")),
+    };
+    let name = &variable.name;
+    Some(Fault {
+        code: "missing-variable",
+        place: place.to_string(),
+        text: format!("'{name}' is read here{others}, but not set on {}", on(&nodes, &variable.readers, fleet)),
+        fix: format!(
+            "add it to the profiles; or, where it is meant to be unset: accept: {{undefined-variable: ['{name}']}}"
+        ),
+        nodes,
+    })
+}
+
+/// Returns the fault of profiles whose facts are older than some days.
+fn old(overview: &Overview, fleet: &Fleet, days: u32) -> Option<Fault> {
+    let limit = table::now() - i64::from(days) * DAY;
+    let is_old = |(node, time): &(NodeId, i64)| (*time < limit).then_some(*node);
+    let known = overview.nodes.iter().filter_map(|(name, node)| Some((fleet.find(name)?, node.time?)));
+    let known: Vec<(NodeId, i64)> = known.collect();
+    let nodes: NodeSet = known.iter().filter_map(is_old).collect();
+    let oldest = known.iter().map(|(_, time)| *time).min().filter(|_| !nodes.is_empty())?;
+    Some(Fault {
+        code: "old-profile",
+        place: String::new(),
+        text: format!(
+            "the facts of {} are older than {}, the oldest {}",
+            on(&nodes, &fleet.all(), fleet),
+            count(days as usize, "day"),
+            table::age(oldest)
+        ),
+        fix: "get them anew, or remove the profiles of nodes that are gone".to_owned(),
+        nodes,
+    })
+}
+
+/// Returns the fault of profiles whose nodes are in no `PuppetDB`, if there is one that knows all.
+fn unknown(overview: &Overview, fleet: &Fleet) -> Option<Fault> {
+    let all: Vec<usize> = (0..overview.entries.len()).filter(|at| overview.entries[*at].knows_all).collect();
+    let label = &overview.entries[*all.first()?].label;
+    let is_known = |places: &[(usize, String)]| places.iter().any(|(entry, _)| all.contains(entry));
+    let unknown = overview.nodes.iter().filter(|(_, node)| !is_known(&node.places));
+    let nodes: NodeSet = unknown.filter_map(|(name, _)| fleet.find(name)).collect();
+    (!nodes.is_empty()).then(|| Fault {
+        code: "unknown-node",
+        place: String::new(),
+        text: format!("{} have a profile, but are not in {label}", on(&nodes, &fleet.all(), fleet)),
+        fix: "remove the profiles of nodes that are gone".to_owned(),
+        nodes,
+    })
+}
+
+/// `2 of 161 nodes: db01, db02`
+fn on(nodes: &NodeSet, of: &NodeSet, fleet: &Fleet) -> String {
+    let names: Vec<&str> = fleet.names(nodes).take(NAMED).map(|name| &**name).collect();
+    // Long names are so much noise.
+    let shown = if names.concat().len() > COLUMNS { 1 } else { names.len() };
+    let names = names[..shown].join(", ");
+    match (nodes.len(), of.len()) {
+        (1, 1) => names,
+        (some, all) if some == all => format!("any of {}", count(all, "node")),
+        (some, all) if some == shown => format!("{some} of {}: {names}", count(all, "node")),
+        (some, all) => format!("{some} of {}, such as {names}", count(all, "node")),
+    }
+}
+
+fn text(faults: &[Fault], variables: usize, fleet: &Fleet, out: &mut dyn Write) -> std::io::Result<()> {
+    for fault in faults {
+        let place = if fault.place.is_empty() { String::new() } else { format!("{}: ", fault.place) };
+        writeln!(out, "{}", visible(&format!("{place}warning: {} [{}]", fault.text, fault.code)))?;
+        writeln!(out, "    -> {}", visible(&fault.fix))?;
+    }
+    let (nodes, variables) = (count(fleet.len(), "node"), count(variables, "variable"));
+    if faults.is_empty() {
+        return writeln!(out, "all {variables} that are read are set on the nodes that read them ({nodes})");
+    }
+    writeln!(out, "{}: {variables} that are read, {nodes}", count(faults.len(), "warning"))
+}
+
+fn json(faults: &[Fault], fleet: &Fleet, out: &mut dyn Write) -> std::io::Result<()> {
+    let finding = |fault: &Fault| {
+        json!({
+            "code": fault.code,
+            "place": if fault.place.is_empty() { None } else { Some(&fault.place) },
+            "text": fault.text,
+            "fix": fault.fix,
+            "nodes": fleet.names(&fault.nodes).map(|name| &**name).collect::<Vec<&str>>(),
+        })
+    };
+    let wire = json!({
+        "schema": "hierad.nodes.check/1",
+        "nodes": fleet.len(),
+        "findings": faults.iter().map(finding).collect::<Vec<_>>(),
+    });
+    writeln!(out, "{}", visible_json(&serde_json::to_string_pretty(&wire)?))
+}

@@ -1,0 +1,135 @@
+//! `hierad nodes fetch`.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::super::{Global, Result, Status, log, output};
+use super::table;
+use crate::disk::FileMode;
+use crate::inventory::FactNames;
+use crate::node::{Keepsake, LeftOut, NodeProfile};
+use crate::pattern::{Pattern, any};
+use crate::pipeline::Pipeline;
+use crate::policy::is_clear_secret;
+use crate::puppet::json;
+use crate::report::count;
+use crate::snapshot::replace;
+use crate::value::{Hash, Segment, Value, ValuePath};
+
+/// Arguments of `nodes fetch`.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// The revision that says what is read; '.' is the checked-out files
+    #[arg(value_name = "REV", default_value = "HEAD")]
+    revision: String,
+    /// The file to write, or - for standard output [default: nodes-DATE.ndjson]
+    #[arg(long, short, value_name = "FILE|-")]
+    output: Option<PathBuf>,
+    /// Write all facts, read or not, for the sake of commits that read others
+    #[arg(long)]
+    all_facts: bool,
+    /// Variables that are secrets, too: names such as `facts.vault.*`, globs or re:EXPRESSION; may be repeated
+    #[arg(long, value_name = "PATTERN")]
+    secret: Vec<Pattern>,
+    /// The permissions of the file, in octal: 0644 lets all users of the machine read it
+    #[arg(long, value_name = "MODE", default_value = "0600", value_parser = super::super::render::mode)]
+    mode: FileMode,
+}
+
+pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
+    let workspace = global.open()?;
+    let progress = global.show_progress(&workspace);
+    let point = workspace.point(&arguments.revision)?;
+    let facts = if arguments.all_facts { FactNames::All(()) } else { super::facts_of_head(&workspace) };
+    for (_, answer) in super::inventory(&workspace)?.fetch(&facts) {
+        answer?;
+    }
+    let pipeline = super::pipeline(global, &workspace, point)?;
+    // Some variables show only as values are looked up.
+    let revision = pipeline.revision(point)?;
+    drop(pipeline.effective(&revision, revision.keys.iter()));
+    let (lines, left_out) = lines(&pipeline, arguments);
+    pipeline.fleet_has_stayed()?;
+    workspace.save();
+    drop(progress);
+    tell(&left_out);
+    let date = jiff::Zoned::now().strftime("%Y-%m-%d").to_string();
+    let path = arguments.output.clone().unwrap_or_else(|| PathBuf::from(format!("nodes-{date}.ndjson")));
+    if path.as_os_str() == "-" {
+        let mut out = output::stdout();
+        out.write_all(&lines)?;
+        out.flush()?;
+    } else {
+        write(&path, &lines, arguments.mode)?;
+        log::print(&format_args!("{} in {}", count(pipeline.fleet.len(), "node"), path.display()));
+    }
+    Ok(Status::Done)
+}
+
+fn write(path: &Path, content: &[u8], mode: FileMode) -> Result<bool> {
+    replace(path, content, mode).map_err(|error| format!("cannot write {}: {error}", path.display()).into())
+}
+
+/// Returns the profiles, one a line, and the places that are left out.
+fn lines(pipeline: &Pipeline, arguments: &Arguments) -> (Vec<u8>, LeftOut) {
+    let fleet = &pipeline.fleet;
+    let read = fleet.wanted();
+    let wanted = if arguments.all_facts { crate::node::Wanted::whole() } else { read.clone() };
+    let is_secret = |names: &[&str], value: &Value| is_secret(&arguments.secret, names, value);
+    let keepsake = Keepsake { read: &read, keeps_all: arguments.all_facts, is_secret: &is_secret };
+    let (mut lines, mut left_out) = (String::new(), LeftOut::default());
+    for profile in fleet.profiles_with(&fleet.all(), &wanted).values() {
+        json::write(&as_value(&keepsake.of(profile, &mut left_out)), &mut lines);
+        lines.push('\n');
+    }
+    (lines.into_bytes(), left_out)
+}
+
+/// Returns true for a secret, by the names that lead to it.
+fn is_secret(patterns: &[Pattern], names: &[&str], value: &Value) -> bool {
+    let inside = if matches!(names.first(), Some(&"facts" | &"trusted")) { &names[1..] } else { names };
+    let Some((first, rest)) = inside.split_first() else { return false };
+    let path = ValuePath(rest.iter().map(|name| Segment::Key((*name).into())).collect());
+    is_clear_secret(first, &path, value) || (!patterns.is_empty() && any(patterns, &names.join(".")))
+}
+
+/// Returns a profile as hierad's own form has it.
+fn as_value(profile: &NodeProfile) -> Value {
+    let mut hash = Hash::from_iter([("name", Value::from(&*profile.name))]);
+    if let Some(time) = profile.time.and_then(table::timestamp) {
+        hash.insert("timestamp", Value::from(time));
+    }
+    hash.insert("environment", Value::from(&*profile.environment));
+    let server_facts = profile.server_facts.clone().map(Value::hash);
+    let sections = [
+        ("facts", Value::Hash(profile.facts.clone())),
+        ("trusted", Value::Hash(profile.trusted.clone())),
+        ("variables", Value::hash(profile.variables.clone())),
+    ];
+    for (name, value) in sections {
+        if value.as_hash().is_some_and(|hash| !hash.is_empty()) {
+            hash.insert(name, value);
+        }
+    }
+    if let Some(server_facts) = server_facts {
+        hash.insert("server_facts", server_facts);
+    }
+    Value::hash(hash)
+}
+
+/// Tells what is left out.
+fn tell(left_out: &LeftOut) {
+    let of = |names: &BTreeSet<String>| names.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+    if !left_out.volatile.is_empty() {
+        log::print(&format_args!("left out, as they change by themselves: {}", of(&left_out.volatile)));
+    }
+    if !left_out.secret.is_empty() {
+        log::print(&format_args!(
+            "left out, as they look like secrets, though they may be read: {}",
+            of(&left_out.secret)
+        ));
+    }
+}

@@ -1,0 +1,154 @@
+//! `hierad nodes show`.
+
+use std::io::Write;
+
+use clap::Args;
+use serde_json::{Map, Value as Json, json};
+
+use super::super::inspection::Format;
+use super::super::lookup::unknown_node;
+use super::super::{Global, Result, Status, output};
+use super::table;
+use crate::inventory::{Described, Origin, Section};
+use crate::puppet::json::compact;
+use crate::report::shorten;
+use crate::value::{Hash, Value};
+use crate::visible::{visible, visible_json};
+
+/// The most columns of a value that is not asked for in full.
+const COLUMNS: usize = 60;
+
+/// Arguments of `nodes show`.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// The node
+    #[arg(value_name = "NAME")]
+    name: String,
+    #[command(flatten)]
+    output: super::Output,
+    /// Shorten no value
+    #[arg(long)]
+    full: bool,
+}
+
+pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
+    let workspace = global.open()?;
+    let progress = global.show_progress(&workspace);
+    let branch = workspace.branch()?;
+    let fleet = workspace.fleet(&workspace.revisions(), branch.as_ref(), &[], &|_| true, &|error| {
+        global.print_profile_error(error);
+    })?;
+    if fleet.find(&arguments.name).is_none() {
+        return Err(unknown_node(&arguments.name, &fleet));
+    }
+    let described = super::inventory(&workspace)?.describe(&arguments.name)?;
+    drop(progress);
+    let described = described.ok_or_else(|| unknown_node(&arguments.name, &fleet))?;
+    let mut out = output::stdout();
+    match arguments.output.format {
+        Format::Text => text(&described, arguments.full, &mut out)?,
+        Format::Json => writeln!(out, "{}", visible_json(&serde_json::to_string_pretty(&as_json(&described))?))?,
+    }
+    out.flush()?;
+    Ok(Status::Done)
+}
+
+/// A variable with its value, and the number of its origin.
+struct Told {
+    name: String,
+    value: String,
+    origin: Option<usize>,
+}
+
+/// Writes the origins with their numbers, and a line for each value inside of the variables.
+fn text(described: &Described, is_full: bool, out: &mut dyn Write) -> std::io::Result<()> {
+    writeln!(out, "{}", visible(&described.profile.name))?;
+    for (number, origin) in described.origins.iter().enumerate() {
+        writeln!(out, "  {}  {}", number + 1, visible(&in_words(origin)))?;
+    }
+    writeln!(out)?;
+    let row = |told: Told| {
+        let value = if is_full { told.value } else { shorten(&told.value, COLUMNS) };
+        let from = told.origin.map_or_else(|| "the name".to_owned(), |number| (number + 1).to_string());
+        vec![told.name, from, value]
+    };
+    let head = ["VARIABLE", "FROM", "VALUE"].map(str::to_owned).to_vec();
+    let rows: Vec<Vec<String>> = [head].into_iter().chain(all(described).into_iter().map(row)).collect();
+    table::write(&rows, out)
+}
+
+/// `profiles/web01.yaml:1`, `PuppetDB at https://..., asked 5 min ago, facts 20 min old`
+fn in_words(origin: &Origin) -> String {
+    let what = match origin.fetched {
+        Some(time) => format!("{}, asked {} ago", origin.entry, table::age(time.cast_signed())),
+        None => origin.place.clone(),
+    };
+    let age = origin.time.map(|time| format!(", facts {} old", table::age(time)));
+    what + &age.unwrap_or_default()
+}
+
+fn all(described: &Described) -> Vec<Told> {
+    let profile = &described.profile;
+    let mut told = vec![Told {
+        name: "environment".to_owned(),
+        value: profile.environment.to_string(),
+        origin: described.origin_of(Section::Environment, ""),
+    }];
+    let server_facts = profile.server_facts.clone().unwrap_or_default();
+    let sections: [(Section, &str, &Hash); 4] = [
+        (Section::Trusted, "trusted", &profile.trusted),
+        (Section::Variables, "", &profile.variables),
+        (Section::ServerFacts, "server_facts", &server_facts),
+        (Section::Facts, "facts", &profile.facts),
+    ];
+    for (section, prefix, hash) in sections {
+        let mut entries: Vec<(String, &Value)> = hash.iter().map(|(key, value)| (key.to_s(), value)).collect();
+        entries.sort_by(|one, other| one.0.cmp(&other.0));
+        for (key, value) in entries {
+            let origin = described.origin_of(section, &key);
+            let name = if prefix.is_empty() { segment(&key) } else { format!("{prefix}.{}", segment(&key)) };
+            leaves(name, value, &mut |name, value| told.push(Told { name, value, origin }));
+        }
+    }
+    told
+}
+
+/// Calls `tell` for each value that is no hash or array with something in it, with its name as data would have it.
+fn leaves(name: String, value: &Value, tell: &mut dyn FnMut(String, String)) {
+    match value {
+        Value::Hash(hash) if !hash.is_empty() => {
+            hash.iter().for_each(|(key, value)| leaves(format!("{name}.{}", segment(&key.to_s())), value, tell));
+        }
+        Value::Array(items) if !items.is_empty() => {
+            items.iter().enumerate().for_each(|(at, item)| leaves(format!("{name}.{at}"), item, tell));
+        }
+        Value::String(text) => tell(name, text.to_string()),
+        other => tell(name, compact(other)),
+    }
+}
+
+/// Returns the name of an entry as it stands in an interpolation.
+fn segment(name: &str) -> String {
+    if name.is_empty() || name.contains('.') { format!("'{name}'") } else { name.to_owned() }
+}
+
+fn as_json(described: &Described) -> Json {
+    let origins = described.origins.iter().map(|origin| {
+        json!({
+            "source": origin.entry,
+            "place": origin.place,
+            "fetched": origin.fetched.and_then(|time| table::timestamp(time.cast_signed())),
+            "time": origin.time.and_then(table::timestamp),
+        })
+    });
+    let variables = all(described).into_iter().map(|told| {
+        let Told { name, value, origin } = told;
+        (name, json!({"value": value, "origin": origin}))
+    });
+    json!({
+        "schema": "hierad.node/1",
+        "name": &*described.profile.name,
+        "origins": origins.collect::<Vec<_>>(),
+        "variables": variables.collect::<Map<_, _>>(),
+    })
+}

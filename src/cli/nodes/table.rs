@@ -1,0 +1,46 @@
+//! Tables of text, ages, and times.
+
+use std::io::Write;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use unicode_width::UnicodeWidthStr;
+
+use crate::inventory::age_in_words;
+use crate::visible::visible;
+
+/// The widest column that later ones are aligned behind.
+const WIDEST: usize = 60;
+
+/// Writes rows in columns as wide as their widest entry. The last one is not padded.
+pub(super) fn write(rows: &[Vec<String>], out: &mut dyn Write) -> std::io::Result<()> {
+    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| rows.iter().filter_map(|row| Some(row.get(column)?.width())).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..count).map(|column| width(column).min(WIDEST)).collect();
+    for row in rows {
+        let mut line = String::new();
+        for (at, (entry, width)) in row.iter().zip(&widths).enumerate() {
+            let entry = visible(entry).to_string();
+            line.push_str(&entry);
+            if at + 1 < row.len() {
+                line.push_str(&" ".repeat(width.saturating_sub(entry.width()) + 2));
+            }
+        }
+        writeln!(out, "{}", line.trim_end())?;
+    }
+    Ok(())
+}
+
+/// Returns the seconds since 1970.
+pub(super) fn now() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs().cast_signed())
+}
+
+/// Returns the age of what is of a time, in seconds since 1970, such as `3 h`.
+pub(super) fn age(time: i64) -> String {
+    age_in_words(Duration::from_secs((now() - time).max(0).cast_unsigned()))
+}
+
+/// Returns a time, in seconds since 1970, as RFC 3339 has it.
+pub(super) fn timestamp(time: i64) -> Option<String> {
+    Some(jiff::Timestamp::from_second(time).ok()?.to_string())
+}

@@ -1,0 +1,44 @@
+//! The variables that differ between two fleets of the same nodes.
+
+use std::collections::BTreeSet;
+
+use crate::fleet::Fleet;
+use crate::fleet::nodes::distinctions::names_of;
+use crate::node::NodeSet;
+use crate::value::Value;
+
+/// A variable that differs on some nodes.
+#[derive(Debug, Clone)]
+pub struct ChangedVariable {
+    /// Its name, dotted access included: `facts.os.release.major`.
+    pub name: String,
+    /// The nodes on which it differs.
+    pub nodes: NodeSet,
+    /// Its values on the first of these nodes; `None` where it is not set.
+    pub first: [Option<Value>; 2],
+}
+
+impl Fleet {
+    /// Returns the variables with other values than in the fleet `before`, of those that one of the two was asked for,
+    /// by name. Both have the same nodes.
+    pub fn changed_variables(&self, before: &Fleet) -> Vec<ChangedVariable> {
+        let mut paths = self.paths();
+        paths.extend(before.paths());
+        let mut seen = BTreeSet::new();
+        let mut found = Vec::new();
+        for path in paths {
+            let name = names_of(&path).0;
+            if !seen.insert(name.clone()) {
+                continue;
+            }
+            let [was, is] = [before, self].map(|fleet| fleet.variable_classes(path.by_ref()));
+            let differs = |node: &_| was.of(*node) != is.of(*node);
+            let nodes: NodeSet = self.iter().map(|(node, _)| node).filter(differs).collect();
+            let Some(first) = nodes.first() else { continue };
+            let value = |reading: &super::variables::Reading| reading.value(&path.segments).cloned();
+            found.push(ChangedVariable { name, nodes, first: [was, is].map(|classes| value(classes.of(first))) });
+        }
+        found.sort_by(|one, other| one.name.cmp(&other.name));
+        found
+    }
+}

@@ -1,0 +1,199 @@
+//! The nodes as all entries together have them, and the entry that each part is from.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::FactNames;
+use super::entries::{Inventory, OpenError, State};
+use super::joined::{Manner, Part, Section, lay};
+use crate::node::{NodeProfile, ProfileError, ProfileSource, Wanted};
+use crate::pipeline::profiles::EnvironmentOfNodes;
+use crate::settings::{ProfileEntry, SourceSetting};
+use crate::value::Value;
+
+/// All entries and the nodes that they have.
+pub struct Overview {
+    /// The entries, in order; the folders of a Puppet server's cache are one each.
+    pub entries: Vec<EntryState>,
+    /// The nodes by name.
+    pub nodes: BTreeMap<Arc<str>, KnownNode>,
+    /// Messages about sources that could not be asked.
+    pub notices: Vec<ProfileError>,
+}
+
+/// An entry, as it is read at present.
+#[derive(Debug, Clone)]
+pub struct EntryState {
+    /// Its name for messages.
+    pub label: String,
+    /// The time of the fetch, in seconds since 1970; `None` for files.
+    pub fetched: Option<u64>,
+    /// True if it knows all nodes that there are: a `PuppetDB` without a filter.
+    pub knows_all: bool,
+}
+
+/// A node, with the entries that say something of it.
+#[derive(Debug, Clone)]
+pub struct KnownNode {
+    /// The environment.
+    pub environment: Arc<str>,
+    /// The time of its facts, in seconds since 1970, if a profile says it.
+    pub time: Option<i64>,
+    /// The entries that count, by number, each with the place of its profile.
+    pub places: Vec<(usize, String)>,
+}
+
+/// All that is known of one node.
+pub struct Described {
+    /// The profile.
+    pub profile: NodeProfile,
+    /// The profiles that it is made of, in order.
+    pub origins: Vec<Origin>,
+    /// The number of the origin of each variable, by section and name at the top level.
+    from: BTreeMap<(Section, String), usize>,
+}
+
+/// The profile that one entry has of a node.
+#[derive(Debug, Clone)]
+pub struct Origin {
+    /// The entry, as messages name it.
+    pub entry: String,
+    /// The file and the line.
+    pub place: String,
+    /// The time of the fetch, in seconds since 1970; `None` for files.
+    pub fetched: Option<u64>,
+    /// The time of the facts, in seconds since 1970, if the profile says it.
+    pub time: Option<i64>,
+}
+
+impl Described {
+    /// Returns the number of the origin of a variable, by its name at the top level, or `None` for what follows from
+    /// the name of the node.
+    pub fn origin_of(&self, section: Section, name: &str) -> Option<usize> {
+        self.from.get(&(section, name.to_owned())).copied()
+    }
+}
+
+impl Inventory {
+    /// Returns the nodes that all entries have. Sources that have no answer yet are asked for these facts.
+    pub fn overview(&self, facts: FactNames) -> Result<Overview, OpenError> {
+        let (state, notices) = self.read_files(facts)?;
+        let mut nodes: BTreeMap<Arc<str>, KnownNode> = BTreeMap::new();
+        for part in parts(&state, &Wanted::default(), &|_| true) {
+            self.add(&mut nodes, &state, part);
+        }
+        Ok(Overview { entries: self.entry_states(&state), nodes, notices })
+    }
+
+    fn add(&self, nodes: &mut BTreeMap<Arc<str>, KnownNode>, state: &State, part: Part) {
+        let manner = state.entries[part.entry].manner;
+        let place = (part.entry, place(state, &part));
+        let NodeProfile { name, environment, time, .. } = part.profile;
+        let new = || KnownNode { environment: self.environment(&environment), time, places: Vec::new() };
+        if manner == Manner::LayOnly && !nodes.contains_key(&name) {
+            return;
+        }
+        let node = nodes.entry(name).or_insert_with(new);
+        if manner == Manner::Replace && node.places.iter().all(|(entry, _)| *entry != part.entry) {
+            *node = new();
+        }
+        if !environment.is_empty() {
+            node.environment = self.environment(&environment);
+        }
+        node.time = time.or(node.time);
+        node.places.push(place);
+    }
+
+    /// Returns the environment of a node whose profile names this one, or none.
+    fn environment(&self, named: &Arc<str>) -> Arc<str> {
+        match &self.environment {
+            EnvironmentOfNodes::Declared(_) if !named.is_empty() => named.clone(),
+            EnvironmentOfNodes::Declared(name) | EnvironmentOfNodes::Fixed(name) => name.clone(),
+        }
+    }
+
+    fn entry_states(&self, state: &State) -> Vec<EntryState> {
+        let is_filtered = |label: &str| {
+            let mut queries = self.entries.iter().filter_map(|entry| match entry {
+                ProfileEntry::Source(SourceSetting::PuppetDb(setting)) if entry.to_string() == label => {
+                    Some(setting.query.is_some())
+                }
+                _ => None,
+            });
+            queries.next().unwrap_or(true)
+        };
+        let of_entry = |entry: &super::entries::Entry| EntryState {
+            knows_all: !is_filtered(&entry.label),
+            label: entry.label.clone(),
+            fetched: entry.answer.as_ref().map(|(_, stored)| stored.header.fetched),
+        };
+        state.entries.iter().map(of_entry).collect()
+    }
+
+    /// Returns all that the entries say of a node, or `None` if none has it. No facts beyond those that are kept are
+    /// asked for.
+    pub fn describe(&self, node: &str) -> Result<Option<Described>, OpenError> {
+        let (state, _) = self.read_files(FactNames::default())?;
+        let mut described: Option<Described> = None;
+        for part in parts(&state, &Wanted::whole(), &|name| name == node) {
+            described = match (state.entries[part.entry].manner, described) {
+                (Manner::LayOnly, None) => None,
+                (Manner::Replace, _) | (Manner::Lay, None) => Some(Described::of(&state, part)),
+                (_, Some(mut known)) => {
+                    known.lay(&state, part);
+                    Some(known)
+                }
+            };
+        }
+        if let Some(described) = &mut described {
+            described.profile.environment = self.environment(&described.profile.environment);
+        }
+        Ok(described)
+    }
+}
+
+impl Described {
+    fn of(state: &State, part: Part) -> Described {
+        let profile =
+            NodeProfile { name: part.profile.name.clone(), trusted: Arc::default(), ..NodeProfile::default() };
+        let mut described = Described { profile, origins: Vec::new(), from: BTreeMap::new() };
+        described.lay(state, part);
+        described
+    }
+
+    fn lay(&mut self, state: &State, part: Part) {
+        let (number, from) = (self.origins.len(), &mut self.from);
+        self.origins.push(origin(state, &part));
+        lay(&mut self.profile, part.profile, &mut |section, key: &Value| {
+            let name = if section == Section::Environment { String::new() } else { key.to_s() };
+            from.insert((section, name), number);
+        });
+    }
+}
+
+fn origin(state: &State, part: &Part) -> Origin {
+    let entry = &state.entries[part.entry];
+    Origin {
+        entry: entry.label.clone(),
+        place: place(state, part),
+        fetched: entry.answer.as_ref().map(|(_, stored)| stored.header.fetched),
+        time: part.profile.time,
+    }
+}
+
+fn place(state: &State, part: &Part) -> String {
+    format!("{}:{}", state.files.path(part.place.file), part.place.line)
+}
+
+/// Reads the profiles of the `chosen` nodes, in the order of their entries.
+fn parts(state: &State, wanted: &Wanted, chosen: &(dyn Fn(&str) -> bool + Sync)) -> Vec<Part> {
+    let found: Mutex<Vec<Part>> = Mutex::default();
+    state.files.read(wanted, &|batch| {
+        let of_nodes = batch.profiles.into_iter().filter(|(_, profile)| chosen(&profile.name));
+        let parts = of_nodes.map(|(place, profile)| state.part(place, profile));
+        found.lock().unwrap_or_else(PoisonError::into_inner).extend(parts);
+    });
+    let mut parts = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    parts.sort_by_key(|part| (part.entry, part.place.file, part.place.line));
+    parts
+}

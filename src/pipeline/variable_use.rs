@@ -1,0 +1,141 @@
+//! The variables that decide something: those that hiera.yaml and data read, with the nodes that lack them; and the
+//! levels of hierarchies, with the nodes for which they have data.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::blind_spots::accept::Accepted;
+use super::blind_spots::undefined_variables::plain;
+use super::{Pipeline, PipelineError, RevisionId};
+use crate::diagnostic::Place;
+use crate::fleet::{Revision, VariableValues};
+use crate::hiera::config::{LevelConfig, Locations};
+use crate::hiera::interpolation::Template;
+use crate::node::NodeSet;
+use crate::value::Value;
+
+/// A variable, dotted access included, that hiera.yaml or data read.
+pub struct VariableUse {
+    /// Its name without leading colons.
+    pub name: String,
+    /// The places that read it, those in hiera.yaml first.
+    pub places: Vec<Place>,
+    /// True if hiera.yaml reads it.
+    pub decides_levels: bool,
+    /// The nodes for which it is read: those of all data files that read it, or all.
+    pub readers: NodeSet,
+    /// The values on the readers.
+    pub values: VariableValues,
+}
+
+/// A level of a hierarchy.
+pub struct LevelUse {
+    /// Its place in hiera.yaml.
+    pub place: Place,
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its locations as written.
+    pub locations: Vec<Arc<str>>,
+    /// The nodes for which there is something at a location, or which it answers without one.
+    pub nodes: NodeSet,
+}
+
+/// The reads of one variable.
+#[derive(Default)]
+struct Reads {
+    written: Arc<str>,
+    of_levels: BTreeSet<Place>,
+    of_data: BTreeSet<Place>,
+    readers: NodeSet,
+}
+
+impl Pipeline {
+    /// Returns the variables that a revision reads, by name: those in the hierarchies, and those in the data files that
+    /// some node's hierarchy leads to.
+    pub fn variable_uses(&self, revision: &Revision) -> Vec<VariableUse> {
+        let mut reads: BTreeMap<String, Reads> = BTreeMap::new();
+        for layer in revision.environment.layers() {
+            for level in layer.config.iter().flat_map(|config| config.all_levels()) {
+                of_level(level, &mut |name, place| {
+                    let reads = entry(&mut reads, name);
+                    reads.of_levels.insert(place.clone());
+                    reads.readers = self.fleet.all();
+                });
+            }
+        }
+        for (path, read) in revision.files_read(&|_, _| true) {
+            for (key, mentions) in read.file.mentions() {
+                for name in &mentions.variables {
+                    let reads = entry(&mut reads, name);
+                    reads.of_data.insert(Place { path: path.clone(), line: read.file.line(key) });
+                    reads.readers.union_with(&read.nodes);
+                }
+            }
+        }
+        let of = |(name, reads): (String, Reads)| VariableUse {
+            name,
+            decides_levels: !reads.of_levels.is_empty(),
+            values: self.fleet.values_of(&reads.written, &reads.readers),
+            places: reads.of_levels.into_iter().chain(reads.of_data).collect(),
+            readers: reads.readers,
+        };
+        reads.into_iter().map(of).collect()
+    }
+
+    /// Returns the levels of all hierarchies of a revision, in order.
+    pub fn level_uses(&self, revision: &Revision) -> Vec<LevelUse> {
+        let answering = revision.nodes_by_level();
+        let mut found = Vec::new();
+        for layer in revision.environment.layers() {
+            for level in layer.config.iter().flat_map(|config| config.all_levels()) {
+                found.push(LevelUse {
+                    place: level.place.clone(),
+                    name: level.name.clone(),
+                    locations: level.locations.declared().iter().map(|declared| declared.text.clone()).collect(),
+                    nodes: answering.get(&(level.place.clone(), level.name.clone())).cloned().unwrap_or_default(),
+                });
+            }
+        }
+        found
+    }
+
+    /// Returns the blind spots that are accepted at a revision.
+    pub fn accepted(&self, id: RevisionId) -> Accepted {
+        self.judge.accepted(self.base(id))
+    }
+
+    /// Returns what `id` reads, with its levels.
+    pub fn uses(&self, id: RevisionId) -> Result<(Vec<VariableUse>, Vec<LevelUse>), PipelineError> {
+        let revision = self.revision(id)?;
+        let uses = (self.variable_uses(&revision), self.level_uses(&revision));
+        self.fleet_has_stayed()?;
+        Ok(uses)
+    }
+}
+
+fn entry<'r>(reads: &'r mut BTreeMap<String, Reads>, name: &str) -> &'r mut Reads {
+    reads.entry(plain(name).to_owned()).or_insert_with(|| Reads { written: name.into(), ..Reads::default() })
+}
+
+/// Calls `tell` for each variable that a level reads, with the place.
+fn of_level(level: &LevelConfig, tell: &mut dyn FnMut(&str, &Place)) {
+    let mut add = |text: &str, place: &Place| {
+        Template::parse(text).iter().flat_map(Template::variables).for_each(|name| tell(name, place));
+    };
+    add(&level.datadir, &level.place);
+    level.locations.declared().iter().for_each(|declared| add(&declared.text, &declared.place));
+    texts(&level.options, &mut |text| add(text, &level.place));
+    if let Locations::MappedPaths([variable, ..]) = &level.locations {
+        tell(&variable.text, &variable.place);
+    }
+}
+
+/// Calls `tell` for each text in a value.
+fn texts(value: &Value, tell: &mut dyn FnMut(&str)) {
+    match value {
+        Value::String(text) => tell(text),
+        Value::Array(items) => items.iter().for_each(|item| texts(item, tell)),
+        Value::Hash(hash) => hash.iter().for_each(|(_, value)| texts(value, tell)),
+        _ => {}
+    }
+}
