@@ -15,6 +15,7 @@ pub mod check;
 pub mod export;
 pub mod host;
 pub mod judge;
+mod node_changes;
 pub mod policy_trial;
 pub mod profiles;
 pub mod render;

@@ -21,6 +21,7 @@ mod guard;
 mod jobs;
 mod judge;
 pub mod lookup;
+mod node_pair;
 mod open_repository;
 mod options;
 mod outside;
@@ -43,6 +44,7 @@ mod workspace;
 
 pub use global_layer::absolute;
 pub use judge::today;
+pub use node_pair::NodePair;
 pub use options::{Announce, DaemonOptions, Program};
 pub use overrides::Overrides;
 pub use pipelines::BranchPipelines;

@@ -1,6 +1,7 @@
 //! `hierad diff`: what changes in effective values between two revisions.
 
 use std::io::Write;
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
@@ -13,8 +14,9 @@ use crate::diff::Diff;
 use crate::git::Repository;
 use crate::pipeline::{Comparison, RevisionId};
 use crate::report::{
-    BlindSpot, KeyChange, PolicyLevel, Report, Verdict, github, html, json, junit, markdown, sarif, text,
+    BlindSpot, KeyChange, PolicyLevel, Report, Verdict, count, github, html, json, junit, markdown, sarif, text,
 };
+use crate::visible::visible;
 
 /// About how many lines a report may have in a hook: a screen.
 pub(super) const HOOK_LINES: usize = 40;
@@ -38,6 +40,12 @@ pub(super) struct Arguments {
     chosen: Chosen,
     #[command(flatten)]
     what_if: WhatIf,
+    /// Compare the nodes in this file or folder with those of --nodes-after, at one revision: what facts change
+    #[arg(long, value_name = "PATH", requires = "nodes_after", conflicts_with = "to")]
+    nodes_before: Option<PathBuf>,
+    /// The nodes to compare those of --nodes-before with
+    #[arg(long, value_name = "PATH", requires = "nodes_before")]
+    nodes_after: Option<PathBuf>,
     /// Exit with status 4 if a policy fails, 2 if there are differences, and 3 if none is seen, but not all can be
     /// seen; `errors` counts only keys that fail where they did not, `policies` only policies
     #[arg(long, value_name = "OF", num_args = 0..=1, require_equals = true, default_missing_value = "changes")]
@@ -102,10 +110,7 @@ pub(super) enum ExitCode {
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let workspace = arguments.what_if.open(global)?;
     let progress = global.show_progress(&workspace);
-    let (before, after) = revisions(&workspace, arguments)?;
-    let branch = workspace.branch()?;
-    let pipeline = global.pipeline(&workspace, branch.as_ref(), &[before, after], &|_| true)?;
-    let Comparison { report, effective: _effective } = arguments.chosen.compare(&pipeline, before, after)?;
+    let Comparison { report, effective: _effective } = compare(global, &workspace, arguments)?;
     drop(progress);
     let is_paged = arguments.format == Format::Text && !arguments.in_hook;
     let mut out = if is_paged { Paged::new(&workspace, global) } else { Paged::plain() };
@@ -123,6 +128,26 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
         return Err(blind(report.blind_spots.first()));
     }
     Ok(arguments.exit_code.map_or(Status::Done, |of| status(of, &report)))
+}
+
+/// Compares two revisions, or two sets of nodes at one.
+fn compare(global: &Global, workspace: &Workspace, arguments: &Arguments) -> Result<Comparison> {
+    let branch = workspace.branch()?;
+    let (Some(old), Some(new)) = (&arguments.nodes_before, &arguments.nodes_after) else {
+        let (before, after) = revisions(workspace, arguments)?;
+        let pipeline = global.pipeline(workspace, branch.as_ref(), &[before, after], &|_| true)?;
+        return arguments.chosen.compare(&pipeline, before, after);
+    };
+    let point = workspace.point(arguments.from.as_deref().unwrap_or("HEAD"))?;
+    let nodes =
+        workspace.nodes_of_both([old, new], branch.as_ref(), point, &|error| global.print_profile_error(error))?;
+    for (number, names) in [("only the first has", &nodes.gone), ("only the second has", &nodes.new)] {
+        if let Some(first) = names.first() {
+            let text = format!("hierad: {number} {}, such as {first}: not compared", count(names.len(), "node"));
+            global.progress.print(&visible(&text));
+        }
+    }
+    arguments.chosen.compare_nodes(&nodes.pipeline, &nodes.before, point)
 }
 
 /// Returns the failure of a comparison of which nothing could be read.

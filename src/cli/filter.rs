@@ -1,8 +1,11 @@
 //! `--node` and `--key`, which must match something.
 
+use std::sync::Arc;
+
 use clap::Args;
 
 use super::Result;
+use crate::fleet::Fleet;
 use crate::pattern::{Pattern, any, nearest};
 use crate::pipeline::{Comparison, DiffFilter, Pipeline, RevisionId};
 
@@ -31,6 +34,17 @@ impl Chosen {
             matches_something("--key", &self.key, || keys.iter().map(|key| &**key))?;
         }
         Ok(compared)
+    }
+}
+
+impl Chosen {
+    /// Compares the nodes `before` with those of the pipeline at a revision. Fails if there is no such node or key.
+    pub(super) fn compare_nodes(&self, pipeline: &Pipeline, before: &Arc<Fleet>, at: RevisionId) -> Result<Comparison> {
+        matches_something("--node", &self.node, || pipeline.fleet.iter().map(|(_, name)| &**name))?;
+        let keys = pipeline.keys(&[at])?;
+        matches_something("--key", &self.key, || keys.iter().map(|key| &**key))?;
+        let filter = DiffFilter { key: &|key| any(&self.key, key), node: &|name| any(&self.node, name) };
+        Ok(pipeline.diff_nodes(before, at, &filter)?)
     }
 }
 

@@ -7,3 +7,4 @@ mod puppetdb;
 mod server;
 mod settings;
 mod trouble;
+mod two_sets;
