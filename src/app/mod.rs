@@ -28,6 +28,7 @@ mod outside;
 mod overrides;
 mod pipelines;
 mod recent;
+mod refresh;
 mod repository;
 mod requests;
 pub mod review;

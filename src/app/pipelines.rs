@@ -11,6 +11,7 @@ use super::recent::Recent;
 use super::{Failure, Result, Workspace};
 use crate::event::CommitEvent;
 use crate::git::BranchName;
+use crate::inventory::Inventory;
 use crate::node::ProfileError;
 use crate::pipeline::{Comparison, DiffFilter, Pipeline, PipelineError, RevisionId};
 use crate::settings::EnvironmentName;
@@ -79,9 +80,15 @@ impl Kept {
 
 impl BranchPipelines {
     /// Makes an empty set of pipelines. Profiles are read when a pipeline is first asked for.
-    pub fn new(workspace: Workspace) -> BranchPipelines {
+    pub fn new(mut workspace: Workspace) -> BranchPipelines {
         workspace.keep_nothing();
+        workspace.takes_old_answers = true;
         BranchPipelines { workspace, outside: Looks::begin(), by_branch: Recent::new(KEPT) }
+    }
+
+    /// Returns the sources of nodes.
+    pub(super) fn inventory(&self) -> Inventory {
+        self.workspace.inventory(None)
     }
 
     /// Returns what a commit changes.

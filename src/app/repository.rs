@@ -8,6 +8,7 @@ use super::answers::answers;
 use super::jobs::JobResolver;
 use super::open_repository::{OpenRepository, RepositoryHandle};
 use super::options::banner;
+use super::refresh::keep_fresh;
 use super::requests::Place;
 use super::{BranchPipelines, DaemonOptions, Overrides, Result, Workspace, requests, settings_files};
 use crate::daemon::MirrorFetcher;
@@ -176,7 +177,9 @@ impl WatchedRepository {
         for branch in blind.iter().filter(|branch| Some(*branch) != head.as_ref()) {
             looks.extend(pipelines.get(Some(branch)).ok().and_then(|pipeline| look(&pipeline, branch)));
         }
+        let inventory = pipelines.inventory();
         let pipelines = Arc::new(Mutex::new(pipelines));
+        keep_fresh(inventory, Arc::downgrade(&pipelines));
         let open = OpenRepository { repository: repository.clone(), branches, pipelines, answers, guard, limits };
         Ok(Ready { opened: Opened { repository, checkpoint, options: watch, looks }, open, banner })
     }

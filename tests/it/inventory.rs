@@ -4,6 +4,7 @@
 mod nodes;
 mod programs;
 mod puppetdb;
+mod refresh;
 mod server;
 mod settings;
 mod trouble;

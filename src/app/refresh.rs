@@ -1,0 +1,49 @@
+//! Asks the sources of nodes again when their answers are due, beside all other work: no commit waits for that.
+
+use std::sync::{Mutex, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::BranchPipelines;
+use crate::inventory::{FactNames, Inventory};
+
+/// The pause between two looks at the ages of answers.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// The time after which a source that could not be asked is asked again.
+const PATIENCE: Duration = Duration::from_mins(2);
+
+/// Keeps the answers of all sources fresh for as long as somebody uses the pipelines. They read the profiles anew when
+/// there is another answer. Until then, and while a source is away, the last answer counts.
+pub(super) fn keep_fresh(inventory: Inventory, pipelines: Weak<Mutex<BranchPipelines>>) {
+    if !inventory.has_sources() {
+        return;
+    }
+    let work = move || {
+        let mut next = Instant::now();
+        while pipelines.strong_count() > 0 {
+            if Instant::now() >= next && inventory.is_due() && !ask(&inventory) {
+                next = Instant::now() + PATIENCE;
+            }
+            thread::sleep(PAUSE);
+        }
+    };
+    if let Err(error) = thread::Builder::new().name("nodes".to_owned()).spawn(work) {
+        tracing::error!(%error, "nodes will not be asked for again: there is no thread for that");
+    }
+}
+
+/// Asks all sources for the facts that they were asked for before. Returns true if all have answered.
+fn ask(inventory: &Inventory) -> bool {
+    let mut have_answered = true;
+    for (source, answer) in inventory.fetch(&FactNames::default()) {
+        match answer {
+            Ok(stored) => tracing::debug!(source, nodes = stored.header.count, "asked for nodes"),
+            Err(error) => {
+                have_answered = false;
+                tracing::warn!(%error, "the last answer stays in use");
+            }
+        }
+    }
+    have_answered
+}
