@@ -138,6 +138,8 @@ pub mod forge;
 
 pub mod settings;
 
+pub mod setup;
+
 pub mod inventory;
 
 pub mod daemon;

@@ -17,6 +17,7 @@ mod fault;
 mod filter;
 mod global;
 mod hooks;
+mod init;
 mod inspection;
 mod log;
 mod lookup;
@@ -77,6 +78,13 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Set a repository up: find hiera.yaml, data and nodes, write the settings, and show the last change
+    ///
+    /// Looks for hiera.yaml where people keep it, for the folders that its datadirs are here, and for nodes: profiles
+    /// in the repository, PuppetDB, a Puppet server's cache and the node classifier that Puppet on this machine uses.
+    /// Each line says what is found and what is guessed. It writes hierad.yaml at the top of the work tree, and what
+    /// opens connections or runs programs into the git directory, where no commit writes.
+    Init(Deferred<init::Arguments>),
     /// Show what changes in effective values between two revisions
     Diff(Deferred<diff::Arguments>),
     /// Post what a pull request changes: a comment, a check, marks on lines
@@ -156,6 +164,7 @@ pub fn main() -> ExitCode {
 
 fn run(cli: &Cli) -> Result {
     match &cli.command {
+        Command::Init(Deferred(arguments)) => init::run(&cli.global, arguments),
         Command::Diff(Deferred(arguments)) => diff::run(&cli.global, arguments),
         Command::Review(Deferred(arguments)) => review::run(&cli.global, arguments),
         Command::Render(Deferred(arguments)) => render::run(&cli.global, arguments),

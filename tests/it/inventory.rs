@@ -5,7 +5,7 @@ mod nodes;
 mod programs;
 mod puppetdb;
 mod refresh;
-mod server;
+pub(crate) mod server;
 mod settings;
 mod trouble;
 mod two_sets;

@@ -34,6 +34,7 @@ mod policy;
 mod progress;
 mod report;
 mod secrets;
+mod setup;
 mod snapshot;
 mod specs;
 mod spellings;

@@ -76,6 +76,30 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
+    let findings = findings(global, arguments)?;
+    let mut out = output::stdout();
+    match arguments.at.format {
+        Format::Text => report::write_text(&findings, &mut out)?,
+        Format::Json => report::write_json(&findings, &mut out)?,
+    }
+    out.flush()?;
+    Ok(match (findings.disagreements.is_empty(), findings.is_complete()) {
+        (false, _) => Status::Found,
+        (true, true) => Status::Done,
+        (true, false) => Status::Unseen,
+    })
+}
+
+/// Compares a sample of the last commit's answers, and returns what came of it in one line; `None` if there is no
+/// Puppet on the machine.
+pub(super) fn sample(global: &Global, sample: usize) -> Option<Result<String>> {
+    let at = Inspection { revision: "HEAD".to_owned(), format: Format::Text };
+    let arguments =
+        Arguments { at, all: false, sample, seed: Some(1), puppet_ruby: None, run_code: false, puppet_lib: None };
+    ruby::has_puppet().then(|| findings(global, &arguments).map(|findings| report::in_short(&findings)))
+}
+
+fn findings(global: &Global, arguments: &Arguments) -> Result<Findings> {
     let mut workspace = global.open()?;
     workspace.compares_secrets = true;
     let progress = global.show_progress(&workspace);
@@ -131,17 +155,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     findings.reference = verification.puppet.reference;
     findings.version.clone_from(&verification.puppet.version);
     drop(progress);
-    let mut out = output::stdout();
-    match arguments.at.format {
-        Format::Text => report::write_text(&findings, &mut out)?,
-        Format::Json => report::write_json(&findings, &mut out)?,
-    }
-    out.flush()?;
-    Ok(match (findings.disagreements.is_empty(), findings.is_complete()) {
-        (false, _) => Status::Found,
-        (true, true) => Status::Done,
-        (true, false) => Status::Unseen,
-    })
+    Ok(findings)
 }
 
 /// Returns the settings without the declarations that the reference does not have: answers of `backends` and, for

@@ -135,6 +135,23 @@ pub(super) fn write_text(findings: &Findings, out: &mut dyn Write) -> io::Result
     findings.disagreements.iter().try_for_each(|one| write_disagreement(one, name, out))
 }
 
+/// Returns the findings in one line.
+pub(super) fn in_short(findings: &Findings) -> String {
+    let (name, version, asked) = (findings.reference.name(), &findings.version, findings.asked);
+    match (findings.answers, findings.disagreements.len()) {
+        (0, _) => format!("{name} {version}: nothing was compared, as {}", findings.why_nothing()),
+        (answers, 0) if answers == asked => format!("{name} {version} gives the same {answers} answers of a sample"),
+        (answers, 0) => {
+            format!(
+                "{name} {version} gives the same {answers} answers of a sample of {asked}; `hierad verify` tells of the others"
+            )
+        }
+        (answers, wrong) => {
+            format!("{name} {version} gives {wrong} of {answers} answers otherwise: see `hierad verify --seed 1`")
+        }
+    }
+}
+
 /// Names the answers that were asked for, but not compared.
 fn gaps(findings: &Findings) -> Vec<String> {
     let mut gaps = Vec::new();

@@ -18,6 +18,11 @@ pub(super) fn find(given: Option<&Path>) -> Result<PathBuf> {
     found.ok_or_else(|| "there is no Puppet on this machine: name the Ruby that has it with --puppet-ruby".into())
 }
 
+/// Returns true if Puppet is on the machine, as far as its programs show.
+pub(super) fn has_puppet() -> bool {
+    on_path("puppet").is_some() || Path::new(PACKAGED).is_file()
+}
+
 /// Returns the program `name` in one of the folders of `PATH`, or `None` if there is none.
 fn on_path(name: &str) -> Option<PathBuf> {
     let folders = std::env::var_os("PATH")?;

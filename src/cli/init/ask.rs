@@ -1,0 +1,35 @@
+//! Questions, for people at a terminal.
+
+use std::io::{BufRead, IsTerminal, Write};
+
+use crate::visible::visible;
+
+/// Returns true if there is somebody to ask.
+pub(super) fn is_possible() -> bool {
+    std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
+}
+
+/// Asks for one of several answers, of which the first is taken if nothing is said. Returns its number.
+pub(super) fn choose(question: &str, answers: &[&str], out: &mut dyn Write) -> std::io::Result<usize> {
+    writeln!(out, "{question}")?;
+    for (number, answer) in answers.iter().enumerate() {
+        writeln!(out, "  {}  {}", number + 1, visible(answer))?;
+    }
+    loop {
+        let line = line("number [1]: ", out)?;
+        match line.parse::<usize>() {
+            _ if line.is_empty() => return Ok(0),
+            Ok(number) if (1..=answers.len()).contains(&number) => return Ok(number - 1),
+            _ => writeln!(out, "a number from 1 to {}, please", answers.len())?,
+        }
+    }
+}
+
+/// Asks for a text, which may be empty.
+pub(super) fn line(question: &str, out: &mut dyn Write) -> std::io::Result<String> {
+    write!(out, "{question}")?;
+    out.flush()?;
+    let mut line = String::new();
+    std::io::stdin().lock().read_line(&mut line)?;
+    Ok(line.trim().to_owned())
+}

@@ -1,0 +1,194 @@
+//! Looks around, says what is found and what is guessed, and asks where there are several answers.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::{Arguments, absolute, ask, tell};
+use crate::cli::{Global, Result};
+use crate::git::Repository;
+use crate::report::count;
+use crate::setup::{self, Found, Hierarchy, Machine, Mapped, PuppetDbFound, Source};
+use crate::tree::{FileTree, files_called};
+
+/// The place where hiera.yaml is looked for without settings.
+const USUAL: &str = "hiera.yaml";
+
+/// Looks around in a repository.
+pub(super) struct Finder<'a> {
+    pub(super) global: &'a Global,
+    pub(super) arguments: &'a Arguments,
+    pub(super) repository: &'a Repository,
+    pub(super) top: &'a Path,
+    pub(super) out: &'a mut dyn Write,
+}
+
+impl Finder<'_> {
+    /// Returns all that was found.
+    pub(super) fn find(mut self) -> Result<Found> {
+        let tree = self.tree()?;
+        let hierarchy = self.hierarchy(&*tree)?;
+        let hiera_config = Some(hierarchy.path.clone()).filter(|path| path != USUAL);
+        let datadirs = setup::datadirs(&*tree, &hierarchy)?;
+        self.tell_datadirs(&*tree, &datadirs)?;
+        let (profiles, sources) = self.nodes()?;
+        Ok(Found { hiera_config, datadirs, profiles, sources })
+    }
+
+    /// Returns the files of the last commit or, before the first one, of the work tree.
+    fn tree(&self) -> Result<Arc<dyn FileTree>> {
+        match self.repository.resolve("HEAD") {
+            Ok(head) => Ok(Arc::new(self.repository.tree(head)?)),
+            Err(_) => {
+                Err("there is no commit yet: commit hiera.yaml and the data, then run `hierad init` again".into())
+            }
+        }
+    }
+
+    fn tell(&mut self, kind: &str, text: &str) -> std::io::Result<()> {
+        tell(self.out, kind, text)
+    }
+
+    fn is_asking(&self) -> bool {
+        !self.arguments.yes && ask::is_possible()
+    }
+
+    fn hierarchy(&mut self, tree: &dyn FileTree) -> Result<Hierarchy> {
+        let (mut all, refused) = setup::hierarchies(tree)?;
+        for error in &refused {
+            self.tell("refused", &format!("{error}"))?;
+        }
+        if let Some(path) = self.global.overrides().hiera_config {
+            let at = all.iter().position(|hierarchy| hierarchy.path == path);
+            let at = at.ok_or_else(|| format!("{path} is no hiera.yaml of the last commit"))?;
+            return Ok(all.swap_remove(at));
+        }
+        if all.is_empty() {
+            return Err("no hiera.yaml is in the last commit: hierad reads Hiera data of a control repository".into());
+        }
+        let is_clear = all.len() == 1 || all[0].path == USUAL;
+        let paths: Vec<&str> = all.iter().map(|hierarchy| &*hierarchy.path).collect();
+        let at = if is_clear || !self.is_asking() {
+            0
+        } else {
+            ask::choose("Which of these is the environment's hiera.yaml?", &paths, self.out)?
+        };
+        let others: Vec<&str> =
+            paths.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, path)| *path).collect();
+        let levels = count(all[at].config.all_levels().count(), "level");
+        let guessed = if is_clear { "" } else { "guessed: " };
+        let rest = match others.join(", ") {
+            others if others.is_empty() => String::new(),
+            others => format!(" ({guessed}others are {others}; --hiera-config takes one of them)"),
+        };
+        let text = format!("{}: version {}, {levels}{rest}", paths[at], all[at].config.version);
+        self.tell("hiera.yaml", &text)?;
+        Ok(all.swap_remove(at))
+    }
+
+    fn tell_datadirs(&mut self, tree: &dyn FileTree, datadirs: &[Mapped]) -> Result<()> {
+        for Mapped { datadir, folder } in datadirs {
+            let text = match folder {
+                Some(folder) => {
+                    let folder = if folder.is_empty() { "." } else { folder };
+                    let files = files_called(tree, |_| true, |_| false)?;
+                    let is_in = |path: &&(String, _)| folder == "." || path.0.starts_with(&format!("{folder}/"));
+                    let files = count(files.iter().filter(is_in).count(), "file");
+                    format!("{datadir} is {folder} here, with {files} (guessed)")
+                }
+                None => format!("{datadir} is not in this repository: taken as empty"),
+            };
+            self.tell("datadir", &text)?;
+        }
+        if datadirs.is_empty() {
+            self.tell("datadir", "all are where hiera.yaml says")?;
+        }
+        Ok(())
+    }
+
+    /// Returns the profiles in the tree, and other sources of nodes.
+    fn nodes(&mut self) -> Result<(Vec<PathBuf>, Vec<Source>)> {
+        let (profiles, mut sources) = self.named();
+        if !profiles.is_empty() || !sources.is_empty() {
+            return Ok((profiles, sources));
+        }
+        let profiles = setup::profiles(self.top);
+        for path in &profiles {
+            self.tell("nodes", &format!("{}: profiles (guessed by the first files)", path.display()))?;
+        }
+        let machine = self.machine();
+        if profiles.is_empty() {
+            sources = machine.sources();
+        }
+        for source in &sources {
+            self.tell("nodes", &format!("{}, which Puppet on this machine uses", in_words(source)))?;
+        }
+        if !sources.is_empty()
+            && let Some(program) = machine.classifier()
+        {
+            self.tell("nodes", &format!("the node classifier {}, which puppet.conf names", program.display()))?;
+            sources.push(Source::Classifier(program));
+        }
+        if profiles.is_empty() && sources.is_empty() && self.is_asking() {
+            sources = self.asked()?;
+        }
+        if profiles.is_empty() && sources.is_empty() {
+            return Err(NO_NODES.into());
+        }
+        Ok((profiles, sources))
+    }
+
+    /// Returns what the flags name.
+    fn named(&self) -> (Vec<PathBuf>, Vec<Source>) {
+        let (mut inside, mut sources) = (Vec::new(), Vec::new());
+        let top = self.top.canonicalize().unwrap_or_else(|_| self.top.to_owned());
+        for path in self.global.overrides().profiles {
+            let path = absolute(&path);
+            let real = path.canonicalize().unwrap_or_else(|_| path.clone());
+            match real.strip_prefix(&top) {
+                Ok(path) if !path.starts_with(".git") => inside.push(path.to_owned()),
+                _ => sources.push(Source::Files(path)),
+            }
+        }
+        sources.extend(self.arguments.puppetdb().map(Source::PuppetDb));
+        sources.extend(self.arguments.puppet_cache.as_deref().map(|folder| Source::Cache(absolute(folder))));
+        sources.extend(self.arguments.enc.as_deref().map(|program| Source::Classifier(absolute(program))));
+        (inside, sources)
+    }
+
+    fn machine(&self) -> Machine {
+        match &self.arguments.puppet_config {
+            Some(folder) => Machine::with_configuration(absolute(folder)),
+            None => Machine::here(),
+        }
+    }
+
+    /// Asks where the nodes are.
+    fn asked(&mut self) -> Result<Vec<Source>> {
+        let question = "Where are the nodes? The address of a PuppetDB, or a file or folder of facts: ";
+        let answer = ask::line(question, self.out)?;
+        Ok(match answer.as_str() {
+            "" => Vec::new(),
+            url if url.starts_with("http://") || url.starts_with("https://") => {
+                vec![Source::PuppetDb(PuppetDbFound { url: url.to_owned(), ..PuppetDbFound::default() })]
+            }
+            path => vec![Source::Files(absolute(Path::new(path)))],
+        })
+    }
+}
+
+fn in_words(source: &Source) -> String {
+    match source {
+        Source::Files(path) => path.display().to_string(),
+        Source::PuppetDb(found) => format!("PuppetDB at {}", found.url),
+        Source::Cache(folder) => format!("the cache in {}", folder.display()),
+        Source::Classifier(program) => format!("the node classifier {}", program.display()),
+    }
+}
+
+/// The words for a repository without nodes.
+const NO_NODES: &str = "no nodes are found, and what a commit does depends on the node: neither profiles are in this \
+repository nor does Puppet on this machine name a PuppetDB. Name one of these:
+  --puppetdb https://puppetdb.example.com:8081 --cert FILE --key FILE --ca FILE
+  --puppet-cache /opt/puppetlabs/server/data/puppetserver, on the Puppet server itself
+  --profiles PATH, files of facts as `facter --json` or `puppet facts` print them, one for each node";

@@ -1,0 +1,101 @@
+//! `hierad init`: from a repository that hierad has never seen to the report of its last change.
+//!
+//! [`find`] looks around and asks, [`write`] makes the settings files, and [`show`] fetches the nodes, asks Puppet for
+//! a sample and prints a report.
+
+mod ask;
+mod find;
+mod show;
+mod write;
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{Global, Result, Status, output};
+use crate::git::{Environment, Repository};
+use crate::setup::PuppetDbFound;
+
+/// Arguments of `init`.
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "flags are")]
+pub(super) struct Arguments {
+    /// The address of a PuppetDB, such as `https://puppetdb.example.com:8081`
+    #[arg(long, value_name = "URL")]
+    puppetdb: Option<String>,
+    /// With --puppetdb: the file of a certificate that it accepts
+    #[arg(long, value_name = "FILE", requires_all = ["puppetdb", "key"])]
+    cert: Option<PathBuf>,
+    /// With --puppetdb: the file of the private key of that certificate
+    #[arg(long, value_name = "FILE", requires_all = ["puppetdb", "cert"])]
+    key: Option<PathBuf>,
+    /// With --puppetdb: the file of the authorities of its certificate
+    #[arg(long, value_name = "FILE", requires = "puppetdb")]
+    ca: Option<PathBuf>,
+    /// With --puppetdb: the nodes, as a filter in PQL
+    #[arg(long, value_name = "PQL", requires = "puppetdb")]
+    query: Option<String>,
+    /// The folder with the caches of a Puppet server
+    #[arg(long, value_name = "DIR")]
+    puppet_cache: Option<PathBuf>,
+    /// The node classifier, a program
+    #[arg(long, value_name = "PROGRAM")]
+    enc: Option<PathBuf>,
+    /// The folder of Puppet's configuration on this machine [default: where Puppet's packages have it]
+    #[arg(long, value_name = "DIR")]
+    puppet_config: Option<PathBuf>,
+    /// Do not compare answers with the Puppet on this machine
+    #[arg(long)]
+    no_verify: bool,
+    /// Ask nothing: take the likeliest answer
+    #[arg(long, short = 'y')]
+    yes: bool,
+    /// Write no file, and show what would be written
+    #[arg(long)]
+    dry_run: bool,
+    /// Replace settings files that are there
+    #[arg(long)]
+    force: bool,
+}
+
+impl Arguments {
+    /// Returns the `PuppetDB` that flags name.
+    fn puppetdb(&self) -> Option<PuppetDbFound> {
+        let absolute = |path: &Option<PathBuf>| path.as_ref().map(|path| absolute(path));
+        Some(PuppetDbFound {
+            url: self.puppetdb.clone()?,
+            cert: absolute(&self.cert),
+            key: absolute(&self.key),
+            ca: absolute(&self.ca),
+            query: self.query.clone(),
+        })
+    }
+}
+
+/// Returns a path that is the same from every folder.
+fn absolute(path: &std::path::Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
+    let overrides = global.overrides();
+    let repository = Repository::locate(overrides.repo.as_deref(), &Environment::of_process())?;
+    let top =
+        repository.work_dir().ok_or("this repository is bare: run `hierad init` in a clone with files")?.to_owned();
+    let mut out = output::stdout();
+    let found = find::Finder { global, arguments, repository: &repository, top: &top, out: &mut out }.find()?;
+    let is_written = write::Files::of(&found, &repository, &top).write(arguments, &mut out)?;
+    if !is_written {
+        out.flush()?;
+        return Ok(Status::Done);
+    }
+    out.flush()?;
+    show::show(global, arguments.no_verify, &mut out)
+}
+
+/// Writes a line of what was found: of which kind, and what.
+fn tell(out: &mut dyn Write, kind: &str, text: &str) -> std::io::Result<()> {
+    writeln!(out, "{kind:<11} {}", crate::visible::visible(text))?;
+    out.flush()
+}

@@ -1,0 +1,100 @@
+//! Shows what the settings give: the nodes, a sample of answers beside Puppet's, and the last change.
+
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use super::tell;
+use crate::app::Workspace;
+use crate::cli::diff::{Format, HOOK_LINES, Style, write};
+use crate::cli::{Global, Result, Status, verify};
+use crate::git::CommitId;
+use crate::pipeline::{Comparison, DiffFilter, Pipeline, RevisionId};
+use crate::report::{Verdict, count};
+use crate::snapshot;
+
+/// The most commits that are looked at for one that changes something, and about the longest time.
+const COMMITS: usize = 200;
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// The most blind spots that are told.
+const BLIND_SPOTS: usize = 5;
+
+/// The number of answers that Puppet is asked for.
+const SAMPLE: usize = 100;
+
+pub(super) fn show(global: &Global, no_verify: bool, out: &mut dyn Write) -> Result {
+    let workspace = global.open()?;
+    let progress = global.show_progress(&workspace);
+    let head = workspace.repository.resolve("HEAD")?;
+    let branch = workspace.branch()?;
+    let pipeline = global.pipeline(&workspace, branch.as_ref(), &[RevisionId::Commit(head)], &|_| true)?;
+    let revision = pipeline.cached_revision(RevisionId::Commit(head))?;
+    let rendered = pipeline.snapshots(RevisionId::Commit(head), &revision, &revision.keys, snapshot::Format::Json);
+    drop(progress);
+    let (nodes, keys) = (count(pipeline.fleet.len(), "node"), count(revision.keys.len(), "key"));
+    tell(out, "nodes", &format!("{nodes}, {keys} with data"))?;
+    for spot in rendered.blind_spots.iter().take(BLIND_SPOTS) {
+        let fix = spot.fix.as_ref().map(|fix| format!("; {fix}")).unwrap_or_default();
+        tell(out, "blind spot", &format!("{}{fix}", spot.message))?;
+    }
+    if let Some(more @ 1..) = rendered.blind_spots.len().checked_sub(BLIND_SPOTS) {
+        tell(out, "blind spot", &format!("and {more} more: see `hierad check`"))?;
+    }
+    drop(rendered);
+    if !no_verify {
+        verify_some(global, out)?;
+    }
+    let progress = global.show_progress(&workspace);
+    let change = last_change(&workspace, &pipeline, head)?;
+    workspace.save();
+    drop(progress);
+    let (before, after, comparison) = match change {
+        Ok(change) => change,
+        Err(looked_at) => {
+            let commits =
+                if looked_at == 1 { "the last commit".to_owned() } else { format!("the last {looked_at} commits") };
+            tell(out, "last change", &format!("not in {commits}: try `hierad diff` with others"))?;
+            return Ok(Status::Done);
+        }
+    };
+    let short = |id: CommitId| id.to_string().chars().take(10).collect::<String>();
+    tell(out, "last change", &format!("hierad diff {} {}", short(before), short(after)))?;
+    writeln!(out)?;
+    let style = Style { lines: Some(HOOK_LINES), ..Style::default() };
+    write(&comparison.report, Format::Text, global, &style, out)?;
+    out.flush()?;
+    Ok(Status::Done)
+}
+
+/// Compares a sample of answers with those of Puppet, if it is on the machine.
+fn verify_some(global: &Global, out: &mut dyn Write) -> Result<()> {
+    let text = match verify::sample(global, SAMPLE) {
+        Some(Ok(text)) => text,
+        Some(Err(failure)) => format!("could not be asked: {}", crate::diagnostic::describe(&*failure)),
+        None => "is not on this machine; where it is, `hierad verify` compares".to_owned(),
+    };
+    Ok(tell(out, "puppet", &text)?)
+}
+
+/// A commit and the one before it, compared.
+type Change = (CommitId, CommitId, Comparison);
+
+/// Returns the last commit that changes something, or the number of commits that do not.
+fn last_change(
+    workspace: &Workspace,
+    pipeline: &Pipeline,
+    head: CommitId,
+) -> Result<std::result::Result<Change, usize>> {
+    let (mut after, mut looked_at, start) = (head, 0, Instant::now());
+    while looked_at < COMMITS && start.elapsed() < PATIENCE {
+        let Some(before) = workspace.repository.first_parent(after)? else { break };
+        let [from, to] = [before, after].map(RevisionId::Commit);
+        let comparison = pipeline.diff(from, to, &DiffFilter::ALL)?;
+        looked_at += 1;
+        if comparison.report.verdict() == Verdict::Changes {
+            return Ok(Ok((before, after, comparison)));
+        }
+        after = before;
+    }
+    Ok(Err(looked_at))
+}

@@ -1,0 +1,52 @@
+//! Makes the settings files.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use super::{Arguments, tell};
+use crate::cli::Result;
+use crate::disk::FileMode;
+use crate::git::Repository;
+use crate::settings::SETTINGS_FILE;
+use crate::setup::Found;
+use crate::snapshot::replace;
+
+/// The settings files that are to be written.
+pub(super) struct Files {
+    /// Each with its path, its content and its permissions.
+    files: Vec<(PathBuf, String, FileMode)>,
+}
+
+impl Files {
+    pub(super) fn of(found: &Found, repository: &Repository, top: &Path) -> Files {
+        let (tree, own) = (top.join(SETTINGS_FILE), repository.common_dir().join(SETTINGS_FILE));
+        let mode = |mode: &str| mode.parse::<FileMode>().unwrap_or(FileMode::PRIVATE);
+        let of_tree = found.of_tree().map(|text| (tree, text, mode("0644")));
+        let of_own = found.of_git_directory(top).map(|text| (own, text, mode("0600")));
+        Files { files: of_tree.into_iter().chain(of_own).collect() }
+    }
+
+    /// Writes the files, or shows them if they are not to be written. Returns true if they were written.
+    pub(super) fn write(&self, arguments: &Arguments, out: &mut dyn Write) -> Result<bool> {
+        if arguments.dry_run {
+            for (path, text, _) in &self.files {
+                writeln!(out, "\n--- {}\n{}", path.display(), crate::visible::visible_lines(text))?;
+            }
+            return Ok(false);
+        }
+        if let Some((path, ..)) =
+            self.files.iter().find(|(path, ..)| !arguments.force && path.symlink_metadata().is_ok())
+        {
+            let path = path.display();
+            return Err(
+                format!("{path} is there already: --dry-run shows what init would write, --force replaces it").into()
+            );
+        }
+        for (path, text, mode) in &self.files {
+            replace(path, text.as_bytes(), *mode)
+                .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+            tell(out, "written", &path.display().to_string())?;
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,111 @@
+//! Finds the environment's hiera.yaml, which people keep in many places.
+
+use std::sync::Arc;
+
+use crate::hiera::LookupError;
+use crate::hiera::config::{Config, Owner, ReadConfig};
+use crate::puppet::Puppet;
+use crate::tree::{BlobId, FileTree, TreeError, files_called, folder_of, read_config};
+
+/// A file that may be the environment's hiera.yaml.
+pub struct Hierarchy {
+    /// Its path in the repository.
+    pub path: String,
+    /// Its content.
+    pub config: Arc<Config>,
+}
+
+/// The folders in which modules are.
+const MODULES: [&str; 9] =
+    ["modules", "site", "site-modules", "dist", "external_modules", "thirdparty", "vendor", "forge", "puppet_modules"];
+
+/// The folders in which a hiera.yaml is for tests or examples.
+const PASSED: [&str; 7] = ["spec", "test", "tests", "fixtures", "examples", "acceptance", ".git"];
+
+/// Returns the files that may be the environment's hiera.yaml, the likeliest first: `hiera.yaml` at the root, then
+/// others by their depth. Those of modules are none. Returns the errors of those that Puppet refuses, too.
+pub fn hierarchies(tree: &dyn FileTree) -> Result<(Vec<Hierarchy>, Vec<LookupError>), TreeError> {
+    let mut found = files_called(tree, is_name, |folder| PASSED.contains(&folder))?;
+    found.retain(|(path, _)| !is_of_module(path));
+    found.sort_by_key(|(path, _)| (path != "hiera.yaml", path.matches('/').count(), path.clone()));
+    let (mut read_ones, mut errors) = (Vec::new(), Vec::new());
+    for (path, id) in found {
+        match read(tree, &path, id) {
+            // A data file may be called so, too.
+            Ok(config) => read_ones.extend(config.map(|config| Hierarchy { path, config })),
+            Err(error) => errors.push(error),
+        }
+    }
+    Ok((read_ones, errors))
+}
+
+/// `hiera.yaml`, `hiera5.yaml`, `hiera-prod.yml`, `production.hiera.yaml`, `win_hiera.yaml`
+fn is_name(name: &str) -> bool {
+    let stem = [".yaml", ".yml"].iter().find_map(|end| name.strip_suffix(end));
+    stem.is_some_and(|stem| {
+        let stem = stem.to_ascii_lowercase();
+        let is_end = |rest: &str| rest.is_empty() || !rest.starts_with(|c: char| c.is_ascii_alphabetic());
+        stem.strip_prefix("hiera").is_some_and(is_end)
+            || stem.strip_suffix("hiera").is_some_and(|rest| rest.ends_with(['.', '_', '-']))
+    })
+}
+
+/// Returns true for the hiera.yaml at the top of a module.
+fn is_of_module(path: &str) -> bool {
+    let names: Vec<&str> = path.split('/').collect();
+    matches!(names[..], [.., folder, _, "hiera.yaml"] if MODULES.contains(&folder))
+}
+
+/// Returns what a file says, or `None` if it is no hiera.yaml.
+fn read(tree: &dyn FileTree, path: &str, id: BlobId) -> Result<Option<Arc<Config>>, LookupError> {
+    let Ok(content) = read_config(tree, path, id) else { return Ok(None) };
+    let read = ReadConfig::new(&content, path, Owner::Environment, Puppet::default());
+    let config =
+        if read.is_hiera3 { Some(Arc::new(Config::parse_hiera3(&content, path, true)?)) } else { read.config? };
+    Ok(config.filter(|config| config.all_levels().next().is_some()))
+}
+
+/// Returns the folder that paths in a hiera.yaml are relative to.
+pub(super) fn base(path: &str) -> &str {
+    folder_of(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::MemoryTree;
+
+    const CONFIG: &str = "version: 5\nhierarchy:\n- {name: all, path: all.yaml}\n";
+
+    fn found(files: &[(&str, &str)]) -> Vec<String> {
+        let mut tree = MemoryTree::new();
+        for (path, text) in files {
+            tree.add(path, text.as_bytes());
+        }
+        hierarchies(&tree).unwrap().0.into_iter().map(|hierarchy| hierarchy.path).collect()
+    }
+
+    #[test]
+    fn hiera_yaml_is_found_wherever_people_keep_it() {
+        let paths =
+            ["hiera.yaml", "hiera-prod.yml", "puppet/hiera5.yaml", "modules/master/files/production.hiera.yaml"];
+        let mut files: Vec<(&str, &str)> = paths.iter().map(|path| (*path, CONFIG)).collect();
+        files.reverse();
+        assert_eq!(found(&files), paths);
+    }
+
+    #[test]
+    fn other_files_are_no_hiera_yaml() {
+        let files = [
+            ("modules/ntp/hiera.yaml", CONFIG),
+            ("spec/fixtures/hiera.yaml", CONFIG),
+            ("hierarchy.yaml", CONFIG),
+            ("notes/hiera.yaml", "version: 5\n"),
+            ("broken/hiera.yaml", "version: [\n"),
+        ];
+        assert_eq!(found(&files[..4]), ["notes/hiera.yaml"]);
+        assert_eq!(found(&files[4..]), [""; 0]);
+        let old = "---\n:backends:\n- yaml\n:hierarchy:\n- common\n:yaml:\n  :datadir: /etc/puppet/data\n";
+        assert_eq!(found(&[("hiera.yaml", old)]), ["hiera.yaml"]);
+    }
+}

@@ -1,0 +1,161 @@
+//! `hierad init`: from a repository that hierad has never seen to the report of its last change.
+
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::json;
+
+use crate::inventory::server::{PuppetDb, node};
+use crate::support::Sandbox;
+
+const HERE: &str = "
+-- hiera.yaml
+version: 5
+hierarchy:
+- {name: role, path: 'roles/%{facts.role}.yaml'}
+- {name: all, path: all.yaml}
+-- data/all.yaml
+motd: hello
+-- profiles/web01.yaml
+name: web01
+facts: {role: web}
+";
+
+/// A repository whose last commit but one changes something.
+fn site(text: &str) -> Sandbox {
+    let site = Sandbox::of(text);
+    let data = if site.root().join("data").exists() { "data" } else { "hieradata" };
+    site.write(&format!("{data}/all.yaml"), "motd: welcome\n");
+    site.commit("a new greeting");
+    site.write("README", "nothing of Hiera\n");
+    site.commit("a file to read");
+    site
+}
+
+/// Runs `init` on a machine where Puppet's configuration is in this folder.
+fn init(site: &Sandbox, arguments: &str) -> crate::support::terminal::Printed {
+    std::fs::create_dir_all(site.beside("puppet")).unwrap();
+    let folder = site.beside("puppet");
+    site.hierad(&format!("init --puppet-config {} {arguments}", folder.display()))
+}
+
+#[test]
+fn a_repository_with_profiles_is_set_up_in_one_step() {
+    let site = site(HERE);
+    let printed = init(&site, "--no-verify");
+    let text = printed.ok();
+    for words in [
+        "hiera.yaml  hiera.yaml: version 5, 2 levels\n",
+        "datadir     all are where hiera.yaml says\n",
+        "nodes       profiles: profiles (guessed by the first files)\n",
+        "nodes       1 node, 1 key with data\n",
+        "last change hierad diff ",
+        "1 key changes on the only node",
+        "motd: \"hello\" -> \"welcome\"",
+    ] {
+        assert!(text.contains(words), "{words:?}: {text}");
+    }
+    let settings = std::fs::read_to_string(site.root().join("hierad.yaml")).unwrap();
+    assert!(settings.ends_with("\n# The nodes.\nprofiles:\n  - \"profiles\"\n"), "{settings}");
+    site.hierad("diff HEAD~2 HEAD").is(0);
+    init(&site, "")
+        .is(1)
+        .says(&["hierad.yaml is there already: --dry-run shows what init would write, --force replaces it"]);
+    init(&site, "--force --no-verify").is(0);
+}
+
+const ELSEWHERE: &str = "
+-- modules/master/files/production.hiera.yaml
+version: 5
+defaults: {datadir: /etc/puppet/hieradata, data_hash: yaml_data}
+hierarchy:
+- {name: role, path: 'roles/%{facts.role}.yaml'}
+- {name: private, path: all.yaml, datadir: /etc/puppet/private/hieradata}
+- {name: all, path: all.yaml}
+-- modules/ntp/hiera.yaml
+version: 5
+hierarchy:
+- {name: all, path: all.yaml}
+-- hieradata/all.yaml
+motd: hello
+";
+
+fn server() -> PuppetDb {
+    PuppetDb::with(vec![node("web01", "production", json!({"role": "web"}), &json!({}))])
+}
+
+#[test]
+fn hiera_yaml_and_data_elsewhere_are_found() {
+    let (site, server) = (site(ELSEWHERE), server());
+    let printed = init(&site, &format!("--no-verify --puppetdb {}", server.url));
+    let text = printed.ok();
+    for words in [
+        "hiera.yaml  modules/master/files/production.hiera.yaml: version 5, 3 levels\n",
+        "datadir     /etc/puppet/hieradata is hieradata here, with 1 file (guessed)\n",
+        "datadir     /etc/puppet/private/hieradata is not in this repository: taken as empty\n",
+        "motd: \"hello\" -> \"welcome\"",
+    ] {
+        assert!(text.contains(words), "{words:?}: {text}");
+    }
+    let own = site.root().join(".git/hierad.yaml");
+    assert_eq!(std::fs::metadata(&own).unwrap().permissions().mode() & 0o777, 0o600);
+    let shown = std::fs::read_to_string(own).unwrap();
+    assert!(shown.contains(&format!("puppetdb:\n      url: \"{}\"\n", server.url)), "{shown}");
+    let shared = std::fs::read_to_string(site.root().join("hierad.yaml")).unwrap();
+    assert!(!shared.contains(&server.url) && shared.contains("\"/etc/puppet/private/hieradata\": none\n"), "{shared}");
+    // Nothing more is needed.
+    assert!(site.hierad("diff HEAD~2 HEAD").ok().contains("motd"));
+}
+
+#[test]
+fn puppet_on_the_machine_says_where_its_nodes_are() {
+    let (site, server) = (site(ELSEWHERE), server());
+    std::fs::create_dir_all(site.beside("puppet")).unwrap();
+    std::fs::write(site.beside("puppet/puppetdb.conf"), format!("[main]\nserver_urls = {}\n", server.url)).unwrap();
+    let enc = site.beside("enc");
+    std::fs::write(&enc, "#!/bin/sh\necho 'parameters: {site: berlin}'\n").unwrap();
+    std::fs::set_permissions(&enc, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let text = format!("[server]\nnode_terminus = exec\nexternal_nodes = {}\n", enc.display());
+    std::fs::write(site.beside("puppet/puppet.conf"), text).unwrap();
+    let printed = init(&site, "--no-verify");
+    let text = printed.ok();
+    assert!(text.contains(&format!("nodes       PuppetDB at {}, which Puppet on this machine uses\n", server.url)));
+    assert!(
+        text.contains("nodes       the node classifier ") && text.contains(", which puppet.conf names\n"),
+        "{text}"
+    );
+    assert!(site.hierad("nodes show web01").ok().contains("berlin"));
+}
+
+#[test]
+fn nothing_is_written_without_nodes_or_by_a_dry_run() {
+    let site = site(ELSEWHERE);
+    init(&site, "").is(1).says(&["no nodes are found", "--puppetdb https://puppetdb.example.com:8081"]);
+    let shown = init(&site, "--dry-run --puppetdb https://puppetdb.example.com --query 'x=1' --cert a --key b");
+    let text = shown.ok();
+    for words in [
+        "hiera_config: \"modules/master/files/production.hiera.yaml\"",
+        "\n      cert: \"$BASE/repository/a\"",
+        "query: \"'x=1'\"",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let written = ["hierad.yaml", ".git/hierad.yaml"].map(|path| site.root().join(path).exists());
+    assert_eq!(written, [false, false]);
+    init(&Sandbox::of("\n-- a.yaml\na: 1\n"), "").fails(&["no hiera.yaml is in the last commit"]);
+    let broken = init(&Sandbox::of("\n-- hiera.yaml\nversion: 5\nhierarchy: 1\n"), "");
+    broken.is(1).says(&["no hiera.yaml is in"]);
+    assert!(broken.out.starts_with("refused     "), "{}", broken.out);
+}
+
+#[test]
+fn of_several_hiera_yaml_the_likeliest_is_taken_and_the_others_are_named() {
+    let text = ELSEWHERE.replace("-- modules/ntp/hiera.yaml", "-- puppet/hiera.yaml");
+    let site = site(&text);
+    let printed = init(&site, "--dry-run --profiles /somewhere");
+    let words = "hiera.yaml  puppet/hiera.yaml: version 5, 1 level (guessed: others are \
+                 modules/master/files/production.hiera.yaml; --hiera-config takes one of them)\n";
+    assert!(printed.ok().contains(words), "{}", printed.out);
+    let path = "modules/master/files/production.hiera.yaml";
+    let printed = init(&site, &format!("--dry-run --profiles /somewhere --hiera-config {path}"));
+    assert!(printed.ok().contains(&format!("hiera_config: \"{path}\"")), "{}", printed.out);
+}
