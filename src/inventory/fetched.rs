@@ -65,6 +65,11 @@ impl SourceFiles {
         matches!(self.setting, SourceSetting::Enc(_) | SourceSetting::TrustedExternal(_))
     }
 
+    /// Returns true if it knows all nodes that there are: a `PuppetDB` that is asked for all.
+    pub(super) fn knows_all(&self) -> bool {
+        matches!(&self.setting, SourceSetting::PuppetDb(PuppetDbSetting { query: None, .. }))
+    }
+
     /// Returns true if the last answer does not count any more by its age, or is not there.
     pub(super) fn is_due(&self) -> bool {
         self.last().is_none_or(|last| !self.is_fresh(&last))

@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::FactNames;
-use super::entries::{Inventory, OpenError, State};
+use super::entries::{Entry, Inventory, OpenError, State};
 use super::joined::{Manner, Part, Section, lay};
 use crate::node::{NodeProfile, ProfileError, ProfileSource, Wanted};
 use crate::pipeline::profiles::EnvironmentOfNodes;
-use crate::settings::{ProfileEntry, SourceSetting};
 use crate::value::Value;
 
 /// All entries and the nodes that they have.
@@ -82,7 +81,7 @@ impl Inventory {
         for part in parts(&state, &Wanted::default(), &|_| true) {
             self.add(&mut nodes, &state, part);
         }
-        Ok(Overview { entries: self.entry_states(&state), nodes, notices })
+        Ok(Overview { entries: state.entries.iter().map(entry_state).collect(), nodes, notices })
     }
 
     fn add(&self, nodes: &mut BTreeMap<Arc<str>, KnownNode>, state: &State, part: Part) {
@@ -110,24 +109,6 @@ impl Inventory {
             EnvironmentOfNodes::Declared(_) if !named.is_empty() => named.clone(),
             EnvironmentOfNodes::Declared(name) | EnvironmentOfNodes::Fixed(name) => name.clone(),
         }
-    }
-
-    fn entry_states(&self, state: &State) -> Vec<EntryState> {
-        let is_filtered = |label: &str| {
-            let mut queries = self.entries.iter().filter_map(|entry| match entry {
-                ProfileEntry::Source(SourceSetting::PuppetDb(setting)) if entry.to_string() == label => {
-                    Some(setting.query.is_some())
-                }
-                _ => None,
-            });
-            queries.next().unwrap_or(true)
-        };
-        let of_entry = |entry: &super::entries::Entry| EntryState {
-            knows_all: !is_filtered(&entry.label),
-            label: entry.label.clone(),
-            fetched: entry.answer.as_ref().map(|(_, stored)| stored.header.fetched),
-        };
-        state.entries.iter().map(of_entry).collect()
     }
 
     /// Returns all that the entries say of a node, or `None` if none has it. No facts beyond those that are kept are
@@ -168,6 +149,14 @@ impl Described {
             let name = if section == Section::Environment { String::new() } else { key.to_s() };
             from.insert((section, name), number);
         });
+    }
+}
+
+fn entry_state(entry: &Entry) -> EntryState {
+    EntryState {
+        label: entry.label.clone(),
+        fetched: entry.answer.as_ref().map(|(_, stored)| stored.header.fetched),
+        knows_all: entry.answer.as_ref().is_some_and(|(source, _)| source.knows_all()),
     }
 }
 

@@ -335,7 +335,8 @@ hierarchy:
     let expected = "\
 hierad: no node profiles: what a commit does depends on the node, so hierad needs the facts of each.
 
-Write a file for each node, such as $BASE/repository/profiles/web01.example.com.yaml, with the variables that hiera.yaml asks for:
+`hierad init` looks for them here and on this machine, and takes a PuppetDB with --puppetdb URL.
+Or write a file for each node, such as $BASE/repository/profiles/web01.example.com.yaml, with the variables that hiera.yaml asks for:
 
     name: web01.example.com
     facts:
