@@ -148,6 +148,26 @@ fn nothing_is_written_without_nodes_or_by_a_dry_run() {
 }
 
 #[test]
+fn what_does_not_work_is_undone() {
+    let site = site(ELSEWHERE);
+    for (flags, words) in [
+        ("--puppetdb http://127.0.0.1:1", "there is no answer from"),
+        ("--puppetdb nonsense", "this is no address"),
+        ("--profiles /no/where", "no node profiles at /no/where"),
+    ] {
+        let printed = init(&site, flags);
+        printed.is(1).says(&[words]);
+        assert!(printed.out.contains("undone      the settings are as they were"), "{}", printed.out);
+        let written = ["hierad.yaml", ".git/hierad.yaml"].map(|path| site.root().join(path).exists());
+        assert_eq!(written, [false, false], "{flags}");
+    }
+    // What was there before is there again.
+    site.write(".git/hierad.yaml", "puppet: 7\n");
+    init(&site, "--force --profiles /no/where").is(1);
+    assert_eq!(std::fs::read_to_string(site.root().join(".git/hierad.yaml")).unwrap(), "puppet: 7\n");
+}
+
+#[test]
 fn of_several_hiera_yaml_the_likeliest_is_taken_and_the_others_are_named() {
     let text = ELSEWHERE.replace("-- modules/ntp/hiera.yaml", "-- puppet/hiera.yaml");
     let site = site(&text);

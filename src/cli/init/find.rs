@@ -68,15 +68,13 @@ impl Finder<'_> {
         }
         let is_clear = all.len() == 1 || all[0].path == USUAL;
         let paths: Vec<&str> = all.iter().map(|hierarchy| &*hierarchy.path).collect();
-        let at = if is_clear || !self.is_asking() {
-            0
-        } else {
-            ask::choose("Which of these is the environment's hiera.yaml?", &paths, self.out)?
-        };
+        let is_asked = !is_clear && self.is_asking();
+        let question = "Which of these is the environment's hiera.yaml?";
+        let at = if is_asked { ask::choose(question, &paths, self.out)? } else { 0 };
         let others: Vec<&str> =
             paths.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, path)| *path).collect();
         let levels = count(all[at].config.all_levels().count(), "level");
-        let guessed = if is_clear { "" } else { "guessed: " };
+        let guessed = if is_clear || is_asked { "" } else { "guessed: " };
         let rest = match others.join(", ") {
             others if others.is_empty() => String::new(),
             others => format!(" ({guessed}others are {others}; --hiera-config takes one of them)"),

@@ -85,13 +85,20 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
         repository.work_dir().ok_or("this repository is bare: run `hierad init` in a clone with files")?.to_owned();
     let mut out = output::stdout();
     let found = find::Finder { global, arguments, repository: &repository, top: &top, out: &mut out }.find()?;
-    let is_written = write::Files::of(&found, &repository, &top).write(arguments, &mut out)?;
-    if !is_written {
+    let files = write::Files::of(&found, &repository, &top);
+    if arguments.dry_run {
+        files.show(&mut out)?;
         out.flush()?;
         return Ok(Status::Done);
     }
-    out.flush()?;
-    show::show(global, arguments.no_verify, &mut out)
+    let undo = files.write(arguments, &mut out)?;
+    // Settings by which no node is known help nobody.
+    let ready = show::Ready::open(global).inspect_err(|_| {
+        _ = undo
+            .undo()
+            .and_then(|()| tell(&mut out, "undone", "the settings are as they were, as this does not work:"));
+    })?;
+    ready.show(global, arguments.no_verify, &mut out)
 }
 
 /// Writes a line of what was found: of which kind, and what.

@@ -22,48 +22,70 @@ const BLIND_SPOTS: usize = 5;
 /// The number of answers that Puppet is asked for.
 const SAMPLE: usize = 100;
 
-pub(super) fn show(global: &Global, no_verify: bool, out: &mut dyn Write) -> Result {
-    let workspace = global.open()?;
-    let progress = global.show_progress(&workspace);
-    let head = workspace.repository.resolve("HEAD")?;
-    let branch = workspace.branch()?;
-    let pipeline = global.pipeline(&workspace, branch.as_ref(), &[RevisionId::Commit(head)], &|_| true)?;
-    let revision = pipeline.cached_revision(RevisionId::Commit(head))?;
-    let rendered = pipeline.snapshots(RevisionId::Commit(head), &revision, &revision.keys, snapshot::Format::Json);
-    drop(progress);
-    let (nodes, keys) = (count(pipeline.fleet.len(), "node"), count(revision.keys.len(), "key"));
-    tell(out, "nodes", &format!("{nodes}, {keys} with data"))?;
-    for spot in rendered.blind_spots.iter().take(BLIND_SPOTS) {
-        let fix = spot.fix.as_ref().map(|fix| format!("; {fix}")).unwrap_or_default();
-        tell(out, "blind spot", &format!("{}{fix}", spot.message))?;
+/// A repository whose nodes are known.
+pub(super) struct Ready {
+    workspace: Workspace,
+    pipeline: Pipeline,
+    head: CommitId,
+}
+
+impl Ready {
+    /// Reads the settings and the nodes.
+    pub(super) fn open(global: &Global) -> Result<Ready> {
+        let workspace = global.open()?;
+        let _progress = global.show_progress(&workspace);
+        let head = workspace.repository.resolve("HEAD")?;
+        let branch = workspace.branch()?;
+        let pipeline = global.pipeline(&workspace, branch.as_ref(), &[RevisionId::Commit(head)], &|_| true)?;
+        Ok(Ready { workspace, pipeline, head })
     }
-    if let Some(more @ 1..) = rendered.blind_spots.len().checked_sub(BLIND_SPOTS) {
-        tell(out, "blind spot", &format!("and {more} more: see `hierad check`"))?;
-    }
-    drop(rendered);
-    if !no_verify {
-        verify_some(global, out)?;
-    }
-    let progress = global.show_progress(&workspace);
-    let change = last_change(&workspace, &pipeline, head)?;
-    workspace.save();
-    drop(progress);
-    let (before, after, comparison) = match change {
-        Ok(change) => change,
-        Err(looked_at) => {
-            let commits =
-                if looked_at == 1 { "the last commit".to_owned() } else { format!("the last {looked_at} commits") };
-            tell(out, "last change", &format!("not in {commits}: try `hierad diff` with others"))?;
-            return Ok(Status::Done);
+
+    /// Shows what there is, and the last change.
+    pub(super) fn show(&self, global: &Global, no_verify: bool, out: &mut dyn Write) -> Result {
+        self.tell_nodes(global, out)?;
+        if !no_verify {
+            verify_some(global, out)?;
         }
-    };
-    let short = |id: CommitId| id.to_string().chars().take(10).collect::<String>();
-    tell(out, "last change", &format!("hierad diff {} {}", short(before), short(after)))?;
-    writeln!(out)?;
-    let style = Style { lines: Some(HOOK_LINES), ..Style::default() };
-    write(&comparison.report, Format::Text, global, &style, out)?;
-    out.flush()?;
-    Ok(Status::Done)
+        let progress = global.show_progress(&self.workspace);
+        let change = last_change(&self.workspace, &self.pipeline, self.head)?;
+        self.workspace.save();
+        drop(progress);
+        let (before, after, comparison) = match change {
+            Ok(change) => change,
+            Err(looked_at) => {
+                let commits =
+                    if looked_at == 1 { "the last commit".to_owned() } else { format!("the last {looked_at} commits") };
+                tell(out, "last change", &format!("not in {commits}: try `hierad diff` with others"))?;
+                return Ok(Status::Done);
+            }
+        };
+        let short = |id: CommitId| id.to_string().chars().take(10).collect::<String>();
+        tell(out, "last change", &format!("hierad diff {} {}", short(before), short(after)))?;
+        writeln!(out)?;
+        let style = Style { lines: Some(HOOK_LINES), ..Style::default() };
+        write(&comparison.report, Format::Text, global, &style, out)?;
+        out.flush()?;
+        Ok(Status::Done)
+    }
+
+    /// Tells how many nodes and keys there are, and what cannot be seen.
+    fn tell_nodes(&self, global: &Global, out: &mut dyn Write) -> Result<()> {
+        let Ready { workspace, pipeline, head } = self;
+        let (progress, head) = (global.show_progress(workspace), RevisionId::Commit(*head));
+        let revision = pipeline.cached_revision(head)?;
+        let rendered = pipeline.snapshots(head, &revision, &revision.keys, snapshot::Format::Json);
+        drop(progress);
+        let (nodes, keys) = (count(pipeline.fleet.len(), "node"), count(revision.keys.len(), "key"));
+        tell(out, "nodes", &format!("{nodes}, {keys} with data"))?;
+        for spot in rendered.blind_spots.iter().take(BLIND_SPOTS) {
+            let fix = spot.fix.as_ref().map(|fix| format!("; {fix}")).unwrap_or_default();
+            tell(out, "blind spot", &format!("{}{fix}", spot.message))?;
+        }
+        if let Some(more @ 1..) = rendered.blind_spots.len().checked_sub(BLIND_SPOTS) {
+            tell(out, "blind spot", &format!("and {more} more: see `hierad check`"))?;
+        }
+        Ok(())
+    }
 }
 
 /// Compares a sample of answers with those of Puppet, if it is on the machine.

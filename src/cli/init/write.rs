@@ -26,14 +26,15 @@ impl Files {
         Files { files: of_tree.into_iter().chain(of_own).collect() }
     }
 
-    /// Writes the files, or shows them if they are not to be written. Returns true if they were written.
-    pub(super) fn write(&self, arguments: &Arguments, out: &mut dyn Write) -> Result<bool> {
-        if arguments.dry_run {
-            for (path, text, _) in &self.files {
-                writeln!(out, "\n--- {}\n{}", path.display(), crate::visible::visible_lines(text))?;
-            }
-            return Ok(false);
-        }
+    /// Shows the files.
+    pub(super) fn show(&self, out: &mut dyn Write) -> std::io::Result<()> {
+        self.files.iter().try_for_each(|(path, text, _)| {
+            writeln!(out, "\n--- {}\n{}", path.display(), crate::visible::visible_lines(text))
+        })
+    }
+
+    /// Writes the files. Returns what takes them away again.
+    pub(super) fn write(&self, arguments: &Arguments, out: &mut dyn Write) -> Result<Undo> {
         if let Some((path, ..)) =
             self.files.iter().find(|(path, ..)| !arguments.force && path.symlink_metadata().is_ok())
         {
@@ -42,11 +43,26 @@ impl Files {
                 format!("{path} is there already: --dry-run shows what init would write, --force replaces it").into()
             );
         }
+        let before = |(path, _, mode): &(PathBuf, String, FileMode)| (path.clone(), std::fs::read(path).ok(), *mode);
+        let undo = Undo(self.files.iter().map(before).collect());
         for (path, text, mode) in &self.files {
             replace(path, text.as_bytes(), *mode)
                 .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
             tell(out, "written", &path.display().to_string())?;
         }
-        Ok(true)
+        Ok(undo)
+    }
+}
+
+/// The settings files as they were before, with their permissions.
+pub(super) struct Undo(Vec<(PathBuf, Option<Vec<u8>>, FileMode)>);
+
+impl Undo {
+    /// Puts the files back as they were.
+    pub(super) fn undo(&self) -> std::io::Result<()> {
+        self.0.iter().try_for_each(|(path, content, mode)| match content {
+            Some(content) => replace(path, content, *mode).map(drop),
+            None => std::fs::remove_file(path),
+        })
     }
 }
