@@ -1,8 +1,8 @@
 //! Setting a repository up: what it shows of itself, and what Puppet's own files on the machine say of its nodes.
 //!
-//! - [`hierarchies`] finds the files that may be the environment's hiera.yaml, the likeliest first.
-//! - [`datadirs`] finds the folders of the repository that a hiera.yaml means by paths that are elsewhere.
-//! - [`profiles`] finds files of node profiles.
+//! - [`hierarchies()`] finds the files that may be the environment's hiera.yaml, the likeliest first.
+//! - [`datadirs()`] finds the folders of the repository that a hiera.yaml means by paths that are elsewhere.
+//! - [`profiles()`] finds files of node profiles.
 //! - [`Machine`] knows of the `PuppetDB`, the node classifier and the caches that Puppet on the machine uses.
 //! - [`Found`] writes what was found as settings.
 //!

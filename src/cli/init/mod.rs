@@ -1,6 +1,6 @@
 //! `hierad init`: from a repository that hierad has never seen to the report of its last change.
 //!
-//! [`find`] looks around and asks, [`write`] makes the settings files, and [`show`] fetches the nodes, asks Puppet for
+//! `find` looks around and asks, `write` makes the settings files, and `show` fetches the nodes, asks Puppet for
 //! a sample and prints a report.
 
 mod ask;
