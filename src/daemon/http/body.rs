@@ -1,6 +1,7 @@
 //! The bodies of requests, which are bounded in size and time.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::extract::{FromRequest, Request};
@@ -29,16 +30,16 @@ impl<T: DeserializeOwned> FromRequest<Arc<State>> for Json<T> {
             return Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, text));
         }
         let mut content = Vec::new();
-        read(request, MAX_JSON, state, |piece| content.extend_from_slice(piece)).await?;
+        read(request, MAX_JSON, state.options.timeout, |piece| content.extend_from_slice(piece)).await?;
         parse(&content).map(Json)
     }
 }
 
-/// Reads a body of at most `most` bytes, and calls `each` for each piece.
+/// Reads a body of at most `most` bytes that takes at most `time`, and calls `each` for each piece.
 pub(super) async fn read(
     request: Request,
     most: usize,
-    state: &State,
+    time: Duration,
     mut each: impl FnMut(&[u8]),
 ) -> Result<(), Problem> {
     let too_long = || Problem::new(StatusCode::PAYLOAD_TOO_LARGE, format!("the body may have at most {most} bytes"));
@@ -62,7 +63,7 @@ pub(super) async fn read(
         Ok(())
     };
     let late = |_| Problem::new(StatusCode::REQUEST_TIMEOUT, "the body takes too long");
-    timeout(state.options.timeout, all).await.map_err(late)?
+    timeout(time, all).await.map_err(late)?
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

@@ -1,6 +1,7 @@
 //! The clients that are connected. Their number is bounded, and slow ones make room for new ones.
 
 use std::collections::VecDeque;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
@@ -32,6 +33,8 @@ pub(super) struct Clients {
 /// A client.
 #[derive(Debug)]
 pub(super) struct Client {
+    /// Its address; none if it is in this process.
+    pub(super) peer: Option<IpAddr>,
     stage: Mutex<Stage>,
     leave: Notify,
     moved: Arc<Notify>,
@@ -52,12 +55,12 @@ impl Clients {
 
     /// Adds a client. If there are too many, the oldest one has to leave that has not sent a whole request or, if all
     /// have, that still reads an answer. Nobody leaves whose request is worked on: then the new client waits.
-    pub(super) async fn add(self: &Arc<Self>) -> Member {
+    pub(super) async fn add(self: &Arc<Self>, peer: Option<IpAddr>) -> Member {
         while !self.has_room() {
             self.moved.notified().await;
         }
         let (stage, moved) = (Mutex::new(Stage::Asking), self.moved.clone());
-        let client = Arc::new(Client { stage, leave: Notify::new(), moved });
+        let client = Arc::new(Client { peer, stage, leave: Notify::new(), moved });
         self.list().push_back(client.clone());
         Member { client, clients: self.clone() }
     }
@@ -151,19 +154,19 @@ mod tests {
     #[tokio::test]
     async fn the_oldest_slow_client_leaves() {
         let clients = Clients::new(3);
-        let (working, reading, slow) = (clients.add().await, clients.add().await, clients.add().await);
+        let (working, reading, slow) = (clients.add(None).await, clients.add(None).await, clients.add(None).await);
         working.client.has_asked();
         let answer = reading.client.reads(Body::empty());
-        let fourth = clients.add().await;
+        let fourth = clients.add(None).await;
         slow.client.left().await;
         fourth.client.has_asked();
-        let fifth = clients.add().await;
+        let fifth = clients.add(None).await;
         reading.client.left().await;
         fifth.client.has_asked();
         // All work: the next one waits until one of them is done.
         let next = tokio::spawn({
             let clients = clients.clone();
-            async move { clients.add().await }
+            async move { clients.add(None).await }
         });
         tokio::task::yield_now().await;
         assert!(!next.is_finished());

@@ -64,9 +64,9 @@ pub(super) async fn serve(listener: TcpListener, app: Router, patience: Duration
 
 /// Accepts the next connection, and makes room for it.
 async fn accept(listener: &TcpListener, clients: &Arc<Clients>) -> io::Result<(TcpStream, Member)> {
-    let (stream, _) = listener.accept().await?;
+    let (stream, peer) = listener.accept().await?;
     _ = stream.set_nodelay(true);
-    Ok((stream, clients.add().await))
+    Ok((stream, clients.add(Some(peer.ip())).await))
 }
 
 /// Serves a connection until it ends or has to make room.

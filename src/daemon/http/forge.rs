@@ -117,6 +117,11 @@ impl<'s> Verifier<'s> {
         Verifier { proof, secret, mac: Hmac::new_from_slice(secret).ok() }
     }
 
+    /// Returns true if the proof is wrong, whatever the body is.
+    pub(super) fn fails_at_once(&self) -> bool {
+        matches!(&self.proof, Proof::Token(token) if !is_same(token, self.secret))
+    }
+
     /// Adds a piece of the body.
     pub(super) fn update(&mut self, piece: &[u8]) {
         if let Some(mac) = &mut self.mac {

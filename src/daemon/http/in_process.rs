@@ -39,7 +39,7 @@ impl InProcessServer {
 
     /// Serves a client until its stream ends.
     pub async fn serve(&self, stream: impl AsyncRead + AsyncWrite + Send + 'static) {
-        let member = self.clients.add().await;
+        let member = self.clients.add(None).await;
         connection(stream, self.app.clone(), self.timeout, self.shutdown.clone(), member).await;
     }
 }

@@ -15,6 +15,7 @@ mod guard;
 mod health;
 mod in_process;
 mod parameters;
+mod places;
 mod problem;
 mod reports;
 mod requests;

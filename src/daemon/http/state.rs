@@ -12,6 +12,7 @@ use tokio::time::timeout;
 use super::Options;
 use super::answers::{AnswerError, Answers};
 use super::forge::Forge;
+use super::places::Places;
 use super::problem::Problem;
 use super::requests::Project;
 use crate::daemon::handle::ServiceHandle;
@@ -35,8 +36,9 @@ const QUEUE: Duration = Duration::from_secs(5);
 /// The most clients of the stream.
 const LISTENERS: usize = 64;
 
-/// The most webhooks about requests whose bodies are kept at a time.
+/// The most webhooks about requests whose bodies are kept at a time, and the most of them from one address.
 const BODIES: usize = 8;
+const BODIES_OF_ONE: usize = 4;
 
 /// The state that all requests share.
 pub(super) struct State {
@@ -48,8 +50,8 @@ pub(super) struct State {
     pub(super) listeners: Arc<Semaphore>,
     /// The projects whose requests are reviewed.
     pub(super) projects: Vec<Project>,
-    /// The permits of bodies that are kept.
-    pub(super) bodies: Semaphore,
+    /// The places of bodies that are kept.
+    pub(super) bodies: Places,
     /// The effective values, by repository.
     answers: BTreeMap<RepositoryName, Arc<dyn Answers>>,
     /// The permits of questions.
@@ -94,7 +96,7 @@ impl State {
         shutdown: Shutdown,
     ) -> State {
         let [listeners, work] = [LISTENERS, AT_WORK].map(|permits| Arc::new(Semaphore::new(permits)));
-        let bodies = Semaphore::new(BODIES);
+        let bodies = Places::new(BODIES, BODIES_OF_ONE);
         State { options, queue, handle, shutdown, listeners, projects, bodies, answers, work }
     }
 

@@ -4,7 +4,9 @@
 //! have moved. An event of a request has it reviewed, if its project is one of the settings. Bodies of other events are
 //! not kept, but for their signature.
 
+use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::{self, Request};
 use axum::http::StatusCode;
@@ -14,8 +16,10 @@ use serde_json::json;
 use tokio::time::timeout;
 
 use super::body::read;
+use super::clients::Client;
 use super::forge::{Forge, Verifier};
 use super::parameters::Name;
+use super::places::Place;
 use super::problem::Problem;
 use super::requests::RequestEvent;
 use super::state::State;
@@ -25,6 +29,10 @@ const MAX_BODY: usize = 25 << 20;
 
 /// The longest body of an event of a request, which is kept.
 const MAX_REQUEST: usize = 4 << 20;
+
+/// The longest time that such a body may take, since its place is taken before it is known who sends it. GitHub gives
+/// up after 10 seconds, too.
+const REQUEST: Duration = Duration::from_secs(5);
 
 /// Takes a webhook.
 pub(super) async fn receive(
@@ -39,13 +47,11 @@ pub(super) async fn receive(
     let event = forge.event(request.headers()).to_owned();
     let has_reviews = state.projects.iter().any(|project| project.forge == forge);
     let is_request = forge.is_request(&event) && has_reviews;
-    let _room = if is_request {
-        let room = timeout(state.options.timeout, state.bodies.acquire()).await;
-        Some(room.map_err(|_| Problem::busy("other webhooks are being read; send it again later"))?)
-    } else {
-        None
-    };
-    let kept = verified(&state, (forge, secret), request, is_request).await?;
+    let verifier = forge.proof(request.headers()).map(|proof| Verifier::new(proof, secret));
+    let verifier = verifier.filter(|verifier| !verifier.fails_at_once()).ok_or_else(|| refused(forge))?;
+    let peer = request.extensions().get::<Arc<Client>>().and_then(|client| client.peer);
+    let _place = if is_request { Some(place(&state, peer).await?) } else { None };
+    let kept = verified(&state, (forge, verifier), request, is_request).await?;
     let is_push = forge.is_push(&event);
     tracing::info!(forge = forge.as_str(), event, is_push, "a webhook has come");
     if is_push {
@@ -56,29 +62,36 @@ pub(super) async fn receive(
     Ok((StatusCode::ACCEPTED, [(CONTENT_TYPE, "application/json")], body).into_response())
 }
 
+/// Waits for a place for a body that is kept.
+async fn place(state: &State, peer: Option<IpAddr>) -> Result<Place, Problem> {
+    let place = timeout(state.options.timeout, state.bodies.take(peer)).await.ok().flatten();
+    place.ok_or_else(|| Problem::busy("other webhooks are being read; send it again later"))
+}
+
+fn refused(forge: Forge) -> Problem {
+    tracing::warn!(forge = forge.as_str(), "a webhook is refused: its signature or token is wrong");
+    Problem::new(StatusCode::UNAUTHORIZED, "the signature or token of the webhook is wrong or missing")
+}
+
 /// Reads the body to its end, and fails unless the sender knows the secret. Returns the body if it is to be kept.
 async fn verified(
     state: &State,
-    (forge, secret): (Forge, &[u8]),
+    (forge, mut verifier): (Forge, Verifier<'_>),
     request: Request,
     is_kept: bool,
 ) -> Result<Vec<u8>, Problem> {
-    let refused =
-        || Problem::new(StatusCode::UNAUTHORIZED, "the signature or token of the webhook is wrong or missing");
-    let proof = forge.proof(request.headers()).ok_or_else(refused)?;
-    let mut verifier = Verifier::new(proof, secret);
     let mut kept = Vec::new();
     let most = if is_kept { MAX_REQUEST } else { MAX_BODY };
+    let time = if is_kept { state.options.timeout.min(REQUEST) } else { state.options.timeout };
     let each = |piece: &[u8]| {
         verifier.update(piece);
         if is_kept {
             kept.extend_from_slice(piece);
         }
     };
-    read(request, most, state, each).await?;
+    read(request, most, time, each).await?;
     if !verifier.passes() {
-        tracing::warn!(forge = forge.as_str(), "a webhook is refused: its signature or token is wrong");
-        return Err(refused());
+        return Err(refused(forge));
     }
     Ok(kept)
 }

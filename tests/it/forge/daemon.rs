@@ -1,16 +1,16 @@
 //! The daemon posts reviews when forges tell of requests.
 
 use std::io::Write;
-use std::net::TcpStream;
+use std::net::{Ipv4Addr, TcpStream};
 use std::sync::mpsc::channel;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::hooked::{Hooked, event, send_right};
 use super::life::{FIRST, SECOND};
 use super::scene::Scene;
 use super::server::{Fault, Hold, Kind};
 use crate::delivery::servers::Answer;
-use crate::http::client::Daemon;
+use crate::http::client::{Answer as Reply, Daemon};
 use crate::support::keys::{encrypted, key_file};
 use crate::support::terminal::SITE;
 
@@ -135,7 +135,7 @@ fn silent(daemon: &Daemon) -> TcpStream {
     let signature = "0".repeat(64);
     let head = format!(
         "POST /v1/webhooks/github HTTP/1.1\r\nHost: localhost\r\nX-GitHub-Event: pull_request\r\n\
-         X-Hub-Signature-256: sha256={signature}\r\nContent-Length: 100\r\n\r\n"
+         X-Hub-Signature-256: sha256={signature}\r\nConnection: close\r\nContent-Length: 100\r\n\r\n"
     );
     stream.write_all(head.as_bytes()).unwrap();
     stream
@@ -150,7 +150,8 @@ fn few_bodies_are_kept_at_once() {
     let text = std::fs::read_to_string(&settings).unwrap().replace("http: {", "http: {timeout: 3, ");
     std::fs::write(&settings, text).unwrap();
     let daemon = hooked.start();
-    // Eight are read; the next eight get their room once those are given up, and the last one waits in vain.
+    // Four of one address are read; the next four get their places once those are given up, and the last one waits in
+    // vain.
     let some = || -> Vec<TcpStream> {
         let all = (0..8).map(|_| silent(&daemon)).collect();
         std::thread::sleep(Duration::from_millis(750));
@@ -161,6 +162,18 @@ fn few_bodies_are_kept_at_once() {
     assert_eq!(hooked.tell(&daemon).status, 202);
     hooked.settle();
     assert!(hooked.scene.forge.comment("default").contains("8080"));
+}
+
+#[test]
+fn senders_without_the_secret_hold_up_nobody_else() {
+    let (hooked, daemon) = begun(Kind::GitHub, "");
+    let (start, mut silent): (Instant, Vec<TcpStream>) = (Instant::now(), (0..20).map(|_| silent(&daemon)).collect());
+    std::thread::sleep(Duration::from_millis(500));
+    assert_eq!(hooked.tell_from(Ipv4Addr::new(127, 0, 0, 2), &daemon).status, 202);
+    assert!(start.elapsed() < Duration::from_secs(4), "{:?}", start.elapsed());
+    // The first are given up long before any other client is.
+    Reply::read(&mut silent[0]).refuses(408, "takes too long");
+    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A daemon that reviews the request of a scene when the forge tells of it.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use sha2::Sha256;
 
 use super::scene::Scene;
 use super::server::{Kind, TOKEN};
-use crate::http::client::{Answer, Daemon, raw, request};
+use crate::http::client::{Answer, Daemon, connect_from, raw, raw_on, request};
 use crate::support::terminal::hierad;
 
 const SECRET: &str = "open sesame, open";
@@ -97,6 +97,12 @@ impl Hooked {
         send(address, self.scene.forge.kind, SECRET, &event(self.scene.forge.kind).to_string())
     }
 
+    /// The same from an address of this machine.
+    pub(super) fn tell_from(&self, from: Ipv4Addr, daemon: &Daemon) -> Answer {
+        let kind = self.scene.forge.kind;
+        raw_on(connect_from(from, daemon.address), &told(kind, SECRET, &event(kind).to_string()))
+    }
+
     /// Tells it with a secret that is not the right one.
     pub(super) fn lie(&self, daemon: &Daemon) -> Answer {
         send(daemon.address, self.scene.forge.kind, "another secret, no", &event(self.scene.forge.kind).to_string())
@@ -134,6 +140,11 @@ pub(super) fn send_right(daemon: &Daemon, kind: Kind, body: &str) -> Answer {
 }
 
 fn send(address: SocketAddr, kind: Kind, secret: &str, body: &str) -> Answer {
+    raw(address, &told(kind, secret, body))
+}
+
+/// Returns the request that tells of an event.
+fn told(kind: Kind, secret: &str, body: &str) -> Vec<u8> {
     let mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).unwrap().chain_update(body);
     let signature = format!("{:x}", mac.finalize().into_bytes());
     let headers = match kind {
@@ -142,5 +153,5 @@ fn send(address: SocketAddr, kind: Kind, secret: &str, body: &str) -> Answer {
         Kind::Gitea => format!("X-Gitea-Event: pull_request\r\nX-Gitea-Signature: {signature}\r\n"),
     };
     let headers = format!("Content-Type: application/json\r\n{headers}");
-    raw(address, &request("POST", &format!("/v1/webhooks/{}", name(kind)), &headers, body.as_bytes()))
+    request("POST", &format!("/v1/webhooks/{}", name(kind)), &headers, body.as_bytes())
 }

@@ -1,7 +1,7 @@
 //! A daemon at work, and a client that sends what it is told to, byte by byte.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
@@ -135,8 +135,25 @@ pub(super) fn connect(address: SocketAddr) -> TcpStream {
     stream
 }
 
+/// Connects from another address of this machine.
+pub(crate) fn connect_from(from: Ipv4Addr, address: SocketAddr) -> TcpStream {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let stream = runtime.block_on(async {
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        socket.bind((from, 0).into()).unwrap();
+        socket.connect(address).await.unwrap().into_std().unwrap()
+    });
+    stream.set_nonblocking(false).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream
+}
+
 pub(crate) fn raw(address: SocketAddr, request: &[u8]) -> Answer {
-    let mut stream = connect(address);
+    raw_on(connect(address), request)
+}
+
+/// Sends bytes as they are; all that comes back until the connection ends.
+pub(crate) fn raw_on(mut stream: TcpStream, request: &[u8]) -> Answer {
     // It may have answered, and ended the connection, before it has read all.
     _ = stream.write_all(request);
     Answer::read(&mut stream)
@@ -150,7 +167,7 @@ pub(crate) fn request(method: &str, path: &str, headers: &str, body: &[u8]) -> V
 }
 
 impl Answer {
-    pub(super) fn read(stream: &mut TcpStream) -> Answer {
+    pub(crate) fn read(stream: &mut TcpStream) -> Answer {
         let mut bytes = Vec::new();
         _ = stream.read_to_end(&mut bytes);
         let text = String::from_utf8(bytes).unwrap();
