@@ -69,6 +69,11 @@ impl Contribution {
         path.of(&self.value).map(|_| self.origin(&path.0))
     }
 
+    /// Returns the text at `path`, if there is one.
+    pub fn text_at(&self, path: &ValuePath) -> Option<&str> {
+        path.of(&self.value)?.as_str()
+    }
+
     /// Returns the origin of the item `text` of the array at `parent`.
     pub fn origin_of_item(&self, parent: &[Segment], text: &str) -> Option<Origin> {
         let items = ValuePath(parent.to_vec());

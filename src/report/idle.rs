@@ -138,7 +138,7 @@ impl Idle {
         let part = |part: &IdlePart| format!("{} on {}", part.words(), count(part.nodes, "node"));
         let mut all: Vec<String> = self.all().map(part).collect();
         if self.not_traced > 0 {
-            all.push(format!("not traced on {}", count(self.not_traced, "node")));
+            all.push(format!("not looked into on {}", count(self.not_traced, "node")));
         }
         all.join(", ")
     }
@@ -172,7 +172,7 @@ mod tests {
         let mixed = [(2, Some(NoEffect::Equal)), (2, by("a")), (1, by("b")), (1, None)];
         assert_eq!(
             words(&mixed).unwrap(),
-            "shadowed by a:3 and 1 more place on 3 nodes, the data is the same on 2 nodes, not traced on 1 node"
+            "shadowed by a:3 and 1 more place on 3 nodes, the data is the same on 2 nodes, not looked into on 1 node"
         );
         assert_eq!(words(&[(2, None)]), None);
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::allowance::Allowance;
-use super::search::{MAX_PARTS, Search};
+use super::search::Search;
 use super::trace::Trace;
 use crate::diagnostic::Place;
 use crate::diff::Diff;
@@ -18,6 +18,9 @@ use crate::value::{Segment, Value, ValuePath};
 
 /// The most entries whose reasons are looked for.
 const MAX_ENTRIES: usize = 500;
+
+/// The most parts of nodes that are told apart for one entry.
+const MAX_PARTS: usize = 250;
 
 /// The most parts of nodes beyond the first of each entry, for all entries together.
 const MAX_FURTHER: usize = 1000;
@@ -75,7 +78,7 @@ impl<'a> Reasons<'a> {
         let mut looked_up = Vec::new();
         for part in &parts {
             let is_further = !looked_up.is_empty();
-            let may = !is_further || (self.left > 0 && looked_up.len() < MAX_PARTS * 2);
+            let may = !is_further || (self.left > 0 && looked_up.len() < MAX_PARTS);
             let traces = part.first().filter(|_| may).and_then(|node| {
                 let traces = self.search.revisions.map(|revision| Trace::of(&revision.of_node(node), key, &allowance));
                 Some(Diff::new(traces.before?, traces.after?))
@@ -101,7 +104,7 @@ impl<'a> Reasons<'a> {
         for read in files.before.values().chain(files.after.values()).filter(|read| has(&read.file, [&**key])) {
             let split = |part: NodeSet| [part.intersection(&read.nodes), part.difference(&read.nodes)];
             parts = parts.into_iter().flat_map(split).filter(|part| !part.is_empty()).collect();
-            if parts.len() > MAX_PARTS * 2 {
+            if parts.len() > MAX_PARTS {
                 return (parts, false);
             }
         }

@@ -65,6 +65,7 @@ impl<'a> Sources<'a> {
             (Some(part), _) => {
                 origin = trace.origin(&part.path);
                 if let Some(origin) = &mut origin {
+                    emptied(trace, part, origin, &mut sources);
                     self.merged(trace, part, origin, &mut sources);
                     self.referred(side, trace, part, origin, &mut sources);
                 }
@@ -238,6 +239,29 @@ fn knock_out(trace: &Trace, other: &Part) -> Option<Source> {
         let found = trace.contributions.iter().find_map(|one| one.origin_of_item(parent, &name))?;
         Some(Source { place: found.place, level: Some(found.level), how: How::KnockOut })
     })
+}
+
+/// Adds the place that makes a text empty: one whose own text begins with the prefix of knock-outs.
+fn emptied(trace: &Trace, part: &Part, origin: &mut Origin, sources: &mut Vec<Source>) {
+    let prefix = merge_options_of_any(&trace.steps).and_then(|options| options.get("knockout_prefix")?.as_str());
+    let (Some(prefix), Some("")) = (prefix, part.value.as_str()) else { return };
+    let knocks = |text: &str| text.lines().any(|line| line.starts_with(prefix));
+    for one in &trace.contributions {
+        match one.text_at(&part.path) {
+            // It is empty by itself.
+            Some("") => return,
+            Some(text) if knocks(text) => {
+                let Some(found) = one.origin_of(&part.path) else { return };
+                if found.place == origin.place {
+                    origin.how = How::KnockOut;
+                } else {
+                    sources.push(Source { place: found.place, level: Some(found.level), how: How::KnockOut });
+                }
+                return;
+            }
+            _ => {}
+        }
+    }
 }
 
 fn merge_options_of_any(step: &Step) -> Option<&Hash> {

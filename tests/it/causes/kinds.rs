@@ -102,6 +102,18 @@ fn a_knock_out_is_a_source() {
 }
 
 #[test]
+fn a_text_that_becomes_empty_is_knocked_out() {
+    let report = compared(
+        "-- data/common.yaml\nmail: {to: ann, from: bob}\nlookup_options:\n  mail: {merge: {strategy: deep, knockout_prefix: '--'}}\n",
+        "-- data/roles/web.yaml\nport: 80\nmail: {to: '--ann'}\n",
+    );
+    let leaf = leaf(&report, "mail.to");
+    assert_eq!((&leaf["before"]["value"], &leaf["after"]["value"]), (&"ann".into(), &"".into()));
+    assert_eq!(sources(&report, "mail.to"), ["knock_out data/roles/web.yaml:2", "lookup_options data/common.yaml:3"]);
+    assert_eq!(causes(&report, "mail.to"), ["after data/roles/web.yaml:2"]);
+}
+
+#[test]
 fn the_prefix_alone_knocks_out_all_items() {
     let report = compared(USERS, "-- data/roles/web.yaml\nport: 80\nusers: ['--', eve, joe]\n");
     assert_eq!(sources(&report, "users[0]")[..2], ["value data/roles/web.yaml:2", "lookup_options data/common.yaml:3"]);
