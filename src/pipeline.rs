@@ -205,7 +205,7 @@ impl Pipeline {
             Vec::new()
         } else {
             let environments = [&revisions.before.environment, &revisions.after.environment];
-            Distinction::between(environments, &blind_spots::changed_paths(revisions)?, &self.fleet)?
+            Distinction::between(environments, &blind_spots::changed_paths(revisions)?, &revisions.after.fleet)?
         };
         let is_filtered = blind_spots.iter().any(|spot| spot.code == "hidden-by-filter");
         let both = (revisions, effective.as_ref());

@@ -17,7 +17,7 @@ use crate::git::{BranchName, CommitId, RevisionError};
 use crate::hiera::Outcome;
 use crate::hiera::budget::{Cost, STEP_LIMIT, TEXT_LIMIT};
 use crate::hiera::layer::Environment;
-use crate::hiera::lookup::{Lookup, NodeSources};
+use crate::hiera::lookup::{Lookup, NodeSources, WithVariables};
 use crate::hiera::merge::Strategy;
 use crate::hiera::scope::{NodeScope, Scope};
 use crate::node::{NodeProfile, NodeSet, read_profiles};
@@ -104,11 +104,18 @@ impl Answers for EffectiveValues {
             match &request.node {
                 LookupNode::Named(name) => {
                     let node = pipeline.fleet.find(name).ok_or_else(|| unknown_node(name))?;
-                    self.find(&asked, &environment, (name, &pipeline.fleet.scope(node)), (request, stop))
+                    if environment.options.variables.is_empty() {
+                        let scope = pipeline.fleet.scope(node);
+                        let sources = NodeSources::new(&environment, &scope);
+                        return self.find(&asked, &environment, (name, &scope, &sources), (request, stop));
+                    }
+                    let profile = pipeline.fleet.profiles(&NodeSet::from_iter([node])).remove(&node);
+                    let profile = profile.ok_or_else(|| broken(PipelineError::ProfilesChanged))?;
+                    self.find_with(&asked, &environment, profile, (request, stop))
                 }
                 LookupNode::Profile(profile) => {
                     let profile = self.profile(profile, asked.branch.as_ref())?;
-                    self.find(&asked, &environment, (&profile.name, &NodeScope::new(&profile)), (request, stop))
+                    self.find_with(&asked, &environment, profile, (request, stop))
                 }
             }
         })
@@ -195,22 +202,36 @@ impl EffectiveValues {
         Ok(profile)
     }
 
+    /// Looks the keys up on the node of a profile, with the variables that the data gives.
+    fn find_with(
+        &self,
+        asked: &Revision,
+        environment: &Environment,
+        profile: NodeProfile,
+        request: (&LookupRequest, &Arc<dyn Stop>),
+    ) -> std::result::Result<LookupResponse, AnswerError> {
+        let with_variables = WithVariables::of(environment, profile);
+        let profile = &with_variables.profile;
+        let scope = NodeScope::new(profile);
+        let sources = with_variables.sources(environment, &scope);
+        self.find(asked, environment, (&profile.name, &scope, &sources), request)
+    }
+
     /// Looks the keys up on a node, and returns the first that is found.
     fn find(
         &self,
         asked: &Revision,
         environment: &Environment,
-        (node, scope): (&str, &dyn Scope),
+        (node, scope, sources): (&str, &dyn Scope, &NodeSources<'_>),
         (request, stop): (&LookupRequest, &Arc<dyn Stop>),
     ) -> std::result::Result<LookupResponse, AnswerError> {
         let strategy = request.merge.as_ref().map(Strategy::from_option).transpose();
         let strategy = strategy.map_err(|error| AnswerError::Wrong(format!("'merge': {error}")))?;
-        let sources = NodeSources::new(environment, scope);
         let disclosure = &self.workspace.disclosure;
         let mut left = REQUEST;
         for key in &request.keys {
             wanted_still(stop)?;
-            let lookup = Lookup::new(environment, &sources, scope).within(left.at_most(Cost::OF_KEY));
+            let lookup = Lookup::new(environment, sources, scope).within(left.at_most(Cost::OF_KEY));
             let outcome = lookup.get(key, strategy.as_ref());
             left = left.minus(lookup.cost());
             match outcome {

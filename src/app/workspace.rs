@@ -316,6 +316,7 @@ impl Workspace {
             host: Arc::new(Host),
             global: self.global().cloned(),
             lookup_options: self.settings.lookup_options.clone(),
+            variables: self.settings.variables.clone(),
             modulepath: self.settings.modulepath.as_ref().map(|folders| folders.join(":")),
             basemodulepath: self.settings.basemodulepath.iter().map(|folder| absolute(folder)).collect(),
             own_files: self.own_files(),

@@ -14,7 +14,7 @@ use crate::disclosure::Disclosure;
 use crate::fleet::Fleet;
 use crate::hiera::explain::{Places, Recorder, Step};
 use crate::hiera::layer::Environment;
-use crate::hiera::lookup::{Lookup, NodeSources};
+use crate::hiera::lookup::{Lookup, NodeSources, WithVariables};
 use crate::hiera::merge::Strategy;
 use crate::hiera::provenance::{contributions, origin};
 use crate::hiera::scope::NodeScope;
@@ -120,8 +120,10 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
         let text = "--resolution is for repositories of Hiera 3: --hiera 3 takes this one as such; Hiera 5 has --merge";
         return Err(text.into());
     }
-    let scope = NodeScope::new(&profile);
-    let sources = NodeSources::new(&environment, &scope);
+    let with_variables = WithVariables::of(&environment, profile);
+    let profile = &with_variables.profile;
+    let scope = NodeScope::new(profile);
+    let sources = with_variables.sources(&environment, &scope);
     let disclosure = &workspace.disclosure;
     let subject =
         Subject { disclosure, node: &profile.name, environment: &environment, sources: &sources, scope: &scope };

@@ -84,7 +84,8 @@ impl Dependencies {
     fn hole(&self, name: &str, scope: FleetScope<'_>) -> Option<Arc<Hole>> {
         let mut holes = self.holes.borrow_mut();
         let holes = holes.as_mut()?;
-        let path = VariablePath::parse(name)?;
+        // Two revisions may give other values to a variable of the data, which a template would not show.
+        let path = VariablePath::parse(name).filter(|path| !scope.fleet.assigns(&path.root))?;
         self.record(|| Dependency::Hole(path.clone()));
         if let Some((hole, _)) = holes.get(&path) {
             return Some(hole.clone());

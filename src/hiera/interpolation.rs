@@ -517,6 +517,7 @@ pub fn variable(name: &str, subject: &str, context: &Context<'_>) -> Result<Valu
             }
         }
         Variable::Unknown => Err(server_only(name)),
+        Variable::Unresolved(reason) => Err(LookupError::unknown(&*reason)),
         Variable::Undefined(_) if context.undefined == Undefined::Empty => Ok(Value::Undef),
         Variable::Undefined(error) => Err(LookupError::puppet(error)),
     }

@@ -23,6 +23,8 @@ pub enum Variable {
     Undefined(String),
     /// Only the Puppet server knows it.
     Unknown,
+    /// hierad could not find it out; the text says why.
+    Unresolved(Arc<str>),
 }
 
 /// The variables of one node.
@@ -76,6 +78,7 @@ impl<'a> NodeScope<'a> {
             "module_name" => "".into(),
             "title" | "name" => "main".into(),
             name => match node.variables.get(name).or_else(|| node.facts.get(name)) {
+                _ if let Some(reason) = node.unresolved.get(name) => return Some(Variable::Unresolved(reason.clone())),
                 Some(value) => value.clone(),
                 None if name == "clientcert" => (&*node.name).into(),
                 None => return self.server_fact(name),

@@ -101,7 +101,7 @@ pub enum Section {
 /// Lays a profile over another one of the same node. Calls `tell` for all that counts from then on, with the names at
 /// the top level.
 pub(super) fn lay(below: &mut NodeProfile, above: NodeProfile, tell: &mut dyn FnMut(Section, &Value)) {
-    let NodeProfile { name, environment, facts, trusted, variables, server_facts, time } = above;
+    let NodeProfile { name, environment, facts, trusted, variables, server_facts, unresolved, time } = above;
     if !environment.is_empty() {
         below.environment = environment;
         tell(Section::Environment, &Value::Undef);
@@ -110,7 +110,9 @@ pub(super) fn lay(below: &mut NodeProfile, above: NodeProfile, tell: &mut dyn Fn
     let is_said = |key: &Value, value: &Value| !is_default(&name, key, value);
     lay_some(&mut below.trusted, &trusted, is_said, &mut |key| tell(Section::Trusted, key));
     variables.iter().for_each(|(key, _)| tell(Section::Variables, key));
+    below.unresolved.retain(|name, _| variables.get(name).is_none());
     below.variables.extend(variables);
+    below.unresolved.extend(unresolved);
     if let Some(server_facts) = server_facts {
         server_facts.iter().for_each(|(key, _)| tell(Section::ServerFacts, key));
         below.server_facts.get_or_insert_default().extend(server_facts);

@@ -77,6 +77,7 @@ impl Keepsake<'_> {
             variables: Arc::unwrap_or_clone(hash(wanted.of_variables(Arc::new(profile.variables.clone())), "")),
             server_facts: profile.server_facts.clone(),
             time: profile.time,
+            unresolved: profile.unresolved.clone(),
         }
     }
 

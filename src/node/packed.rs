@@ -83,6 +83,7 @@ impl PackedProfile<'_, Unpacked> {
                 Some(hash) => Some(hash?),
             },
             time: self.time,
+            ..NodeProfile::default()
         })
     }
 }

@@ -5,6 +5,7 @@
 //! `puppet facts`, the server's fact caches, and rows of `PuppetDB`'s inventory and facts. Any other document is
 //! refused.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::fields::{self, Unknown};
@@ -32,6 +33,23 @@ pub struct NodeProfile {
     pub server_facts: Option<Hash>,
     /// The time that the facts are of, in seconds since 1970, if the profile says it.
     pub time: Option<i64>,
+    /// Variables that the node has, and whose values are not known, with the reasons. They win over all others.
+    pub unresolved: BTreeMap<Arc<str>, Arc<str>>,
+}
+
+impl NodeProfile {
+    /// Returns true if a variable of the top scope, or a fact, is called `name`.
+    pub fn has_variable(&self, name: &str) -> bool {
+        self.variables.get(name).is_some() || self.facts.get(name).is_some() || self.unresolved.contains_key(name)
+    }
+
+    /// Sets a variable of the top scope: to a value, or to one that is not known for this reason.
+    pub fn set_variable(&mut self, name: &Arc<str>, value: Result<Value, Arc<str>>) {
+        match value {
+            Ok(value) => _ = self.variables.insert(&**name, value),
+            Err(reason) => _ = self.unresolved.insert(name.clone(), reason),
+        }
+    }
 }
 
 /// A profile that cannot be read.
@@ -253,7 +271,8 @@ impl Reader<'_> {
         let server_facts = hash.get("server_facts").map(|_| section(hash, "server_facts")).transpose()?.map(owned);
         let environment = hash.get("environment").and_then(Value::as_str).unwrap_or(self.environment).into();
         let time = hash.get("timestamp").and_then(time::seconds);
-        Ok(NodeProfile { name: name.into(), environment, facts, trusted, variables, server_facts, time })
+        let unresolved = BTreeMap::new();
+        Ok(NodeProfile { name: name.into(), environment, facts, trusted, variables, server_facts, time, unresolved })
     }
 
     /// Returns the facts of the document `value`, which is the hash `hash`.

@@ -37,7 +37,7 @@ impl Pipeline {
         let judged = (&self.judge.accepted(self.base(id)), self.judge.refused());
         let mut spots = blind_spots::of_revision(&is, &effective.after, judged, &self.disclosure);
         let (nodes, count, changes) = self.filter_changes(filter, &keys, changes, &mut spots);
-        let distinctions = Distinction::between([&was.environment, &is.environment], &BTreeSet::new(), &self.fleet)?;
+        let distinctions = Distinction::between([&was.environment, &is.environment], &BTreeSet::new(), &is.fleet)?;
         let unreadable = revisions.map(|revision| self.unreadable(revision).is_some());
         let findings: Vec<Finding> = self.fleet.changed_variables(before).into_iter().map(finding).collect();
         let mut report = Report::new(Input {

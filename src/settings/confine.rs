@@ -64,6 +64,7 @@ pub(super) fn confine(
         modulepath,
         basemodulepath,
         lookup_options,
+        variables,
         datadirs,
         backends,
         accept,
@@ -92,6 +93,7 @@ pub(super) fn confine(
         hiera,
         hiera3_yaml_aliases,
         lookup_options,
+        variables,
         // These do as long as they stay inside of the tree.
         profiles: refused.profiles(place, profiles),
         modulepath: refused.outside("modulepath", modulepath, |path| is_modulepath(place, path)),

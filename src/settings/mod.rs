@@ -24,6 +24,7 @@ mod sink;
 mod snapshots;
 mod source;
 mod top_level;
+mod variables;
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -33,6 +34,7 @@ use std::time::Duration;
 use crate::hiera::Reader;
 use crate::hiera::backend::Backends;
 use crate::hiera::backend::eyaml::{KeyChoice, KeyName, KeyNames};
+use crate::hiera::layer::VariableText;
 use crate::hiera::options::LookupOptions;
 use crate::pipeline::blind_spots::accept::Accepted;
 use crate::policy::Policies;
@@ -82,6 +84,8 @@ pub struct Settings {
     pub basemodulepath: Vec<PathBuf>,
     /// Merge strategies and conversions that override those in data.
     pub lookup_options: Arc<LookupOptions>,
+    /// Variables of the top scope that the data gives, in the order in which they are set.
+    pub variables: Arc<[VariableText]>,
     /// The reader of hiera.yaml: Puppet or Hiera 3.
     pub reader: Reader,
     /// True if Hiera 3 runs on a Ruby that accepts aliases in YAML.
@@ -205,6 +209,7 @@ impl Default for Settings {
             modulepath: None,
             basemodulepath: Vec::new(),
             lookup_options: Arc::default(),
+            variables: Arc::default(),
             reader: Reader::Auto,
             hiera3_yaml_aliases: false,
             datadirs: Vec::new(),
@@ -246,6 +251,7 @@ impl Settings {
             modulepath: "modulepath",
             basemodulepath: "basemodulepath",
             lookup_options: "lookup_options",
+            variables: "variables",
             reader: "hiera",
             hiera3_yaml_aliases: "hiera3_yaml_aliases",
             datadirs: "datadirs",

@@ -25,6 +25,8 @@ pub(super) struct Settings {
     pub(super) basemodulepath: OneOrMany,
     /// Parsed again as a data file is, since its values are data.
     pub(super) lookup_options: Option<IgnoredAny>,
+    /// Read again, since their order counts.
+    pub(super) variables: Option<IgnoredAny>,
     pub(super) datadirs: BTreeMap<String, String>,
     pub(super) backends: BTreeMap<String, Backend>,
     /// Names, by the codes of blind spots.

@@ -9,7 +9,7 @@ use super::source::SourceFile;
 use super::{
     DEFAULT_KEEP_REPORTS, DatadirSetting, EnvironmentName, GlobalSetting, STDOUT, Settings, SettingsError,
     SnapshotSetting, accept, backend, check, http, key_file, key_pair, limits, policy, profiles, raw, repository,
-    review, sink, snapshots,
+    review, sink, snapshots, variables,
 };
 use crate::hiera::Reader;
 use crate::hiera::backend::Backends;
@@ -46,6 +46,7 @@ impl SourceFile<'_> {
             modulepath: Some(raw.modulepath.into_vec()).filter(|folders| !folders.is_empty()),
             basemodulepath: raw.basemodulepath.into_vec().into_iter().map(|path| self.folder.join(path)).collect(),
             lookup_options: if raw.lookup_options.is_some() { self.lookup_options()? } else { Arc::default() },
+            variables: if raw.variables.is_some() { variables::check(self)? } else { Arc::default() },
             puppet: match raw.puppet {
                 None | Some(8) => Puppet::V8,
                 Some(7) => Puppet::V7,

@@ -11,7 +11,7 @@ use hierad::disclosure::Disclosure;
 use hierad::fleet::{Fleet, Revision, resolve};
 use hierad::hiera::Outcome;
 use hierad::hiera::backend::{Backends, DeclaredFunction};
-use hierad::hiera::layer::{Environment, EnvironmentOptions, GlobalConfig};
+use hierad::hiera::layer::{Environment, EnvironmentOptions, GlobalConfig, VariableText};
 use hierad::hiera::lookup::{Lookup, NodeSources};
 use hierad::hiera::merge::Strategy;
 use hierad::hiera::options::LookupOptions;
@@ -82,6 +82,15 @@ impl Case<'_> {
         (format!("{before}-- {after}"), Arc::new(options))
     }
 
+    /// The variables that hierad gets as settings in place of a manifest.
+    fn variables(&self) -> Arc<[VariableText]> {
+        let Some(text) = self.0.get("variables").and_then(Value::as_str) else { return Arc::default() };
+        let variables = json::parse(text.as_bytes()).value;
+        let texts =
+            variables.as_hash().unwrap().iter().map(|(name, text)| [name, text].map(|one| one.as_str().unwrap()));
+        texts.map(|[name, text]| VariableText { name: name.into(), text: text.into() }).collect()
+    }
+
     /// The repository, and what lies outside of it: there it is the same files with absolute paths.
     pub(crate) fn repository(&self, puppet: Puppet) -> (Arc<dyn FileTree>, EnvironmentOptions) {
         let (fixture, lookup_options) = self.settings();
@@ -91,6 +100,7 @@ impl Case<'_> {
         let options = EnvironmentOptions {
             puppet,
             lookup_options,
+            variables: self.variables(),
             global: outside("global").map(|path| GlobalConfig { tree: Some(disk.clone()), path }),
             basemodulepath: outside("basemodulepath").into_iter().collect(),
             disk,

@@ -39,6 +39,7 @@ mod snapshot;
 mod specs;
 mod spellings;
 mod support;
+mod variables;
 mod vectors_convert;
 mod vectors_emit;
 mod vectors_glob;

@@ -13,6 +13,8 @@
 #     "basemodulepath": PATH, a folder of modules for $basemodulepath, if it has one
 #     "settings": PATH,     a file whose lookup_options hierad gets as settings in place of the file, if there is one
 #     "merge": OPTION,      the merge that was asked for, if one was
+#     "manifest": TEXT,     Puppet code in the top scope, if there is some
+#     "variables": TEXT,    the settings that mean the same, in JSON
 #     "fixture": TEXT,      the repository: a line "-- PATH" before each file, "-- PATH -> TARGET" for a symbolic link
 #     "profiles": [...],    node profiles {name, environment, facts, trusted, variables}
 #     "keys": [...],        what was looked up, in this order: all root keys of the data, then the case's own
@@ -32,6 +34,8 @@
 #   basemodulepath: PATH    a folder of the fixture that $basemodulepath stands for
 #   yaml_aliases: true      Hiera 3 takes aliases in YAML, as on a Ruby before 3.1
 #   settings: PATH          a file of options of the highest priority, which hierad gets as settings
+#   manifest: CODE          Puppet code that is evaluated in the top scope before the lookups
+#   variables: JSON         the variables that hierad's settings have in its place
 #   # TEXT                  a remark
 # and ends at the first "-- PATH". <<TEXT>> in a file is encrypted, see eyaml.rb beside this file. What stands before
 # the first case is shared: its files, nodes and keys go for every case that has none of its own of that name.
@@ -53,7 +57,7 @@ Case = Struct.new(:name, :files, :nodes, :keys, :merge, :paths) do
     fields.each { |field, value| files.delete(value) if field == 'without' }
     files.merge!(parts.to_h { |part| file(part) })
     one = ->(field) { fields.assoc(field)&.then { |_, value| JSON.parse(value) } }
-    paths = %w[global basemodulepath settings yaml_aliases].to_h { |field| [field, fields.assoc(field)&.last] }.compact
+    paths = %w[global basemodulepath settings yaml_aliases manifest variables].to_h { |field| [field, fields.assoc(field)&.last] }.compact
     paths = (shared&.paths || {}).merge(paths)
     new(name, files, one['nodes'] || shared&.nodes || [], one['keys'] || shared&.keys || [], one['merge'], paths)
   end
@@ -99,6 +103,7 @@ def write_requests(cases, folder)
     one.write(repo)
     File.write(profiles, one.profiles.map { |profile| "#{here(JSON.generate(profile))}\n" }.join)
     request = { 'repo' => repo, 'profiles' => profiles, 'more_keys' => one.keys, 'merge' => one.merge }
+    request['manifest'] = one.paths['manifest'] if one.paths['manifest']
     request['yaml_aliases'] = true if one.paths['yaml_aliases']
     request['global'] = File.join(repo, one.paths['global']) if one.paths['global']
     request['basemodulepath'] = [File.join(repo, one.paths['basemodulepath'])] if one.paths['basemodulepath']

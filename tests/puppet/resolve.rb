@@ -20,6 +20,7 @@
 # The root keys of files in these two folders are looked up as well, last, and only values told of; not with keys_of.
 # - environmentpath: (optional) the folder in which the environment is: in hiera.yaml `..` leads there. The repository
 #   is linked there by the environment's name, unless something of that name is there already.
+# - manifest: (optional) Puppet code that is evaluated in the top scope before the lookups.
 # - eyaml: (optional) {"pkcs7_private_key": FILE...}: the key pair for all encrypted data, in place of those that
 #   options name.
 # - explain: (optional) lookups to explain, each
@@ -235,6 +236,7 @@ class Resolution
     @strict = request.fetch('strict') { Puppet.version.to_i >= 8 }
     @keys_of = request['keys_of']
     @merge = request['merge']
+    @manifest = request['manifest']
     @profiles = Inputs.profiles(request['profiles'])
     @profiles = @profiles.first(request['limit']) if request['limit']
     @global = request['global']
@@ -279,6 +281,7 @@ class Resolution
     line = { 'node' => profile['name'], 'values' => {}, 'errors' => {} }
     compiler = @puppetry.compiler(profile, environment)
     compiler.compile do |catalog|
+      Puppet::Pops::Parser::EvaluatingParser.new.evaluate_string(compiler.topscope, @manifest) if @manifest
       (@keys_of ? @keys_of[line['node']] : @keys).each { |key| answer(key, compiler, line) }
       @outside_keys.each { |key| answer(key, compiler, line) }
       @outside_keys.each { |key| line['errors'].delete(key) }

@@ -134,8 +134,8 @@ fn findings(global: &Global, arguments: &Arguments) -> Result<Findings> {
     let seed = arguments.seed.unwrap_or_else(seed_of_clock);
     let pairs = pairs(&pipeline.fleet, &revision, (!arguments.all).then_some((arguments.sample, seed)));
     let mut verification = Verification {
-        fleet: &pipeline.fleet,
-        profiles: &pipeline.fleet.profiles(&pairs.keys().copied().collect()),
+        fleet: &revision.fleet,
+        profiles: &revision.fleet.profiles(&pairs.keys().copied().collect()),
         revision: &revision,
         effective: &effective,
         declared: declared.as_ref(),

@@ -74,7 +74,7 @@ struct Comparison<'a> {
 impl Comparison<'_> {
     /// Returns the affected root keys, or `None` if all may be. Sets `touches_data` to false if no data differs.
     fn affected_roots(&self, touches_data: &mut bool) -> Option<NodesByKey> {
-        if !self.is_comparable() {
+        if !self.is_comparable() || !self.have_equal_variables() {
             return None;
         }
         let mut changed = ChangedKeys::default();
@@ -98,6 +98,28 @@ impl Comparison<'_> {
         }
         affected.insert("".into(), self.fleet.all()); // eyaml fails on it wherever there is a file
         Some(affected)
+    }
+
+    /// Returns true if the data gives the same variables in both revisions, and the options that were found on the way
+    /// are the same, too.
+    fn have_equal_variables(&self) -> bool {
+        if !self.before.fleet.is_like(&self.after.fleet) {
+            return false;
+        }
+        let before = std::iter::successors(self.before.unassigned.as_deref(), |before| before.unassigned.as_deref());
+        let after = std::iter::successors(self.after.unassigned.as_deref(), |after| after.unassigned.as_deref());
+        before
+            .zip(after)
+            .all(|(before, after)| Comparison { before, after, ..*self }.have_equal_options() == Some(true))
+    }
+
+    /// Returns true if no options can differ, or `None` if all keys may.
+    fn have_equal_options(&self) -> Option<bool> {
+        let mut changed = ChangedKeys::default();
+        self.add_layers(&mut changed)?;
+        let mut affected = changed.into_nodes_by_key();
+        References::new([self.before, self.after], self.fleet)?.close(&mut affected);
+        Some(!affected.contains_key(LOOKUP_OPTIONS))
     }
 
     /// Returns true unless the revisions differ in a way that may affect all keys.

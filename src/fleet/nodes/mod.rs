@@ -3,6 +3,7 @@
 //! A [`Fleet`] holds no profiles. It reads the variables that were asked for from its source, and keeps equal values
 //! once. The nodes are numbered in the order of their names.
 
+pub(in crate::fleet) mod assigned;
 pub(in crate::fleet) mod changed;
 pub(in crate::fleet) mod distinctions;
 pub(in crate::fleet) mod referenced;
@@ -16,6 +17,7 @@ use foldhash::fast::RandomState;
 use indexmap::IndexMap;
 
 use crate::fleet::NodesByKey;
+use crate::fleet::nodes::assigned::Assigned;
 use crate::fleet::nodes::referenced::{ReferencedVariables, ScannedFiles};
 use crate::fleet::nodes::table::{Row, Table};
 use crate::fleet::nodes::variables::{FleetScope, PathRef, Reading, VariablePath, wanted};
@@ -40,6 +42,8 @@ pub struct Fleet {
     all: NodeSet,
     /// The errors of profiles that could not be read.
     left_out: Vec<ProfileError>,
+    /// A variable that the data gives.
+    assigned: Option<Assigned>,
 }
 
 /// The nodes by their values at one place inside a variable.
@@ -134,7 +138,8 @@ impl Fleet {
         let scanned = referenced.files().clone();
         let reading = Mutex::default();
         let left_out = errors.clone();
-        let fleet = Fleet { names, places, by_name, source, variables, reading, scanned, all, left_out };
+        let assigned = None;
+        let fleet = Fleet { names, places, by_name, source, variables, reading, scanned, all, left_out, assigned };
         fleet.add(paths, &table, &rows);
         (fleet, errors)
     }

@@ -75,6 +75,10 @@ impl ReferencedVariables {
 
     fn add_configs(&mut self, environment: &Environment) {
         environment.layers().filter_map(|layer| layer.config.as_ref().ok()).for_each(|config| self.add_config(config));
+        for variable in environment.options.variables.iter() {
+            let template = Template::parse(&variable.text);
+            template.iter().flat_map(Template::variables).for_each(|name| self.add_name(name));
+        }
     }
 
     fn add_config(&mut self, config: &Config) {

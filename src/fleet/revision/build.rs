@@ -37,8 +37,12 @@ const FEW_NODES_DIVISOR: usize = 8;
 type Layers = BTreeMap<LayerId, Range<usize>>;
 
 impl Revision {
-    /// Resolves the hierarchies on all nodes of `fleet`, and finds all keys.
-    pub fn new(environment: Environment, fleet: Arc<Fleet>, workers: &Workers) -> Result<Revision, TreeError> {
+    /// Makes a revision from nothing, with the variables that the nodes of `fleet` have.
+    pub(super) fn of_profiles(
+        environment: Environment,
+        fleet: Arc<Fleet>,
+        workers: &Workers,
+    ) -> Result<Revision, TreeError> {
         let mut referenced = ReferencedVariables::beyond(&fleet);
         referenced.add(&environment, workers)?;
         fleet.read_ahead(&referenced);
@@ -50,11 +54,10 @@ impl Revision {
         Ok(Revision::assemble(environment, fleet, (keys, repository_keys), (levels, layers)))
     }
 
-    /// Returns the revision of another `environment`, for the same fleet and read with the same options. Takes over
-    /// what is equal in this revision; the result is the same as that of [`Revision::new`].
-    pub fn next(&self, environment: Environment, workers: &Workers) -> Result<Revision, TreeError> {
+    /// Makes the revision of another `environment`, with the variables that the nodes of this one have.
+    pub(super) fn next_of_fleet(&self, environment: Environment, workers: &Workers) -> Result<Revision, TreeError> {
         if self.environment.is_hiera3 || environment.is_hiera3 {
-            return Revision::new(environment, self.fleet.clone(), workers);
+            return Revision::of_profiles(environment, self.fleet.clone(), workers);
         }
         let fleet = &self.fleet;
         let changed = tree::changes(&*self.environment.tree, &*environment.tree)?;
@@ -108,6 +111,7 @@ impl Revision {
             layers,
             hierarchies: Memo::default(),
             options: Memo::default(),
+            unassigned: None,
         };
         revision.findings = revision.find();
         revision

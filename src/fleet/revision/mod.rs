@@ -4,6 +4,7 @@
 //! evaluates what it is given once per node class, and shares what it works out on the way: hierarchies and options. It
 //! knows nothing of other revisions' answers.
 
+mod assigned;
 mod build;
 mod data;
 mod findings;
@@ -53,6 +54,8 @@ pub struct Revision {
     layers: BTreeMap<LayerId, Range<usize>>,
     hierarchies: Memo<(LayerId, Vec<usize>), Resolved>,
     options: Memo<OptionsOf, Arc<OptionsClasses>>,
+    /// The revision before the last variable that the data gives was set.
+    pub(in crate::fleet) unassigned: Option<Arc<Revision>>,
 }
 
 impl Revision {

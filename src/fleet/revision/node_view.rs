@@ -5,14 +5,15 @@ use std::sync::Arc;
 use crate::fleet::dependencies::{Dependencies, Dependency, RecordingScope};
 use crate::fleet::revision::Revision;
 use crate::fleet::revision::shared_answers::SharedAnswers;
-use crate::hiera::Outcome;
 use crate::hiera::budget::Cost;
 use crate::hiera::explain::Recorder;
 use crate::hiera::hierarchy::Level;
 use crate::hiera::layer::LayerId;
 use crate::hiera::lookup::Lookup;
 use crate::hiera::sources::{FoundOptions, OptionsOf, Resolved, SharedAnswer, Sources};
+use crate::hiera::{LookupError, Outcome};
 use crate::node::NodeId;
+use crate::value::Value;
 
 /// A revision as one node sees it; all that differs among nodes is recorded when it is asked for.
 pub(in crate::fleet) struct NodeView<'a> {
@@ -36,6 +37,11 @@ impl NodeView<'_> {
         let scope = self.scope();
         let lookup = Lookup::new(&self.revision.environment, self, &scope).within(limit).explained_by(recorder);
         (lookup.get(key, None), lookup.cost())
+    }
+
+    /// Interpolates a text as if it stood in data.
+    pub(super) fn interpolate(&self, text: &str) -> Result<Value, LookupError> {
+        Lookup::new(&self.revision.environment, self, &self.scope()).interpolate(text)
     }
 
     /// Finds the options in effect.

@@ -45,6 +45,8 @@ pub struct EnvironmentOptions {
     pub global: Option<GlobalConfig>,
     /// Options that win over those in the data.
     pub lookup_options: Arc<LookupOptions>,
+    /// Variables of the top scope that the data gives, in the order in which they are set.
+    pub variables: Arc<[VariableText]>,
     /// Paths that datadirs lead to, absolute or from the root of the repository, and what they stand for.
     pub datadirs: Vec<(String, Datadir)>,
     /// The folders of modules, separated by colons, in place of what environment.conf says.
@@ -69,6 +71,15 @@ pub struct EnvironmentOptions {
     pub host: Arc<dyn HostAccess>,
 }
 
+/// A variable of the top scope that the data gives, as a manifest might set it: `$role = lookup('role')`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VariableText {
+    /// Its name.
+    pub name: Arc<str>,
+    /// The text that it is made of, such as `%{lookup('role')}`.
+    pub text: Arc<str>,
+}
+
 /// The global layer's hiera.yaml. Where it is not there, it stands for `data/common.yaml` beside it.
 #[derive(Clone)]
 pub struct GlobalConfig {
@@ -85,6 +96,7 @@ impl Default for EnvironmentOptions {
             hiera_config: "hiera.yaml".into(),
             global: None,
             lookup_options: Arc::default(),
+            variables: Arc::default(),
             datadirs: Vec::new(),
             modulepath: None,
             basemodulepath: Vec::new(),
@@ -213,6 +225,11 @@ impl Environment {
             keys,
             data_files: OnceLock::new(),
         })
+    }
+
+    /// Reads the same environment once more.
+    pub fn again(&self) -> Result<Environment, TreeError> {
+        Environment::load(self.tree.clone(), self.options.clone(), self.store.clone())
     }
 
     /// Returns the surroundings of the hierarchies of `layer`, with `tree` for the files of the repository.

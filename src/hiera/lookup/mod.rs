@@ -39,6 +39,7 @@ mod options;
 mod search;
 mod shared;
 mod sources;
+mod variables;
 mod version3;
 
 use std::cell::Cell;
@@ -47,7 +48,7 @@ use std::sync::Arc;
 use super::budget::{Budget, Cost, LOOKUP_STEPS, REGEX_STEPS};
 use super::convert::{self, convert};
 use super::explain::{self, Branch, Event, Recorder};
-use super::interpolation::{NameStack, Resolver};
+use super::interpolation::{Context, NameStack, Resolver, Undefined, interpolate};
 use super::layer::{Environment, LayerId};
 use super::merge::Strategy;
 use super::options::LOOKUP_OPTIONS;
@@ -59,6 +60,7 @@ use crate::puppet::ErrorKind;
 use crate::value::Value;
 
 pub use sources::{NodeSources, resolve_part};
+pub use variables::{WithVariables, unresolved};
 
 use options::OptionsCells;
 
@@ -152,6 +154,17 @@ impl<'a> Lookup<'a> {
         let found = self.find(key, strategy, &stack);
         self.spent.set(stack.budget().spent());
         Outcome::from_result(found)
+    }
+
+    /// Returns a text with its interpolations resolved, as if it stood in data.
+    pub fn interpolate(&self, text: &str) -> Result<Value, LookupError> {
+        if self.environment.is_hiera3 {
+            return Err(LookupError::unknown("variables of the settings are not resolved by Hiera 3"));
+        }
+        let stack = NameStack::within(self.limit);
+        let undefined = Undefined::in_data(self.environment.options.puppet);
+        let context = Context { scope: self.scope, resolver: Some(self), stack: &stack, undefined };
+        interpolate(&text.into(), &context)
     }
 
     /// Does the same by the rules of Hiera 3.

@@ -4,11 +4,12 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::Lookup;
 use crate::hiera::config::Config;
 use crate::hiera::hierarchy::{Hierarchy, Level, Part};
 use crate::hiera::layer::{Environment, Layer, LayerId};
 use crate::hiera::scope::Scope;
-use crate::hiera::sources::{Resolved, Sources};
+use crate::hiera::sources::{FoundOptions, OptionsOf, Resolved, Sources};
 use crate::hiera::version3;
 use crate::tree::FileTree;
 
@@ -17,12 +18,36 @@ pub struct NodeSources<'a> {
     environment: &'a Environment,
     scope: &'a dyn Scope,
     hierarchies: RefCell<HashMap<LayerId, Option<Resolved>>>,
+    /// Options that are known already.
+    options: RefCell<Options>,
+    /// True if options that are found become known.
+    keeps_options: bool,
 }
+
+/// Options by what they are of.
+pub(super) type Options = HashMap<OptionsOf, FoundOptions>;
 
 impl<'a> NodeSources<'a> {
     /// Returns the sources of the node with `scope`.
     pub fn new(environment: &'a Environment, scope: &'a dyn Scope) -> NodeSources<'a> {
-        NodeSources { environment, scope, hierarchies: RefCell::default() }
+        NodeSources::with_options(environment, scope, Options::new(), false)
+    }
+
+    /// Returns the sources of the node with `scope`, with options that are known and, if they are kept, others as soon
+    /// as they are asked for.
+    pub(super) fn with_options(
+        environment: &'a Environment,
+        scope: &'a dyn Scope,
+        options: Options,
+        keeps_options: bool,
+    ) -> NodeSources<'a> {
+        let options = RefCell::new(options);
+        NodeSources { environment, scope, hierarchies: RefCell::default(), options, keeps_options }
+    }
+
+    /// Returns the options that are known.
+    pub(super) fn into_options(self) -> Options {
+        self.options.into_inner()
     }
 }
 
@@ -40,6 +65,16 @@ impl Sources for NodeSources<'_> {
         });
         self.hierarchies.borrow_mut().insert(layer.clone(), hierarchy.clone());
         hierarchy
+    }
+
+    fn options(&self, of: &OptionsOf) -> Option<FoundOptions> {
+        let known = self.options.borrow().get(of).cloned();
+        if known.is_some() || !self.keeps_options {
+            return known;
+        }
+        let found = Lookup::new(self.environment, self, self.scope).find_options(of);
+        self.options.borrow_mut().insert(of.clone(), found.clone());
+        Some(found)
     }
 }
 

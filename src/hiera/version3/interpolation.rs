@@ -271,6 +271,7 @@ fn variable(name: &str, subject: &str, scope: &dyn Scope) -> Result<Value, Looku
             (found, _) => Ok(found.unwrap_or_default()),
         },
         Variable::Unknown => Err(server_only(name)),
+        Variable::Unresolved(reason) => Err(LookupError::unknown(&*reason)),
         Variable::Undefined(_) => Ok(Value::Undef),
     }
 }

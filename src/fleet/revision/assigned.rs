@@ -1,0 +1,75 @@
+//! Variables that the data gives: a revision is made without them, and once more with each.
+//!
+//! They are set one after the other, as in a manifest ([`crate::hiera::lookup::WithVariables`] does so for one node).
+//! The options that were found on the way count from then on.
+
+use std::sync::Arc;
+
+use crate::fleet::Fleet;
+use crate::fleet::dependencies::Dependencies;
+use crate::fleet::nodes::assigned::AssignedValues;
+use crate::fleet::revision::Revision;
+use crate::fleet::revision::node_view::NodeView;
+use crate::hiera::layer::{Environment, VariableText};
+use crate::hiera::lookup::unresolved;
+use crate::tree::TreeError;
+use crate::workers::Workers;
+
+impl Revision {
+    /// Resolves the hierarchies on all nodes of `fleet`, and finds all keys.
+    pub fn new(environment: Environment, fleet: Arc<Fleet>, workers: &Workers) -> Result<Revision, TreeError> {
+        let variables = environment.options.variables.clone();
+        let mut revision = Revision::of_profiles(environment, fleet, workers)?;
+        for variable in variables.iter() {
+            revision = revision.with_variable(variable, None, workers)?;
+        }
+        Ok(revision)
+    }
+
+    /// Returns the revision of another `environment`, for the same profiles and read with the same options. Takes over
+    /// what is equal in this revision; the result is the same as that of [`Revision::new`].
+    pub fn next(&self, environment: Environment, workers: &Workers) -> Result<Revision, TreeError> {
+        let Some(unassigned) = &self.unassigned else { return self.next_of_fleet(environment, workers) };
+        let number = self.variables_set() - 1;
+        let variable = environment.options.variables.get(number).cloned();
+        let next = unassigned.next(environment, workers)?;
+        match variable {
+            Some(variable) => next.with_variable(&variable, Some(self), workers),
+            None => Ok(next),
+        }
+    }
+
+    /// Returns how many variables of the data are set.
+    fn variables_set(&self) -> usize {
+        self.unassigned.as_ref().map_or(0, |unassigned| unassigned.variables_set() + 1)
+    }
+
+    /// Sets a variable. `like` is another revision with this variable, of which what is equal is taken over.
+    fn with_variable(
+        self,
+        variable: &VariableText,
+        like: Option<&Revision>,
+        workers: &Workers,
+    ) -> Result<Revision, TreeError> {
+        let (name, values) = (&variable.name, self.values(variable));
+        let environment = self.environment.again()?;
+        let mut revision = match like.filter(|like| like.fleet.is_with(&self.fleet, name, &values)) {
+            Some(like) => like.next_of_fleet(environment, workers)?,
+            None => Revision::of_profiles(environment, Arc::new(self.fleet.with_variable(name, values)), workers)?,
+        };
+        for (of, found) in self.options.known() {
+            revision.options.get(of, |_| found);
+        }
+        revision.unassigned = Some(Arc::new(self));
+        Ok(revision)
+    }
+
+    /// Returns the values of a variable.
+    fn values(&self, variable: &VariableText) -> AssignedValues {
+        let evaluate = |node, dependencies: &Dependencies| {
+            let view = NodeView { revision: self, node, dependencies, answers: None };
+            view.interpolate(&variable.text).map_err(|error| unresolved(&variable.name, &error))
+        };
+        self.evaluate_per_class(self.fleet.all(), evaluate)
+    }
+}
