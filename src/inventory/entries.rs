@@ -66,7 +66,7 @@ impl Inventory {
     fn sources(&self) -> impl Iterator<Item = (usize, SourceFiles)> {
         self.entries.iter().enumerate().filter_map(|(number, entry)| match entry {
             ProfileEntry::Source(setting) => Some((number, SourceFiles::new(setting, &self.folder))),
-            ProfileEntry::Files(_) | ProfileEntry::Cache(_) => None,
+            _ => None,
         })
     }
 
@@ -94,6 +94,11 @@ impl Inventory {
                     entries.push(Entry { label: entry.to_string(), manner: Manner::Replace, answer: None });
                     continue;
                 }
+                ProfileEntry::Factsets(path) => {
+                    paths.push(path.clone());
+                    entries.push(Entry { label: entry.to_string(), manner: Manner::Factsets, answer: None });
+                    continue;
+                }
                 ProfileEntry::Cache(folder) => {
                     for path in caches(folder)? {
                         paths.push(path);
@@ -117,16 +122,21 @@ impl Inventory {
     }
 
     /// Returns what to ask a source for, with the names of the nodes in these files if it needs them.
-    fn request(&self, source: &SourceFiles, facts: &FactNames, paths: &[PathBuf]) -> Result<Request, OpenError> {
+    fn request(&self, source: &SourceFiles, facts: &FactNames, paths: &[Declaring]) -> Result<Request, OpenError> {
         let nodes = if source.is_overlay() { self.names(paths)? } else { Vec::new() };
         Ok(Request { facts: facts.clone(), nodes })
     }
 
     /// Returns the names of the nodes in some files, in order.
-    fn names(&self, paths: &[PathBuf]) -> Result<Vec<Arc<str>>, OpenError> {
+    fn names(&self, declaring: &[Declaring]) -> Result<Vec<Arc<str>>, OpenError> {
         let found: Mutex<Vec<Arc<str>>> = Mutex::default();
-        self.find(paths, undeclared())?.read(&Wanted::default(), &|batch| {
-            let names = batch.profiles.into_iter().map(|(_, profile)| profile.name);
+        let paths: Vec<PathBuf> = declaring.iter().map(|(path, _)| path.clone()).collect();
+        let files = self.find(&paths, undeclared())?;
+        files.read(&Wanted::default(), &|batch| {
+            let names = batch.profiles.into_iter().map(|(place, profile)| {
+                let (_, manner) = declaring[files.declaration(place.file)];
+                manner.named(profile, || files.path(place.file)).name
+            });
             found.lock().unwrap_or_else(PoisonError::into_inner).extend(names);
         });
         let mut names = found.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -156,7 +166,7 @@ pub(super) struct State {
 }
 
 impl State {
-    fn declaring(&self) -> Vec<PathBuf> {
+    fn declaring(&self) -> Vec<Declaring> {
         declaring(&self.paths, &self.entries)
     }
 }
@@ -170,10 +180,18 @@ pub(super) struct Entry {
     pub(super) answer: Option<(SourceFiles, Stored)>,
 }
 
+/// A path that nodes come from, and the manner in which it counts.
+type Declaring = (PathBuf, Manner);
+
 /// Returns the paths that nodes come from: entries that are laid over others add none.
-fn declaring(paths: &[PathBuf], entries: &[Entry]) -> Vec<PathBuf> {
+fn declaring(paths: &[PathBuf], entries: &[Entry]) -> Vec<Declaring> {
     let declares = |entry: &Entry| entry.manner != Manner::LayOnly;
-    paths.iter().zip(entries).filter(|(_, entry)| declares(entry)).map(|(path, _)| path.clone()).collect()
+    paths
+        .iter()
+        .zip(entries)
+        .filter(|(_, entry)| declares(entry))
+        .map(|(path, entry)| (path.clone(), entry.manner))
+        .collect()
 }
 
 /// Returns the folders of nodes in the cache of a Puppet server, those of facts first.

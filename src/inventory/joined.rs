@@ -9,6 +9,7 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 use indexmap::IndexMap;
 
+use super::factsets::named_by_file;
 use crate::node::{NodeProfile, ProfileError, ProfilePlace, trusted_names};
 use crate::value::{Hash, Value};
 
@@ -21,6 +22,20 @@ pub(super) enum Manner {
     Lay,
     /// It is laid over what is there, and adds no nodes.
     LayOnly,
+    /// It replaces what is there, and its nodes are called as their files.
+    Factsets,
+}
+
+impl Manner {
+    /// Returns true if it replaces what is there.
+    pub(super) fn replaces(self) -> bool {
+        matches!(self, Manner::Replace | Manner::Factsets)
+    }
+
+    /// Returns a profile of the file at `path` with the name that its node has.
+    pub(super) fn named(self, profile: NodeProfile, path: impl FnOnce() -> String) -> NodeProfile {
+        if self == Manner::Factsets { named_by_file(profile, &path()) } else { profile }
+    }
 }
 
 /// A profile in an entry.
@@ -53,7 +68,7 @@ impl Joined {
         };
         if known.entry == part.entry {
             self.twice.push(part);
-        } else if manner == Manner::Replace {
+        } else if manner.replaces() {
             self.twice.retain(|other| other.profile.name != part.profile.name);
             *known = part;
         } else {

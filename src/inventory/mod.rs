@@ -13,6 +13,7 @@
 mod entries;
 mod error;
 mod fact_names;
+mod factsets;
 mod fetched;
 mod http;
 mod joined;

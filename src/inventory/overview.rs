@@ -93,7 +93,7 @@ impl Inventory {
             return;
         }
         let node = nodes.entry(name).or_insert_with(new);
-        if manner == Manner::Replace && node.places.iter().all(|(entry, _)| *entry != part.entry) {
+        if manner.replaces() && node.places.iter().all(|(entry, _)| *entry != part.entry) {
             *node = new();
         }
         if !environment.is_empty() {
@@ -119,7 +119,7 @@ impl Inventory {
         for part in parts(&state, &Wanted::whole(), &|name| name == node) {
             described = match (state.entries[part.entry].manner, described) {
                 (Manner::LayOnly, None) => None,
-                (Manner::Replace, _) | (Manner::Lay, None) => Some(Described::of(&state, part)),
+                (Manner::Replace | Manner::Factsets, _) | (Manner::Lay, None) => Some(Described::of(&state, part)),
                 (_, Some(mut known)) => {
                     known.lay(&state, part);
                     Some(known)
@@ -178,8 +178,8 @@ fn place(state: &State, part: &Part) -> String {
 fn parts(state: &State, wanted: &Wanted, chosen: &(dyn Fn(&str) -> bool + Sync)) -> Vec<Part> {
     let found: Mutex<Vec<Part>> = Mutex::default();
     state.files.read(wanted, &|batch| {
-        let of_nodes = batch.profiles.into_iter().filter(|(_, profile)| chosen(&profile.name));
-        let parts = of_nodes.map(|(place, profile)| state.part(place, profile));
+        let parts = batch.profiles.into_iter().map(|(place, profile)| state.part(place, profile));
+        let parts = parts.filter(|part| chosen(&part.profile.name));
         found.lock().unwrap_or_else(PoisonError::into_inner).extend(parts);
     });
     let mut parts = found.into_inner().unwrap_or_else(PoisonError::into_inner);

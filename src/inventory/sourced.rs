@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use super::FactNames;
 use super::entries::{Inventory, OpenError, State};
-use super::joined::{Joined, Part};
+use super::joined::{Joined, Manner, Part};
 use crate::node::{Batch, NodeProfile, ProfileError, ProfilePlace, ProfileSource, Wanted};
 use crate::pipeline::profiles::EnvironmentOfNodes;
 use crate::settings::ProfileEntry;
@@ -99,7 +99,14 @@ impl Sourced {
 impl State {
     /// Returns a profile as part of a node.
     pub(super) fn part(&self, place: ProfilePlace, profile: NodeProfile) -> Part {
-        Part { entry: self.files.declaration(place.file), place, profile }
+        let entry = self.files.declaration(place.file);
+        let profile = self.entries[entry].manner.named(profile, || self.files.path(place.file));
+        Part { entry, place, profile }
+    }
+
+    /// Returns true if nodes of some entry are called otherwise than their profiles say.
+    fn renames(&self) -> bool {
+        self.entries.iter().any(|entry| entry.manner == Manner::Factsets)
     }
 
     /// Joins the profiles of all entries. Returns the errors of nodes that are left out, too.
@@ -124,6 +131,8 @@ impl State {
 impl ProfileSource for Sourced {
     fn read(&self, wanted: &Wanted, each: &(dyn Fn(Batch) + Sync)) -> Vec<ProfileError> {
         match self.with(&FactNames::of(wanted)) {
+            // Parts of a profile do not show which extensions stand beside the others.
+            Ok(state) if state.renames() => self.read_joined(&state, &Wanted::whole(), each),
             Ok(state) if state.entries.len() > 1 => self.read_joined(&state, wanted, each),
             Ok(state) => state.files.read(wanted, each),
             Err(error) => vec![ProfileError { path: "profiles".to_owned(), line: None, text: error.to_string() }],

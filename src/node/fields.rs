@@ -6,9 +6,9 @@ use crate::value::Hash;
 /// The fields of hierad's own form.
 const OWN: [&str; 6] = ["name", "environment", "facts", "trusted", "variables", "server_facts"];
 
-/// Fields of other tools: an ENC, the fact caches and `puppet facts`, `PuppetDB`. Those that are not read change no
-/// answer.
-const FOREIGN: [&str; 11] = [
+/// Fields of other tools: an ENC, the fact caches and `puppet facts`, `PuppetDB`, onceover. Those that are not read
+/// change no answer.
+const FOREIGN: [&str; 12] = [
     "certname",
     "parameters",
     "values",
@@ -20,6 +20,7 @@ const FOREIGN: [&str; 11] = [
     "classes",
     "resources",
     "package_inventory",
+    "trusted_external",
 ];
 
 /// Fields that only a profile has, and no hash of plain facts.

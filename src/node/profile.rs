@@ -267,7 +267,11 @@ impl Reader<'_> {
         let mut variables = owned(section(hash, "variables")?);
         variables.extend(owned(section(hash, "parameters")?));
         let declared = section(hash, "trusted")?;
-        let trusted = if self.wants_trusted { trusted(&name, declared).into() } else { Arc::default() };
+        let mut trusted = if self.wants_trusted { trusted(&name, declared) } else { Hash::new() };
+        if let Some(external) = section(hash, "trusted_external")?.filter(|_| self.wants_trusted) {
+            trusted.insert("external", Value::Hash(external.clone()));
+        }
+        let trusted = trusted.into();
         let server_facts = hash.get("server_facts").map(|_| section(hash, "server_facts")).transpose()?.map(owned);
         let environment = hash.get("environment").and_then(Value::as_str).unwrap_or(self.environment).into();
         let time = hash.get("timestamp").and_then(time::seconds);

@@ -99,6 +99,9 @@ impl Wanted {
             for name in ["facts", "values", "variables", "parameters"] {
                 entries.insert(name.into(), facts.clone());
             }
+            if let Some(external) = trusted.entry("external") {
+                entries.insert("trusted_external".into(), external.clone());
+            }
             entries.insert("trusted".into(), trusted);
         }
         document

@@ -29,6 +29,8 @@ pub enum ProfileEntry {
     Files(PathBuf),
     /// The folder with the caches of a Puppet server.
     Cache(PathBuf),
+    /// Files of facts, a file, a folder or a glob, whose nodes are called as the files.
+    Factsets(PathBuf),
     /// Another source.
     Source(SourceSetting),
 }
@@ -111,6 +113,7 @@ impl fmt::Display for ProfileEntry {
         match self {
             ProfileEntry::Files(path) => write!(f, "{}", path.display()),
             ProfileEntry::Cache(folder) => write!(f, "the cache in {}", folder.display()),
+            ProfileEntry::Factsets(path) => write!(f, "the factsets in {}", path.display()),
             ProfileEntry::Source(setting) => write!(f, "{setting}"),
         }
     }
@@ -120,7 +123,7 @@ impl Settings {
     /// Returns the paths of profiles, without the other sources.
     pub fn profile_paths(&self) -> impl Iterator<Item = &PathBuf> {
         self.profiles.iter().filter_map(|entry| match entry {
-            ProfileEntry::Files(path) => Some(path),
+            ProfileEntry::Files(path) | ProfileEntry::Factsets(path) => Some(path),
             ProfileEntry::Cache(_) | ProfileEntry::Source(_) => None,
         })
     }
@@ -153,10 +156,13 @@ impl Checked<'_> {
     fn check(&self, raw: ProfileSource) -> Result<ProfileEntry, SettingsError> {
         if raw.names().len() != 1 {
             return Err(
-                self.invalid(&[], "an entry of 'profiles' is a path, or a hash with exactly one source: puppetdb, enc, trusted_external, puppet_cache")
+                self.invalid(&[], "an entry of 'profiles' is a path, or a hash with exactly one source: puppetdb, enc, trusted_external, puppet_cache, factsets")
             );
         }
-        let ProfileSource { puppetdb, enc, trusted_external, puppet_cache } = raw;
+        let ProfileSource { puppetdb, enc, trusted_external, puppet_cache, factsets } = raw;
+        if let Some(path) = factsets {
+            return Ok(ProfileEntry::Factsets(self.source.folder.join(path)));
+        }
         let source = match (puppetdb, enc, trusted_external, puppet_cache) {
             (Some(raw), ..) => SourceSetting::PuppetDb(self.puppetdb(raw)?),
             (_, Some(raw), ..) => SourceSetting::Enc(self.program("enc", raw)?),

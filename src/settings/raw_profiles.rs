@@ -29,6 +29,8 @@ pub(super) struct ProfileSource {
     pub(super) trusted_external: Option<Program>,
     /// A folder.
     pub(super) puppet_cache: Option<String>,
+    /// A file, a folder or a glob.
+    pub(super) factsets: Option<String>,
 }
 
 /// A program that is run for each node.
@@ -155,10 +157,11 @@ impl<'de> Visitor<'de> for ProgramVisitor {
 }
 
 impl ProfileEntry {
-    /// Returns the path, or `None` for a source.
+    /// Returns the path, or `None` for a source other than files.
     pub(super) fn path(&self) -> Option<&str> {
         match self {
             ProfileEntry::Path(path) => Some(path),
+            ProfileEntry::Source(source) if source.names().len() == 1 => source.factsets.as_deref(),
             ProfileEntry::Source(_) => None,
         }
     }
@@ -175,12 +178,13 @@ impl ProfileEntry {
 impl ProfileSource {
     /// Returns the names of the sources that are there.
     pub(super) fn names(&self) -> Vec<&'static str> {
-        let ProfileSource { puppetdb, enc, trusted_external, puppet_cache } = self;
+        let ProfileSource { puppetdb, enc, trusted_external, puppet_cache, factsets } = self;
         let sources = [
             ("puppetdb", puppetdb.is_some()),
             ("enc", enc.is_some()),
             ("trusted_external", trusted_external.is_some()),
             ("puppet_cache", puppet_cache.is_some()),
+            ("factsets", factsets.is_some()),
         ];
         sources.into_iter().filter(|(_, is_there)| *is_there).map(|(name, _)| name).collect()
     }

@@ -1,0 +1,37 @@
+//! Files of facts whose nodes are called as the files: those of `FacterDB` and onceover. The machines that they come
+//! from have one name, or none that means anything.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::node::{NodeProfile, trusted_names};
+use crate::value::{Hash, Value};
+
+/// The entries of trusted data that are no extensions.
+const OWN: [&str; 6] = ["authenticated", "certname", "hostname", "domain", "extensions", "external"];
+
+/// Calls a node as the file at `path`, without its extension.
+pub(super) fn named_by_file(mut profile: NodeProfile, path: &str) -> NodeProfile {
+    let Some(name) = Path::new(path).file_stem().and_then(|name| name.to_str()) else { return profile };
+    profile.name = name.into();
+    if !profile.trusted.is_empty() {
+        let trusted = Arc::make_mut(&mut profile.trusted);
+        with_extensions(trusted);
+        trusted.extend(trusted_names(name).map(|(entry, value)| (Value::from(entry), value)));
+    }
+    profile
+}
+
+/// Takes extensions that stand beside `extensions`, as onceover lets people write them, for what they are.
+fn with_extensions(trusted: &mut Hash) {
+    let is_own = |key: &Value| key.as_str().is_some_and(|key| OWN.contains(&key));
+    let others: Vec<(Value, Value)> =
+        trusted.iter().filter(|(key, _)| !is_own(key)).map(|(key, value)| (key.clone(), value.clone())).collect();
+    if others.is_empty() {
+        return;
+    }
+    let mut extensions = trusted.get("extensions").and_then(Value::as_hash).cloned().unwrap_or_default();
+    extensions.extend(others);
+    *trusted = trusted.iter().filter(|(key, _)| is_own(key)).map(|(key, value)| (key.clone(), value.clone())).collect();
+    trusted.insert("extensions", Value::hash(extensions));
+}
