@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::joined::Manner;
+use super::site_pp::SitePp;
 use super::{FactNames, FetchError, Request, SourceFiles, Stored};
 use crate::node::{ProfileError, ProfileSource, Wanted};
 use crate::pipeline::cache::Cache;
@@ -44,6 +45,9 @@ pub enum OpenError {
         /// The reason.
         source: FetchError,
     },
+    /// A manifest cannot be read.
+    #[error(transparent)]
+    SitePp(#[from] ProfileError),
     /// A folder is no cache of a Puppet server.
     #[error("{} is no cache of a Puppet server: it has none of {}", .0.display(), CACHES.join(", "))]
     NoCache(PathBuf),
@@ -87,11 +91,18 @@ impl Inventory {
     /// Finds the files of all entries, and fetches those of sources that have none with these facts.
     pub(super) fn read_files(&self, facts: FactNames) -> Result<(State, Vec<ProfileError>), OpenError> {
         let (mut paths, mut entries, mut notices) = (Vec::new(), Vec::new(), Vec::new());
+        let mut overlays = Vec::new();
         for entry in &self.entries {
             let source = match entry {
                 ProfileEntry::Files(path) => {
                     paths.push(path.clone());
                     entries.push(Entry { label: entry.to_string(), manner: Manner::Replace, answer: None });
+                    continue;
+                }
+                ProfileEntry::SitePp(setting) => {
+                    let site = SitePp::read(setting, self.within.as_deref(), entries.len())?;
+                    notices.extend(site.notices());
+                    overlays.push(site);
                     continue;
                 }
                 ProfileEntry::Factsets(path) => {
@@ -118,7 +129,7 @@ impl Inventory {
         }
         let environment = if entries.len() > 1 { undeclared() } else { self.environment.clone() };
         let files = self.find(&paths, environment)?;
-        Ok((State { files, facts, paths, entries }, notices))
+        Ok((State { files, facts, paths, entries, overlays }, notices))
     }
 
     /// Returns what to ask a source for, with the names of the nodes in these files if it needs them.
@@ -163,6 +174,8 @@ pub(super) struct State {
     /// The paths of the files, and the entry of each.
     paths: Vec<PathBuf>,
     pub(super) entries: Vec<Entry>,
+    /// Manifests that are laid over the nodes of the entries before, in order.
+    pub(super) overlays: Vec<SitePp>,
 }
 
 impl State {

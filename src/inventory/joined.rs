@@ -92,6 +92,11 @@ impl Joined {
         errors
     }
 
+    /// Changes all nodes.
+    pub(super) fn change(&mut self, change: impl Fn(&mut NodeProfile)) {
+        self.nodes.values_mut().chain(&mut self.twice).for_each(|part| change(&mut part.profile));
+    }
+
     /// Returns all nodes, and those that an entry has twice as often.
     pub(super) fn all(self) -> impl Iterator<Item = Part> {
         self.nodes.into_values().chain(self.twice)

@@ -21,6 +21,7 @@ mod overlay;
 mod overview;
 mod program;
 mod puppetdb;
+mod site_pp;
 mod sourced;
 mod store;
 

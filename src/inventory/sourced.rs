@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use super::FactNames;
 use super::entries::{Inventory, OpenError, State};
 use super::joined::{Joined, Manner, Part};
+use super::site_pp::SitePp;
 use crate::node::{Batch, NodeProfile, ProfileError, ProfilePlace, ProfileSource, Wanted};
 use crate::pipeline::profiles::EnvironmentOfNodes;
 use crate::settings::ProfileEntry;
@@ -117,10 +118,15 @@ impl State {
         // One file may lie at several paths, and is read once.
         parts.sort_by_key(|part| part.entry);
         let (mut joined, mut errors) = (Joined::default(), Vec::new());
+        let mut overlays = self.overlays.iter().peekable();
         for part in parts {
+            while let Some(site) = overlays.next_if(|site| site.entries_before <= part.entry) {
+                joined.change(|profile| site.lay_over(profile));
+            }
             let manner = self.entries[part.entry].manner;
             joined.add(part, manner);
         }
+        overlays.for_each(|site| joined.change(|profile| site.lay_over(profile)));
         for (source, stored) in self.entries.iter().filter_map(|entry| entry.answer.as_ref()) {
             errors.extend(joined.leave_out(&source.label(), stored.header.failed.iter()));
         }
@@ -133,7 +139,9 @@ impl ProfileSource for Sourced {
         match self.with(&FactNames::of(wanted)) {
             // Parts of a profile do not show which extensions stand beside the others.
             Ok(state) if state.renames() => self.read_joined(&state, &Wanted::whole(), each),
-            Ok(state) if state.entries.len() > 1 => self.read_joined(&state, wanted, each),
+            Ok(state) if state.entries.len() > 1 || !state.overlays.is_empty() => {
+                self.read_joined(&state, wanted, each)
+            }
             Ok(state) => state.files.read(wanted, each),
             Err(error) => vec![ProfileError { path: "profiles".to_owned(), line: None, text: error.to_string() }],
         }
@@ -151,7 +159,7 @@ impl ProfileSource for Sourced {
         let state = self.state();
         let mut answers = state.entries.iter().filter_map(|entry| entry.answer.as_ref());
         let is_last = answers.all(|(source, stored)| source.last().is_some_and(|last| last.path == stored.path));
-        is_last && state.files.is_current()
+        is_last && state.files.is_current() && state.overlays.iter().all(SitePp::is_current)
     }
 
     fn fetched(&self) -> Option<u64> {

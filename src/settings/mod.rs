@@ -49,7 +49,7 @@ pub use files::{Combined, Judgement, MAX_SETTINGS_SIZE, Privilege, SettingsFile,
 pub use http::{HttpSetting, listen_address};
 pub use limits::Limits;
 pub use origin::{Origin, TreeFolder};
-pub use profiles::{ProfileEntry, ProgramSetting, PuppetDbSetting, SourceSetting, TokenSetting};
+pub use profiles::{ProfileEntry, ProgramSetting, PuppetDbSetting, SitePpSetting, SourceSetting, TokenSetting};
 pub use repository::{RepositorySetting, RepositorySource};
 pub use review::ReviewSetting;
 pub use secret::{Secret, SecretError, read_secret, read_token};

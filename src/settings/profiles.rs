@@ -4,10 +4,11 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::raw_profiles::{ProfileEntry as RawEntry, ProfileSource, Profiles, Program, PuppetDb};
+use super::raw_profiles::{ProfileEntry as RawEntry, ProfileSource, Profiles, Program, PuppetDb, SitePp};
 use super::source::SourceFile;
 use super::{Settings, SettingsError};
 use crate::delivery::Webhook;
+use crate::puppet::manifest::CallPattern;
 
 /// The default time limit of a server's answer and the most, in seconds.
 const TIMEOUT: (f64, f64) = (60.0, 3600.0);
@@ -31,8 +32,21 @@ pub enum ProfileEntry {
     Cache(PathBuf),
     /// Files of facts, a file, a folder or a glob, whose nodes are called as the files.
     Factsets(PathBuf),
+    /// A manifest with node blocks.
+    SitePp(SitePpSetting),
     /// Another source.
     Source(SourceSetting),
+}
+
+/// A manifest whose node blocks set variables.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SitePpSetting {
+    /// The manifest.
+    pub file: PathBuf,
+    /// A call that stands for a variable.
+    pub call: Option<CallPattern>,
+    /// The text between the parts of a class's name in that variable.
+    pub separator: String,
 }
 
 /// A source of profiles other than files.
@@ -113,6 +127,7 @@ impl fmt::Display for ProfileEntry {
         match self {
             ProfileEntry::Files(path) => write!(f, "{}", path.display()),
             ProfileEntry::Cache(folder) => write!(f, "the cache in {}", folder.display()),
+            ProfileEntry::SitePp(setting) => write!(f, "the node blocks of {}", setting.file.display()),
             ProfileEntry::Factsets(path) => write!(f, "the factsets in {}", path.display()),
             ProfileEntry::Source(setting) => write!(f, "{setting}"),
         }
@@ -124,7 +139,7 @@ impl Settings {
     pub fn profile_paths(&self) -> impl Iterator<Item = &PathBuf> {
         self.profiles.iter().filter_map(|entry| match entry {
             ProfileEntry::Files(path) | ProfileEntry::Factsets(path) => Some(path),
-            ProfileEntry::Cache(_) | ProfileEntry::Source(_) => None,
+            ProfileEntry::Cache(_) | ProfileEntry::SitePp(_) | ProfileEntry::Source(_) => None,
         })
     }
 }
@@ -156,10 +171,13 @@ impl Checked<'_> {
     fn check(&self, raw: ProfileSource) -> Result<ProfileEntry, SettingsError> {
         if raw.names().len() != 1 {
             return Err(
-                self.invalid(&[], "an entry of 'profiles' is a path, or a hash with exactly one source: puppetdb, enc, trusted_external, puppet_cache, factsets")
+                self.invalid(&[], "an entry of 'profiles' is a path, or a hash with exactly one source: puppetdb, enc, trusted_external, puppet_cache, factsets, site_pp")
             );
         }
-        let ProfileSource { puppetdb, enc, trusted_external, puppet_cache, factsets } = raw;
+        let ProfileSource { puppetdb, enc, trusted_external, puppet_cache, factsets, site_pp } = raw;
+        if let Some(raw) = site_pp {
+            return self.site_pp(raw).map(ProfileEntry::SitePp);
+        }
         if let Some(path) = factsets {
             return Ok(ProfileEntry::Factsets(self.source.folder.join(path)));
         }
@@ -170,6 +188,13 @@ impl Checked<'_> {
             (.., folder) => return Ok(ProfileEntry::Cache(self.source.folder.join(folder.unwrap_or_default()))),
         };
         Ok(ProfileEntry::Source(source))
+    }
+
+    fn site_pp(&self, raw: SitePp) -> Result<SitePpSetting, SettingsError> {
+        let invalid = |text: String| self.invalid(&["site_pp", "role"], format!("'role' of 'site_pp' {text}"));
+        let call = raw.role.map(|role| role.parse().map_err(invalid)).transpose()?;
+        let separator = raw.separator.unwrap_or_else(|| "::".to_owned());
+        Ok(SitePpSetting { file: self.source.folder.join(raw.file), call, separator })
     }
 
     fn program(&self, name: &str, raw: Program) -> Result<ProgramSetting, SettingsError> {

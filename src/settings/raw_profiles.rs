@@ -31,6 +31,18 @@ pub(super) struct ProfileSource {
     pub(super) puppet_cache: Option<String>,
     /// A file, a folder or a glob.
     pub(super) factsets: Option<String>,
+    pub(super) site_pp: Option<SitePp>,
+}
+
+/// A manifest with node blocks.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a hash such as {file: FILE, role: 'role($role)'}")]
+pub(super) struct SitePp {
+    pub(super) file: String,
+    /// A call that stands for a variable.
+    pub(super) role: Option<String>,
+    /// The text between the parts of a class's name in that variable.
+    pub(super) separator: Option<String>,
 }
 
 /// A program that is run for each node.
@@ -161,7 +173,9 @@ impl ProfileEntry {
     pub(super) fn path(&self) -> Option<&str> {
         match self {
             ProfileEntry::Path(path) => Some(path),
-            ProfileEntry::Source(source) if source.names().len() == 1 => source.factsets.as_deref(),
+            ProfileEntry::Source(source) if source.names().len() == 1 => {
+                source.factsets.as_deref().or(source.site_pp.as_ref().map(|site| &*site.file))
+            }
             ProfileEntry::Source(_) => None,
         }
     }
@@ -178,13 +192,14 @@ impl ProfileEntry {
 impl ProfileSource {
     /// Returns the names of the sources that are there.
     pub(super) fn names(&self) -> Vec<&'static str> {
-        let ProfileSource { puppetdb, enc, trusted_external, puppet_cache, factsets } = self;
+        let ProfileSource { puppetdb, enc, trusted_external, puppet_cache, factsets, site_pp } = self;
         let sources = [
             ("puppetdb", puppetdb.is_some()),
             ("enc", enc.is_some()),
             ("trusted_external", trusted_external.is_some()),
             ("puppet_cache", puppet_cache.is_some()),
             ("factsets", factsets.is_some()),
+            ("site_pp", site_pp.is_some()),
         ];
         sources.into_iter().filter(|(_, is_there)| *is_there).map(|(name, _)| name).collect()
     }

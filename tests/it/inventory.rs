@@ -8,5 +8,6 @@ mod puppetdb;
 mod refresh;
 pub(crate) mod server;
 mod settings;
+mod site_pp;
 mod trouble;
 mod two_sets;

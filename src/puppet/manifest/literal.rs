@@ -32,6 +32,13 @@ pub(super) fn arguments(words: &[Word]) -> Option<Vec<Option<Value>>> {
     Some(arguments)
 }
 
+/// Returns the literal that words begin with, and the number of its words.
+pub(super) fn leading(words: &[Word]) -> Option<(Value, usize)> {
+    let mut reader = Reader { words, depth: 0 };
+    let value = reader.literal()?;
+    Some((value, words.len() - reader.words.len()))
+}
+
 /// An item between commas; `None` stands for a value that is no literal.
 enum Item {
     Value(Option<Value>),

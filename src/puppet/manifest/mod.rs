@@ -1,4 +1,4 @@
-//! The lookups in Puppet manifests that name a merge strategy of their own.
+//! The lookups in Puppet manifests that name a merge strategy of their own; and node blocks, with what they set.
 //!
 //! A strategy that a manifest passes to `lookup` wins over `lookup_options`, so that data alone does not say what a
 //! node gets. Nothing is evaluated: a [`LookupCall`] counts if its name and its strategy are written as literals.
@@ -6,12 +6,15 @@
 //! Source: `puppet/functions/lookup.rb`, `hiera.rb`, `hiera_array.rb`, `hiera_hash.rb`, `hiera_include.rb`.
 
 mod literal;
+mod site;
 mod tokens;
 
 use crate::value::{Hash, Value};
 
 use literal::arguments;
 use tokens::{Token, tokens};
+
+pub use site::{Assignment, CallPattern, NodeBlock, NodeBlocks};
 
 /// A lookup with a merge strategy of its own.
 #[derive(Debug, Clone, PartialEq)]

@@ -21,7 +21,11 @@ pub(super) enum Token {
     Name(String),
     /// A string without variables.
     Text(String),
-    /// A string with variables, a regular expression or a variable, whose values are not known.
+    /// A variable, by its name.
+    Variable(String),
+    /// A regular expression.
+    Regex(String),
+    /// A string with variables, whose value is not known.
     Opaque,
     /// `=>`
     Arrow,
@@ -58,8 +62,8 @@ impl Lexer<'_> {
                 '"' => self.double_quoted(),
                 '@' if self.peek() == Some('(') => self.heredoc(),
                 '$' => {
-                    self.word_end(at);
-                    self.push(Token::Opaque);
+                    let end = self.word_end(at);
+                    self.push(Token::Variable(self.text[at + 1..end].to_owned()));
                 }
                 '=' if self.peek() == Some('>') => {
                     self.next();
@@ -128,20 +132,22 @@ impl Lexer<'_> {
         match self.words.last().map(|word| &word.token) {
             None | Some(Token::Arrow) => true,
             Some(Token::Name(name)) => matches!(&**name, "node" | "and" | "or" | "in" | "if" | "unless" | "case"),
-            Some(Token::Text(_) | Token::Opaque) => false,
+            Some(Token::Text(_) | Token::Variable(_) | Token::Regex(_) | Token::Opaque) => false,
             Some(Token::Sign(sign)) => !matches!(sign, ')' | ']'),
         }
     }
 
     fn regex(&mut self) {
+        let mut text = String::new();
         while let Some((_, sign)) = self.next() {
             match sign {
-                '\\' => drop(self.next()),
+                '\\' if self.peek() == Some('/') => text.extend(self.next().map(|(_, sign)| sign)),
+                '\\' => text.extend([Some(sign), self.next().map(|(_, sign)| sign)].into_iter().flatten()),
                 '/' | '\n' => break,
-                _ => {}
+                sign => text.push(sign),
             }
         }
-        self.push(Token::Opaque);
+        self.push(Token::Regex(text));
     }
 
     fn single_quoted(&mut self) {

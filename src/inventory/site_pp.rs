@@ -1,0 +1,87 @@
+//! Variables from the node blocks of a manifest, laid over the nodes of other entries.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::disk;
+use crate::node::{NodeProfile, ProfileError};
+use crate::puppet::manifest::{Assignment, NodeBlocks};
+use crate::settings::SitePpSetting;
+use crate::value::Value;
+
+/// The node blocks of a manifest, and their place among the entries.
+pub(super) struct SitePp {
+    /// The number of entries before.
+    pub(super) entries_before: usize,
+    setting: SitePpSetting,
+    text: String,
+    blocks: NodeBlocks,
+}
+
+impl SitePp {
+    /// Reads a manifest, which must lie below `within`, if that is given.
+    pub(super) fn read(
+        setting: &SitePpSetting,
+        within: Option<&Path>,
+        entries_before: usize,
+    ) -> Result<SitePp, ProfileError> {
+        let failed = |text: String| ProfileError { path: setting.file.display().to_string(), line: None, text };
+        if within.is_some_and(|root| setting.file.exists() && disk::real_below(root, &setting.file).is_err()) {
+            return Err(failed("it leads out of the tree, whose own settings name it: it is not read".to_owned()));
+        }
+        let text = fs::read_to_string(&setting.file).map_err(|error| failed(format!("cannot be read: {error}")))?;
+        let blocks = NodeBlocks::parse(&text, setting.call.as_ref());
+        Ok(SitePp { entries_before, setting: setting.clone(), text, blocks })
+    }
+
+    /// Returns what is not understood.
+    pub(super) fn notices(&self) -> Vec<ProfileError> {
+        let unknown =
+            self.blocks.blocks().iter().flat_map(|block| &block.assignments).filter(|set| set.value.is_none());
+        let notice = |set: &Assignment| ProfileError {
+            path: self.setting.file.display().to_string(),
+            line: Some(set.line),
+            text: format!("'{}' is not understood here, so it is unknown on nodes of this block", set.name),
+        };
+        unknown.map(notice).collect()
+    }
+
+    /// Returns true if the manifest is still as it was read.
+    pub(super) fn is_current(&self) -> bool {
+        fs::read_to_string(&self.setting.file).is_ok_and(|text| text == self.text)
+    }
+
+    /// Sets the variables of a node.
+    pub(super) fn lay_over(&self, profile: &mut NodeProfile) {
+        match self.blocks.of(&profile.name) {
+            Ok(Some(block)) => block.assignments.iter().for_each(|set| self.set(profile, set)),
+            Ok(None) => self.set_none(profile, "no node block is the node's, so Puppet would not compile it"),
+            Err(line) => self.set_none(profile, &format!("the pattern on line {line} cannot be tried")),
+        }
+    }
+
+    fn set(&self, profile: &mut NodeProfile, set: &Assignment) {
+        let path = self.setting.file.display();
+        let unknown = || format!("the variable '{}' is not known: {path}:{} is not understood", set.name, set.line);
+        let is_of_call = self.setting.call.as_ref().is_some_and(|call| call.variable == set.name);
+        let value = match &set.value {
+            Some(Value::String(class)) if is_of_call => {
+                Ok(class.replace("::", &self.setting.separator).as_str().into())
+            }
+            Some(value) => Ok(value.clone()),
+            None => Err(unknown().into()),
+        };
+        profile.unresolved.remove(&*set.name);
+        profile.set_variable(&Arc::from(&*set.name), value);
+    }
+
+    /// Makes all variables that some block sets unknown.
+    fn set_none(&self, profile: &mut NodeProfile, reason: &str) {
+        let path = self.setting.file.display();
+        for set in self.blocks.blocks().iter().flat_map(|block| &block.assignments) {
+            let reason = format!("the variable '{}' is not known: in {path} {reason}", set.name);
+            profile.set_variable(&Arc::from(&*set.name), Err(reason.into()));
+        }
+    }
+}

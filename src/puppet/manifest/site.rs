@@ -1,0 +1,424 @@
+//! Node blocks of a manifest such as `site.pp`, and the variables that they set to literals.
+//!
+//! Source: `resource/type_collection.rb` (`node`), `parser/compiler.rb` (`evaluate_ast_node`).
+
+use std::collections::HashMap;
+use std::fmt;
+use std::str::FromStr;
+
+use super::literal::leading;
+use super::tokens::{Token, Word, tokens};
+use crate::puppet::regex::RubyRegex;
+use crate::value::Value;
+
+/// Words that are no values, although they look like names.
+const KEYWORDS: [&str; 14] = [
+    "if", "unless", "case", "else", "elsif", "and", "or", "in", "node", "class", "define", "function", "default",
+    "inherits",
+];
+
+/// The node blocks of a manifest.
+#[derive(Debug, Default)]
+pub struct NodeBlocks {
+    blocks: Vec<NodeBlock>,
+    exact: HashMap<String, usize>,
+    patterns: Vec<(Option<RubyRegex>, usize)>,
+    default: Option<usize>,
+}
+
+/// A node block.
+#[derive(Debug)]
+pub struct NodeBlock {
+    /// The line that it begins on, counted from 1.
+    pub line: u32,
+    /// The variables that it sets, each once.
+    pub assignments: Vec<Assignment>,
+}
+
+/// A variable that a node block sets.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Assignment {
+    /// Its name.
+    pub name: String,
+    /// The value; `None` if it is no literal, or is not always set.
+    pub value: Option<Value>,
+    /// The line, counted from 1.
+    pub line: u32,
+}
+
+/// A call that stands for a variable, with the variable in the place of its argument: `role($role)`, or
+/// `include role::$role`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallPattern {
+    /// The variable.
+    pub variable: String,
+    call: Call,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Call {
+    /// A function of this name.
+    Function(String),
+    /// A class whose name begins like this.
+    Include(String),
+}
+
+impl FromStr for CallPattern {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<CallPattern, String> {
+        let usage = || format!("must be a call such as 'role($role)' or 'include role::$role', not '{text}'");
+        let (before, after) = text.trim().split_once('$').ok_or_else(usage)?;
+        let end = after.find(|sign: char| !sign.is_ascii_alphanumeric() && sign != '_').unwrap_or(after.len());
+        let (variable, rest) = after.split_at(end);
+        let call = match (before.strip_suffix('('), before.strip_prefix("include "), rest) {
+            (Some(function), None, ")") if !function.is_empty() => Call::Function(function.trim().to_owned()),
+            (None, Some(prefix), "") => Call::Include(prefix.trim().trim_start_matches("::").to_owned()),
+            _ => return Err(usage()),
+        };
+        if variable.is_empty() { Err(usage()) } else { Ok(CallPattern { variable: variable.to_owned(), call }) }
+    }
+}
+
+impl fmt::Display for CallPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.call {
+            Call::Function(name) => write!(f, "{name}(${})", self.variable),
+            Call::Include(prefix) => write!(f, "include {prefix}${}", self.variable),
+        }
+    }
+}
+
+impl NodeBlocks {
+    /// Reads the node blocks of a manifest. A `call` sets a variable, too.
+    pub fn parse(text: &str, call: Option<&CallPattern>) -> NodeBlocks {
+        let words = tokens(text);
+        let (mut found, mut depth, mut at) = (NodeBlocks::default(), 0usize, 0);
+        while at < words.len() {
+            match &words[at].token {
+                Token::Sign('{' | '(' | '[') => depth += 1,
+                Token::Sign('}' | ')' | ']') => depth = depth.saturating_sub(1),
+                Token::Name(name) if name == "node" && depth == 0 => {
+                    let open = words[at..].iter().position(|word| word.token == Token::Sign('{'));
+                    let Some(open) = open.map(|open| at + open) else { break };
+                    let close = closing(&words, open);
+                    found.add(&words[at..open], &words[open + 1..close], call);
+                    at = close;
+                }
+                _ => {}
+            }
+            at += 1;
+        }
+        found
+    }
+
+    /// Returns all blocks, in their order.
+    pub fn blocks(&self) -> &[NodeBlock] {
+        &self.blocks
+    }
+
+    /// Returns the block of a node, or `None` if it has none: the one that names it, or else the first whose pattern
+    /// fits, or else the default. Fails if a pattern cannot be tried.
+    pub fn of(&self, node: &str) -> Result<Option<&NodeBlock>, u32> {
+        let node = node.to_lowercase();
+        if let Some(number) = self.exact.get(&node) {
+            return Ok(self.blocks.get(*number));
+        }
+        for (pattern, number) in &self.patterns {
+            let is_match = pattern.as_ref().and_then(|pattern| pattern.is_match(&node).ok());
+            let block = self.blocks.get(*number);
+            if is_match.ok_or_else(|| block.map_or(0, |block| block.line))? {
+                return Ok(block);
+            }
+        }
+        Ok(self.default.and_then(|number| self.blocks.get(number)))
+    }
+
+    /// Adds the block with this head and body.
+    fn add(&mut self, head: &[Word], body: &[Word], call: Option<&CallPattern>) {
+        let number = self.blocks.len();
+        let line = head.first().map_or(0, |word| word.line);
+        for names in head.get(1..).unwrap_or_default().split(|word| word.token == Token::Sign(',')) {
+            match names {
+                [Word { token: Token::Regex(pattern), .. }] => {
+                    self.patterns.push((RubyRegex::compile(pattern).ok(), number));
+                }
+                [Word { token: Token::Name(name), .. }] if name == "default" => self.default = Some(number),
+                names => _ = self.exact.entry(plain(names).to_lowercase()).or_insert(number),
+            }
+        }
+        self.blocks.push(NodeBlock { line, assignments: Body { words: body, call }.assignments() });
+    }
+}
+
+/// Returns the text of a name, which may stand without quotes.
+fn plain(words: &[Word]) -> String {
+    let text = |word: &Word| match &word.token {
+        Token::Name(text) | Token::Text(text) => text.clone(),
+        Token::Sign(sign) => sign.to_string(),
+        _ => String::new(),
+    };
+    words.iter().map(text).collect()
+}
+
+/// Returns the place of the sign that closes the bracket at `open`, or the end.
+fn closing(words: &[Word], open: usize) -> usize {
+    let mut depth = 0usize;
+    for (at, word) in words.iter().enumerate().skip(open) {
+        match word.token {
+            Token::Sign('{' | '(' | '[') => depth += 1,
+            Token::Sign('}' | ')' | ']') => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return at;
+        }
+    }
+    words.len()
+}
+
+/// The body of a node block.
+struct Body<'w> {
+    words: &'w [Word],
+    call: Option<&'w CallPattern>,
+}
+
+impl Body<'_> {
+    /// Returns the variables. One that is set more than once has no value.
+    fn assignments(&self) -> Vec<Assignment> {
+        let (mut all, mut depth) = (Vec::<Assignment>::new(), 0usize);
+        for (at, word) in self.words.iter().enumerate() {
+            match &word.token {
+                Token::Sign('{' | '(' | '[') => depth += 1,
+                Token::Sign('}' | ')' | ']') => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            for (name, value) in self.at(at) {
+                let value = value.filter(|_| depth == 0 && self.begins_statement(at));
+                match all.iter_mut().find(|known| known.name == name) {
+                    Some(known) => known.value = None,
+                    None => all.push(Assignment { name, value, line: word.line }),
+                }
+            }
+        }
+        all
+    }
+
+    /// Returns the variables that the word at a place sets, with their values.
+    fn at(&self, at: usize) -> Vec<(String, Option<Value>)> {
+        let rest = &self.words[at + 1..];
+        match &self.words[at].token {
+            Token::Variable(name) if is_assigned(rest) => vec![(name.clone(), whole_literal(&rest[1..]))],
+            Token::Sign(']') if is_assigned(rest) => self.variables_before(at),
+            Token::Name(name) => self.called(name, rest).into_iter().collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Returns the variables of an array that ends at a place.
+    fn variables_before(&self, at: usize) -> Vec<(String, Option<Value>)> {
+        let array = self.words[..at].iter().rev().take_while(|word| word.token != Token::Sign('['));
+        let name = |word: &Word| if let Token::Variable(name) = &word.token { Some(name.clone()) } else { None };
+        array.filter_map(name).map(|name| (name, None)).collect()
+    }
+
+    /// Returns the variable that a call sets.
+    fn called(&self, name: &str, rest: &[Word]) -> Option<(String, Option<Value>)> {
+        let CallPattern { variable, call } = self.call?;
+        let value = match call {
+            Call::Function(function) if function == name => match rest {
+                [open, argument, close, ..] if open.token == Token::Sign('(') && close.token == Token::Sign(')') => {
+                    class(argument).map(Value::from)
+                }
+                _ => None,
+            },
+            Call::Include(prefix) if matches!(name, "include" | "contain" | "require" | "class") => {
+                match &included(rest, prefix, name == "class")[..] {
+                    [] => return None,
+                    [one] => one.clone(),
+                    _ => None,
+                }
+            }
+            _ => return None,
+        };
+        Some((variable.clone(), value))
+    }
+
+    /// Returns true if a statement may begin at a place.
+    fn begins_statement(&self, at: usize) -> bool {
+        match at.checked_sub(1).map(|before| &self.words[before].token) {
+            None | Some(Token::Sign('}' | ')' | ']' | ';')) => true,
+            Some(Token::Sign(_) | Token::Arrow) => false,
+            Some(Token::Name(name)) => !KEYWORDS.contains(&&**name),
+            Some(_) => true,
+        }
+    }
+}
+
+/// Returns true if what is before these words is assigned to.
+fn is_assigned(rest: &[Word]) -> bool {
+    let sign = |at: usize| rest.get(at).map(|word| &word.token);
+    sign(0) == Some(&Token::Sign('=')) && !matches!(sign(1), Some(Token::Sign('=' | '~')))
+}
+
+/// Returns the literal that a statement ends with.
+fn whole_literal(words: &[Word]) -> Option<Value> {
+    let (value, length) = leading(words)?;
+    let (own, rest) = words.split_at(length);
+    if !own.iter().all(|word| is_plain(&word.token)) {
+        return None;
+    }
+    // A bare word may be a function whose argument follows.
+    let is_word = |name: &str| {
+        !matches!(name, "true" | "false" | "undef") && !name.starts_with(|first: char| first.is_ascii_digit())
+    };
+    let is_name = matches!(own, [Word { token: Token::Name(name), .. }] if is_word(name));
+    let next = rest.first();
+    let ends = match next.map(|word| &word.token) {
+        None | Some(Token::Sign(';' | '@') | Token::Variable(_)) => true,
+        Some(Token::Name(name)) => !matches!(&**name, "and" | "or" | "in"),
+        Some(_) => false,
+    };
+    let is_last = next.is_none_or(|next| own.last().is_some_and(|last| last.line < next.line));
+    Some(value).filter(|_| ends && (is_last || !is_name))
+}
+
+/// Returns true for the words of literals.
+fn is_plain(token: &Token) -> bool {
+    match token {
+        Token::Text(_) | Token::Arrow | Token::Sign('[' | ']' | '{' | '}' | ',') => true,
+        Token::Name(name) if name.starts_with(|first: char| first.is_ascii_digit()) => {
+            (name == "0" || !name.starts_with('0')) && name.parse::<i64>().is_ok()
+        }
+        Token::Name(name) => {
+            !KEYWORDS.contains(&&**name) && !name.split("::").any(|part| part.starts_with(char::is_uppercase))
+        }
+        _ => false,
+    }
+}
+
+/// Returns the name of a class, without its leading `::`.
+fn class(word: &Word) -> Option<String> {
+    match &word.token {
+        Token::Name(name) | Token::Text(name) => Some(name.trim_start_matches("::").to_owned()),
+        _ => None,
+    }
+}
+
+/// Returns what comes behind `prefix` in the names of classes that are included, without those that begin otherwise;
+/// `None` for a name that is not known.
+fn included(rest: &[Word], prefix: &str, is_resource: bool) -> Vec<Option<Value>> {
+    let is_open = |word: &Word| matches!(word.token, Token::Sign('(' | '[' | '{'));
+    if is_resource && !rest.first().is_some_and(is_open) {
+        return Vec::new();
+    }
+    let mut names = Vec::new();
+    let mut words = rest.iter().skip_while(|word| is_open(word));
+    while let Some(word) = words.next() {
+        names.push(class(word));
+        if words.next().is_none_or(|next| next.token != Token::Sign(',')) || is_resource {
+            break;
+        }
+    }
+    let fits = |name: &Option<String>| name.as_ref().is_none_or(|name| name.starts_with(prefix));
+    names.into_iter().filter(fits).map(|name| name.map(|name| Value::from(&name[prefix.len()..]))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns what the block of a node sets, in one line each.
+    fn told(text: &str, call: &str, node: &str) -> Vec<String> {
+        let call: CallPattern = call.parse().unwrap();
+        let blocks = NodeBlocks::parse(text, Some(&call));
+        let Some(block) = blocks.of(node).unwrap() else { return vec!["no block".to_owned()] };
+        let value = |value: &Option<Value>| value.as_ref().map_or("unknown".to_owned(), Value::inspect);
+        block.assignments.iter().map(|set| format!("{} {}={}", set.line, set.name, value(&set.value))).collect()
+    }
+
+    #[test]
+    fn blocks_are_found_as_puppet_finds_them() {
+        let text = "class x { node => 1 }\nnode /^web/, 'Db.example.com' { role(one) }\nnode /1\\.example\\/*/ { role(two) }\n\
+                    node web2.example-a.com { role('three') }\nnode default { role(four) }\n";
+        for (node, role) in [
+            ("web1.example.com", "one"),
+            ("WEB9", "one"),
+            ("db.example.com", "one"),
+            ("a1.example", "two"),
+            ("web2.example-a.com", "three"),
+            ("other", "four"),
+        ] {
+            assert!(told(text, "role($r)", node)[0].ends_with(&format!("r=\"{role}\"")), "{node}");
+        }
+        assert_eq!(told("node a { }", "role($r)", "b"), ["no block"]);
+        assert_eq!(NodeBlocks::parse("node /(/ { }", None).of("a").err(), Some(1));
+    }
+
+    #[test]
+    fn literals_are_values() {
+        let text = "node default {\n  $a = 'x'\n  $b = 12 $c = true\n  $d = [1, 'y']\n  $e = {k => v, 'l' => [undef]}\n  $f = bare::word\n\
+                    \x20 include ::role::web # role\n  notify { 'x': message => \"$a\" }\n}\n";
+        let expected = [
+            "2 a=\"x\"",
+            "3 b=12",
+            "3 c=true",
+            "4 d=[1, \"y\"]",
+            "5 e={\"k\"=>\"v\", \"l\"=>[nil]}",
+            "6 f=\"bare::word\"",
+            "7 r=\"web\"",
+        ];
+        assert_eq!(told(text, "include role::$r", "n"), expected);
+        let of_class = "node default { class { '::role::db::main': x => $y } }";
+        assert_eq!(told(of_class, "include role::$r", "n"), ["1 r=\"db::main\""]);
+    }
+
+    #[test]
+    fn what_is_no_literal_is_unknown() {
+        for statement in [
+            "$a = \"$b\"",
+            "$a = 'x' + 'y'",
+            "$a = 'x'\n + 'y'",
+            "$a = lookup('x')",
+            "$a = Foo",
+            "$a = 010",
+            "$a = 1.5",
+            "$a = -1",
+            "$a = [Foo]",
+            "$a = {x => $y}",
+            "$a = $b",
+            "if $x { $a = 1 }",
+            "[$a] = [1]",
+            "$a = 1\n$a = 1",
+            "$a = $x ? { default => 1 }",
+            "$a = if $x { 1 }",
+            "$x and $a = 1",
+            "$a = include foo",
+            "role($x)",
+            "role('x', 'y')",
+            "role(\"x$y\")",
+            "role('x') role('y')",
+            "if $x { role(y) }",
+        ] {
+            let told = told(&format!("node default {{\n{statement}\n}}"), "role($a)", "n");
+            assert!(told[0].ends_with("a=unknown"), "{statement}: {told:?}");
+        }
+        for statement in ["include $x", "include role::a, role::b", "if $x { include role::a }", "include \"role::$x\""]
+        {
+            let told = told(&format!("node default {{ {statement} }}"), "include role::$a", "n");
+            assert_eq!(told, ["1 a=unknown"], "{statement}");
+        }
+        assert_eq!(told("node default { include base, role::x }", "include role::$a", "n"), ["1 a=\"x\""]);
+        assert_eq!(told("node default { $x == 1 include base }", "include role::$a", "n"), [""; 0]);
+    }
+
+    #[test]
+    fn patterns_are_calls_with_one_variable() {
+        for text in ["role($role)", "include role::$role"] {
+            assert_eq!(text.parse::<CallPattern>().unwrap().to_string(), text);
+        }
+        for text in ["", "role", "role()", "role($)", "($x)", "include role::x", "role($a, $b)"] {
+            assert!(text.parse::<CallPattern>().is_err(), "{text}");
+        }
+    }
+}
