@@ -12,7 +12,7 @@ use crate::pipeline::RevisionId;
 use crate::pipeline::blind_spots::accept::Accepted;
 use crate::pipeline::judge::Judge;
 use crate::policy::{Day, Policies};
-use crate::report::{BlindSpot, PolicyHit, PolicyLevel, Report};
+use crate::report::{BlindSpot, PolicyHit, PolicyLevel, Remedy, Report};
 use crate::settings::{
     CheckSetting, Judgement, MAX_SETTINGS_SIZE, Origin, Refusal, SETTINGS_FILE, SettingsError, SettingsFile,
     TreeFolder, judging, reading,
@@ -129,10 +129,10 @@ impl Judge for SettingsJudge {
             code: "refused-setting",
             headline: format!("settings of the tree do not count ({place})"),
             message: format!("settings of the tree do not count, {place}: {}{more}", first.text),
-            fix: Some(
-                "put them into .git/hierad.yaml or a file that --config names, or run `hierad trust` if they are yours"
-                    .to_owned(),
-            ),
+            fix: Some(Remedy::words(
+                "put them into .git/hierad.yaml or a file that --config names, or run `hierad trust` if they are yours",
+            )),
+            is_standing: true,
             files: vec![self.path.clone()],
             ..BlindSpot::default()
         })
@@ -158,7 +158,7 @@ impl Judge for SettingsJudge {
             message: format!(
                 "{path} is not the same before and after: both sides are read as the checked-out file says"
             ),
-            fix: Some("review that file first; --config names settings outside of the tree".to_owned()),
+            fix: Some(Remedy::words("review that file first; --config names settings outside of the tree")),
             files: vec![path.clone()],
             ..BlindSpot::default()
         })

@@ -32,7 +32,7 @@ fn with_text_keys(value: &Value) -> Value {
 pub fn failure(key: &str, error: &LookupError) -> Failure {
     let missing = missing_function(&error.text);
     let declare = missing.map(|name| format!("declare what '{name}' finds under 'backends' in hierad.yaml"));
-    let hint = declare.as_deref().or_else(|| alias_hint(&error.text));
+    let hint = declare.or_else(|| alias_hint(&error.text).map(|hint| hint.to_string()));
     let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
     format!("lookup of '{key}' failed: {error}{hint}").into()
 }

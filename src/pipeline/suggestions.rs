@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::hiera::layer::Environment;
+use crate::report::Remedy;
 use crate::tree::{FileTree, Target, follow};
 
 /// Returns the folder of the repository with the same ending as the absolute `datadir` of a level. If several datadirs
@@ -56,22 +57,20 @@ pub fn quoted(text: &str) -> String {
 }
 
 /// Returns the setting that remedies an error, or `None` if there is none.
-pub fn fix_for_error(error: &str) -> Option<String> {
-    missing_function(error).map(fix_for_backend).or_else(|| alias_hint(error).map(str::to_owned))
+pub fn fix_for_error(error: &str) -> Option<Remedy> {
+    missing_function(error).map(fix_for_backend).or_else(|| alias_hint(error))
 }
 
 /// Returns the remedy for an alias that Hiera 3 refuses, or `None` if the error is another one.
-pub fn alias_hint(text: &str) -> Option<&'static str> {
-    let hint =
-        "if Hiera 3 runs on a Ruby before 3.1, which takes aliases, put into hierad.yaml: hiera3_yaml_aliases: true";
+pub fn alias_hint(text: &str) -> Option<Remedy> {
+    let words = "if Hiera 3 runs on a Ruby before 3.1, which takes aliases, put into hierad.yaml";
     // Puppet itself accepts aliases, and its errors begin with "Unable to parse".
-    text.starts_with("Unknown alias: ").then_some(hint)
+    text.starts_with("Unknown alias: ").then(|| Remedy::with_yaml(words, "hiera3_yaml_aliases: true"))
 }
 
 /// Returns the setting that declares the function or backend `name`.
-pub fn fix_for_backend(name: &str) -> String {
+pub fn fix_for_backend(name: &str) -> Remedy {
     let name = quoted(name);
-    format!(
-        "say in hierad.yaml what the function finds: backends: {{{name}: {{not_found: true}}}}    # or values: FILE, or command: [PROGRAM]"
-    )
+    let yaml = format!("backends: {{{name}: {{not_found: true}}}}    # or values: FILE, or command: [PROGRAM]");
+    Remedy::with_yaml("say in hierad.yaml what the function finds", yaml)
 }

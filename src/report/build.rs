@@ -8,7 +8,7 @@ use super::groups::{Compared, groups};
 use super::secrets::redacted;
 use super::{
     BlindSpot, ChangedLines, Commit, Count, FindingChange, Item, KeyChange, Leaf, NodeNames, Origin, Reencrypted,
-    Report, Source,
+    Remedy, Report, Source,
 };
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::diff::{Change, ChangeKind, Changes, Diff};
@@ -89,6 +89,8 @@ impl Report {
         let groups = groups(&changes, &folded, &compared);
         let mut blind_spots = input.blind_spots;
         blind_spots.extend(emptiness(input.nodes.len(), keys.total).filter(|_| blind_spots.is_empty()));
+        // Of these the commit has made none, so they come last.
+        blind_spots.sort_by_key(|spot| spot.is_standing);
         let origins = input.origins.changes.into_iter().chain(std::iter::repeat_with(ChangeOrigins::default));
         let origin = input.origins.reencrypted.into_iter().chain(std::iter::repeat(None));
         Report {
@@ -158,7 +160,13 @@ fn emptiness(nodes: usize, keys: usize) -> Option<BlindSpot> {
         _ => return None,
     };
     let message = format!("{headline}, so no change can be seen");
-    Some(BlindSpot { code, headline: headline.to_owned(), message, fix: Some(fix.to_owned()), ..BlindSpot::default() })
+    Some(BlindSpot {
+        code,
+        headline: headline.to_owned(),
+        message,
+        fix: Some(Remedy::words(fix)),
+        ..BlindSpot::default()
+    })
 }
 
 /// Returns the findings that only one side has. A finding that merely moved to another line is the same finding.

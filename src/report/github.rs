@@ -15,7 +15,8 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "::notice title=hierad::{}", data(&report.headline()))?;
     for spot in report.blind_spots.iter().take(MOST) {
         let fix = spot.fix.as_ref().map(|fix| format!("\n{fix}")).unwrap_or_default();
-        writeln!(out, "::warning title=hierad%3A blind spot::{}", data(&format!("{}{fix}", spot.message)))?;
+        let name = if spot.is_standing { "notice" } else { "warning" };
+        writeln!(out, "::{name} title=hierad%3A blind spot::{}", data(&format!("{}{fix}", spot.message)))?;
     }
     // Hits at lines are among the annotations.
     for (hit, level) in report.policies.iter().filter_map(|hit| Some((hit, hit.counts_as()?))) {
@@ -24,8 +25,11 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             writeln!(out, "::{} title={title}::{}", name(level.severity()), data(&hit.words()))?;
         }
     }
-    let warnings = report.blind_spots.len().min(MOST);
-    write_limited(&report.annotations(), &[MOST, MOST - warnings, MOST - 1], out)
+    let told =
+        |is_standing: bool| report.blind_spots.iter().take(MOST).filter(|s| s.is_standing == is_standing).count();
+    // The verdict is a notice.
+    let notices = MOST.saturating_sub(1 + told(true));
+    write_limited(&report.annotations(), &[MOST, MOST - told(false), notices], out)
 }
 
 /// Writes annotations.

@@ -124,6 +124,9 @@ pub struct ChangedLines {
     pub with: Vec<usize>,
     /// The keys that they belong to, in the order of the file.
     pub keys: Vec<Arc<str>>,
+    /// The lines as they are written, if no known node reads the file: nothing else tells what is in them. Empty if a
+    /// value in them may be secret.
+    pub text: Vec<String>,
 }
 
 /// The effect of changed lines.
@@ -171,7 +174,7 @@ impl UnknownEffect {
         match self {
             UnknownEffect::Unreached => "no known node reads the file",
             UnknownEffect::Value => "the key fails or is unknown",
-            UnknownEffect::NotTraced => "not traced",
+            UnknownEffect::NotTraced => "too much changes for each line to be looked into",
             UnknownEffect::Hidden => "hidden by the filter",
         }
     }
@@ -230,12 +233,14 @@ impl ChangedLines {
         self.len() == 0
     }
 
-    /// Returns true if it is worth telling that they have no effect: of comments and blanks everybody knows.
+    /// Returns true if it is worth telling that they have no effect: of comments and blanks everybody knows, and the
+    /// text of others is shown.
     pub fn is_telling(&self) -> bool {
         match &self.effect {
             Effect::Changes { .. } => false,
             Effect::None(_) => !self.effect.is_of_equal_data(),
-            Effect::Unknown(reason) => *reason != UnknownEffect::Unreached || !self.keys.is_empty(),
+            Effect::Unknown(UnknownEffect::Unreached) => !self.keys.is_empty() && self.text.is_empty(),
+            Effect::Unknown(_) => true,
         }
     }
 

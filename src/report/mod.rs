@@ -34,6 +34,7 @@ pub mod sarif;
 mod secrets;
 mod similarity;
 pub mod text;
+mod unread;
 mod value;
 mod visible;
 mod wording;
@@ -49,7 +50,7 @@ use crate::node::NodeSet;
 use crate::value::ValuePath;
 
 pub use annotation::Annotation;
-pub use blind_spot::{BlindSpot, Verdict};
+pub use blind_spot::{BlindSpot, Remedy, Verdict};
 pub use build::{ChangeOrigins, Input, LeafOrigins, Origins};
 pub use causes::Cause;
 pub use description::{Description, Term};

@@ -96,7 +96,7 @@ fn result(annotation: &Annotation, rule: usize) -> Json {
 fn notification(spot: &BlindSpot) -> Json {
     let fix = spot.fix.as_ref().map(|fix| format!("\n{fix}")).unwrap_or_default();
     json!({
-        "level": "warning",
+        "level": if spot.is_standing { "note" } else { "warning" },
         "descriptor": { "id": spot.code },
         "message": message(&format!("{}{fix}", spot.message)),
     })

@@ -37,6 +37,10 @@ impl Report {
         let effects = match (kinds[0].0, all) {
             (1, 1) => "with an effect".to_owned(),
             (changing, all) if changing == all => "each with an effect".to_owned(),
+            (0, all) if kinds[4].0 == 0 && kinds.iter().any(|(count, _)| *count == all) => {
+                let text = kinds.iter().find(|(count, _)| *count == all).map_or("", |(_, text)| text);
+                if all == 1 { text.to_owned() } else { format!("all {text}") }
+            }
             _ => {
                 let parts = kinds.iter().filter(|(count, _)| *count > 0);
                 parts.map(|(count, text)| format!("{} {text}", number(*count))).collect::<Vec<_>>().join(", ")
@@ -72,23 +76,27 @@ impl Report {
     }
 
     fn verdict_line(&self) -> String {
-        let spot_headline = |spot: &BlindSpot| visible(&spot.headline).into_owned();
+        let [new, standing] = [false, true].map(|is_standing| self.spots(is_standing).collect::<Vec<_>>());
+        let first = new.first().copied().or(self.blind_spots.first());
+        let first =
+            first.map_or_else(|| "nothing could be read".to_owned(), |spot| visible(&spot.headline).into_owned());
         match self.verdict() {
             Verdict::NoChange => {
                 let compared = format!("{} and {}", count(self.nodes.total, "node"), count(self.keys.total, "key"));
                 format!("no effective change ({compared} compared)")
             }
             Verdict::NoChangeSeen => {
-                let but = self.blind_spots.first().map_or_else(|| "nothing could be read".to_owned(), spot_headline);
-                let more = match self.blind_spots.len() {
+                if new.is_empty() && !standing.is_empty() && !self.is_unreadable.after {
+                    return format!("no change seen ({})", count(standing.len(), STANDING));
+                }
+                let more = match new.len() {
                     0 | 1 => String::new(),
                     spots => format!("; and {}", count(spots - 1, "more blind spot")),
                 };
-                format!("no change seen, but: {but}{more}")
+                format!("no change seen, but: {first}{more}")
             }
             Verdict::Changes => {
-                let (spots, blind) = (self.blind_spots.len(), &self.is_unreadable);
-                let first = self.blind_spots.first().map(spot_headline).unwrap_or_default();
+                let (spots, blind) = (new.len(), &self.is_unreadable);
                 match (blind.before, blind.after) {
                     (false, true) => {
                         join([format!("nothing can be read any more: {first}"), self.changes_summary()], "; ")
@@ -103,6 +111,21 @@ impl Report {
                     }
                 }
             }
+        }
+    }
+
+    /// Returns the blind spots that were there before the commit just as after it, or the others.
+    pub fn spots(&self, is_standing: bool) -> impl Iterator<Item = &BlindSpot> {
+        self.blind_spots.iter().filter(move |spot| spot.is_standing == is_standing)
+    }
+
+    /// Returns the heading of the blind spots that were there before just as after, or of the others.
+    pub(super) fn spots_heading(&self, is_standing: bool) -> String {
+        let spots = self.spots(is_standing).count();
+        if is_standing {
+            format!("{}: unseen with or without this commit", count(spots, STANDING))
+        } else {
+            count(spots, "blind spot")
         }
     }
 
@@ -193,9 +216,7 @@ impl Item {
     pub(super) fn note(&self) -> Option<String> {
         match self.similarity {
             Similarity::Equal => None,
-            Similarity::ExceptNodeName => {
-                Some(format!("each node with its own name; {} more like this", number(self.more)))
-            }
+            Similarity::ExceptNodeName => Some("each node with its own name".to_owned()),
             Similarity::ExceptPosition => Some("at other positions on other nodes".to_owned()),
             Similarity::Shape => Some(format!("an example; {} with other values", count(self.more, "more change"))),
         }
@@ -267,6 +288,11 @@ impl Leaf {
         Some(places + &behind.unwrap_or_default())
     }
 
+    /// Returns true if a place besides the origin takes part in the value.
+    pub(super) fn has_behind(&self) -> bool {
+        self.behind().is_some()
+    }
+
     /// Returns the source that says more than the origin: of a key that is referred to, or one that differs.
     fn behind(&self) -> Option<&Source> {
         let Diff { before, after } = self.sources();
@@ -278,6 +304,9 @@ impl Leaf {
         reference.or_else(new).or_else(gone)
     }
 }
+
+/// A blind spot that was there before a commit just as after it.
+const STANDING: &str = "standing blind spot";
 
 /// The most different numbers of nodes that are listed one by one.
 const MAX_DISTINCT_COUNTS: usize = 3;

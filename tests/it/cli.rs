@@ -14,6 +14,7 @@ mod places;
 mod profiles;
 mod render;
 mod settings;
+mod standing;
 mod trouble;
 #[cfg(unix)]
 mod trust;

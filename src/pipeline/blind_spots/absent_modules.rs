@@ -9,7 +9,7 @@ use crate::diff::Changes;
 use crate::hiera::key::colons;
 use crate::hiera::layer::Environment;
 use crate::node::NodeSet;
-use crate::report::BlindSpot;
+use crate::report::{BlindSpot, Remedy};
 
 const ABSENT: &str = "absent-module";
 
@@ -52,9 +52,9 @@ impl DiffContext<'_> {
                 wording::some(modules.iter().copied()),
                 wording::count(keys.len(), "key"),
             ),
-            fix: Some(format!(
-                "deploy them and put into hierad.yaml: basemodulepath: [/path/to/modules]; or, if they have no data: {}",
-                accept::line(ABSENT, [accepted])
+            fix: Some(Remedy::with_yaml(
+                "deploy them and name their folder with basemodulepath or, if they have no data, put into hierad.yaml",
+                accept::line(ABSENT, [accepted]),
             )),
             nodes,
             keys,

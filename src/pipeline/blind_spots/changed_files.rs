@@ -9,7 +9,7 @@ use crate::fleet::Revision;
 use crate::hiera::backend::DataFile;
 use crate::hiera::layer::Environment;
 use crate::hiera::options::LOOKUP_OPTIONS;
-use crate::report::BlindSpot;
+use crate::report::{BlindSpot, Remedy};
 use crate::tree::{Entry, Target, TreeError, child, folder_of, follow};
 use crate::value::Value;
 
@@ -219,9 +219,9 @@ impl DiffContext<'_> {
                 verb(&unreached),
                 if unreached.len() == 1 { "it" } else { "them" },
             ),
-            fix: Some(format!(
-                "add profiles of the nodes that it is for or, to accept this, put into hierad.yaml: {}",
-                accept::line("unreached-file", to_accept(&unreached).iter().map(String::as_str))
+            fix: Some(Remedy::with_yaml(
+                "add profiles of the nodes that it is for or, to accept this, put into hierad.yaml",
+                accept::line("unreached-file", to_accept(&unreached).iter().map(String::as_str)),
             )),
             files: unreached.clone(),
             ..BlindSpot::default()
@@ -235,9 +235,9 @@ impl DiffContext<'_> {
                 verb(&unnamed),
                 if unnamed.len() == 1 { "looks" } else { "look" },
             ),
-            fix: Some(format!(
-                "if it is no data, put into hierad.yaml: {}",
-                accept::line("unnamed-folder", to_accept(&unnamed).iter().map(String::as_str))
+            fix: Some(Remedy::with_yaml(
+                "if it is no data, put into hierad.yaml",
+                accept::line("unnamed-folder", to_accept(&unnamed).iter().map(String::as_str)),
             )),
             files: unnamed.clone(),
             ..BlindSpot::default()

@@ -10,7 +10,7 @@ use crate::fleet::{Answer, Effective, Fleet};
 use crate::hiera::{LookupError, Outcome};
 use crate::node::NodeSet;
 use crate::pipeline::suggestions;
-use crate::report::BlindSpot;
+use crate::report::{BlindSpot, Remedy};
 
 /// The keys that fail for one cause, and their nodes.
 #[derive(Default)]
@@ -120,7 +120,8 @@ fn spot(disclosure: &Disclosure, error: &LookupError, Failing { nodes, keys }: F
     let is_function = suggestions::missing_function(&error.text).is_some();
     let first = keys.first().map_or("", |key| &**key);
     let accept = accept::line("failing-keys", [first]);
-    let accept = || format!("`hierad check` names each cause; if they may fail, put into hierad.yaml: {accept}");
+    let words = "`hierad check` names each cause; if they may fail, put into hierad.yaml";
+    let accept = || Remedy::with_yaml(words, accept);
     BlindSpot {
         code: if is_function { "unknown-function" } else { "failing-keys" },
         headline: format!("{count} {fails} before and after on {of}"),

@@ -8,7 +8,7 @@ use crate::hiera::Outcome;
 use crate::hiera::backend::eyaml::NoKey;
 use crate::node::NodeSet;
 use crate::pipeline::suggestions;
-use crate::report::BlindSpot;
+use crate::report::{BlindSpot, Remedy};
 use crate::value::Secrecy;
 
 /// The code of this blind spot, and of the fault.
@@ -62,10 +62,10 @@ pub(in crate::pipeline) fn text() -> &'static str {
 }
 
 /// Returns the setting that allows `keys`.
-pub(in crate::pipeline) fn fix(keys: &BTreeSet<String>) -> String {
+pub(in crate::pipeline) fn fix(keys: &BTreeSet<String>) -> Remedy {
     let keys: Vec<String> = keys.iter().map(|key| suggestions::quoted(key)).collect();
-    format!(
-        "if hierad may read them, put into settings outside of the tree, such as .git/hierad.yaml: eyaml: {{allowed_keys: [{}]}}",
-        keys.join(", ")
+    Remedy::with_yaml(
+        "if hierad may read them, put into settings outside of the tree, such as .git/hierad.yaml",
+        format!("eyaml: {{allowed_keys: [{}]}}", keys.join(", ")),
     )
 }

@@ -23,7 +23,7 @@ use crate::diff::{Changes, Diff};
 use crate::disclosure::Disclosure;
 use crate::fleet::{AffectedKeys, Effective, Fleet, Revision};
 use crate::node::NodeSet;
-use crate::report::BlindSpot;
+use crate::report::{BlindSpot, Remedy};
 use crate::tree::{self, TreeError};
 
 use accept::Accepted;
@@ -97,11 +97,11 @@ impl DiffContext<'_> {
             spots.extend(unreadable::missing_layer(self.both_revisions()));
             spots.extend(outside_levels::mapped_to_nothing(self.both_revisions()));
             spots.extend(outside_levels::outside_spots(
-                self.both_revisions(),
+                &self.both_revisions(),
                 self.accepted,
                 self.revisions.after.fleet.len(),
             ));
-            spots.extend(absent_backends::absent_backends(self.both_revisions()));
+            spots.extend(absent_backends::absent_backends(&self.both_revisions()));
             spots.extend(self.keys_not_allowed());
             spots.extend(self.failing_keys());
             spots.extend(self.undefined_variables(files)?);
@@ -125,8 +125,8 @@ pub(super) fn of_revision(
     disclosure: &Disclosure,
 ) -> Vec<BlindSpot> {
     let mut spots: Vec<BlindSpot> = refused.into_iter().chain(left_out(&revision.fleet)).collect();
-    spots.extend(outside_levels::outside_spots([revision], accepted, revision.fleet.len()));
-    spots.extend(absent_backends::absent_backends([revision]));
+    spots.extend(outside_levels::outside_spots(&[revision], accepted, revision.fleet.len()));
+    spots.extend(absent_backends::absent_backends(&[revision]));
     spots.extend(keys_not_allowed::of_values(revision, effective));
     spots.extend(failing_keys::of_answers(effective, &revision.fleet, accepted, disclosure));
     spots
@@ -144,7 +144,7 @@ fn left_out(fleet: &Fleet) -> Option<BlindSpot> {
         code: "profile-left-out",
         headline: format!("{profiles} could not be read"),
         message: format!("{profiles} could not be read, and what their nodes get is not known: {first}{others}"),
-        fix: Some("correct the profiles; `hierad check` names each fault".to_owned()),
+        fix: Some(Remedy::words("correct the profiles; `hierad check` names each fault")),
         files: files.into_iter().collect(),
         ..BlindSpot::default()
     })
@@ -168,7 +168,7 @@ pub(super) fn hidden(changes: &Changes, all: usize) -> Option<BlindSpot> {
         code: "hidden-by-filter",
         headline: format!("{count} that the filter hides {verb} on {of}"),
         message: format!("--node and --key hide changes: {count} {verb} on {of}"),
-        fix: Some("leave out --node and --key to see them".to_owned()),
+        fix: Some(Remedy::words("leave out --node and --key to see them")),
         keys: keys.into_iter().cloned().collect(),
         nodes,
         ..BlindSpot::default()

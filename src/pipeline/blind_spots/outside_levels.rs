@@ -12,7 +12,7 @@ use crate::hiera::hierarchy::Datadir;
 use crate::hiera::layer::{Environment, Layer};
 use crate::node::NodeSet;
 use crate::pipeline::suggestions;
-use crate::report::BlindSpot;
+use crate::report::{BlindSpot, Remedy};
 use crate::tree::{Target, folder_of, follow};
 
 /// The code of the findings on such levels.
@@ -28,6 +28,8 @@ pub(in crate::pipeline) struct OutsideLevels {
     pub(in crate::pipeline) nodes: NodeSet,
     /// The line of the settings that maps the place.
     pub(in crate::pipeline) fix: Option<String>,
+    /// True if a folder of the repository ends like the place.
+    is_similar: bool,
 }
 
 /// Returns a blind spot for levels whose absolute datadirs the settings map to a folder that does not exist.
@@ -48,7 +50,7 @@ pub(super) fn mapped_to_nothing(revisions: [&Revision; 2]) -> Option<BlindSpot> 
             "the settings map {} to folders that are not there, so that their levels are taken as absent",
             wording::some(found.iter().map(|(datadir, _)| *datadir).collect::<Vec<_>>().into_iter())
         ),
-        fix: Some("correct `datadirs` in hierad.yaml; `none` stands for data that is elsewhere".to_owned()),
+        fix: Some(Remedy::words("correct `datadirs` in hierad.yaml; `none` stands for data that is elsewhere")),
         files: found.iter().map(|(_, folder)| folder.clone()).collect(),
         ..BlindSpot::default()
     })
@@ -93,13 +95,16 @@ pub(in crate::pipeline) fn outside<'r>(
     found
 }
 
-/// Returns the levels outside of the repository as blind spots of a fleet of `all` nodes.
-pub(super) fn outside_spots<'r>(
-    revisions: impl IntoIterator<Item = &'r Revision>,
-    accepted: &Accepted,
-    all: usize,
-) -> Vec<BlindSpot> {
-    outside(revisions, accepted).into_iter().map(|(place, outside)| outside.spot(&place, all)).collect()
+/// Returns the levels outside of the repository at one revision, or at one of two, as blind spots of a fleet of `all`
+/// nodes.
+pub(super) fn outside_spots(revisions: &[&Revision], accepted: &Accepted, all: usize) -> Vec<BlindSpot> {
+    let each = revisions.iter().map(|revision| outside([*revision], accepted)).collect::<Vec<_>>();
+    let is_standing = |place: &str| match &each[..] {
+        [before, after] => before.get(place).is_some_and(|found| after.get(place).is_some_and(|now| found.stays(now))),
+        _ => false,
+    };
+    let found = outside(revisions.iter().copied(), accepted).into_iter();
+    found.map(|(place, levels)| BlindSpot { is_standing: is_standing(&place), ..levels.spot(&place, all) }).collect()
 }
 
 fn collect_outside(revision: &Revision, accepted: &Accepted, found: &mut BTreeMap<String, OutsideLevels>) {
@@ -119,9 +124,11 @@ fn collect_outside(revision: &Revision, accepted: &Accepted, found: &mut BTreeMa
             }
             None => (text.to_owned(), String::new(), None),
         };
+        let similar = pattern.and_then(|of| suggestions::folder_with_same_ending(environment, &of.level.datadir));
         let outside = found.entry(name).or_default();
         outside.nodes.union_with(&finding.nodes);
         outside.places.extend(place.cloned());
+        outside.is_similar |= similar.is_some();
         outside.fix = outside.fix.take().or(fix);
         if !outside.levels.contains(&level) && !level.is_empty() {
             outside.levels.push(level);
@@ -164,6 +171,12 @@ fn mapping(environment: &Environment, datadir: &str) -> (String, String) {
 }
 
 impl OutsideLevels {
+    /// Returns true if the same levels of the same nodes are there, wherever they are declared, and the repository has
+    /// no folder that may be theirs: any commit may change what is in that.
+    fn stays(&self, after: &OutsideLevels) -> bool {
+        self.levels == after.levels && self.nodes == after.nodes && !self.is_similar && !after.is_similar
+    }
+
     /// Describes the levels at `place` and their absence.
     pub(in crate::pipeline) fn text(&self, place: &str) -> String {
         let names = wording::some(self.levels.iter().map(String::as_str));
@@ -184,7 +197,7 @@ impl OutsideLevels {
             code: OUTSIDE,
             headline: format!("{} {} outside of this repository on {of}", self.count(), self.verb()),
             message: format!("{} on {of}", self.text(place)),
-            fix: self.fix.map(|fix| format!("put into hierad.yaml: {fix}")),
+            fix: self.fix.map(Remedy::settings),
             nodes: self.nodes,
             ..BlindSpot::default()
         }

@@ -1,57 +1,88 @@
 //! Finds levels whose paths need a variable that a profile lacks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::changed_files::{ChangedFiles, data_file};
 use super::path_patterns::{PathPattern, patterns};
 use super::{DiffContext, accept, wording};
+use crate::fleet::Revision;
 use crate::hiera::backend::DataFile;
 use crate::hiera::layer::Environment;
 use crate::node::NodeSet;
-use crate::report::BlindSpot;
+use crate::report::{BlindSpot, Remedy};
 use crate::tree::TreeError;
 
 const UNDEFINED: &str = "undefined-variable";
+
+/// The nodes without a variable, and the changed files that it may lead to.
+#[derive(Default, PartialEq)]
+struct Undefined {
+    nodes: NodeSet,
+    files: BTreeSet<String>,
+}
+
+impl Undefined {
+    fn joined(&self, other: &Undefined) -> Undefined {
+        let mut nodes = self.nodes.clone();
+        nodes.union_with(&other.nodes);
+        Undefined { nodes, files: self.files.union(&other.files).cloned().collect() }
+    }
+}
 
 impl DiffContext<'_> {
     /// Returns blind spots for variables that some profile lacks, if a path with one of them may lead to a changed
     /// file.
     pub(super) fn undefined_variables(&self, files: &ChangedFiles) -> Result<Vec<BlindSpot>, TreeError> {
-        let mut found: BTreeMap<String, (NodeSet, Vec<String>)> = BTreeMap::new();
-        let fleet = &self.revisions.after.fleet;
-        for revision in self.both_revisions() {
-            for pattern in patterns(&revision.environment) {
-                let led = self.led_to(&pattern, files, &revision.environment)?;
-                let is_fine = |name: &&String| led.is_empty() || self.accepted.has(UNDEFINED, plain(name));
-                for variable in pattern.variables().iter().filter(|name| !is_fine(name)) {
-                    let nodes = fleet.nodes_without(variable);
-                    if !nodes.is_empty() {
-                        let known = found.entry(plain(variable).to_owned()).or_default();
-                        known.0.union_with(&nodes);
-                        known.1.extend(led.iter().cloned());
-                    }
-                }
-            }
+        let [before, after] = self.both_revisions().map(|revision| self.undefined_at(revision, files));
+        let (before, mut after) = (before?, after?);
+        let mut spots: Vec<(String, Undefined, bool)> = Vec::new();
+        for (name, found) in before {
+            let other = after.remove(&name).unwrap_or_default();
+            spots.push((name, found.joined(&other), found == other));
         }
+        spots.extend(after.into_iter().map(|(name, found)| (name, found, false)));
+        spots.sort_by(|(one, ..), (other, ..)| one.cmp(other));
         let all = self.revisions.after.fleet.len();
-        let spot = |(name, (nodes, mut files)): (String, (NodeSet, Vec<String>))| {
-            files.sort();
-            files.dedup();
+        let spot = |(name, Undefined { nodes, files }, is_standing): (String, Undefined, bool)| {
             let of = wording::nodes_of(&nodes, all);
+            let lack = if nodes.len() == 1 { "lacks" } else { "lack" };
+            let headline = format!("{of} {lack} the variable '{name}'");
+            let read = if nodes.len() == 1 { "it reads" } else { "they read" };
+            let files_text = wording::some(files.iter().map(String::as_str));
             BlindSpot {
                 code: UNDEFINED,
-                headline: format!("the variable '{name}' is not set on {of}"),
-                message: format!(
-                    "the profiles of {of} do not set the variable '{name}', which may lead to {}",
-                    wording::some(files.iter().map(String::as_str))
-                ),
+                message: format!("{headline} in their profiles, so it is not known if {read} {files_text}"),
+                headline,
                 fix: Some(fix(&name)),
                 nodes,
-                files,
+                files: files.into_iter().collect(),
+                is_standing,
                 ..BlindSpot::default()
             }
         };
-        Ok(found.into_iter().map(spot).collect())
+        Ok(spots.into_iter().map(spot).collect())
+    }
+
+    /// Returns the variables that some profile lacks, by their plain names.
+    fn undefined_at(
+        &self,
+        revision: &Revision,
+        files: &ChangedFiles,
+    ) -> Result<BTreeMap<String, Undefined>, TreeError> {
+        let mut found: BTreeMap<String, Undefined> = BTreeMap::new();
+        for pattern in patterns(&revision.environment) {
+            let led = self.led_to(&pattern, files, &revision.environment)?;
+            let is_fine = |name: &&String| led.is_empty() || self.accepted.has(UNDEFINED, plain(name));
+            for variable in pattern.variables().iter().filter(|name| !is_fine(name)) {
+                let nodes = self.revisions.after.fleet.nodes_without(variable);
+                if !nodes.is_empty() {
+                    let known = found.entry(plain(variable).to_owned()).or_default();
+                    known.nodes.union_with(&nodes);
+                    known.files.extend(led.iter().cloned());
+                }
+            }
+        }
+        Ok(found)
     }
 
     /// Returns the changed files that a level may read. If its hiera.yaml changes, these are all files that it may
@@ -85,7 +116,7 @@ pub(in crate::pipeline) fn plain(variable: &str) -> &str {
 }
 
 /// Returns the remedy for a variable, given by its plain name, that profiles lack.
-pub(in crate::pipeline) fn fix(name: &str) -> String {
+pub(in crate::pipeline) fn fix(name: &str) -> Remedy {
     let line = accept::line(UNDEFINED, [name]);
-    format!("set it in the profiles, or, if these nodes have none, put into hierad.yaml: {line}")
+    Remedy::with_yaml("set it in the profiles or, if these nodes have none, put into hierad.yaml", line)
 }

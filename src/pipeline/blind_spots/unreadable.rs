@@ -5,7 +5,7 @@ use crate::fleet::Revision;
 use crate::hiera::LookupError;
 use crate::hiera::layer::Environment;
 use crate::pipeline::suggestions;
-use crate::report::BlindSpot;
+use crate::report::{BlindSpot, Remedy};
 use crate::tree::{FileTree, TreeError, files_called};
 use crate::workers::Workers;
 
@@ -15,8 +15,10 @@ const CORRECT: &str = "correct what the error names; `hierad check` tells more";
 /// The default path of the environment's configuration.
 const HIERA_YAML: &str = "hiera.yaml";
 
-/// The remedy for a hiera.yaml that Puppet does not accept.
-const OF_HIERA_3: &str = "if Hiera 3 reads it, put into hierad.yaml: hiera: by-version";
+/// Returns the remedy for a hiera.yaml that Puppet does not accept.
+fn of_hiera_3() -> Remedy {
+    Remedy::with_yaml("if Hiera 3 reads it, put into hierad.yaml", "hiera: by-version")
+}
 
 /// Returns the reason why nothing of a revision can be read, or `None` if something can be.
 pub fn unreadable_revision(revision: &Revision, workers: &Workers) -> Option<BlindSpot> {
@@ -30,7 +32,7 @@ pub fn unreadable_revision(revision: &Revision, workers: &Workers) -> Option<Bli
             code: "every-key-fails",
             headline: format!("every key fails{}", at(&error)),
             message: format!("every lookup fails on {}: {}", on_all(revision), in_words(&error)),
-            fix: Some(suggestions::fix_for_error(&error.text).unwrap_or_else(|| CORRECT.to_owned())),
+            fix: Some(suggestions::fix_for_error(&error.text).unwrap_or_else(|| Remedy::words(CORRECT))),
             nodes: revision.fleet.all(),
             ..BlindSpot::default()
         });
@@ -80,11 +82,11 @@ fn on_all(revision: &Revision) -> String {
 }
 
 /// Returns the remedy for a hiera.yaml that cannot be used.
-fn fix_of_config(environment: &Environment, error: &LookupError) -> String {
+fn fix_of_config(environment: &Environment, error: &LookupError) -> Remedy {
     if environment.diagnostics.iter().any(|diagnostic| diagnostic.code == "hiera-3") {
-        return OF_HIERA_3.to_owned();
+        return of_hiera_3();
     }
-    let correct = || "correct hiera.yaml; `hierad check` names the fault".to_owned();
+    let correct = || Remedy::words("correct hiera.yaml; `hierad check` names the fault");
     suggestions::fix_for_error(&error.text).unwrap_or_else(correct)
 }
 
@@ -95,11 +97,13 @@ fn no_hiera_yaml(revision: &Revision) -> BlindSpot {
     let others = hiera_yamls(&*environment.tree).unwrap_or_default();
     let others: Vec<&String> = others.iter().filter(|other| *other != path).collect();
     let fix = match (&others[..], is_ignored) {
-        (_, Some(_)) => OF_HIERA_3.to_owned(),
-        ([], None) => "name it with --hiera-config PATH, or put into hierad.yaml: hiera_config: PATH".to_owned(),
+        (_, Some(_)) => of_hiera_3(),
+        ([], None) => {
+            Remedy::with_yaml("name it with --hiera-config PATH, or put into hierad.yaml", "hiera_config: PATH")
+        }
         (found, None) => {
             let lines = found.iter().map(|path| format!("hiera_config: {}", suggestions::quoted(path)));
-            format!("put into hierad.yaml: {}", lines.collect::<Vec<_>>().join("    # or "))
+            Remedy::settings(lines.collect::<Vec<_>>().join("    # or "))
         }
     };
     let what = match is_ignored {
@@ -132,7 +136,8 @@ fn no_level(revision: &Revision) -> BlindSpot {
         .collect();
     let (why, fix) = if fixes.is_empty() {
         let text = "none of the files that its levels lead to is there".to_owned();
-        (text, "correct the datadirs and paths of hiera.yaml, or the facts in the profiles; `hierad check` tells what each level looks for".to_owned())
+        let words = "correct the datadirs and paths of hiera.yaml, or the facts in the profiles; `hierad check` tells what each level looks for";
+        (text, Remedy::words(words))
     } else {
         let names: Vec<&str> = outside.iter().map(|(datadir, _)| datadir.as_str()).collect();
         let (first, rest) = (names[0], names.len() - 1);
@@ -142,7 +147,7 @@ fn no_level(revision: &Revision) -> BlindSpot {
             None => String::new(),
         };
         let text = format!("datadir {first}{others} is outside of this repository{like}");
-        (text, format!("put into hierad.yaml: datadirs: {{{}}}", fixes.join(", ")))
+        (text, Remedy::settings(format!("datadirs: {{{}}}", fixes.join(", "))))
     };
     let headline = format!("no level of the hierarchy could be read on {all}");
     BlindSpot {

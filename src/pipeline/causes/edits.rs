@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::entries::{Entries, normal};
 use super::levels::{self, Levels};
 use super::text_lines::changed_lines;
+use super::unread::Unread;
 use crate::diagnostic::Place;
 use crate::diff::{self, Diff};
 use crate::fleet::{LevelNames, NodeRevision, ReadFile, Replaced, Revision};
@@ -66,6 +67,8 @@ pub(super) struct EditedLine {
     pub(super) hunk: u32,
     /// True for a line that is neither empty nor a comment.
     pub(super) is_text: bool,
+    /// The line as it is written, if no known node reads the file and it may be shown.
+    pub(super) shown: Option<String>,
 }
 
 /// The path of a level and a root key; none for a whole file.
@@ -93,6 +96,7 @@ impl Edits {
             let edit = Edit { path, kind, paths: BTreeSet::new(), file: Diff::default(), nodes: Diff::default() };
             edits.all.push(edit);
         }
+        let mut unread = Unread::new(revisions);
         edits.find_readers(Side::Before, revisions.before);
         edits.find_readers(Side::After, revisions.after);
         for at in 0..edits.all.len() {
@@ -103,7 +107,15 @@ impl Edits {
             });
             match edits.all[at].kind {
                 FileKind::Config => edits.add_config(at, revisions, &contents),
-                FileKind::Data | FileKind::Unreached => edits.add_lines(at, &contents),
+                FileKind::Data => edits.add_lines(at, &contents),
+                FileKind::Unreached => {
+                    let first = edits.lines.len();
+                    edits.add_lines(at, &contents);
+                    let mut file = unread.file(&edits.all[at].file, &contents)?;
+                    for line in edits.lines[first..].iter_mut().filter(|line| line.is_text) {
+                        line.shown = line.root.as_ref().and_then(|root| file.line(line.side, line.number, root));
+                    }
+                }
             }
         }
         let is_data = |group: &Group| group.option.is_none() && group.config.is_none();
@@ -213,8 +225,8 @@ impl Edits {
                     Segment::Key(key) => Some(key.to_s().into()),
                     Segment::Index(_) => None,
                 });
-                let mut line =
-                    EditedLine { edit: at, side, number, entries: Vec::new(), root, hunk: number - above, is_text };
+                let (hunk, shown) = (number - above, None);
+                let mut line = EditedLine { edit: at, side, number, entries: Vec::new(), root, hunk, is_text, shown };
                 for path in entries.at(number).filter(|_| is_text) {
                     line.entries.extend(of_groups(path, &by_path).filter(|(group, path)| differing[group].has(path)));
                     if is_new_options && is_options(path) {
@@ -258,7 +270,8 @@ impl Edits {
             for (number, above) in numbers.into_iter().zip(1..) {
                 let is_text = is_text(side, number);
                 let (entries, hunk) = (Vec::new(), number - above);
-                let mut line = EditedLine { edit: at, side, number, entries, root: None, hunk, is_text };
+                let (root, shown) = (None, None);
+                let mut line = EditedLine { edit: at, side, number, entries, root, hunk, is_text, shown };
                 if is_text {
                     let level = levels.as_ref().filter(|_| differing.is_some());
                     let level = level.and_then(|levels| side.of(levels).at(number)).cloned();

@@ -54,6 +54,7 @@ impl Effects<'_> {
                 (before.edit, before.side, before.number + 1) == (line.edit, line.side, line.number)
                     && members.get(&(at - 1)) == members.get(&at)
                     && last.effect == effect
+                    && before.shown.is_some() == line.shown.is_some()
             };
             match found.last_mut() {
                 Some(last) if follows(last) => {
@@ -67,7 +68,11 @@ impl Effects<'_> {
                     effect,
                     with: Vec::new(),
                     keys: line.root.iter().cloned().collect(),
+                    text: Vec::new(),
                 }),
+            }
+            if let Some(last) = found.last_mut() {
+                last.text.extend(line.shown.clone());
             }
             positions.push(found.len() - 1);
         }

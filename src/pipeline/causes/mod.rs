@@ -8,7 +8,8 @@
 //! `edits` has the changed files, entries, levels and lines; `trace` is one lookup of a key on a node, with all that it
 //! read; `sources` tells which places take part in a value. `search` finds the lines that cause a change, by a `trial`
 //! of each entry, and `effects` turns that round, with the `reasons` of lines that do nothing. `bonds` has the lines
-//! that change nothing only together. `turns` and `allowance` bound the work.
+//! that change nothing only together. `turns` and `allowance` bound the work. `unread` has the
+//! lines of files that no node reads.
 
 mod allowance;
 mod bonds;
@@ -24,6 +25,7 @@ mod text_lines;
 mod trace;
 mod trial;
 mod turns;
+mod unread;
 
 use std::sync::Arc;
 

@@ -52,7 +52,7 @@ fn fault_of(path: &str, file: &DataFile, format: Format, strict: bool) -> Option
         let text = format!("the file cannot be read: {}", fault.text.replace(['\n', '\r'], " "));
         let told = Fault::new(Severity::Error, "data-syntax", text).at(Some(Place::line(path, fault.line)));
         return Some(match alias_hint(&fault.text).filter(|_| format == Format::Hiera3Yaml) {
-            Some(hint) => told.with_fix(hint),
+            Some(hint) => told.with_fix(hint.to_string()),
             None => told,
         });
     }

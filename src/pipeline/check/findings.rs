@@ -65,7 +65,7 @@ fn undefined_variable(name: &str, findings: Vec<Finding>) -> Fault {
         1 => first,
         count => format!("the variable '{name}' is undefined: {count} paths look for nothing in its place"),
     };
-    let fault = Fault::new(Severity::Warning, UNDEFINED, text).with_fix(undefined_variables::fix(name));
+    let fault = Fault::new(Severity::Warning, UNDEFINED, text).with_fix(undefined_variables::fix(name).to_string());
     findings.into_iter().fold(fault, |mut fault, Finding { diagnostic: Diagnostic { place, .. }, nodes }| {
         fault.nodes.union_with(&nodes);
         fault.at(place)
@@ -78,7 +78,8 @@ fn keyless(revision: &Revision) -> impl Iterator<Item = Fault> {
         let fault = match why {
             NoKey::NotAllowed(keys) => {
                 let fix = keys_not_allowed::fix(&keys.into_iter().collect());
-                Fault::new(Severity::Note, keys_not_allowed::NOT_ALLOWED, keys_not_allowed::text()).with_fix(fix)
+                Fault::new(Severity::Note, keys_not_allowed::NOT_ALLOWED, keys_not_allowed::text())
+                    .with_fix(fix.to_string())
             }
             NoKey::NotWanted | NoKey::NotReadable => {
                 let text =

@@ -5,10 +5,10 @@ use crate::pipeline::suggestions::{fix_for_backend, fix_for_error};
 /// Returns the remedy for a fault, given its code and text.
 pub(super) fn fix_of(code: &str, text: &str) -> String {
     if let Some(fix) = fix_for_error(text) {
-        return fix;
+        return fix.to_string();
     }
     let fix = match code {
-        "absent-backend" => return fix_for_backend(text.split('\'').nth(1).unwrap_or_default()),
+        "absent-backend" => return fix_for_backend(text.split('\'').nth(1).unwrap_or_default()).to_string(),
         "absent-key" => "correct the name, or give the key a value; nothing, if a module or function elsewhere has it",
         "absent-module" => {
             "name the folder of modules with 'modulepath', or accept it in hierad.yaml: accept: {absent-module: [\"*\"]}"

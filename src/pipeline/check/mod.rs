@@ -140,7 +140,7 @@ impl Pipeline {
         let text = spot.headline.split_once(" on ").map_or(&*spot.headline, |(text, _)| text);
         let fault = Fault::new(Severity::Error, spot.code, text).on(spot.nodes);
         Some(match spot.fix {
-            Some(fix) => fault.with_fix(fix),
+            Some(fix) => fault.with_fix(fix.to_string()),
             None => fault,
         })
     }

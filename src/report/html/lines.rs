@@ -5,6 +5,7 @@ use maud::{Markup, html};
 use super::Options;
 use crate::report::causing::{Range, Reason, causing};
 use crate::report::links::address;
+use crate::report::unread::UnreadLines;
 use crate::report::visible::visible;
 use crate::report::wording::count;
 use crate::report::{ChangedLines, KeyChange, Report, Side};
@@ -53,7 +54,18 @@ pub(super) fn idle(report: &Report, options: &Options) -> Markup {
     let idle = report.lines.iter().filter(|lines| lines.words().is_some());
     let (told, quiet): (Vec<&ChangedLines>, Vec<&ChangedLines>) = idle.partition(|lines| lines.is_telling());
     let all = |lines: &[&ChangedLines]| lines.iter().map(|lines| lines.len()).sum::<usize>();
+    let unread = report.unread();
     html! {
+        @if !unread.is_empty() {
+            h2 { (Report::unread_heading(&unread)) }
+            @for part in unread.iter().take(MAX_LISTED) {
+                p { (place(&Range::line(part.place, part.is_there()), false, options)) (part.more()) }
+                pre {
+                    @for (side, text) in &part.lines { (UnreadLines::sign(*side)) " " (visible(text)) "\n" }
+                }
+            }
+            @if let Some(more @ 1..) = unread.len().checked_sub(MAX_LISTED) { p.quiet { (more) " more" } }
+        }
         @if !told.is_empty() {
             h2 { (ChangedLines::heading(&told)) }
             (list(&told, options))

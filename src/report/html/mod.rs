@@ -23,7 +23,9 @@ use super::causing::Range;
 use super::secrets::reencrypted_heading;
 use super::visible::visible;
 use super::wording::{count, findings_heading, number};
-use super::{BlindSpot, Cause, Commit, FindingChange, PolicyHit, PolicyLevel, Reencrypted, Report, branch_label};
+use super::{
+    BlindSpot, Cause, Commit, FindingChange, PolicyHit, PolicyLevel, Reencrypted, Remedy, Report, branch_label,
+};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -69,7 +71,7 @@ pub fn write(report: &Report, options: &Options, out: &mut dyn Write) -> io::Res
     let above = text(&[
         head(report),
         policies(report, room),
-        blind_spots(report, room),
+        blind_spots(report, false, room),
         index(report),
         search(),
         causes(report, options, room),
@@ -79,6 +81,7 @@ pub fn write(report: &Report, options: &Options, out: &mut dyn Write) -> io::Res
         reencrypted(report, room),
         findings(report, true, room),
         findings(report, false, room),
+        blind_spots(report, true, room),
         footer(),
     ]);
     let names = nodes.json();
@@ -163,9 +166,9 @@ fn head(report: &Report) -> Markup {
             li { b { (number(report.nodes.changed)) } " of " (count(report.nodes.total, "node")) }
             @if fails > 0 { li.alarm { b { (number(fails)) } " failing" } }
             @if let Some(lines) = report.lines_summary() { li { (lines) } }
-            @if !report.blind_spots.is_empty() {
-                li.doubt { b { (number(report.blind_spots.len())) } " not seen" }
-            }
+            @let (new, standing) = (report.spots(false).count(), report.spots(true).count());
+            @if new > 0 { li.doubt { b { (number(new)) } " not seen" } }
+            @if standing > 0 { li { b { (number(standing)) } " never seen" } }
         }
     }
 }
@@ -208,23 +211,32 @@ fn policies(report: &Report, room: usize) -> Markup {
 /// The most keys and lines of a policy.
 const MAX_EXAMPLES: usize = 20;
 
-fn blind_spots(report: &Report, room: usize) -> Markup {
+/// Returns the blind spots that were there before the commit just as after it, folded, or the others.
+fn blind_spots(report: &Report, is_standing: bool, room: usize) -> Markup {
+    let all: Vec<&BlindSpot> = report.spots(is_standing).collect();
     let spot = |spot: &BlindSpot| {
         html! {
             div.panel.doubt {
                 div.body {
                     (visible(&spot.message))
-                    @if let Some(fix) = &spot.fix { pre { (shown(fix)) } }
+                    @if let Some(Remedy { words, yaml }) = &spot.fix {
+                        br; (visible(words))
+                        @if let Some(yaml) = yaml { ":" pre { (shown(yaml)) } }
+                    }
                 }
             }
         }
     };
+    let (spots, more) = listed(all.iter().copied(), room, spot);
     html! {
-        @if !report.blind_spots.is_empty() {
-            h2 { (count(report.blind_spots.len(), "blind spot")) }
-            @let (spots, more) = listed(report.blind_spots.iter(), room, spot);
-            (spots)
-            @if let Some(more) = more { p { b { (more) } } }
+        @if !all.is_empty() {
+            @if is_standing {
+                details.quiet { summary { (report.spots_heading(true)) } (spots) @if let Some(more) = more { p { b { (more) } } } }
+            } @else {
+                h2 { (report.spots_heading(false)) }
+                (spots)
+                @if let Some(more) = more { p { b { (more) } } }
+            }
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::report::node_sets::{ListedSet, NodeSets};
 use crate::report::wording::share;
 use crate::report::{
     BlindSpot, Cause, Commit, Count, FindingChange, Group, How, KeyChange, Leaf, NodeNames, Origin, Reencrypted,
-    Report, node_list, value,
+    Remedy, Report, node_list, value,
 };
 use crate::value::Value;
 
@@ -66,7 +66,12 @@ struct WireBlindSpot<'a> {
     headline: &'a str,
     message: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    fix: Option<&'a str>,
+    fix: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remedy: Option<WireRemedy<'a>>,
+    /// Left out where it is false.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    standing: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     nodes: Option<usize>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -77,6 +82,13 @@ struct WireBlindSpot<'a> {
     files: &'a [String],
     #[serde(skip_serializing_if = "is_zero")]
     more_files: usize,
+}
+
+#[derive(Serialize)]
+struct WireRemedy<'a> {
+    text: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    yaml: Option<&'a str>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
@@ -261,7 +273,9 @@ impl<'a> WireBlindSpot<'a> {
             code: spot.code,
             headline: &spot.headline,
             message: &spot.message,
-            fix: spot.fix.as_deref(),
+            fix: spot.fix.as_ref().map(Remedy::to_string),
+            remedy: spot.fix.as_ref().map(|fix| WireRemedy { text: &fix.words, yaml: fix.yaml.as_deref() }),
+            standing: spot.is_standing,
             nodes: (!spot.nodes.is_empty()).then(|| sets.number(Cow::Borrowed(&spot.nodes))),
             keys: spot.keys[..keys].iter().map(|key| &**key).collect(),
             more_keys: spot.keys.len() - keys,

@@ -102,14 +102,14 @@ fn item_body(report: &Report, item: &Item) -> String {
 /// Returns a line such as `@@ ntp::servers[1] @@ data/common.yaml:12`.
 fn leaf_head(change: &KeyChange, leaf: &Leaf, fold: &LeafFold) -> String {
     let mut rest = String::new();
-    if fold.count() > 1 {
-        _ = write!(rest, " {} alike", number(fold.count()));
-    }
     if let Some(note) = detail::note(&leaf.change) {
         _ = write!(rest, " {note}");
     }
-    if let Some(origin) = leaf.places() {
-        _ = write!(rest, " {}", shorten_middle(&origin, ROOM.columns));
+    let origin = leaf.places().map(|places| shorten_middle(&places, ROOM.columns));
+    match (fold.count(), origin) {
+        (1, origin) => rest += &origin.map(|origin| format!(" {origin}")).unwrap_or_default(),
+        (places, None) => _ = write!(rest, " at {} places", number(places)),
+        (places, Some(origin)) => _ = write!(rest, " at {} places, such as {origin}", number(places)),
     }
     format!("@@ {} @@{rest}\n", shown(&fold.place(change)))
 }

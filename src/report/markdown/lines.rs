@@ -1,10 +1,14 @@
 //! The changed lines that change nothing, or of which that is not known.
 
-use super::escape::{characters, html, name};
+use std::fmt::Write as _;
+
+use super::escape::{characters, fence, html, name};
 use super::links::link;
 use super::{Options, items};
 use crate::report::causing::{Range, Reason};
-use crate::report::visible::ELLIPSIS;
+use crate::report::unread::UnreadLines;
+use crate::report::visible::{ELLIPSIS, shorten, shorten_middle, visible};
+use crate::report::wording::count;
 use crate::report::{ChangedLines, Effect, Report, Side, UnknownEffect};
 
 /// Up to this many are shown unfolded.
@@ -25,6 +29,42 @@ pub(super) fn idle(report: &Report, options: &Options, budget: usize) -> String 
     }
     format!("\n<details><summary>{heading}</summary>\n\n{items}\n</details>\n")
 }
+
+/// Returns the changed lines of files that no known node reads, as a difference in at most `budget` characters; nothing
+/// if there are none.
+pub(super) fn unread(report: &Report, budget: usize) -> String {
+    let parts = report.unread();
+    if parts.is_empty() {
+        return String::new();
+    }
+    let heading = Report::unread_heading(&parts);
+    let (mut body, mut shown, mut all) = (String::new(), 0, 0);
+    let mut left = budget.saturating_sub(characters(&heading) + FRAME);
+    for part in &parts {
+        let place = shorten_middle(&visible(&part.place.to_string()), MAX_COLUMNS);
+        let mut text = format!("@@ {place}{} @@\n", part.more());
+        for (side, line) in &part.lines {
+            _ = writeln!(text, "{} {}", UnreadLines::sign(*side), shorten(&visible(line), MAX_COLUMNS));
+        }
+        if characters(&text) > left || (shown > 0 && shown + part.lines.len() > MAX_UNREAD) {
+            break;
+        }
+        left -= characters(&text);
+        body.push_str(&text);
+        shown += part.lines.len();
+        all += part.len();
+    }
+    let more = parts.iter().map(UnreadLines::len).sum::<usize>() - all;
+    if more > 0 {
+        _ = writeln!(body, "{ELLIPSIS} {}", count(more, "more changed line"));
+    }
+    let fence = fence(&body);
+    format!("\n**{heading}**\n\n{fence}diff\n{body}{fence}\n")
+}
+
+/// The most lines that are shown of such files, and the most columns of one.
+const MAX_UNREAD: usize = 30;
+const MAX_COLUMNS: usize = 160;
 
 /// Returns true for lines that are worth an entry: of those that are not traced there may be thousands.
 fn is_told(lines: &ChangedLines) -> bool {

@@ -1,10 +1,12 @@
 //! Writes the report as a Markdown comment for code review.
 //!
-//! A tired reviewer reads from the top: the verdict, the commit, the blind spots, then a table of who has which changes
-//! and why, and folded details. Forges limit the length of a comment, so there is a budget in characters: details that
-//! do not fit become counts, and counts a link to the full report; what is left out is always said. No data can end a
-//! fence, a table cell or a tag, or mention anyone (`escape`).
+//! A tired reviewer reads from the top: the verdict, the commit, a table of who has which changes and why, what changes
+//! unseen, then details that say more than the table; blind spots of before come last. Forges limit the length of a
+//! comment, so there is a budget in characters: details that do not fit become counts, and counts a link to the full
+//! report; what is left out is always said. No data can end a fence, a table cell or a tag, or mention anyone
+//! (`escape`).
 
+mod blind_spots;
 mod details;
 mod escape;
 mod lines;
@@ -14,12 +16,13 @@ mod table;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use self::escape::{characters, code, fence, html, name, shorten_to};
+use self::escape::{characters, code, html, name, shorten_to};
+use self::table::Unsaid;
 pub use super::links::is_address;
 use super::secrets::reencrypted_heading;
 use super::visible::{ELLIPSIS, shorten, visible};
 use super::wording::{count, findings_heading, number};
-use super::{BlindSpot, Commit, FindingChange, LeafFold, PolicyHit, Reencrypted, Report, Verdict, branch_label};
+use super::{Cause, Commit, FindingChange, Group, LeafFold, PolicyHit, Reencrypted, Report, branch_label};
 
 /// Options of the comment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,16 +77,19 @@ pub fn write(report: &Report, options: &Options, out: &mut dyn Write) -> io::Res
         text.push_str(part);
     };
     add(&policies(report, options, left / 4), &mut left);
-    let spots = blind_spots(report, left / 4);
-    let is_folded = report.verdict() == Verdict::Changes && !spots.is_empty();
-    add(&if is_folded { folded_spots(report, &spots) } else { spots }, &mut left);
+    let (new, standing) = (blind_spots::new(report, left / 4), blind_spots::standing(report, left / 8));
+    left = left.saturating_sub(characters(&new) + characters(&standing));
     let rest = reencrypted(report, left / 8);
     let rest = rest + &findings(report, left / 4);
     left = left.saturating_sub(characters(&rest));
-    add(&table::table(report, options, left / 2), &mut left);
+    let (table, rows) = table::table(report, options, left / 2);
+    add(&table, &mut left);
+    add(&lines::unread(report, left / 8), &mut left);
     add(&lines::idle(report, options, left / 8), &mut left);
-    add(&details(report, options, left), &mut left);
+    text.push_str(&new);
+    text.push_str(&details(report, options, rows, left));
     text.push_str(&rest);
+    text.push_str(&standing);
     text.push_str(&footer);
     out.write_all(text.as_bytes())
 }
@@ -101,28 +107,35 @@ fn head(report: &Report) -> String {
     text
 }
 
-/// Returns the details of each cause and group, folded, and the number of those that do not fit.
-fn details(report: &Report, options: &Options, room: usize) -> String {
-    let total = report.groups.len() + report.causes.len();
-    let is_open = total <= MAX_OPEN;
+/// Returns the details of each cause, and of each group of which the table does not say all, folded; and the number of
+/// those that do not fit.
+fn details(report: &Report, options: &Options, rows: usize, room: usize) -> String {
+    let (causes, groups) = (report.causes.iter().enumerate(), (report.causes.len()..).zip(&report.groups));
+    let unsaid = |(row, group): (usize, _)| if row < rows { table::left_unsaid(report, group) } else { Unsaid::Values };
+    let causes: Vec<&Cause> =
+        causes.filter(|(row, cause)| *row >= rows || table::leaves_out(cause)).map(|(_, cause)| cause).collect();
+    let groups: Vec<(Unsaid, &Group)> = groups.map(|(row, group)| (unsaid((row, group)), group)).collect();
+    let groups: Vec<&(Unsaid, &Group)> = groups.iter().filter(|(unsaid, _)| *unsaid != Unsaid::Nothing).collect();
+    let total = groups.len() + causes.len();
+    let is_open = total <= MAX_OPEN && groups.iter().any(|(unsaid, _)| *unsaid == Unsaid::Values);
     let (mut text, mut shown, mut is_all, mut left) = (String::new(), 0, true, room);
     let mut add = |detail: &str, left: &mut usize| {
         *left -= characters(detail);
         text.push_str(detail);
         shown += 1;
     };
-    for cause in &report.causes {
+    for cause in causes {
         let detail = details::cause(report, cause);
         if characters(&detail) <= left {
             add(&detail, &mut left);
         }
     }
-    for (at, group) in report.groups.iter().enumerate() {
+    for (at, (_, group)) in groups.iter().enumerate() {
         if left < MIN_DETAILS {
             break;
         }
         // A large group leaves half of the room to those behind it.
-        let share = if at + 1 < report.groups.len() { left / 2 } else { left };
+        let share = if at + 1 < groups.len() { left / 2 } else { left };
         if let Some((detail, is_whole)) = details::group(report, group, share.max(MIN_DETAILS).min(left), is_open) {
             add(&detail, &mut left);
             is_all &= is_whole;
@@ -160,36 +173,6 @@ fn policies(report: &Report, options: &Options, budget: usize) -> String {
         line + "\n"
     };
     list(&report.policies_heading(), report.policies.iter().map(line), budget)
-}
-
-/// Returns the blind spots, each with its remedy, in at most `budget` characters.
-fn blind_spots(report: &Report, budget: usize) -> String {
-    let line = |spot: &BlindSpot| {
-        // Blanks at the end of a line would break it.
-        let message = html(shorten(&visible(&spot.message), MAX_MESSAGE).trim_end());
-        format!("- {message}\n{}", spot.fix.as_deref().map(remedy).unwrap_or_default())
-    };
-    list(&count(report.blind_spots.len(), "blind spot"), report.blind_spots.iter().map(line), budget)
-}
-
-/// Returns what to do about a blind spot: words, and lines for hierad.yaml in a fence, from which they can be copied.
-fn remedy(fix: &str) -> String {
-    let written = fix.find("hierad.yaml").and_then(|at| Some(at + fix[at..].find(": ")? + 1));
-    let (words, lines) = fix.split_at(written.unwrap_or(fix.len()));
-    let words = format!("  <br>{}\n", html(visible(words).trim_end()));
-    if lines.is_empty() {
-        return words;
-    }
-    let shown: Vec<String> = lines.trim_start().lines().map(|line| format!("  {}\n", visible(line))).collect();
-    let fence = fence(lines);
-    format!("{words}  {fence}\n{}  {fence}\n", shown.concat())
-}
-
-/// Folds the blind spots, of which the verdict has the first.
-fn folded_spots(report: &Report, spots: &str) -> String {
-    let count = count(report.blind_spots.len(), "blind spot");
-    let (_, list) = spots.trim_start().split_once('\n').unwrap_or_default();
-    format!("\n<details><summary>{count}: what could not be seen</summary>\n{list}\n</details>\n")
 }
 
 fn footer(report: &Report) -> String {

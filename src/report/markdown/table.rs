@@ -17,21 +17,23 @@ const MAX_ROWS: usize = 100;
 const MAX_ITEMS: usize = 6;
 /// The most columns of a description of nodes, of both sides of a difference, and of an error.
 pub(super) const MAX_WHO: usize = 80;
-const MAX_VALUES: usize = 48;
+const MAX_VALUES: usize = 100;
 const MAX_ERROR: usize = 120;
 /// The most keys of one cause.
 const MAX_KEYS: usize = 3;
 
-/// Returns the table with a row for each cause and each group, in at most `budget` characters.
-pub(super) fn table(report: &Report, options: &Options, budget: usize) -> String {
+/// Returns the table with a row for each cause and each group, in at most `budget` characters, and the number of rows
+/// that fit.
+pub(super) fn table(report: &Report, options: &Options, budget: usize) -> (String, usize) {
     if report.groups.is_empty() && report.causes.is_empty() {
-        return String::new();
+        return (String::new(), 0);
     }
     let mut text = "\n| who | what | why |\n|---|---|---|\n".to_owned();
     let causes = report.causes.iter().map(|cause| cause_row(report, cause, options));
     let rows = causes.chain(report.groups.iter().map(|group| group_row(report, group, options)));
     let mut left = budget.saturating_sub(characters(&text));
-    for (shown, row) in rows.enumerate() {
+    let mut shown = 0;
+    for row in rows {
         let length = characters(&row);
         if shown == MAX_ROWS || length > left {
             _ = writeln!(text, "| {ELLIPSIS} | {} | |", left_out(report, shown));
@@ -39,8 +41,9 @@ pub(super) fn table(report: &Report, options: &Options, budget: usize) -> String
         }
         left -= length;
         text.push_str(&row);
+        shown += 1;
     }
-    text
+    (text, shown)
 }
 
 /// Returns the number of the rows that are left out behind the first `shown`, and of their keys.
@@ -54,7 +57,11 @@ fn left_out(report: &Report, shown: usize) -> String {
 }
 
 fn cause_row(report: &Report, cause: &Cause, options: &Options) -> String {
-    let nodes = share(Count { total: report.nodes.total, changed: cause.nodes.len() });
+    let nodes = if cause.nodes.is_singleton() {
+        code(&node_list::names(report, &cause.nodes, MAX_WHO))
+    } else {
+        share(Count { total: report.nodes.total, changed: cause.nodes.len() })
+    };
     let heading = cause.heading(report);
     let verb = heading.split(" on ").next().unwrap_or_default();
     let keys = keys(cause.keys.iter().map(|key| &**key), MAX_KEYS);
@@ -86,18 +93,31 @@ fn group_row(report: &Report, group: &Group, options: &Options) -> String {
     if more > 0 {
         what.push(format!("{ELLIPSIS} {}", count(more, "more key")));
     }
-    format!("| {} | {} | {} |\n", who(report, group, code), what.join("<br>"), places(report, group, options))
+    format!("| {} | {} | {} |\n", who(report, group, narrow_code), what.join("<br>"), places(report, group, options))
 }
 
-/// Returns the nodes of a group with their number, such as `` `site=berlin`, `role=web` (28 of 161 nodes)``.
+/// The columns beyond which the alternatives of a description have a line each.
+const MAX_NARROW: usize = 40;
+
+/// Formats text as code, over several lines if it has alternatives and is so long that nothing beside it would be seen.
+fn narrow_code(text: &str) -> String {
+    if text.chars().count() <= MAX_NARROW {
+        return code(text);
+    }
+    text.split('|').map(code).collect::<Vec<_>>().join(" or<br>")
+}
+
+/// Returns the nodes of a group, with their number if there are several: `` `site=berlin`, `role=web` (28 nodes)``.
 pub(super) fn who(report: &Report, group: &Group, code: impl Fn(&str) -> String) -> String {
-    let share = share(Count { total: report.nodes.total, changed: group.nodes.len() });
+    // The verdict has the number of all nodes.
+    let nodes = count(group.nodes.len(), "node");
     if let Some(who) = &group.who {
-        return format!("{} ({share})", who.written(|term| code(&term.to_string()), ", "));
+        return format!("{} ({nodes})", who.written(|term| code(&term.to_string()), ", "));
     }
     match node_list::which(report, group, MAX_WHO) {
-        Some((but, names)) => format!("{but}{} ({share})", code(&names)),
-        None => share,
+        Some((_, name)) if group.nodes.is_singleton() => code(&name),
+        Some((but, names)) => format!("{but}{} ({nodes})", code(&names)),
+        None => share(Count { total: report.nodes.total, changed: group.nodes.len() }),
     }
 }
 
@@ -143,7 +163,7 @@ fn values(change: &KeyChange, item: &Item) -> Option<String> {
     let alike = match (fold.count(), is_anywhere) {
         (1, false) => String::new(),
         (1, true) => " (positions differ)".to_owned(),
-        (alike, _) => format!(" ({} alike)", number(alike)),
+        (places, _) => format!(" (at {} places)", number(places)),
     };
     if leaf.kind == LeafKind::Reordered {
         return detail::note(leaf).map(|note| note + &alike);
@@ -156,5 +176,49 @@ fn values(change: &KeyChange, item: &Item) -> Option<String> {
         Diff { before: Some(one), after: None } | Diff { before: None, after: Some(one) } => code(&one),
         Diff { before: None, after: None } => return None,
     };
-    Some(values + &alike)
+    // A new order shows in the values.
+    let note = detail::note(leaf).map(|note| format!(" ({note})")).unwrap_or_default();
+    Some(values + &note + &alike)
+}
+
+/// The part of a group that its row in the table leaves out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Unsaid {
+    /// None.
+    Nothing,
+    /// The names of nodes that are described, or places that take part in values besides the lines that cause the
+    /// changes.
+    Places,
+    /// Values or keys.
+    Values,
+}
+
+/// Returns true if the row of a cause leaves keys or a part of the error out.
+pub(super) fn leaves_out(cause: &Cause) -> bool {
+    let error = visible(cause.error.text.visible());
+    cause.keys.len() > MAX_KEYS || cause.places.len() > 1 || shorten(&error, MAX_ERROR) != error
+}
+
+/// Returns what the row of a group leaves out, if the table has it.
+pub(super) fn left_unsaid(report: &Report, group: &Group) -> Unsaid {
+    let which = node_list::which(report, group, MAX_WHO);
+    let are_nodes_said = group.who.is_none() && which == node_list::names_of_group(report, group, usize::MAX);
+    if group.items.len() > MAX_ITEMS {
+        return Unsaid::Values;
+    }
+    let of_item = |item: &Item| {
+        let change = &*report.shown(item);
+        let ([fold], 1, None, false) = (&item.leaves[..], item.keys, item.note(), change.kind.is_error()) else {
+            return Unsaid::Values;
+        };
+        let leaf = &change.leaves[fold.first];
+        let is_said =
+            leaf.change.kind != LeafKind::Reordered && detail::on_one_line(&leaf.change, MAX_VALUES).is_some();
+        match (is_said, are_nodes_said && !leaf.has_behind()) {
+            (false, _) => Unsaid::Values,
+            (true, false) => Unsaid::Places,
+            (true, true) => Unsaid::Nothing,
+        }
+    };
+    group.items.iter().map(of_item).max().unwrap_or(Unsaid::Values)
 }

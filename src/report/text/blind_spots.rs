@@ -4,25 +4,37 @@ use std::io;
 
 use super::page::{Line, Page};
 use super::{HEADING, NEW, PLAIN, QUIET};
-use crate::report::Report;
 use crate::report::visible::{visible, wrap};
-use crate::report::wording::count;
+use crate::report::{BlindSpot, Remedy, Report};
 
 /// Writes the blind spots, each with its remedy.
 pub(super) fn write_blind_spots(report: &Report, page: &mut Page<'_>) -> io::Result<()> {
-    if report.blind_spots.is_empty() {
-        return Ok(());
+    for is_standing in [false, true] {
+        let spots: Vec<&BlindSpot> = report.spots(is_standing).collect();
+        if !spots.is_empty() {
+            page.blank()?;
+            page.line(Line::new(0).add(HEADING, report.spots_heading(is_standing)))?;
+            write_all(&spots, page)?;
+        }
     }
-    page.blank()?;
-    page.line(Line::new(0).add(HEADING, count(report.blind_spots.len(), "blind spot")))?;
-    for spot in &report.blind_spots {
+    Ok(())
+}
+
+fn write_all(spots: &[&BlindSpot], page: &mut Page<'_>) -> io::Result<()> {
+    for spot in spots {
         for (at, text) in wrap(&visible(&spot.message), page.width() - 4).into_iter().enumerate() {
             let mark = if at == 0 { "? " } else { "  " };
             page.line(Line::new(2).add(NEW, mark).add(PLAIN, text))?;
         }
+        let Some(Remedy { words, yaml }) = &spot.fix else { continue };
+        let colon = if yaml.is_some() { ":" } else { "" };
+        for (at, text) in wrap(&format!("{}{colon}", visible(words)), page.width() - 7).into_iter().enumerate() {
+            let mark = if at == 0 { "-> " } else { "   " };
+            page.line(Line::new(4).add(QUIET, mark).add(PLAIN, text))?;
+        }
         // It is there to be copied, so it is not wrapped.
-        for line in spot.fix.iter().flat_map(|fix| fix.lines()) {
-            page.unbroken(Line::new(4).add(QUIET, "-> ").add(PLAIN, visible(line)))?;
+        for line in yaml.iter().flat_map(|yaml| yaml.lines()) {
+            page.unbroken(Line::new(7).add(PLAIN, visible(line)))?;
         }
     }
     Ok(())

@@ -102,9 +102,7 @@ impl<'r> ChangeStyle<'r> {
                 change.kind,
             ));
             if fold.count() > 1 {
-                lines.push(
-                    Line::new(self.below() + 2).add(QUIET, format!("(in {} alike)", count(fold.count(), "place"))),
-                );
+                lines.push(Line::new(self.below() + 2).add(QUIET, format!("(at {})", count(fold.count(), "place"))));
             }
         }
         if folds.len() > shown {

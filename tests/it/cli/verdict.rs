@@ -118,7 +118,7 @@ hierarchy:
         arguments: ".",
         status: [0, 3],
         verdict: "no_change_seen",
-        headline: "1 level is outside of this repository on all 2 nodes",
+        headline: "no change seen (1 standing blind spot)",
         ..case
     };
     case.check();
@@ -338,7 +338,7 @@ hierarchy:
         status: [0, 3],
         verdict: "no_change_seen",
         code: Some("outside-repository"),
-        headline: "1 level is outside of this repository",
+        headline: "no change seen (1 standing blind spot)",
         fix: r#"accept: {outside-repository: ["data/private.yaml"]}"#,
     };
     case.check();
@@ -365,7 +365,7 @@ fn level_with_a_missing_variable_is_removed() {
         status: [0, 3],
         verdict: "no_change_seen",
         code: Some("undefined-variable"),
-        headline: "the variable 'facts.site' is not set on all 2 nodes",
+        headline: "all 2 nodes lack the variable 'facts.site'",
         fix: r#"accept: {undefined-variable: ["facts.site"]}"#,
     }
     .check();

@@ -8,7 +8,8 @@ use hierad::fleet::{Answer, Distinction, Effective, Finding, Fleet};
 use hierad::hiera::{LookupError, Outcome};
 use hierad::node::{NodeId, NodeProfile, NodeSet};
 use hierad::report::{
-    BlindSpot, ChangeOrigins, Commit, How, Input, LeafOrigins, NodeNames, Origin, Origins, Report, markdown,
+    BlindSpot, ChangeOrigins, ChangedLines, Commit, Effect, How, Input, LeafOrigins, NodeNames, Origin, Origins,
+    Remedy, Report, Side, UnknownEffect, Verdict, markdown,
 };
 use hierad::value::{Hash, Value, ValuePath};
 use hierad::workers::Workers;
@@ -142,9 +143,20 @@ fn report(random: &mut Random, lists: [usize; 3]) -> Report {
         code: "spot",
         headline: text(random),
         message: text(random),
-        fix: Some(format!("{} put into hierad.yaml: {}", text(random), text(random))),
+        fix: Some(Remedy::with_yaml(text(random), text(random))),
+        is_standing: random.below(2) == 0,
         ..BlindSpot::default()
     };
+    let unread = |random: &mut Random, line: u32| ChangedLines {
+        place: Place::line(&*text(random), line),
+        last: line,
+        side: *random.pick(&[Side::Before, Side::After]),
+        effect: Effect::Unknown(UnknownEffect::Unreached),
+        with: Vec::new(),
+        keys: vec![text(random).into()],
+        text: (0..random.below(3)).map(|_| text(random)).collect(),
+    };
+    let lines = (0..lists[1]).map(|line| unread(random, u32::try_from(line).unwrap() + 1)).collect();
     Report::new(Input {
         distinctions: Distinction::of(&fleet, ["site"]),
         commit: Diff::new(Some(commit(random)), Some(commit(random))),
@@ -152,7 +164,7 @@ fn report(random: &mut Random, lists: [usize; 3]) -> Report {
         names: NodeNames::new(fleet),
         keys: keys.len(),
         changes,
-        origins: Origins { changes: origins, ..Origins::default() },
+        origins: Origins { changes: origins, lines, ..Origins::default() },
         disclosure: &values::disclosure(),
         findings: Diff::new(&[][..], &findings),
         blind_spots: (0..lists[1]).map(|_| spot(random)).collect(),
@@ -227,7 +239,7 @@ fn check_addresses(comment: &str) {
 #[test]
 fn nothing_in_the_data_breaks_out_of_a_comment() {
     let mut random = Random::new(21);
-    let mut groups = 0;
+    let (mut groups, mut all_details) = (0, 0);
     for round in 0..600 {
         let with_lists = round % 2 == 0;
         let report = report(&mut random, if with_lists { [2, 1, 0] } else { [0; 3] });
@@ -238,18 +250,35 @@ fn nothing_in_the_data_breaks_out_of_a_comment() {
         let found = structure(&comment);
         let shown = report.groups.len() + report.causes.len();
         groups += shown;
+        let has_text = report.lines.iter().any(|lines| !lines.text.is_empty());
+        let folds = report.blind_spots.iter().filter(|s| s.is_standing || report.verdict() == Verdict::Changes).count();
+        // Of some groups the table says all.
+        let details = found.details - folds;
+        assert!((report.causes.len()..=shown).contains(&details), "{comment}");
+        all_details += details;
         let expected = Structure {
             headings: 1,
             tables: usize::from(shown > 0),
             rows: shown,
-            blocks: shown + usize::from(with_lists),
-            details: shown + usize::from(with_lists && !report.changes.is_empty()),
-            items: usize::from(with_lists) * (1 + report.findings.len()),
+            blocks: details + usize::from(with_lists) + usize::from(has_text),
+            details: details + folds,
+            items: usize::from(with_lists) * (1 + report.findings.len() + usize::from(!has_text)),
         };
         assert_eq!(found, expected, "{comment}");
         check_addresses(&comment);
     }
-    assert!(groups > 1000, "{groups}");
+    assert!(groups > 1000 && all_details > groups / 2 && all_details < groups, "{groups} {all_details}");
+}
+
+/// The number of groups and causes that have details if there is room.
+fn detailed(report: &Report) -> usize {
+    let mut out = Vec::new();
+    markdown::write(report, &markdown::Options { budget: 10_000_000, ..Default::default() }, &mut out).unwrap();
+    let folds = [false, true].map(|is_standing| report.spots(is_standing).count() > 0);
+    let folds = usize::from(folds[0] && report.verdict() == Verdict::Changes) + usize::from(folds[1]);
+    // More than three lines without text are folded, too.
+    let folds = folds + usize::from(report.lines.iter().filter(|lines| lines.text.is_empty()).count() > 3);
+    structure(&String::from_utf8(out).unwrap()).details - folds
 }
 
 #[test]
@@ -268,11 +297,19 @@ fn comments_of_any_budget_are_whole() {
         assert!(comment.chars().count() <= budget, "{} > {budget}: {comment}", comment.chars().count());
         let Some(body) = comment.strip_prefix("### ") else { continue };
         let found = structure(&comment);
-        let all = report.groups.len() + report.causes.len();
-        assert!(found.details >= all || comment.contains(&format!("of {all} group")), "{comment}");
+        let all = detailed(&report);
+        // Those whose row does not fit have details, too.
+        let most = report.groups.len() + report.causes.len();
+        let is_told = || (all..=most).any(|number| comment.contains(&format!("of {number} group")));
+        assert!(
+            found.details >= most || (found.details >= all && !comment.contains("| … |")) || is_told(),
+            "{comment}"
+        );
         // The number of what is in each list stands even where nothing of it fits.
-        let counts = [(report.findings.len(), "new finding"), (lists[1], "blind spot"), (lists[2], "secret")];
-        for (count, what) in counts.into_iter().filter(|(count, _)| *count > 0) {
+        let counts = [(report.findings.len(), "new finding"), (lists[2], "secret")];
+        let spots = [(false, "blind spot"), (true, "standing blind spot")];
+        let spots = spots.map(|(is_standing, what)| (report.spots(is_standing).count(), what));
+        for (count, what) in counts.into_iter().chain(spots).filter(|(count, _)| *count > 0) {
             let plural = if count == 1 { "" } else { "s" };
             assert!(body.contains(&format!("{count} {what}{plural}")), "{count} {what}: {comment}");
         }

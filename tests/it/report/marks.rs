@@ -2,7 +2,9 @@
 
 use std::sync::LazyLock;
 
-use hierad::report::{BlindSpot, ChangedLines, Effect, LeafOrigins, NoEffect, Report, Side, github, junit, sarif};
+use hierad::report::{
+    BlindSpot, ChangedLines, Effect, LeafOrigins, NoEffect, Remedy, Report, Side, github, junit, sarif,
+};
 use jsonschema::Validator;
 use roxmltree::Document;
 use serde_json::Value as Json;
@@ -58,10 +60,10 @@ fn marked() -> Report {
     let mut report = hostile();
     let spot =
         BlindSpot { code: "unmatched", headline: HOSTILE.into(), message: HOSTILE.into(), ..BlindSpot::default() };
-    report.blind_spots.push(BlindSpot { fix: Some(format!("a\n::error::{HOSTILE}")), ..spot });
+    report.blind_spots.push(BlindSpot { fix: Some(Remedy::with_yaml("a", format!("\n::error::{HOSTILE}"))), ..spot });
     let lines = |line, last, side, effect| {
         let place = Place::line("data/a.yaml", line);
-        ChangedLines { place, last, side, effect, with: Vec::new(), keys: Vec::new() }
+        ChangedLines { place, last, side, effect, with: Vec::new(), keys: Vec::new(), text: Vec::new() }
     };
     let changes = Effect::Changes { keys: [HOSTILE.into()].into(), nodes: report.changes[0].nodes.clone() };
     report.lines = vec![

@@ -31,6 +31,8 @@ pub(super) struct WireLines<'a> {
     nodes: Option<usize>,
     #[serde(skip_serializing_if = "<[usize]>::is_empty")]
     with: &'a [usize],
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    text: &'a [String],
 }
 
 /// A reason on some of the nodes.
@@ -76,6 +78,7 @@ impl<'a> WireLines<'a> {
             keys: keys.into_iter().take(MAX_LISTED).collect(),
             nodes: changes.map(|(_, nodes)| sets.number(Cow::Borrowed(nodes))),
             with: &lines.with,
+            text: &lines.text,
         }
     }
 }

@@ -1,0 +1,89 @@
+//! The changed lines of files that no known node reads, as they are written: both sides beside each other.
+
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::wording::count;
+use super::{ChangedLines, Report, Side};
+use crate::diagnostic::Place;
+
+/// Changed lines that stand together.
+pub(super) struct UnreadLines<'r> {
+    /// The first of them.
+    pub(super) place: &'r Place,
+    /// The places of equal ones elsewhere.
+    pub(super) others: Vec<&'r Place>,
+    /// The lines: those before the change, then those after it.
+    pub(super) lines: Vec<(Side, &'r str)>,
+}
+
+impl UnreadLines<'_> {
+    /// Returns the number of lines at all of their places.
+    pub(super) fn len(&self) -> usize {
+        self.lines.len() * (1 + self.others.len())
+    }
+
+    /// Returns words on the other places, such as ` and 7 more places`, or nothing.
+    pub(super) fn more(&self) -> String {
+        match self.others.len() {
+            0 => String::new(),
+            others => format!(" and {}", count(others, "more place")),
+        }
+    }
+
+    /// Returns true if the commit has the place.
+    pub(super) fn is_there(&self) -> bool {
+        self.lines.iter().any(|(side, _)| *side == Side::After)
+    }
+
+    /// Returns the sign of a side, as `diff` has it.
+    pub(super) fn sign(side: Side) -> char {
+        match side {
+            Side::Before => '-',
+            Side::After => '+',
+        }
+    }
+}
+
+impl Report {
+    /// Returns the lines that are shown of files that no known node reads, in the order of the files.
+    pub(super) fn unread(&self) -> Vec<UnreadLines<'_>> {
+        // The number of unchanged lines above is the same on both sides.
+        let mut changed: BTreeMap<(&str, Side), u32> = BTreeMap::new();
+        let mut found: BTreeMap<(&str, u32), Vec<&ChangedLines>> = BTreeMap::new();
+        for lines in &self.lines {
+            let before = changed.entry((&lines.place.path, lines.side)).or_default();
+            let above = lines.place.line.unwrap_or(1).saturating_sub(1 + *before);
+            *before += u32::try_from(lines.len()).unwrap_or(u32::MAX);
+            if !lines.text.is_empty() {
+                found.entry((&lines.place.path, above)).or_default().push(lines);
+            }
+        }
+        let mut all: Vec<UnreadLines<'_>> = Vec::new();
+        let mut known: HashMap<Vec<(Side, &str)>, usize> = HashMap::new();
+        for mut parts in found.into_values() {
+            parts.sort_by_key(|lines| lines.side);
+            let Some(first) = parts.iter().find(|lines| lines.side == Side::After).or(parts.first()) else { continue };
+            let lines = parts.iter().flat_map(|part| part.text.iter().map(|text| (part.side, text.as_str())));
+            let lines: Vec<(Side, &str)> = lines.collect();
+            match known.entry(lines) {
+                Entry::Occupied(at) => all[*at.get()].others.push(&first.place),
+                Entry::Vacant(new) => {
+                    let lines = new.key().clone();
+                    all.push(UnreadLines { place: &first.place, others: Vec::new(), lines });
+                    new.insert(all.len() - 1);
+                }
+            }
+        }
+        all
+    }
+
+    /// Returns the heading of these lines.
+    pub(super) fn unread_heading(unread: &[UnreadLines<'_>]) -> String {
+        let lines = unread.iter().map(UnreadLines::len).sum();
+        let places = unread.iter().flat_map(|part| [part.place].into_iter().chain(part.others.iter().copied()));
+        let paths: BTreeSet<&str> = places.map(|place| &*place.path).collect();
+        let files = if paths.len() == 1 { "a file".to_owned() } else { count(paths.len(), "file") };
+        format!("{} in {files} that no known node reads", count(lines, "changed line"))
+    }
+}

@@ -1,0 +1,147 @@
+//! Standing blind spots, which a commit has not made, and the lines of files that no known node reads.
+
+use serde_json::{Value as Json, json};
+
+use crate::support::Sandbox;
+use crate::support::terminal::SITE;
+
+/// A hierarchy with a level outside of the repository, and one whose variable no profile sets.
+const OUTSIDE: &str = "-- hiera.yaml
+version: 5
+hierarchy:
+  - {name: Node, path: 'nodes/%{trusted.certname}.yaml'}
+  - {name: Private, path: common.yaml, datadir: /etc/puppet/private}
+  - {name: Lab, path: 'labs/%{lab}.yaml'}
+  - {name: Role, path: 'roles/%{role}.yaml'}
+  - {name: Common, path: common.yaml}
+";
+
+/// A site with files before a commit, and those that it changes.
+fn site(before: &str, after: &str) -> Sandbox {
+    let site = Sandbox::of(&format!("{SITE}{before}"));
+    site.files(after);
+    site.commit("second");
+    site
+}
+
+fn report(site: &Sandbox) -> Json {
+    site.hierad("diff --format json").json()
+}
+
+fn comment(site: &Sandbox) -> String {
+    site.hierad("diff --format markdown").ok().to_owned()
+}
+
+#[test]
+fn a_level_outside_is_standing_but_in_the_commit_that_adds_it() {
+    let standing = site(OUTSIDE, "-- data/common.yaml\nmotd: bye\nntp: [a, b]\n");
+    let spot = &report(&standing)["blind_spots"][0];
+    assert_eq!((&spot["code"], &spot["standing"]), (&json!("outside-repository"), &json!(true)));
+    let yaml = "datadirs: {\"/etc/puppet/private\": none}";
+    assert_eq!(spot["remedy"], json!({"text": "put into hierad.yaml", "yaml": yaml}));
+    assert_eq!(spot["fix"], format!("put into hierad.yaml: {yaml}"));
+    let told = comment(&standing);
+    assert!(told.starts_with("### 1 key changes on both nodes\n"), "{told}");
+    let fold = "\n<details><summary>1 standing blind spot: unseen with or without this commit</summary>\n";
+    assert!(told.find(fold) > told.find("| who |"), "{told}");
+    assert!(told.contains(&format!("  ```\n  {yaml}\n  ```\n")), "{told}");
+    let new = site("", &format!("{OUTSIDE}-- data/common.yaml\nmotd: bye\nntp: [a, b]\n"));
+    assert_eq!(report(&new)["blind_spots"][0].get("standing"), None);
+    let told = comment(&new);
+    let head = "### 1 key changes on both nodes; 1 blind spot: 1 level is outside of this repository on all 2 nodes\n";
+    assert!(told.starts_with(head) && !told.contains("standing"), "{told}");
+}
+
+#[test]
+fn standing_blind_spots_alone_are_no_doubt_about_the_commit() {
+    let site = site(OUTSIDE, "-- data/common.yaml\n# hi\nmotd: hello\nntp: [a, b]\n");
+    assert_eq!(report(&site)["verdict"], "no_change_seen");
+    assert!(comment(&site).starts_with("### no change seen (1 standing blind spot)\n"));
+    site.hierad("diff --exit-code").is(3);
+}
+
+#[test]
+fn variables_that_were_never_set_are_standing() {
+    let lab = "-- data/labs/x.yaml\nmotd: x\n";
+    let site = site(&format!("{OUTSIDE}{lab}"), "-- data/labs/x.yaml\nmotd: y\n");
+    let found = report(&site);
+    let of = |code: &str| found["blind_spots"].as_array().unwrap().iter().find(|spot| spot["code"] == code).cloned();
+    let spot = of("undefined-variable").unwrap();
+    assert_eq!(spot["standing"], true);
+    let message =
+        "all 2 nodes lack the variable 'lab' in their profiles, so it is not known if they read 'data/labs/x.yaml'";
+    assert_eq!(spot["message"], message);
+    // The commit is in doubt for the file that it changes.
+    assert_eq!(of("unreached-file").unwrap().get("standing"), None);
+    assert_eq!(found["headline"], "no change seen, but: no known node reads data/labs/x.yaml");
+}
+
+#[test]
+fn lines_that_no_known_node_reads_are_shown() {
+    let unread = "-- data/roles/mail.yaml\nport: 25\nmotd: a\n";
+    let site = site(unread, "-- data/roles/mail.yaml\nport: 587\nmotd: a\n-- data/roles/post.yaml\nport: 587\n");
+    let told = comment(&site);
+    let expected = "\n**3 changed lines in 2 files that no known node reads**\n\n```diff\n\
+                    @@ data/roles/mail.yaml:1 @@\n- port: 25\n+ port: 587\n\
+                    @@ data/roles/post.yaml:1 @@\n+ port: 587\n```\n";
+    assert!(told.contains(expected), "{told}");
+    let lines = &report(&site)["lines"];
+    assert_eq!((&lines[0]["text"], &lines[1]["text"]), (&json!(["port: 25"]), &json!(["port: 587"])));
+    let text = site.hierad("diff").ok().to_owned();
+    let shown = "  data/roles/mail.yaml:1  no known node reads the file\n    - port: 25\n    + port: 587\n";
+    assert!(text.contains(shown), "{text}");
+    let page = site.hierad("diff --format html").ok().to_owned();
+    assert!(page.contains("- port: 25\n+ port: 587"), "{page}");
+}
+
+#[test]
+fn equal_lines_of_several_files_are_shown_once() {
+    let of = |port: u32| (1..=3).map(|role| format!("-- data/roles/r{role}.yaml\nport: {port}\n")).collect::<String>();
+    let told = comment(&site(&of(25), &of(587)));
+    let expected = "\n**6 changed lines in 3 files that no known node reads**\n\n```diff\n\
+                    @@ data/roles/r1.yaml:1 and 2 more places @@\n- port: 25\n+ port: 587\n```\n";
+    assert!(told.contains(expected), "{told}");
+}
+
+#[test]
+fn lines_with_values_that_may_be_secret_are_not_shown() {
+    let options = "-- data/common.yaml
+motd: hello
+lookup_options:
+  db_password: {convert_to: Sensitive}
+  '^.*_token$': {convert_to: Sensitive}
+";
+    let of = |text: &str| {
+        format!(
+            "-- data/roles/mail.yaml
+db_password: {text}1
+api_token: {text}2
+own: {text}3
+key: ENC[PKCS7,{text}]
+nested: {{a: ['ENC[PKCS7,x]', {text}4]}}
+lookup_options:
+  own: {{convert_to: 'My::Alias'}}
+plain: {text}5
+"
+        )
+    };
+    let site = site(&format!("{options}{}", of("hunter")), &of("mellon"));
+    for format in ["text", "markdown", "html", "json", "github", "sarif"] {
+        let printed = site.hierad(&format!("diff --full --format {format}")).ok().to_owned();
+        for secret in ["hunter1", "mellon2", "hunter3", "mellon]", "hunter4"] {
+            assert!(!printed.contains(secret), "{secret}: {printed}");
+        }
+        assert!(printed.contains("db_password") || matches!(format, "github" | "sarif"), "{printed}");
+        assert!(printed.contains("plain: mellon5") || matches!(format, "github" | "sarif"), "{printed}");
+    }
+}
+
+#[test]
+fn details_of_a_comment_say_more_than_its_table() {
+    let short = comment(&site("", "-- data/roles/web.yaml\nport: 8080\n"));
+    assert!(short.contains("| `web01` | `port`: `80` → `8080` | `data/roles/web.yaml:1` |"), "{short}");
+    assert!(!short.contains("<details"), "{short}");
+    let long = "x".repeat(120);
+    let long = comment(&site("", &format!("-- data/roles/web.yaml\nport: {long}\n")));
+    assert!(long.contains("<details open><summary><code>web01</code>: 1 key</summary>"), "{long}");
+}
