@@ -174,7 +174,7 @@ impl UnknownEffect {
         match self {
             UnknownEffect::Unreached => "no known node reads the file",
             UnknownEffect::Value => "the key fails or is unknown",
-            UnknownEffect::NotTraced => "too much changes for each line to be looked into",
+            UnknownEffect::NotTraced => "not looked into, since too much changes",
             UnknownEffect::Hidden => "hidden by the filter",
         }
     }

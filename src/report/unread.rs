@@ -45,6 +45,17 @@ impl UnreadLines<'_> {
     }
 }
 
+/// Puts lines of both sides beside each other if each of one side has the key of one of the other side.
+fn in_pairs(lines: Vec<(Side, &str)>) -> Vec<(Side, &str)> {
+    let (before, after): (Vec<_>, Vec<_>) = lines.iter().copied().partition(|(side, _)| *side == Side::Before);
+    let key = |line: &str| line.split_once(": ").map(|(key, _)| key.to_owned());
+    let is_pair = |(one, other): (&(Side, &str), &(Side, &str))| key(one.1).is_some() && key(one.1) == key(other.1);
+    if before.len() != after.len() || !before.iter().zip(&after).all(is_pair) {
+        return lines;
+    }
+    before.into_iter().zip(after).flat_map(|(before, after)| [before, after]).collect()
+}
+
 impl Report {
     /// Returns the lines that are shown of files that no known node reads, in the order of the files.
     pub(super) fn unread(&self) -> Vec<UnreadLines<'_>> {
@@ -65,7 +76,7 @@ impl Report {
             parts.sort_by_key(|lines| lines.side);
             let Some(first) = parts.iter().find(|lines| lines.side == Side::After).or(parts.first()) else { continue };
             let lines = parts.iter().flat_map(|part| part.text.iter().map(|text| (part.side, text.as_str())));
-            let lines: Vec<(Side, &str)> = lines.collect();
+            let lines: Vec<(Side, &str)> = in_pairs(lines.collect());
             match known.entry(lines) {
                 Entry::Occupied(at) => all[*at.get()].others.push(&first.place),
                 Entry::Vacant(new) => {

@@ -50,19 +50,22 @@ impl Report {
     }
 
     /// Returns the number of changed lines of each kind.
-    fn kinds_of_lines(&self) -> [(usize, &'static str); 5] {
+    fn kinds_of_lines(&self) -> [(usize, &'static str); 6] {
         let mut kinds = [
             (0, "with an effect"),
             (0, "without effect"),
             (0, "of comments or equal data"),
             (0, "in files that no known node reads"),
             (0, "whose effect is unknown"),
+            // Too much changes.
+            (0, "not looked into"),
         ];
         for lines in &self.lines {
             let kind = match &lines.effect {
                 Effect::Changes { .. } => 0,
                 Effect::None(_) => 1 + usize::from(lines.effect.is_of_equal_data()),
                 Effect::Unknown(UnknownEffect::Unreached) => 3,
+                Effect::Unknown(UnknownEffect::NotTraced) => 5,
                 Effect::Unknown(_) => 4,
             };
             kinds[kind].0 += lines.len();

@@ -40,19 +40,23 @@ pub(super) fn unread(report: &Report, budget: usize) -> String {
     let heading = Report::unread_heading(&parts);
     let (mut body, mut shown, mut all) = (String::new(), 0, 0);
     let mut left = budget.saturating_sub(characters(&heading) + FRAME);
-    for part in &parts {
+    'parts: for part in &parts {
         let place = shorten_middle(&visible(&part.place.to_string()), MAX_COLUMNS);
-        let mut text = format!("@@ {place}{} @@\n", part.more());
-        for (side, line) in &part.lines {
-            _ = writeln!(text, "{} {}", UnreadLines::sign(*side), shorten(&visible(line), MAX_COLUMNS));
-        }
-        if characters(&text) > left || (shown > 0 && shown + part.lines.len() > MAX_UNREAD) {
+        let mut add = |text: String| {
+            left = left.checked_sub(characters(&text))?;
+            body.push_str(&text);
+            Some(())
+        };
+        if shown == MAX_UNREAD || add(format!("@@ {place}{} @@\n", part.more())).is_none() {
             break;
         }
-        left -= characters(&text);
-        body.push_str(&text);
-        shown += part.lines.len();
-        all += part.len();
+        for (side, line) in &part.lines {
+            let line = shorten(&visible(line), MAX_COLUMNS);
+            if shown == MAX_UNREAD || add(format!("{} {line}\n", UnreadLines::sign(*side))).is_none() {
+                break 'parts;
+            }
+            (shown, all) = (shown + 1, all + 1 + part.others.len());
+        }
     }
     let more = parts.iter().map(UnreadLines::len).sum::<usize>() - all;
     if more > 0 {

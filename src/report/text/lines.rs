@@ -55,12 +55,13 @@ fn write_unread(parts: &[UnreadLines<'_>], page: &mut Page<'_>) -> io::Result<()
         let words =
             if part.others.is_empty() { "no known node reads the file" } else { "no known node reads the files" };
         page.line(Line::new(2).add(PLAIN, place).add(QUIET, format!("{}  {words}", part.more())))?;
-        for (side, text) in &part.lines {
+        for (side, text) in part.lines.iter().take(limit - written) {
             let style = if *side == Side::Before { BAD } else { GOOD };
             let text = shorten(&format!("{} {}", UnreadLines::sign(*side), visible(text)), page.room());
             page.line(Line::new(4).add(style, text))?;
         }
-        (left, written) = (left - part.len(), written + part.lines.len());
+        let shown = part.lines.len().min(limit - written);
+        (left, written) = (left - shown * (1 + part.others.len()), written + shown);
     }
     write_more(left, page)
 }
