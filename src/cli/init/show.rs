@@ -14,7 +14,7 @@ use crate::snapshot;
 
 /// The most commits that are looked at for one that changes something, and about the longest time.
 const COMMITS: usize = 200;
-const PATIENCE: Duration = Duration::from_secs(15);
+const PATIENCE: Duration = Duration::from_secs(8);
 
 /// The most blind spots that are told.
 const BLIND_SPOTS: usize = 5;
