@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::FactNames;
 use super::entries::{Entry, Inventory, OpenError, State};
 use super::joined::{Manner, Part, Section, lay};
-use crate::node::{NodeProfile, ProfileError, ProfileSource, Wanted};
+use crate::node::{NodeProfile, ProfileSource, Wanted};
 use crate::pipeline::profiles::EnvironmentOfNodes;
 use crate::value::Value;
 
@@ -16,8 +16,6 @@ pub struct Overview {
     pub entries: Vec<EntryState>,
     /// The nodes by name.
     pub nodes: BTreeMap<Arc<str>, KnownNode>,
-    /// Messages about sources that could not be asked.
-    pub notices: Vec<ProfileError>,
 }
 
 /// An entry, as it is read at present.
@@ -76,12 +74,12 @@ impl Described {
 impl Inventory {
     /// Returns the nodes that all entries have. Sources that have no answer yet are asked for these facts.
     pub fn overview(&self, facts: FactNames) -> Result<Overview, OpenError> {
-        let (state, notices) = self.read_files(facts)?;
+        let (state, _) = self.read_files(facts)?;
         let mut nodes: BTreeMap<Arc<str>, KnownNode> = BTreeMap::new();
         for part in parts(&state, &Wanted::default(), &|_| true) {
             self.add(&mut nodes, &state, part);
         }
-        Ok(Overview { entries: state.entries.iter().map(entry_state).collect(), nodes, notices })
+        Ok(Overview { entries: state.entries.iter().map(entry_state).collect(), nodes })
     }
 
     fn add(&self, nodes: &mut BTreeMap<Arc<str>, KnownNode>, state: &State, part: Part) {

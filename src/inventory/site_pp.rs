@@ -1,6 +1,6 @@
 //! Variables from the node blocks of a manifest, laid over the nodes of other entries.
 
-use std::fs;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -19,6 +19,13 @@ pub(super) struct SitePp {
     blocks: NodeBlocks,
 }
 
+/// The largest manifest that is read, in bytes.
+const SIZE: u64 = 8 << 20;
+
+fn read(path: &Path) -> io::Result<String> {
+    String::from_utf8(disk::read_regular(path, SIZE)?).map_err(io::Error::other)
+}
+
 impl SitePp {
     /// Reads a manifest, which must lie below `within`, if that is given.
     pub(super) fn read(
@@ -30,7 +37,7 @@ impl SitePp {
         if within.is_some_and(|root| setting.file.exists() && disk::real_below(root, &setting.file).is_err()) {
             return Err(failed("it leads out of the tree, whose own settings name it: it is not read".to_owned()));
         }
-        let text = fs::read_to_string(&setting.file).map_err(|error| failed(format!("cannot be read: {error}")))?;
+        let text = read(&setting.file).map_err(|error| failed(format!("cannot be read: {error}")))?;
         let blocks = NodeBlocks::parse(&text, setting.call.as_ref());
         Ok(SitePp { entries_before, setting: setting.clone(), text, blocks })
     }
@@ -49,7 +56,7 @@ impl SitePp {
 
     /// Returns true if the manifest is still as it was read.
     pub(super) fn is_current(&self) -> bool {
-        fs::read_to_string(&self.setting.file).is_ok_and(|text| text == self.text)
+        read(&self.setting.file).is_ok_and(|text| text == self.text)
     }
 
     /// Sets the variables of a node.

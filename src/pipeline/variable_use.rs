@@ -4,14 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::blind_spots::accept::Accepted;
-use super::blind_spots::undefined_variables::plain;
+use super::blind_spots::undefined_variables::{UNDEFINED, fix, plain};
 use super::{Pipeline, PipelineError, RevisionId};
 use crate::diagnostic::Place;
 use crate::fleet::{Revision, VariableValues};
 use crate::hiera::config::{LevelConfig, Locations};
 use crate::hiera::interpolation::Template;
 use crate::node::NodeSet;
+use crate::report::Remedy;
 use crate::value::Value;
 
 /// A variable, dotted access included, that hiera.yaml or data read.
@@ -26,6 +26,13 @@ pub struct VariableUse {
     pub readers: NodeSet,
     /// The values on the readers.
     pub values: VariableValues,
+}
+
+impl VariableUse {
+    /// Returns the remedy for profiles that lack it.
+    pub fn remedy(&self) -> Remedy {
+        fix(&self.name)
+    }
 }
 
 /// A level of a hierarchy.
@@ -52,14 +59,14 @@ struct Reads {
 impl Pipeline {
     /// Returns the variables that a revision reads, by name: those in the hierarchies, and those in the data files that
     /// some node's hierarchy leads to.
-    pub fn variable_uses(&self, revision: &Revision) -> Vec<VariableUse> {
+    fn variable_uses(revision: &Revision) -> Vec<VariableUse> {
         let mut reads: BTreeMap<String, Reads> = BTreeMap::new();
         for layer in revision.environment.layers() {
             for level in layer.config.iter().flat_map(|config| config.all_levels()) {
                 of_level(level, &mut |name, place| {
                     let reads = entry(&mut reads, name);
                     reads.of_levels.insert(place.clone());
-                    reads.readers = self.fleet.all();
+                    reads.readers = revision.fleet.all();
                 });
             }
         }
@@ -75,7 +82,7 @@ impl Pipeline {
         let of = |(name, reads): (String, Reads)| VariableUse {
             name,
             decides_levels: !reads.of_levels.is_empty(),
-            values: self.fleet.values_of(&reads.written, &reads.readers),
+            values: revision.fleet.values_of(&reads.written, &reads.readers),
             places: reads.of_levels.into_iter().chain(reads.of_data).collect(),
             readers: reads.readers,
         };
@@ -83,7 +90,7 @@ impl Pipeline {
     }
 
     /// Returns the levels of all hierarchies of a revision, in order.
-    pub fn level_uses(&self, revision: &Revision) -> Vec<LevelUse> {
+    fn level_uses(revision: &Revision) -> Vec<LevelUse> {
         let answering = revision.nodes_by_level();
         let mut found = Vec::new();
         for layer in revision.environment.layers() {
@@ -99,15 +106,16 @@ impl Pipeline {
         found
     }
 
-    /// Returns the blind spots that are accepted at a revision.
-    pub fn accepted(&self, id: RevisionId) -> Accepted {
-        self.judge.accepted(self.base(id))
+    /// Returns which of the variables that profiles lack are accepted at a revision, by name.
+    pub fn accepts_lack(&self, id: RevisionId) -> impl Fn(&VariableUse) -> bool + use<> {
+        let accepted = self.judge.accepted(self.base(id));
+        move |variable| accepted.has(UNDEFINED, &variable.name)
     }
 
     /// Returns what `id` reads, with its levels.
     pub fn uses(&self, id: RevisionId) -> Result<(Vec<VariableUse>, Vec<LevelUse>), PipelineError> {
         let revision = self.revision(id)?;
-        let uses = (self.variable_uses(&revision), self.level_uses(&revision));
+        let uses = (Pipeline::variable_uses(&revision), Pipeline::level_uses(&revision));
         self.fleet_has_stayed()?;
         Ok(uses)
     }

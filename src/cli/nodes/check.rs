@@ -52,8 +52,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     workspace.save();
     drop(progress);
     let fleet = &pipeline.fleet;
-    let accepted = pipeline.accepted(point);
-    let is_accepted = |variable: &&VariableUse| accepted.has("undefined-variable", &variable.name);
+    let is_accepted = pipeline.accepts_lack(point);
     let mut faults: Vec<Fault> = variables
         .iter()
         .filter(|variable| !is_accepted(variable))
@@ -86,9 +85,7 @@ fn lacking(variable: &VariableUse, fleet: &Fleet) -> Option<Fault> {
         code: "missing-variable",
         place: place.to_string(),
         text: format!("'{name}' is read here{others}, but not set on {}", on(&nodes, &variable.readers, fleet)),
-        fix: format!(
-            "add it to the profiles; or, where it is meant to be unset: accept: {{undefined-variable: ['{name}']}}"
-        ),
+        fix: variable.remedy().to_string(),
         nodes,
     })
 }

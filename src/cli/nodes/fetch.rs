@@ -9,10 +9,10 @@ use clap::Args;
 use super::super::{Global, Result, Status, log, output};
 use super::table;
 use crate::disk::FileMode;
+use crate::fleet::Fleet;
 use crate::inventory::FactNames;
-use crate::node::{Keepsake, LeftOut, NodeProfile};
+use crate::node::{Keepsake, LeftOut, NodeProfile, Wanted};
 use crate::pattern::{Pattern, any};
-use crate::pipeline::Pipeline;
 use crate::policy::is_clear_secret;
 use crate::puppet::json;
 use crate::report::count;
@@ -51,7 +51,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     // Some variables show only as values are looked up.
     let revision = pipeline.revision(point)?;
     drop(pipeline.effective(&revision, revision.keys.iter()));
-    let (lines, left_out) = lines(&pipeline, arguments);
+    let (lines, left_out) = lines(&pipeline.fleet, revision.fleet.wanted(), arguments);
     pipeline.fleet_has_stayed()?;
     workspace.save();
     drop(progress);
@@ -73,11 +73,9 @@ fn write(path: &Path, content: &[u8], mode: FileMode) -> Result<bool> {
     replace(path, content, mode).map_err(|error| format!("cannot write {}: {error}", path.display()).into())
 }
 
-/// Returns the profiles, one a line, and the places that are left out.
-fn lines(pipeline: &Pipeline, arguments: &Arguments) -> (Vec<u8>, LeftOut) {
-    let fleet = &pipeline.fleet;
-    let read = fleet.wanted();
-    let wanted = if arguments.all_facts { crate::node::Wanted::whole() } else { read.clone() };
+/// Returns the profiles with all that is read, one a line, and the places that are left out.
+fn lines(fleet: &Fleet, read: Wanted, arguments: &Arguments) -> (Vec<u8>, LeftOut) {
+    let wanted = if arguments.all_facts { Wanted::whole() } else { read.clone() };
     let is_secret = |names: &[&str], value: &Value| is_secret(&arguments.secret, names, value);
     let keepsake = Keepsake { read: &read, keeps_all: arguments.all_facts, is_secret: &is_secret };
     let (mut lines, mut left_out) = (String::new(), LeftOut::default());

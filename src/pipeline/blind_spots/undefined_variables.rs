@@ -12,7 +12,7 @@ use crate::node::NodeSet;
 use crate::report::{BlindSpot, Remedy};
 use crate::tree::TreeError;
 
-const UNDEFINED: &str = "undefined-variable";
+pub(in crate::pipeline) const UNDEFINED: &str = "undefined-variable";
 
 /// The nodes without a variable, and the changed files that it may lead to.
 #[derive(Default, PartialEq)]

@@ -136,7 +136,7 @@ fn profiles_without_what_is_read_are_named() {
     let text = &checked.is(2).out;
     for words in [
         "hiera.yaml:4: warning: 'role' is read here, but not set on 1 of 2 nodes: db01 [missing-variable]",
-        "accept: {undefined-variable: ['role']}",
+        "accept: {undefined-variable: [\"role\"]}",
         "warning: the facts of 1 of 2 nodes: web01 are older than 30 days, the oldest ",
         "2 warnings: ",
     ] {
@@ -150,6 +150,18 @@ fn profiles_without_what_is_read_are_named() {
     let checked = json(&site.hierad("nodes check --format json").is(2).out);
     assert_eq!(checked["findings"][0]["code"], "old-profile");
     assert_eq!(checked["findings"][0]["nodes"], json!(["web01"]));
+}
+
+#[test]
+fn variables_that_the_data_gives_are_not_missing() {
+    let site = site();
+    site.write("data/os/RedHat.yaml", "role: db\n");
+    site.write("data/roles/db.yaml", "size: '%{facts.kernel} %{lookup(\"%{facts.os.family}\")}'\n");
+    site.commit("a role by the data");
+    site.write(".git/hierad.yaml", "profiles: ../profiles\nvariables: {role: \"%{lookup('role')}\"}\n");
+    let text = site.hierad("nodes check").is(2).out.clone();
+    assert!(!text.contains("'role' is read") && text.contains("'facts.kernel' is read"), "{text}");
+    assert!(rows(&ok(&site, "nodes facts")).iter().any(|row| row.starts_with("role hiera.yaml:4 - 2: ")));
 }
 
 #[test]

@@ -51,3 +51,12 @@ fn faults_of_node_blocks_are_told_with_their_line() {
     let outside = site("# none\n", "{file: /etc/hostname}");
     outside.hierad("lookup who --node web01").says(&["does not count for paths outside of it"]);
 }
+
+#[test]
+fn pipes_and_huge_manifests_are_refused() {
+    let site = site("node default { $tier = 1 }\n", "{file: manifests/site.pp}");
+    for makes in ["mkfifo", "truncate -s 9M"] {
+        site.sh(&format!("rm manifests/site.pp && {makes} manifests/site.pp"));
+        site.hierad("render --output -").is(1).says(&["manifests/site.pp: cannot be read: "]);
+    }
+}
