@@ -51,7 +51,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     // Some variables show only as values are looked up.
     let revision = pipeline.revision(point)?;
     drop(pipeline.effective(&revision, revision.keys.iter()));
-    let (lines, left_out) = lines(&pipeline.fleet, revision.fleet.wanted(), arguments);
+    let (lines, left_out) = lines(&pipeline.fleet, &revision.fleet.wanted(), arguments);
     pipeline.fleet_has_stayed()?;
     workspace.save();
     drop(progress);
@@ -74,10 +74,10 @@ fn write(path: &Path, content: &[u8], mode: FileMode) -> Result<bool> {
 }
 
 /// Returns the profiles with all that is read, one a line, and the places that are left out.
-fn lines(fleet: &Fleet, read: Wanted, arguments: &Arguments) -> (Vec<u8>, LeftOut) {
+fn lines(fleet: &Fleet, read: &Wanted, arguments: &Arguments) -> (Vec<u8>, LeftOut) {
     let wanted = if arguments.all_facts { Wanted::whole() } else { read.clone() };
     let is_secret = |names: &[&str], value: &Value| is_secret(&arguments.secret, names, value);
-    let keepsake = Keepsake { read: &read, keeps_all: arguments.all_facts, is_secret: &is_secret };
+    let keepsake = Keepsake { read, keeps_all: arguments.all_facts, is_secret: &is_secret };
     let (mut lines, mut left_out) = (String::new(), LeftOut::default());
     for profile in fleet.profiles_with(&fleet.all(), &wanted).values() {
         json::write(&as_value(&keepsake.of(profile, &mut left_out)), &mut lines);
