@@ -18,7 +18,7 @@ use crate::event::RepositoryName;
 use crate::forge::Page;
 use crate::git::{BranchName, BranchPatterns, Mirror, OpenError};
 use crate::pipeline::{Pipeline, RevisionId};
-use crate::settings::{RepositorySetting, RepositorySource, Settings, SnapshotSetting, SnapshotTarget};
+use crate::settings::{PushTarget, RepositorySetting, RepositorySource, Settings, SnapshotSetting, SnapshotTarget};
 
 /// The folder of mirrors in the folder of the daemon's state.
 const MIRRORS: &str = "mirrors";
@@ -93,7 +93,7 @@ impl WatchedRepository {
         }
         let repository = self.open(options, &[])?.opened.repository;
         for SnapshotSetting { name, place, .. } in snapshots {
-            if let SnapshotTarget::Reference { push: Some(remote), .. } = place
+            if let SnapshotTarget::Reference { push: Some(PushTarget { remote, .. }), .. } = place
                 && !repository.has_remote(remote)?
             {
                 let folder = repository.common_dir().display();

@@ -15,13 +15,13 @@ use crate::delivery::{Filter, Parcel, Sink, SnapshotSink, Target, Unwritten};
 use crate::diagnostic::describe;
 use crate::disk::FileMode;
 use crate::event::{CommitEvent, RepositoryName};
-use crate::git::{Asked, BranchName, BranchPatterns, Branches, CommitId};
+use crate::git::{Asked, BranchName, BranchPatterns, Branches, CommitId, Remote, Repository};
 use crate::pipeline::export::events::since;
 use crate::pipeline::export::{ExportError, Exported, Exporter};
 use crate::pipeline::render::RenderError;
 use crate::pipeline::{Pipeline, RevisionId};
 use crate::schedule::Schedule;
-use crate::settings::{SnapshotSetting, SnapshotTarget};
+use crate::settings::{PushTarget, SnapshotSetting, SnapshotTarget};
 use crate::snapshot::Written;
 use crate::snapshot::history::Last;
 use crate::snapshot::references::{Pushed, ReferenceError, prune};
@@ -149,9 +149,9 @@ impl SnapshotWriter {
                 if prune && self.repository.get()?.repository.tip(branch)?.is_none() {
                     return Err(Deleted(branch.clone()).into());
                 }
-                self.prepare(branch, push.as_deref())?;
+                self.prepare(branch, push.as_ref())?;
                 self.with_exporter(branch, |exporter| Ok(exporter.export(event, None)?))?;
-                self.push(branch, push.as_deref())
+                self.push(branch, push.as_ref())
             }
             SnapshotTarget::Folder(pattern, mode) => {
                 self.fill(branch, (&pattern.folder(self.name.as_str(), branch), mode), Trust::Known)
@@ -183,11 +183,11 @@ impl SnapshotWriter {
     fn write_branch(&mut self, branch: &BranchName, tip: CommitId) -> Result<()> {
         match self.setting.place.clone() {
             SnapshotTarget::Reference { push, .. } => {
-                self.prepare(branch, push.as_deref())?;
+                self.prepare(branch, push.as_ref())?;
                 let repository = self.repository.get()?.repository;
                 let events = since(&repository, branch, Last::of(&repository, branch)?, tip)?;
                 self.with_exporter(branch, |exporter| Ok(exporter.export_all(branch, &events)?))?;
-                self.push(branch, push.as_deref())
+                self.push(branch, push.as_ref())
             }
             SnapshotTarget::Folder(pattern, mode) => {
                 self.fill(branch, (&pattern.folder(self.name.as_str(), branch), mode), Trust::Nothing)
@@ -227,19 +227,19 @@ impl SnapshotWriter {
     }
 
     /// Takes the snapshots of a branch from where they are pushed to, once.
-    fn prepare(&mut self, branch: &BranchName, remote: Option<&str>) -> Result<()> {
-        let Some(remote) = remote.filter(|_| !self.prepared.contains(branch)) else { return Ok(()) };
+    fn prepare(&mut self, branch: &BranchName, target: Option<&PushTarget>) -> Result<()> {
+        let Some(target) = target.filter(|_| !self.prepared.contains(branch)) else { return Ok(()) };
         let repository = self.repository.get()?.repository;
-        if Pushed::new(&repository, &repository.remote(remote, Asked::Nobody)).prepare(branch)? {
+        if Pushed::new(&repository, &remote_of(&repository, target)).prepare(branch)? {
             self.prepared.insert(branch.clone());
         }
         Ok(())
     }
 
-    fn push(&mut self, branch: &BranchName, remote: Option<&str>) -> Result<()> {
-        let Some(remote) = remote else { return Ok(()) };
+    fn push(&mut self, branch: &BranchName, target: Option<&PushTarget>) -> Result<()> {
+        let Some(target) = target else { return Ok(()) };
         let repository = self.repository.get()?.repository;
-        let pushed = Pushed::new(&repository, &repository.remote(remote, Asked::Nobody)).push(branch);
+        let pushed = Pushed::new(&repository, &remote_of(&repository, target)).push(branch);
         if pushed.is_err() {
             // Somebody else may have pushed.
             self.prepared.remove(branch);
@@ -265,7 +265,7 @@ impl SnapshotWriter {
         self.exporters.retain(|branch| branches.contains_key(branch));
         self.prepared.retain(|branch| branches.contains_key(branch));
         if let SnapshotTarget::Reference { push, prune: true } = &self.setting.place {
-            let remote = push.as_deref().map(|name| repository.remote(name, Asked::Nobody));
+            let remote = push.as_ref().map(|target| remote_of(&repository, target));
             let count = prune(&repository, remote.as_ref(), |branch| self.setting.branches.matches(branch))?;
             if count > 0 {
                 tracing::info!(repository = self.name.as_str(), count, "the snapshots of deleted branches are deleted");
@@ -304,6 +304,10 @@ impl SnapshotWriter {
 #[derive(Debug, thiserror::Error)]
 #[error("the branch {0} was deleted")]
 struct Deleted(BranchName);
+
+fn remote_of(repository: &Repository, target: &PushTarget) -> Remote {
+    repository.remote(&target.remote, Asked::Nobody).within(target.limit)
+}
 
 /// Returns true if nobody needs the snapshots of a commit any more.
 fn is_obsolete(error: &(dyn std::error::Error + 'static)) -> bool {

@@ -13,7 +13,7 @@ use super::handle::ServiceHandle;
 use super::repeated::RepeatedFailures;
 use super::shutdown::Shutdown;
 use crate::event::RepositoryName;
-use crate::git::{GIT_MEMORY, Mirror, MirrorError, limit_memory};
+use crate::git::{GIT_MEMORY, Mirror, MirrorError, bound, limit_memory};
 use crate::process::Group;
 
 /// The longest pause after fetches that failed.
@@ -123,12 +123,14 @@ impl MirrorFetcher {
         Ok(self.mirror.replace(&fresh)?)
     }
 
-    /// Runs git. If it is late or the service ends, it is killed with all that it has started.
+    /// Runs git. If it is late or the service ends, it is killed with all that it has started; it does not outlive the
+    /// daemon, even if that is killed.
     async fn git(&self, command: Command, shutdown: &mut Shutdown) -> Result<(), FetchError> {
-        let mut command = tokio::process::Command::from(command);
-        command.stderr(Stdio::piped()).kill_on_drop(true);
+        let mut command = tokio::process::Command::from(bound(&command).unwrap_or(command));
+        command.stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
         Group::led(&mut command);
-        let child = command.spawn().map_err(FetchError::NotRun)?;
+        let mut child = command.spawn().map_err(FetchError::NotRun)?;
+        let _input = child.stdin.take(); // its end is that of the command
         if let Some(id) = child.id() {
             limit_memory(id, GIT_MEMORY);
         }

@@ -40,15 +40,21 @@ pub fn bind_exchanges(words: Vec<OsString>) {
     _ = BINDING.set(words);
 }
 
-/// Does the same as [`output`]. Where this process [binds](bind_exchanges) its exchanges, the command ends with it, and
-/// is killed with all that it has started.
-pub(super) fn bound_output(command: &Command, limit: Duration) -> io::Result<Output> {
-    let words = BINDING.get().map_or(&[][..], Vec::as_slice);
-    let Some((program, arguments)) = words.split_first() else { return output(&mut copy(command, None), limit) };
+/// Returns the same command as one that ends with this process, if this process [binds](bind_exchanges) its exchanges.
+/// It is killed with all that it has started when its standard input, a pipe from here, is closed.
+pub fn bound(command: &Command) -> Option<Command> {
+    let (program, arguments) = BINDING.get()?.split_first()?;
     let mut bound = copy(command, Some((program, arguments)));
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut bound, 0);
-    let child = bound.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    bound.stdin(Stdio::piped());
+    Some(bound)
+}
+
+/// Does the same as [`output`]. Where this process [binds](bind_exchanges) its exchanges, the command ends with it.
+pub(super) fn bound_output(command: &Command, limit: Duration) -> io::Result<Output> {
+    let Some(mut bound) = bound(command) else { return output(&mut copy(command, None), limit) };
+    let child = bound.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     limit_memory(child.id(), GIT_MEMORY);
     wait_with_output(child, limit)
 }

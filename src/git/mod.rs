@@ -38,7 +38,7 @@ pub use config::{ConfigScope, ConfigValue, config_path, config_value};
 pub use fast_import::{Import, ImportError, NewCommit};
 pub use history::{Chain, ChainEnd, HistoryError, Parents};
 pub use id::{BranchName, CommitId};
-pub use limited::{GIT_MEMORY, bind_exchanges, limit_memory};
+pub use limited::{GIT_MEMORY, bind_exchanges, bound, limit_memory};
 pub use mirror::{Mirror, MirrorError};
 pub use objects::ObjectError;
 pub use open::{Environment, GitDirs, OpenError, git_dirs};
@@ -283,7 +283,7 @@ impl Repository {
         self.shared().change(&["update-ref", "-d", name, &target.to_string()])
     }
 
-    /// Returns a remote of the repository, by its name or its address.
+    /// Returns a remote of the repository, by its name or its address. Its exchanges end after half an hour.
     pub fn remote(&self, name: &str, asked: Asked) -> Remote {
         Remote::new(self.shared(), name, asked)
     }

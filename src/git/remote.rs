@@ -1,6 +1,7 @@
 //! Exchanges references with other repositories, with the user's own git and credentials.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use super::command::{CommandError, GitCommand};
 use super::id::CommitId;
@@ -26,11 +27,18 @@ pub struct Remote {
     /// The name or the address.
     pub name: String,
     asked: Asked,
+    limit: Duration,
 }
 
 impl Remote {
     pub(super) fn new(command: GitCommand, name: &str, asked: Asked) -> Remote {
-        Remote { command, name: name.to_owned(), asked }
+        Remote { command, name: name.to_owned(), asked, limit: limited::TRANSFER }
+    }
+
+    /// Limits the time of each exchange.
+    #[must_use]
+    pub fn within(self, limit: Duration) -> Remote {
+        Remote { limit, ..self }
     }
 
     /// Returns the references that a pattern such as `refs/x/*` selects.
@@ -70,8 +78,8 @@ impl Remote {
         }
         git.arg(subcommand).args(arguments);
         let output = match self.asked {
-            Asked::Nobody => limited::bound_output(&git, limited::TRANSFER),
-            Asked::User => limited::output(&mut git, limited::TRANSFER),
+            Asked::Nobody => limited::bound_output(&git, self.limit),
+            Asked::User => limited::output(&mut git, self.limit),
         };
         let output = output.map_err(|error| self.command.not_run(&error))?;
         if output.status.success() {

@@ -54,7 +54,7 @@ pub use repository::{RepositorySetting, RepositorySource};
 pub use review::ReviewSetting;
 pub use secret::{Secret, SecretError, read_secret, read_token};
 pub use sink::{STDOUT, SinkError, SinkSetting};
-pub use snapshots::{FolderPattern, SnapshotSetting, SnapshotTarget};
+pub use snapshots::{FolderPattern, PushTarget, SnapshotSetting, SnapshotTarget};
 
 /// The name of settings files.
 pub const SETTINGS_FILE: &str = "hierad.yaml";

@@ -70,6 +70,8 @@ pub(super) struct Snapshots {
     pub(super) folder: Option<String>,
     pub(super) mode: Option<String>,
     pub(super) push: Option<String>,
+    /// The time limit of a push, in seconds.
+    pub(super) push_timeout: Option<f64>,
     pub(super) prune: Option<bool>,
     /// In hours.
     pub(super) retry_for: Option<f64>,

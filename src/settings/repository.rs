@@ -58,11 +58,7 @@ pub(super) fn check(
         }
         (Some(path), None) => RepositorySource::Path(source.folder.join(path)),
         (None, Some(url)) => {
-            let time = |setting: &str, seconds: f64| {
-                let time = Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero());
-                let wrong = || invalid(&format!("needs a number of seconds above 0 for '{setting}', not {seconds}"));
-                time.ok_or_else(wrong)
-            };
+            let time = |setting, value| seconds(setting, value).map_err(|text| invalid(&format!("needs {text}")));
             let every = time("fetch", raw.fetch.unwrap_or(DEFAULT_FETCH_INTERVAL))?;
             let limit = time("fetch_timeout", raw.fetch_timeout.unwrap_or(DEFAULT_FETCH_TIMEOUT))?;
             RepositorySource::Url { url, every, limit }
@@ -71,4 +67,10 @@ pub(super) fn check(
     };
     let config = raw.config.map(|path| source.folder.join(path));
     Ok(RepositorySetting { name, place, branches: raw.branches.into_vec(), config })
+}
+
+/// Returns a time that is longer than none, or what `setting` must be instead.
+pub(super) fn seconds(setting: &str, value: f64) -> Result<Duration, String> {
+    let time = Duration::try_from_secs_f64(value).ok().filter(|time| !time.is_zero());
+    time.ok_or_else(|| format!("a number of seconds above 0 for '{setting}', not {value}"))
 }

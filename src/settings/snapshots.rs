@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::repository::seconds;
 use super::source::SourceFile;
 use super::{SettingsError, raw};
 use crate::disk::FileMode;
@@ -34,13 +35,26 @@ pub enum SnapshotTarget {
     /// The references `refs/hierad/snapshots/BRANCH`, a commit for each commit of the branch.
     Reference {
         /// The remote that the references are pushed to.
-        push: Option<String>,
+        push: Option<PushTarget>,
         /// True if the reference of a branch that is deleted is deleted, too.
         prune: bool,
     },
     /// A folder, which holds the snapshots of the branch's tip in files of this mode.
     Folder(FolderPattern, FileMode),
 }
+
+/// A remote that references are pushed to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PushTarget {
+    /// Its name or address.
+    pub remote: String,
+    /// The longest time of an exchange with it.
+    pub limit: Duration,
+}
+
+/// The default of `push_timeout`, in seconds. The branches of a remote wait for each other, and a first push may have a
+/// long history.
+const DEFAULT_PUSH_TIMEOUT: f64 = 300.0;
 
 /// The placeholder for the name of the branch.
 const BRANCH_PLACEHOLDER: &str = "{branch}";
@@ -76,12 +90,19 @@ pub(super) fn check(
     several: bool,
 ) -> Result<SnapshotSetting, SettingsError> {
     let invalid = |text: &str| source.invalid(&["snapshots", name], format!("snapshots '{name}' {text}"));
-    let raw::Snapshots { reference, folder, mode, push, prune, retry_for, branches, schedule, time_zone } = raw;
+    let raw::Snapshots { reference, folder, mode, push, push_timeout, prune, retry_for, branches, schedule, time_zone } =
+        raw;
     if folder.is_none() && mode.is_some() {
         return Err(invalid("do not go to a folder, so 'mode' means nothing"));
     }
     let mode = mode.map_or(Ok(FileMode::PRIVATE), |mode| mode.parse());
     let mode = mode.map_err(|error| invalid(&format!("have a wrong 'mode': {error}")))?;
+    if push.is_none() && push_timeout.is_some() {
+        return Err(invalid("have no 'push', so 'push_timeout' means nothing"));
+    }
+    let limit = seconds("push_timeout", push_timeout.unwrap_or(DEFAULT_PUSH_TIMEOUT));
+    let limit = limit.map_err(|text| invalid(&format!("need {text}")))?;
+    let push = push.map(|remote| PushTarget { remote, limit });
     let place = match (reference, folder) {
         (true, None) => SnapshotTarget::Reference { push, prune: prune.unwrap_or(false) },
         (false, Some(_)) if prune.is_some() => return Err(invalid("go to a folder, so 'prune' means nothing")),

@@ -189,6 +189,31 @@ fn silent_remotes_delay_nothing() {
 }
 
 #[test]
+fn fetches_die_with_a_daemon_that_is_killed() {
+    let (silent, site) = (Silent::start(), Sandbox::of(SITE));
+    let several = Several::of(&[here("w", &site), silent.mirror("600")]);
+    let mut daemon = several.start();
+    let connection = silent.connection();
+    daemon.kill().unwrap();
+    daemon.wait().unwrap();
+    Silent::is_left(connection);
+}
+
+#[test]
+fn hanging_pushes_are_ended_and_tried_again() {
+    let (silent, site) = (Silent::start(), Sandbox::of(SITE));
+    let several = Several::of(&[]);
+    let push = format!("push: 'git://{}/x', push_timeout: 0.3", silent.address);
+    several.watch_with(&format!("snapshots: {{history: {{ref: true, {push}}}}}"), &[here("w", &site)]);
+    let daemon = several.start();
+    site.commit("a");
+    Silent::is_left(silent.connection());
+    several.wait("the reason", || several.queue().contains("it was ended after 0.3 seconds"));
+    Silent::is_left(silent.connection());
+    several.end(daemon);
+}
+
+#[test]
 fn hanging_fetches_are_ended_and_tried_again() {
     let (silent, site, there) = (Silent::start(), Sandbox::of(SITE), Sandbox::of(SITE));
     let mirror = format!("good: {{url: 'file://{}', fetch: 0.1}}", there.root().display());
