@@ -9,6 +9,7 @@
 
 pub mod backend_command;
 pub mod blind_spots;
+pub mod bridge;
 pub mod cache;
 mod causes;
 pub mod check;

@@ -5,6 +5,7 @@
 //! those of the disk, or of a repository that stands for a folder of it, are absolute.
 
 mod changes;
+mod content;
 mod extent;
 mod mounted;
 mod recording;
@@ -17,6 +18,7 @@ use std::sync::Arc;
 use sha1::{Digest, Sha1};
 
 pub use changes::changes;
+pub use content::{ContentId, ContentIds};
 pub use extent::{Extent, MAX_FOLDERS};
 pub use mounted::MountedTree;
 pub use recording::{AccessedPaths, RecordingTree};
@@ -126,6 +128,11 @@ pub trait FileTree: Send + Sync {
     fn folder_id(&self, path: &str) -> Option<[u8; 20]> {
         _ = path;
         None
+    }
+
+    /// Returns the id of all that is in the folder at `path`, whichever tree it lies in, and adds it to those `known`.
+    fn content_id(&self, path: &str, known: &ContentIds) -> Result<ContentId, TreeError> {
+        known.get(path, &|path| self.list(path))
     }
 
     /// Returns the content of a file.

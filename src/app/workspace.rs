@@ -71,6 +71,8 @@ impl Workspace {
         let FoundSettings { mut settings, refused, .. } = found;
         overrides.lay_over(&mut settings)?;
         repository.limit_files(settings.limits.file);
+        let basemodulepath: Vec<String> = settings.basemodulepath.iter().map(|folder| absolute(folder)).collect();
+        settings.bridges.iter().for_each(|bridge| bridge.open(&repository, &basemodulepath));
         let disclosure = Arc::new(fingerprints::disclosure(overrides, settings.fingerprint_key.as_deref())?);
         let cache = cache(overrides, &repository);
         let earlier = cache.clone().map(|cache| cache as Arc<dyn ParsedFiles>);

@@ -2,7 +2,9 @@
 //!
 //! Source: `HieraConfigV5#create_configured_data_providers` and `pops/lookup/location_resolver.rb`.
 
-use std::collections::HashMap;
+mod reads;
+
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::LookupError;
@@ -14,8 +16,10 @@ use super::scope::{LocalScope, Scope, Variable};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::puppet::glob::glob;
 use crate::puppet::{Puppet, uri};
-use crate::tree::{BlobId, FileTree, Target, TreeError, below, follow, is_link};
+use crate::tree::{BlobId, ContentIds, FileTree, Target, TreeError, below, follow, is_link};
 use crate::value::Value;
+
+pub use reads::{Found, Reads};
 
 /// The levels of one layer for one node.
 #[derive(Debug, Clone, Default)]
@@ -125,6 +129,8 @@ pub struct Level {
     pub locations: Vec<Location>,
     /// The interpolated options.
     pub options: Value,
+    /// The part of the tree that a bridged function reads.
+    pub reads: Option<Found>,
 }
 
 /// One place where a level's data is.
@@ -191,6 +197,10 @@ pub struct Source<'a> {
     pub datadirs: &'a [(String, Datadir)],
     /// Declared functions.
     pub backends: &'a Backends,
+    /// The folders of the modules in the repository, by name.
+    pub modules: &'a BTreeMap<Arc<str>, String>,
+    /// The ids of folders of the repository that are known.
+    pub contents: &'a ContentIds,
     /// The keys of encrypted data.
     pub keys: &'a Keys,
     /// The version.
@@ -243,6 +253,7 @@ impl<'a> Resolver<'a> {
         let locations = self.locations(level, &datadir, &backend)?;
         let options =
             interpolate(&level.options, &self.context(&stack, undefined)).map_err(|e| self.blame(e, &level.place))?;
+        let reads = self.reads(&level.function.name, &backend, &datadir, &locations);
         Ok(Level {
             name: level.name.clone(),
             place: level.place.clone(),
@@ -251,6 +262,7 @@ impl<'a> Resolver<'a> {
             backend,
             locations,
             options,
+            reads,
         })
     }
 

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use crate::hiera::backend::{Answer, CommandBackend};
 use crate::puppet::json;
-use crate::value::Value;
+use crate::value::{Hash, Value};
 
 /// The longest answer, in bytes.
 const MAX_ANSWER: u64 = 16 << 20;
@@ -34,6 +34,8 @@ pub struct BackendCommand {
     arguments: Vec<String>,
     folder: PathBuf,
     limit: Duration,
+    /// The time that it may take to start, beyond that of an answer.
+    start: Duration,
     state: Mutex<State>,
 }
 
@@ -49,7 +51,18 @@ impl BackendCommand {
     /// Makes the command `program` with `arguments`, which runs in `folder` and must answer within `limit`. It is not
     /// started yet.
     pub fn new(program: String, arguments: Vec<String>, folder: PathBuf, limit: Duration) -> BackendCommand {
-        BackendCommand { program, arguments, folder, limit, state: Mutex::default() }
+        BackendCommand { program, arguments, folder, limit, start: Duration::ZERO, state: Mutex::default() }
+    }
+
+    /// Gives the command this time to start, beyond that of its first answer.
+    #[must_use]
+    pub fn starting_within(self, start: Duration) -> BackendCommand {
+        BackendCommand { start, ..self }
+    }
+
+    /// Returns the answer to `request`, which is sent even if it was before, and not remembered.
+    pub fn ask_anew(&self, request: &str) -> Result<Answer, String> {
+        self.fresh(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner), request)
     }
 
     fn fresh(&self, state: &mut State, request: &str) -> Result<Answer, String> {
@@ -78,15 +91,19 @@ impl BackendCommand {
     fn exchange(&self, state: &mut State, request: &str) -> Result<Vec<u8>, String> {
         let started = Instant::now();
         let line = format!("{{\"id\":{},{}\n", state.asked, request.strip_prefix('{').unwrap_or(request));
+        let mut limit = self.limit;
         let running = match &mut state.running {
             Some(running) => running,
-            none => none.insert(self.start()?),
+            none => {
+                limit += self.start;
+                none.insert(self.start()?)
+            }
         };
         let ended = || "ended without an answer".to_owned();
         running.requests.as_ref().ok_or_else(ended)?.send(line).map_err(|_| ended())?;
-        match running.answers.recv_timeout(self.limit.saturating_sub(started.elapsed())) {
+        match running.answers.recv_timeout(limit.saturating_sub(started.elapsed())) {
             Ok(answer) => answer,
-            Err(RecvTimeoutError::Timeout) => Err(format!("gave no answer within {} s", self.limit.as_secs_f64())),
+            Err(RecvTimeoutError::Timeout) => Err(format!("gave no answer within {} s", limit.as_secs_f64())),
             Err(RecvTimeoutError::Disconnected) => Err(ended()),
         }
     }
@@ -186,10 +203,49 @@ fn read(line: &[u8], asked: u64) -> Result<Result<Answer, String>, String> {
         Some(Value::Integer(id)) if u64::try_from(*id) == Ok(asked) => {}
         Some(_) => return garbage("its id is that of another request"),
     }
-    match (answer.get("value"), answer.get("not_found"), answer.get("error")) {
-        (Some(value), None, None) => Ok(Ok(Answer::Found(value.clone()))),
-        (None, Some(Value::Boolean(true)), None) => Ok(Ok(Answer::NotFound)),
-        (None, None, Some(Value::String(text))) => Ok(Err(format!("says: {}", text.visible()))),
-        _ => garbage("it needs one of 'value', 'not_found: true' and 'error'"),
+    let value = match answer.get("value") {
+        Some(value) if answer.get("rich") == Some(&Value::Boolean(true)) => match rich(value) {
+            Some(value) => Some(value),
+            None => return garbage("its value is not as 'rich' ones are"),
+        },
+        value => value.cloned(),
+    };
+    let is_template = match answer.get("interpolate") {
+        None | Some(Value::Boolean(false)) => false,
+        Some(Value::Boolean(true)) => true,
+        Some(_) => return garbage("its 'interpolate' is neither true nor false"),
+    };
+    match (value, answer.get("not_found"), answer.get("error"), answer.get("failed")) {
+        (Some(value), None, None, None) if is_template => Ok(Ok(Answer::Template(value))),
+        (Some(value), None, None, None) => Ok(Ok(Answer::Found(value))),
+        (None, Some(Value::Boolean(true)), None, None) => Ok(Ok(Answer::NotFound)),
+        (None, None, Some(Value::String(text)), None) => Ok(Err(format!("says: {}", text.visible()))),
+        (None, None, None, Some(Value::String(text))) => Ok(Ok(Answer::Failed(text.to_string()))),
+        _ => garbage("it needs one of 'value', 'not_found: true', 'failed' and 'error'"),
+    }
+}
+
+/// Returns a value in which hashes stand for what JSON cannot hold, or `None` if one does not say for what.
+fn rich(value: &Value) -> Option<Value> {
+    let hash = match value {
+        Value::Array(items) => return items.iter().map(rich).collect::<Option<Vec<_>>>().map(Value::array),
+        Value::Hash(hash) => hash,
+        other => return Some(other.clone()),
+    };
+    match hash.get("__hierad").map(|name| name.as_str()) {
+        None => {
+            let entries = hash.iter().map(|(key, value)| Some((key.clone(), rich(value)?)));
+            entries.collect::<Option<Hash>>().map(Value::hash)
+        }
+        Some(Some("Symbol")) => Some(Value::Symbol(hash.get("text")?.as_str()?.into())),
+        Some(Some("Hash")) => {
+            let pairs = hash.get("pairs")?.as_array()?.chunks(2);
+            let pairs = pairs.map(|pair| match pair {
+                [key, value] => Some((rich(key)?, rich(value)?)),
+                _ => None,
+            });
+            pairs.collect::<Option<Hash>>().map(Value::hash)
+        }
+        Some(_) => None,
     }
 }

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::origin::Origin;
+use super::raw::CodeRevision;
 use super::source::SourceFile;
 use super::{SettingsError, raw};
 use crate::disk;
-use crate::hiera::backend::{Command, DeclaredFunction};
+use crate::hiera::backend::{Command, DeclaredFunction, Runner};
 use crate::pipeline::backend_command::BackendCommand;
+use crate::pipeline::bridge::PuppetBridge;
 use crate::puppet::yaml;
 use crate::value::Hash;
 
@@ -22,47 +24,83 @@ const MAX_VALUES_SIZE: u64 = 64 << 20;
 /// The longest time limit of an answer, in seconds.
 const MAX_TIMEOUT: f64 = 3600.0;
 
-/// Checks the declaration of the function `name`.
-pub(super) fn check(source: &SourceFile<'_>, name: &str, raw: raw::Backend) -> Result<DeclaredFunction, SettingsError> {
+/// Checks the declaration of the function `name`. Adds it to the `bridges` if the machine's Puppet runs it.
+pub(super) fn check(
+    source: &SourceFile<'_>,
+    name: &str,
+    raw: raw::Backend,
+    bridges: &mut Vec<Arc<PuppetBridge>>,
+) -> Result<DeclaredFunction, SettingsError> {
     let invalid = |text: &str| source.invalid(&["backends", name], format!("backend '{name}' {text}"));
-    let for_commands = raw.timeout.is_some() || raw.scope.is_some();
-    match (raw.not_found, &raw.values, &raw.command) {
-        (Some(true), None, None) | (None | Some(false), Some(_), None) if for_commands => {
-            Err(invalid("has no 'command', so 'timeout' and 'scope' mean nothing"))
-        }
-        (Some(true), None, None) => Ok(DeclaredFunction::NotFound),
-        (None | Some(false), Some(path), None) => {
+    let is_run = raw.command.is_some() || raw.puppet.is_some();
+    if !is_run && (raw.timeout.is_some() || raw.scope.is_some()) {
+        return Err(invalid("has no 'command' or 'puppet', so 'timeout' and 'scope' mean nothing"));
+    }
+    if raw.puppet.is_none() && raw.ruby.is_some() {
+        return Err(invalid("has no 'puppet', so 'ruby' means nothing"));
+    }
+    match (raw.not_found, &raw.values, &raw.command, &raw.puppet) {
+        (Some(true), None, None, None) => Ok(DeclaredFunction::NotFound),
+        (None | Some(false), Some(path), None, None) => {
             let path = source.folder.join(path);
             if !path.is_file() {
                 return Err(invalid(&format!("needs the file {}, which is not there", path.display())));
             }
             Ok(DeclaredFunction::Values(Arc::new(read_values(source, &path)?)))
         }
-        (None | Some(false), None, Some(_)) => command(source, name, raw),
-        _ => Err(invalid("needs one of 'not_found: true', 'values: FILE' and 'command: [PROGRAM, ...]'")),
+        (None | Some(false), None, Some(_), None) => command(source, name, raw),
+        (None | Some(false), None, None, Some(revision)) => {
+            let revision = match revision {
+                CodeRevision::Default(true) => None,
+                CodeRevision::Named(revision) if !revision.is_empty() => Some(revision.clone()),
+                _ => return Err(invalid("needs 'puppet: true' or 'puppet: REVISION'")),
+            };
+            let limit = limit(source, name, &raw)?;
+            let ruby = raw.ruby.as_deref().map(|ruby| source.program(ruby).into());
+            let bridge = Arc::new(PuppetBridge::new(revision, ruby, source.folder.to_owned(), limit));
+            bridges.push(bridge.clone());
+            let scope = scope(source, name, raw.scope)?;
+            Ok(DeclaredFunction::Command(Command { scope, runner: Runner::Bridge(bridge) }))
+        }
+        _ => {
+            Err(invalid("needs one of 'not_found: true', 'values: FILE', 'command: [PROGRAM, ...]' and 'puppet: true'"))
+        }
     }
 }
 
 fn command(source: &SourceFile<'_>, name: &str, raw: raw::Backend) -> Result<DeclaredFunction, SettingsError> {
-    let invalid = |setting: &str, text: String| {
-        source.invalid(&["backends", name, setting], format!("backend '{name}': '{setting}' {text}"))
-    };
+    let limit = limit(source, name, &raw)?;
     let mut words = raw.command.unwrap_or_default().into_iter();
     let Some(program) = words.next().filter(|program| !program.is_empty()) else {
-        return Err(invalid("command", "needs a program".into()));
+        return Err(invalid(source, name, "command", "needs a program"));
     };
+    let scope = scope(source, name, raw.scope)?;
+    let program = source.program(&program);
+    let backend = BackendCommand::new(program, words.collect(), source.folder.to_owned(), limit);
+    Ok(DeclaredFunction::Command(Command { scope, runner: Runner::Program(Arc::new(backend)) }))
+}
+
+fn invalid(source: &SourceFile<'_>, name: &str, setting: &str, text: &str) -> SettingsError {
+    source.invalid(&["backends", name, setting], format!("backend '{name}': '{setting}' {text}"))
+}
+
+/// Checks the time limit of an answer.
+fn limit(source: &SourceFile<'_>, name: &str, raw: &raw::Backend) -> Result<Duration, SettingsError> {
     let timeout = raw.timeout.unwrap_or(DEFAULT_TIMEOUT);
     if !(timeout > 0.0 && timeout <= MAX_TIMEOUT) {
-        return Err(invalid("timeout", format!("must be a number of seconds up to {MAX_TIMEOUT}, not {timeout}")));
+        let text = format!("must be a number of seconds up to {MAX_TIMEOUT}, not {timeout}");
+        return Err(invalid(source, name, "timeout", &text));
     }
-    let scope = raw.scope.unwrap_or_default();
+    Ok(Duration::from_secs_f64(timeout))
+}
+
+/// Checks the names of variables.
+fn scope(source: &SourceFile<'_>, name: &str, scope: Option<Vec<String>>) -> Result<Arc<[String]>, SettingsError> {
+    let scope = scope.unwrap_or_default();
     if let Some(bad) = scope.iter().find(|name| crate::hiera::key::split(name).is_none()) {
-        return Err(invalid("scope", format!("has '{bad}', which is no name of a variable")));
+        return Err(invalid(source, name, "scope", &format!("has '{bad}', which is no name of a variable")));
     }
-    let program = source.program(&program);
-    let limit = Duration::from_secs_f64(timeout);
-    let backend = BackendCommand::new(program, words.collect(), source.folder.to_owned(), limit);
-    Ok(DeclaredFunction::Command(Command { scope: scope.into(), backend: Arc::new(backend) }))
+    Ok(scope.into())
 }
 
 /// Reads a file of values by key.

@@ -215,7 +215,7 @@ impl Refused<'_> {
         place: &TreeFolder,
         backends: BTreeMap<String, raw::Backend>,
     ) -> BTreeMap<String, raw::Backend> {
-        let backends = self.entries("backends", "commands", backends, |backend| backend.command.is_none());
+        let backends = self.entries("backends", "commands", backends, |backend| !backend.runs_code());
         let folder = self.source.folder;
         let is_inside = |backend: &raw::Backend| {
             let is_inside = |path: &str| place.has(path) && !leads_out(&place.root, &folder.join(path));

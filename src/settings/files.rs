@@ -86,7 +86,8 @@ impl SettingsFile {
     /// Returns the words of all commands in the file, programs and arguments.
     pub fn commands(&self) -> Result<Vec<String>, SettingsError> {
         let (raw, _) = self.parse()?;
-        let backends = raw.backends.into_values().filter_map(|backend| backend.command);
+        let backends = raw.backends.into_values();
+        let backends = backends.filter_map(|backend| backend.command.or(backend.ruby.map(|ruby| vec![ruby])));
         let sinks = raw.sinks.into_values().filter_map(|sink| sink.command);
         let sources = raw.profiles.0.into_iter().filter_map(|entry| match entry {
             ProfileEntry::Path(_) => None,

@@ -37,6 +37,7 @@ use crate::hiera::backend::eyaml::{KeyChoice, KeyName, KeyNames};
 use crate::hiera::layer::VariableText;
 use crate::hiera::options::LookupOptions;
 use crate::pipeline::blind_spots::accept::Accepted;
+use crate::pipeline::bridge::PuppetBridge;
 use crate::policy::Policies;
 use crate::puppet::Puppet;
 use crate::visible::visible;
@@ -94,6 +95,8 @@ pub struct Settings {
     pub datadirs: Vec<(String, DatadirSetting)>,
     /// Declarations of functions that hierad does not have.
     pub backends: Backends,
+    /// Those of them that the machine's Puppet runs, which are to be told of their repository.
+    pub bridges: Vec<Arc<PuppetBridge>>,
     /// Blind spots that are accepted; `None` for those that the base revision accepts.
     pub accept: Option<Accepted>,
     /// The faults that `hierad check` reports; `None` for those that the base revision asks for.
@@ -214,6 +217,7 @@ impl Default for Settings {
             hiera3_yaml_aliases: false,
             datadirs: Vec::new(),
             backends: Backends::new(),
+            bridges: Vec::new(),
             accept: None,
             check: None,
             policies: None,
@@ -256,6 +260,7 @@ impl Settings {
             hiera3_yaml_aliases: "hiera3_yaml_aliases",
             datadirs: "datadirs",
             backends: "backends",
+            bridges: "backends",
             accept: "accept",
             check: "check",
             policies: "policies",

@@ -224,15 +224,38 @@ pub(super) struct EyamlKeys {
 
 /// A declared function.
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a hash such as {not_found: true}, {values: FILE} or {command: [PROGRAM]}")]
+#[serde(
+    deny_unknown_fields,
+    expecting = "a hash such as {not_found: true}, {values: FILE}, {command: [PROGRAM]} or {puppet: true}"
+)]
 pub(super) struct Backend {
     pub(super) not_found: Option<bool>,
     pub(super) values: Option<String>,
     pub(super) command: Option<Vec<String>>,
+    /// The revision whose Ruby the machine's Puppet runs.
+    pub(super) puppet: Option<CodeRevision>,
+    /// The Ruby that has Puppet.
+    pub(super) ruby: Option<String>,
     /// The time limit of an answer, in seconds.
     pub(super) timeout: Option<f64>,
     /// The variables that the command receives.
     pub(super) scope: Option<Vec<String>>,
+}
+
+impl Backend {
+    /// Returns true if code runs for it.
+    pub(super) fn runs_code(&self) -> bool {
+        let Backend { not_found: _, values: _, command, puppet, ruby, timeout: _, scope: _ } = self;
+        command.is_some() || puppet.is_some() || ruby.is_some()
+    }
+}
+
+/// A revision whose code is trusted: `true` for that of the default branch, or which.
+#[derive(Debug, Deserialize)]
+#[serde(untagged, expecting = "must be true or a revision such as origin/production")]
+pub(super) enum CodeRevision {
+    Default(bool),
+    Named(String),
 }
 
 /// The global layer's hiera.yaml.

@@ -22,9 +22,9 @@ use crate::value::{Hash, Value};
 impl SourceFile<'_> {
     /// Checks all settings of the file.
     pub(super) fn check(&self, raw: raw::Settings) -> Result<Settings, SettingsError> {
-        let mut backends = Backends::new();
+        let (mut backends, mut bridges) = (Backends::new(), Vec::new());
         for (name, backend) in raw.backends {
-            backends.insert(name.clone(), backend::check(self, &name, backend)?);
+            backends.insert(name.clone(), backend::check(self, &name, backend, &mut bridges)?);
         }
         let datadirs = raw.datadirs.iter().map(|(from, to)| Ok((from.clone(), self.datadir(from, to)?)));
         let datadirs = datadirs.collect::<Result<Vec<_>, SettingsError>>()?;
@@ -56,6 +56,7 @@ impl SourceFile<'_> {
             hiera3_yaml_aliases: raw.hiera3_yaml_aliases,
             datadirs,
             backends,
+            bridges,
             accept: Some(accept::check(self, raw.accept)?).filter(|_| self.lines.says("accept")),
             check: Some(check::check(self, raw.check)?).filter(|_| self.lines.says("check")),
             policies: Some(policy::check(self, &raw.policies, &raw.waivers)?).filter(|_| self.lines.says("policies")),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
-use super::{BlobId, Entry, FileTree, TreeError};
+use super::{BlobId, ContentId, ContentIds, Entry, FileTree, TreeError};
 
 /// A tree that records the paths that are accessed in another tree.
 pub struct RecordingTree<'a> {
@@ -18,6 +18,8 @@ pub struct AccessedPaths {
     pub entries: BTreeSet<String>,
     /// The folders whose names were asked for.
     pub folders: BTreeSet<String>,
+    /// The folders of which everything below counts.
+    pub below: BTreeSet<String>,
 }
 
 impl AccessedPaths {
@@ -29,9 +31,11 @@ impl AccessedPaths {
         let mut common = all.first().map(|first| (**first).clone()).unwrap_or_default();
         common.entries.retain(|path| is_in_all(path, |looked| &looked.entries));
         common.folders.retain(|path| is_in_all(path, |looked| &looked.folders));
+        common.below.retain(|path| is_in_all(path, |looked| &looked.below));
         for one in &mut all {
             one.entries.retain(|path| !common.entries.contains(path));
             one.folders.retain(|path| !common.folders.contains(path));
+            one.below.retain(|path| !common.below.contains(path));
         }
         common
     }
@@ -62,6 +66,16 @@ impl FileTree for RecordingTree<'_> {
     fn list(&self, path: &str) -> Result<Vec<(String, Entry)>, TreeError> {
         self.looked.lock().unwrap_or_else(PoisonError::into_inner).folders.insert(path.to_owned());
         self.tree.list(path)
+    }
+
+    fn folder_id(&self, path: &str) -> Option<[u8; 20]> {
+        self.looked.lock().unwrap_or_else(PoisonError::into_inner).below.insert(path.to_owned());
+        self.tree.folder_id(path)
+    }
+
+    fn content_id(&self, path: &str, known: &ContentIds) -> Result<ContentId, TreeError> {
+        self.looked.lock().unwrap_or_else(PoisonError::into_inner).below.insert(path.to_owned());
+        self.tree.content_id(path, known)
     }
 
     fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError> {

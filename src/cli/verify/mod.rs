@@ -8,7 +8,6 @@
 mod compare;
 mod puppet;
 mod report;
-mod ruby;
 mod stage;
 
 use std::collections::BTreeMap;
@@ -26,6 +25,7 @@ use crate::hiera::explain::{Places, Recorder};
 use crate::hiera::lookup::{Lookup, NodeSources};
 use crate::hiera::merge::Strategy;
 use crate::node::{NodeId, NodeProfile};
+use crate::pipeline::bridge::ruby;
 use crate::pipeline::check::absent_hierarchy;
 use crate::puppet::Puppet;
 use crate::settings::Settings;
@@ -104,7 +104,8 @@ fn findings(global: &Global, arguments: &Arguments) -> Result<Findings> {
     workspace.compares_secrets = true;
     let progress = global.show_progress(&workspace);
     let stage = Stage::new()?;
-    let ruby = ruby::find(arguments.puppet_ruby.as_deref())?;
+    let ruby = ruby::find(arguments.puppet_ruby.as_deref())
+        .ok_or("there is no Puppet on this machine: name the Ruby that has it with --puppet-ruby")?;
     let installation = (&*ruby, arguments.puppet_lib.as_deref());
     let code = if arguments.run_code { Code::All } else { Code::Installed };
     let mut puppet = Process::start(Reference::Puppet, installation, code, &stage)?;

@@ -9,7 +9,7 @@ use crate::diagnostic::Place;
 use crate::fleet::levels::key_source::KeySource;
 use crate::hiera::LookupError;
 use crate::hiera::backend::{Backend, DataFile, DeclaredFunction};
-use crate::hiera::hierarchy::{Content, Level, Location, Part};
+use crate::hiera::hierarchy::{Content, Found, Level, Location, Part};
 use crate::tree::BlobId;
 use crate::value::Value;
 
@@ -75,9 +75,12 @@ impl ClassLevels {
 
 /// All that decides the answers of some levels; compared by its hash first.
 struct Signature {
-    levels: Result<Vec<(Value, Vec<LocationSignature>)>, LookupError>,
+    levels: Result<Vec<LevelSignature>, LookupError>,
     hash: u64,
 }
+
+/// The options and locations of a level, and the files that a bridged function reads.
+type LevelSignature = (Value, Vec<LocationSignature>, Option<Found>);
 
 #[derive(PartialEq, Eq, Hash)]
 enum LocationSignature {
@@ -100,7 +103,9 @@ impl Signature {
                 Content::Unreadable(error) => LocationSignature::Unreadable(error.clone()),
             },
         };
-        let level = |level: &Arc<Level>| (level.options.clone(), level.locations.iter().map(location).collect());
+        let level = |level: &Arc<Level>| {
+            (level.options.clone(), level.locations.iter().map(location).collect(), level.reads.clone())
+        };
         let levels = part.levels.as_ref().map(|levels| levels.iter().map(level).collect()).map_err(Clone::clone);
         let hash = FixedState::default().hash_one(&levels);
         Signature { levels, hash }

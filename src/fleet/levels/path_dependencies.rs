@@ -17,6 +17,7 @@ type Paths = HashMap<String, NodeSet, RandomState>;
 pub(super) struct PathDependencies {
     entries: Arc<Paths>,
     folders: Arc<Paths>,
+    below: Arc<Paths>,
     patterns: Vec<Arc<PathPattern>>,
     /// The number of paths when all of them were of one revision.
     initial_len: usize,
@@ -25,7 +26,8 @@ pub(super) struct PathDependencies {
 impl PathDependencies {
     /// Adds the paths that were accessed for `nodes`.
     pub(super) fn add(&mut self, nodes: &NodeSet, accessed: AccessedPaths) {
-        for (known, new) in [(&mut self.entries, accessed.entries), (&mut self.folders, accessed.folders)] {
+        let AccessedPaths { entries, folders, below } = accessed;
+        for (known, new) in [(&mut self.entries, entries), (&mut self.folders, folders), (&mut self.below, below)] {
             for path in new {
                 if known.get(&path).is_none_or(|known| !nodes.is_subset(known)) {
                     Arc::make_mut(known).entry(path).or_default().union_with(nodes);
@@ -54,7 +56,7 @@ impl PathDependencies {
     }
 
     fn len(&self) -> usize {
-        self.entries.len() + self.folders.len() + self.patterns.len()
+        self.entries.len() + self.folders.len() + self.below.len() + self.patterns.len()
     }
 
     /// Returns the nodes for which one of the paths `changed` may have been accessed.
@@ -63,6 +65,9 @@ impl PathDependencies {
         for path in changed {
             let known = self.entries.get(path).into_iter().chain(self.folders.get(folder_of(path)));
             known.for_each(|known| nodes.union_with(known));
+            let above = path.match_indices('/').map(|(at, _)| &path[..at]).chain([""]);
+            let above = above.filter(|_| !self.below.is_empty());
+            above.filter_map(|folder| self.below.get(folder)).for_each(|known| nodes.union_with(known));
         }
         self.patterns.iter().for_each(|pattern| pattern.add_nodes(changed, &mut nodes));
         nodes

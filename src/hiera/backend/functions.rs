@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::tree::{ContentId, FileTree};
 use crate::value::{Hash, Value};
 
 /// A function that the settings declare.
@@ -20,13 +21,22 @@ pub enum DeclaredFunction {
 /// The declared functions, by name.
 pub type Backends = BTreeMap<String, DeclaredFunction>;
 
-/// A command that answers for a function.
+/// Something that answers for a function.
 #[derive(Debug, Clone)]
 pub struct Command {
     /// The variables that it is told: `role`, `facts.os.family`.
     pub scope: Arc<[String]>,
     /// The runner of the command.
-    pub backend: Arc<dyn CommandBackend>,
+    pub runner: Runner,
+}
+
+/// The edge of the program, which asks a command.
+#[derive(Debug, Clone)]
+pub enum Runner {
+    /// A program that answers by itself.
+    Program(Arc<dyn CommandBackend>),
+    /// The site's own function in Ruby, which the machine's Puppet runs.
+    Bridge(Arc<dyn Bridge>),
 }
 
 /// Asks a command; the edge of the program runs it.
@@ -36,11 +46,56 @@ pub trait CommandBackend: fmt::Debug + Send + Sync {
     fn ask(&self, request: &str) -> Result<Answer, String>;
 }
 
+/// Has the machine's Puppet run a function of the site's own; the edge of the program runs Puppet.
+pub trait Bridge: fmt::Debug + Send + Sync {
+    /// Returns the answer to a request; equal requests have equal answers. The error says in a few words why there is
+    /// none.
+    fn ask(&self, call: Call<'_>) -> Result<Answer, String>;
+}
+
+/// A call of a bridged function.
+pub struct Call<'a> {
+    /// All that it is told, but for its location.
+    pub fields: Hash,
+    /// The path that it is called for: relative in the repository, absolute on disk.
+    pub path: Option<&'a str>,
+    /// The files of the repository.
+    pub tree: &'a dyn FileTree,
+    /// Its code, or `None` if the machine's Puppet has it.
+    pub code: Option<&'a Code>,
+    /// The datadir in the repository that `path` lies in.
+    pub data: Option<&'a Folder>,
+}
+
+/// A folder of the repository.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Folder {
+    /// Its path as the configuration has it.
+    pub path: String,
+    /// Its path after all links.
+    pub at: String,
+    /// The id of all that is in it.
+    pub id: ContentId,
+}
+
+/// The code of a function, as one revision has it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Code {
+    /// The module's name; `environment` for that of the environment.
+    pub module: String,
+    /// The folder `lib` of the module.
+    pub lib: Folder,
+}
+
 /// The answer of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     /// A value; all values, for a `data_hash`.
     Found(Value),
+    /// A value that is still to be interpolated, as the function would have it.
+    Template(Value),
     /// There is none.
     NotFound,
+    /// The function fails, in these words.
+    Failed(String),
 }

@@ -15,7 +15,7 @@ mod version;
 
 pub use file::{DataFile, Format};
 pub use files::{DataFiles, FileId, FileMemory, ParsedFiles};
-pub use functions::{Answer, Backends, Command, CommandBackend, DeclaredFunction};
+pub use functions::{Answer, Backends, Bridge, Call, Code, Command, CommandBackend, DeclaredFunction, Folder, Runner};
 pub use mentions::Mentions;
 
 use super::LookupError;

@@ -32,7 +32,7 @@ use super::{LookupError, Reader};
 use crate::diagnostic::Diagnostic;
 use crate::puppet::Puppet;
 use crate::puppet::regex::Regexes;
-use crate::tree::{FileTree, MemoryTree, TreeError, child, folder_of};
+use crate::tree::{ContentIds, FileTree, MemoryTree, TreeError, child, folder_of};
 
 /// The options for reading an environment.
 #[derive(Clone)]
@@ -167,6 +167,10 @@ pub struct Environment {
     pub modules: BTreeMap<Arc<str>, Layer>,
     /// The names of all modules that Puppet loads, those without data, too.
     pub module_names: BTreeSet<Arc<str>>,
+    /// The folders in the repository of the modules that lie there.
+    pub module_folders: BTreeMap<Arc<str>, String>,
+    /// The ids of folders of the repository, as far as somebody has asked for them.
+    pub contents: ContentIds,
     /// Modules that a Puppetfile or `.fixtures.yml` names, and that are in no folder of the modulepath.
     pub absent_modules: Vec<DeclaredModule>,
     /// The error of every lookup.
@@ -216,6 +220,8 @@ impl Environment {
             layer,
             modules: modules.layers,
             module_names: modules.names,
+            module_folders: modules.folders,
+            contents: ContentIds::default(),
             absent_modules: modules.absent,
             fault: conf.fault.filter(|_| options.modulepath.is_none() || !conf.fault_in_modulepath),
             modules_fault: modules.fault,
@@ -242,6 +248,8 @@ impl Environment {
             files: &self.store.files,
             datadirs: &self.options.datadirs,
             backends: &self.options.backends,
+            modules: &self.module_folders,
+            contents: &self.contents,
             keys: &self.keys,
             puppet: self.options.puppet,
         }

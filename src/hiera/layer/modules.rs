@@ -23,6 +23,8 @@ pub(super) struct Modules {
     pub(super) layers: BTreeMap<Arc<str>, Layer>,
     /// All that Puppet loads.
     pub(super) names: BTreeSet<Arc<str>>,
+    /// The folders of those in the repository.
+    pub(super) folders: BTreeMap<Arc<str>, String>,
     /// Modules that are named for deployment, and are not here.
     pub(super) absent: Vec<DeclaredModule>,
     /// The reason for which Puppet cannot load any module.
@@ -72,6 +74,9 @@ impl Modules {
         let file = ConfigFile { owner: Owner::Module, module: Some(name.clone()), tree, path: &path };
         let metadata = self.metadata(loader, &**tree, &name, root)?;
         if !matches!(metadata, Metadata::Refused) {
+            if Arc::ptr_eq(tree, loader.tree) {
+                self.folders.insert(name.clone(), root.to_owned());
+            }
             self.names.insert(name.clone());
         }
         let layer = match metadata {

@@ -7,33 +7,49 @@
 use super::search::{function_call, located};
 use super::{Lookup, Search, SearchResult};
 use crate::hiera::LookupError;
-use crate::hiera::backend::{Command, DeclaredFunction};
-use crate::hiera::command;
+use crate::hiera::backend::{Answer, Command, DeclaredFunction};
+use crate::hiera::command::{self, Asked};
 use crate::hiera::config::FunctionKind;
+use crate::hiera::explain;
+use crate::hiera::function_answers::FunctionCall;
 use crate::hiera::hierarchy::{Level, Location};
 use crate::hiera::interpolation::{Context, Undefined, interpolate};
 use crate::hiera::key::dig;
+use crate::hiera::layer::Layer;
 use crate::puppet::types::data::{is_rich_data, short_name};
 use crate::value::{Hash, Value};
 
 /// The largest index of a `data_dig` key: what is found is put at that place of an array.
 const MAX_INDEX: usize = 10_000;
 
+/// A value that a function gives.
+enum Given {
+    /// A value that stays as it is, or that a `data_hash` has.
+    Value(Value),
+    /// A value that the function would have interpolated before.
+    Template(Value),
+}
+
 impl Lookup<'_> {
     /// Returns the value of a declared function for the key that is searched for.
     pub(super) fn declared(
         &self,
         declared: &DeclaredFunction,
-        level: &Level,
+        (layer, level): (&Layer, &Level),
         location: &Location,
         search: Search<'_>,
     ) -> SearchResult {
-        let found = match declared {
+        let given = match declared {
             DeclaredFunction::NotFound => None,
-            DeclaredFunction::Values(values) => valued(values, level.kind, search),
-            DeclaredFunction::Command(command) => self.commanded(command, level, location, search)?,
+            DeclaredFunction::Values(values) => valued(values, level.kind, search).map(Given::Value),
+            DeclaredFunction::Command(command) => self.commanded(command, (layer, level), location, search)?,
         };
-        let Some(value) = found else { return Ok(None) };
+        let call = function_call(level, location, search);
+        let value = match given {
+            None => return Ok(None),
+            Some(Given::Value(value)) => value,
+            Some(Given::Template(value)) => self.interpolated(&value, level, &call, search)?,
+        };
         if !is_rich_data(&value) {
             let function = format!("{} function '{}'", level.kind.tag(), level.function);
             let origin = if is_hash(level.kind) { "in hash returned" } else { "returned" };
@@ -44,31 +60,70 @@ impl Lookup<'_> {
             )));
         }
         match level.kind {
-            FunctionKind::DataHash | FunctionKind::V4DataHash => {
-                let undefined = Undefined::in_data(self.environment.options.puppet);
-                let context = Context { scope: self.scope, resolver: Some(self), stack: search.stack, undefined };
-                interpolate(&value, &context).map(Some)
-            }
-            FunctionKind::LookupKey => {
-                let call = function_call(level, location, search);
-                search.stack.function_answers().given(value, call, search.strategy).map(Some)
-            }
+            FunctionKind::DataHash | FunctionKind::V4DataHash => self.interpolate_for(&value, search).map(Some),
+            FunctionKind::LookupKey => search.stack.function_answers().given(value, call, search.strategy).map(Some),
             FunctionKind::DataDig | FunctionKind::Hiera3Backend => undig(search.segments, value).map(Some),
         }
     }
 
-    fn commanded(&self, command: &Command, level: &Level, location: &Location, search: Search<'_>) -> SearchResult {
-        let answer = command::ask(command, level, location, (search.root, search.segments), self.scope)?;
-        match answer {
-            Some(Value::Hash(hash)) if is_hash(level.kind) => Ok(hash.get(search.root).cloned()),
-            Some(other) if is_hash(level.kind) => Err(LookupError::puppet(format!(
-                "Value returned from {} function '{}'{} has wrong type, expects a Hash value, got {}",
-                level.kind.tag(),
+    fn interpolate_for(&self, value: &Value, search: Search<'_>) -> Result<Value, LookupError> {
+        let undefined = Undefined::in_data(self.environment.options.puppet);
+        interpolate(value, &Context { scope: self.scope, resolver: Some(self), stack: search.stack, undefined })
+    }
+
+    /// Interpolates what a function would have interpolated before it gave it away. It may have looked whether that is
+    /// anything at all, and nothing else.
+    fn interpolated(
+        &self,
+        value: &Value,
+        level: &Level,
+        call: &FunctionCall,
+        search: Search<'_>,
+    ) -> Result<Value, LookupError> {
+        let interpolate = || self.interpolate_for(value, search);
+        let is_first = !search.stack.function_answers().has(call);
+        let made = if is_first { interpolate() } else { explain::unseen(self.recorder, interpolate) }?;
+        if matches!(made, Value::Undef | Value::Boolean(false)) {
+            let text = format!(
+                "the function '{}' has a value interpolated that becomes {}, and may go another way for that",
                 level.function,
-                located(location),
-                short_name(&other)
-            ))),
-            answer => Ok(answer),
+                made.inspect()
+            );
+            return Err(LookupError::unknown(text));
+        }
+        Ok(made)
+    }
+
+    fn commanded(
+        &self,
+        command: &Command,
+        (layer, level): (&Layer, &Level),
+        location: &Location,
+        search: Search<'_>,
+    ) -> Result<Option<Given>, LookupError> {
+        let asked = Asked {
+            level,
+            location,
+            key: (search.root, search.segments),
+            scope: self.scope,
+            module: layer.module.as_deref(),
+            tree: Some(&*self.environment.tree),
+        };
+        let refused = |got: &str| {
+            let (kind, function, located) = (level.kind.tag(), &level.function, located(location));
+            LookupError::puppet(format!(
+                "Value returned from {kind} function '{function}'{located} has wrong type, expects a Hash value, got {got}",
+            ))
+        };
+        match command::ask(command, &asked)? {
+            Answer::NotFound => Ok(None),
+            Answer::Failed(text) => Err(LookupError::puppet(text)),
+            Answer::Found(Value::Hash(hash)) | Answer::Template(Value::Hash(hash)) if is_hash(level.kind) => {
+                Ok(hash.get(search.root).cloned().map(Given::Value))
+            }
+            Answer::Found(other) | Answer::Template(other) if is_hash(level.kind) => Err(refused(short_name(&other))),
+            Answer::Found(value) => Ok(Some(Given::Value(value))),
+            Answer::Template(value) => Ok(Some(Given::Template(value))),
         }
     }
 }

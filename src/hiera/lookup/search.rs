@@ -126,7 +126,8 @@ impl Lookup<'_> {
             (Backend::Eyaml(_), Some((file, path))) => self.eyaml(layer, (level, location), (file, path), search),
             (Backend::Eyaml(_), None) => Err(LookupError::puppet(eyaml::NEEDS_PATH).at(level.place.clone())),
             (Backend::Declared(declared), _) => {
-                let value = self.declared(declared, level, location, search).map_err(|e| e.at(level.place.clone()))?;
+                let value =
+                    self.declared(declared, (layer, level), location, search).map_err(|e| e.at(level.place.clone()))?;
                 Ok(self.found(search.root, value.as_ref(), None))
             }
             (Backend::Fails(error), _) => Err(error.clone().at(level.place.clone())),

@@ -87,6 +87,7 @@ impl Global<'_> {
             options: options(&backend, &section),
             backend,
             locations,
+            reads: None,
         })
     }
 

@@ -19,7 +19,7 @@ use super::LookupError;
 use super::backend::eyaml::{self, Decryption};
 use super::backend::{Backend, DataFile, DeclaredFunction};
 use super::budget::{Budget, LOOKUP_STEPS, PLACE_STEPS, with_stack};
-use super::command;
+use super::command::{self, Asked};
 use super::config::{HashMerge, Hiera3};
 use super::explain::{Branch, Event, FoundAt, Recorder};
 use super::hierarchy::{Content, Hierarchy, Level, Location};
@@ -132,7 +132,9 @@ impl<'a> Engine<'a> {
             Backend::Declared(DeclaredFunction::NotFound) | Backend::Absent => Ok(None),
             Backend::Declared(DeclaredFunction::Values(values)) => Ok(values.get_value(root).cloned()),
             Backend::Declared(DeclaredFunction::Command(command)) => {
-                command::ask(command, level, &Location::Whole, (&root.to_s(), &[]), self.scope)
+                let (key, location, scope) = (root.to_s(), &Location::Whole, self.scope);
+                let asked = Asked { level, location, key: (&key, &[]), scope, module: None, tree: None };
+                command::value(command, &asked)
             }
             Backend::Fails(error) => Err(error.clone().at(level.place.clone())),
         }

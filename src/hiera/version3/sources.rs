@@ -57,6 +57,7 @@ impl Sources<'_> {
             backend,
             locations: if reads_files { Vec::new() } else { vec![Location::Whole] },
             options: level.options.clone(),
+            reads: None,
         }));
         if reads_files {
             // The backend that has one asks for it when it is made.

@@ -152,7 +152,7 @@ fn faulty_declarations_are_named_with_lines() {
         ("command: [x], timeout: 0", "2: backend 'b': 'timeout' must be a number of seconds up to 3600, not 0"),
         ("command: [x], timeout: soon", "2: backends.b.timeout: invalid type: string"),
         ("command: [x], scope: [a.]", "2: backend 'b': 'scope' has 'a.', which is no name of a variable"),
-        ("not_found: true, timeout: 1", "2: backend 'b' has no 'command', so"),
+        ("not_found: true, timeout: 1", "2: backend 'b' has no 'command' or 'puppet', so"),
         ("not_found: true, command: [x]", "2: backend 'b' needs one of"),
     ] {
         site.write(".git/hierad.yaml", format!("backends:\n  b: {{{backend}}}\n"));

@@ -2,24 +2,21 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::cli::Result;
-
 /// The path at which Puppet's own packages put their Ruby.
 const PACKAGED: &str = "/opt/puppetlabs/puppet/bin/ruby";
 
-/// Returns the Ruby named by `given`, or the one that the machine's `puppet` runs with.
-pub(super) fn find(given: Option<&Path>) -> Result<PathBuf> {
+/// Returns the Ruby named by `given`, or the one that the machine's `puppet` runs with; `None` if there is none.
+pub fn find(given: Option<&Path>) -> Option<PathBuf> {
     if let Some(path) = given {
-        return Ok(path.to_owned());
+        return Some(path.to_owned());
     }
     let of_puppet = on_path("puppet").and_then(|puppet| interpreter(&puppet));
     let packaged = || Some(PathBuf::from(PACKAGED)).filter(|path| path.is_file());
-    let found = of_puppet.or_else(packaged).or_else(|| on_path("ruby"));
-    found.ok_or_else(|| "there is no Puppet on this machine: name the Ruby that has it with --puppet-ruby".into())
+    of_puppet.or_else(packaged).or_else(|| on_path("ruby"))
 }
 
 /// Returns true if Puppet is on the machine, as far as its programs show.
-pub(super) fn has_puppet() -> bool {
+pub fn has_puppet() -> bool {
     on_path("puppet").is_some() || Path::new(PACKAGED).is_file()
 }
 

@@ -1,0 +1,499 @@
+# frozen_string_literal: true
+
+# Runs functions of Hiera in the machine's Puppet, for hierad. Standard input has requests, a JSON object on a line, and
+# what was standard output gets an answer on a line for each:
+#
+#   {"id": 1, "function": "site::data", "kind": "lookup_key", "key": "ntp::servers", "options": {}, "level": "Common",
+#    "location": "data/common", "path": "/tmp/x/data/common", "scope": {"role": "web"}, "module_name": null,
+#    "modulepath": ["/tmp/x/code"], "stage": "/tmp/x", "root": "/tmp/x/data"}
+#
+# - path: the location of a path, or null; location is then a URI or null.
+# - scope: the variables that the function may read. All others are unknown.
+# - modulepath: folders of modules, before those of the machine.
+# - stage: a folder whose name no answer may tell. Beneath it is `root`, which stands for the repository.
+#
+# Answers are {"value": V}, {"value": V, "interpolate": true} for a value that the function had interpolated and did not
+# look at, {"not_found": true}, {"failed": TEXT} for what Puppet fails with, and {"error": TEXT} for what cannot be known.
+# With "rich": true, a hash {"__hierad": "Hash", "pairs": [K, V, ...]} in V is one of other keys than texts, and
+# {"__hierad": "Symbol", "text": T} a symbol.
+ANSWERS = $stdout.dup
+REQUESTS = $stdin.dup
+$stdout.reopen($stderr)
+$stdin.reopen(File::NULL)
+ENV['LC_ALL'] = 'C.UTF-8'
+Encoding.default_external = Encoding::UTF_8
+require 'json'
+require 'puppet'
+require 'puppet/pops'
+require 'puppet/parser/compiler'
+
+# What cannot be known. No function rescues it by accident.
+class Unknown < Exception # rubocop:disable Lint/InheritException
+  class << self
+    # The first one while the function runs: it counts even if the function rescues it.
+    attr_accessor :first
+  end
+
+  def initialize(text)
+    super
+    Unknown.first ||= self
+  end
+end
+
+# A value with interpolations in it. As long as the function only hands it on, hierad interpolates it; if the function
+# looks at it, it is interpolated here.
+class Uninterpolated < BasicObject
+  %i[== != ! equal? instance_eval instance_exec].each { |name| undef_method(name) }
+
+  def initialize(raw, make)
+    @raw = raw
+    @make = make
+  end
+
+  def __raw
+    @raw
+  end
+
+  def __made
+    @made ||= [@make.call]
+    @made[0]
+  end
+
+  def respond_to_missing?(name, all = false)
+    __made.respond_to?(name, all)
+  end
+
+  def method_missing(name, *arguments, &block)
+    __made.__send__(name, *arguments, &block)
+  end
+
+  # `case` and the type system ask a class, not the value.
+  module Recognized
+    IS_UNINTERPOLATED = ::Module.instance_method(:===).bind(::Uninterpolated)
+
+    def ===(object)
+      super || (IS_UNINTERPOLATED.call(object) && super(object.__made))
+    end
+  end
+
+  def self.is?(object)
+    Recognized::IS_UNINTERPOLATED.call(object)
+  end
+end
+
+# The methods of a function's context that hierad has a part in.
+module BridgedContext
+  METHODS = /%\{\s*(?:lookup|hiera|alias)\s*\(/.freeze
+
+  attr_accessor :bridge_told
+
+  def interpolate(value)
+    return super unless BridgedContext.text?(value, /%\{/)
+
+    make = lambda do
+      raise Unknown, 'looks into a value with a lookup in it, which hierad has not done by then' if BridgedContext.text?(value, METHODS)
+
+      Puppet::Pops::Lookup::Context.instance_method(:interpolate).bind(self).call(value)
+    end
+    Uninterpolated.new(value, make)
+  end
+
+  def environment_name
+    bridge_told.value('environment')
+  end
+
+  def self.text?(value, pattern)
+    case value
+    when String then value.match?(pattern)
+    when Array then value.any? { |item| text?(item, pattern) }
+    when Hash then value.any? { |key, item| text?(key, pattern) || text?(item, pattern) }
+    else false
+    end
+  end
+end
+
+# A fact of which only some entries are told.
+class PartlyTold < Hash
+  def self.told(name)
+    new.tap { |hash| hash.instance_variable_set(:@name, name) }
+  end
+
+  def [](key)
+    fetch(key)
+  end
+
+  def fetch(key, *)
+    raise Unknown, Told.untold("#{@name}.#{key}") unless Hash.instance_method(:key?).bind(self).call(key)
+
+    super(key)
+  end
+
+  def dig(key, *rest)
+    value = fetch(key)
+    rest.empty? || value.nil? ? value : value.dig(*rest)
+  end
+
+  %i[key? has_key? include? member?].each do |name|
+    define_method(name) do |key|
+      fetch(key)
+      true
+    end
+  end
+
+  %i[each each_pair each_key each_value keys values to_a to_h map select reject any? all? find size length empty? count == merge dup to_s
+     inspect hash].each do |name|
+    define_method(name) { |*, &_| raise(Unknown, Told.untold(@name)) }
+  end
+end
+
+# The variables that a function may read.
+class Told
+  def self.untold(name)
+    "reads the variable '#{name}', which it is not told: name it under 'scope'"
+  end
+
+  def initialize(scope)
+    @values = {}
+    scope.sort_by { |name, _| name.count('.') }.each { |name, value| add(name.sub(/\A::/, '').split('.'), value) }
+  end
+
+  # The value of a variable of the top scope.
+  def value(name)
+    name = name.to_s.sub(/\A::/, '')
+    raise Unknown, Told.untold(name) unless @values.key?(name)
+
+    @values[name]
+  end
+
+  private
+
+  def add(path, value)
+    *above, last = path
+    at = @values
+    above.each_with_index do |name, index|
+      at.store(name, PartlyTold.told(path[0..index].join('.'))) unless Hash.instance_method(:key?).bind(at).call(name)
+      at = Hash.instance_method(:[]).bind(at).call(name)
+      return unless at.is_a?(PartlyTold) # all of it is told
+    end
+    at.store(last, value)
+  end
+end
+
+# The top scope of a call.
+module BridgedScope
+  attr_accessor :bridge_told
+
+  def lookupvar(name, _options = {})
+    bridge_told.value(name)
+  end
+
+  def [](name, _options = {})
+    bridge_told.value(name)
+  end
+
+  def lookup_qualified_variable(name, _options = {})
+    bridge_told.value(name)
+  end
+
+  %i[include? exist? bound?].each do |method|
+    define_method(method) { |name| !bridge_told.value(name).nil? }
+  end
+
+  %i[to_hash each].each do |method|
+    define_method(method) { |*| raise Unknown, "reads all variables: name under 'scope' those that it needs, and have it read these" }
+  end
+end
+
+# A function asks for another key.
+module NoLookup
+  def lookup(*)
+    raise Unknown, 'looks up another key, which is not possible here'
+  end
+end
+
+# Data that a function reads come from strangers: objects of any class are not made of them.
+module PlainObjects
+  ALLOWED = %w[Array BigDecimal Complex Date DateTime Hash Range Rational Regexp Set String Symbol Time].freeze
+
+  private
+
+  def find(name)
+    return super if ALLOWED.include?(name)
+
+    raise Unknown, "reads YAML that makes an object of the class #{name}"
+  end
+end
+
+# What an answer's JSON holds.
+class Encoder
+  LIMIT = 2_000_000
+
+  attr_reader :rich, :interpolate
+
+  # In a `data_hash`, hierad interpolates all, once more in Puppet's view.
+  def initialize(is_hash)
+    @is_hash = is_hash
+    @count = 0
+    @rich = false
+    @interpolate = false
+    @has_plain = false
+  end
+
+  def encode(value)
+    if Uninterpolated.is?(value)
+      @interpolate = true
+      return plain(value.__raw)
+    end
+    encoded = inside(value)
+    # Parts that were interpolated among others that were not: the others must have nothing to interpolate.
+    return encoded unless @interpolate && @has_plain && !@is_hash
+
+    @interpolate = false
+    @count = 0
+    plain(made(value))
+  end
+
+  private
+
+  def inside(value)
+    if Uninterpolated.is?(value)
+      raw = value.__raw
+      opens = raw.is_a?(String) && raw.match?(/\A%\{\s*alias\b/)
+      raise Unknown, "hands on a part that may be anything: #{raw}" if opens && !@is_hash
+      raise Unknown, 'has text with %{literal()} interpolated twice' if @is_hash && BridgedContext.text?(raw, /%\{\s*literal\b/)
+
+      @interpolate = true
+      return plain(raw)
+    end
+    case value
+    when Array then value.map { |item| inside(item) }
+    when Hash then hash(value) { |item| inside(item) }
+    else
+      @has_plain ||= value.is_a?(String) && value.include?('%{')
+      plain(value)
+    end
+  end
+
+  # The same value with all parts interpolated.
+  def made(value)
+    return made(value.__made) if Uninterpolated.is?(value)
+
+    case value
+    when Array then value.map { |item| made(item) }
+    when Hash then value.map { |key, item| [made(key), made(item)] }.to_h
+    else value
+    end
+  end
+
+  def plain(value)
+    @count += 1
+    raise Unknown, 'gives a value of too many parts' if @count > LIMIT
+
+    case value
+    when nil, true, false, Integer then value
+    when Float then number(value)
+    when String then text(value)
+    when Symbol then typed('Symbol', 'text' => text(value.to_s))
+    when Array then value.map { |item| plain(item) }
+    when Hash then hash(value) { |item| plain(item) }
+    else raise Unknown, "gives a value of the class #{value.class}, which cannot be handed on"
+    end
+  end
+
+  def hash(value)
+    @count += value.size
+    @has_plain ||= value.any? { |key, _| !Uninterpolated.is?(key) && key.is_a?(String) && key.include?('%{') }
+    return value.map { |key, item| [text(key), yield(item)] }.to_h if value.keys.all? { |key| !Uninterpolated.is?(key) && key.instance_of?(String) } && !value.key?('__hierad')
+
+    typed('Hash', 'pairs' => value.flat_map { |key, item| [yield(key), yield(item)] })
+  end
+
+  def typed(name, content)
+    @rich = true
+    { '__hierad' => name }.merge(content)
+  end
+
+  def number(value)
+    raise Unknown, "gives the number #{value}, which cannot be handed on" unless value.finite?
+
+    value
+  end
+
+  def text(value)
+    text = value.encoding == Encoding::UTF_8 ? value : value.dup.force_encoding(Encoding::UTF_8)
+    raise Unknown, 'gives a text that is not UTF-8' unless text.valid_encoding?
+
+    text
+  end
+end
+
+# An environment of some modules, with the functions in it.
+class Site
+  def initialize(modulepath)
+    environment = Puppet::Node::Environment.create(:production, modulepath + Puppet[:basemodulepath].split(File::PATH_SEPARATOR))
+    Puppet.override(environments: Puppet::Environments::Static.new(environment)) do
+      @compiler = Puppet::Parser::Compiler.new(Puppet::Node.new('hierad', environment: environment))
+    end
+    @scope = @compiler.topscope
+    @scope.extend(BridgedScope)
+    @environment = environment
+    @files = {}
+    @contexts = {}
+  end
+
+  def answer(request)
+    overrides = @compiler.context_overrides
+    Puppet.override(overrides) { Call.new(request, @scope, self).answer }
+  end
+
+  # The function's own memory: Puppet keeps one for each level and location of a node.
+  def context(request, tag)
+    given = request.reject { |name, _| %w[id key].include?(name) }
+    @contexts.delete(@contexts.each_key.first) if @contexts.size > 5000
+    @contexts[given] ||= Puppet::Pops::Lookup::FunctionContext.new(files(request['root']), request['module_name'], function(request['function'], tag))
+  end
+
+  private
+
+  # The files that functions keep, of the last few revisions.
+  def files(root)
+    @files.delete(@files.each_key.first) if @files.size > 4
+    @files[root] ||= Puppet::Pops::Lookup::EnvironmentContext.new(@environment)
+  end
+
+  # As `FunctionProvider#load_function`.
+  def function(name, tag)
+    typed = Puppet::Pops::Loader::TypedName.new(:function, name)
+    qualifier = typed.qualified? ? typed.name_parts[0] : 'environment'
+    loaders = @compiler.loaders
+    loader = qualifier == 'environment' ? loaders.private_environment_loader : loaders.private_loader_for_module(qualifier)
+    entry = loader&.load_typed(typed)
+    raise Unknown, "is not found by the machine's Puppet (#{tag}): neither the repository's modules nor #{Puppet[:basemodulepath]} have it" unless entry&.value
+
+    entry.value
+  end
+end
+
+# One call of a function.
+class Call
+  include Puppet::Pops::Lookup
+
+  def initialize(request, scope, site)
+    @request = request
+    @site = site
+    @scope = scope
+    @told = Told.new(request['scope'])
+    @scope.bridge_told = @told
+    @tag = request['kind']
+  end
+
+  # As the providers of `pops/lookup` call functions.
+  def answer
+    invocation = Invocation.new(@scope, {}, {})
+    function_context = @site.context(@request, @tag)
+    context = Context.new(function_context, invocation)
+    context.extend(BridgedContext)
+    context.bridge_told = @told
+    catch(:no_such_key) do
+      return encoded(checked(call(function_context.function, context)))
+    end
+    { 'not_found' => true }
+  end
+
+  private
+
+  def call(function, context)
+    arguments = @tag == 'data_hash' ? [options, context] : [@request['key'], options, context]
+    function.call(@scope, *arguments)
+  end
+
+  def options
+    given = @request['options']
+    return given.merge('path' => @request['path']) if @request['path']
+
+    @request['location'] ? given.merge('uri' => @request['location']) : given
+  end
+
+  # As `DataProvider#validate_data_value`; hierad does the same to what a `data_hash` gives.
+  def checked(value)
+    type = DataProvider.value_type
+    return value if @tag == 'data_hash' || Uninterpolated.is?(value) || type.instance?(value)
+
+    actual = Puppet::Pops::Types::TypeCalculator.singleton.infer(value)
+    key = Array(@request['key']).join('.')
+    place = @request['path'] || @request['location']
+    located = place ? ", when using location '#{place}'," : ''
+    raise Puppet::Error, "Value for key '#{key}', returned from #{@tag} function '#{@request['function']}'#{located} has wrong type, expects Puppet::LookupValue, got #{actual}"
+  end
+
+  def encoded(value)
+    encoder = Encoder.new(@tag == 'data_hash')
+    answer = { 'value' => encoder.encode(value) }
+    answer['rich'] = true if encoder.rich
+    answer['interpolate'] = true if encoder.interpolate
+    answer
+  end
+end
+
+# Answers requests.
+class Bridge
+  # What may have other reasons than the data: this machine is not the server.
+  OWN = [ScriptError, SystemStackError, NoMemoryError, IOError, SignalException, SystemExit].freeze
+
+  def initialize
+    Puppet.initialize_settings([])
+    Puppet::Util::Log.level = :err
+    Puppet::Util::Log.newdestination(:console)
+    Puppet::Pops::Lookup.singleton_class.prepend(NoLookup)
+    Psych::ClassLoader.prepend(PlainObjects)
+    Module.prepend(Uninterpolated::Recognized)
+    @sites = {}
+  end
+
+  def serve
+    REQUESTS.each_line do |line|
+      request = JSON.parse(line)
+      ANSWERS.write("#{told(request, safe(request))}\n")
+      ANSWERS.flush
+    end
+  end
+
+  private
+
+  # An answer that names the folder of the files, which is another each time, is none.
+  def told(request, answer)
+    answer = answer.transform_values { |value| value.is_a?(String) ? stripped(value, request) : value } if answer['failed'] || answer['error']
+    text = JSON.generate({ 'id' => request['id'] }.merge(answer))
+    return text unless text.include?(request['stage'])
+
+    JSON.generate('id' => request['id'], 'error' => 'has the path of a file in its answer, which is another here')
+  end
+
+  def safe(request)
+    Unknown.first = nil
+    answer = begin
+      site(request['modulepath']).answer(request)
+    rescue Exception => e # rubocop:disable Lint/RescueException
+      failure(e, request)
+    end
+    Unknown.first ? { 'error' => Unknown.first.message } : answer
+  end
+
+  def site(modulepath)
+    @sites[modulepath] ||= Site.new(modulepath)
+  end
+
+  def failure(error, request)
+    text = error.message
+    own = OWN.any? { |type| error.is_a?(type) } || error.class.name.to_s.match?(/\A(?:Net|OpenSSL|Socket|Timeout)/)
+    own ||= error.is_a?(SystemCallError) && !text.include?(request['stage'])
+    own ? { 'error' => "fails on this machine: #{error.class}: #{text}" } : { 'failed' => text }
+  end
+
+  def stripped(text, request)
+    text = text.dup.force_encoding(Encoding::UTF_8).scrub
+    text.gsub("#{request['root'] || request['stage']}/", '').gsub("#{request['stage']}/", '')
+  end
+end
+
+Bridge.new.serve

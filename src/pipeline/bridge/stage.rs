@@ -1,0 +1,177 @@
+//! The private folder with the files that a function reads and the code that is run.
+
+use std::collections::VecDeque;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use super::KEPT;
+use crate::hiera::backend::{Code, Folder};
+use crate::tree::{ContentId, Entry, FileTree, Target, below, child, follow};
+
+/// The most files and folders that are written for one datadir.
+const MAX_ENTRIES: usize = 200_000;
+
+/// The most bytes that are written for one datadir.
+const MAX_SIZE: usize = 1 << 30;
+
+/// The folder, which goes when this is dropped.
+#[derive(Debug)]
+pub(super) struct Stage {
+    folder: TempDir,
+    root: PathBuf,
+    /// The datadirs that are written, or why they cannot be; the last ones used.
+    data: VecDeque<(ContentId, Result<PathBuf, String>)>,
+    code: VecDeque<(ContentId, PathBuf)>,
+}
+
+/// Words a failure to write.
+pub(super) fn failed(error: &dyn std::fmt::Display) -> String {
+    format!("is not run, as its files cannot be written: {error}")
+}
+
+impl Stage {
+    /// Makes the folder, with the program in it.
+    pub(super) fn new(program: &str) -> io::Result<Stage> {
+        let mut builder = tempfile::Builder::new();
+        // Whatever the mask of the process.
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+        let folder = builder.prefix("hierad_bridge_").tempdir()?;
+        let root = folder.path().canonicalize()?;
+        for name in ["data", "code"] {
+            fs::create_dir(root.join(name))?;
+        }
+        fs::write(root.join("bridge.rb"), program)?;
+        Ok(Stage { folder, root, data: VecDeque::new(), code: VecDeque::new() })
+    }
+
+    /// Returns its path.
+    pub(super) fn root(&self) -> &Path {
+        debug_assert!(self.folder.path().exists());
+        &self.root
+    }
+
+    /// Returns a path below it.
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.root.join(name)
+    }
+
+    /// Writes a datadir of `tree`, and returns the folder that stands for the repository.
+    pub(super) fn data(&mut self, tree: &dyn FileTree, folder: &Folder) -> Result<PathBuf, String> {
+        if let Some(at) = self.data.iter().position(|(id, _)| *id == folder.id) {
+            let known = self.data.remove(at);
+            self.data.extend(known);
+        } else {
+            if self.data.len() >= KEPT
+                && let Some((_, Ok(old))) = self.data.pop_front()
+            {
+                fs::remove_dir_all(old).map_err(|error| failed(&error))?;
+            }
+            let root = self.path("data").join(folder.id.to_string());
+            let written = write(tree, folder, &root.join(&folder.path)).map(|()| root);
+            self.data.push_back((folder.id, written));
+        }
+        self.data.back().map_or_else(|| Err(failed(&"nothing is written")), |(_, written)| written.clone())
+    }
+
+    /// Writes the code of a module, and returns the folder that has the module.
+    pub(super) fn code(&mut self, tree: &dyn FileTree, code: &Code) -> Result<PathBuf, String> {
+        if let Some((_, known)) = self.code.iter().find(|(id, _)| *id == code.lib.id) {
+            return Ok(known.clone());
+        }
+        let modules = self.path("code").join(code.lib.id.to_string());
+        write(tree, &code.lib, &modules.join(&code.module).join("lib"))?;
+        self.code.push_back((code.lib.id, modules.clone()));
+        Ok(modules)
+    }
+}
+
+/// Writes a folder of `tree` to `target`.
+fn write(tree: &dyn FileTree, folder: &Folder, target: &Path) -> Result<(), String> {
+    let mut writer = Writer { tree, folder, entries: 0, size: 0, links: Vec::new() };
+    let written = writer.folder(&folder.at, target).and_then(|()| writer.check_links(target));
+    if written.is_err() {
+        _ = fs::remove_dir_all(target);
+    }
+    written
+}
+
+struct Writer<'a> {
+    tree: &'a dyn FileTree,
+    folder: &'a Folder,
+    entries: usize,
+    size: usize,
+    /// The links with the places that they lead to in the tree.
+    links: Vec<(PathBuf, String)>,
+}
+
+impl Writer<'_> {
+    fn folder(&mut self, path: &str, target: &Path) -> Result<(), String> {
+        fs::create_dir_all(target).map_err(|error| failed(&error))?;
+        for (name, entry) in self.tree.list(path).map_err(|error| failed(&error))? {
+            let (path, target) = (child(path, &name), target.join(&name));
+            if matches!(&*name, "" | "." | "..") || name.contains(['/', '\0']) {
+                return Err(failed(&format!("{path} is no name of a file")));
+            }
+            self.entries += 1;
+            if self.entries > MAX_ENTRIES {
+                return Err(failed(&format!("{} has more than {MAX_ENTRIES} files", self.folder.path)));
+            }
+            match entry {
+                Entry::Folder => self.folder(&path, &target)?,
+                Entry::Link(to) => self.link(&path, &to, &target)?,
+                Entry::Submodule => return Err(failed(&format!("{path} is a submodule"))),
+                Entry::File(id) => {
+                    let content = self.tree.read(id).map_err(|error| failed(&error))?;
+                    self.size += content.len();
+                    if self.size > MAX_SIZE {
+                        return Err(failed(&format!("{} has more than {MAX_SIZE} bytes", self.folder.path)));
+                    }
+                    fs::write(&target, content).map_err(|error| failed(&error))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a link, which must lead to something in the folder.
+    fn link(&mut self, path: &str, to: &str, target: &Path) -> Result<(), String> {
+        let at = match follow(self.tree, path).map_err(|error| failed(&error))? {
+            Target::File(at, _) | Target::Folder(at) => Some(at),
+            Target::Absent | Target::Outside(_) => None,
+        };
+        let inside = at.as_deref().and_then(|at| below(&self.folder.at, at));
+        let Some(inside) = inside.filter(|_| !to.starts_with('/')) else { return Err(self.leaving(path)) };
+        self.links.push((target.to_owned(), inside.trim_start_matches('/').to_owned()));
+        link(to, target).map_err(|error| failed(&error))
+    }
+
+    /// Refuses links that do not lead where they do in the tree: one on the way has left the folder.
+    fn check_links(&self, target: &Path) -> Result<(), String> {
+        let root = target.canonicalize().map_err(|error| failed(&error))?;
+        let leaves =
+            |(link, inside): &&(PathBuf, String)| link.canonicalize().ok() != root.join(inside).canonicalize().ok();
+        match self.links.iter().find(leaves) {
+            Some((link, _)) => Err(self.leaving(&link.strip_prefix(target).unwrap_or(link).display().to_string())),
+            None => Ok(()),
+        }
+    }
+
+    fn leaving(&self, path: &str) -> String {
+        let folder = &self.folder.path;
+        failed(&format!("{path} is a symbolic link to nothing in {folder}, and the function might read it"))
+    }
+}
+
+#[cfg(unix)]
+fn link(to: &str, at: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(to, at)
+}
+
+#[cfg(not(unix))]
+fn link(_: &str, _: &Path) -> io::Result<()> {
+    Err(io::Error::other("links are not written on this system"))
+}

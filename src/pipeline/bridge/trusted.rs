@@ -1,0 +1,93 @@
+//! The revision whose code is run: never one that somebody has only proposed.
+
+use std::time::{Duration, Instant};
+
+use crate::git::{CommitId, Repository};
+use crate::hiera::backend::Code;
+use crate::tree::{ContentId, ContentIds, FileTree, Target, follow};
+
+/// The reference that names the default branch of a clone.
+const DEFAULT: &str = "refs/remotes/origin/HEAD";
+
+/// The time for which the revision is taken to be where it was.
+const FRESH: Duration = Duration::from_secs(5);
+
+/// The code of the trusted revision, as it was seen last.
+#[derive(Debug, Default)]
+pub(super) struct Trusted {
+    seen: Option<Seen>,
+}
+
+#[derive(Debug)]
+struct Seen {
+    at: Instant,
+    commit: CommitId,
+    name: String,
+    /// The content of a folder `lib`, or `None` if the revision does not have it.
+    lib: (String, Option<ContentId>),
+}
+
+impl Trusted {
+    /// Refuses the code of a revision unless it is that of the trusted one, which has the name `named`.
+    pub(super) fn check(&mut self, repository: &Repository, named: Option<&str>, code: &Code) -> Result<(), String> {
+        let lib = &code.lib;
+        let is_fresh = |seen: &Seen| seen.at.elapsed() < FRESH && seen.lib.0 == lib.path;
+        if !self.seen.as_ref().is_some_and(is_fresh) {
+            self.seen = Some(see(repository, named, &lib.path)?);
+        }
+        let Some(Seen { commit, name, lib: (path, trusted), .. }) = &self.seen else { return Ok(()) };
+        let short = commit.to_string().chars().take(10).collect::<String>();
+        match trusted {
+            Some(trusted) if *trusted == lib.id => Ok(()),
+            Some(_) => Err(format!(
+                "is not run here: {path} differs from that of {name} ({short}), and only that one's code is run; \
+                 its answers are known once the two are the same, or under 'puppet: REVISION' for a revision with this code"
+            )),
+            None => Err(format!(
+                "is not run here: {name} ({short}) does not have {path}, and only its code is run; its answers are \
+                 known once it has, or under 'puppet: REVISION' for a revision with this code"
+            )),
+        }
+    }
+}
+
+fn see(repository: &Repository, named: Option<&str>, path: &str) -> Result<Seen, String> {
+    let (name, commit) = resolve(repository, named)?;
+    let unreadable = |error: &dyn std::fmt::Display| format!("is not run, as {name} cannot be read: {error}");
+    let tree = repository.tree(commit).map_err(|error| unreadable(&error))?;
+    let id = match follow(&tree, path).map_err(|error| unreadable(&error))? {
+        Target::Folder(at) => Some(tree.content_id(&at, &ContentIds::default()).map_err(|error| unreadable(&error))?),
+        _ => None,
+    };
+    Ok(Seen { at: Instant::now(), commit, name, lib: (path.to_owned(), id) })
+}
+
+/// Returns the trusted revision with its name: the one named, or the default branch.
+fn resolve(repository: &Repository, named: Option<&str>) -> Result<(String, CommitId), String> {
+    if let Some(name) = named {
+        let commit = repository.resolve(name).map_err(|error| format!("is not run: {error}"))?;
+        return Ok((name.to_owned(), commit));
+    }
+    if let Ok(commit) = repository.resolve(DEFAULT) {
+        return Ok(("origin/HEAD".to_owned(), commit));
+    }
+    let unnamed = |why: &str| {
+        format!(
+            "is not run: {why}, so nothing says whose code is trusted; name that revision with \
+             'puppet: REVISION', such as 'puppet: origin/production'"
+        )
+    };
+    if repository.work_dir().is_some() {
+        let failed = |error: &dyn std::fmt::Display| format!("is not run: {error}");
+        let has_tips = !repository.remote_tips("origin").map_err(|error| failed(&error))?.is_empty();
+        if has_tips || repository.has_remote("origin").map_err(|error| failed(&error))? {
+            return Err(unnamed("the clone does not know the default branch of its origin"));
+        }
+        // Somebody may have fetched a proposal and checked that out.
+        if repository.branch().map_err(|error| failed(&error))?.is_none() {
+            return Err(unnamed("HEAD is detached"));
+        }
+    }
+    let commit = repository.resolve("HEAD").map_err(|error| format!("is not run: {error}"))?;
+    Ok(("HEAD".to_owned(), commit))
+}

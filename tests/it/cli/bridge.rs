@@ -1,0 +1,234 @@
+//! `{puppet: true}` in the settings: functions of the site's own that Puppet runs. A program stands in for Ruby and
+//! shows what it is given; `tests/puppet/bridge.rb` has the real one.
+
+use serde_json::{Value as Json, json};
+
+use crate::support::{Sandbox, git_in};
+
+/// A site with a function in a module, and two nodes that differ in their role.
+const SITE: &str = "
+-- hiera.yaml
+version: 5
+hierarchy:
+  - {name: Own, lookup_key: 'site::own', path: common}
+  - {name: Common, path: plain.yaml}
+-- data/common/motd
+hello %{role}
+-- data/plain.yaml
+motd: plain
+other: plain
+-- modules/site/lib/puppet/functions/site/own.rb
+# the code of the first commit
+-- profiles/db01.yaml
+name: db01
+facts: {}
+variables: {role: db}
+-- profiles/web01.yaml
+name: web01
+facts: {}
+variables: {role: web}
+";
+
+/// Gives what the files have for a key, and the first line of the code.
+const RUBY: &str = r#"#!/bin/sh
+field() { printf '%s' "$line" | sed -n "s/.*\"$1\":\[*\"\([^\"]*\)\".*/\1/p"; }
+while read -r line; do
+    echo "$line" >> "$(dirname "$0")/asked"
+    key=$(field key) path=$(field path) code=$(field modulepath)
+    case $key in
+        code) echo "{\"value\": \"$(head -n 1 "$code/site/lib/puppet/functions/site/own.rb")\"}" ;;
+        fails) echo '{"failed": "the function fails"}' ;;
+        nil) echo '{"value": "%{alias('"'nothing'"')}", "interpolate": true}' ;;
+        rich) echo '{"value": {"__hierad": "Hash", "pairs": [1, "one"]}, "rich": true}' ;;
+        slow) sleep 5 ;;
+        *) if [ -f "$path/$key" ]; then
+               echo "{\"value\": \"$(cat "$path/$key")\", \"interpolate\": true}"
+           else
+               echo '{"not_found": true}'
+           fi ;;
+    esac
+done
+"#;
+
+fn settings(more: &str) -> String {
+    format!("profiles: [../profiles]\nbackends:\n  site::own: {{puppet: true, ruby: $RUBY{more}}}\n")
+}
+
+/// A repository with these files, whose git directory has the settings.
+fn site_with(files: &str, more: &str) -> Sandbox {
+    let site = Sandbox::of(SITE);
+    site.files(files);
+    site.sh("git add --all; git commit --quiet --allow-empty -m second");
+    trust(&site, &settings(more));
+    site
+}
+
+fn trust(site: &Sandbox, settings: &str) {
+    let ruby = site.beside("ruby");
+    std::fs::write(&ruby, RUBY).unwrap();
+    std::process::Command::new("chmod").arg("+x").arg(&ruby).status().unwrap();
+    site.write(".git/hierad.yaml", settings.replace("$RUBY", ruby.to_str().unwrap()));
+}
+
+fn asked(site: &Sandbox) -> Vec<Json> {
+    let lines = std::fs::read_to_string(site.beside("asked")).unwrap_or_default();
+    lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn lookup(site: &Sandbox, key: &str) -> String {
+    let printed = site.hierad(&format!("lookup {key} --node web01 --render-as json"));
+    if printed.status == 0 { printed.out.trim_end().to_owned() } else { printed.err }
+}
+
+#[test]
+fn a_function_has_the_code_and_the_files_of_its_revision() {
+    let site = site_with("", "");
+    assert_eq!(lookup(&site, "motd"), "\"hello web\"");
+    assert_eq!(lookup(&site, "code"), "\"# the code of the first commit\"");
+    assert_eq!(lookup(&site, "other"), "\"plain\"");
+    assert_eq!(lookup(&site, "rich"), "{\"1\":\"one\"}");
+    let asked = asked(&site);
+    let first = asked.iter().find(|request| request["key"] == "motd").unwrap();
+    let expected = [("function", "site::own"), ("kind", "lookup_key"), ("key", "motd"), ("location", "data/common")];
+    for (name, expected) in expected {
+        assert_eq!(first[name], expected, "{first}");
+    }
+    assert!(first["path"].as_str().unwrap().ends_with("/data/common") && first["module_name"].is_null(), "{first}");
+    assert_eq!((&first["options"], &first["scope"]), (&json!({}), &json!({})));
+}
+
+#[test]
+fn nothing_is_left_behind() {
+    let site = site_with("", "");
+    lookup(&site, "motd");
+    let stage = asked(&site)[0]["stage"].as_str().unwrap().to_owned();
+    assert!(stage.contains("hierad_bridge_") && !std::path::Path::new(&stage).exists());
+}
+
+#[test]
+fn what_a_function_has_interpolated_hierad_interpolates() {
+    let site = site_with("-- data/plain.yaml\nmotd: plain\nnothing: ~\n", "");
+    let rendered = site.hierad("render --format ndjson");
+    let values: Vec<Json> = rendered.ok().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!([&values[0]["values"]["motd"], &values[1]["values"]["motd"]], ["hello db", "hello web"]);
+    let motd = asked(&site).iter().filter(|request| request["key"] == "motd").count();
+    assert_eq!(motd, 1, "nodes of which it is told the same share an answer");
+    assert!(lookup(&site, "nil").contains("interpolated that becomes nil"), "{}", lookup(&site, "nil"));
+}
+
+#[test]
+fn the_errors_of_a_function_are_puppets() {
+    let site = site_with("", ", timeout: 0.5");
+    assert!(lookup(&site, "fails").contains("the function fails"));
+    assert!(!lookup(&site, "fails").contains("unknown"));
+}
+
+#[test]
+fn any_file_of_the_datadir_may_change_an_answer() {
+    let site = site_with("-- data/common/other\nnew\n", "");
+    let diff = site.hierad("diff HEAD~ HEAD --format json");
+    let report: Json = serde_json::from_str(&diff.out).unwrap();
+    assert_eq!(report["verdict"], "changes", "{}", diff.out);
+    assert!(diff.out.contains("\"other\"") && diff.out.contains("\"new\""), "{}", diff.out);
+    site.write("data/common/other", "newer");
+    let diff = site.hierad("diff HEAD . --format json");
+    assert!(diff.out.contains("\"newer\""), "{}", diff.out);
+    // A commit elsewhere asks for nothing again.
+    site.sh("git add --all; git commit --quiet -m third; echo x > README; git add --all; git commit --quiet -m fourth");
+    std::fs::remove_file(site.beside("asked")).unwrap();
+    assert_eq!(site.hierad("diff HEAD~ HEAD").status, 0);
+    let is_of_data = |request: &Json| ["motd", "other"].iter().any(|key| request["key"] == *key);
+    assert!(!asked(&site).iter().any(is_of_data), "{:?}", asked(&site));
+}
+
+#[test]
+fn code_under_review_is_not_run() {
+    let site = site_with("", "");
+    site.git(["update-ref", "refs/remotes/origin/main", "HEAD"]);
+    site.git(["symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/main"]);
+    site.files("-- modules/site/lib/puppet/functions/site/own.rb\n# evil\n");
+    site.commit("a proposal");
+    let error = lookup(&site, "motd");
+    for text in ["is not run here", "modules/site/lib differs from that of origin/HEAD", "unknown to hierad"] {
+        assert!(error.contains(text), "{error}");
+    }
+    assert_eq!(asked(&site).len(), 0);
+    let diff = site.hierad("diff HEAD~ HEAD --format json --allow-blind");
+    let report: Json = serde_json::from_str(&diff.out).unwrap();
+    assert_ne!(report["verdict"], "no_change", "{}", diff.out);
+    assert!(asked(&site).iter().all(|request| request["key"] != "code" || !request.to_string().contains("evil")));
+    // The checked-out files are no more trusted, whatever HEAD is.
+    site.git(["checkout", "--quiet", "origin/main"]);
+    site.write("modules/site/lib/helper.rb", "# evil\n");
+    assert!(site.hierad("lookup motd --node web01 --rev .").err.contains("differs from that of origin/HEAD"));
+    // A name decides.
+    site.git(["checkout", "--quiet", "--force", "main"]);
+    trust(&site, &settings("").replace("puppet: true", "puppet: main"));
+    assert_eq!(lookup(&site, "code"), "\"# evil\"");
+}
+
+#[test]
+fn somebody_must_say_whose_code_is_trusted() {
+    let site = site_with("", "");
+    let clone = site.beside("clone");
+    git_in(site.root(), ["clone", "--quiet", ".", clone.to_str().unwrap()]);
+    let ask = || site.hierad(&format!("lookup motd --node web01 --repo {} --config .git/hierad.yaml", clone.display()));
+    assert_eq!(ask().ok().trim_end(), "--- hello web");
+    git_in(&clone, ["remote", "set-head", "origin", "--delete"]);
+    assert!(ask().err.contains("does not know the default branch of its origin"), "{}", ask().err);
+    site.git(["checkout", "--quiet", "--detach"]);
+    assert!(lookup(&site, "motd").contains("HEAD is detached"), "{}", lookup(&site, "motd"));
+}
+
+#[test]
+fn settings_of_the_tree_run_nothing() {
+    let site = site_with("", "");
+    std::fs::remove_file(site.root().join(".git/hierad.yaml")).unwrap();
+    site.write("hierad.yaml", "profiles: [profiles]\nbackends: {'site::own': {puppet: true}}\n");
+    let printed = site.hierad("lookup motd --node web01 --rev .");
+    assert!(printed.err.contains("'backends' of the tree does not count for commands (site::own)"), "{}", printed.err);
+    assert!(printed.err.contains("Unable to find"), "{}", printed.err);
+}
+
+#[test]
+fn links_lead_nowhere_else() {
+    for target in ["/etc", "../modules", "../../outside", "nothing"] {
+        let site = Sandbox::of(SITE);
+        std::os::unix::fs::symlink(target, site.root().join("data/link")).unwrap();
+        site.commit("a link");
+        trust(&site, &settings(""));
+        let error = lookup(&site, "motd");
+        assert!(error.contains("data/link is a symbolic link to nothing in data"), "{target}: {error}");
+    }
+    let site = Sandbox::of(SITE);
+    std::os::unix::fs::symlink("motd", site.root().join("data/common/link")).unwrap();
+    site.commit("a link");
+    trust(&site, &settings(""));
+    assert_eq!(lookup(&site, "link"), "\"hello web\"");
+}
+
+#[test]
+fn late_answers_are_unknown() {
+    let site = site_with("-- data/plain.yaml\nmotd: plain\nslow: plain\n", ", timeout: 0.2");
+    // The first answer has the time that Puppet takes to start.
+    let rendered = site.hierad("render --node web01 --allow-blind --format ndjson");
+    let node: Json = serde_json::from_str(&rendered.out).unwrap();
+    assert_eq!(node["values"]["motd"], "hello web");
+    assert!(node["errors"]["slow"].to_string().contains("gave no answer within 0.2 s"), "{rendered:?}");
+}
+
+#[test]
+fn settings_are_checked() {
+    for (backend, error) in [
+        ("{puppet: false}", "needs 'puppet: true' or 'puppet: REVISION'"),
+        ("{puppet: true, not_found: true}", "needs one of"),
+        ("{ruby: x}", "has no 'puppet', so 'ruby' means nothing"),
+        ("{puppet: true, timeout: 0}", "'timeout' must be"),
+        ("{puppet: [x]}", "must be true or a revision"),
+    ] {
+        let site = Sandbox::of(SITE);
+        site.write(".git/hierad.yaml", format!("backends: {{'site::own': {backend}}}\n"));
+        let printed = site.hierad("lookup motd --node web01");
+        assert!(printed.status == 1 && printed.err.contains(error), "{backend}: {}", printed.err);
+    }
+}
