@@ -1,6 +1,6 @@
 //! Webhooks of forges.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
@@ -119,6 +119,12 @@ fn pushes_cause_a_fetch() {
     let daemon = Daemon::start(&site, "--config ../daemon.yaml");
     let failures = "hierad_fetch_failures_total{repository=\"data\"}";
     assert_eq!(daemon.metric(failures).as_deref(), Some("0"));
+    // What the first fetch of a mirror brings counts as known.
+    let end = Instant::now() + Duration::from_mins(1);
+    while daemon.get("/v1/nodes?repository=data").status != 200 {
+        assert!(Instant::now() < end, "the mirror is not fetched");
+        std::thread::sleep(Duration::from_millis(20));
+    }
     site.files("-- data/common.yaml\nmotd: pushed\n");
     let commit = site.commit("pushed").to_string();
     assert_eq!(daemon.wait_for_reports(1).len(), 1, "only that of the repository that is here");
