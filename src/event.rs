@@ -1,5 +1,5 @@
-//! A commit that has come to a branch: the one event that goes from the look at the references through the queue and
-//! the report to the sinks.
+//! A commit that has come to a branch, or facts that have come to its nodes: the one event that goes from the look at
+//! the references through the queue and the report to the sinks.
 //!
 //! [`CommitEvent`] says what has happened, and [`JobName`] identifies it in a durable queue. Ids keep their types all
 //! the way; they become text in the database, in JSON and for the sinks. How events are found and stored is the
@@ -39,14 +39,22 @@ pub enum EventKind {
     /// Instead of the former tip, which is not part of its history (an amended commit, a rebase, a reset). `before`
     /// is the former tip, whose objects may be collected before long. A shallow fetch looks the same.
     Rewritten,
+    /// By no commit: sources have told of other facts of nodes. `before` is the commit itself.
+    Facts,
     /// As the last of the oldest of very many commits that came at once and are reported together; `before` is the
     /// commit before all of them.
     Combined,
 }
 
 impl EventKind {
-    const ALL: [EventKind; 5] =
-        [EventKind::New, EventKind::Created, EventKind::Joined, EventKind::Rewritten, EventKind::Combined];
+    const ALL: [EventKind; 6] = [
+        EventKind::New,
+        EventKind::Created,
+        EventKind::Joined,
+        EventKind::Rewritten,
+        EventKind::Facts,
+        EventKind::Combined,
+    ];
 
     /// Returns the word for it, as the database and JSON have it.
     pub fn as_str(self) -> &'static str {
@@ -55,6 +63,7 @@ impl EventKind {
             EventKind::Created => "created",
             EventKind::Joined => "joined",
             EventKind::Rewritten => "rewritten",
+            EventKind::Facts => "facts",
             EventKind::Combined => "combined",
         }
     }

@@ -6,16 +6,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::process::Command;
 
 use super::guard::Overrun;
+use super::node_pair::NodePair;
 use super::open_repository::RepositoryHandle;
 use super::pipelines::compare;
-
 use super::{BranchPipelines, Program, Result};
 use crate::daemon::queue::{Body, Job};
-use crate::daemon::service::{AttemptLimits, Recovery, Resolve, Resolved, Unresolved};
+use crate::daemon::service::{AttemptLimits, Recovery, Resolve, Resolved, Sources, Unresolved};
 use crate::diagnostic::Diagnostic;
-use crate::pipeline::PipelineError;
-use crate::report;
-use crate::report::FindingChange;
+use crate::event::EventKind;
+use crate::inventory::AnswerSet;
+use crate::node::ProfileError;
+use crate::pipeline::{DiffFilter, PipelineError, RevisionId};
+use crate::report::{self, FindingChange, Report};
 use crate::settings::Limits;
 use crate::workers::Stop;
 
@@ -52,6 +54,25 @@ impl Resolve for JobResolver {
         })
     }
 
+    fn sources(&self) -> Option<Sources> {
+        let open = self.repository.get().ok()?;
+        let (inventory, trouble) = {
+            let pipelines = open.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
+            (pipelines.inventory(), pipelines.trouble())
+        };
+        let trouble = trouble.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Some(Sources { answers: inventory.last_answers()?.to_text(), fetched: inventory.last_fetched()?, trouble })
+    }
+
+    fn mark_in_use(&self, answers: &[String]) {
+        let Ok(open) = self.repository.get() else { return };
+        let inventory = open.pipelines.lock().unwrap_or_else(PoisonError::into_inner).inventory();
+        let sets: Vec<AnswerSet> = answers.iter().filter_map(|text| AnswerSet::from_text(text)).collect();
+        if let Err(error) = inventory.mark_in_use(&sets) {
+            tracing::warn!(%error, "cannot keep the answers of sources of nodes that reports are made with");
+        }
+    }
+
     fn limits(&self) -> AttemptLimits {
         let Limits { time, memory, .. } = self.repository.get().map_or_else(|_| Limits::default(), |open| open.limits);
         AttemptLimits { time, memory }
@@ -84,8 +105,14 @@ fn is_lost(error: &(dyn std::error::Error + 'static), attempts: i64) -> bool {
 /// Makes the report of a job, and its stored form.
 fn resolved(pipelines: &Mutex<BranchPipelines>, job: &Job, guard: &dyn Stop) -> Result<Resolved> {
     let Job { name, event, .. } = job;
-    let pipeline = || pipelines.lock().unwrap_or_else(PoisonError::into_inner).get(Some(&event.branch));
-    let mut report = compare(event, pipeline)?.report;
+    let (report, answers) = if event.kind == EventKind::Facts {
+        other_facts(pipelines, job)?
+    } else {
+        let report = other_commit(pipelines, job)?;
+        let answers = report.names.fleet.answers();
+        (Some(report), answers)
+    };
+    let Some(mut report) = report else { return Ok(Resolved { report: None, answers }) };
     (report.event, report.job) = (Some(event.clone()), Some(name.clone()));
     report.findings.extend(job.set_aside.iter().map(|commit| {
         let text = format!("commit {commit} could not be resolved: what it changes is in this report");
@@ -97,7 +124,44 @@ fn resolved(pipelines: &Mutex<BranchPipelines>, job: &Job, guard: &dyn Stop) -> 
         report::json::write(&report, report::json::Options::default(), &mut out)?;
         out.flush()
     })?;
-    Ok(Resolved { report, json })
+    Ok(Resolved { report: Some((report, json)), answers })
+}
+
+/// Reports what a commit changes on the nodes of the last report of its branch: what newer answers of sources change is
+/// the matter of another job.
+fn other_commit(pipelines: &Mutex<BranchPipelines>, Job { event, answers, .. }: &Job) -> Result<Report> {
+    let answers = answers.as_deref().and_then(AnswerSet::from_text);
+    let pipeline = || {
+        let mut pipelines = pipelines.lock().unwrap_or_else(PoisonError::into_inner);
+        match &answers {
+            Some(answers) => pipelines.get_with(Some(&event.branch), Some(answers)),
+            None => pipelines.get(Some(&event.branch)),
+        }
+    };
+    Ok(compare(event, pipeline)?.report)
+}
+
+/// Reports what the last answers of sources change at the commit of the last report, or `None` if that is nothing.
+/// Returns the answers that count from now on, too.
+fn other_facts(
+    pipelines: &Mutex<BranchPipelines>,
+    Job { event, answers, .. }: &Job,
+) -> Result<(Option<Report>, Option<String>)> {
+    let former = answers.as_deref().and_then(AnswerSet::from_text);
+    let [before, after] = {
+        let pipelines = pipelines.lock().unwrap_or_else(PoisonError::into_inner);
+        [former.as_ref(), None].map(|answers| pipelines.workspace_with(answers))
+    };
+    let id = RevisionId::Commit(event.after);
+    let told = |error: &ProfileError| tracing::warn!(%error, "a node profile cannot be read: its node is left out");
+    let Some(pair) = NodePair::of([&before, &after], Some(&event.branch), id, &told)? else {
+        tracing::warn!("the sources of nodes know none of the former nodes any more: there is nothing to compare");
+        return Ok((None, after.answers.as_ref().map(AnswerSet::to_text)));
+    };
+    let mut report = pair.pipeline.diff_nodes(&pair.before, id, &DiffFilter::ALL)?.report;
+    report.findings.extend(pair.findings());
+    let is_news = !report.changes.is_empty() || !pair.gone.is_empty() || !pair.new.is_empty();
+    Ok((is_news.then_some(report), pair.pipeline.fleet.answers()))
 }
 
 /// The bytes that are written between two looks at the guard.

@@ -4,10 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::{Result, Workspace};
+use crate::diagnostic::Diagnostic;
 use crate::fleet::Fleet;
 use crate::git::BranchName;
 use crate::node::ProfileError;
 use crate::pipeline::{Pipeline, RevisionId};
+use crate::report::{FindingChange, count};
 use crate::settings::ProfileEntry;
 
 /// The nodes that two sets of profiles share.
@@ -22,6 +24,52 @@ pub struct NodePair {
     pub new: Vec<Arc<str>>,
 }
 
+impl NodePair {
+    /// Reads the profiles of two workspaces that differ in nothing else, as `branch` is deployed, ready for a revision.
+    /// Profiles that cannot be read are reported and left out. Returns `None` if the two have no node in common.
+    pub(super) fn of(
+        [first, second]: [&Workspace; 2],
+        branch: Option<&BranchName>,
+        at: RevisionId,
+        report: &dyn Fn(&ProfileError),
+    ) -> Result<Option<NodePair>> {
+        let revisions = second.revisions();
+        let of = |workspace: &Workspace, other: Option<&Fleet>, report: &dyn Fn(&ProfileError)| {
+            let is_shared = |name: &str| other.is_none_or(|other| other.find(name).is_some());
+            workspace.fleet(&revisions, branch, &[at], &is_shared, report)
+        };
+        let (before, after) = (of(first, None, report)?, of(second, None, report)?);
+        let only = |one: &Fleet, other: &Fleet| -> Vec<Arc<str>> {
+            one.iter().map(|(_, name)| name.clone()).filter(|name| other.find(name).is_none()).collect()
+        };
+        let (gone, new) = (only(&before, &after), only(&after, &before));
+        if gone.len() == before.len() {
+            return Ok(None);
+        }
+        let told = |_: &ProfileError| {};
+        let (was, is) = if gone.is_empty() && new.is_empty() {
+            (before, after)
+        } else {
+            (of(first, Some(&after), &told)?, of(second, Some(&before), &told)?)
+        };
+        Ok(Some(NodePair { before: Arc::new(was), pipeline: second.pipeline(revisions, Arc::new(is)), gone, new }))
+    }
+
+    /// Returns findings for the nodes that only one of the sets has.
+    pub(super) fn findings(&self) -> Vec<FindingChange> {
+        let sets = [("gone-nodes", &self.gone, "is not known any more"), ("new-nodes", &self.new, "is new")];
+        let finding = |(code, names, text): (&'static str, &Vec<Arc<str>>, &str)| {
+            let others = match names.len() - 1 {
+                0 => String::new(),
+                more => format!(", and so {} {} more", if more == 1 { "is" } else { "are" }, count(more, "node")),
+            };
+            let text = format!("{} {text}{others}: not compared", names.first()?);
+            Some(FindingChange { is_new: true, diagnostic: Diagnostic::note(code, None, text), nodes: names.len() })
+        };
+        sets.into_iter().filter(|(_, names, _)| !names.is_empty()).filter_map(finding).collect()
+    }
+}
+
 impl Workspace {
     /// Reads the profiles at two paths, as `branch` is deployed, ready for a revision. Profiles that cannot be read are
     /// reported and left out.
@@ -32,27 +80,9 @@ impl Workspace {
         at: RevisionId,
         report: &dyn Fn(&ProfileError),
     ) -> Result<NodePair> {
-        let revisions = self.revisions();
         let [first, second] = paths.map(|path| self.with_profiles(path));
-        let of = |workspace: &Workspace, other: Option<&Fleet>, report: &dyn Fn(&ProfileError)| {
-            let is_shared = |name: &str| other.is_none_or(|other| other.find(name).is_some());
-            workspace.fleet(&revisions, branch, &[at], &is_shared, report)
-        };
-        let (before, after) = (of(&first, None, report)?, of(&second, None, report)?);
-        let only = |one: &Fleet, other: &Fleet| -> Vec<Arc<str>> {
-            one.iter().map(|(_, name)| name.clone()).filter(|name| other.find(name).is_none()).collect()
-        };
-        let (gone, new) = (only(&before, &after), only(&after, &before));
-        if gone.len() == before.len() {
-            return Err("the two have no node in common".into());
-        }
-        let told = |_: &ProfileError| {};
-        let (was, is) = if gone.is_empty() && new.is_empty() {
-            (before, after)
-        } else {
-            (of(&first, Some(&after), &told)?, of(&second, Some(&before), &told)?)
-        };
-        Ok(NodePair { before: Arc::new(was), pipeline: self.pipeline(revisions, Arc::new(is)), gone, new })
+        let pair = NodePair::of([&first, &second], branch, at, report)?;
+        pair.ok_or_else(|| "the two have no node in common".into())
     }
 
     /// Returns the same workspace with other profiles.

@@ -1,9 +1,10 @@
-//! The pipelines of a workspace: one for each environment, and so for each branch if branches are environments.
+//! The pipelines of a workspace: one for each environment, and so for each branch if branches are environments, and for
+//! each answer of the sources of nodes that counts on some branch.
 //!
 //! A pipeline is made when it is first asked for, and made anew when the profile files or what lies outside of the
 //! repository have changed. While somebody is still writing the profiles, the former pipeline goes on.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::outside::Outside;
@@ -11,7 +12,7 @@ use super::recent::Recent;
 use super::{Failure, Result, Workspace};
 use crate::event::CommitEvent;
 use crate::git::BranchName;
-use crate::inventory::Inventory;
+use crate::inventory::{AnswerSet, Inventory};
 use crate::node::ProfileError;
 use crate::pipeline::{Comparison, DiffFilter, Pipeline, PipelineError, RevisionId};
 use crate::settings::EnvironmentName;
@@ -21,8 +22,22 @@ pub struct BranchPipelines {
     workspace: Workspace,
     /// The looks at what lies outside of the repository.
     outside: Looks,
-    /// `None` is the pipeline of all branches.
-    by_branch: Recent<Option<BranchName>, Kept>,
+    by_nodes: Recent<Nodes, Kept>,
+    /// The answers of sources that a pipeline was made with last.
+    good: Option<AnswerSet>,
+    trouble: SourceTrouble,
+}
+
+/// The reason why a source could not be asked the last time; `None` if all could.
+pub(super) type SourceTrouble = Arc<Mutex<Option<String>>>;
+
+/// The nodes of a pipeline.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Nodes {
+    /// The branch that is their environment; `None` for the nodes of all branches.
+    branch: Option<BranchName>,
+    /// The answers of sources that they are from; `None` for those that are still to come, or if there are no sources.
+    answers: Option<AnswerSet>,
 }
 
 /// A pipeline, and what it was made of.
@@ -83,7 +98,13 @@ impl BranchPipelines {
     pub fn new(mut workspace: Workspace) -> BranchPipelines {
         workspace.keep_nothing();
         workspace.takes_old_answers = true;
-        BranchPipelines { workspace, outside: Looks::begin(), by_branch: Recent::new(KEPT) }
+        BranchPipelines {
+            workspace,
+            outside: Looks::begin(),
+            by_nodes: Recent::new(KEPT),
+            good: None,
+            trouble: SourceTrouble::default(),
+        }
     }
 
     /// Returns the sources of nodes.
@@ -91,36 +112,70 @@ impl BranchPipelines {
         self.workspace.inventory(None)
     }
 
+    /// Returns the place where trouble with the sources is noted.
+    pub(super) fn trouble(&self) -> SourceTrouble {
+        self.trouble.clone()
+    }
+
     /// Returns what a commit changes.
     pub fn compare(&mut self, event: &CommitEvent) -> Result<Comparison> {
         compare(event, || self.get(Some(&event.branch)))
     }
 
-    /// Returns the pipeline of a branch, or that of the checked-out branch for `None`.
+    /// Returns the pipeline of a branch, or that of the checked-out branch for `None`. Its nodes are those of the last
+    /// answers of sources.
     pub fn get(&mut self, branch: Option<&BranchName>) -> Result<Arc<Pipeline>> {
+        let last = self.inventory().last_answers();
+        match (self.get_with(branch, last.as_ref()), self.good.clone()) {
+            (Err(error), Some(good)) if last.as_ref() != Some(&good) => {
+                tracing::warn!(%error, "the new answers of sources of nodes are of no use: the former ones count");
+                self.get_with(branch, Some(&good))
+            }
+            (Ok(pipeline), _) => {
+                self.good = last;
+                Ok(pipeline)
+            }
+            (failed, _) => failed,
+        }
+    }
+
+    /// Returns the pipeline of a branch for the nodes of these answers of sources. They have their other files as these
+    /// are.
+    pub(super) fn get_with(
+        &mut self,
+        branch: Option<&BranchName>,
+        answers: Option<&AnswerSet>,
+    ) -> Result<Arc<Pipeline>> {
         let branch = branch.filter(|_| self.workspace.settings.environment == EnvironmentName::Branch).cloned();
+        let nodes = Nodes { branch, answers: answers.cloned() };
         self.renew_outside();
-        let mut former = self.by_branch.take(&branch);
+        let mut former = self.by_nodes.take(&nodes);
         let is_current = former.as_mut().is_some_and(|kept| kept.is_current(self.workspace.outside()));
         let kept = match former {
             Some(kept) if is_current => kept,
-            former => self.renewed(branch.as_ref(), former)?,
+            former => self.renewed(&nodes, former)?,
         };
         let pipeline = kept.pipeline.clone();
-        self.by_branch.put(branch, kept);
+        self.by_nodes.put(nodes, kept);
         Ok(pipeline)
     }
 
-    /// Makes a pipeline for a branch in place of the former one, which goes on if that fails.
-    fn renewed(&mut self, branch: Option<&BranchName>, former: Option<Kept>) -> Result<Kept> {
-        match (self.make(branch), former) {
+    /// Returns a workspace with these answers of sources, or with the last ones.
+    pub(super) fn workspace_with(&self, answers: Option<&AnswerSet>) -> Workspace {
+        let answers = answers.cloned().or_else(|| self.inventory().last_answers());
+        self.workspace.with_answers(answers)
+    }
+
+    /// Makes a pipeline in place of the former one, which goes on if that fails.
+    fn renewed(&mut self, nodes: &Nodes, former: Option<Kept>) -> Result<Kept> {
+        match (self.make(nodes), former) {
             (Ok(pipeline), former) => {
                 if former.is_some() {
                     tracing::info!("the node profiles have changed and were read again");
                 }
                 let repository = &self.workspace.repository;
                 let is_there = |branch: &BranchName| !matches!(repository.tip(branch), Ok(None));
-                self.by_branch.retain(|branch| branch.as_ref().is_none_or(is_there));
+                self.by_nodes.retain(|nodes| nodes.branch.as_ref().is_none_or(is_there));
                 let outside = self.workspace.outside().clone();
                 Ok(Kept { pipeline: Arc::new(pipeline), outside, profiles: Looks::begin() })
             }
@@ -133,9 +188,9 @@ impl BranchPipelines {
         }
     }
 
-    /// Reads the profiles for a branch.
-    fn make(&self, branch: Option<&BranchName>) -> Result<Pipeline> {
-        let workspace = &self.workspace;
+    /// Reads the profiles of nodes.
+    fn make(&self, Nodes { branch, answers }: &Nodes) -> Result<Pipeline> {
+        let (workspace, branch) = (self.workspace.with_answers(answers.clone()), branch.as_ref());
         let tip = workspace.repository.resolve(branch.map_or("HEAD", BranchName::as_str)).ok().map(RevisionId::Commit);
         let report = |error: &ProfileError| {
             tracing::warn!(%error, "a node profile cannot be read: its node is left out");

@@ -1,10 +1,10 @@
 //! Asks the sources of nodes again when their answers are due, beside all other work: no commit waits for that.
 
-use std::sync::{Mutex, Weak};
+use std::sync::{Mutex, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::BranchPipelines;
+use super::pipelines::{BranchPipelines, SourceTrouble};
 use crate::inventory::{FactNames, Inventory};
 
 /// The pause between two looks at the ages of answers.
@@ -15,15 +15,17 @@ const PATIENCE: Duration = Duration::from_mins(2);
 
 /// Keeps the answers of all sources fresh for as long as somebody uses the pipelines. They read the profiles anew when
 /// there is another answer. Until then, and while a source is away, the last answer counts.
-pub(super) fn keep_fresh(inventory: Inventory, pipelines: Weak<Mutex<BranchPipelines>>) {
+pub(super) fn keep_fresh(inventory: Inventory, trouble: SourceTrouble, pipelines: Weak<Mutex<BranchPipelines>>) {
     if !inventory.has_sources() {
         return;
     }
     let work = move || {
         let mut next = Instant::now();
         while pipelines.strong_count() > 0 {
-            if Instant::now() >= next && inventory.is_due() && !ask(&inventory) {
-                next = Instant::now() + PATIENCE;
+            if Instant::now() >= next && inventory.is_due() {
+                let error = ask(&inventory);
+                next = Instant::now() + if error.is_some() { PATIENCE } else { Duration::ZERO };
+                *trouble.lock().unwrap_or_else(PoisonError::into_inner) = error;
             }
             thread::sleep(PAUSE);
         }
@@ -33,17 +35,17 @@ pub(super) fn keep_fresh(inventory: Inventory, pipelines: Weak<Mutex<BranchPipel
     }
 }
 
-/// Asks all sources for the facts that they were asked for before. Returns true if all have answered.
-fn ask(inventory: &Inventory) -> bool {
-    let mut have_answered = true;
+/// Asks all sources for the facts that they were asked for before. Returns the first error.
+fn ask(inventory: &Inventory) -> Option<String> {
+    let mut first = None;
     for (source, answer) in inventory.fetch(&FactNames::default()) {
         match answer {
             Ok(stored) => tracing::debug!(source, nodes = stored.header.count, "asked for nodes"),
             Err(error) => {
-                have_answered = false;
                 tracing::warn!(%error, "the last answer stays in use");
+                first.get_or_insert_with(|| error.to_string());
             }
         }
     }
-    have_answered
+    first
 }

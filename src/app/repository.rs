@@ -177,9 +177,9 @@ impl WatchedRepository {
         for branch in blind.iter().filter(|branch| Some(*branch) != head.as_ref()) {
             looks.extend(pipelines.get(Some(branch)).ok().and_then(|pipeline| look(&pipeline, branch)));
         }
-        let inventory = pipelines.inventory();
+        let (inventory, trouble) = (pipelines.inventory(), pipelines.trouble());
         let pipelines = Arc::new(Mutex::new(pipelines));
-        keep_fresh(inventory, Arc::downgrade(&pipelines));
+        keep_fresh(inventory, trouble, Arc::downgrade(&pipelines));
         let open = OpenRepository { repository: repository.clone(), branches, pipelines, answers, guard, limits };
         Ok(Ready { opened: Opened { repository, checkpoint, options: watch, looks }, open, banner })
     }

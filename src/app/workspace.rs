@@ -20,7 +20,7 @@ use crate::git::{BranchName, Environment, OpenError, Repository};
 use crate::hiera::backend::{DataFiles, DeclaredFunction, FileMemory, ParsedFiles};
 use crate::hiera::hierarchy::Datadir;
 use crate::hiera::layer::{EnvironmentOptions, GlobalConfig, Store};
-use crate::inventory::{Inventory, Opened};
+use crate::inventory::{AnswerSet, Inventory, Opened};
 use crate::node::{Assignment, ProfileError, WhatIf};
 use crate::pipeline::cache::Cache;
 use crate::pipeline::host::Host;
@@ -52,6 +52,8 @@ pub struct Workspace {
     pub what_if: Vec<Assignment>,
     /// True if the last answers of sources of nodes count however old they are, as others see to new ones.
     pub takes_old_answers: bool,
+    /// Answers of sources of nodes that count in place of the last ones.
+    pub answers: Option<AnswerSet>,
     /// The threads that resolve.
     pub workers: Workers,
     guard: Arc<Guard>,
@@ -91,6 +93,7 @@ impl Workspace {
             compares_secrets: false,
             what_if: Vec::new(),
             takes_old_answers: false,
+            answers: None,
             workers,
             guard,
             judge,
@@ -105,6 +108,11 @@ impl Workspace {
         let guard = Arc::new(Guard::idle(&self.settings.limits));
         let stop = Arc::new(Counted::new(guard.clone()));
         Workspace { workers: Workers { stop, ..self.workers.clone() }, guard, ..self.clone() }
+    }
+
+    /// Returns the same workspace with these answers of sources of nodes.
+    pub(super) fn with_answers(&self, answers: Option<AnswerSet>) -> Workspace {
+        Workspace { answers, ..self.clone() }
     }
 
     /// Returns the hiera.yaml of the global layer, or `None` if there is none.
@@ -163,6 +171,7 @@ impl Workspace {
             within: self.settings.profiles_within.clone(),
             folder: self.repository.common_dir().join("hierad").join("nodes"),
             takes_old_answers: self.takes_old_answers,
+            answers: self.answers.clone(),
             environment: self.environment_of_nodes(branch),
             workers: self.workers.clone(),
             cache: self.cache.clone(),

@@ -82,6 +82,12 @@ impl ServiceHandle {
         true
     }
 
+    /// Notes when the sources of the nodes of a repository were asked, and the reason if one could not be asked since.
+    pub(super) fn saw_sources(&self, repository: &RepositoryName, fetched: u64, trouble: Option<String>) {
+        self.metrics.set_nodes_fetched(repository, fetched);
+        self.health.see_sources(repository, trouble);
+    }
+
     /// Forgets the branches of a repository that are not there any more.
     pub(super) fn retain_branches(&self, repository: &RepositoryName, is_there: impl Fn(&BranchName) -> bool) {
         self.health.retain_branches(repository, is_there);

@@ -21,6 +21,8 @@ pub(super) struct Health {
     /// The fetches of mirrors.
     mirrors: Successes,
     blind: Mutex<BlindBranches>,
+    /// The reasons why sources of nodes could not be asked the last time.
+    sources: Mutex<BTreeMap<RepositoryName, String>>,
     /// The number of queue steps that are tried again.
     stuck: Arc<AtomicUsize>,
 }
@@ -82,9 +84,11 @@ impl Successes {
 }
 
 impl Health {
-    /// Expects a watch to look once in each `poll`. That of a mirror may have to wait for the first fetch.
+    /// Expects a watch to look once in each `poll`. That of a mirror may have to wait for the first fetch, and one that
+    /// comes with a reload holds up none that are at work.
     pub(super) fn expect_watch(&self, repository: &RepositoryName, poll: Duration, is_mirror: bool) {
-        self.watches.expect(repository, is_mirror, None, poll);
+        let are_at_work = self.watches.locked().values().any(|success| success.last.is_some());
+        self.watches.expect(repository, is_mirror || are_at_work, None, poll);
     }
 
     /// Expects a mirror to be fetched once in each `period`, from now on.
@@ -107,6 +111,7 @@ impl Health {
         self.watches.locked().retain(|repository, _| is_kept(repository));
         self.mirrors.locked().retain(|repository, _| is_kept(repository));
         self.blind_branches().retain(|(repository, _), _| is_kept(repository));
+        self.sources.lock().unwrap_or_else(PoisonError::into_inner).retain(|repository, _| is_kept(repository));
     }
 
     /// Marks a step in the queue as tried again, as long as the result is held.
@@ -124,6 +129,21 @@ impl Health {
             None => branches.remove(&place).is_some(),
         };
         was_blind != blind.is_some()
+    }
+
+    /// Notes why a source of the nodes of a repository could not be asked; `None` if all could.
+    pub(super) fn see_sources(&self, repository: &RepositoryName, trouble: Option<String>) {
+        let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
+        match trouble {
+            Some(trouble) => _ = sources.insert(repository.clone(), trouble),
+            None => _ = sources.remove(repository),
+        }
+    }
+
+    /// Returns the repositories with nodes that are not the latest, and the reasons.
+    pub(super) fn old_nodes(&self) -> Vec<String> {
+        let sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
+        sources.iter().map(|(repository, why)| format!("the nodes of {repository} are old: {why}")).collect()
     }
 
     /// Forgets the branches of a repository that are not there any more.
@@ -185,6 +205,11 @@ mod tests {
         assert_eq!(health.late(), ["data was not looked at without an error lately"]);
         health.expect_watch(&data, Duration::ZERO, false);
         assert_eq!((health.trouble(), health.late()), (vec![], vec![]), "after a reload");
+        let more = RepositoryName::from("more");
+        health.expect_watch(&more, Duration::ZERO, false);
+        assert_eq!(health.trouble(), [""; 0]);
+        assert_eq!(health.late(), ["more was not looked at without an error lately"], "one more with a reload");
+        health.retain(|repository| *repository == data);
         health.expect_mirror(&data, Duration::ZERO);
         assert_eq!(health.late(), [""; 0]);
         set_patience(&health.mirrors, &data, Duration::ZERO);
@@ -206,6 +231,18 @@ mod tests {
         health.fetched(&data, false);
         assert_eq!(health.trouble(), [""; 0]);
         assert_eq!(health.late(), ["data was not looked at without an error lately"]);
+    }
+
+    #[test]
+    fn sources_that_cannot_be_asked_are_told() {
+        let (health, data) = (Health::default(), RepositoryName::from("data"));
+        health.see_sources(&data, Some("no route".to_owned()));
+        assert_eq!(
+            (health.trouble(), health.old_nodes()),
+            (vec![], vec!["the nodes of data are old: no route".to_owned()])
+        );
+        health.see_sources(&data, None);
+        assert_eq!(health.old_nodes(), [""; 0]);
     }
 
     #[test]

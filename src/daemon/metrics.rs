@@ -151,6 +151,7 @@ pub(super) struct Metrics {
     fetches: Family<RepositoryLabel, Counter>,
     fetches_failed: Family<RepositoryLabel, Counter>,
     last_fetch: Family<RepositoryLabel, Seconds>,
+    nodes_fetched: Family<RepositoryLabel, Seconds>,
     last_look: Family<RepositoryLabel, Seconds>,
     resolved: Family<RepositoryLabel, Counter>,
     not_resolved: Family<RepositoryLabel, Counter>,
@@ -224,6 +225,8 @@ impl Metrics {
             looks_failed: names.add("watch_failures", "Looks for commits that failed"),
             fetches: names.add("fetches", "Times that a mirror was fetched, or should have been"),
             fetches_failed: names.add("fetch_failures", "Times that a mirror could not be fetched"),
+            nodes_fetched: names
+                .add_time("nodes_fetched_timestamp", "When the nodes of sources were fetched, the oldest"),
             last_fetch: names.add_time("fetch_last_success_timestamp", "The last fetch of a mirror that went well"),
             last_look: names.add_time("watch_last_success_timestamp", "The last look for commits that went well"),
             resolved: names.add("jobs_resolved", "Commits that were resolved"),
@@ -320,6 +323,7 @@ impl Metrics {
                 family.remove(&label);
             }
             self.resolving.remove(&label);
+            self.nodes_fetched.remove(&label);
             self.blind.remove(&label);
         }
         for sink in subjects.sinks.difference(&kept.sinks) {
@@ -413,6 +417,12 @@ impl Metrics {
     /// Sets the number of branches of a repository that cannot be read.
     pub(super) fn set_blind(&self, repository: &RepositoryName, branches: usize) {
         self.blind.get_or_create(&label(repository)).set(i64::try_from(branches).unwrap_or(i64::MAX));
+    }
+
+    /// Sets the time when the sources of the nodes of a repository were asked, in seconds since 1970.
+    pub(super) fn set_nodes_fetched(&self, repository: &RepositoryName, seconds: u64) {
+        #[expect(clippy::cast_precision_loss, reason = "seconds since 1970 are exact")]
+        self.nodes_fetched.get_or_create(&label(repository)).set(seconds as f64);
     }
 
     /// Counts an attempt to deliver a report.

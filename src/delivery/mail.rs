@@ -239,7 +239,7 @@ fn header(name: &'static str, value: &str) -> HeaderValue {
 fn subject(parcel: &Parcel) -> String {
     let CommitEvent { branch, after, kind, .. } = &parcel.event;
     let branch = match kind {
-        EventKind::Rewritten => format!("{branch} (rewritten)"),
+        EventKind::Rewritten | EventKind::Facts => format!("{branch} ({})", kind.as_str()),
         _ => branch.to_string(),
     };
     let short = after.short();

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::joined::Manner;
 use super::site_pp::SitePp;
-use super::{FactNames, FetchError, Request, SourceFiles, Stored};
+use super::store::mark_in_use;
+use super::{AnswerSet, FactNames, FetchError, Request, SourceFiles, Stored};
 use crate::node::{ProfileError, ProfileSource, Wanted};
 use crate::pipeline::cache::Cache;
 use crate::pipeline::profiles::{EnvironmentOfNodes, FindError, ProfileFiles};
@@ -23,6 +24,8 @@ pub struct Inventory {
     pub folder: PathBuf,
     /// True if the last answers count however old they are.
     pub takes_old_answers: bool,
+    /// Answers that count in place of the last ones.
+    pub answers: Option<AnswerSet>,
     /// The environment of the nodes.
     pub environment: EnvironmentOfNodes,
     /// The threads that read.
@@ -65,6 +68,33 @@ impl Inventory {
     /// Returns true if the last answer of some source does not count any more by its age, or is not there.
     pub fn is_due(&self) -> bool {
         self.sources().any(|(_, source)| source.is_due())
+    }
+
+    /// Returns the last answers of all sources, or `None` if there are no sources or one has not answered yet.
+    pub fn last_answers(&self) -> Option<AnswerSet> {
+        let found: Option<Vec<_>> = self.sources().map(|(_, source)| Some((source.last()?, source))).collect();
+        let found = found.filter(|found| !found.is_empty())?;
+        Some(AnswerSet::of(found.iter().map(|(stored, source)| (source.name(), &*stored.header.file))))
+    }
+
+    /// Returns the time of the oldest of the last answers, in seconds since 1970, or `None` if there is none.
+    pub fn last_fetched(&self) -> Option<u64> {
+        self.sources().filter_map(|(_, source)| Some(source.last()?.header.fetched)).min()
+    }
+
+    /// Has the answers of these sets stay, in place of those that were to stay before.
+    pub fn mark_in_use(&self, sets: &[AnswerSet]) -> std::io::Result<()> {
+        mark_in_use(&self.folder, sets)
+    }
+
+    /// Returns the answer of a source that counts in place of the last one, if it is still kept.
+    fn pinned(&self, source: &SourceFiles) -> Option<Stored> {
+        source.kept(self.answers.as_ref()?.file(source.name())?)
+    }
+
+    /// Returns true if answers count in place of the last one of each source.
+    pub(super) fn is_pinned(&self) -> bool {
+        self.sources().all(|(_, source)| self.pinned(&source).is_some())
     }
 
     fn sources(&self) -> impl Iterator<Item = (usize, SourceFiles)> {
@@ -121,7 +151,11 @@ impl Inventory {
             };
             let failed = |error| OpenError::Fetch { label: source.label(), source: error };
             let request = self.request(&source, &facts, &declaring(&paths, &entries))?;
-            let usable = source.usable(&request, self.takes_old_answers).map_err(failed)?;
+            let usable = match self.pinned(&source) {
+                Some(pinned) => source.pinned(pinned, &request),
+                None => source.usable(&request, self.takes_old_answers),
+            };
+            let usable = usable.map_err(failed)?;
             notices.extend(usable.notice.map(|text| ProfileError { path: source.label(), line: None, text }));
             paths.push(usable.stored.path.clone());
             let manner = if source.is_overlay() { Manner::LayOnly } else { Manner::Lay };

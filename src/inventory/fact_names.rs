@@ -42,6 +42,14 @@ impl FactNames {
         }
     }
 
+    /// Returns true if the fact is among these.
+    pub fn has(&self, name: &str) -> bool {
+        match self {
+            FactNames::All(()) => true,
+            FactNames::Some(names) => names.contains(name),
+        }
+    }
+
     /// Returns these and `others`.
     #[must_use]
     pub fn with(self, others: &FactNames) -> FactNames {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::overlay::{self, Kind};
 use super::puppetdb::{self, Nodes};
 use super::store::{Answer, Store, Stored};
-use super::{FactNames, FetchError};
+use super::{FactNames, FetchError, grafted};
 use crate::settings::{ProgramSetting, PuppetDbSetting, SourceSetting};
 
 /// A source, and the file of its last answer.
@@ -60,6 +60,16 @@ impl SourceFiles {
         self.store.last()
     }
 
+    /// Returns the name of its answers in an [`AnswerSet`](super::AnswerSet).
+    pub(super) fn name(&self) -> &str {
+        self.store.name()
+    }
+
+    /// Returns the answer in `file`, or `None` if it is not kept any more.
+    pub(super) fn kept(&self, file: &str) -> Option<Stored> {
+        self.store.kept(file)
+    }
+
     /// Returns true if the source is asked for each node, and has none of its own.
     pub(super) fn is_overlay(&self) -> bool {
         matches!(self.setting, SourceSetting::Enc(_) | SourceSetting::TrustedExternal(_))
@@ -92,6 +102,18 @@ impl SourceFiles {
             }
             (Err(error), _) => Err(error),
         }
+    }
+
+    /// Returns an answer to a request that says the same as `pinned`. What that lacks comes from the last answer or a
+    /// new one.
+    pub(super) fn pinned(&self, pinned: Stored, request: &Request) -> Result<Usable, FetchError> {
+        if self.serves(&pinned, request) {
+            return Ok(Usable { stored: pinned, notice: None });
+        }
+        let Usable { stored: newer, notice } = self.usable(request, true)?;
+        let grafted = if self.is_overlay() { grafted::with_nodes } else { grafted::with_facts };
+        let answer = grafted(&pinned, &newer);
+        Ok(Usable { stored: self.store.keep_beside(&self.label(), answer)?, notice })
     }
 
     /// Asks the source, whatever is kept. What is kept then has these facts, and those that it had before.

@@ -5,16 +5,21 @@
 //! are then read from it as from any other file. An answer counts for some time, `refresh` in the settings. If a source
 //! cannot be asked, the last answer stays in use, and callers are told of it.
 //!
+//! A daemon goes on with the answers that its last reports were made with ([`AnswerSet`]), until it has told what newer
+//! ones change.
+//!
 //! Entries are joined by the names of nodes, later ones over earlier ones: see `joined`. [`Overview`] and
 //! [`Inventory::describe`] tell which of them says what of a node.
 //!
 //! [`Inventory::open`] makes one [`ProfileSource`](crate::node::ProfileSource) of all entries of `profiles`.
 
+mod answer_set;
 mod entries;
 mod error;
 mod fact_names;
 mod factsets;
 mod fetched;
+mod grafted;
 mod http;
 mod joined;
 mod overlay;
@@ -25,6 +30,7 @@ mod site_pp;
 mod sourced;
 mod store;
 
+pub use answer_set::AnswerSet;
 pub use entries::{Inventory, OpenError};
 pub use error::FetchError;
 pub use fact_names::FactNames;

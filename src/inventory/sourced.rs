@@ -3,10 +3,10 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use super::FactNames;
 use super::entries::{Inventory, OpenError, State};
 use super::joined::{Joined, Manner, Part};
 use super::site_pp::SitePp;
+use super::{AnswerSet, FactNames};
 use crate::node::{Batch, NodeProfile, ProfileError, ProfilePlace, ProfileSource, Wanted};
 use crate::pipeline::profiles::EnvironmentOfNodes;
 use crate::settings::ProfileEntry;
@@ -58,7 +58,8 @@ impl Sourced {
         if state.facts.cover(facts) {
             return Ok(state);
         }
-        self.has_changed.store(true, Ordering::Relaxed);
+        // Pinned answers say of all other facts what they said before.
+        self.has_changed.fetch_or(!self.inventory.is_pinned(), Ordering::Relaxed);
         let (state, notices) = self.inventory.read_files(state.facts.clone().with(facts))?;
         for notice in notices {
             tracing::warn!("{notice}");
@@ -158,12 +159,21 @@ impl ProfileSource for Sourced {
     fn is_current(&self) -> bool {
         let state = self.state();
         let mut answers = state.entries.iter().filter_map(|entry| entry.answer.as_ref());
-        let is_last = answers.all(|(source, stored)| source.last().is_some_and(|last| last.path == stored.path));
+        let is_pinned = self.inventory.answers.is_some();
+        let is_last =
+            answers.all(|(source, stored)| is_pinned || source.last().is_some_and(|last| last.path == stored.path));
         is_last && state.files.is_current() && state.overlays.iter().all(SitePp::is_current)
     }
 
     fn fetched(&self) -> Option<u64> {
         self.state().entries.iter().filter_map(|entry| Some(entry.answer.as_ref()?.1.header.fetched)).min()
+    }
+
+    fn answers(&self) -> Option<String> {
+        let state = self.state();
+        let answers = state.entries.iter().filter_map(|entry| entry.answer.as_ref());
+        let answers = AnswerSet::of(answers.map(|(source, stored)| (source.name(), &*stored.header.file)));
+        answers.files().next().is_some().then(|| answers.to_text())
     }
 
     fn has_changed(&self) -> bool {

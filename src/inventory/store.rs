@@ -1,10 +1,10 @@
 //! The files that keep the answers of sources.
 //!
-//! An answer is a file of profiles, one a line, whose name has a hash of its content; a header beside it names that
-//! file and says when it was fetched. The header is replaced last, so a reader sees one answer whole, the old or the
-//! new. The answer before is kept for those who still read it.
+//! An answer is a file of profiles, one a line, whose name has a hash of its content, with a header beside it. Another
+//! header names the last answer. It is replaced last, so a reader sees one answer whole, the old or the new. The answer
+//! before is kept for those who still read it, and so are those that are [in use](mark_in_use).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, ErrorKind, Write as _};
@@ -15,11 +15,14 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::{FactNames, FetchError};
+use super::{AnswerSet, FactNames, FetchError};
 use crate::disk;
 
 /// The most bytes of a header.
 const MAX_HEADER: u64 = 16 << 20;
+
+/// The file that names the answers which are in use.
+const IN_USE: &str = "in-use.json";
 
 /// The header of an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,13 +83,28 @@ impl Store {
         Store { folder: folder.to_owned(), name: format!("{kind}-{}", digest(identity.as_bytes())) }
     }
 
+    /// Returns the beginning of the names of its files.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
     fn header(&self) -> PathBuf {
         self.folder.join(format!("{}.json", self.name))
     }
 
-    /// Returns the answer that is kept, or `None` if there is none that can be read.
+    /// Returns the last answer that was kept, or `None` if there is none that can be read.
     pub fn last(&self) -> Option<Stored> {
-        let content = disk::read_regular(&self.header(), MAX_HEADER).ok()?;
+        self.read(&self.header())
+    }
+
+    /// Returns the answer in `file`, or `None` if it is not kept any more.
+    pub(super) fn kept(&self, file: &str) -> Option<Stored> {
+        let header = self.folder.join(header_name(file)?);
+        self.read(&header).filter(|stored| stored.header.file == file)
+    }
+
+    fn read(&self, header: &Path) -> Option<Stored> {
+        let content = disk::read_regular(header, MAX_HEADER).ok()?;
         let header: Header = serde_json::from_slice(&content).ok()?;
         let is_own = header.file.starts_with(&self.name) && !header.file.contains('/');
         let path = self.folder.join(&header.file);
@@ -95,37 +113,75 @@ impl Store {
 
     /// Keeps an answer in place of the last one.
     pub(super) fn keep(&self, source: &str, answer: Answer) -> Result<Stored, FetchError> {
+        let stored = self.keep_beside(source, answer)?;
+        let written = serde_json::to_vec(&stored.header).map_err(io::Error::from);
+        let written = written.and_then(|text| replace(&self.header(), &text));
+        written.map_err(|error| self.failed(error))?;
+        self.tidy(&stored.header);
+        Ok(stored)
+    }
+
+    /// Keeps an answer, and lets the last one be the last.
+    pub(super) fn keep_beside(&self, source: &str, answer: Answer) -> Result<Stored, FetchError> {
         let Answer { lines, count, facts, fetched, failed: of_nodes } = answer;
-        let failed = |source| FetchError::Store { path: self.folder.display().to_string(), source };
+        let failed = |error| self.failed(error);
         create_private(&self.folder).map_err(failed)?;
-        let file = format!("{}-{}.ndjson", self.name, digest(&lines));
+        let (stem, last) = (format!("{}-{}", self.name, digest(&lines)), self.last().map(|stored| stored.header));
+        let file = format!("{stem}{ANSWER}");
         let path = self.folder.join(&file);
         // The same content keeps its file, and so whatever others keep by it.
         if !path.is_file() {
             replace(&path, &lines).map_err(failed)?;
         }
-        let last = self.last().map(|stored| stored.header);
         let before = last.and_then(|last| if last.file == file { last.before } else { Some(last.file) });
         let (source, fetched) = (source.to_owned(), fetched.unwrap_or_else(now));
         let header = Header { source, fetched, count, facts, failed: of_nodes, file, before };
         let text = serde_json::to_vec(&header).map_err(|error| failed(error.into()))?;
-        replace(&self.header(), &text).map_err(failed)?;
-        self.tidy(&header);
+        replace(&self.folder.join(format!("{stem}.json")), &text).map_err(failed)?;
         Ok(Stored { header, path })
     }
 
+    fn failed(&self, source: io::Error) -> FetchError {
+        FetchError::Store { path: self.folder.display().to_string(), source }
+    }
+
     /// Removes answers that nobody reads any more.
-    fn tidy(&self, header: &Header) {
+    fn tidy(&self, last: &Header) {
         let Ok(entries) = fs::read_dir(&self.folder) else { return };
+        let in_use = in_use(&self.folder);
         for entry in entries.flatten() {
             let name = entry.file_name();
-            let Some(name) = name.to_str() else { continue };
-            let is_old = name != header.file && Some(name) != header.before.as_deref();
-            if name.starts_with(&self.name) && name.ends_with(".ndjson") && is_old {
+            let Some(name) = name.to_str().filter(|name| name.starts_with(&self.name)) else { continue };
+            let is_needed = name == last.file || Some(name) == last.before.as_deref() || in_use.contains(name);
+            if name.ends_with(ANSWER) && !is_needed {
                 _ = fs::remove_file(entry.path());
+                _ = header_name(name).map(|header| fs::remove_file(self.folder.join(header)));
             }
         }
     }
+}
+
+/// The end of the names of files of profiles.
+const ANSWER: &str = ".ndjson";
+
+/// Returns the name of the header beside a file of profiles.
+fn header_name(file: &str) -> Option<String> {
+    Some(format!("{}.json", file.strip_suffix(ANSWER).filter(|stem| !stem.contains('/'))?))
+}
+
+/// Has the answers of these sets stay in `folder`, in place of those that were to stay before.
+pub(super) fn mark_in_use(folder: &Path, sets: &[AnswerSet]) -> io::Result<()> {
+    let files: BTreeSet<&str> = sets.iter().flat_map(AnswerSet::files).collect();
+    if in_use(folder).iter().eq(&files) {
+        return Ok(());
+    }
+    create_private(folder)?;
+    replace(&folder.join(IN_USE), &serde_json::to_vec(&files)?)
+}
+
+fn in_use(folder: &Path) -> BTreeSet<String> {
+    let content = disk::read_regular(&folder.join(IN_USE), MAX_HEADER).unwrap_or_default();
+    serde_json::from_slice(&content).unwrap_or_default()
 }
 
 impl Stored {
@@ -202,6 +258,17 @@ mod tests {
         // The same answer again changes nothing but the time.
         assert_eq!(keep("3\n").path, third.path);
         assert!(second.path.exists());
+        // One that is in use stays, with its header.
+        mark_in_use(&folder, &[AnswerSet::of([("a", &*second.header.file)])]).unwrap();
+        keep("4\n");
+        keep("5\n");
+        assert_eq!(store.kept(&second.header.file).unwrap().path, second.path);
+        assert_eq!(store.kept(&third.header.file), None);
+        assert_eq!(
+            fs::read_dir(&folder).unwrap().count(),
+            8,
+            "three answers, a header for each and for the last, in-use"
+        );
         assert_eq!(Store::new(&folder, "puppetdb", "b").last(), None, "another source");
     }
 

@@ -56,6 +56,11 @@ pub trait ProfileSource: Send + Sync {
         None
     }
 
+    /// Returns the names of the answers that profiles are from, as text for who keeps them; `None` if all are in files.
+    fn answers(&self) -> Option<String> {
+        None
+    }
+
     /// Returns true if some profiles could not be read again because they have changed, so that they are unknown.
     fn has_changed(&self) -> bool {
         false

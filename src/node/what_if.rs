@@ -145,6 +145,10 @@ impl ProfileSource for WhatIf {
     fn fetched(&self) -> Option<u64> {
         self.source.fetched()
     }
+
+    fn answers(&self) -> Option<String> {
+        self.source.answers()
+    }
 }
 
 #[cfg(test)]

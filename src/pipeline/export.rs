@@ -16,7 +16,7 @@ use crate::fleet::{self, NodesByKey, Revision};
 use crate::git::{BranchName, Chain, ChainEnd, CommitId, HistoryError, Import, ImportError};
 use crate::node::NodeSet;
 use crate::report::BlindSpot;
-use crate::snapshot::history::{self, Files, Last, Rest};
+use crate::snapshot::history::{self, Files, Last, Relation, Rest};
 use crate::snapshot::references::{ReferenceError, make_room};
 use crate::snapshot::{Format, Snapshots, Written};
 
@@ -81,6 +81,11 @@ pub struct Exported {
     pub files: Written,
     /// The commits that were left out because nothing of them can be read, with the reason.
     pub skipped: Vec<(CommitId, BlindSpot)>,
+}
+
+/// Returns true if the snapshots of `last` are of the same commit, and of other facts.
+fn is_refresh(event: &CommitEvent, last: CommitId) -> bool {
+    event.kind == EventKind::Facts && event.after == last
 }
 
 /// Writes snapshots of a pipeline's nodes to the references of branches.
@@ -217,7 +222,8 @@ impl Exporter {
     ) -> Result<Vec<&'e CommitEvent>, ExportError> {
         let mut pending = Vec::new();
         for event in events {
-            let is_next = event.before == source && source != Some(event.after);
+            let is_next = event.before == source && source != Some(event.after)
+                || source.is_some_and(|source| is_refresh(event, source));
             let has_passed = |source| self.has_passed(source, event);
             if is_next || !source.map_or(Ok(false), has_passed)? {
                 pending.push(event);
@@ -243,7 +249,7 @@ impl Exporter {
 
     /// Returns the nodes that differ from the last snapshots, or `None` if that is not known, so that any may.
     fn touched(&self, state: &State, event: &CommitEvent, compared: Option<&Comparison>) -> Option<NodeSet> {
-        let source = state.source().filter(|_| state.is_own)?;
+        let source = state.source().filter(|source| state.is_own && !is_refresh(event, *source))?;
         // Git may have collected the commits that a rewritten branch left.
         let revisions =
             self.pipeline.load_both(Diff::new(RevisionId::Commit(source), RevisionId::Commit(event.after))).ok()?;
@@ -291,7 +297,10 @@ impl Exporter {
         let (pipeline, workers) = (&self.pipeline, &self.pipeline.workers);
         let source = self.pipeline.repository().commit(event.after).map_err(PipelineError::from)?;
         let is_left = |old: &CommitId| !self.pipeline.repository().is_ancestor(*old, event.after).unwrap_or(false);
-        let left = state.source().filter(is_left);
+        let relation = match state.source() {
+            Some(last) if is_refresh(event, last) => Relation::Same,
+            last => last.filter(is_left).map_or(Relation::Next, Relation::Left),
+        };
         let skipped = state.source().map(|last| self.skipped(last, event)).unwrap_or_default();
         let rest = if touched.is_some() { Rest::Kept } else { Rest::Removed };
         let nodes = touched.unwrap_or_else(|| pipeline.fleet.all());
@@ -303,7 +312,7 @@ impl Exporter {
         // The snapshot commit has no id yet.
         state.last = Some(Last { commit: event.after, source: event.after });
         state.is_own = true;
-        let written = import.commit(&history::commit(&source, branch, left, &skipped));
+        let written = import.commit(&history::commit(&source, branch, relation, &skipped));
         Ok(written.and_then(|()| state.files.write(&snapshots, rest, import, workers)))
     }
 

@@ -122,6 +122,11 @@ impl Report {
         Some(jiff::Timestamp::from_second(seconds).ok()?.to_string())
     }
 
+    /// Returns true if it tells what other facts of nodes change, and no commit.
+    pub fn is_of_facts(&self) -> bool {
+        self.event.as_ref().is_some_and(|event| event.kind == EventKind::Facts)
+    }
+
     /// Returns true if it says anything of the data, were it only that lines change nothing.
     pub fn says_anything(&self) -> bool {
         let is_empty = self.changes.is_empty() && self.lines.is_empty() && self.reencrypted.is_empty();
@@ -137,7 +142,9 @@ impl Report {
 /// Returns the branch of an event, with the kind of the event if that is unusual.
 fn branch_label(event: &CommitEvent) -> Cow<'_, str> {
     match event.kind {
-        EventKind::Rewritten | EventKind::Combined => format!("{} ({})", event.branch, event.kind.as_str()).into(),
+        EventKind::Rewritten | EventKind::Combined | EventKind::Facts => {
+            format!("{} ({})", event.branch, event.kind.as_str()).into()
+        }
         EventKind::New | EventKind::Created | EventKind::Joined => event.branch.as_str().into(),
     }
 }

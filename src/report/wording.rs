@@ -75,7 +75,8 @@ impl Report {
 
     /// Returns the verdict in one line, with the policies that fail.
     pub fn headline(&self) -> String {
-        self.verdict_line() + &self.policies_summary()
+        let facts = if self.is_of_facts() { "by other facts of nodes: " } else { "" };
+        format!("{facts}{}{}", self.verdict_line(), self.policies_summary())
     }
 
     fn verdict_line(&self) -> String {

@@ -132,13 +132,27 @@ pub enum Rest {
     Removed,
 }
 
-/// Returns the message of the snapshot commit of `source`. `left` is the source of the snapshots before it, if a
-/// rewritten branch has left that commit; `skipped` are the commits between that have no snapshots.
-pub fn commit(source: &CommitInfo, branch: &BranchName, left: Option<CommitId>, skipped: &[CommitId]) -> NewCommit {
+/// The relation of a commit to the source of the snapshots before its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Relation {
+    /// It follows that commit, or there is none.
+    Next,
+    /// A rewritten branch has left that commit.
+    Left(CommitId),
+    /// It is that commit: the facts of nodes are others.
+    Same,
+}
+
+/// Returns the message of the snapshot commit of `source`. `skipped` are the commits between that have no snapshots.
+pub fn commit(source: &CommitInfo, branch: &BranchName, relation: Relation, skipped: &[CommitId]) -> NewCommit {
     let skipped = skipped.iter().fold(String::new(), |lines, id| lines + &format!("{SKIPPED}: {id}\n"));
-    let rewritten = left.map_or(String::new(), |left| {
-        format!("The branch was rewritten: the snapshots before these are of\n{left},\nwhich it has left.\n\n")
-    });
+    let rewritten = match relation {
+        Relation::Next => String::new(),
+        Relation::Left(left) => {
+            format!("The branch was rewritten: the snapshots before these are of\n{left},\nwhich it has left.\n\n")
+        }
+        Relation::Same => "The facts of nodes have changed since the snapshots before these.\n\n".to_owned(),
+    };
     // Git takes the first line for the title, even if it is a trailer.
     let title = if source.summary.is_empty() { "(no message)" } else { &source.summary };
     let message = format!("{title}\n\n{rewritten}{COMMIT}: {}\n{BRANCH}: {branch}\n{skipped}", source.id);

@@ -1,6 +1,7 @@
 //! Profiles from sources other than files, against servers that refuse whatever the documentation of the real ones does
 //! not allow.
 
+mod drift;
 mod factsets;
 mod nodes;
 mod programs;

@@ -38,6 +38,7 @@ pub(super) async fn ready(extract::State(state): extract::State<Arc<State>>) -> 
     let handle = &state.handle;
     let mut reasons = handle.health.late();
     reasons.extend(handle.health.blind());
+    reasons.extend(handle.health.old_nodes());
     reasons.extend(unfinished.into_iter().flatten());
     let under_way = handle.progress.under_way();
     // Forges may have a review wait.

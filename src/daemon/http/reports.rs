@@ -84,12 +84,13 @@ pub(super) async fn one(
     Name(commit): Name,
     parameters: Parameters,
 ) -> Result<Response, Problem> {
-    let parameters = parameters.only(&["repository", "branch"])?;
+    let parameters = parameters.only(&["repository", "branch", "number"])?;
     let Some(id) = CommitId::from_hex(&commit) else {
         return Err(Problem::wrong("a commit is named by its whole id, 40 hexadecimal digits"));
     };
-    let query =
-        ReportQuery { commit: id, repository: parameters.text("repository"), branch: parameters.text("branch") };
+    let number = parameters.number("number", (0, i64::MAX))?.map(JobNumber);
+    let (repository, branch) = (parameters.text("repository"), parameters.text("branch"));
+    let query = ReportQuery { commit: id, repository, branch, number };
     if let Some(report) = state.queue(state.queue.report(query)).await? {
         return Ok(([(CONTENT_TYPE, "application/json")], report).into_response());
     }

@@ -38,9 +38,12 @@ impl Queue {
         for (branch, tip) in &checkpoint.branches {
             set_tip(&mut step, repository, branch, *tip).await?;
         }
-        let gone = "DELETE FROM blind WHERE repository = ?1 \
-            AND branch NOT IN (SELECT name FROM branch WHERE repository = ?1)";
-        sqlx::query(gone).bind(repository.as_str()).execute(&mut *step).await?;
+        for gone in [
+            "DELETE FROM blind WHERE repository = ?1 AND branch NOT IN (SELECT name FROM branch WHERE repository = ?1)",
+            "DELETE FROM nodes WHERE repository = ?1 AND branch NOT IN (SELECT name FROM branch WHERE repository = ?1)",
+        ] {
+            sqlx::query(gone).bind(repository.as_str()).execute(&mut *step).await?;
+        }
         step.commit().await?;
         step.release();
         Ok(())

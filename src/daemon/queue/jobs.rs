@@ -24,6 +24,8 @@ pub struct Job {
     pub set_aside: Vec<CommitId>,
     /// True if the commit that it is compared with [is delicate](Queue::is_delicate).
     pub is_delicate: bool,
+    /// The answers of sources of nodes that the last report of its branch was made with.
+    pub answers: Option<String>,
 }
 
 /// A report in the forms that sinks take.
@@ -62,7 +64,7 @@ impl Queue {
         let mut step = self.database.connection().await?;
         step.begin().await?;
         for event in events {
-            insert(&mut step, repository, event).await?;
+            insert(&mut step, repository, event, "").await?;
             set_tip(&mut step, repository, &event.branch, event.after).await?;
         }
         step.commit().await?;
@@ -102,10 +104,11 @@ impl Queue {
     /// Reads a job, and has it begin where the last one of its branch did that was resolved.
     async fn whole(&self, row: &SqliteRow) -> Result<Job, QueueError> {
         let mut job = job(row)?;
+        job.answers = self.answers(&job.name.repository, &job.event.branch).await?;
         let mut number = job.name.number.0;
-        while let Some(before) = job.event.before {
+        while let Some(before) = job.event.before.filter(|_| job.event.kind != EventKind::Facts) {
             let query = "SELECT number, before FROM job WHERE after = ? AND repository = ? AND branch = ? \
-                AND state = 'failed' AND number < ? ORDER BY number DESC LIMIT 1";
+                AND state = 'failed' AND kind != 'facts' AND number < ? ORDER BY number DESC LIMIT 1";
             let query = sqlx::query(query).bind(before.to_string()).bind(job.name.repository.as_str());
             let Some(row) = self.first(query.bind(job.event.branch.as_str()).bind(number)).await? else { break };
             number = row.try_get(0)?;
@@ -139,10 +142,18 @@ impl Queue {
         Ok(())
     }
 
-    /// Stores the report of a job, and its deliveries to `sinks`.
-    pub async fn resolved(&self, job: JobNumber, report: &PackedReport, sinks: &[&str]) -> Result<(), QueueError> {
+    /// Stores the report of a job, its deliveries to `sinks`, and the answers of sources of nodes that it was made
+    /// with.
+    pub async fn resolved(
+        &self,
+        job: JobNumber,
+        report: &PackedReport,
+        sinks: &[&str],
+        answers: Option<&str>,
+    ) -> Result<(), QueueError> {
         let mut step = self.database.connection().await?;
         step.begin_durably().await?;
+        made_with(&mut step, job, answers).await?;
         let insert = "INSERT OR REPLACE INTO report (job, body, packed_text) VALUES (?, ?, ?)";
         sqlx::query(insert)
             .bind(job.0)
@@ -164,6 +175,17 @@ impl Queue {
         Ok(())
     }
 
+    /// Forgets a job of which there is nothing to tell, and notes the answers that it was resolved with.
+    pub async fn nothing_to_tell(&self, job: JobNumber, answers: Option<&str>) -> Result<(), QueueError> {
+        let mut step = self.database.connection().await?;
+        step.begin().await?;
+        made_with(&mut step, job, answers).await?;
+        sqlx::query("DELETE FROM job WHERE number = ?").bind(job.0).execute(&mut *step).await?;
+        step.commit().await?;
+        step.release();
+        Ok(())
+    }
+
     /// Notes that the attempt at a job has failed. `again` is the delay of the next attempt; without it the job is set
     /// aside.
     pub async fn not_resolved(&self, job: JobNumber, error: &str, again: Option<Duration>) -> Result<(), QueueError> {
@@ -175,10 +197,12 @@ impl Queue {
     }
 }
 
-async fn insert(
+/// Adds a job. `nodes` are the answers of sources of nodes that it is about, if it is not about the commit.
+pub(super) async fn insert(
     connection: &mut SqliteConnection,
     repository: &RepositoryName,
     event: &CommitEvent,
+    nodes: &str,
 ) -> Result<(), QueueError> {
     let (branch, before) = (event.branch.as_str(), event.before.map(|before| before.to_string()).unwrap_or_default());
     let (repository, after, kind) = (repository.as_str(), event.after.to_string(), event.kind.as_str());
@@ -186,7 +210,8 @@ async fn insert(
     let same = sqlx::query_scalar(same).bind(&after).bind(repository).bind(branch).bind(&before).bind(kind);
     let mut earlier: i64 = same.fetch_one(&mut *connection).await?;
     let id = loop {
-        let id = id(&[repository, branch, &before, &after, kind, &earlier.to_string()]);
+        let occurrence = if nodes.is_empty() { earlier.to_string() } else { format!("{earlier} {nodes}") };
+        let id = id(&[repository, branch, &before, &after, kind, &occurrence]);
         // Earlier ones may be forgotten, so the count alone does not tell a free id.
         let taken = sqlx::query_scalar("SELECT count(*) FROM job WHERE id = ?").bind(&id);
         let taken: i64 = taken.fetch_one(&mut *connection).await?;
@@ -198,6 +223,15 @@ async fn insert(
     let insert = "INSERT INTO job (id, repository, branch, before, after, kind, created) VALUES (?, ?, ?, nullif(?, ''), ?, ?, ?)";
     let query = sqlx::query(insert).bind(id).bind(repository).bind(branch).bind(before).bind(after);
     query.bind(kind).bind(now()).execute(connection).await?;
+    Ok(())
+}
+
+/// Notes the answers that a job was resolved with; none if all nodes are in files.
+async fn made_with(connection: &mut SqliteConnection, job: JobNumber, answers: Option<&str>) -> Result<(), QueueError> {
+    let Some(answers) = answers else { return Ok(()) };
+    let insert = "INSERT INTO nodes (repository, branch, answers) SELECT repository, branch, ? FROM job WHERE number = ? \
+        ON CONFLICT (repository, branch) DO UPDATE SET answers = excluded.answers";
+    sqlx::query(insert).bind(answers).bind(job.0).execute(connection).await?;
     Ok(())
 }
 
@@ -220,7 +254,7 @@ pub(super) fn job(row: &SqliteRow) -> Result<Job, QueueError> {
     let (id, repository): (String, String) = (row.try_get(1)?, row.try_get(2)?);
     let number = JobNumber(row.try_get(0)?);
     let name = JobName { id: JobId::new(id), number, repository: RepositoryName::new(repository) };
-    Ok(Job { name, event, attempts: row.try_get(7)?, set_aside: Vec::new(), is_delicate: false })
+    Ok(Job { name, event, attempts: row.try_get(7)?, set_aside: Vec::new(), is_delicate: false, answers: None })
 }
 
 /// Reads a job to show it: of one that cannot be read, what is left.
@@ -240,7 +274,7 @@ pub(super) fn job_or_rest(row: &SqliteRow) -> Result<Job, QueueError> {
     let event = CommitEvent { branch: BranchName::new(text(3)?), before: commit(4)?, after, kind };
     let (id, repository) = (JobId::new(text(1)?), RepositoryName::new(text(2)?));
     let name = JobName { id, number: JobNumber(row.try_get(0)?), repository };
-    Ok(Job { name, event, attempts: row.try_get(7)?, set_aside: Vec::new(), is_delicate: false })
+    Ok(Job { name, event, attempts: row.try_get(7)?, set_aside: Vec::new(), is_delicate: false, answers: None })
 }
 
 fn commit(text: &str) -> Result<CommitId, QueueError> {

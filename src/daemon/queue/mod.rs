@@ -13,6 +13,7 @@ mod checkpoints;
 mod database;
 mod deliveries;
 mod jobs;
+mod nodes;
 mod overview;
 mod reports;
 mod retention;
@@ -50,7 +51,7 @@ const FILE: &str = "queue.db";
 const LOCK: &str = "lock";
 
 /// The steps of the schema: each makes a version of the one before.
-const SCHEMA: [&str; 7] = [
+const SCHEMA: [&str; 8] = [
     include_str!("schema/1.sql"),
     include_str!("schema/2.sql"),
     include_str!("schema/3.sql"),
@@ -58,6 +59,7 @@ const SCHEMA: [&str; 7] = [
     include_str!("schema/5.sql"),
     include_str!("schema/6.sql"),
     include_str!("schema/7.sql"),
+    include_str!("schema/8.sql"),
 ];
 
 /// The version of the schema, as it stands in `user_version`.

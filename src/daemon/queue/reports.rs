@@ -17,7 +17,8 @@ impl Cursor {
     pub const START: Cursor = Cursor(i64::MIN);
 }
 
-/// Selects the last report of a commit that has come to a repository and a branch.
+/// Selects the last report of a commit that has come to a repository and a branch, or one of what other facts change
+/// there.
 #[derive(Debug, Clone, Copy)]
 pub struct ReportQuery<'a> {
     /// The commit.
@@ -26,6 +27,8 @@ pub struct ReportQuery<'a> {
     pub repository: Option<&'a str>,
     /// The branch, or `None` for any.
     pub branch: Option<&'a str>,
+    /// The number of the report, or `None` for the last one of the commit itself.
+    pub number: Option<JobNumber>,
 }
 
 /// A stored report without its body.
@@ -41,8 +44,10 @@ impl Queue {
     /// Returns the bytes of the selected report, or `None` if there is none.
     pub async fn report(&self, wanted: ReportQuery<'_>) -> Result<Option<Vec<u8>>, QueueError> {
         let query = "SELECT body FROM report JOIN job ON job.number = report.job WHERE job.after = ?1 \
-            AND (?2 IS NULL OR job.repository = ?2) AND (?3 IS NULL OR job.branch = ?3) ORDER BY job.number DESC LIMIT 1";
+            AND (?2 IS NULL OR job.repository = ?2) AND (?3 IS NULL OR job.branch = ?3) \
+            AND (job.number = ?4 OR ?4 IS NULL AND job.kind != 'facts') ORDER BY job.number DESC LIMIT 1";
         let query = sqlx::query(query).bind(wanted.commit.to_string()).bind(wanted.repository).bind(wanted.branch);
+        let query = query.bind(wanted.number.map(|number| number.0));
         match self.first(query).await? {
             Some(row) => Ok(Some(body::unpack(row.try_get(0)?).await?)),
             None => Ok(None),
@@ -52,8 +57,10 @@ impl Queue {
     /// Returns the reason why the selected commit was set aside, or `None` if it was not.
     pub async fn reason(&self, wanted: ReportQuery<'_>) -> Result<Option<String>, QueueError> {
         let query = "SELECT error FROM job WHERE state = 'failed' AND after = ?1 \
-            AND (?2 IS NULL OR repository = ?2) AND (?3 IS NULL OR branch = ?3) ORDER BY number DESC LIMIT 1";
+            AND (?2 IS NULL OR repository = ?2) AND (?3 IS NULL OR branch = ?3) \
+            AND (number = ?4 OR ?4 IS NULL AND kind != 'facts') ORDER BY number DESC LIMIT 1";
         let query = sqlx::query(query).bind(wanted.commit.to_string()).bind(wanted.repository).bind(wanted.branch);
+        let query = query.bind(wanted.number.map(|number| number.0));
         Ok(self.first(query).await?.map(|row| row.try_get(0)).transpose()?.flatten())
     }
 

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use tokio::process::Command;
 use tokio::time::timeout;
 
-use super::resolution::{Addressed, AttemptLimits, Recovery, Resolve, Unresolved, address, broken_off};
+use super::resolution::{Addressed, AttemptLimits, Outcome, Recovery, Resolve, Unresolved, address, broken_off};
 use crate::daemon::queue::{Body, Job, PackedReport};
 use crate::delivery::Sink;
 use crate::git::limit_memory;
@@ -25,19 +25,23 @@ const RESERVED: usize = 1 << 30;
 #[serde(rename_all = "snake_case")]
 enum Header {
     /// The report follows.
-    Resolved { sinks: Vec<String>, text: Option<String>, blind: Option<String> },
-    /// There is none.
+    Resolved { sinks: Vec<String>, text: Option<String>, blind: Option<String>, answers: Option<String> },
+    /// There is nothing to tell.
+    Nothing { answers: Option<String> },
+    /// The job could not be resolved.
     Unresolved { error: String, recovery: Recovery },
 }
 
 /// Resolves a job for the daemon in another process, which reads the answer from `output`.
 pub fn answer(job: &Job, resolve: &dyn Resolve, sinks: &[Sink], output: &mut dyn Write) -> io::Result<()> {
-    let addressed = resolve.resolve(job).map(|resolved| address(job, resolved, sinks.iter()));
-    let (header, report) = match addressed {
-        Ok(Addressed { report: PackedReport { json, text }, sinks, blind }) => {
+    let outcome = resolve.resolve(job).map(|resolved| address(job, resolved, sinks.iter()));
+    let (header, report) = match outcome {
+        Ok(Outcome { report: Some(report), answers }) => {
+            let Addressed { report: PackedReport { json, text }, sinks, blind } = report;
             let text = text.map(Body::into_text).transpose()?;
-            (Header::Resolved { sinks, text, blind }, json.into_bytes())
+            (Header::Resolved { sinks, text, blind, answers }, json.into_bytes())
         }
+        Ok(Outcome { report: None, answers }) => (Header::Nothing { answers }, Vec::new()),
         Err(Unresolved { error, recovery }) => (Header::Unresolved { error: error.to_string(), recovery }, Vec::new()),
     };
     serde_json::to_writer(&mut *output, &header)?;
@@ -71,7 +75,7 @@ pub(super) async fn run_apart(mut command: Command, limits: AttemptLimits) -> Re
 }
 
 /// Runs the command that resolves a job, and returns its answer.
-pub(super) async fn resolve(mut command: Command, limits: AttemptLimits) -> Result<Addressed, Unresolved> {
+pub(super) async fn resolve(mut command: Command, limits: AttemptLimits) -> Result<Outcome, Unresolved> {
     command.stdout(Stdio::piped());
     let output = run_apart(command, limits).await.map_err(|ended| match ended {
         Ended::NotStarted(error) => Unresolved {
@@ -92,15 +96,16 @@ pub(super) async fn resolve(mut command: Command, limits: AttemptLimits) -> Resu
 }
 
 /// Reads an answer, or returns `None` if it is none.
-fn read(mut answer: Vec<u8>) -> Option<Result<Addressed, Unresolved>> {
+fn read(mut answer: Vec<u8>) -> Option<Result<Outcome, Unresolved>> {
     let end = answer.iter().position(|byte| *byte == b'\n')?;
     let header: Header = serde_json::from_slice(&answer[..end]).ok()?;
     Some(match header {
-        Header::Resolved { sinks, text, blind } => {
+        Header::Resolved { sinks, text, blind, answers } => {
             let json = Body::received(answer.split_off(end + 1))?;
             let text = text.map(|text| Body::of(text.as_bytes()));
-            Ok(Addressed { report: PackedReport { json, text }, sinks, blind })
+            Ok(Outcome { report: Some(Addressed { report: PackedReport { json, text }, sinks, blind }), answers })
         }
+        Header::Nothing { answers } => Ok(Outcome { report: None, answers }),
         Header::Unresolved { error, recovery } => Err(Unresolved { error: error.into(), recovery }),
     })
 }

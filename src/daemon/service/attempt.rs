@@ -14,7 +14,7 @@ use tracing::Span;
 
 use super::apart;
 use super::deliver::SinkWorker;
-use super::resolution::{Addressed, Resolve, Unresolved, address, broken_off};
+use super::resolution::{Outcome, Resolve, Unresolved, address, broken_off};
 use crate::daemon::queue::Job;
 
 /// Makes the attempts at the jobs of a repository, one at a time.
@@ -22,7 +22,7 @@ pub(super) struct Attempts {
     resolve: Arc<dyn Resolve>,
     sinks: Arc<[Arc<SinkWorker>]>,
     /// An attempt in this process that goes on, though it was given up.
-    stray: Option<JoinHandle<Result<Addressed, Unresolved>>>,
+    stray: Option<JoinHandle<Result<Outcome, Unresolved>>>,
 }
 
 impl Attempts {
@@ -36,7 +36,7 @@ impl Attempts {
     }
 
     /// Makes an attempt at a job, which counts it.
-    pub(super) async fn attempt(&mut self, job: &Job) -> Result<Addressed, Unresolved> {
+    pub(super) async fn attempt(&mut self, job: &Job) -> Result<Outcome, Unresolved> {
         let is_stray_there = self.stray.as_ref().is_some_and(|stray| !stray.is_finished());
         let apart = if job.attempts > 1 || job.is_delicate || is_stray_there { self.resolve.apart(job) } else { None };
         match apart {
@@ -45,7 +45,7 @@ impl Attempts {
         }
     }
 
-    async fn here(&mut self, job: &Job) -> Result<Addressed, Unresolved> {
+    async fn here(&mut self, job: &Job) -> Result<Outcome, Unresolved> {
         let (resolve, sinks, job, span) = (self.resolve.clone(), self.sinks.clone(), job.clone(), Span::current());
         let deadline = self.deadline();
         let mut task = spawn_blocking(move || {
@@ -85,7 +85,7 @@ mod tests {
 
     use tokio::process::Command;
 
-    use super::super::resolution::{AttemptLimits, Recovery, Resolved};
+    use super::super::resolution::{Addressed, AttemptLimits, Recovery, Resolved};
     use super::*;
     use crate::daemon::queue::{Body, PackedReport};
     use crate::event::{CommitEvent, EventKind, JobId, JobName, JobNumber};
@@ -128,7 +128,7 @@ mod tests {
         let after = CommitId::from_hex(&"1".repeat(40)).unwrap();
         let event = CommitEvent { branch: BranchName::new("main"), before: None, after, kind: EventKind::New };
         let name = JobName { id: JobId::new("1"), number: JobNumber(1), repository: "data".into() };
-        Job { name, event, attempts, set_aside: Vec::new(), is_delicate: false }
+        Job { name, event, attempts, set_aside: Vec::new(), is_delicate: false, answers: None }
     }
 
     async fn failure(attempts: &mut Attempts, job: Job) -> (String, Recovery) {
@@ -149,8 +149,10 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_attempt_that_does_not_stop_is_left_alone() {
-        let (mut attempts, tell) =
-            attempts(false, "echo '{\"resolved\":{\"sinks\":[\"a\"],\"text\":null,\"blind\":null}}'; echo '{}'");
+        let (mut attempts, tell) = attempts(
+            false,
+            "echo '{\"resolved\":{\"sinks\":[\"a\"],\"text\":null,\"blind\":null,\"answers\":\"a\"}}'; echo '{}'",
+        );
         let clock = async {
             tokio::task::yield_now().await;
             tokio::time::advance(Duration::from_secs(16)).await;
@@ -161,7 +163,8 @@ mod tests {
         tokio::time::resume();
         // As long as it goes on, nothing else is resolved here.
         let report = PackedReport { json: Body::received(b"{}\n".to_vec()).unwrap(), text: None };
-        let expected = Addressed { report, sinks: vec!["a".to_owned()], blind: None };
+        let report = Some(Addressed { report, sinks: vec!["a".to_owned()], blind: None });
+        let expected = Outcome { report, answers: Some("a".to_owned()) };
         assert_eq!(attempts.attempt(&job(1)).await.unwrap(), expected);
         tell.send(()).unwrap();
         _ = attempts.stray.take().unwrap().await.unwrap();

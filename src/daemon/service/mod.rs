@@ -16,6 +16,7 @@ mod apart;
 mod attempt;
 mod deliver;
 mod enqueue;
+mod facts;
 mod forget;
 mod locks;
 mod resolution;
@@ -54,7 +55,7 @@ use running::Running;
 use watching::{RepositoryWatch, noted};
 
 pub use apart::answer;
-pub use resolution::{AttemptLimits, Recovery, Resolve, Resolved, Unresolved};
+pub use resolution::{AttemptLimits, Recovery, Resolve, Resolved, Sources, Unresolved};
 pub use review::{Review, Reviews};
 pub use running::{Advance, Services};
 pub use scheduled::{Scheduled, ScheduledWork};

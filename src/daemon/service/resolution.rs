@@ -13,12 +13,31 @@ pub trait Resolve: Send + Sync {
     /// Makes the report of a job. It may block, and it may fail: then it is called again.
     fn resolve(&self, job: &Job) -> Result<Resolved, Unresolved>;
 
+    /// Returns the sources of nodes as they are, or `None` if there are none or not all have answered. It may block.
+    fn sources(&self) -> Option<Sources> {
+        None
+    }
+
+    /// Has answers of sources of nodes stay, in place of those that were to stay before. It may block.
+    fn mark_in_use(&self, _answers: &[String]) {}
+
     /// Returns the limits of an attempt.
     fn limits(&self) -> AttemptLimits;
 
     /// Returns the command that resolves a job in a process of its own and writes the [`answer`](super::answer), or
     /// `None` if there is none.
     fn apart(&self, job: &Job) -> Option<Command>;
+}
+
+/// The sources of nodes of a repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sources {
+    /// The names of their last answers.
+    pub answers: String,
+    /// The time of the oldest of them, in seconds since 1970.
+    pub fetched: u64,
+    /// The reason if one could not be asked the last time.
+    pub trouble: Option<String>,
 }
 
 /// The limits of an attempt.
@@ -40,12 +59,13 @@ impl AttemptLimits {
 /// The time that an attempt has, beyond a tenth of its own, to stop by itself and to write its report.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The report of a job.
+/// The outcome of a job.
 pub struct Resolved {
-    /// The report.
-    pub report: Report,
-    /// The report as one line of JSON, with its end.
-    pub json: Body,
+    /// The report, and the same as one line of JSON, with its end. `None` if there is nothing to tell: facts that
+    /// change nothing come with each answer of a source.
+    pub report: Option<(Report, Body)>,
+    /// The answers of sources of nodes that it was made with.
+    pub answers: Option<String>,
 }
 
 /// A commit could not be resolved.
@@ -83,6 +103,15 @@ impl Recovery {
     }
 }
 
+/// The outcome of a job, ready for the queue.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Outcome {
+    /// The report, or `None` if there is nothing to tell.
+    pub(super) report: Option<Addressed>,
+    /// The answers of sources of nodes that it was made with.
+    pub(super) answers: Option<String>,
+}
+
 /// A report with the names of the sinks that want it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Addressed {
@@ -95,9 +124,13 @@ pub(super) struct Addressed {
 /// Finds the sinks that want a report, and renders it for them.
 pub(super) fn address<'s>(
     job: &Job,
-    Resolved { report, json }: Resolved,
+    Resolved { report, answers }: Resolved,
     sinks: impl Iterator<Item = &'s Sink>,
-) -> Addressed {
+) -> Outcome {
+    Outcome { report: report.map(|report| address_report(job, report, sinks)), answers }
+}
+
+fn address_report<'s>(job: &Job, (report, json): (Report, Body), sinks: impl Iterator<Item = &'s Sink>) -> Addressed {
     let wanting: Vec<&Sink> =
         sinks.filter(|sink| sink.wants(&job.name.repository, &job.event.branch, &report)).collect();
     let text = wanting.iter().any(|sink| sink.wants_text()).then(|| Body::of(plain_text(&report).as_bytes()));

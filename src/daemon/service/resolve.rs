@@ -1,14 +1,15 @@
 //! Makes the reports of the commits in the queue, the oldest first.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
 use tracing::Instrument;
 
 use super::attempt::Attempts;
 use super::deliver::SinkWorker;
-use super::resolution::{Addressed, Recovery, Resolve, Unresolved};
+use super::facts::{FactsLook, FactsWatch};
+use super::resolution::{Addressed, Outcome, Recovery, Resolve, Unresolved};
 use super::watching::saw_branch;
 use super::{LONGEST_PAUSE, LOOK, ServiceError, insist, span};
 use crate::daemon::backoff::backoff;
@@ -21,6 +22,9 @@ use crate::event::RepositoryName;
 /// The number of times that the daemon itself may end in an attempt. Later ones are made in a process of their own, so
 /// it is hardly the job that ends it.
 const MAX_ENDS: i64 = 20;
+
+/// The pause between two looks at the answers of sources of nodes.
+const FACTS_LOOK: Duration = Duration::from_secs(1);
 
 /// Resolves the jobs of one repository.
 pub(super) struct Resolver {
@@ -37,11 +41,18 @@ impl Resolver {
     pub(super) async fn run(self, resolve: Arc<dyn Resolve>, mut shutdown: Shutdown) -> Result<(), ServiceError> {
         // A former service may have resolved some in the end.
         self.notify(self.sinks.iter());
+        let (queue, handle) = (self.queue.clone(), self.handle.clone());
+        let mut facts =
+            FactsWatch { repository: self.repository.clone(), queue, handle, resolve: resolve.clone(), seen: None };
         let mut attempts = Attempts::new(resolve, self.sinks.clone());
         while !shutdown.is_requested() {
             match insist(&self.handle, &mut shutdown, || self.queue.next_job(&self.repository)).await {
                 None => break,
-                Some(None) => shutdown.sleep_until_woken(&self.wake, LOOK).await,
+                Some(None) => match facts.look(&mut shutdown).await {
+                    FactsLook::Jobs => {}
+                    FactsLook::Nothing => shutdown.sleep_until_woken(&self.wake, FACTS_LOOK).await,
+                    FactsLook::NoSources => shutdown.sleep_until_woken(&self.wake, LOOK).await,
+                },
                 Some(Some((_, wait))) if !wait.is_zero() => {
                     shutdown.sleep_until_woken(&self.wake, wait.min(LOOK)).await;
                 }
@@ -73,7 +84,7 @@ impl Resolver {
         drop(under_way);
         self.handle.metrics.resolved(&self.repository, start.elapsed(), result.is_ok());
         match result {
-            Ok(addressed) => self.done(&job, addressed, shutdown).await,
+            Ok(outcome) => self.done(&job, outcome, shutdown).await,
             Err(Unresolved { recovery: Recovery::Wait, error }) => {
                 tracing::debug!(%error, "the commit waits for its repository");
                 insist(&self.handle, shutdown, || self.queue.give_back(job.name.number)).await;
@@ -83,7 +94,13 @@ impl Resolver {
         }
     }
 
-    async fn done(&self, job: &Job, Addressed { report, sinks, blind }: Addressed, shutdown: &mut Shutdown) {
+    async fn done(&self, job: &Job, Outcome { report, answers }: Outcome, shutdown: &mut Shutdown) {
+        let (number, answers) = (job.name.number, answers.as_deref());
+        let Some(Addressed { report, sinks, blind }) = report else {
+            tracing::debug!("other facts change nothing");
+            insist(&self.handle, shutdown, || self.queue.nothing_to_tell(number, answers)).await;
+            return;
+        };
         let branch = (&job.event.branch, blind.as_deref());
         saw_branch(&self.handle, &self.queue, &self.repository, branch, shutdown).await;
         // A process of its own may have read other settings.
@@ -93,8 +110,7 @@ impl Resolver {
         };
         let sinks: Vec<&Arc<SinkWorker>> = self.sinks.iter().filter(is_meant).collect();
         let names: Vec<&str> = sinks.iter().map(|worker| &*worker.sink.name).collect();
-        let number = job.name.number;
-        if insist(&self.handle, shutdown, || self.queue.resolved(number, &report, &names)).await.is_some() {
+        if insist(&self.handle, shutdown, || self.queue.resolved(number, &report, &names, answers)).await.is_some() {
             tracing::info!(bytes = report.json.size(), sinks = names.len(), "resolved");
             // Snapshots fail for reasons of their own, which a new commit says nothing of.
             let receivers = sinks.iter().filter(|worker| worker.sink.repository().is_none());

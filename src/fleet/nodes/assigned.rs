@@ -106,6 +106,10 @@ impl ProfileSource for AssignedSource {
         self.fleet.source.fetched()
     }
 
+    fn answers(&self) -> Option<String> {
+        self.fleet.source.answers()
+    }
+
     fn is_current(&self) -> bool {
         self.fleet.source.is_current()
     }

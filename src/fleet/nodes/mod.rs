@@ -225,6 +225,11 @@ impl Fleet {
         self.source.fetched()
     }
 
+    /// Returns the names of the answers that profiles are from, as text; `None` if all are in files.
+    pub fn answers(&self) -> Option<String> {
+        self.source.answers()
+    }
+
     /// Returns the errors of the profiles that could not be read when the fleet was loaded.
     pub fn left_out(&self) -> &[ProfileError] {
         &self.left_out

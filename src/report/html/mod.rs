@@ -156,8 +156,12 @@ fn head(report: &Report) -> Markup {
         h1 { (visible(&report.headline())) }
         @if let Some(after) = &report.commit.after {
             div.commits {
-                (side("before", report.commit.before.as_ref()))
-                (side("after", Some(after)))
+                @if report.is_of_facts() {
+                    (side("at", Some(after)))
+                } @else {
+                    (side("before", report.commit.before.as_ref()))
+                    (side("after", Some(after)))
+                }
             }
         }
         @if let Some(event) = &report.event { p.quiet { "on " (visible(&branch_label(event))) } }

@@ -131,8 +131,11 @@ fn head(report: &Report, page: &mut Page<'_>) -> io::Result<()> {
         let before = report.commit.before.as_ref();
         let branch =
             report.event.as_ref().map(|event| format!(" on {}", visible(&branch_label(event)))).unwrap_or_default();
-        page.line(commit("before", before, "", page.width()))?;
-        page.line(commit("after", Some(after), &branch, page.width()))?;
+        let side = if report.is_of_facts() { "at" } else { "after" };
+        if !report.is_of_facts() {
+            page.line(commit("before", before, "", page.width()))?;
+        }
+        page.line(commit(side, Some(after), &branch, page.width()))?;
     }
     if let Some(time) = report.nodes_fetched() {
         page.line(Line::new(0).add(QUIET, format!("nodes  fetched {time}")))?;

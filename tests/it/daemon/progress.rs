@@ -35,7 +35,7 @@ async fn queue(folder: &std::path::Path) -> Queue {
     queue.add(&"data".into(), &[event]).await.unwrap();
     let (job, _) = queue.next_job(&"data".into()).await.unwrap().unwrap();
     let report = RenderedReport { json: b"{}\n".to_vec(), text: None };
-    queue.resolved(job.name.number, &report.packed(), &["slow"]).await.unwrap();
+    queue.resolved(job.name.number, &report.packed(), &["slow"], None).await.unwrap();
     queue
 }
 

@@ -18,7 +18,7 @@ fn event(digit: &str) -> CommitEvent {
 
 /// The last report of a commit, wherever it has come to.
 fn last(digit: &str) -> ReportQuery<'static> {
-    ReportQuery { commit: event(digit).after, repository: None, branch: None }
+    ReportQuery { commit: event(digit).after, repository: None, branch: None, number: None }
 }
 
 fn written() -> RenderedReport {
@@ -28,7 +28,7 @@ fn written() -> RenderedReport {
 /// The id of the next job, which then has a report for a sink that has taken it if `is_taken`.
 async fn resolve(queue: &Queue, is_taken: bool) -> String {
     let (job, _) = queue.next_job(&"data".into()).await.unwrap().unwrap();
-    queue.resolved(job.name.number, &written().packed(), &["sink"]).await.unwrap();
+    queue.resolved(job.name.number, &written().packed(), &["sink"], None).await.unwrap();
     if is_taken {
         queue.delivered(job.name.number, "sink").await.unwrap();
     }
@@ -116,7 +116,7 @@ async fn retry_makes_waiting_jobs_due() {
     }
     assert_eq!(ask("retry 2").ok(), "0 to be tried again\n", "it is to be tried anyway");
     let (job, _) = queue.next_job(&"data".into()).await.unwrap().unwrap();
-    queue.resolved(job.name.number, &written().packed(), &["sink"]).await.unwrap();
+    queue.resolved(job.name.number, &written().packed(), &["sink"], None).await.unwrap();
     for action in ["retry", "drop"] {
         assert!(ask(&format!("{action} --sink sink")).ok().starts_with("0 "));
         ask(&format!("{action} 999")).fails(&["hierad: there is no 999 in the queue"]);
@@ -142,7 +142,7 @@ async fn a_branch_that_waits_holds_up_no_other() {
     {
         queue.add(&repository.into(), &[on(branch, digit)]).await.unwrap();
         let (job, _) = queue.next_job(&repository.into()).await.unwrap().unwrap();
-        queue.resolved(job.name.number, &written().packed(), &["sink"]).await.unwrap();
+        queue.resolved(job.name.number, &written().packed(), &["sink"], None).await.unwrap();
     }
     let next = async |repository: &str| queue.next_delivery("sink", Some(&repository.into())).await.unwrap();
     assert_eq!(number(&next("data").await), Some(1));
@@ -169,7 +169,7 @@ async fn a_refused_report_comes_before_later_ones() {
     for repository in ["data", "data", "other"] {
         queue.add(&repository.into(), &[event("1")]).await.unwrap();
         let (job, _) = queue.next_job(&repository.into()).await.unwrap().unwrap();
-        queue.resolved(job.name.number, &written().packed(), &["sink"]).await.unwrap();
+        queue.resolved(job.name.number, &written().packed(), &["sink"], None).await.unwrap();
     }
     let next = async || queue.next_delivery("sink", None).await.unwrap();
     assert_eq!(number(&next().await), Some(1));
@@ -266,7 +266,7 @@ async fn forgotten_reports_give_their_room_back() {
     let json = "{\"key\": \"value\"}, ".repeat(100_000).into_bytes();
     let (job, _) = queue.next_job(&"data".into()).await.unwrap().unwrap();
     let report = RenderedReport { json: json.clone(), text: Some("text\n".repeat(1000)) };
-    queue.resolved(job.name.number, &report.packed(), &["sink"]).await.unwrap();
+    queue.resolved(job.name.number, &report.packed(), &["sink"], None).await.unwrap();
     let next = queue.next_delivery("sink", None).await.unwrap();
     assert!(matches!(&next, NextDelivery::Report { report: stored, .. } if *stored == report));
     assert_eq!(queue.report(last("b")).await.unwrap().unwrap(), json);
@@ -282,7 +282,7 @@ async fn what_was_set_aside_long_ago_is_forgotten() {
     queue.add(&"gone".into(), &[event("c")]).await.unwrap();
     queue.not_resolved(JobNumber(1), "no", None).await.unwrap();
     let (job, _) = queue.next_job(&"data".into()).await.unwrap().unwrap();
-    queue.resolved(job.name.number, &written().packed(), &["sink", "gone"]).await.unwrap();
+    queue.resolved(job.name.number, &written().packed(), &["sink", "gone"], None).await.unwrap();
     queue.not_delivered(job.name.number, "sink", "no", None).await.unwrap();
     assert_eq!(forget(&queue, Duration::from_hours(1)).await, Forgotten::default());
     let listed = queue.pending(10).await.unwrap();
@@ -337,6 +337,9 @@ const FORMER: [(&str, bool); 5] = [
     ),
 ];
 
+/// Statements that make version 7 from version 8.
+const VERSION_7: &str = "DROP TABLE nodes; PRAGMA user_version = 7";
+
 /// Statements that make version 6 from version 7.
 const VERSION_6: &str = "DROP TABLE review; PRAGMA user_version = 6";
 
@@ -380,7 +383,7 @@ async fn queues_of_former_versions_go_on() {
         queue.done("nightly", now - Duration::from_hours(1)).await.unwrap();
         queue.close().await;
         drop(lock);
-        for back in [VERSION_6, VERSION_5, VERSION_4] {
+        for back in [VERSION_7, VERSION_6, VERSION_5, VERSION_4] {
             change(folder.path(), back).await;
         }
         for (back, _) in &FORMER[..count] {
@@ -411,7 +414,7 @@ async fn rows_that_cannot_be_read_are_set_aside() {
     let (queue, _lock) = Queue::create(&state).await.unwrap();
     queue.add(&"data".into(), &["a", "b", "c", "d", "e", "f"].map(event)).await.unwrap();
     for number in 5..=6 {
-        queue.resolved(JobNumber(number), &written().packed(), &["sink"]).await.unwrap();
+        queue.resolved(JobNumber(number), &written().packed(), &["sink"], None).await.unwrap();
     }
     let database = format!("sqlite://{}", state.join("queue.db").display());
     let mut connection = <sqlx::SqliteConnection as sqlx::Connection>::connect(&database).await.unwrap();

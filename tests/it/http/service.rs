@@ -198,7 +198,7 @@ fn queue(step: impl AsyncFnOnce(&Queue)) -> tempfile::TempDir {
 async fn resolve(queue: &Queue, repository: &str, sinks: &[&str]) {
     let (job, _) = queue.next_job(&repository.into()).await.unwrap().unwrap();
     let report = RenderedReport { json: b"{}\n".to_vec(), text: None };
-    queue.resolved(job.name.number, &report.packed(), sinks).await.unwrap();
+    queue.resolved(job.name.number, &report.packed(), sinks, None).await.unwrap();
 }
 
 #[test]

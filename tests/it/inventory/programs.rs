@@ -204,6 +204,7 @@ fn each_entry_tells_what_it_says_of_a_node() {
         environment: EnvironmentOfNodes::Declared("production".into()),
         workers: Workers::of(1),
         takes_old_answers: false,
+        answers: None,
         cache: None,
     };
     let described = inventory.describe("web01").unwrap().unwrap();

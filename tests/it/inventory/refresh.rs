@@ -46,6 +46,7 @@ fn the_daemon_asks_again_without_holding_up_commits() {
     // Another answer counts from when it is there.
     server.change(|state| state.nodes = nodes("RedHat"));
     wait_until(|| who(&daemon) == "RedHat 1");
+    wait_until(|| daemon.get("/v1/reports").body.contains("\"facts\""));
     // A server that hangs holds nothing up, and the last answer stays in use.
     let is_asked = Arc::new(AtomicBool::new(false));
     let asked = is_asked.clone();
@@ -57,10 +58,27 @@ fn the_daemon_asks_again_without_holding_up_commits() {
     wait_until(|| is_asked.load(Ordering::Relaxed));
     let start = Instant::now();
     commit(&site, 2);
-    wait_until(|| daemon.get("/v1/reports").body.contains("\"number\""));
+    wait_until(|| daemon.get("/v1/reports").body.contains("\"new\""));
     assert_eq!(who(&daemon), "RedHat 2");
     assert!(start.elapsed() < Duration::from_secs(30));
     let report = daemon.get(&format!("/v1/reports/{}", site.id("HEAD"))).json();
     assert!(report["nodes_fetched"].as_str().unwrap().ends_with('Z'), "{report}");
     assert_eq!(report["changes"][0]["after"]["value"], "RedHat 2");
+}
+
+#[test]
+fn a_source_that_is_away_is_told() {
+    let (site, server) = (site(), PuppetDb::with(nodes("Debian")));
+    server.settle(&site, ", refresh: 0.0003");
+    let daemon = Daemon::start_in(site.root(), &site.beside("state"), "");
+    let fetched = "hierad_nodes_fetched_timestamp_seconds{repository=\"repository\"}";
+    wait_until(|| daemon.metric(fetched).is_some_and(|time| time.parse::<f64>().unwrap() > 1.0e9));
+    assert_eq!(daemon.get("/health/ready").json()["status"], "ready");
+    server.change(|state| {
+        state.trouble = Some(Box::new(|_| Some(Answer::Say("500 Internal Server Error", "no disk".to_owned()))));
+    });
+    let health = || daemon.get("/health/ready").json();
+    wait_until(|| health()["status"] == "degraded");
+    let reason = health()["reasons"][0].as_str().unwrap().to_owned();
+    assert!(reason.starts_with("the nodes of repository are old: ") && reason.contains("500"), "{reason}");
 }
