@@ -21,6 +21,17 @@ pub(super) struct Asked<'a> {
     pub(super) module: Option<&'a str>,
     /// The files of the repository; `None` where functions are not bridged.
     pub(super) tree: Option<&'a dyn FileTree>,
+    /// The outcome of an interpolation that the function may have looked at.
+    pub(super) interpolated: Option<Interpolated<'a>>,
+}
+
+/// The outcome of the interpolation of a value, in a call that was made before without it.
+#[derive(Clone, Copy)]
+pub(super) struct Interpolated<'a> {
+    /// The value before.
+    pub(super) raw: &'a Value,
+    /// The value after, or the text of Puppet's error.
+    pub(super) made: Result<&'a Value, &'a str>,
 }
 
 /// Asks a command for a key.
@@ -74,6 +85,10 @@ fn call(bridge: &dyn Bridge, mut fields: Hash, asked: &Asked<'_>) -> Result<Resu
         return Err(unknown(format!("{path} is not in the datadir of its level, so no function is run for it")));
     }
     fields.insert("module_name", asked.module.map_or(Value::Undef, Value::from));
+    if let Some(Interpolated { raw, made }) = asked.interpolated {
+        let made = made.map_or_else(|text| ("failed", Value::from(text)), |value| ("value", value.clone()));
+        fields.insert("interpolated", Value::hash(Hash::from_iter([("raw", raw.clone()), made])));
+    }
     let data = reads.data.as_ref().filter(|_| path.is_some_and(|path| !path.starts_with('/')));
     Ok(bridge.ask(Call { fields, path, tree, code: reads.code.as_ref(), data }))
 }

@@ -58,7 +58,7 @@ pub fn quoted(text: &str) -> String {
 
 /// Returns the setting that remedies an error, or `None` if there is none.
 pub fn fix_for_error(error: &str) -> Option<Remedy> {
-    missing_function(error).map(fix_for_backend).or_else(|| alias_hint(error))
+    missing_function(error).map(fix_for_function).or_else(|| alias_hint(error))
 }
 
 /// Returns the remedy for an alias that Hiera 3 refuses, or `None` if the error is another one.
@@ -66,6 +66,14 @@ pub fn alias_hint(text: &str) -> Option<Remedy> {
     let words = "if Hiera 3 runs on a Ruby before 3.1, which takes aliases, put into hierad.yaml";
     // Puppet itself accepts aliases, and its errors begin with "Unable to parse".
     text.starts_with("Unknown alias: ").then(|| Remedy::with_yaml(words, "hiera3_yaml_aliases: true"))
+}
+
+/// Returns the setting that declares the function `name`, which Puppet might run.
+fn fix_for_function(name: &str) -> Remedy {
+    let name = quoted(name);
+    let yaml =
+        format!("backends: {{{name}: {{not_found: true}}}}    # or values: FILE, command: [PROGRAM], or puppet: true");
+    Remedy::with_yaml("say in hierad.yaml what the function finds", yaml)
 }
 
 /// Returns the setting that declares the function or backend `name`.

@@ -2,6 +2,7 @@
 //!
 //! - [`hierarchies()`] finds the files that may be the environment's hiera.yaml, the likeliest first.
 //! - [`datadirs()`] finds the folders of the repository that a hiera.yaml means by paths that are elsewhere.
+//! - [`functions()`] finds the functions in Ruby that Puppet could run.
 //! - [`profiles()`] finds files of node profiles.
 //! - [`Machine`] knows of the `PuppetDB`, the node classifier and the caches that Puppet on the machine uses.
 //! - [`Found`] writes what was found as settings.
@@ -9,12 +10,14 @@
 //! Nothing here decides: callers say what was found and what was guessed, and ask.
 
 mod datadirs;
+mod functions;
 mod hierarchies;
 mod machine;
 mod profiles;
 mod written;
 
 pub use datadirs::{Mapped, datadirs};
+pub use functions::functions;
 pub use hierarchies::{Hierarchy, hierarchies};
 pub use machine::Machine;
 pub use profiles::profiles;

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::datadirs::Mapped;
 use crate::puppet::json;
@@ -17,6 +18,8 @@ pub struct Found {
     pub profiles: Vec<PathBuf>,
     /// Sources of nodes outside of the tree.
     pub sources: Vec<Source>,
+    /// The functions in Ruby that Puppet on the machine could run.
+    pub functions: Vec<Arc<str>>,
 }
 
 /// A source of nodes.
@@ -79,13 +82,22 @@ impl Found {
     /// Returns the settings for the git directory, which opens connections, runs programs or reads files elsewhere;
     /// `None` if it needs none. `top` is the top of the work tree.
     pub fn of_git_directory(&self, top: &Path) -> Option<String> {
+        let functions = self.functions_in_comments();
         if self.sources.is_empty() {
-            return None;
+            return functions.map(|functions| format!("{HEAD}{functions}"));
         }
         let own = self.profiles.iter().map(|path| json::string(&top.join(path).to_string_lossy()));
         let others = self.sources.iter().map(Source::entry);
         let text = "\n# The nodes. Of several entries, later ones lie over earlier ones. These count, as nobody commits this file.\n";
-        Some(format!("{HEAD}{text}{}", list(own.chain(others))))
+        Some(format!("{HEAD}{text}{}{}", list(own.chain(others)), functions.unwrap_or_default()))
+    }
+
+    /// Returns the lines that would have Puppet run functions, or `None` if there are none: the user decides.
+    fn functions_in_comments(&self) -> Option<String> {
+        let lines = self.functions.iter().map(|name| format!("#   {}: {{puppet: true}}\n", json::string(name)));
+        let head = "\n# Functions in Ruby, of modules in this repository. With these lines Puppet on this machine runs them, with the\n\
+                    # code of the default branch; without, keys that reach them are unknown.\n# backends:\n";
+        (!self.functions.is_empty()).then(|| format!("{head}{}", lines.collect::<String>()))
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::{Arguments, absolute, ask, tell};
 use crate::cli::{Global, Result};
 use crate::git::Repository;
+use crate::pipeline::bridge::ruby;
 use crate::report::count;
 use crate::setup::{self, Found, Hierarchy, Machine, Mapped, PuppetDbFound, Source};
 use crate::tree::{FileTree, files_called};
@@ -31,8 +32,23 @@ impl Finder<'_> {
         let hiera_config = Some(hierarchy.path.clone()).filter(|path| path != USUAL);
         let datadirs = setup::datadirs(&*tree, &hierarchy)?;
         self.tell_datadirs(&*tree, &datadirs)?;
+        let functions = self.functions(&*tree, &hierarchy)?;
         let (profiles, sources) = self.nodes()?;
-        Ok(Found { hiera_config, datadirs, profiles, sources })
+        Ok(Found { hiera_config, datadirs, profiles, sources, functions })
+    }
+
+    /// Returns the functions in Ruby that Puppet could run, if it is here.
+    fn functions(&mut self, tree: &dyn FileTree, hierarchy: &Hierarchy) -> Result<Vec<Arc<str>>> {
+        if !ruby::has_puppet() {
+            return Ok(Vec::new());
+        }
+        let functions = setup::functions(tree, hierarchy)?;
+        if !functions.is_empty() {
+            let names = functions.join(", ");
+            let text = format!("{names} in Ruby: Puppet on this machine could run them, see .git/hierad.yaml");
+            self.tell("functions", &text)?;
+        }
+        Ok(functions)
     }
 
     /// Returns the files of the last commit or, before the first one, of the work tree.

@@ -12,7 +12,7 @@ use crate::hiera::backend::eyaml::NoKey;
 use crate::hiera::backend::{Backend, DeclaredFunction};
 use crate::hiera::hierarchy::{Content, Level, Location};
 use crate::node::NodeSet;
-use crate::tree::{FileTree, Target, TreeError, follow};
+use crate::tree::{FileTree, Target, TreeError, below, follow};
 
 impl Revision {
     /// Returns true if the hierarchy of some node leads to the file at `path` of the repository.
@@ -20,7 +20,7 @@ impl Revision {
         let changed = BTreeSet::from([path.to_owned()]);
         for levels in &self.levels {
             let classes = classes_of(levels, &levels.nodes_affected_by(&changed));
-            if classes.iter().any(|class| class.paths().any(|one| one == path)) {
+            if classes.iter().any(|class| class.paths().any(|one| one == path) || class.may_read(path)) {
                 return Ok(true);
             }
             // A path of the hierarchy may lead to the file through links.
@@ -113,6 +113,12 @@ impl ClassLevels {
             }
             _ => None,
         })
+    }
+
+    /// Returns true if a function in Ruby may read the file at `path`.
+    fn may_read(&self, path: &str) -> bool {
+        let mut folders = self.levels().filter_map(|level| level.reads.as_ref()?.as_ref().ok()?.data.as_ref());
+        folders.any(|folder| folder.at.is_empty() || below(&folder.at, path).is_some_and(|rest| !rest.is_empty()))
     }
 
     /// Returns true if some level can be read.

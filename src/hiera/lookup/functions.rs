@@ -7,15 +7,15 @@
 use super::search::{function_call, located};
 use super::{Lookup, Search, SearchResult};
 use crate::hiera::LookupError;
-use crate::hiera::backend::{Answer, Command, DeclaredFunction};
-use crate::hiera::command::{self, Asked};
+use crate::hiera::backend::{Answer, Command, DeclaredFunction, Runner};
+use crate::hiera::command::{self, Asked, Interpolated};
 use crate::hiera::config::FunctionKind;
 use crate::hiera::explain;
-use crate::hiera::function_answers::FunctionCall;
 use crate::hiera::hierarchy::{Level, Location};
 use crate::hiera::interpolation::{Context, Undefined, interpolate};
 use crate::hiera::key::dig;
 use crate::hiera::layer::Layer;
+use crate::puppet::ErrorKind;
 use crate::puppet::types::data::{is_rich_data, short_name};
 use crate::value::{Hash, Value};
 
@@ -42,13 +42,18 @@ impl Lookup<'_> {
         let given = match declared {
             DeclaredFunction::NotFound => None,
             DeclaredFunction::Values(values) => valued(values, level.kind, search).map(Given::Value),
-            DeclaredFunction::Command(command) => self.commanded(command, (layer, level), location, search)?,
+            DeclaredFunction::Command(command) => {
+                let asked = self.asked((layer, level), location, search);
+                match self.commanded(command, &asked)? {
+                    Some(Given::Template(raw)) => self.interpolated(command, &raw, &asked, search)?.map(Given::Value),
+                    given => given,
+                }
+            }
         };
         let call = function_call(level, location, search);
         let value = match given {
             None => return Ok(None),
-            Some(Given::Value(value)) => value,
-            Some(Given::Template(value)) => self.interpolated(&value, level, &call, search)?,
+            Some(Given::Value(value) | Given::Template(value)) => value,
         };
         if !is_rich_data(&value) {
             let function = format!("{} function '{}'", level.kind.tag(), level.function);
@@ -71,55 +76,64 @@ impl Lookup<'_> {
         interpolate(value, &Context { scope: self.scope, resolver: Some(self), stack: search.stack, undefined })
     }
 
-    /// Interpolates what a function would have interpolated before it gave it away. It may have looked whether that is
-    /// anything at all, and nothing else.
-    fn interpolated(
-        &self,
-        value: &Value,
-        level: &Level,
-        call: &FunctionCall,
-        search: Search<'_>,
-    ) -> Result<Value, LookupError> {
-        let interpolate = || self.interpolate_for(value, search);
-        let is_first = !search.stack.function_answers().has(call);
-        let made = if is_first { interpolate() } else { explain::unseen(self.recorder, interpolate) }?;
-        if matches!(made, Value::Undef | Value::Boolean(false)) {
-            let text = format!(
-                "the function '{}' has a value interpolated that becomes {}, and may go another way for that",
-                level.function,
-                made.inspect()
-            );
-            return Err(LookupError::unknown(text));
-        }
-        Ok(made)
-    }
-
-    fn commanded(
-        &self,
-        command: &Command,
-        (layer, level): (&Layer, &Level),
-        location: &Location,
-        search: Search<'_>,
-    ) -> Result<Option<Given>, LookupError> {
-        let asked = Asked {
+    fn asked<'s>(&'s self, of: (&'s Layer, &'s Level), location: &'s Location, search: Search<'s>) -> Asked<'s> {
+        let (layer, level) = of;
+        Asked {
             level,
             location,
             key: (search.root, search.segments),
             scope: self.scope,
             module: layer.module.as_deref(),
             tree: Some(&*self.environment.tree),
+            interpolated: None,
+        }
+    }
+
+    /// Interpolates what a function would have interpolated before it gave it away. A function in Ruby has not looked
+    /// at it, but may have gone another way if it is an error or nothing: then it is asked once more, and told that.
+    fn interpolated(&self, command: &Command, raw: &Value, asked: &Asked<'_>, search: Search<'_>) -> SearchResult {
+        let call = function_call(asked.level, asked.location, search);
+        let interpolate = || self.interpolate_for(raw, search);
+        let is_first = !search.stack.function_answers().has(&call);
+        let made = if is_first { interpolate() } else { explain::unseen(self.recorder, interpolate) };
+        let made = match &made {
+            _ if matches!(command.runner, Runner::Program(_)) => return made.map(Some),
+            Ok(Value::Undef | Value::Boolean(false)) => made,
+            Err(error) if error.kind == ErrorKind::Puppet => made,
+            Ok(_) | Err(_) => return made.map(Some),
         };
+        if made.as_ref().is_err_and(|error| error.text.secrecy().is_some()) {
+            let text = "what a function makes of a failed interpolation that may show a secret";
+            return Err(LookupError::unknown(text));
+        }
+        let interpolated = Some(Interpolated { raw, made: made.as_ref().map_err(|error| &*error.text) });
+        match self.commanded(command, &Asked { interpolated, ..*asked }) {
+            Ok(Some(Given::Value(value))) => Ok(Some(value)),
+            Ok(None) => Ok(None),
+            // The words of the error itself are better than those that have been to Ruby and back.
+            Err(error) if made.as_ref().is_err_and(|own| own.text == error.text) => made.map(Some),
+            Err(error) => Err(error),
+            Ok(Some(Given::Template(_))) => {
+                let function = &asked.level.function;
+                let text = format!("what the function '{function}' makes of an interpolation that gives nothing");
+                Err(LookupError::unknown(text))
+            }
+        }
+    }
+
+    fn commanded(&self, command: &Command, asked: &Asked<'_>) -> Result<Option<Given>, LookupError> {
+        let Asked { level, location, key: (root, _), .. } = *asked;
         let refused = |got: &str| {
             let (kind, function, located) = (level.kind.tag(), &level.function, located(location));
             LookupError::puppet(format!(
                 "Value returned from {kind} function '{function}'{located} has wrong type, expects a Hash value, got {got}",
             ))
         };
-        match command::ask(command, &asked)? {
+        match command::ask(command, asked)? {
             Answer::NotFound => Ok(None),
             Answer::Failed(text) => Err(LookupError::puppet(text)),
             Answer::Found(Value::Hash(hash)) | Answer::Template(Value::Hash(hash)) if is_hash(level.kind) => {
-                Ok(hash.get(search.root).cloned().map(Given::Value))
+                Ok(hash.get(root).cloned().map(Given::Value))
             }
             Answer::Found(other) | Answer::Template(other) if is_hash(level.kind) => Err(refused(short_name(&other))),
             Answer::Found(value) => Ok(Some(Given::Value(value))),

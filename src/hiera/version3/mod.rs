@@ -133,7 +133,8 @@ impl<'a> Engine<'a> {
             Backend::Declared(DeclaredFunction::Values(values)) => Ok(values.get_value(root).cloned()),
             Backend::Declared(DeclaredFunction::Command(command)) => {
                 let (key, location, scope) = (root.to_s(), &Location::Whole, self.scope);
-                let asked = Asked { level, location, key: (&key, &[]), scope, module: None, tree: None };
+                let (module, tree, interpolated) = (None, None, None);
+                let asked = Asked { level, location, key: (&key, &[]), scope, module, tree, interpolated };
                 command::value(command, &asked)
             }
             Backend::Fails(error) => Err(error.clone().at(level.place.clone())),

@@ -7,6 +7,8 @@
 #    "location": "data/common", "path": "/tmp/x/data/common", "scope": {"role": "web"}, "module_name": null,
 #    "modulepath": ["/tmp/x/code"], "stage": "/tmp/x", "root": "/tmp/x/data"}
 #
+# - interpolated: (optional) what became of a value that the function handed on uninterpolated when it was called before,
+#   {"raw": V, "value": W} or {"raw": V, "failed": TEXT}: this time the function gets that.
 # - path: the location of a path, or null; location is then a URI or null.
 # - scope: the variables that the function may read. All others are unknown.
 # - modulepath: folders of modules, before those of the machine.
@@ -85,11 +87,17 @@ end
 module BridgedContext
   METHODS = /%\{\s*(?:lookup|hiera|alias)\s*\(/.freeze
 
-  attr_accessor :bridge_told
+  attr_accessor :bridge_told, :bridge_interpolated
 
   def interpolate(value)
     return super unless BridgedContext.text?(value, /%\{/)
 
+    known = bridge_interpolated
+    if known && Encoder.new(false).raw(value) == known['raw']
+      raise Puppet::DataBinding::LookupError, known['failed'] if known['failed']
+
+      return known['value']
+    end
     make = lambda do
       raise Unknown, 'looks into a value with a lookup in it, which hierad has not done by then' if BridgedContext.text?(value, METHODS)
 
@@ -253,6 +261,11 @@ class Encoder
     plain(made(value))
   end
 
+  # A value as hierad has it before it is interpolated.
+  def raw(value)
+    plain(value)
+  end
+
   private
 
   def inside(value)
@@ -394,6 +407,7 @@ class Call
     context = Context.new(function_context, invocation)
     context.extend(BridgedContext)
     context.bridge_told = @told
+    context.bridge_interpolated = @request['interpolated']
     catch(:no_such_key) do
       return encoded(checked(call(function_context.function, context)))
     end
