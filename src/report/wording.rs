@@ -54,7 +54,7 @@ impl Report {
         let mut kinds = [
             (0, "with an effect"),
             (0, "without effect"),
-            (0, "of comments or equal data"),
+            (0, "of comments or layout"),
             (0, "in files that no known node reads"),
             (0, "whose effect is unknown"),
             // Too much changes.

@@ -214,15 +214,12 @@ impl DiffContext<'_> {
             code: "unreached-file",
             headline: format!("no known node reads {}", short(&unreached)),
             message: format!(
-                "no known node's hierarchy leads to {}, which {} changed: nodes that see {} are not among the profiles",
+                "no known node's hierarchy leads to {}, which {} changed: if a node reads {}, it is not among the profiles",
                 names(&unreached),
                 verb(&unreached),
                 if unreached.len() == 1 { "it" } else { "them" },
             ),
-            fix: Some(Remedy::with_yaml(
-                "add profiles of the nodes that it is for or, to accept this, put into hierad.yaml",
-                accept::line("unreached-file", to_accept(&unreached).iter().map(String::as_str)),
-            )),
+            fix: Some(remedy("unreached-file", "add profiles of the nodes that read such files", &unreached)),
             files: unreached.clone(),
             ..BlindSpot::default()
         });
@@ -235,10 +232,7 @@ impl DiffContext<'_> {
                 verb(&unnamed),
                 if unnamed.len() == 1 { "looks" } else { "look" },
             ),
-            fix: Some(Remedy::with_yaml(
-                "if it is no data, put into hierad.yaml",
-                accept::line("unnamed-folder", to_accept(&unnamed).iter().map(String::as_str)),
-            )),
+            fix: Some(remedy("unnamed-folder", "if it is data, have a level name its folder", &unnamed)),
             files: unnamed.clone(),
             ..BlindSpot::default()
         });
@@ -254,16 +248,15 @@ fn short(files: &[String]) -> String {
     }
 }
 
-/// The most files that a suggested setting names one by one.
+/// The most files that a suggested setting names.
 const MOST_ACCEPTED: usize = 8;
 
-/// Returns the files to accept: one by one, so that others are still reported, or, if they are many, a pattern for the
-/// folder that has all of them.
-fn to_accept(files: &[String]) -> Vec<String> {
-    let Some(first) = files.first().filter(|_| files.len() > MOST_ACCEPTED) else { return files.to_vec() };
-    let mut folder = folder_of(first);
-    while !files.iter().all(|file| is_below(file, folder)) {
-        folder = folder_of(folder);
+/// Returns the advice, with the setting that accepts just these files. For many there is none: a pattern for them would
+/// be silent about others, too.
+fn remedy(code: &str, advice: &str, files: &[String]) -> Remedy {
+    if files.len() > MOST_ACCEPTED {
+        return Remedy::words(advice);
     }
-    vec![child(folder, "*")]
+    let words = format!("{advice} or, to be told no more of this, put into hierad.yaml");
+    Remedy::with_yaml(words, accept::line(code, files.iter().map(String::as_str)))
 }

@@ -72,7 +72,7 @@ pub(super) fn idle(report: &Report, options: &Options) -> Markup {
         }
         @if !quiet.is_empty() {
             details.quiet {
-                summary { (count(all(&quiet), "changed line")) " of comments or equal data" }
+                summary { (count(all(&quiet), "changed line")) " of comments or layout" }
                 (list(&quiet, options))
             }
         }

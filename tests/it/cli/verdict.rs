@@ -232,6 +232,20 @@ fn changed_file_that_no_profile_reaches() {
 }
 
 #[test]
+fn many_changed_files_are_not_accepted_by_a_pattern() {
+    let files = |motd: &str, count: usize| {
+        (0..count).map(|n| format!("-- data/nodes/old{n}.yaml\nmotd: {motd}\n")).collect::<String>()
+    };
+    let fix = |count: usize| {
+        let site = site(&files("old", count), &files("older", count));
+        site.hierad("diff --format json").json()["blind_spots"][0]["fix"].as_str().unwrap().to_owned()
+    };
+    assert!(fix(8).ends_with(r#""data/nodes/old6.yaml", "data/nodes/old7.yaml"]}"#), "{}", fix(8));
+    // What would be silent about these would be silent about others, too.
+    assert_eq!(fix(9), "add profiles of the nodes that read such files");
+}
+
+#[test]
 fn changed_file_in_a_folder_that_no_level_names() {
     let site = site("-- other/hieradata/web.yaml\nweb::port: 1\n", "-- other/hieradata/web.yaml\nweb::port: 2\n");
     let case = Case {
