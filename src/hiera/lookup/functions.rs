@@ -44,7 +44,7 @@ impl Lookup<'_> {
             DeclaredFunction::Values(values) => valued(values, level.kind, search).map(Given::Value),
             DeclaredFunction::Command(command) => {
                 let asked = self.asked((layer, level), location, search);
-                match self.commanded(command, &asked)? {
+                match commanded(command, &asked)? {
                     Some(Given::Template(raw)) => self.interpolated(command, &raw, &asked, search)?.map(Given::Value),
                     given => given,
                 }
@@ -107,7 +107,7 @@ impl Lookup<'_> {
             return Err(LookupError::unknown(text));
         }
         let interpolated = Some(Interpolated { raw, made: made.as_ref().map_err(|error| &*error.text) });
-        match self.commanded(command, &Asked { interpolated, ..*asked }) {
+        match commanded(command, &Asked { interpolated, ..*asked }) {
             Ok(Some(Given::Value(value))) => Ok(Some(value)),
             Ok(None) => Ok(None),
             // The words of the error itself are better than those that have been to Ruby and back.
@@ -120,25 +120,26 @@ impl Lookup<'_> {
             }
         }
     }
+}
 
-    fn commanded(&self, command: &Command, asked: &Asked<'_>) -> Result<Option<Given>, LookupError> {
-        let Asked { level, location, key: (root, _), .. } = *asked;
-        let refused = |got: &str| {
-            let (kind, function, located) = (level.kind.tag(), &level.function, located(location));
-            LookupError::puppet(format!(
-                "Value returned from {kind} function '{function}'{located} has wrong type, expects a Hash value, got {got}",
-            ))
-        };
-        match command::ask(command, asked)? {
-            Answer::NotFound => Ok(None),
-            Answer::Failed(text) => Err(LookupError::puppet(text)),
-            Answer::Found(Value::Hash(hash)) | Answer::Template(Value::Hash(hash)) if is_hash(level.kind) => {
-                Ok(hash.get(root).cloned().map(Given::Value))
-            }
-            Answer::Found(other) | Answer::Template(other) if is_hash(level.kind) => Err(refused(short_name(&other))),
-            Answer::Found(value) => Ok(Some(Given::Value(value))),
-            Answer::Template(value) => Ok(Some(Given::Template(value))),
+/// Asks a command for the key that is searched for.
+fn commanded(command: &Command, asked: &Asked<'_>) -> Result<Option<Given>, LookupError> {
+    let Asked { level, location, key: (root, _), .. } = *asked;
+    let refused = |got: &str| {
+        let (kind, function, located) = (level.kind.tag(), &level.function, located(location));
+        LookupError::puppet(format!(
+            "Value returned from {kind} function '{function}'{located} has wrong type, expects a Hash value, got {got}",
+        ))
+    };
+    match command::ask(command, asked)? {
+        Answer::NotFound => Ok(None),
+        Answer::Failed(text) => Err(LookupError::puppet(text)),
+        Answer::Found(Value::Hash(hash)) | Answer::Template(Value::Hash(hash)) if is_hash(level.kind) => {
+            Ok(hash.get(root).cloned().map(Given::Value))
         }
+        Answer::Found(other) | Answer::Template(other) if is_hash(level.kind) => Err(refused(short_name(&other))),
+        Answer::Found(value) => Ok(Some(Given::Value(value))),
+        Answer::Template(value) => Ok(Some(Given::Template(value))),
     }
 }
 

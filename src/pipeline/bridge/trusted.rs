@@ -36,16 +36,18 @@ impl Trusted {
             self.seen = Some(see(repository, named, &lib.path)?);
         }
         let Some(Seen { commit, name, lib: (path, trusted), .. }) = &self.seen else { return Ok(()) };
-        let short = commit.to_string().chars().take(10).collect::<String>();
+        let short = || commit.to_string().chars().take(10).collect::<String>();
         match trusted {
             Some(trusted) if *trusted == lib.id => Ok(()),
             Some(_) => Err(format!(
-                "is not run here: {path} differs from that of {name} ({short}), and only that one's code is run; \
-                 its answers are known once the two are the same, or under 'puppet: REVISION' for a revision with this code"
+                "is not run here: {path} differs from that of {name} ({}), and only that one's code is run; \
+                 its answers are known once the two are the same, or under 'puppet: REVISION' for a revision with this code",
+                short()
             )),
             None => Err(format!(
-                "is not run here: {name} ({short}) does not have {path}, and only its code is run; its answers are \
-                 known once it has, or under 'puppet: REVISION' for a revision with this code"
+                "is not run here: {name} ({}) does not have {path}, and only its code is run; its answers are \
+                 known once it has, or under 'puppet: REVISION' for a revision with this code",
+                short()
             )),
         }
     }
