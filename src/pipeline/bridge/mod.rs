@@ -14,7 +14,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use super::backend_command::BackendCommand;
-use crate::git::Repository;
+use crate::git::{CommitTree, Repository};
 use crate::hiera::backend::{Answer, Bridge, Call, Folder};
 use crate::puppet::json;
 use crate::tree::ContentId;
@@ -109,24 +109,26 @@ impl PuppetBridge {
 
     fn answer(&self, state: &mut State, call: &Call<'_>) -> Result<Answer, String> {
         let site = self.repository.get().ok_or("belongs to no repository")?;
-        if let Some(code) = call.code {
-            state.trusted.check(&site.repository, self.revision.as_deref(), code)?;
-        }
+        let State { running, trusted, answers } = state;
+        let lib = match call.code {
+            Some(code) => Some(trusted.check(&site.repository, self.revision.as_deref(), code)?),
+            None => None,
+        };
         let key = (call.data.map(|data| data.id), call.code.map(|code| code.lib.id));
         let request = json::compact(&Value::hash(call.fields.clone()));
-        if let Some(answer) = state.answers.of(key).get(&request) {
+        if let Some(answer) = answers.of(key).get(&request) {
             return answer.clone();
         }
-        let running = match &mut state.running {
+        let running = match running {
             Some(running) => running,
             none => none.insert(self.start()?),
         };
-        let answer = running.stage.request(call, &site.basemodulepath).and_then(|staged| {
+        let answer = running.stage.request(call, lib, &site.basemodulepath).and_then(|staged| {
             let mut fields = call.fields.clone();
             fields.extend(staged);
             running.command.ask_anew(&json::compact(&Value::hash(fields)))
         });
-        state.answers.of(key).insert(request, answer.clone());
+        answers.of(key).insert(request, answer.clone());
         answer
     }
 
@@ -150,10 +152,15 @@ impl Bridge for PuppetBridge {
 
 impl Stage {
     /// Writes the files of a call. Returns the fields of the request that name them.
-    fn request(&mut self, call: &Call<'_>, basemodulepath: &[String]) -> Result<Hash, String> {
+    fn request(
+        &mut self,
+        call: &Call<'_>,
+        lib: Option<(&CommitTree, &Folder)>,
+        basemodulepath: &[String],
+    ) -> Result<Hash, String> {
         let text = |path: &Path| Value::from(path.display().to_string());
         let root = call.data.map(|data| self.data(call.tree, data)).transpose()?;
-        let code = call.code.map(|code| self.code(call.tree, code)).transpose()?;
+        let code = call.code.zip(lib).map(|(code, (tree, lib))| self.code(tree, &code.module, lib)).transpose()?;
         let path = match (call.path, call.data, &root) {
             (Some(path), Some(data), Some(root)) => text(&below(root, data, path)),
             (Some(path), _, _) => path.into(),

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use super::KEPT;
-use crate::hiera::backend::{Code, Folder};
+use crate::hiera::backend::Folder;
 use crate::tree::{ContentId, Entry, FileTree, Target, below, child, follow};
 
 /// The most files and folders that are written for one datadir.
@@ -77,14 +77,14 @@ impl Stage {
         self.data.back().map_or_else(|| Err(failed(&"nothing is written")), |(_, written)| written.clone())
     }
 
-    /// Writes the code of a module, and returns the folder that has the module.
-    pub(super) fn code(&mut self, tree: &dyn FileTree, code: &Code) -> Result<PathBuf, String> {
-        if let Some((_, known)) = self.code.iter().find(|(id, _)| *id == code.lib.id) {
+    /// Writes the folder `lib` of a module, and returns the folder that has the module.
+    pub(super) fn code(&mut self, tree: &dyn FileTree, module: &str, lib: &Folder) -> Result<PathBuf, String> {
+        if let Some((_, known)) = self.code.iter().find(|(id, _)| *id == lib.id) {
             return Ok(known.clone());
         }
-        let modules = self.path("code").join(code.lib.id.to_string());
-        write(tree, &code.lib, &modules.join(&code.module).join("lib"))?;
-        self.code.push_back((code.lib.id, modules.clone()));
+        let modules = self.path("code").join(lib.id.to_string());
+        write(tree, lib, &modules.join(module).join("lib"))?;
+        self.code.push_back((lib.id, modules.clone()));
         Ok(modules)
     }
 }

@@ -1,10 +1,11 @@
 //! The revision whose code is run: never one that somebody has only proposed.
 
+use std::fmt;
 use std::time::{Duration, Instant};
 
-use crate::git::{CommitId, Repository};
-use crate::hiera::backend::Code;
-use crate::tree::{ContentId, ContentIds, FileTree, Target, follow};
+use crate::git::{CommitId, CommitTree, Repository};
+use crate::hiera::backend::{Code, Folder};
+use crate::tree::{ContentIds, FileTree, Target, follow};
 
 /// The reference that names the default branch of a clone.
 const DEFAULT: &str = "refs/remotes/origin/HEAD";
@@ -13,32 +14,45 @@ const DEFAULT: &str = "refs/remotes/origin/HEAD";
 const FRESH: Duration = Duration::from_secs(5);
 
 /// The code of the trusted revision, as it was seen last.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Trusted {
     seen: Option<Seen>,
 }
 
-#[derive(Debug)]
 struct Seen {
     at: Instant,
     commit: CommitId,
     name: String,
-    /// The content of a folder `lib`, or `None` if the revision does not have it.
-    lib: (String, Option<ContentId>),
+    /// The path of a folder `lib`, and that folder, or `None` if the revision does not have it.
+    lib: (String, Option<Folder>),
+    tree: CommitTree,
+}
+
+impl fmt::Debug for Trusted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Trusted").field(&self.seen.as_ref().map(|seen| seen.commit)).finish()
+    }
 }
 
 impl Trusted {
-    /// Refuses the code of a revision unless it is that of the trusted one, which has the name `named`.
-    pub(super) fn check(&mut self, repository: &Repository, named: Option<&str>, code: &Code) -> Result<(), String> {
+    /// Refuses the code of a revision unless it is that of the trusted one, which has the name `named`. Returns the files
+    /// of the trusted one, with the folder in them.
+    pub(super) fn check(
+        &mut self,
+        repository: &Repository,
+        named: Option<&str>,
+        code: &Code,
+    ) -> Result<(&CommitTree, &Folder), String> {
         let lib = &code.lib;
         let is_fresh = |seen: &Seen| seen.at.elapsed() < FRESH && seen.lib.0 == lib.path;
-        if !self.seen.as_ref().is_some_and(is_fresh) {
-            self.seen = Some(see(repository, named, &lib.path)?);
-        }
-        let Some(Seen { commit, name, lib: (path, trusted), .. }) = &self.seen else { return Ok(()) };
+        let seen = match self.seen.take().filter(is_fresh) {
+            Some(seen) => seen,
+            None => see(repository, named, &lib.path)?,
+        };
+        let Seen { commit, name, lib: (path, trusted), tree, .. } = &*self.seen.insert(seen);
         let short = || commit.to_string().chars().take(10).collect::<String>();
         match trusted {
-            Some(trusted) if *trusted == lib.id => Ok(()),
+            Some(trusted) if trusted.id == lib.id => Ok((tree, trusted)),
             Some(_) => Err(format!(
                 "is not run here: {path} differs from that of {name} ({}), and only that one's code is run; \
                  its answers are known once the two are the same, or under 'puppet: REVISION' for a revision with this code",
@@ -57,11 +71,14 @@ fn see(repository: &Repository, named: Option<&str>, path: &str) -> Result<Seen,
     let (name, commit) = resolve(repository, named)?;
     let unreadable = |error: &dyn std::fmt::Display| format!("is not run, as {name} cannot be read: {error}");
     let tree = repository.tree(commit).map_err(|error| unreadable(&error))?;
-    let id = match follow(&tree, path).map_err(|error| unreadable(&error))? {
-        Target::Folder(at) => Some(tree.content_id(&at, &ContentIds::default()).map_err(|error| unreadable(&error))?),
+    let lib = match follow(&tree, path).map_err(|error| unreadable(&error))? {
+        Target::Folder(at) => {
+            let id = tree.content_id(&at, &ContentIds::default()).map_err(|error| unreadable(&error))?;
+            Some(Folder { path: path.to_owned(), at, id })
+        }
         _ => None,
     };
-    Ok(Seen { at: Instant::now(), commit, name, lib: (path.to_owned(), id) })
+    Ok(Seen { at: Instant::now(), commit, name, lib: (path.to_owned(), lib), tree })
 }
 
 /// Returns the trusted revision with its name: the one named, or the default branch.
