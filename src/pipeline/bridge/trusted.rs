@@ -35,8 +35,8 @@ impl fmt::Debug for Trusted {
 }
 
 impl Trusted {
-    /// Refuses the code of a revision unless it is that of the trusted one, which has the name `named`. Returns the files
-    /// of the trusted one, with the folder in them.
+    /// Refuses the code of a revision unless it is that of the trusted one, which has the name `named`. Returns the
+    /// files of the trusted one, with the folder in them.
     pub(super) fn check(
         &mut self,
         repository: &Repository,
