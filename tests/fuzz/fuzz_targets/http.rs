@@ -78,7 +78,7 @@ async fn queue(folder: &std::path::Path) -> Queue {
     queue.add(&repository, &[b'1', b'2', b'3'].map(event)).await.unwrap();
     while let Some((job, _)) = queue.next_job(&repository).await.unwrap() {
         let report = RenderedReport { json: b"{\"schema\":\"hierad.diff/2\"}\n".to_vec(), text: None };
-        queue.resolved(job.name.number, &report.packed(), &[]).await.unwrap();
+        queue.resolved(job.name.number, &report.packed(), &[], None).await.unwrap();
     }
     queue
 }
