@@ -407,9 +407,19 @@ class Comparison
       return theirs['errors'].key?(key) ? count(:failed) : differ(repository, place, "hierad fails: #{error}", theirs['values'][key])
     end
     return differ(repository, place, ours['values'][key], theirs['errors'][key]) if theirs['errors'].key?(key)
-    return differ(repository, place, ours['values'].key?(key), theirs['values'].key?(key)) if ours['values'].key?(key) != theirs['values'].key?(key)
+    return differ(repository, place, true, false) if ours['values'].key?(key) && !theirs['values'].key?(key)
+    return unlisted(repository, place, theirs['values'][key]) if theirs['values'].key?(key) && !ours['values'].key?(key)
 
     JSON.generate(ours['values'][key]) == JSON.generate(theirs['values'][key]) ? count(:equal) : differ(repository, place, ours['values'][key], theirs['values'][key])
+  end
+
+  # A render lists the keys of data files. One that only a function finds has to be asked for.
+  def unlisted(repository, (node, key), theirs)
+    arguments = ['lookup', key, '--node', node, '--render-as', 'json']
+    out, err, status = run(repository.folder, @hierad, *arguments, env: { 'HOME' => '/nonexistent' })
+    return differ(repository, [node, key], err, theirs) unless status.zero?
+
+    JSON.generate(JSON.parse(out)) == JSON.generate(theirs) ? count(:unlisted) : differ(repository, [node, key], out, theirs)
   end
 
   # The changes of a diff are those between two renders.
