@@ -150,6 +150,8 @@ pub enum Effect {
 pub enum UnknownEffect {
     /// No profile reaches the file.
     Unreached,
+    /// Only functions in Ruby read the file.
+    Function,
     /// The key fails, or its value cannot be known.
     Value,
     /// Too much changes for all of it to be traced.
@@ -163,6 +165,7 @@ impl UnknownEffect {
     pub fn as_str(self) -> &'static str {
         match self {
             UnknownEffect::Unreached => "unreached",
+            UnknownEffect::Function => "function",
             UnknownEffect::Value => "unknown_value",
             UnknownEffect::NotTraced => "not_traced",
             UnknownEffect::Hidden => "hidden",
@@ -173,6 +176,7 @@ impl UnknownEffect {
     pub fn words(self) -> &'static str {
         match self {
             UnknownEffect::Unreached => "no known node reads the file",
+            UnknownEffect::Function => "functions in Ruby read the file",
             UnknownEffect::Value => "the key fails or is unknown",
             UnknownEffect::NotTraced => "not looked into, since too much changes",
             UnknownEffect::Hidden => "hidden by the filter",

@@ -33,6 +33,25 @@ impl Revision {
         Ok(false)
     }
 
+    /// Returns true if a function in Ruby may read the file at `path` for some node. It may find other keys there than
+    /// those that stand at the top.
+    pub fn functions_may_read(&self, path: &str) -> bool {
+        self.is_of_a_class(path, |class| class.may_read(path))
+    }
+
+    /// Returns true if a level reads the file at `path` itself for some node.
+    pub fn has_file_at(&self, path: &str) -> bool {
+        self.is_of_a_class(path, |class| class.has_file_at(path))
+    }
+
+    fn is_of_a_class(&self, path: &str, is_so: impl Fn(&ClassLevels) -> bool) -> bool {
+        let changed = BTreeSet::from([path.to_owned()]);
+        self.levels.iter().any(|levels| {
+            let classes = classes_of(levels, &levels.nodes_affected_by(&changed));
+            classes.iter().any(|class| is_so(class))
+        })
+    }
+
     /// Returns the paths of all files that some node's hierarchy leads to.
     pub fn reached_files(&self) -> BTreeSet<Arc<str>> {
         let path = |location: &Location| match location {
@@ -113,6 +132,12 @@ impl ClassLevels {
             }
             _ => None,
         })
+    }
+
+    /// Returns true if a level reads the file at `path` itself.
+    fn has_file_at(&self, path: &str) -> bool {
+        let is_there = |location: &Location| matches!(location, Location::Path { path: one, content: Content::File(..), .. } if **one == *path);
+        self.locations().any(is_there)
     }
 
     /// Returns true if a function in Ruby may read the file at `path`.

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use crate::pattern::Pattern;
 
 /// The codes of blind spots that settings may accept, with the things whose names are accepted.
-pub const CODES: [(&str, &str); 6] = [
+pub const CODES: [(&str, &str); 7] = [
     ("absent-module", "modules"),
     ("failing-keys", "keys"),
     ("outside-repository", "paths"),
+    ("unlisted-keys", "files"),
     ("unnamed-folder", "files"),
     ("undefined-variable", "variables"),
     ("unreached-file", "files"),

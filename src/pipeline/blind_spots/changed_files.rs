@@ -30,6 +30,8 @@ const CONFIG_FILES: [&str; 4] = ["hiera.yaml", "environment.conf", "Puppetfile",
 pub(in crate::pipeline) enum FileKind {
     /// Data that some node reads, before or after.
     Data,
+    /// Data that only functions in Ruby may read.
+    Opaque,
     /// A file that defines hierarchies and layers.
     Config,
     /// Data that no known node reads.
@@ -41,6 +43,8 @@ pub(in crate::pipeline) enum FileKind {
 pub(in crate::pipeline) struct ChangedFiles {
     /// Data that some node reads, before or after.
     pub(super) reached: BTreeSet<String>,
+    /// Those of them that only functions in Ruby may read.
+    pub(super) opaque: BTreeSet<String>,
     /// Data that no known node reads, in a datadir or at a path that a level has for some nodes.
     pub(super) unreached: BTreeSet<String>,
     /// Files that look like data, in a folder that no level names.
@@ -79,6 +83,12 @@ impl ChangedFiles {
                 let [before, after] =
                     [options(context.revisions.before, &path)?, options(context.revisions.after, &path)?];
                 files.changes_options |= before != after;
+                let both = context.both_revisions();
+                let is_opaque = both.iter().any(|revision| revision.functions_may_read(&path))
+                    && !both.iter().any(|revision| revision.has_file_at(&path));
+                if is_opaque {
+                    files.opaque.insert(path.clone());
+                }
                 files.reached.insert(path);
                 continue;
             }
@@ -106,7 +116,8 @@ impl ChangedFiles {
         let of = |paths: &BTreeSet<String>, kind| -> Vec<(Arc<str>, FileKind)> {
             paths.iter().map(|path| (path.as_str().into(), kind)).collect()
         };
-        let mut all = of(&self.reached, FileKind::Data);
+        let mut all = of(&self.opaque, FileKind::Opaque);
+        all.extend(of(&self.reached, FileKind::Data));
         all.extend(of(&self.configs, FileKind::Config));
         all.extend(of(&self.unreached, FileKind::Unreached));
         all.extend(of(&self.unnamed, FileKind::Unreached));
@@ -201,13 +212,31 @@ pub(super) fn data_file(environment: &Environment, path: &str) -> Result<Option<
 }
 
 impl DiffContext<'_> {
+    /// Returns a blind spot for changed files in which functions in Ruby may find keys that nothing else tells of.
+    pub(super) fn opaque_files(&self, files: &ChangedFiles) -> Option<BlindSpot> {
+        let opaque = self.not_accepted("unlisted-keys", &files.opaque);
+        let names = wording::some(opaque.iter().map(String::as_str));
+        (!opaque.is_empty()).then(|| BlindSpot {
+            code: "unlisted-keys",
+            headline: format!("functions may find more keys in {}", short(&opaque)),
+            message: format!(
+                "only functions in Ruby may read {names}: keys that they find there beside those at the top of data files are not looked up",
+            ),
+            fix: Some(remedy("unlisted-keys", "ask for such keys by name, with `hierad lookup`,", &opaque)),
+            files: opaque.clone(),
+            ..BlindSpot::default()
+        })
+    }
+
+    /// Returns the files that are not accepted for blind spots with this code.
+    fn not_accepted(&self, code: &str, files: &BTreeSet<String>) -> Vec<String> {
+        files.iter().filter(|file| !self.accepted.has(code, file)).cloned().collect()
+    }
+
     /// Returns blind spots for changed files that no known node reads, in datadirs and elsewhere.
     pub(super) fn unreached_files(&self, files: &ChangedFiles) -> impl Iterator<Item = BlindSpot> {
-        let kept = |code: &str, files: &BTreeSet<String>| -> Vec<String> {
-            files.iter().filter(|file| !self.accepted.has(code, file)).cloned().collect()
-        };
-        let unreached = kept("unreached-file", &files.unreached);
-        let unnamed = kept("unnamed-folder", &files.unnamed);
+        let unreached = self.not_accepted("unreached-file", &files.unreached);
+        let unnamed = self.not_accepted("unnamed-folder", &files.unnamed);
         let names = |files: &[String]| wording::some(files.iter().map(String::as_str));
         let verb = |files: &[String]| if files.len() == 1 { "is" } else { "are" };
         let reach = (!unreached.is_empty()).then(|| BlindSpot {

@@ -32,7 +32,7 @@ use changed_files::ChangedFiles;
 pub use wording::nodes_of;
 
 /// The codes of all blind spots.
-pub const CODES: [&str; 20] = [
+pub const CODES: [&str; 21] = [
     "absent-backend",
     "absent-module",
     "changed-settings",
@@ -51,6 +51,7 @@ pub const CODES: [&str; 20] = [
     "refused-setting",
     "undefined-variable",
     "unknown-function",
+    "unlisted-keys",
     "unnamed-folder",
     "unreached-file",
 ];
@@ -107,6 +108,7 @@ impl DiffContext<'_> {
             spots.extend(self.undefined_variables(files)?);
             spots.extend(self.absent_modules());
             spots.extend(self.unreached_files(files));
+            spots.extend(self.opaque_files(files));
         }
         Ok(spots)
     }

@@ -107,7 +107,7 @@ impl Edits {
             });
             match edits.all[at].kind {
                 FileKind::Config => edits.add_config(at, revisions, &contents),
-                FileKind::Data => edits.add_lines(at, &contents),
+                FileKind::Data | FileKind::Opaque => edits.add_lines(at, &contents),
                 FileKind::Unreached => {
                     let first = edits.lines.len();
                     edits.add_lines(at, &contents);

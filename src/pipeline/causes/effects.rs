@@ -183,8 +183,10 @@ impl Effects<'_> {
         if !line.is_text || (edit.kind == FileKind::Data && line.entries.is_empty()) {
             return Effect::None(NoEffect::Equal.into());
         }
-        if edit.kind == FileKind::Unreached {
-            return Effect::Unknown(UnknownEffect::Unreached);
+        match edit.kind {
+            FileKind::Unreached => return Effect::Unknown(UnknownEffect::Unreached),
+            FileKind::Opaque => return Effect::Unknown(UnknownEffect::Function),
+            FileKind::Data | FileKind::Config => {}
         }
         if self.is_filtered {
             return Effect::Unknown(UnknownEffect::Hidden);

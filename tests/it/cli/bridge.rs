@@ -105,6 +105,27 @@ fn a_function_has_the_code_and_the_files_of_its_revision() {
 }
 
 #[test]
+fn files_with_keys_that_only_a_function_knows_are_not_seen() {
+    let site = site_with("-- data/common/hidden\nb\n", "");
+    assert_eq!(lookup(&site, "hidden"), "\"b\"");
+    let report = |arguments: &str| -> Json { site.hierad(arguments).json() };
+    let seen = report("diff HEAD~ HEAD --format json");
+    assert_eq!(seen["verdict"], "no_change_seen", "{seen}");
+    assert_eq!(seen["blind_spots"][0]["code"], "unlisted-keys", "{seen}");
+    assert_eq!(seen["blind_spots"][0]["files"], json!(["data/common/hidden"]), "{seen}");
+    let effects: Vec<&str> =
+        seen["lines"].as_array().unwrap().iter().map(|line| line["reason"].as_str().unwrap()).collect();
+    assert_eq!(effects, ["function"], "{seen}");
+    // A file that a level reads itself tells of its keys.
+    site.files("-- data/plain.yaml\nmotd: plain\nother: new\n");
+    site.commit("other");
+    assert_eq!(report("diff HEAD~ HEAD --format json")["blind_spots"], json!([]));
+    // Who knows the function accepts its files.
+    trust(&site, &(settings("") + "accept: {unlisted-keys: [data/common/*]}\n"));
+    assert_eq!(report("diff HEAD~2 HEAD~ --format json")["verdict"], "no_change");
+}
+
+#[test]
 fn nothing_is_left_behind() {
     let site = site_with("", "");
     lookup(&site, "motd");
