@@ -9,7 +9,7 @@ use crate::fleet::levels::ResolvedLevels;
 use crate::fleet::levels::class_levels::ClassLevels;
 use crate::fleet::revision::Revision;
 use crate::hiera::backend::eyaml::NoKey;
-use crate::hiera::backend::{Backend, DeclaredFunction};
+use crate::hiera::backend::{Backend, DeclaredFunction, Runner};
 use crate::hiera::hierarchy::{Content, Level, Location};
 use crate::node::NodeSet;
 use crate::tree::{FileTree, Target, TreeError, below, follow};
@@ -36,7 +36,12 @@ impl Revision {
     /// Returns true if a function in Ruby may read the file at `path` for some node. It may find other keys there than
     /// those that stand at the top.
     pub fn functions_may_read(&self, path: &str) -> bool {
-        self.is_of_a_class(path, |class| class.may_read(path))
+        let is_bridged = |declared: &DeclaredFunction| match declared {
+            DeclaredFunction::Command(command) => matches!(command.runner, Runner::Bridge(_)),
+            _ => false,
+        };
+        let are_there = self.environment.options.backends.values().any(is_bridged);
+        are_there && self.is_of_a_class(path, |class| class.may_read(path))
     }
 
     /// Returns true if a level reads the file at `path` itself for some node.
