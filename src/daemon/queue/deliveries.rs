@@ -9,9 +9,34 @@ use super::jobs::{JOB, job};
 use super::{Job, LONGEST_DELAY, Queue, QueueError, RenderedReport, body, duration, millis, now, until};
 use crate::event::{JobNumber, RepositoryName};
 
-/// The columns of a delivery after those of its job, and their tables.
-const DELIVERY: &str =
-    "delivery.due, delivery.attempts, delivery.since FROM delivery JOIN job ON job.number = delivery.job";
+/// Has the first delivery that waits for the sink `?2` on the branch of the job `?3` be due at `?1`.
+const HURRY: &str = "UPDATE delivery SET due = ?1 WHERE due > ?1 AND sink = ?2 AND job = \
+    (SELECT min(job) FROM delivery WHERE state = 'waiting' AND sink = ?2 \
+      AND repository = (SELECT repository FROM job WHERE number = ?3) \
+      AND branch = (SELECT branch FROM job WHERE number = ?3))";
+
+/// Returns the query for the first delivery to the sink `?1`, on all branches of the repository `?4` if that is not
+/// null: the one that is due first, if it is later than `?2` and not after `?3`. Of each branch only the oldest one is
+/// looked at, and the tables are joined in this order: the deliveries of weeks may be there.
+fn first_delivery() -> String {
+    let waiting = "FROM delivery WHERE state = 'waiting' AND sink = ?1";
+    format!(
+        "WITH RECURSIVE repositories (repository) AS ( \
+           SELECT coalesce(?4, (SELECT min(repository) {waiting})) \
+           UNION ALL SELECT (SELECT min(repository) {waiting} AND repository > repositories.repository) \
+             FROM repositories WHERE ?4 IS NULL AND repository IS NOT NULL), \
+         branches (repository, name) AS ( \
+           SELECT repository, (SELECT min(branch) {waiting} AND repository = repositories.repository) FROM repositories \
+           UNION ALL SELECT repository, \
+             (SELECT min(branch) {waiting} AND repository = branches.repository AND branch > name) \
+             FROM branches WHERE name IS NOT NULL) \
+         SELECT {JOB}, delivery.due, delivery.attempts, delivery.since \
+         FROM branches CROSS JOIN delivery CROSS JOIN job ON job.number = delivery.job \
+         WHERE delivery.sink = ?1 AND delivery.job = \
+           (SELECT min(job) {waiting} AND repository = branches.repository AND branch = name) \
+         ORDER BY delivery.due BETWEEN ?2 + 1 AND ?3, iif(delivery.due BETWEEN ?2 + 1 AND ?3, delivery.due, delivery.job) LIMIT 1"
+    )
+}
 
 /// The next delivery of a sink.
 #[derive(Debug)]
@@ -41,23 +66,8 @@ impl Queue {
         sink: &str,
         repository: Option<&RepositoryName>,
     ) -> Result<NextDelivery, QueueError> {
-        let waiting = "FROM delivery WHERE state = 'waiting' AND sink = ?1";
-        let first = format!(
-            "WITH RECURSIVE repositories (repository) AS ( \
-               SELECT coalesce(?4, (SELECT min(repository) {waiting})) \
-               UNION ALL SELECT (SELECT min(repository) {waiting} AND repository > repositories.repository) \
-                 FROM repositories WHERE ?4 IS NULL AND repository IS NOT NULL), \
-             branches (repository, name) AS ( \
-               SELECT repository, (SELECT min(branch) {waiting} AND repository = repositories.repository) FROM repositories \
-               UNION ALL SELECT repository, \
-                 (SELECT min(branch) {waiting} AND repository = branches.repository AND branch > name) \
-                 FROM branches WHERE name IS NOT NULL) \
-             SELECT {JOB}, {DELIVERY} CROSS JOIN branches WHERE delivery.sink = ?1 AND delivery.job = \
-               (SELECT min(job) {waiting} AND repository = branches.repository AND branch = name) \
-             ORDER BY delivery.due BETWEEN ?2 + 1 AND ?3, iif(delivery.due BETWEEN ?2 + 1 AND ?3, delivery.due, delivery.job) LIMIT 1"
-        );
         let (now, late) = due_between();
-        let first = sqlx::query(sqlx::AssertSqlSafe(first)).bind(sink).bind(now).bind(late);
+        let first = sqlx::query(sqlx::AssertSqlSafe(first_delivery())).bind(sink).bind(now).bind(late);
         let first = first.bind(repository.map(RepositoryName::as_str));
         let Some(row) = self.first(first).await? else { return Ok(NextDelivery::Nothing) };
         match until(row.try_get(8)?) {
@@ -69,11 +79,8 @@ impl Queue {
     /// Has the first report that waits for one of these sinks on the branch of a job be tried now. A new report shows
     /// soon that a sink works again, and does not come before older ones.
     pub async fn hurry(&self, job: JobNumber, sinks: &[&str]) -> Result<(), QueueError> {
-        let update = "UPDATE delivery SET due = ?1 WHERE due > ?1 AND sink = ?2 AND job = (SELECT min(waiting.job) \
-            FROM delivery AS waiting JOIN job ON job.repository = waiting.repository AND job.branch = waiting.branch \
-            WHERE job.number = ?3 AND waiting.state = 'waiting' AND waiting.sink = ?2)";
         for sink in sinks {
-            self.execute(sqlx::query(update).bind(now()).bind(*sink).bind(job.0)).await?;
+            self.execute(sqlx::query(HURRY).bind(now()).bind(*sink).bind(job.0)).await?;
         }
         Ok(())
     }
@@ -95,7 +102,7 @@ impl Queue {
         }
     }
 
-    /// Returns the delivery in a row with the columns [`DELIVERY`], with its report if it is wanted.
+    /// Returns the delivery in a row of [`first_delivery`], with its report if it is wanted.
     async fn delivery(&self, row: &SqliteRow, with_report: bool) -> Result<NextDelivery, QueueError> {
         let (attempts, since): (u32, i64) = (row.try_get(9)?, row.try_get(10)?);
         let age = if attempts == 0 { Duration::ZERO } else { duration(now().saturating_sub(since)) };
@@ -175,4 +182,27 @@ impl Queue {
 pub(super) fn due_between() -> (i64, i64) {
     let now = now();
     (now, now.saturating_add(millis(LONGEST_DELAY)))
+}
+
+#[cfg(test)]
+mod tests {
+    use sqlx::Row;
+
+    use super::{HURRY, first_delivery};
+    use crate::daemon::queue::Queue;
+
+    /// Both are asked for each report and each sink, and the table has the deliveries of weeks.
+    #[tokio::test]
+    async fn no_query_of_each_delivery_reads_all_deliveries() {
+        let folder = tempfile::tempdir().unwrap();
+        let (queue, _lock) = Queue::create(folder.path()).await.unwrap();
+        for query in [first_delivery(), HURRY.to_owned()] {
+            let plan = sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {query}"));
+            let rows = queue.all(sqlx::query(plan)).await.unwrap();
+            let steps: Vec<String> = rows.iter().map(|row| row.try_get(3).unwrap()).collect();
+            let read: Vec<&String> =
+                steps.iter().filter(|step| step.contains("delivery") || step.contains("job")).collect();
+            assert!(!read.is_empty() && read.iter().all(|step| step.starts_with("SEARCH ")), "{steps:#?}");
+        }
+    }
 }
