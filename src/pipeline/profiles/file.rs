@@ -1,12 +1,13 @@
 //! A file of node profiles.
 
 use std::fs::File;
+use std::hash::{BuildHasher, Hasher};
 use std::io::{self, Read};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use sha1::{Digest, Sha1};
+use foldhash::quality::FixedState;
 
 use super::find::ProfilePath;
 use crate::disk::Stamp;
@@ -31,8 +32,9 @@ pub(super) struct ProfileFile {
     pub(super) has_content: AtomicBool,
 }
 
-/// The hash of a content.
-type Hash = [u8; 20];
+/// The hash of a content. It tells a file from what it was before, and is taken for each commit that a daemon resolves:
+/// it has to be fast, and nobody gains by a file that has another content with the same one.
+type Hash = u64;
 
 /// The state of a file when it was first seen.
 #[derive(Debug, Clone, Copy)]
@@ -92,7 +94,7 @@ impl ProfileFile {
         let size = self.stamp().and_then(|stamp| usize::try_from(stamp.size()).ok()).unwrap_or_default();
         let content = read_whole(file, size).map_err(|error| self.unreadable(&error))?;
         if is_noted || self.content.get().is_some() {
-            let hash = Some(Sha1::digest(&content).into());
+            let hash = hash_of(&*content).ok();
             if *self.content.get_or_init(|| hash) != hash {
                 return Err(self.changed());
             }
@@ -143,9 +145,24 @@ impl ProfileFile {
 
     /// Returns the hash of the present content, or `None` if it cannot be read.
     fn content(&self) -> Option<Hash> {
-        let mut hash = Sha1::new();
-        io::copy(&mut File::open(&self.path).ok()?, &mut hash).ok()?;
-        Some(hash.finalize().into())
+        hash_of(File::open(&self.path).ok()?).ok()
+    }
+}
+
+/// The number of bytes that are hashed at a time, so few that they stay in the processor's cache.
+const BLOCK: u64 = 256 << 10;
+
+/// Returns the hash of all that `content` gives.
+fn hash_of(mut content: impl Read) -> io::Result<Hash> {
+    let mut hasher = FixedState::with_seed(0).build_hasher();
+    let mut block = Vec::new();
+    loop {
+        block.clear();
+        content.by_ref().take(BLOCK).read_to_end(&mut block)?;
+        hasher.write(&block);
+        if (block.len() as u64) < BLOCK {
+            return Ok(hasher.finish());
+        }
     }
 }
 
@@ -170,6 +187,24 @@ fn read_whole(mut file: File, size: usize) -> io::Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_hash_of_a_file_is_that_of_its_content() {
+        let folder = tempfile::tempdir().unwrap();
+        let block = usize::try_from(BLOCK).unwrap();
+        let mut hashes = std::collections::BTreeSet::new();
+        for size in [0, 1, block - 1, block, block + 1, 3 * block] {
+            let path = folder.path().join(size.to_string());
+            let mut content = vec![b'a'; size];
+            for last in [b'a', b'b'].into_iter().take(size + 1) {
+                content.last_mut().into_iter().for_each(|byte| *byte = last);
+                std::fs::write(&path, &content).unwrap();
+                let hash = hash_of(File::open(&path).unwrap()).unwrap();
+                assert_eq!(hash, hash_of(&*content).unwrap(), "{size}");
+                assert!(hashes.insert(hash), "{size}");
+            }
+        }
+    }
 
     #[test]
     fn files_are_read_whole_despite_wrong_sizes() {
