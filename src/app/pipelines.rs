@@ -242,3 +242,44 @@ fn compare_with(pipeline: &Pipeline, event: &CommitEvent) -> Result<Comparison> 
     let before = before.map_or(RevisionId::Empty, RevisionId::Commit);
     Ok(pipeline.diff(before, RevisionId::Commit(event.after), &DiffFilter::ALL)?)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::process::Command;
+
+    use super::*;
+    use crate::app::Overrides;
+
+    fn git(folder: &Path, arguments: &[&str]) {
+        let who = ["-c", "user.name=a", "-c", "user.email=a@b"];
+        assert!(Command::new("git").arg("-C").arg(folder).args(who).args(arguments).status().unwrap().success());
+    }
+
+    /// Each branch is an environment with a pipeline of its own, so a look at the profiles of one says nothing of
+    /// those of another, and the pause after it is no pause for others.
+    #[test]
+    fn the_pause_after_a_look_is_that_of_one_branch() {
+        let folder = tempfile::tempdir().unwrap();
+        let (data, node) = (folder.path().join("data"), folder.path().join("node.yaml"));
+        std::fs::create_dir(&data).unwrap();
+        git(&data, &["init", "--quiet", "--initial-branch=main"]);
+        git(&data, &["commit", "--quiet", "--allow-empty", "--message=first"]);
+        git(&data, &["branch", "test"]);
+        let settings = format!("profiles: {}\nenvironment: branch\n", node.display());
+        std::fs::write(data.join(".git/hierad.yaml"), settings).unwrap();
+        std::fs::write(&node, "name: n\n").unwrap();
+        let overrides = Overrides { repo: Some(data), is_isolated: true, ..Overrides::default() };
+        let mut pipelines = BranchPipelines::new(Workspace::open(&overrides).unwrap());
+        let [main, test] = ["main", "test"].map(BranchName::new);
+        let of = |pipelines: &mut BranchPipelines, branch| pipelines.get(Some(branch)).unwrap();
+        let former = [of(&mut pipelines, &main), of(&mut pipelines, &test)];
+        std::fs::write(&node, "name: other\n").unwrap();
+        let nodes = Nodes { branch: Some(main.clone()), answers: None };
+        let mut kept = pipelines.by_nodes.take(&nodes).unwrap();
+        kept.profiles.next = Instant::now() + Duration::from_hours(1);
+        pipelines.by_nodes.put(nodes, kept);
+        assert!(Arc::ptr_eq(&of(&mut pipelines, &main), &former[0]), "a pause");
+        assert!(!Arc::ptr_eq(&of(&mut pipelines, &test), &former[1]), "a look");
+    }
+}

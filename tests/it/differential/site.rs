@@ -7,7 +7,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use super::program;
 use crate::support::random::Random;
-use crate::support::{Sandbox, git_command};
+use crate::support::{Sandbox, git_command, git_in};
 
 /// The roles of nodes, of equal length: files with one are as large as those with another.
 const ROLES: [&str; 3] = ["web", "app", "dbs"];
@@ -35,9 +35,11 @@ impl Site {
         let mut site = Site { random: Random::new(seed), sandbox, changes: 0, mentioned: 0 };
         site.sandbox.git(["config", "gc.auto", "0"]);
         site.sandbox.files(&format!("-- hiera.yaml\n{HIERA}-- data/common.yaml\nport: 80\n"));
-        for (path, text) in [("modules/ntp/hiera.yaml", PLAIN), ("global/hiera.yaml", PLAIN)] {
-            site.write(path, text);
+        for folder in ["modules/ntp", "global", "other"] {
+            site.write(&format!("{folder}/hiera.yaml"), PLAIN);
         }
+        site.sandbox.git(["init", "--quiet", "--initial-branch=main", "../other"]);
+        site.commit_other();
         for release in ["one", "two"] {
             site.profile(&format!("releases/{release}/n4.yaml"), "n4");
         }
@@ -110,14 +112,24 @@ impl Site {
         }
     }
 
-    /// Changes the data of the module, of the global layer or of the datadir outside of the repository.
+    /// Commits global data to the other repository.
+    fn commit_other(&mut self) {
+        let digit = self.random.below(10);
+        self.write("other/data/common.yaml", &format!("g: other {digit}\n"));
+        let other = self.at("other");
+        git_in(&other, ["add", "--all"]);
+        git_in(&other, ["commit", "--quiet", "--allow-empty", "--message", "other"]);
+    }
+
+    /// Changes the data of the module, of the global layers or of the datadir outside of the repository.
     pub(super) fn outside(&mut self) {
         let digit = self.random.below(10);
-        match self.random.below(5) {
+        match self.random.below(7) {
             0 => self.write("modules/ntp/data/common.yaml", &format!("'ntp::a': {digit}\n'ntp::b': '%{{role}}'\n")),
             1 => self.write("global/data/common.yaml", &format!("g: {digit}\n")),
             2 => self.write("shared/common.yaml", &format!("s: {digit}\nz: 'shared %{{facts.zone}}'\n")),
             3 => _ = fs::remove_file(self.at("shared/common.yaml")),
+            4 | 5 => self.commit_other(),
             _ => {
                 let name = *self.random.pick(&["common", "other"]);
                 self.write("global/hiera.yaml", &PLAIN.replace("common", name));
@@ -160,9 +172,13 @@ impl Site {
         }
         let environment = *self.random.pick(&["production", "testing", "branch"]);
         let puppet = *self.random.pick(&[7, 8]);
+        let global = match self.random.below(2) {
+            0 => format!("{base}/global/hiera.yaml"),
+            _ => format!("{{repo: {base}/other, rev: main, path: hiera.yaml}}"),
+        };
         let text = format!(
             "profiles: [{}]\nenvironment: {environment}\npuppet: {puppet}\nbasemodulepath: [{base}/modules]\n\
-             global_hiera_config: {base}/global/hiera.yaml\ndatadirs: {{/srv/shared: {base}/shared}}\n",
+             global_hiera_config: {global}\ndatadirs: {{/srv/shared: {base}/shared}}\n",
             profiles.join(", ")
         );
         fs::write(self.at("settings.yaml"), text).unwrap();
