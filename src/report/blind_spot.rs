@@ -1,8 +1,11 @@
 //! Blind spots, which are changes that a commit may make unseen, and the verdict that takes them into account.
 
+use std::collections::BTreeSet;
 use std::fmt::{self, Display};
 use std::sync::Arc;
 
+use super::Report;
+use super::numbers::count;
 use crate::node::NodeSet;
 
 /// The answer to the question if a commit changes effective values.
@@ -81,4 +84,52 @@ pub struct BlindSpot {
     pub keys: Vec<Arc<str>>,
     /// The files that it concerns, if any.
     pub files: Vec<String>,
+    /// The levels of the hierarchy that cannot be seen, if it is about such.
+    pub levels: Vec<UnseenLevel>,
 }
+
+/// A level that cannot be seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnseenLevel {
+    /// Its name.
+    pub name: String,
+    /// The names of the levels that it counts before.
+    pub before: BTreeSet<Arc<str>>,
+}
+
+impl BlindSpot {
+    /// Returns true if it is about levels, and these are levels of some of the nodes.
+    fn is_on_some_of(&self, nodes: &NodeSet) -> bool {
+        !self.levels.is_empty() && !self.nodes.intersection(nodes).is_empty()
+    }
+}
+
+impl Report {
+    /// Returns a sentence on the changed keys whose new values would not count if a level that cannot be seen had these
+    /// keys, or `None` if there are none.
+    pub(super) fn unseen_before_values(&self) -> Option<String> {
+        let (mut levels, mut keys) = (BTreeSet::new(), BTreeSet::new());
+        for spot in &self.blind_spots {
+            for change in self.changes.iter().filter(|change| spot.is_on_some_of(&change.nodes)) {
+                let origins = || change.leaves.iter().filter_map(|leaf| leaf.origins().after);
+                let is_first = |level: &&UnseenLevel| origins().any(|origin| level.before.contains(&origin.level));
+                for level in spot.levels.iter().filter(is_first) {
+                    levels.insert(&*level.name);
+                    keys.insert(&*change.key);
+                }
+            }
+        }
+        let named = levels.iter().take(MAX_LEVELS).map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
+        let more = match levels.len().saturating_sub(MAX_LEVELS) {
+            0 => String::new(),
+            more => format!(" and {}", count(more, "more level")),
+        };
+        let verb = if levels.len() == 1 { "counts" } else { "count" };
+        let values = if keys.len() == 1 { "the new value" } else { "the new values" };
+        let keys = count(keys.len(), "key");
+        (!levels.is_empty()).then(|| format!("{named}{more} cannot be seen and {verb} before {values} of {keys}"))
+    }
+}
+
+/// The most levels that a sentence names.
+const MAX_LEVELS: usize = 3;

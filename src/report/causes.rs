@@ -75,14 +75,18 @@ impl Cause {
 
     /// Returns a heading such as `435 keys fail on all 143 nodes`.
     pub(super) fn heading(&self, report: &Report) -> String {
+        let is_added = |at: &usize| report.changes[*at].is_of_new_key();
+        let are_added = self.is_new && self.changes.iter().all(is_added);
         let verb = match (self.is_new, self.error.kind) {
             (true, ErrorKind::Puppet) => "fail",
+            (true, ErrorKind::Unknown) if are_added => "are unknown",
             (true, ErrorKind::Unknown) => "become unknown",
             (false, ErrorKind::Puppet) => "recover",
             (false, ErrorKind::Unknown) => "become known",
         };
         let nodes = share(Count { total: report.nodes.total, changed: self.nodes.len() });
-        format!("{} {verb} on {nodes}", count(self.keys.len(), "key"))
+        let keys = if are_added { "added key" } else { "key" };
+        format!("{} {verb} on {nodes}", count(self.keys.len(), keys))
     }
 
     /// Returns the error with its place and the number of further places.

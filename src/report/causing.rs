@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{ChangedLines, Effect, KeyChange, NoEffect, Report, Side};
+use super::{ChangedLines, Effect, FileChange, KeyChange, NoEffect, Report, Side};
 use crate::diagnostic::Place;
 
 /// Lines of a file, or the file as a whole.
@@ -14,17 +14,20 @@ pub(super) struct Range {
     pub(super) last: Option<u32>,
     /// True if the commit has it, false if it was removed.
     pub(super) is_there: bool,
+    /// The change of the file as a whole.
+    pub(super) file: FileChange,
 }
 
 impl Range {
     /// Returns a range of one line.
     pub(super) fn line(place: &Place, is_there: bool) -> Range {
-        Range { place: place.clone(), last: place.line, is_there }
+        Range { place: place.clone(), last: place.line, is_there, file: FileChange::Edited }
     }
 
     /// Returns the range of changed lines.
     pub(super) fn of(lines: &ChangedLines) -> Range {
-        Range { place: lines.place.clone(), last: Some(lines.last), is_there: lines.side == Side::After }
+        let is_there = lines.side == Side::After;
+        Range { place: lines.place.clone(), last: Some(lines.last), is_there, file: lines.file }
     }
 
     /// Returns a text such as `data/common.yaml:3-7`, or `:3-7` if readers know the file.

@@ -105,6 +105,38 @@ impl Side {
     }
 }
 
+/// The change of a file as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FileChange {
+    /// It is there before and after.
+    #[default]
+    Edited,
+    /// It was not there.
+    New,
+    /// It is gone.
+    Deleted,
+}
+
+impl FileChange {
+    /// Returns its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            FileChange::Edited => "edited",
+            FileChange::New => "new",
+            FileChange::Deleted => "deleted",
+        }
+    }
+
+    /// Returns words that follow the name of the file, or nothing.
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            FileChange::Edited => "",
+            FileChange::New => " (new file)",
+            FileChange::Deleted => " (deleted)",
+        }
+    }
+}
+
 /// The most keys that words name.
 const MAX_NAMED: usize = 4;
 
@@ -115,6 +147,8 @@ pub struct ChangedLines {
     pub place: Place,
     /// The last of the lines.
     pub last: u32,
+    /// The change of the file as a whole.
+    pub file: FileChange,
     /// The side that has them: lines before the change were removed, lines after it were added.
     pub side: Side,
     /// Their effect.

@@ -50,12 +50,12 @@ use crate::node::NodeSet;
 use crate::value::ValuePath;
 
 pub use annotation::Annotation;
-pub use blind_spot::{BlindSpot, Remedy, Verdict};
+pub use blind_spot::{BlindSpot, Remedy, UnseenLevel, Verdict};
 pub use build::{ChangeOrigins, Input, LeafOrigins, Origins};
 pub use causes::Cause;
 pub use description::{Description, Term};
 pub use idle::{Idle, IdlePart, NoEffect};
-pub use lines::{ChangedLines, Effect, How, Side, Source, UnknownEffect};
+pub use lines::{ChangedLines, Effect, FileChange, How, Side, Source, UnknownEffect};
 pub use node_names::NodeNames;
 pub use policy::{PolicyHit, PolicyLevel, PolicyState, UsedWaiver};
 pub use visible::shorten;

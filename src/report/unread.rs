@@ -4,13 +4,15 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::wording::count;
-use super::{ChangedLines, Report, Side};
+use super::{ChangedLines, FileChange, Report, Side};
 use crate::diagnostic::Place;
 
 /// Changed lines that stand together.
 pub(super) struct UnreadLines<'r> {
     /// The first of them.
     pub(super) place: &'r Place,
+    /// The change of their file as a whole.
+    pub(super) file: FileChange,
     /// The places of equal ones elsewhere.
     pub(super) others: Vec<&'r Place>,
     /// The lines: those before the change, then those after it.
@@ -23,11 +25,12 @@ impl UnreadLines<'_> {
         self.lines.len() * (1 + self.others.len())
     }
 
-    /// Returns words on the other places, such as ` and 7 more places`, or nothing.
+    /// Returns words on the file and the other places, such as ` (new file) and 7 more places`, or nothing.
     pub(super) fn more(&self) -> String {
+        let file = self.file.words();
         match self.others.len() {
-            0 => String::new(),
-            others => format!(" and {}", count(others, "more place")),
+            0 => file.to_owned(),
+            others => format!("{file} and {}", count(others, "more place")),
         }
     }
 
@@ -81,7 +84,7 @@ impl Report {
                 Entry::Occupied(at) => all[*at.get()].others.push(&first.place),
                 Entry::Vacant(new) => {
                     let lines = new.key().clone();
-                    all.push(UnreadLines { place: &first.place, others: Vec::new(), lines });
+                    all.push(UnreadLines { place: &first.place, file: first.file, others: Vec::new(), lines });
                     new.insert(all.len() - 1);
                 }
             }

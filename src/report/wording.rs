@@ -1,13 +1,13 @@
 //! Wording that all writers share: headlines, counts, shares of nodes.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 pub use super::numbers::{count, number};
 use super::visible::visible;
 use super::{
-    BlindSpot, ChangedLines, Count, Effect, FindingChange, How, Item, KeyChange, Leaf, LeafFold, Origin, Report,
-    Similarity, Source, UnknownEffect, Verdict,
+    BlindSpot, ChangedLines, Count, Effect, FileChange, FindingChange, Group, How, Item, KeyChange, Leaf, LeafFold,
+    Origin, Report, Similarity, Source, UnknownEffect, Verdict,
 };
 use crate::diff::{ChangeKind, Diff};
 use crate::hiera::Outcome;
@@ -28,7 +28,6 @@ impl Report {
 
     /// Returns a summary such as `3 files, 6 changed lines, each with an effect`, or `None` if no line of data changed.
     pub fn lines_summary(&self) -> Option<String> {
-        let files = self.lines.iter().map(|lines| &*lines.place.path).collect::<BTreeSet<_>>().len();
         let all: usize = self.lines.iter().map(ChangedLines::len).sum();
         if all == 0 {
             return None;
@@ -46,7 +45,23 @@ impl Report {
                 parts.map(|(count, text)| format!("{} {text}", number(*count))).collect::<Vec<_>>().join(", ")
             }
         };
-        Some(format!("{}, {}, {effects}", count(files, "file"), count(all, "changed line")))
+        Some(format!("{}, {}, {effects}", self.changed_files(), count(all, "changed line")))
+    }
+
+    /// Returns the number of files with changed lines, such as `3 files (1 new)`.
+    fn changed_files(&self) -> String {
+        let files: BTreeMap<&str, FileChange> =
+            self.lines.iter().map(|lines| (&*lines.place.path, lines.file)).collect();
+        let number_of = |change| files.values().filter(|file| **file == change).count();
+        let numbers = [FileChange::New, FileChange::Deleted].map(|change| (number_of(change), change.as_str()));
+        if let Some((all, word)) = numbers.into_iter().find(|(all, _)| *all == files.len()) {
+            return count(all, &format!("{word} file"));
+        }
+        let some = numbers.iter().filter(|(some, _)| *some > 0).map(|(some, word)| format!("{} {word}", number(*some)));
+        match some.collect::<Vec<_>>().join(", ") {
+            some if some.is_empty() => count(files.len(), "file"),
+            some => format!("{} ({some})", count(files.len(), "file")),
+        }
     }
 
     /// Returns the number of changed lines of each kind.
@@ -198,6 +213,11 @@ impl Report {
 }
 
 impl KeyChange {
+    /// Returns true if nothing was found before.
+    pub(super) fn is_of_new_key(&self) -> bool {
+        matches!(self.outcome.before.as_deref(), None | Some(Outcome::NotFound))
+    }
+
     /// Returns the kind of change in a word or two.
     pub fn label(&self) -> &'static str {
         let unknown = |outcome: Option<&Outcome>| matches!(outcome, Some(Outcome::Failed(error)) if error.kind == ErrorKind::Unknown);
@@ -228,6 +248,12 @@ impl Item {
 }
 
 impl Report {
+    /// Returns the changes of a group.
+    pub(super) fn changes_of<'r>(&'r self, group: &'r Group) -> impl Iterator<Item = &'r KeyChange> {
+        let all = group.items.iter().flat_map(|item| [&item.first].into_iter().chain(&item.others));
+        all.map(|at| &self.changes[*at])
+    }
+
     /// Returns the change that is shown for an item, under the pattern of the item's keys if it has several.
     pub(super) fn shown(&self, item: &Item) -> Cow<'_, KeyChange> {
         let first = self.first(item);

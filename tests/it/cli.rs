@@ -16,6 +16,7 @@ mod profiles;
 mod render;
 mod settings;
 mod standing;
+mod table;
 mod trouble;
 #[cfg(unix)]
 mod trust;

@@ -12,7 +12,7 @@ use crate::hiera::hierarchy::Datadir;
 use crate::hiera::layer::{Environment, Layer};
 use crate::node::NodeSet;
 use crate::pipeline::suggestions;
-use crate::report::{BlindSpot, Remedy};
+use crate::report::{BlindSpot, Remedy, UnseenLevel};
 use crate::tree::{Target, folder_of, follow};
 
 /// The code of the findings on such levels.
@@ -21,7 +21,7 @@ const OUTSIDE: &str = "outside-repository";
 /// The levels in one place outside of the repository.
 #[derive(Default)]
 pub(in crate::pipeline) struct OutsideLevels {
-    levels: Vec<String>,
+    levels: Vec<UnseenLevel>,
     /// The places that declare the levels.
     pub(in crate::pipeline) places: BTreeSet<Place>,
     /// The nodes that have such a level.
@@ -120,9 +120,9 @@ fn collect_outside(revision: &Revision, accepted: &Accepted, found: &mut BTreeMa
         let (name, level, fix) = match pattern {
             Some(pattern) => {
                 let (name, fix) = named(environment, pattern, text);
-                (name, pattern.level.name.to_string(), fix)
+                (name, Some(pattern.level), fix)
             }
-            None => (text.to_owned(), String::new(), None),
+            None => (text.to_owned(), None, None),
         };
         let similar = pattern.and_then(|of| suggestions::folder_with_same_ending(environment, &of.level.datadir));
         let outside = found.entry(name).or_default();
@@ -130,10 +130,18 @@ fn collect_outside(revision: &Revision, accepted: &Accepted, found: &mut BTreeMa
         outside.places.extend(place.cloned());
         outside.is_similar |= similar.is_some();
         outside.fix = outside.fix.take().or(fix);
-        if !outside.levels.contains(&level) && !level.is_empty() {
-            outside.levels.push(level);
+        if let Some(level) = level.filter(|level| !outside.levels.iter().any(|known| *known.name == *level.name)) {
+            outside.levels.push(unseen(environment, level));
         }
     }
+}
+
+/// Returns a level that cannot be seen, with those behind it.
+fn unseen(environment: &Environment, level: &LevelConfig) -> UnseenLevel {
+    let configs = environment.layers().filter_map(|layer| layer.config.as_ref().ok());
+    let all = configs.flat_map(|config| config.all_levels());
+    let behind = all.skip_while(|other| !std::ptr::eq(*other, level)).map(|level| &level.name);
+    UnseenLevel { name: level.name.to_string(), before: behind.filter(|name| **name != level.name).cloned().collect() }
 }
 
 /// Describes the place of a level outside of the repository, with the setting that maps it.
@@ -174,12 +182,13 @@ impl OutsideLevels {
     /// Returns true if the same levels of the same nodes are there, wherever they are declared, and the repository has
     /// no folder that may be theirs: any commit may change what is in that.
     fn stays(&self, after: &OutsideLevels) -> bool {
-        self.levels == after.levels && self.nodes == after.nodes && !self.is_similar && !after.is_similar
+        let names = |levels: &OutsideLevels| levels.levels.iter().map(|level| level.name.clone()).collect::<Vec<_>>();
+        names(self) == names(after) && self.nodes == after.nodes && !self.is_similar && !after.is_similar
     }
 
     /// Describes the levels at `place` and their absence.
     pub(in crate::pipeline) fn text(&self, place: &str) -> String {
-        let names = wording::some(self.levels.iter().map(String::as_str));
+        let names = wording::some(self.levels.iter().map(|level| &*level.name));
         format!("{place}: {} ({names}) {} taken as absent", self.count(), self.verb())
     }
 
@@ -199,6 +208,7 @@ impl OutsideLevels {
             message: format!("{} on {of}", self.text(place)),
             fix: self.fix.map(Remedy::settings),
             nodes: self.nodes,
+            levels: self.levels,
             ..BlindSpot::default()
         }
     }

@@ -14,7 +14,7 @@ use crate::hiera::backend::DataFile;
 use crate::hiera::options::LOOKUP_OPTIONS;
 use crate::node::NodeSet;
 use crate::pipeline::blind_spots::changed_files::FileKind;
-use crate::report::Side;
+use crate::report::{FileChange, Side};
 use crate::tree::{Target, TreeError, follow};
 use crate::value::{Segment, Value, ValuePath};
 
@@ -22,6 +22,7 @@ use crate::value::{Segment, Value, ValuePath};
 pub(super) struct Edit {
     pub(super) path: Arc<str>,
     pub(super) kind: FileKind,
+    pub(super) change: FileChange,
     /// The paths of levels that lead to it.
     pub(super) paths: BTreeSet<Arc<str>>,
     pub(super) file: Diff<Option<Arc<DataFile>>>,
@@ -93,8 +94,9 @@ impl Edits {
     ) -> Result<Edits, TreeError> {
         let mut edits = Edits::default();
         for (path, kind) in files {
-            let edit = Edit { path, kind, paths: BTreeSet::new(), file: Diff::default(), nodes: Diff::default() };
-            edits.all.push(edit);
+            let change = FileChange::Edited;
+            let (paths, file, nodes) = (BTreeSet::new(), Diff::default(), Diff::default());
+            edits.all.push(Edit { path, kind, change, paths, file, nodes });
         }
         let mut unread = Unread::new(revisions);
         edits.find_readers(Side::Before, revisions.before);
@@ -102,9 +104,14 @@ impl Edits {
         for at in 0..edits.all.len() {
             edits.read_unreached(at, revisions)?;
             edits.add_groups(at);
-            let contents = Diff::new(content(revisions.before, &edits.all[at].path)?, {
-                content(revisions.after, &edits.all[at].path)?
-            });
+            let path = &edits.all[at].path;
+            let contents = Diff::new(content(revisions.before, path)?, content(revisions.after, path)?);
+            edits.all[at].change = match (&contents.before, &contents.after) {
+                (None, Some(_)) => FileChange::New,
+                (Some(_), None) => FileChange::Deleted,
+                _ => FileChange::Edited,
+            };
+            let contents = contents.map(Option::unwrap_or_default);
             match edits.all[at].kind {
                 FileKind::Config => edits.add_config(at, revisions, &contents),
                 FileKind::Data | FileKind::Opaque => edits.add_lines(at, &contents),
@@ -433,15 +440,15 @@ fn differing(values: Diff<Option<&Value>>) -> Vec<Value> {
     found
 }
 
-/// Returns the text of the file at `path`; empty if there is none.
-fn content(revision: &Revision, path: &str) -> Result<Vec<u8>, TreeError> {
+/// Returns the text of the file at `path`, empty if it is too large; `None` if there is no file.
+fn content(revision: &Revision, path: &str) -> Result<Option<Vec<u8>>, TreeError> {
     let tree = &*revision.environment.tree;
     match follow(tree, path)? {
         Target::File(_, id) => match tree.read(id) {
-            Err(error) if error.is_too_large => Ok(Vec::new()),
-            content => Ok(content?.clone()),
+            Err(error) if error.is_too_large => Ok(Some(Vec::new())),
+            content => Ok(Some(content?.clone())),
         },
-        _ => Ok(Vec::new()),
+        _ => Ok(None),
     }
 }
 

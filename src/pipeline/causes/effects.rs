@@ -64,6 +64,7 @@ impl Effects<'_> {
                 _ => found.push(ChangedLines {
                     place: Place::line(self.search.edits.all[line.edit].path.clone(), line.number),
                     last: line.number,
+                    file: self.search.edits.all[line.edit].change,
                     side: line.side,
                     effect,
                     with: Vec::new(),

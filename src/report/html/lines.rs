@@ -46,6 +46,7 @@ pub(super) fn place(range: &Range, knows_file: bool, options: &Options) -> Marku
             Some(address) => a href=(address) { code { (text) } },
             None => code { (text) },
         }
+        @if !knows_file { (range.file.words()) }
     }
 }
 

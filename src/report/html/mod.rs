@@ -235,6 +235,7 @@ fn blind_spots(report: &Report, is_standing: bool, room: usize) -> Markup {
     html! {
         @if !all.is_empty() {
             @if is_standing {
+                @if let Some(line) = report.unseen_before_values() { div.panel.doubt { p { (visible(&line)) } } }
                 details.quiet { summary { (report.spots_heading(true)) } (spots) @if let Some(more) = more { p { b { (more) } } } }
             } @else {
                 h2 { (report.spots_heading(false)) }

@@ -19,6 +19,12 @@ pub(super) fn new(report: &Report, budget: usize) -> String {
     }
 }
 
+/// Returns a line on levels that cannot be seen and count before values in the table; nothing if there are none.
+pub(super) fn before_values(report: &Report) -> String {
+    let line = report.unseen_before_values();
+    line.map(|line| format!("\n{}\n", html(&shorten(&visible(&line), MAX_MESSAGE)))).unwrap_or_default()
+}
+
 /// Returns the blind spots that were there before the commit just as after it, folded, in at most `budget` characters.
 pub(super) fn standing(report: &Report, budget: usize) -> String {
     match report.spots(true).next() {

@@ -1,9 +1,11 @@
 //! Folded details: the differences of each group as one block, and its nodes.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::escape::{MAX_NAME, characters, code, fence, html, html_code};
+use super::escape::{MAX_NAME, characters, code, fence, html, html_code, name};
 use super::table::{MAX_WHO, keys, who};
+use crate::diagnostic::Place;
 use crate::report::detail::{self, DetailLine, Room};
 use crate::report::visible::{ELLIPSIS, shorten, shorten_middle, visible};
 use crate::report::wording::{count, number};
@@ -72,12 +74,37 @@ fn item_note(report: &Report, item: &Item) -> String {
     let mut text = String::new();
     let key = || code(&shorten_middle(&visible(&report.shown(item).key), MAX_NAME));
     if item.keys > 1 {
-        _ = write!(text, "{}: {}\n\n", key(), keys(report.keys_of(item).into_iter(), MAX_KEYS));
+        _ = write!(text, "{}: {}\n\n", key(), keys_with_places(report, item));
     }
     if let Some(note) = item.note() {
         _ = write!(text, "{}: {note}\n\n", key());
     }
     text
+}
+
+/// Returns the keys of an item, each with its line where that is known: the difference above has the line of one.
+fn keys_with_places(report: &Report, item: &Item) -> String {
+    let origin = |change: &KeyChange| {
+        let origins = change.leaves.first().map(Leaf::origins).unwrap_or_default();
+        origins.after.or(origins.before).map(|origin| origin.place.clone())
+    };
+    let shown = origin(report.first(item));
+    let mut places: BTreeMap<&str, Option<Place>> = BTreeMap::new();
+    for change in [item.first].iter().chain(&item.others).map(|at| &report.changes[*at]) {
+        places.entry(&change.key).or_insert_with(|| origin(change));
+    }
+    let one = |(key, place): (&&str, &Option<Place>)| match (place, &shown) {
+        (Some(Place { path, line: Some(line) }), Some(shown)) if *path == shown.path => {
+            format!("{} `:{line}`", name(key))
+        }
+        (Some(place), _) => format!("{} {}", name(key), name(&place.to_string())),
+        (None, _) => name(key),
+    };
+    let named: Vec<String> = places.iter().take(MAX_KEYS).map(one).collect();
+    match places.len() - named.len() {
+        0 => named.join(", "),
+        more => format!("{} and {} more", named.join(", "), number(more)),
+    }
 }
 
 fn item_body(report: &Report, item: &Item) -> String {

@@ -14,13 +14,12 @@ use crate::report::{Group, Report};
 /// The most places that one cell names, and the most differences and changes that are looked at for them.
 const MAX_PLACES: usize = 3;
 const MAX_SEEN: usize = 200;
-const MAX_CHANGES: usize = 10_000;
+pub(super) const MAX_CHANGES: usize = 10_000;
 
 /// Returns the lines that cause a group's changes, each as a link if the commit has it; the places that the values come
 /// from, if no lines are known.
 pub(super) fn places(report: &Report, group: &Group, options: &Options) -> String {
-    let all = || group.items.iter().flat_map(|item| [&item.first].into_iter().chain(&item.others));
-    let changes = || all().take(MAX_CHANGES).map(|at| &report.changes[*at]);
+    let changes = || report.changes_of(group).take(MAX_CHANGES);
     let mut ranges = Vec::new();
     for change in changes() {
         if let Some(Outcome::Failed(error)) = change.outcome.after.as_deref() {
@@ -28,7 +27,8 @@ pub(super) fn places(report: &Report, group: &Group, options: &Options) -> Strin
         }
     }
     let are_known = changes().any(|change| change.lines.is_some());
-    let are_all_known = all().count() <= MAX_CHANGES && changes().all(|change| change.lines.is_some());
+    let are_all_known =
+        report.changes_of(group).nth(MAX_CHANGES).is_none() && changes().all(|change| change.lines.is_some());
     ranges.extend(if are_known { causing(report, changes()) } else { origins(report, group) });
     let mut seen: Vec<&Range> = Vec::new();
     for range in &ranges {
@@ -39,9 +39,11 @@ pub(super) fn places(report: &Report, group: &Group, options: &Options) -> Strin
     let mut shown = Vec::new();
     let mut file = "";
     for range in seen.iter().take(MAX_PLACES) {
-        let text = range.text(file == &*range.place.path);
+        let knows_file = file == &*range.place.path;
+        let text = range.text(knows_file);
+        let words = if knows_file { "" } else { range.file.words() };
         file = &range.place.path;
-        shown.push(if range.is_there { link(&range.place, &text, options) } else { name(&text) });
+        shown.push(if range.is_there { link(&range.place, &text, options) } else { name(&text) } + words);
     }
     let more = match seen.len() - shown.len() {
         _ if are_known && !are_all_known => " and more".to_owned(),

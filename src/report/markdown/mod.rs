@@ -22,7 +22,7 @@ pub use super::links::is_address;
 use super::secrets::reencrypted_heading;
 use super::visible::{ELLIPSIS, shorten, visible};
 use super::wording::{count, findings_heading, number};
-use super::{Cause, Commit, FindingChange, Group, LeafFold, PolicyHit, Reencrypted, Report, branch_label};
+use super::{Cause, Commit, FindingChange, Group, PolicyHit, Reencrypted, Report, branch_label};
 
 /// Options of the comment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,6 +84,7 @@ pub fn write(report: &Report, options: &Options, out: &mut dyn Write) -> io::Res
     left = left.saturating_sub(characters(&rest));
     let (table, rows) = table::table(report, options, left / 2);
     add(&table, &mut left);
+    add(&blind_spots::before_values(report), &mut left);
     add(&lines::unread(report, left / 8), &mut left);
     add(&lines::idle(report, options, left / 8), &mut left);
     text.push_str(&new);

@@ -4,13 +4,15 @@ use std::fmt::Write as _;
 
 use super::Options;
 use super::escape::{characters, code, html, name};
-use super::links::{link, places};
+use super::links::{MAX_CHANGES, link, places};
 use crate::diff::{Diff, LeafKind};
 use crate::hiera::Outcome;
+use crate::report::causing::causing;
 use crate::report::detail;
 use crate::report::visible::{ELLIPSIS, shorten, visible};
 use crate::report::wording::{count, number, share};
-use crate::report::{Cause, Count, Group, Item, KeyChange, Report, Similarity, node_list};
+use crate::report::{Cause, Count, Group, Item, KeyChange, LeafFold, Report, Similarity, node_list};
+use crate::value::Segment;
 
 /// The most rows, and the most lines of one.
 const MAX_ROWS: usize = 100;
@@ -156,8 +158,7 @@ fn values(change: &KeyChange, item: &Item) -> Option<String> {
         return Some(note);
     }
     let [fold] = &item.leaves[..] else {
-        let differences: usize = item.leaves.iter().map(super::LeafFold::count).sum();
-        return (differences > 0).then(|| count(differences, "difference"));
+        return differences(change, &item.leaves);
     };
     let leaf = &change.leaves[fold.first].change;
     let alike = match (fold.count(), is_anywhere) {
@@ -179,6 +180,49 @@ fn values(change: &KeyChange, item: &Item) -> Option<String> {
     // A new order shows in the values.
     let note = detail::note(leaf).map(|note| format!(" ({note})")).unwrap_or_default();
     Some(values + &note + &alike)
+}
+
+/// The most entries or items that a cell names of those that come, or go, and the columns of one.
+const MAX_NAMED: usize = 2;
+const MAX_ENTRY: usize = 40;
+
+/// Returns what a value loses and gains, and the number of its other differences; `None` if there are none.
+fn differences(change: &KeyChange, folds: &[LeafFold]) -> Option<String> {
+    let of_kind = |kind| folds.iter().filter(move |fold| change.leaves[fold.first].change.kind == kind);
+    let number_of = |folds: &mut dyn Iterator<Item = &LeafFold>| folds.map(LeafFold::count).sum::<usize>();
+    let (all, mut parts, mut told) = (number_of(&mut folds.iter()), Vec::new(), 0);
+    for (kind, verb) in [(LeafKind::Removed, "loses"), (LeafKind::Added, "gains")] {
+        let named: Vec<(String, usize)> =
+            of_kind(kind).take(MAX_NAMED).map(|fold| (entry(change, fold), fold.count())).collect();
+        if named.is_empty() {
+            continue;
+        }
+        let names: Vec<&str> = named.iter().map(|(name, _)| &**name).collect();
+        let total = number_of(&mut of_kind(kind));
+        let more = match total - named.iter().map(|(_, count)| count).sum::<usize>() {
+            0 => String::new(),
+            more => format!(" and {} more", number(more)),
+        };
+        parts.push(format!("{verb} {}{more}", names.join(", ")));
+        told += total;
+    }
+    match all - told {
+        0 => {}
+        rest if told == 0 => parts.push(count(rest, "difference")),
+        rest => parts.push(count(rest, "other difference")),
+    }
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// Returns an entry of a hash by its path, or an item of an array by its value if that is short.
+fn entry(change: &KeyChange, fold: &LeafFold) -> String {
+    let leaf = &change.leaves[fold.first].change;
+    let is_item = leaf.path().and_then(|path| path.0.last()).is_some_and(|last| matches!(last, Segment::Index(_)));
+    let value = detail::on_one_line(leaf, MAX_ENTRY).and_then(|sides| sides.after.or(sides.before));
+    match value {
+        Some(value) if is_item && fold.path.is_none() => code(&value),
+        _ => name(fold.place(change).strip_prefix(&*change.key).unwrap_or_default()),
+    }
 }
 
 /// The part of a group that its row in the table leaves out.
@@ -206,6 +250,7 @@ pub(super) fn left_unsaid(report: &Report, group: &Group) -> Unsaid {
     if group.items.len() > MAX_ITEMS {
         return Unsaid::Values;
     }
+    let causing = causing(report, report.changes_of(group).take(MAX_CHANGES));
     let of_item = |item: &Item| {
         let change = &*report.shown(item);
         let ([fold], 1, None, false) = (&item.leaves[..], item.keys, item.note(), change.kind.is_error()) else {
@@ -214,7 +259,12 @@ pub(super) fn left_unsaid(report: &Report, group: &Group) -> Unsaid {
         let leaf = &change.leaves[fold.first];
         let is_said =
             leaf.change.kind != LeafKind::Reordered && detail::on_one_line(&leaf.change, MAX_VALUES).is_some();
-        match (is_said, are_nodes_said && !leaf.has_behind()) {
+        let is_from_elsewhere = || {
+            let origins = leaf.origins();
+            let mut places = [origins.before, origins.after].into_iter().flatten().map(|origin| &origin.place.path);
+            places.any(|path| !causing.iter().any(|range| range.place.path == *path))
+        };
+        match (is_said, are_nodes_said && !leaf.has_behind() && (causing.is_empty() || !is_from_elsewhere())) {
             (false, _) => Unsaid::Values,
             (true, false) => Unsaid::Places,
             (true, true) => Unsaid::Nothing,

@@ -14,6 +14,11 @@ pub(super) fn write_blind_spots(report: &Report, page: &mut Page<'_>) -> io::Res
         if !spots.is_empty() {
             page.blank()?;
             page.line(Line::new(0).add(HEADING, report.spots_heading(is_standing)))?;
+            let before = report.unseen_before_values().filter(|_| is_standing);
+            let width = page.width() - 2;
+            for line in before.iter().flat_map(|line| wrap(&visible(line), width)) {
+                page.line(Line::new(2).add(NEW, line))?;
+            }
             write_all(&spots, page)?;
         }
     }

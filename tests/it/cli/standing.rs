@@ -45,6 +45,12 @@ fn a_level_outside_is_standing_but_in_the_commit_that_adds_it() {
     let fold = "\n<details><summary>1 standing blind spot: unseen with or without this commit</summary>\n";
     assert!(told.find(fold) > told.find("| who |"), "{told}");
     assert!(told.contains(&format!("  ```\n  {yaml}\n  ```\n")), "{told}");
+    let before = "\n'Private' cannot be seen and counts before the new value of 1 key\n";
+    assert!(told.contains(before), "{told}");
+    let text = standing.hierad("diff").ok().to_owned();
+    assert!(text.contains("'Private' cannot be seen and counts before the new value of 1 key"), "{text}");
+    let own = site(OUTSIDE, "-- data/nodes/web01.yaml\nmotd: own\n");
+    assert!(!comment(&own).contains("counts before"), "the level of the node counts before that");
     let new = site("", &format!("{OUTSIDE}-- data/common.yaml\nmotd: bye\nntp: [a, b]\n"));
     assert_eq!(report(&new)["blind_spots"][0].get("standing"), None);
     let told = comment(&new);
@@ -83,7 +89,7 @@ fn lines_that_no_known_node_reads_are_shown() {
     let told = comment(&site);
     let expected = "\n**3 changed lines in 2 files that no known node reads**\n\n```diff\n\
                     @@ data/roles/mail.yaml:1 @@\n- port: 25\n+ port: 587\n\
-                    @@ data/roles/post.yaml:1 @@\n+ port: 587\n```\n";
+                    @@ data/roles/post.yaml:1 (new file) @@\n+ port: 587\n```\n";
     assert!(told.contains(expected), "{told}");
     let lines = &report(&site)["lines"];
     assert_eq!((&lines[0]["text"], &lines[1]["text"]), (&json!(["port: 25"]), &json!(["port: 587"])));

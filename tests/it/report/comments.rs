@@ -8,8 +8,8 @@ use hierad::fleet::{Answer, Distinction, Effective, Finding, Fleet};
 use hierad::hiera::{LookupError, Outcome};
 use hierad::node::{NodeId, NodeProfile, NodeSet};
 use hierad::report::{
-    BlindSpot, ChangeOrigins, ChangedLines, Commit, Effect, How, Input, LeafOrigins, NodeNames, Origin, Origins,
-    Remedy, Report, Side, UnknownEffect, Verdict, markdown,
+    BlindSpot, ChangeOrigins, ChangedLines, Commit, Effect, FileChange, How, Input, LeafOrigins, NodeNames, Origin,
+    Origins, Remedy, Report, Side, UnknownEffect, Verdict, markdown,
 };
 use hierad::value::{Hash, Value, ValuePath};
 use hierad::workers::Workers;
@@ -150,6 +150,7 @@ fn report(random: &mut Random, lists: [usize; 3]) -> Report {
     let unread = |random: &mut Random, line: u32| ChangedLines {
         place: Place::line(&*text(random), line),
         last: line,
+        file: *random.pick(&[FileChange::Edited, FileChange::New, FileChange::Deleted]),
         side: *random.pick(&[Side::Before, Side::After]),
         effect: Effect::Unknown(UnknownEffect::Unreached),
         with: Vec::new(),

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use hierad::report::{
-    BlindSpot, ChangedLines, Effect, LeafOrigins, NoEffect, Remedy, Report, Side, github, junit, sarif,
+    BlindSpot, ChangedLines, Effect, FileChange, LeafOrigins, NoEffect, Remedy, Report, Side, github, junit, sarif,
 };
 use jsonschema::Validator;
 use roxmltree::Document;
@@ -63,7 +63,16 @@ fn marked() -> Report {
     report.blind_spots.push(BlindSpot { fix: Some(Remedy::with_yaml("a", format!("\n::error::{HOSTILE}"))), ..spot });
     let lines = |line, last, side, effect| {
         let place = Place::line("data/a.yaml", line);
-        ChangedLines { place, last, side, effect, with: Vec::new(), keys: Vec::new(), text: Vec::new() }
+        ChangedLines {
+            place,
+            last,
+            file: FileChange::Edited,
+            side,
+            effect,
+            with: Vec::new(),
+            keys: Vec::new(),
+            text: Vec::new(),
+        }
     };
     let changes = Effect::Changes { keys: [HOSTILE.into()].into(), nodes: report.changes[0].nodes.clone() };
     report.lines = vec![

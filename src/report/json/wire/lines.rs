@@ -8,13 +8,15 @@ use super::{MAX_LISTED, is_zero};
 use crate::diagnostic::Place;
 use crate::diff::Diff;
 use crate::report::node_sets::NodeSets;
-use crate::report::{ChangedLines, Effect, Idle, IdlePart, Leaf, Source};
+use crate::report::{ChangedLines, Effect, FileChange, Idle, IdlePart, Leaf, Source};
 
 #[derive(Serialize)]
 pub(super) struct WireLines<'a> {
     path: &'a str,
     line: Option<u32>,
     last: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<&'static str>,
     side: &'static str,
     effect: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -69,6 +71,7 @@ impl<'a> WireLines<'a> {
             path: &lines.place.path,
             line: lines.place.line,
             last: lines.last,
+            file: (lines.file != FileChange::Edited).then(|| lines.file.as_str()),
             side: lines.side.as_str(),
             effect: lines.effect.as_str(),
             reason: lines.effect.reason(),
