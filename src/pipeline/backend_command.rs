@@ -27,6 +27,12 @@ const MAX_FAILURES: u32 = 3;
 /// The time for a command to end after its input has ended.
 const FAREWELL: Duration = Duration::from_millis(200);
 
+/// The number of requests that are sent at a time.
+const AT_A_TIME: usize = 256;
+
+/// The line of an answer, or why there is none.
+type Line = Result<Vec<u8>, String>;
+
 /// A command, with its answers so far.
 #[derive(Debug)]
 pub struct BackendCommand {
@@ -60,52 +66,56 @@ impl BackendCommand {
         BackendCommand { start, ..self }
     }
 
-    /// Returns the answer to `request`, which is sent even if it was before, and not remembered.
-    pub fn ask_anew(&self, request: &str) -> Result<Answer, String> {
-        self.fresh(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner), request)
+    /// Returns the answers to `requests`, which are sent even if they were before, and not remembered. Many are sent at
+    /// a time, so neither side waits for the other one. The rest is sent again after one without a proper answer.
+    pub fn ask_anew(&self, requests: &[String]) -> Vec<Result<Answer, String>> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut answers = Vec::new();
+        while answers.len() < requests.len() {
+            let rest = &requests[answers.len()..];
+            self.fresh(&mut state, &rest[..rest.len().min(AT_A_TIME)], &mut answers);
+        }
+        answers
     }
 
-    fn fresh(&self, state: &mut State, request: &str) -> Result<Answer, String> {
+    /// Sends `requests`, and adds the answers up to the first that is none.
+    fn fresh(&self, state: &mut State, requests: &[String], answers: &mut Vec<Result<Answer, String>>) {
         if state.failures >= MAX_FAILURES {
-            return Err(format!("failed {MAX_FAILURES} times in a row and is not asked any more"));
+            let text = format!("failed {MAX_FAILURES} times in a row and is not asked any more");
+            answers.extend(requests.iter().map(|_| Err(text.clone())));
+            return;
         }
-        state.asked += 1;
-        let line = self.exchange(state, request);
-        if line.is_err() {
-            state.running = None;
-            state.failures += 1;
-        }
-        let answer = line.and_then(|line| {
-            let answer = read(&line, state.asked);
-            if answer.is_err() {
-                state.running = None;
-                state.failures += 1;
+        let first = state.asked + 1;
+        let mut limit = self.limit + if state.running.is_none() { self.start } else { Duration::ZERO };
+        let sent = self.send(state, requests);
+        for id in (first..).take(requests.len()) {
+            let line = sent.clone().and_then(|()| state.receive(limit));
+            match line.and_then(|line| read(&line, id)) {
+                Ok(answer) => answers.push(answer),
+                Err(text) => {
+                    answers.push(Err(text));
+                    state.running = None;
+                    state.failures += 1;
+                    return;
+                }
             }
-            answer
-        })?;
-        state.failures = 0;
-        answer
+            state.failures = 0;
+            limit = self.limit;
+        }
     }
 
-    /// Sends a request and returns the line of the answer.
-    fn exchange(&self, state: &mut State, request: &str) -> Result<Vec<u8>, String> {
-        let started = Instant::now();
-        let line = format!("{{\"id\":{},{}\n", state.asked, request.strip_prefix('{').unwrap_or(request));
-        let mut limit = self.limit;
+    /// Sends some requests. Starts the command unless it runs.
+    fn send(&self, state: &mut State, requests: &[String]) -> Result<(), String> {
         let running = match &mut state.running {
             Some(running) => running,
-            none => {
-                limit += self.start;
-                none.insert(self.start()?)
-            }
+            none => none.insert(self.start()?),
         };
-        let ended = || "ended without an answer".to_owned();
-        running.requests.as_ref().ok_or_else(ended)?.send(line).map_err(|_| ended())?;
-        match running.answers.recv_timeout(limit.saturating_sub(started.elapsed())) {
-            Ok(answer) => answer,
-            Err(RecvTimeoutError::Timeout) => Err(format!("gave no answer within {} s", limit.as_secs_f64())),
-            Err(RecvTimeoutError::Disconnected) => Err(ended()),
-        }
+        let mut line = |request: &String| {
+            state.asked += 1;
+            format!("{{\"id\":{},{}\n", state.asked, request.strip_prefix('{').unwrap_or(request))
+        };
+        let lines = requests.iter().map(&mut line).collect::<String>();
+        running.requests.as_ref().and_then(|queue| queue.send(lines).ok()).ok_or_else(ended)
     }
 
     fn start(&self) -> Result<Running, String> {
@@ -121,10 +131,25 @@ impl BackendCommand {
         let (results, answers) = channel();
         let running = Running { child, requests: Some(requests), answers };
         let (Some(input), Some(output)) = (input, output) else { return Err(failed(&"it has no input or output")) };
-        // Neither writing nor reading can be interrupted, so another thread does both; it ends with the command.
-        let talk = move || talk(input, output, &queue, &results);
-        thread::Builder::new().name("backend".into()).spawn(talk).map_err(|error| failed(&error))?;
+        // Neither writing nor reading can be interrupted, so others do both at the same time; they end with the command.
+        let spawn = |work: Box<dyn FnOnce() + Send>| {
+            let spawned = thread::Builder::new().name("backend".into()).spawn(work);
+            spawned.map(|_| ()).map_err(|error| failed(&error))
+        };
+        spawn(Box::new(move || write(input, &queue)))?;
+        spawn(Box::new(move || receive(output, &results)))?;
         Ok(running)
+    }
+}
+
+impl State {
+    /// Waits for the line of an answer.
+    fn receive(&self, limit: Duration) -> Line {
+        match self.running.as_ref().ok_or_else(ended)?.answers.recv_timeout(limit) {
+            Ok(answer) => answer,
+            Err(RecvTimeoutError::Timeout) => Err(format!("gave no answer within {} s", limit.as_secs_f64())),
+            Err(RecvTimeoutError::Disconnected) => Err(ended()),
+        }
     }
 }
 
@@ -134,10 +159,16 @@ impl CommandBackend for BackendCommand {
         if let Some(answer) = state.answers.get(request) {
             return answer.clone();
         }
-        let answer = self.fresh(&mut state, request);
+        let mut answers = Vec::new();
+        self.fresh(&mut state, &[request.to_owned()], &mut answers);
+        let answer = answers.pop().unwrap_or_else(|| Err(ended()));
         state.answers.insert(request.to_owned(), answer.clone());
         answer
     }
+}
+
+fn ended() -> String {
+    "ended without an answer".to_owned()
 }
 
 /// A running command, which is ended on drop.
@@ -145,7 +176,7 @@ impl CommandBackend for BackendCommand {
 struct Running {
     child: Child,
     requests: Option<Sender<String>>,
-    answers: Receiver<Result<Vec<u8>, String>>,
+    answers: Receiver<Line>,
 }
 
 impl Drop for Running {
@@ -160,18 +191,20 @@ impl Drop for Running {
     }
 }
 
-/// Writes requests and reads answers until either ends.
-fn talk(
-    mut input: ChildStdin,
-    output: ChildStdout,
-    requests: &Receiver<String>,
-    answers: &Sender<Result<Vec<u8>, String>>,
-) {
+/// Writes requests until nobody has any more, or they cannot be written: then there are no answers, either.
+fn write(mut input: ChildStdin, requests: &Receiver<String>) {
+    while let Ok(lines) = requests.recv() {
+        if input.write_all(lines.as_bytes()).and_then(|()| input.flush()).is_err() {
+            return;
+        }
+    }
+}
+
+/// Reads answers until they end, or nobody wants any more.
+fn receive(output: ChildStdout, answers: &Sender<Line>) {
     let mut output = BufReader::new(output);
-    while let Ok(request) = requests.recv() {
-        let written = input.write_all(request.as_bytes()).and_then(|()| input.flush());
-        let answer = written.and_then(|()| line(&mut output)).map_err(|error| format!("broke off: {error}"));
-        let answer = answer.and_then(|line| line);
+    loop {
+        let answer = line(&mut output).map_err(|error| format!("broke off: {error}")).and_then(|line| line);
         let ends = answer.is_err();
         if answers.send(answer).is_err() || ends {
             return;
@@ -180,11 +213,11 @@ fn talk(
 }
 
 /// Reads one line; the last one may lack its newline.
-fn line(output: &mut BufReader<ChildStdout>) -> std::io::Result<Result<Vec<u8>, String>> {
+fn line(output: &mut BufReader<ChildStdout>) -> std::io::Result<Line> {
     let mut line = Vec::new();
     output.by_ref().take(MAX_ANSWER).read_until(b'\n', &mut line)?;
     Ok(match line.last() {
-        None => Err("ended without an answer".into()),
+        None => Err(ended()),
         Some(last) if *last != b'\n' && line.len() as u64 >= MAX_ANSWER => {
             Err(format!("gave an answer of more than {} MiB", MAX_ANSWER >> 20))
         }

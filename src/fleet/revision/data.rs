@@ -90,7 +90,7 @@ impl Revision {
     /// Returns true if some level asks a command.
     pub(in crate::fleet) fn asks_commands(&self) -> bool {
         let mut levels = self.levels.iter().flat_map(|levels| &levels.classes).flat_map(|class| class.levels());
-        levels.any(|level| matches!(level.backend, Backend::Declared(DeclaredFunction::Command(_))))
+        levels.any(|level| level.asks_command())
     }
 
     /// Returns the levels of encrypted data that have files, but no key to decrypt them here, by place, name and

@@ -4,6 +4,7 @@
 //! evaluates what it is given once per node class, and shares what it works out on the way: hierarchies and options. It
 //! knows nothing of other revisions' answers.
 
+mod asked;
 mod assigned;
 mod build;
 mod data;
@@ -106,8 +107,17 @@ impl Revision {
         for (at, levels) in self.levels_of(layer).iter().enumerate().filter(|(_, levels)| levels.classes.len() > 1) {
             for locations in &levels.key_locations {
                 let is_searched = searched.contains(&at);
-                let apart = if is_searched { locations.classes_with(root) } else { locations.any_key_classes.clone() };
-                split = split.iter().flat_map(|nodes| locations.partition.split_off(nodes, &apart)).collect();
+                let mut apart =
+                    if is_searched { locations.classes_with(root) } else { locations.any_key_classes.clone() };
+                // Where functions answer, all locations are one, with the classes of the levels.
+                if levels.has_functions() && !is_searched {
+                    apart.retain(|class| levels.classes[*class].function().is_none());
+                }
+                split = if levels.has_functions() && is_searched {
+                    self.split_by_answers((&**levels, &locations.partition), (root, layer), &apart, &split)
+                } else {
+                    split.iter().flat_map(|nodes| locations.partition.split_off(nodes, &apart)).collect()
+                };
             }
         }
         split

@@ -48,14 +48,16 @@ pub trait CommandBackend: fmt::Debug + Send + Sync {
 
 /// Has the machine's Puppet run a function of the site's own; the edge of the program runs Puppet.
 pub trait Bridge: fmt::Debug + Send + Sync {
-    /// Returns the answer to a request; equal requests have equal answers. The error says in a few words why there is
+    /// Returns the answers to some calls; equal calls have equal answers. The error says in a few words why there is
     /// none.
-    fn ask(&self, call: Call<'_>) -> Result<Answer, String>;
+    fn ask(&self, calls: &[Call<'_>]) -> Vec<Result<Answer, String>>;
 }
 
 /// A call of a bridged function.
 pub struct Call<'a> {
-    /// All that it is told, but for its location.
+    /// The key.
+    pub key: Value,
+    /// All else that it is told, but for its location.
     pub fields: Hash,
     /// The path that it is called for: relative in the repository, absolute on disk.
     pub path: Option<&'a str>,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Content, Location, Mount, Resolver, unreadable};
+use super::{Content, Level, Location, Mount, Resolver, unreadable};
 use crate::hiera::LookupError;
 use crate::hiera::backend::{Backend, Code, DeclaredFunction, Folder, Runner};
 use crate::tree::{FileTree, Target, TreeError, child, follow};
@@ -21,6 +21,13 @@ pub struct Reads {
 
 /// The outcome of looking for that.
 pub type Found = Result<Arc<Reads>, LookupError>;
+
+impl Level {
+    /// Returns true if a command, or Puppet, answers for its function.
+    pub fn asks_command(&self) -> bool {
+        matches!(self.backend, Backend::Declared(DeclaredFunction::Command(_)))
+    }
+}
 
 impl Resolver<'_> {
     /// Returns what the function of a level reads; `None` if it is not bridged, or has no location to be called for.

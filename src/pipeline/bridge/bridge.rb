@@ -3,10 +3,11 @@
 # Runs functions of Hiera in the machine's Puppet, for hierad. Standard input has requests, a JSON object on a line, and
 # what was standard output gets an answer on a line for each:
 #
-#   {"id": 1, "function": "site::data", "kind": "lookup_key", "key": "ntp::servers", "options": {}, "level": "Common",
+#   {"id":1,"key":"ntp::servers","of":{"function": "site::data", "kind": "lookup_key", "options": {}, "level": "Common",
 #    "location": "data/common", "path": "/tmp/x/data/common", "scope": {"role": "web"}, "module_name": null,
-#    "modulepath": ["/tmp/x/code"], "stage": "/tmp/x", "root": "/tmp/x/data"}
+#    "modulepath": ["/tmp/x/code"], "stage": "/tmp/x", "root": "/tmp/x/data"}}
 #
+# - of: all but the key, as the last field. What is made of an equal text before is used again.
 # - interpolated: (optional) what became of a value that the function handed on uninterpolated when it was called before,
 #   {"raw": V, "value": W} or {"raw": V, "failed": TEXT}: this time the function gets that.
 # - path: the location of a path, or null; location is then a URI or null.
@@ -85,6 +86,7 @@ end
 
 # The methods of a function's context that hierad has a part in.
 module BridgedContext
+  INTERPOLATE = Puppet::Pops::Lookup::Context.instance_method(:interpolate)
   METHODS = /%\{\s*(?:lookup|hiera|alias)\s*\(/.freeze
 
   attr_accessor :bridge_told, :bridge_interpolated
@@ -101,7 +103,7 @@ module BridgedContext
     make = lambda do
       raise Unknown, 'looks into a value with a lookup in it, which hierad has not done by then' if BridgedContext.text?(value, METHODS)
 
-      Puppet::Pops::Lookup::Context.instance_method(:interpolate).bind(self).call(value)
+      INTERPOLATE.bind(self).call(value)
     end
     Uninterpolated.new(value, make)
   end
@@ -342,6 +344,9 @@ end
 
 # An environment of some modules, with the functions in it.
 class Site
+  # The most folders of files of which functions keep what they have read.
+  MAX_ROOTS = 8
+
   def initialize(modulepath)
     environment = Puppet::Node::Environment.create(:production, modulepath + Puppet[:basemodulepath].split(File::PATH_SEPARATOR))
     Puppet.override(environments: Puppet::Environments::Static.new(environment)) do
@@ -351,27 +356,28 @@ class Site
     @scope.extend(BridgedScope)
     @environment = environment
     @files = {}
-    @contexts = {}
   end
 
-  def answer(request)
-    overrides = @compiler.context_overrides
-    Puppet.override(overrides) { Call.new(request, @scope, self).answer }
+  # Runs a block as if Puppet compiled a catalog here.
+  def enter(told)
+    @scope.bridge_told = told
+    Puppet.override(@overrides ||= @compiler.context_overrides) { yield @scope }
   end
 
-  # The function's own memory: Puppet keeps one for each level and location of a node.
-  def context(request, tag)
-    given = request.reject { |name, _| %w[id key].include?(name) }
-    @contexts.delete(@contexts.each_key.first) if @contexts.size > 5000
-    @contexts[given] ||= Puppet::Pops::Lookup::FunctionContext.new(files(request['root']), request['module_name'], function(request['function'], tag))
+  # A function's own memory: Puppet keeps one for each level and location of a node.
+  def function_context(request)
+    function = function(request['function'], request['kind'])
+    Puppet::Pops::Lookup::FunctionContext.new(files(request['root']), request['module_name'], function)
   end
 
   private
 
   # The files that functions keep, of the last few revisions.
   def files(root)
-    @files.delete(@files.each_key.first) if @files.size > 4
-    @files[root] ||= Puppet::Pops::Lookup::EnvironmentContext.new(@environment)
+    @files[root] ||= begin
+      @files.shift if @files.size >= MAX_ROOTS
+      Puppet::Pops::Lookup::EnvironmentContext.new(@environment)
+    end
   end
 
   # As `FunctionProvider#load_function`.
@@ -387,38 +393,46 @@ class Site
   end
 end
 
-# One call of a function.
-class Call
+# A function at one location, with all that it is told but the key.
+class Callee
   include Puppet::Pops::Lookup
 
-  def initialize(request, scope, site)
+  # What no answer may tell.
+  attr_reader :stage
+
+  def initialize(request, sites)
     @request = request
-    @site = site
-    @scope = scope
+    @sites = sites
     @told = Told.new(request['scope'])
-    @scope.bridge_told = @told
-    @tag = request['kind']
+    @kind = request['kind']
+    @stage = request['stage']
+    @options = options
   end
 
   # As the providers of `pops/lookup` call functions.
-  def answer
-    invocation = Invocation.new(@scope, {}, {})
-    function_context = @site.context(@request, @tag)
-    context = Context.new(function_context, invocation)
-    context.extend(BridgedContext)
-    context.bridge_told = @told
-    context.bridge_interpolated = @request['interpolated']
-    catch(:no_such_key) do
-      return encoded(checked(call(function_context.function, context)))
+  def answer(key)
+    site = @sites[@request['modulepath']]
+    site.enter(@told) do |scope|
+      @function_context ||= site.function_context(@request)
+      context = Context.new(@function_context, Invocation.new(scope, {}, {}))
+      context.bridge_told = @told
+      context.bridge_interpolated = @request['interpolated']
+      catch(:no_such_key) { return encoded(checked(call(scope, key, context), key)) }
     end
     { 'not_found' => true }
   end
 
+  # A text without the paths of the folder, which is another each time.
+  def stripped(text)
+    text = text.dup.force_encoding(Encoding::UTF_8).scrub
+    text.gsub("#{@request['root'] || @stage}/", '').gsub("#{@stage}/", '')
+  end
+
   private
 
-  def call(function, context)
-    arguments = @tag == 'data_hash' ? [options, context] : [@request['key'], options, context]
-    function.call(@scope, *arguments)
+  def call(scope, key, context)
+    function = @function_context.function
+    @kind == 'data_hash' ? function.call(scope, @options.dup, context) : function.call(scope, key, @options.dup, context)
   end
 
   def options
@@ -429,19 +443,19 @@ class Call
   end
 
   # As `DataProvider#validate_data_value`; hierad does the same to what a `data_hash` gives.
-  def checked(value)
+  def checked(value, key)
     type = DataProvider.value_type
-    return value if @tag == 'data_hash' || Uninterpolated.is?(value) || type.instance?(value)
+    return value if @kind == 'data_hash' || Uninterpolated.is?(value) || type.instance?(value)
 
     actual = Puppet::Pops::Types::TypeCalculator.singleton.infer(value)
-    key = Array(@request['key']).join('.')
+    key = Array(key).join('.')
     place = @request['path'] || @request['location']
     located = place ? ", when using location '#{place}'," : ''
-    raise Puppet::Error, "Value for key '#{key}', returned from #{@tag} function '#{@request['function']}'#{located} has wrong type, expects Puppet::LookupValue, got #{actual}"
+    raise Puppet::Error, "Value for key '#{key}', returned from #{@kind} function '#{@request['function']}'#{located} has wrong type, expects Puppet::LookupValue, got #{actual}"
   end
 
   def encoded(value)
-    encoder = Encoder.new(@tag == 'data_hash')
+    encoder = Encoder.new(@kind == 'data_hash')
     answer = { 'value' => encoder.encode(value) }
     answer['rich'] = true if encoder.rich
     answer['interpolate'] = true if encoder.interpolate
@@ -454,20 +468,29 @@ class Bridge
   # What may have other reasons than the data: this machine is not the server.
   OWN = [ScriptError, SystemStackError, NoMemoryError, IOError, SignalException, SystemExit].freeze
 
+  # The most bytes of requests for which something is kept, and the most of these.
+  MAX_TEXT = 16 << 20
+  MAX_CALLEES = 5000
+
   def initialize
     Puppet.initialize_settings([])
     Puppet::Util::Log.level = :err
     Puppet::Util::Log.newdestination(:console)
     Puppet::Pops::Lookup.singleton_class.prepend(NoLookup)
+    Puppet::Pops::Lookup::Context.prepend(BridgedContext)
     Psych::ClassLoader.prepend(PlainObjects)
     Module.prepend(Uninterpolated::Recognized)
-    @sites = {}
+    @sites = Hash.new { |sites, modulepath| sites[modulepath] = Site.new(modulepath) }
+    @callees = {}
+    @text = 0
   end
 
   def serve
     REQUESTS.each_line do |line|
-      request = JSON.parse(line)
-      ANSWERS.write("#{told(request, safe(request))}\n")
+      # The key has no hash in it, so this is the first field of the name.
+      head, of = line.chomp.split(',"of":', 2)
+      head = JSON.parse("#{head}}")
+      ANSWERS.write("#{told(head['id'], *answered(head['key'], of.delete_suffix('}')))}\n")
       ANSWERS.flush
     end
   end
@@ -475,38 +498,40 @@ class Bridge
   private
 
   # An answer that names the folder of the files, which is another each time, is none.
-  def told(request, answer)
-    answer = answer.transform_values { |value| value.is_a?(String) ? stripped(value, request) : value } if answer['failed'] || answer['error']
-    text = JSON.generate({ 'id' => request['id'] }.merge(answer))
-    return text unless text.include?(request['stage'])
+  def told(id, answer, callee)
+    text = JSON.generate({ 'id' => id }.merge(answer))
+    return text unless text.include?(callee.stage)
 
-    JSON.generate('id' => request['id'], 'error' => 'has the path of a file in its answer, which is another here')
+    JSON.generate('id' => id, 'error' => 'has the path of a file in its answer, which is another here')
   end
 
-  def safe(request)
+  # Returns the answer to a request, and who gave it.
+  def answered(key, of)
     Unknown.first = nil
+    callee = callee(of)
     answer = begin
-      site(request['modulepath']).answer(request)
+      callee.answer(key)
     rescue Exception => e # rubocop:disable Lint/RescueException
-      failure(e, request)
+      failure(e, callee)
     end
-    Unknown.first ? { 'error' => Unknown.first.message } : answer
+    answer = { 'error' => callee.stripped(Unknown.first.message) } if Unknown.first
+    [answer, callee]
   end
 
-  def site(modulepath)
-    @sites[modulepath] ||= Site.new(modulepath)
+  def callee(of)
+    @callees[of] ||= begin
+      @text += of.size
+      @text -= @callees.shift[0].size while @text > MAX_TEXT && !@callees.empty? || @callees.size >= MAX_CALLEES
+      Callee.new(JSON.parse(of), @sites)
+    end
   end
 
-  def failure(error, request)
+  def failure(error, callee)
     text = error.message
     own = OWN.any? { |type| error.is_a?(type) } || error.class.name.to_s.match?(/\A(?:Net|OpenSSL|Socket|Timeout)/)
-    own ||= error.is_a?(SystemCallError) && !text.include?(request['stage'])
+    own ||= error.is_a?(SystemCallError) && !text.include?(callee.stage)
+    text = callee.stripped(text)
     own ? { 'error' => "fails on this machine: #{error.class}: #{text}" } : { 'failed' => text }
-  end
-
-  def stripped(text, request)
-    text = text.dup.force_encoding(Encoding::UTF_8).scrub
-    text.gsub("#{request['root'] || request['stage']}/", '').gsub("#{request['stage']}/", '')
   end
 end
 

@@ -4,22 +4,26 @@
 //! review; the files that it reads are those of the revision that is asked about. Both are written to a private folder
 //! (`stage`). A Ruby process answers there (`bridge.rb`), as a command of the settings does.
 
+mod answers;
 pub mod ruby;
 mod stage;
 mod trusted;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
+
+use indexmap::IndexMap;
 
 use super::backend_command::BackendCommand;
 use crate::git::{CommitTree, Repository};
 use crate::hiera::backend::{Answer, Bridge, Call, Folder};
 use crate::puppet::json;
-use crate::tree::ContentId;
+use crate::tree::BlobId;
 use crate::value::{Hash, Value};
 
+use answers::{Answers, Outcome};
 use stage::{Stage, failed};
 use trusted::Trusted;
 
@@ -28,9 +32,6 @@ const PROGRAM: &str = include_str!("bridge.rb");
 
 /// The time that Puppet may take to start.
 const START: Duration = Duration::from_mins(1);
-
-/// The most datadirs of different content whose answers are kept.
-const KEPT: usize = 4;
 
 /// A function that the machine's Puppet runs.
 #[derive(Debug)]
@@ -73,26 +74,8 @@ struct Running {
     stage: Stage,
 }
 
-/// The answers to requests, by the datadir and the code that they depend on; the last ones used.
-#[derive(Debug, Default)]
-struct Answers(VecDeque<(Key, ByRequest)>);
-
-/// The answers by request.
-type ByRequest = HashMap<String, Result<Answer, String>>;
-
-/// The content of a datadir, and of the code.
-type Key = (Option<ContentId>, Option<ContentId>);
-
-impl Answers {
-    /// Returns the answers that depend on this.
-    fn of(&mut self, key: Key) -> &mut ByRequest {
-        let at = self.0.iter().position(|(known, _)| *known == key);
-        let entry = at.and_then(|at| self.0.remove(at)).unwrap_or_else(|| (key, ByRequest::new()));
-        self.0.truncate(KEPT - 1);
-        self.0.push_front(entry);
-        &mut self.0[0].1
-    }
-}
+/// The files of the trusted revision, and the folder of the code in them; `None` if the machine's Puppet has it.
+type TrustedCode<'t> = Option<(&'t CommitTree, &'t Folder)>;
 
 impl PuppetBridge {
     /// Makes the bridge to a function of which the code of `revision` is run, by `ruby` in `folder`, with this limit of
@@ -107,29 +90,73 @@ impl PuppetBridge {
         _ = self.repository.set(Site { repository, basemodulepath });
     }
 
-    fn answer(&self, state: &mut State, call: &Call<'_>) -> Result<Answer, String> {
-        let site = self.repository.get().ok_or("belongs to no repository")?;
-        let State { running, trusted, answers } = state;
-        let lib = match call.code {
-            Some(code) => Some(trusted.check(&site.repository, self.revision.as_deref(), code)?),
-            None => None,
-        };
-        let key = (call.data.map(|data| data.id), call.code.map(|code| code.lib.id));
-        let request = json::compact(&Value::hash(call.fields.clone()));
-        if let Some(answer) = answers.of(key).get(&request) {
-            return answer.clone();
+    /// Returns the answers to `calls`; what is not known is asked for together.
+    fn answers(&self, state: &mut State, calls: &[Call<'_>]) -> Vec<Outcome> {
+        let requests: Vec<Result<BlobId, String>> = calls.iter().map(|call| self.request(state, call)).collect();
+        let mut found: HashMap<BlobId, Outcome> = HashMap::new();
+        let mut unknown: IndexMap<BlobId, &Call<'_>> = IndexMap::new();
+        for (request, call) in requests.iter().zip(calls) {
+            let Ok(request) = request else { continue };
+            match state.answers.get(request) {
+                Some(answer) => _ = found.insert(*request, answer.clone()),
+                None => _ = unknown.insert(*request, call),
+            }
         }
-        let running = match running {
-            Some(running) => running,
-            none => none.insert(self.start()?),
-        };
-        let answer = running.stage.request(call, lib, &site.basemodulepath).and_then(|staged| {
+        // Files are written for those calls only that are made next: others may take their place.
+        let unknown: Vec<(BlobId, &Call<'_>)> = unknown.into_iter().collect();
+        for together in unknown.chunk_by(|(_, one), (_, other)| one.data == other.data) {
+            let calls: Vec<&Call<'_>> = together.iter().map(|(_, call)| *call).collect();
+            for ((request, _), answer) in together.iter().zip(self.ask_together(state, &calls)) {
+                state.answers.insert(*request, answer.clone());
+                found.insert(*request, answer);
+            }
+        }
+        let answer = |request| found.get(&request).cloned().unwrap_or_else(|| Err("gave no answer".into()));
+        requests.into_iter().map(|request| request.and_then(answer)).collect()
+    }
+
+    /// Returns a digest of all that the answer to a call depends on, or the reason why it is not made.
+    fn request(&self, state: &mut State, call: &Call<'_>) -> Result<BlobId, String> {
+        self.code(&mut state.trusted, call)?;
+        let id = |folder: Option<&Folder>| folder.map(|folder| folder.id.to_string()).unwrap_or_default();
+        let (key, of) = (json::compact(&call.key), json::compact(&Value::hash(call.fields.clone())));
+        let all = [&*id(call.data), &*id(call.code.map(|code| &code.lib)), &*key, &*of];
+        Ok(BlobId::of(all.join("\n").as_bytes()))
+    }
+
+    /// Returns the trusted code of a call, if the repository has it, or the reason why it is not run.
+    fn code<'t>(&self, trusted: &'t mut Trusted, call: &Call<'_>) -> Result<TrustedCode<'t>, String> {
+        let site = self.site()?;
+        match call.code {
+            Some(code) => trusted.check(&site.repository, self.revision.as_deref(), code).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn site(&self) -> Result<&Site, String> {
+        self.repository.get().ok_or_else(|| "belongs to no repository".into())
+    }
+
+    /// Makes calls that read the same files.
+    fn ask_together(&self, state: &mut State, calls: &[&Call<'_>]) -> Vec<Outcome> {
+        let mut line = |call: &Call<'_>| {
+            let basemodulepath = &self.site()?.basemodulepath;
+            let code = self.code(&mut state.trusted, call)?;
+            let running = match &mut state.running {
+                Some(running) => running,
+                none => none.insert(self.start()?),
+            };
             let mut fields = call.fields.clone();
-            fields.extend(staged);
-            running.command.ask_anew(&json::compact(&Value::hash(fields)))
-        });
-        answers.of(key).insert(request, answer.clone());
-        answer
+            fields.extend(running.stage.request(call, code, basemodulepath)?);
+            let (key, of) = (json::compact(&call.key), json::compact(&Value::hash(fields)));
+            Ok(format!("{{\"key\":{key},\"of\":{of}}}"))
+        };
+        let lines: Vec<Result<String, String>> = calls.iter().map(|call| line(call)).collect();
+        let sent: Vec<String> = lines.iter().flatten().cloned().collect();
+        let answers = state.running.as_ref().map(|running| running.command.ask_anew(&sent)).unwrap_or_default();
+        let mut answers = answers.into_iter();
+        let mut next = |_| answers.next().unwrap_or_else(|| Err("gave no answer".into()));
+        lines.into_iter().map(|line| line.and_then(&mut next)).collect()
     }
 
     fn start(&self) -> Result<Running, String> {
@@ -144,20 +171,15 @@ impl PuppetBridge {
 }
 
 impl Bridge for PuppetBridge {
-    fn ask(&self, call: Call<'_>) -> Result<Answer, String> {
+    fn ask(&self, calls: &[Call<'_>]) -> Vec<Result<Answer, String>> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        self.answer(&mut state, &call)
+        self.answers(&mut state, calls)
     }
 }
 
 impl Stage {
     /// Writes the files of a call. Returns the fields of the request that name them.
-    fn request(
-        &mut self,
-        call: &Call<'_>,
-        lib: Option<(&CommitTree, &Folder)>,
-        basemodulepath: &[String],
-    ) -> Result<Hash, String> {
+    fn request(&mut self, call: &Call<'_>, lib: TrustedCode<'_>, basemodulepath: &[String]) -> Result<Hash, String> {
         let text = |path: &Path| Value::from(path.display().to_string());
         let root = call.data.map(|data| self.data(call.tree, data)).transpose()?;
         let code = call.code.zip(lib).map(|(code, (tree, lib))| self.code(tree, &code.module, lib)).transpose()?;

@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use super::KEPT;
 use crate::hiera::backend::Folder;
 use crate::tree::{ContentId, Entry, FileTree, Target, below, child, follow};
+
+/// The most datadirs that are written at a time.
+const KEPT: usize = 4;
 
 /// The most files and folders that are written for one datadir.
 const MAX_ENTRIES: usize = 200_000;

@@ -48,6 +48,7 @@ while read -r line; do
              esac ;;
         rich) echo '{"value": {"__hierad": "Hash", "pairs": [1, "one"]}, "rich": true}' ;;
         slow) sleep 5 ;;
+        dies) case $line in *'"node":"db'*) exit 1 ;; *) echo '{"value": "lives"}' ;; esac ;;
         *) if [ -f "$path/$key" ]; then
                echo "{\"value\": \"$(cat "$path/$key")\", \"interpolate\": true}"
            else
@@ -79,7 +80,13 @@ fn trust(site: &Sandbox, settings: &str) {
 
 fn asked(site: &Sandbox) -> Vec<Json> {
     let lines = std::fs::read_to_string(site.beside("asked")).unwrap_or_default();
-    lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    let request = |line: &str| {
+        let mut request: Json = serde_json::from_str(line).unwrap();
+        let mut of = request["of"].take();
+        of.as_object_mut().unwrap().append(request.as_object_mut().unwrap());
+        of
+    };
+    lines.lines().map(request).collect()
 }
 
 fn lookup(site: &Sandbox, key: &str) -> String {
@@ -170,6 +177,49 @@ fn any_file_of_the_datadir_may_change_an_answer() {
     assert_eq!(site.hierad("diff HEAD~ HEAD").status, 0);
     let is_of_data = |request: &Json| ["motd", "other"].iter().any(|key| request["key"] == *key);
     assert!(!asked(&site).iter().any(is_of_data), "{:?}", asked(&site));
+}
+
+/// Levels with the name of the node in their options.
+const BY_NODE: &str = "
+-- hiera.yaml
+version: 5
+hierarchy:
+  - {name: Own, lookup_key: 'site::own', path: common, options: {node: '%{trusted.certname}'}}
+  - {name: Copy, lookup_key: 'site::own', path: common, datadir: copy}
+-- data/plain.yaml
+dies: 1
+motd: 1
+none: 1
+-- copy/common/motd
+hello %{role}
+-- copy/plain.yaml
+dies: 1
+motd: 1
+none: 1
+-- profiles/db02.yaml
+name: db02
+facts: {}
+variables: {role: db}
+";
+
+#[test]
+fn nodes_with_the_same_answer_share_a_lookup() {
+    let site = site_with(BY_NODE, "");
+    let rendered = site.hierad("render --allow-blind --format ndjson");
+    let nodes: Vec<Json> = rendered.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(nodes.len(), 3);
+    for node in &nodes {
+        let is_db = node["node"].as_str().unwrap().starts_with("db");
+        assert_eq!(node["values"]["motd"], if is_db { "hello db" } else { "hello web" });
+        // One that ends fails by itself; it is started again for the next one.
+        if is_db {
+            assert!(node["errors"]["dies"].to_string().contains("ended without an answer"), "{node}");
+        } else {
+            assert_eq!(node["values"]["dies"], "lives");
+        }
+    }
+    let count = |key: &str| asked(&site).iter().filter(|request| request["key"] == key).count();
+    assert_eq!([count("none"), count("motd")], [4, 3]);
 }
 
 #[test]
