@@ -131,7 +131,7 @@ impl BackendCommand {
         let (results, answers) = channel();
         let running = Running { child, requests: Some(requests), answers };
         let (Some(input), Some(output)) = (input, output) else { return Err(failed(&"it has no input or output")) };
-        // Neither writing nor reading can be interrupted, so others do both at the same time; they end with the command.
+        // Neither writing nor reading can be interrupted, so others do both at the same time and end with the command.
         let spawn = |work: Box<dyn FnOnce() + Send>| {
             let spawned = thread::Builder::new().name("backend".into()).spawn(work);
             spawned.map(|_| ()).map_err(|error| failed(&error))

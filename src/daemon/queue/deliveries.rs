@@ -30,7 +30,7 @@ fn first_delivery() -> String {
            UNION ALL SELECT repository, \
              (SELECT min(branch) {waiting} AND repository = branches.repository AND branch > name) \
              FROM branches WHERE name IS NOT NULL) \
-         SELECT {JOB}, delivery.due, delivery.attempts, delivery.since \
+         SELECT {JOB}, delivery.due, delivery.attempts, delivery.since, delivery.begun \
          FROM branches CROSS JOIN delivery CROSS JOIN job ON job.number = delivery.job \
          WHERE delivery.sink = ?1 AND delivery.job = \
            (SELECT min(job) {waiting} AND repository = branches.repository AND branch = name) \
@@ -51,6 +51,8 @@ pub enum NextDelivery {
         attempts: u32,
         /// The time since the first failed attempt.
         age: Duration,
+        /// The number of attempts that [were begun](Queue::begin_delivery) since the last one that has an outcome.
+        begun: u32,
     },
     /// Try again after this time.
     Later(Duration),
@@ -104,11 +106,11 @@ impl Queue {
 
     /// Returns the delivery in a row of [`first_delivery`], with its report if it is wanted.
     async fn delivery(&self, row: &SqliteRow, with_report: bool) -> Result<NextDelivery, QueueError> {
-        let (attempts, since): (u32, i64) = (row.try_get(9)?, row.try_get(10)?);
+        let (attempts, since, begun): (u32, i64, u32) = (row.try_get(9)?, row.try_get(10)?, row.try_get(11)?);
         let age = if attempts == 0 { Duration::ZERO } else { duration(now().saturating_sub(since)) };
         let job = Box::new(job(row)?);
         let report = if with_report { self.rendered(&job).await? } else { RenderedReport::default() };
-        Ok(NextDelivery::Report { job, report, attempts, age })
+        Ok(NextDelivery::Report { job, report, attempts, age, begun })
     }
 
     /// Returns the report of a job as sinks get it.
@@ -127,6 +129,13 @@ impl Queue {
         let query =
             "SELECT 1 FROM delivery WHERE sink = ? AND state = 'waiting' AND due = 0 AND error IS NOT NULL LIMIT 1";
         Ok(self.first(sqlx::query(query).bind(sink)).await?.is_some())
+    }
+
+    /// Notes that an attempt at a delivery begins in which the daemon may end.
+    pub async fn begin_delivery(&self, job: JobNumber, sink: &str) -> Result<(), QueueError> {
+        let update = "UPDATE delivery SET begun = begun + 1 WHERE job = ? AND sink = ?";
+        self.execute(sqlx::query(update).bind(job.0).bind(sink)).await?;
+        Ok(())
     }
 
     /// Notes that a sink has a report.
@@ -171,7 +180,7 @@ impl Queue {
         let due = now.saturating_add(again.map_or(0, millis));
         // A first failure that is still to come was noted by a clock that was ahead.
         let update = "UPDATE delivery SET state = ?1, since = iif(attempts = 0 OR since > ?2, ?2, since), \
-            attempts = attempts + 1, due = ?3, error = ?4 WHERE job = ?5 AND sink = ?6";
+            attempts = attempts + 1, begun = 0, due = ?3, error = ?4 WHERE job = ?5 AND sink = ?6";
         let query = sqlx::query(update).bind(state).bind(now).bind(due).bind(error).bind(job.0).bind(sink);
         self.execute(query).await?;
         Ok(())

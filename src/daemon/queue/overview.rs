@@ -105,7 +105,7 @@ impl Queue {
         let jobs = "UPDATE job SET state = 'waiting', attempts = 0, due = 0 \
             WHERE state IN ('waiting', 'failed') AND error IS NOT NULL AND (?1 IS NULL OR number = ?1) AND ?2 IS NULL";
         let jobs = sqlx::query(jobs).bind(job).bind(sink).execute(&mut *step).await?.rows_affected();
-        let again = "UPDATE delivery SET state = 'waiting', attempts = 0, due = 0, since = ?3 \
+        let again = "UPDATE delivery SET state = 'waiting', attempts = 0, begun = 0, due = 0, since = ?3 \
             WHERE state IN ('waiting', 'dead') AND error IS NOT NULL AND (?1 IS NULL OR job = ?1) AND (?2 IS NULL OR sink = ?2)";
         let again = sqlx::query(again).bind(job).bind(sink).bind(now()).execute(&mut *step).await?.rows_affected();
         step.commit().await?;

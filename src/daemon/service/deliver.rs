@@ -7,7 +7,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 use tracing::Instrument;
 
-use super::{LOOK, ServiceError, insist, span};
+use super::{LOOK, MAX_ENDS, ServiceError, insist, span};
 use crate::daemon::backoff::backoff;
 use crate::daemon::handle::ServiceHandle;
 use crate::daemon::metrics::Attempt;
@@ -55,10 +55,12 @@ impl SinkWorker {
                 None => break,
                 Some(NextDelivery::Nothing) => shutdown.sleep_until_woken(&self.wake, LOOK).await,
                 Some(NextDelivery::Later(time)) => shutdown.sleep_until_woken(&self.wake, time.min(LOOK)).await,
-                Some(NextDelivery::Report { job, report, attempts, age }) => {
+                Some(NextDelivery::Report { job, report, attempts, age, begun }) => {
                     let span = span(&job, Some(&self.sink.name));
-                    let given = self.give(&job, report, (attempts + 1, age), &mut shutdown).instrument(span).await?;
-                    match given {
+                    if !self.begin(&job, (attempts, begun), &mut shutdown).instrument(span.clone()).await {
+                        continue;
+                    }
+                    match self.give(&job, report, (attempts + 1, age), &mut shutdown).instrument(span).await? {
                         Given::Taken => failures = 0,
                         // A fault in one branch says nothing of the others.
                         Given::Refused { .. } if self.sink.repository().is_some() => {}
@@ -77,6 +79,20 @@ impl SinkWorker {
 
     async fn next(&self) -> Result<NextDelivery, QueueError> {
         self.queue.next_delivery(&self.sink.name, self.sink.repository()).await
+    }
+
+    /// Notes that an attempt at a snapshot begins: all values of all nodes are resolved for it, which may be the end of
+    /// the daemon. Returns false if there is none, since it has been so too often.
+    async fn begin(&self, job: &Job, (attempts, begun): (u32, u32), shutdown: &mut Shutdown) -> bool {
+        if self.sink.repository().is_none() {
+            return true;
+        }
+        if begun >= MAX_ENDS {
+            let error = format!("the daemon has ended {begun} times while this was written");
+            self.refused(job, (&error, attempts, None), shutdown).await;
+            return false;
+        }
+        insist(&self.handle, shutdown, || self.queue.begin_delivery(job.name.number, &self.sink.name)).await.is_some()
     }
 
     /// Gives the sink a report, and notes the result.

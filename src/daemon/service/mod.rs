@@ -70,6 +70,10 @@ const LONGEST_STEP: Duration = Duration::from_mins(5);
 /// The longest time between two looks at the queue: another process, such as `hierad queue retry`, may have changed it.
 const LOOK: Duration = Duration::from_secs(5);
 
+/// The number of times that the daemon itself may end in an attempt at the same work. From the second one on a commit
+/// is resolved in a process of its own, so it is hardly the commit that ends it.
+const MAX_ENDS: u32 = 20;
+
 /// A repository of a service, and how its commits are resolved.
 pub struct ServedRepository {
     /// The name in the queue.

@@ -11,17 +11,13 @@ use super::deliver::SinkWorker;
 use super::facts::{FactsLook, FactsWatch};
 use super::resolution::{Addressed, Outcome, Recovery, Resolve, Unresolved};
 use super::watching::saw_branch;
-use super::{LONGEST_PAUSE, LOOK, ServiceError, insist, span};
+use super::{LONGEST_PAUSE, LOOK, MAX_ENDS, ServiceError, insist, span};
 use crate::daemon::backoff::backoff;
 use crate::daemon::handle::ServiceHandle;
 use crate::daemon::progress::Step;
 use crate::daemon::queue::{Job, Queue};
 use crate::daemon::shutdown::Shutdown;
 use crate::event::RepositoryName;
-
-/// The number of times that the daemon itself may end in an attempt. Later ones are made in a process of their own, so
-/// it is hardly the job that ends it.
-const MAX_ENDS: i64 = 20;
 
 /// The pause between two looks at the answers of sources of nodes.
 const FACTS_LOOK: Duration = Duration::from_secs(1);
@@ -75,7 +71,7 @@ impl Resolver {
         let limit = attempts.deadline().saturating_mul(2);
         let under_way = self.handle.progress.begin(Step::Resolve(self.repository.clone()), limit);
         let start = Instant::now();
-        let result = if job.attempts > MAX_ENDS {
+        let result = if job.attempts > i64::from(MAX_ENDS) {
             let text = format!("the daemon has ended {MAX_ENDS} times while this was resolved");
             Err(Unresolved { error: text.into(), recovery: Recovery::SetAside })
         } else {

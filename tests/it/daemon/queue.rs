@@ -337,6 +337,9 @@ const FORMER: [(&str, bool); 5] = [
     ),
 ];
 
+/// Statements that make version 8 from version 9.
+const VERSION_8: &str = "ALTER TABLE delivery DROP COLUMN begun; PRAGMA user_version = 8";
+
 /// Statements that make version 7 from version 8.
 const VERSION_7: &str = "DROP TABLE nodes; PRAGMA user_version = 7";
 
@@ -383,7 +386,7 @@ async fn queues_of_former_versions_go_on() {
         queue.done("nightly", now - Duration::from_hours(1)).await.unwrap();
         queue.close().await;
         drop(lock);
-        for back in [VERSION_7, VERSION_6, VERSION_5, VERSION_4] {
+        for back in [VERSION_8, VERSION_7, VERSION_6, VERSION_5, VERSION_4] {
             change(folder.path(), back).await;
         }
         for (back, _) in &FORMER[..count] {

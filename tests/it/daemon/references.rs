@@ -3,6 +3,8 @@
 use std::fs;
 use std::process::{Child, Command};
 
+use hierad::event::JobNumber;
+
 use super::service::{SITE, Service};
 use super::several::{Several, here};
 use crate::support::{Sandbox, git_in, terminal};
@@ -135,6 +137,38 @@ fn snapshots_that_cannot_be_written_hold_up_no_other_branch() {
     site.hierad("queue retry --sink history").ok();
     service.wait("all", || service.is_idle());
     assert_eq!(subjects(site.root(), "refs/hierad/snapshots/main"), ["one", "two"]);
+    service.end(daemon);
+}
+
+#[test]
+fn a_snapshot_that_ends_the_daemon_again_and_again_is_set_aside() {
+    let (service, daemon) = started("");
+    let site = &service.site;
+    // As long as this is in the way, nothing is written.
+    site.git(["update-ref", "refs/hierad/snapshots/main", "HEAD"]);
+    site.commit("one");
+    service.wait("an error", || service.log().contains("none of hierad's"));
+    service.end(daemon);
+    let ended = |times: usize| {
+        service.in_queue(async |queue| {
+            queue.retry(None, Some("history")).await.unwrap();
+            for _ in 0..times {
+                queue.begin_delivery(JobNumber(1), "history").await.unwrap();
+            }
+        });
+    };
+    ended(19);
+    let daemon = service.start();
+    service.wait("another attempt", || service.log().matches("none of hierad's").count() > 1);
+    service.end(daemon);
+    ended(20);
+    let daemon = service.start();
+    let told = || site.hierad("queue").out;
+    service.wait("an end", || told().contains("the daemon has ended 20 times while this was written"));
+    site.git(["update-ref", "-d", "refs/hierad/snapshots/main"]);
+    site.commit("two");
+    service.wait("the next", || site.git(["for-each-ref", SNAPSHOTS]).contains("snapshots/main"));
+    assert_eq!(subjects(site.root(), "refs/hierad/snapshots/main"), ["two"]);
     service.end(daemon);
 }
 
