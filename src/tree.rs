@@ -18,7 +18,7 @@ use std::sync::Arc;
 use sha1::{Digest, Sha1};
 
 pub use changes::changes;
-pub use content::{ContentId, ContentIds};
+pub use content::{ContentId, ContentIds, begins_with};
 pub use extent::{Extent, MAX_FOLDERS};
 pub use mounted::MountedTree;
 pub use recording::{AccessedPaths, RecordingTree};
@@ -133,6 +133,12 @@ pub trait FileTree: Send + Sync {
     /// Returns the id of all that is in the folder at `path`, whichever tree it lies in, and adds it to those `known`.
     fn content_id(&self, path: &str, known: &ContentIds) -> Result<ContentId, TreeError> {
         known.get(path, &|path| self.list(path))
+    }
+
+    /// Returns the id of those entries of the folder at `path` that have the name `name`, or that and an ending, and of
+    /// all below them; adds it to those `known`. `None` if there is a link among them, or a folder with an ending.
+    fn content_id_beginning(&self, path: &str, name: &str, known: &ContentIds) -> Result<Option<ContentId>, TreeError> {
+        known.beginning(path, name, &|path| self.list(path))
     }
 
     /// Returns the content of a file.

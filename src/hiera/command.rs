@@ -1,6 +1,6 @@
 //! Requests to the commands that answer for functions: everything that an answer may depend on, as one line of JSON.
 
-use super::backend::{Answer, Backend, Call, Command, DeclaredFunction, Runner};
+use super::backend::{Answer, Backend, Call, Command, DeclaredFunction, Mentions, Runner};
 use super::config::FunctionKind;
 use super::hierarchy::{Content, Level, Location};
 use super::interpolation::{Context, NameStack, Undefined, variable};
@@ -8,7 +8,7 @@ use super::layer::{Environment, Layer};
 use super::scope::Scope;
 use super::{LookupError, Outcome};
 use crate::puppet::json;
-use crate::tree::{FileTree, below};
+use crate::tree::FileTree;
 use crate::value::{Hash, Value};
 
 /// A call of a function.
@@ -89,16 +89,55 @@ fn of_level(level: &Level) -> Option<&Command> {
     }
 }
 
-/// Returns what bridged functions answer for the root key `root` at each location of some levels of `layer`, in which
-/// `scope` does not matter; `None` for a level whose answers may depend on more.
-pub fn bridged_answers(
-    levels: &[&Level],
-    root: &str,
-    (environment, layer): (&Environment, &Layer),
-    scope: &dyn Scope,
-) -> Vec<Option<Vec<Outcome>>> {
+/// The place of some calls: a layer of an environment, and the variables, which do not matter.
+pub(super) type CalledFrom<'a> = (&'a Environment, &'a Layer, &'a dyn Scope);
+
+/// Returns what a bridged function answers for root keys, at each location of a level for each. `None` for answers that
+/// may depend on more than level and key.
+pub fn bridged_answers(calls: &[(&Level, &str)], from: CalledFrom<'_>) -> Vec<Option<Vec<Outcome>>> {
+    let outcome = |answer: Result<Answer, LookupError>, level: &Level, root: &str| match answer.ok()? {
+        Answer::Found(Value::Hash(hash)) if level.kind == FunctionKind::DataHash => {
+            Some(hash.get(root).cloned().map_or(Outcome::NotFound, Outcome::Found))
+        }
+        Answer::Found(value) if level.kind == FunctionKind::LookupKey => Some(Outcome::Found(value)),
+        Answer::NotFound => Some(Outcome::NotFound),
+        Answer::Found(_) | Answer::Template(_) | Answer::Failed(_) => None,
+    };
+    let answers = answers_at_locations(calls, from).into_iter().zip(calls);
+    let outcomes = answers.map(|(answers, (level, root))| {
+        answers?.into_iter().map(|answer| outcome(answer, level, root)).collect::<Option<Vec<Outcome>>>()
+    });
+    outcomes.collect()
+}
+
+/// Returns the references in what a bridged function answers for each of some root keys at all locations of a level.
+/// `None` if its answers may depend on more than level and key.
+pub fn bridged_references(level: &Level, roots: &[&str], from: CalledFrom<'_>) -> Option<Vec<Mentions>> {
+    let calls: Vec<(&Level, &str)> = roots.iter().map(|root| (level, *root)).collect();
+    let mentions = |answer: Result<Answer, LookupError>, root: &str| match answer {
+        Ok(Answer::Template(value)) => Mentions::of(&value),
+        Ok(Answer::Found(Value::Hash(hash))) if level.kind == FunctionKind::DataHash => {
+            hash.get(root).map(Mentions::of).unwrap_or_default()
+        }
+        Ok(_) => Mentions::default(),
+        Err(_) => Mentions { anything: true, ..Mentions::default() },
+    };
+    let answers = answers_at_locations(&calls, from).into_iter().zip(roots);
+    let all = answers.map(|(answers, root)| {
+        let mut all = Mentions::default();
+        answers?.into_iter().for_each(|answer| all.extend(mentions(answer, root)));
+        Some(all)
+    });
+    all.collect()
+}
+
+/// Makes the calls of a bridged function for root keys, at each location of a level for each.
+fn answers_at_locations(
+    calls: &[(&Level, &str)],
+    (environment, layer, scope): CalledFrom<'_>,
+) -> Vec<Option<Vec<Result<Answer, LookupError>>>> {
     let is_there = |location: &&Location| !matches!(location, Location::Path { content: Content::Absent, .. });
-    let asked = |(level, location)| Asked {
+    let asked = |(level, location, root)| Asked {
         level,
         location,
         key: (root, &[]),
@@ -107,31 +146,22 @@ pub fn bridged_answers(
         tree: Some(&*environment.tree),
         interpolated: None,
     };
-    let calls = levels.iter().copied().filter(|level| of_level(level).is_some());
-    let calls = calls.flat_map(|level| level.locations.iter().filter(is_there).map(move |location| (level, location)));
-    let asked: Vec<Asked<'_>> = calls.map(asked).collect();
-    let command = levels.iter().find_map(|level| of_level(level));
+    let locations =
+        calls.iter().copied().filter(|(level, _)| of_level(level).is_some()).flat_map(|(level, root)| {
+            level.locations.iter().filter(is_there).map(move |location| (level, location, root))
+        });
+    let asked: Vec<Asked<'_>> = locations.map(asked).collect();
+    let command = calls.iter().find_map(|(level, _)| of_level(level));
     let mut answers = command.map(|command| ask_all(command, &asked)).unwrap_or_default().into_iter();
-    let mut outcome = |level: &Level, location: &Location| {
-        if !is_there(&location) {
-            return Some(Outcome::NotFound);
-        }
-        match answers.next()?.ok()? {
-            Answer::Found(Value::Hash(hash)) if level.kind == FunctionKind::DataHash => {
-                Some(hash.get(root).cloned().map_or(Outcome::NotFound, Outcome::Found))
-            }
-            Answer::Found(value) if level.kind == FunctionKind::LookupKey => Some(Outcome::Found(value)),
-            Answer::NotFound => Some(Outcome::NotFound),
-            Answer::Found(_) | Answer::Template(_) | Answer::Failed(_) => None,
-        }
+    let mut answer = |location: &Location| {
+        let lost = || Err(LookupError::unknown("a function that gives no answer"));
+        if is_there(&location) { answers.next().unwrap_or_else(lost) } else { Ok(Answer::NotFound) }
     };
-    let mut of = |level: &&Level| {
+    let mut of = |(level, _): &(&Level, &str)| {
         of_level(level)?;
-        // All answers are taken, even behind one that is none.
-        let outcomes: Vec<Option<Outcome>> = level.locations.iter().map(|location| outcome(level, location)).collect();
-        outcomes.into_iter().collect()
+        Some(level.locations.iter().map(&mut answer).collect())
     };
-    levels.iter().map(&mut of).collect()
+    calls.iter().map(&mut of).collect()
 }
 
 /// Asks a command for a key where nothing that it answers is interpolated; `None` if there is no such key.
@@ -162,8 +192,7 @@ fn call<'a>(command: &Command, asked: &Asked<'a>) -> Result<Call<'a>, LookupErro
         Location::Path { path, .. } => Some(&**path),
         _ => None,
     };
-    let is_inside =
-        |path: &str| path.starts_with('/') || reads.data.as_ref().is_some_and(|data| below(&data.path, path).is_some());
+    let is_inside = |path: &str| path.starts_with('/') || reads.data.of(path).is_some();
     if let Some(path) = path.filter(|path| !is_inside(path)) {
         return Err(unknown(format!("{path} is not in the datadir of its level, so no function is run for it")));
     }
@@ -174,7 +203,10 @@ fn call<'a>(command: &Command, asked: &Asked<'a>) -> Result<Call<'a>, LookupErro
         let made = made.map_or_else(|text| ("failed", Value::from(text)), |value| ("value", value.clone()));
         fields.insert("interpolated", Value::hash(Hash::from_iter([("raw", raw.clone()), made])));
     }
-    let data = reads.data.as_ref().filter(|_| path.is_some_and(|path| !path.starts_with('/')));
+    let data = path.filter(|path| !path.starts_with('/')).and_then(|path| reads.data.of(path));
+    if data.is_some_and(|data| data.only.is_some()) {
+        fields.insert("reads", "path".into());
+    }
     Ok(Call { key, fields, path, tree, code: reads.code.as_ref(), data })
 }
 

@@ -19,7 +19,7 @@ use crate::puppet::{Puppet, uri};
 use crate::tree::{BlobId, ContentIds, FileTree, Target, TreeError, below, follow, is_link};
 use crate::value::Value;
 
-pub use reads::{Found, Reads};
+pub use reads::{Data, Found, Reads};
 
 /// The levels of one layer for one node.
 #[derive(Debug, Clone, Default)]

@@ -35,7 +35,7 @@ pub mod version3;
 mod error;
 mod function_answers;
 
-pub use command::bridged_answers;
+pub use command::{bridged_answers, bridged_references};
 pub use error::LookupError;
 pub use key::LookupKey;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::origin::Origin;
-use super::raw::CodeRevision;
+use super::raw::{CodeRevision, PromisedFiles};
 use super::source::SourceFile;
 use super::{SettingsError, raw};
 use crate::disk;
@@ -39,6 +39,9 @@ pub(super) fn check(
     if raw.puppet.is_none() && raw.ruby.is_some() {
         return Err(invalid("has no 'puppet', so 'ruby' means nothing"));
     }
+    if raw.puppet.is_none() && raw.reads.is_some() {
+        return Err(invalid("has no 'puppet', so 'reads' means nothing"));
+    }
     match (raw.not_found, &raw.values, &raw.command, &raw.puppet) {
         (Some(true), None, None, None) => Ok(DeclaredFunction::NotFound),
         (None | Some(false), Some(path), None, None) => {
@@ -60,7 +63,8 @@ pub(super) fn check(
             let bridge = Arc::new(PuppetBridge::new(revision, ruby, source.folder.to_owned(), limit));
             bridges.push(bridge.clone());
             let scope = scope(source, name, raw.scope)?;
-            Ok(DeclaredFunction::Command(Command { scope, runner: Runner::Bridge(bridge) }))
+            let reads_path = raw.reads == Some(PromisedFiles::Path);
+            Ok(DeclaredFunction::Command(Command { scope, runner: Runner::Bridge(bridge), reads_path }))
         }
         _ => {
             Err(invalid("needs one of 'not_found: true', 'values: FILE', 'command: [PROGRAM, ...]' and 'puppet: true'"))
@@ -77,7 +81,7 @@ fn command(source: &SourceFile<'_>, name: &str, raw: raw::Backend) -> Result<Dec
     let scope = scope(source, name, raw.scope)?;
     let program = source.program(&program);
     let backend = BackendCommand::new(program, words.collect(), source.folder.to_owned(), limit);
-    Ok(DeclaredFunction::Command(Command { scope, runner: Runner::Program(Arc::new(backend)) }))
+    Ok(DeclaredFunction::Command(Command { scope, runner: Runner::Program(Arc::new(backend)), reads_path: false }))
 }
 
 fn invalid(source: &SourceFile<'_>, name: &str, setting: &str, text: &str) -> SettingsError {

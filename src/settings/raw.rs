@@ -240,12 +240,22 @@ pub(super) struct Backend {
     pub(super) timeout: Option<f64>,
     /// The variables that the command receives.
     pub(super) scope: Option<Vec<String>>,
+    /// The files that a function in Ruby reads.
+    pub(super) reads: Option<PromisedFiles>,
+}
+
+/// The files that a function in Ruby is promised to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case", expecting = "must be 'path'")]
+pub(super) enum PromisedFiles {
+    /// Those that begin with the path that it is called for.
+    Path,
 }
 
 impl Backend {
     /// Returns true if code runs for it.
     pub(super) fn runs_code(&self) -> bool {
-        let Backend { not_found: _, values: _, command, puppet, ruby, timeout: _, scope: _ } = self;
+        let Backend { not_found: _, values: _, command, puppet, ruby, timeout: _, scope: _, reads: _ } = self;
         command.is_some() || puppet.is_some() || ruby.is_some()
     }
 }

@@ -94,9 +94,11 @@ impl Found {
 
     /// Returns the lines that would have Puppet run functions, or `None` if there are none: the user decides.
     fn functions_in_comments(&self) -> Option<String> {
-        let lines = self.functions.iter().map(|name| format!("#   {}: {{puppet: true}}\n", json::string(name)));
+        let lines =
+            self.functions.iter().map(|name| format!("#   {}: {{puppet: true, reads: path}}\n", json::string(name)));
         let head = "\n# Functions in Ruby, of modules in this repository. With these lines Puppet on this machine runs them, with the\n\
-                    # code of the default branch; without, keys that reach them are unknown.\n# backends:\n";
+                    # code of the default branch; without, keys that reach them are unknown. 'reads: path' promises that they read\n\
+                    # only files that begin with the path of their level: hierad says so if that is not true.\n# backends:\n";
         (!self.functions.is_empty()).then(|| format!("{head}{}", lines.collect::<String>()))
     }
 }

@@ -78,6 +78,11 @@ impl FileTree for RecordingTree<'_> {
         self.tree.content_id(path, known)
     }
 
+    fn content_id_beginning(&self, path: &str, name: &str, known: &ContentIds) -> Result<Option<ContentId>, TreeError> {
+        self.looked.lock().unwrap_or_else(PoisonError::into_inner).below.insert(path.to_owned());
+        self.tree.content_id_beginning(path, name, known)
+    }
+
     fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError> {
         self.tree.read(id)
     }

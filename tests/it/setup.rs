@@ -179,3 +179,30 @@ fn of_several_hiera_yaml_the_likeliest_is_taken_and_the_others_are_named() {
     let printed = init(&site, &format!("--dry-run --profiles /somewhere --hiera-config {path}"));
     assert!(printed.ok().contains(&format!("hiera_config: \"{path}\"")), "{}", printed.out);
 }
+
+#[test]
+fn functions_in_ruby_are_proposed_where_puppet_is() {
+    let own = "-- hiera.yaml\nversion: 5\nhierarchy:\n- {name: own, lookup_key: 'site::own', path: own}\n- {name: all, path: all.yaml}\n\
+               -- modules/site/lib/puppet/functions/site/own.rb\nx\n";
+    let site = site(&(HERE.to_owned() + own));
+    let programs = site.beside("bin");
+    std::fs::create_dir_all(&programs).unwrap();
+    std::fs::write(programs.join("puppet"), "#!/bin/sh\n").unwrap();
+    let path = std::env::var("PATH").unwrap_or_default();
+    let mut command = crate::support::terminal::hierad(site.root());
+    let folder = site.beside("none");
+    std::fs::create_dir_all(&folder).unwrap();
+    command.env("PATH", format!("{}:{path}", programs.display()));
+    command.args(["init", "--no-verify", "--puppet-config", folder.to_str().unwrap()]);
+    let printed = site.masked(&mut command);
+    assert!(
+        printed.ok().contains("functions   site::own in Ruby: Puppet on this machine could run them"),
+        "{printed:?}"
+    );
+    let settings = std::fs::read_to_string(site.root().join(".git/hierad.yaml")).unwrap();
+    assert!(settings.ends_with("\n# backends:\n#   \"site::own\": {puppet: true, reads: path}\n"), "{settings}");
+    // Without the signs of comments, they are settings.
+    let lines = settings.lines().skip_while(|line| *line != "# backends:").map(|line| line[2..].to_owned() + "\n");
+    site.write(".git/hierad.yaml", lines.collect::<String>());
+    assert!(!site.hierad("lookup motd --node web01").err.contains(".git/hierad.yaml"));
+}

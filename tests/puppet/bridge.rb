@@ -9,7 +9,8 @@
 # The functions are written in the manner of those that sites have: one that makes a path of a key's namespace, one that
 # finds nodes by regular expressions, one that asks a server of secrets, one that asks a server of JSON, a `data_dig` and a
 # `data_hash`. Files stand for the servers. A value must be equal to Puppet's; an error must be one there, or say that it
-# is unknown to hierad. Each repository has a second commit, and `hierad diff` must find what differs between Puppet's
+# is unknown to hierad. Some functions are promised to read only what begins with their path (`reads: path`), which may
+# be a lie. Each repository has a second commit, and `hierad diff` must find what differs between Puppet's
 # answers. Exit status: 0 no difference, 1 differences, 2 it could not run.
 require 'fileutils'
 require 'json'
@@ -235,7 +236,9 @@ class Repository
   def settings
     scope = chance(0.5) ? ', scope: [role, site, facts.os.family]' : ''
     names = %w[site::expand site::regex site_vault site::http site::dig site::all]
-    "profiles: [../profiles]\npuppet: #{@version}\nbackends:\n" + names.map { |name| "  \"#{name}\": {puppet: true, timeout: 60#{scope}}\n" }.join
+    # Of site_vault and site::http it is not true, so that their answers are unknown.
+    lines = names.map { |name| "  \"#{name}\": {puppet: true, timeout: 60#{scope}#{', reads: path' if chance(0.6)}}\n" }
+    "profiles: [../profiles]\npuppet: #{@version}\nbackends:\n#{lines.join}"
   end
 
   def chance(share)
@@ -342,12 +345,15 @@ class Repository
   end
 
   def change
-    case @random.rand(6)
+    case @random.rand(9)
     when 0 then tree(pick(%w[common eqiad codfw]))
     when 1 then KEYS.each { |key| vault_file('kv/common', key) }
     when 2 then write('data/regex.yaml', regex)
     when 3 then write("data/dig/web.yaml", YAML.dump(hash(KEYS)))
     when 4 then write('README', 'x')
+    when 5 then write('data/plain.yaml', YAML.dump(hash(KEYS).merge(options)))
+    when 6 then write('data/role/web.yaml', YAML.dump(hash(KEYS)))
+    when 7 then write("data/#{pick(%w[common eqiad])}.yaml", YAML.dump(hash(KEYS.reject { |key| key.include?('::') })))
     else write('data/http/common.json', JSON.generate(hash(KEYS)))
     end
   end
@@ -456,6 +462,7 @@ OptionParser.new do |parser|
 end.parse!
 abort('--hierad is missing') unless options[:hierad]
 ENV['RUBYLIB'] = options[:lib] if options[:lib]
+abort unless system('ruby', '-W0', File.join(HERE, 'access.rb'))
 Dir.mktmpdir('hierad_bridge_test') do |base|
   base = options[:keep] || base
   puppet = IO.popen(['ruby', '-W0', File.join(HERE, 'resolve.rb')], 'r+')

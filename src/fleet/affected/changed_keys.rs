@@ -6,6 +6,7 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 
 use crate::fleet::NodesByKey;
+use crate::fleet::affected::functions::Functions;
 use crate::fleet::levels::ResolvedLevels;
 use crate::hiera::backend::DataFile;
 use crate::node::{NodeId, NodeSet, Partition};
@@ -20,6 +21,8 @@ pub(super) struct ChangedKeys {
     keys: HashMap<Arc<str>, NodeSet, RandomState>,
     /// The keys that differ between two versions of a file, by their addresses.
     compared: HashMap<(usize, usize), Arc<[Arc<str>]>, RandomState>,
+    /// True if functions in Ruby were asked because files that they read differ.
+    pub(super) asks_functions: bool,
 }
 
 impl ChangedKeys {
@@ -29,9 +32,32 @@ impl ChangedKeys {
     }
 
     /// Adds the keys that differ between two versions of a level. Returns `None` if any key may differ.
-    pub(super) fn compare(&mut self, before: &ResolvedLevels, after: &ResolvedLevels) -> Option<()> {
-        for ((b, a), nodes) in nodes_that_differ(before, after) {
-            self.compare_classes((before, b), (after, a), &nodes)?;
+    pub(super) fn compare(
+        &mut self,
+        before: &ResolvedLevels,
+        after: &ResolvedLevels,
+        functions: &Functions<'_>,
+    ) -> Option<()> {
+        let pairs = nodes_that_differ(before, after);
+        let stage = functions.begin(
+            pairs
+                .keys()
+                .filter(|(b, a)| before.classes[*b].function().or(after.classes[*a].function()).is_some())
+                .count(),
+        );
+        for ((b, a), nodes) in pairs {
+            match before.classes[b].function().zip(after.classes[a].function()) {
+                Some((old, new)) => {
+                    self.asks_functions = true;
+                    for key in &functions.differing(old, new)? {
+                        self.add(key, &nodes);
+                    }
+                    if let Some(stage) = &stage {
+                        stage.advance(1);
+                    }
+                }
+                None => self.compare_classes((before, b), (after, a), &nodes)?,
+            }
         }
         Some(())
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::fleet::affected::Comparison;
 use crate::fleet::affected::changed_keys::ChangedKeys;
+use crate::fleet::affected::functions::Functions;
 use crate::fleet::revision::Revision;
 use crate::hiera::config::{Config, LevelConfig};
 use crate::hiera::layer::LayerId;
@@ -59,13 +60,14 @@ impl Comparison<'_> {
         }
         let (old, new) = (DeclaredLevel::all(before), DeclaredLevel::all(after));
         let (before, after) = (self.before.levels_of(id), self.after.levels_of(id));
+        let functions = Functions::new(self, id);
         // Levels of version 3 are resolved together, so that there are fewer resolved ones.
         if before.len() != old.len() || after.len() != new.len() {
             let are_same = old.len() == new.len()
                 && before.len() == after.len()
                 && old.iter().zip(&new).all(|(old, new)| old.means_the_same(new));
             return if are_same {
-                before.iter().zip(after).try_for_each(|(before, after)| changed.compare(before, after))
+                before.iter().zip(after).try_for_each(|(before, after)| changed.compare(before, after, &functions))
             } else {
                 before.iter().chain(after).try_for_each(|levels| changed.add_all(levels))
             };
@@ -76,7 +78,7 @@ impl Comparison<'_> {
         }
         for pair in align(&old, &new, DeclaredLevel::means_the_same) {
             match pair {
-                (Some(old), Some(new)) => changed.compare(&before[old], &after[new])?,
+                (Some(old), Some(new)) => changed.compare(&before[old], &after[new], &functions)?,
                 (Some(old), None) => changed.add_all(&before[old])?,
                 (None, Some(new)) => changed.add_all(&after[new])?,
                 (None, None) => {}

@@ -8,10 +8,13 @@
 
 mod changed_keys;
 mod first;
+mod function_references;
+mod functions;
 mod layers;
 mod options;
 mod references;
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -25,6 +28,7 @@ use crate::workers::Workers;
 
 use changed_keys::ChangedKeys;
 use first::First;
+use function_references::AskedRoots;
 use references::References;
 
 /// The keys that a change can affect.
@@ -45,7 +49,9 @@ pub fn affected_keys(
     workers: &Workers,
 ) -> AffectedKeys {
     let mut touches_data = true;
-    let affected = Comparison { before, after, fleet: &before.fleet, workers }.affected_roots(&mut touches_data);
+    let roots: BTreeSet<Arc<str>> = keys.iter().map(root).collect();
+    let comparison = Comparison { before, after, fleet: &before.fleet, roots: &roots, asked: OnceCell::new(), workers };
+    let affected = comparison.affected_roots(&mut touches_data);
     let nodes = |key: &Arc<str>| match &affected {
         Some(affected) if is_plain(key) => affected.get(key).cloned(),
         Some(affected) => affected.get(&root(key)).cloned(),
@@ -68,6 +74,10 @@ struct Comparison<'a> {
     before: &'a Revision,
     after: &'a Revision,
     fleet: &'a Fleet,
+    /// The roots of the keys that matter.
+    roots: &'a BTreeSet<Arc<str>>,
+    /// The roots that functions in Ruby are asked for.
+    asked: OnceCell<Option<AskedRoots>>,
     workers: &'a Workers,
 }
 
@@ -79,10 +89,11 @@ impl Comparison<'_> {
         }
         let mut changed = ChangedKeys::default();
         self.add_layers(&mut changed)?;
+        let asks_functions = changed.asks_functions;
         let mut affected = changed.into_nodes_by_key();
-        *touches_data = !affected.is_empty();
+        *touches_data = !affected.is_empty() || asks_functions;
         if !affected.is_empty() {
-            let references = References::new([self.before, self.after], self.fleet)?;
+            let references = References::new(self)?;
             if !affected.contains_key(LOOKUP_OPTIONS) && !references.is_referrer(LOOKUP_OPTIONS) {
                 let first = First { before: self.before, after: self.after, fleet: self.fleet };
                 first.narrow(&mut affected, &references, self.workers);
@@ -108,9 +119,9 @@ impl Comparison<'_> {
         }
         let before = std::iter::successors(self.before.unassigned.as_deref(), |before| before.unassigned.as_deref());
         let after = std::iter::successors(self.after.unassigned.as_deref(), |after| after.unassigned.as_deref());
-        before
-            .zip(after)
-            .all(|(before, after)| Comparison { before, after, ..*self }.have_equal_options() == Some(true))
+        before.zip(after).all(|(before, after)| {
+            Comparison { before, after, asked: OnceCell::new(), ..*self }.have_equal_options() == Some(true)
+        })
     }
 
     /// Returns true if no options can differ, or `None` if all keys may.
@@ -118,7 +129,8 @@ impl Comparison<'_> {
         let mut changed = ChangedKeys::default();
         self.add_layers(&mut changed)?;
         let mut affected = changed.into_nodes_by_key();
-        References::new([self.before, self.after], self.fleet)?.close(&mut affected);
+        let references = References::new(self)?;
+        references.close(&mut affected);
         Some(!affected.contains_key(LOOKUP_OPTIONS))
     }
 

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::fleet::NodesByKey;
+use crate::fleet::affected::Comparison;
+use crate::fleet::affected::function_references::FunctionReferences;
 use crate::fleet::levels::key_references::KeyReferences;
-use crate::fleet::revision::Revision;
-use crate::fleet::{Fleet, NodesByKey};
 use crate::node::NodeSet;
 
 /// All references between keys that the data of two revisions makes.
@@ -14,35 +15,31 @@ pub(super) struct References {
     of_levels: Vec<Arc<KeyReferences>>,
     /// The keys that may refer to any key.
     to_anything: BTreeSet<Arc<str>>,
+    of_functions: FunctionReferences,
 }
 
 impl References {
     /// Collects the references. Returns `None` if some of them cannot be seen in the data.
-    pub(super) fn new(revisions: [&Revision; 2], fleet: &Fleet) -> Option<References> {
-        let mut of_levels: Vec<Arc<KeyReferences>> = Vec::new();
-        for references in revisions.iter().flat_map(|revision| &revision.levels).map(|levels| levels.references()) {
-            if references.is_opaque() {
-                return None;
-            }
-            if !of_levels.iter().any(|known| Arc::ptr_eq(known, references)) {
-                of_levels.push(references.clone());
-            }
-        }
+    pub(super) fn new(comparison: &Comparison<'_>) -> Option<References> {
+        let (of_levels, of_functions) = (comparison.of_levels()?, comparison.function_references()?);
         let readers = of_levels.iter().flat_map(|references| references.readers());
-        let readers = readers.filter(|(variable, _)| fleet.interpolates(variable)).flat_map(|(_, keys)| keys);
+        let readers = readers.filter(|(variable, _)| comparison.fleet.interpolates(variable));
+        let readers = readers.flat_map(|(_, keys)| keys).chain(&of_functions.to_anything);
         let to_anything = of_levels.iter().flat_map(|references| references.to_anything());
         let to_anything = to_anything.chain(readers).cloned().collect();
-        Some(References { of_levels, to_anything })
+        Some(References { of_levels, to_anything, of_functions })
     }
 
     /// Returns the root keys that some key refers to.
     pub(super) fn targets(&self) -> impl Iterator<Item = &Arc<str>> {
-        self.of_levels.iter().flat_map(|references| references.targets())
+        self.of_levels.iter().flat_map(|references| references.targets()).chain(self.of_functions.referrers.keys())
     }
 
     /// Returns true if `key` refers to another key.
     pub(super) fn is_referrer(&self, key: &str) -> bool {
-        self.to_anything.contains(key) || self.of_levels.iter().any(|references| references.is_referrer(key))
+        self.to_anything.contains(key)
+            || self.of_functions.has_referrer(key)
+            || self.of_levels.iter().any(|references| references.is_referrer(key))
     }
 
     /// Returns the keys that read variables, some of them twice.
@@ -62,7 +59,10 @@ impl References {
         let mut pending: Vec<Arc<str>> = keys.keys().cloned().collect();
         while let Some(key) = pending.pop() {
             let nodes = keys[&key].clone();
-            for referrer in self.of_levels.iter().flat_map(|references| references.referrers_of(&key)) {
+            let of_functions = self.of_functions.referrers.get(&key).into_iter().flatten();
+            for referrer in
+                self.of_levels.iter().flat_map(|references| references.referrers_of(&key)).chain(of_functions)
+            {
                 if add(keys, referrer, &nodes) {
                     pending.push(referrer.clone());
                 }

@@ -8,7 +8,7 @@ use foldhash::fast::FixedState;
 use crate::diagnostic::Place;
 use crate::fleet::levels::key_source::KeySource;
 use crate::hiera::LookupError;
-use crate::hiera::backend::{Backend, DataFile, DeclaredFunction};
+use crate::hiera::backend::{Backend, DataFile, DeclaredFunction, Runner};
 use crate::hiera::hierarchy::{Content, Found, Level, Location, Part};
 use crate::tree::BlobId;
 use crate::value::Value;
@@ -43,8 +43,15 @@ impl Hash for ClassLevels {
 impl From<Part> for ClassLevels {
     fn from(part: Part) -> ClassLevels {
         let levels = || part.levels.iter().flatten();
-        let is_opaque = |level: &Arc<Level>| {
-            matches!(level.backend, Backend::Declared(DeclaredFunction::Values(_) | DeclaredFunction::Command(_)))
+        let is_opaque = |level: &Arc<Level>| match &level.backend {
+            Backend::Declared(DeclaredFunction::Values(_)) => true,
+            Backend::Declared(DeclaredFunction::Command(command)) => match (&command.runner, &level.reads) {
+                // It is not called.
+                (Runner::Bridge(_), None) => false,
+                (Runner::Bridge(_), Some(Ok(reads))) => !reads.data.is_promised(),
+                _ => true,
+            },
+            _ => false,
         };
         ClassLevels {
             sources: levels().flat_map(|level| sources(level)).collect(),

@@ -56,9 +56,9 @@ impl Revision {
     ) -> Vec<Option<Vec<Outcome>>> {
         let Some(layer) = self.environment.layer_of(layer) else { return classes.iter().map(|_| None).collect() };
         let functions: Vec<Option<&Level>> = classes.iter().map(|class| levels.classes[*class].function()).collect();
-        let asked: Vec<&Level> = functions.iter().flatten().copied().collect();
+        let calls: Vec<(&Level, &str)> = functions.iter().flatten().map(|level| (*level, root)).collect();
         let scope = self.fleet.scope(NodeId(0));
-        let mut answers = bridged_answers(&asked, root, (&self.environment, layer), &scope).into_iter();
+        let mut answers = bridged_answers(&calls, (&self.environment, layer, &scope)).into_iter();
         functions.into_iter().map(|function| function.and_then(|_| answers.next().flatten())).collect()
     }
 }
@@ -72,7 +72,7 @@ impl ResolvedLevels {
 
 impl ClassLevels {
     /// Returns its level if that is a single one of a function that a command or Puppet answers for.
-    pub(super) fn function(&self) -> Option<&Level> {
+    pub(in crate::fleet) fn function(&self) -> Option<&Level> {
         let [level] = &self.part.levels.as_ref().ok()?[..] else { return None };
         level.asks_command().then_some(level)
     }

@@ -10,9 +10,9 @@ use crate::fleet::levels::class_levels::ClassLevels;
 use crate::fleet::revision::Revision;
 use crate::hiera::backend::eyaml::NoKey;
 use crate::hiera::backend::{Backend, DeclaredFunction, Runner};
-use crate::hiera::hierarchy::{Content, Level, Location};
+use crate::hiera::hierarchy::{Content, Data, Level, Location};
 use crate::node::NodeSet;
-use crate::tree::{FileTree, Target, TreeError, below, follow};
+use crate::tree::{FileTree, Target, TreeError, follow};
 
 impl Revision {
     /// Returns true if the hierarchy of some node leads to the file at `path` of the repository.
@@ -147,8 +147,7 @@ impl ClassLevels {
 
     /// Returns true if a function in Ruby may read the file at `path`.
     fn may_read(&self, path: &str) -> bool {
-        let mut folders = self.levels().filter_map(|level| level.reads.as_ref()?.as_ref().ok()?.data.as_ref());
-        folders.any(|folder| folder.at.is_empty() || below(&folder.at, path).is_some_and(|rest| !rest.is_empty()))
+        self.levels().filter_map(|level| level.data_read()).flat_map(Data::folders).any(|folder| folder.has(path))
     }
 
     /// Returns true if some level can be read.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::tree::{ContentId, FileTree};
+use crate::tree::{ContentId, FileTree, begins_with, below};
 use crate::value::{Hash, Value};
 
 /// A function that the settings declare.
@@ -28,6 +28,8 @@ pub struct Command {
     pub scope: Arc<[String]>,
     /// The runner of the command.
     pub runner: Runner,
+    /// True if the settings promise that a bridged function reads only files that begin with the path of its location.
+    pub reads_path: bool,
 }
 
 /// The edge of the program, which asks a command.
@@ -65,19 +67,35 @@ pub struct Call<'a> {
     pub tree: &'a dyn FileTree,
     /// Its code, or `None` if the machine's Puppet has it.
     pub code: Option<&'a Code>,
-    /// The datadir in the repository that `path` lies in.
+    /// The files in the repository that it may read for `path`.
     pub data: Option<&'a Folder>,
 }
 
-/// A folder of the repository.
+/// A folder of the repository, or what begins with a name in it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Folder {
     /// Its path as the configuration has it.
     pub path: String,
     /// Its path after all links.
     pub at: String,
-    /// The id of all that is in it.
+    /// The id of all that counts in it.
     pub id: ContentId,
+    /// The name that all begins with that counts, or `None` if all does.
+    pub only: Option<String>,
+}
+
+impl Folder {
+    /// Returns true if the file at `path`, in which no links are left, counts.
+    pub fn has(&self, path: &str) -> bool {
+        let rest = if self.at.is_empty() { Some(path) } else { below(&self.at, path) };
+        let Some(rest) = rest.map(|rest| rest.trim_start_matches('/')).filter(|rest| !rest.is_empty()) else {
+            return false;
+        };
+        self.only.as_ref().is_none_or(|name| match rest.split_once('/') {
+            Some((first, _)) => first == name,
+            None => begins_with(rest, name),
+        })
+    }
 }
 
 /// The code of a function, as one revision has it.

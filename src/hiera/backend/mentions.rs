@@ -1,10 +1,12 @@
 //! References in the values of a data file, as far as they can be seen: other keys and variables.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
+use super::Folder;
 use crate::hiera::interpolation::Template;
 use crate::hiera::key::{LookupKey, is_plain, is_split};
+use crate::tree::{Entry, FileTree, TreeError, child};
 use crate::value::{Hash, Value};
 
 /// The references in the value of one key.
@@ -40,6 +42,59 @@ impl Mentions {
         let mut mentions = Mentions::default();
         mentions.add(value);
         mentions
+    }
+
+    /// Returns the references in what counts of a folder, in whichever value they stand: all that its files can make
+    /// without putting a reference together from pieces.
+    pub fn of_folder(tree: &dyn FileTree, folder: &Folder) -> Result<Mentions, TreeError> {
+        let (mut mentions, mut pending) = (Mentions::default(), vec![folder.at.clone()]);
+        let mut known = HashSet::new();
+        while let Some(path) = pending.pop() {
+            for (name, entry) in tree.list(&path)? {
+                let path = child(&path, &name);
+                match entry {
+                    Entry::Folder if folder.has(&child(&path, "x")) => pending.push(path),
+                    Entry::File(id) if folder.has(&path) && known.insert(id) => {
+                        mentions.add_source(&String::from_utf8_lossy(&tree.read(id)?));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(mentions)
+    }
+
+    /// Adds the references in the text of a file of whatever format.
+    fn add_source(&mut self, source: &str) {
+        self.anything |= source.contains("ENC[");
+        for (at, _) in source.match_indices('%') {
+            let rest = &source[at..];
+            let Some(inner) = rest.strip_prefix("%{") else {
+                // The end of a text, to which another may be added that completes a reference.
+                self.anything |= rest[1..].chars().next().is_none_or(|next| "\"'\r\n,]}".contains(next));
+                continue;
+            };
+            match inner.find('}').filter(|end| !inner[..*end].contains('\n')) {
+                Some(end) => {
+                    // As it is without the quotes of either kind around the text.
+                    self.add_text(&rest[..end + 3].replace("\\\"", "\"").replace("''", "'"));
+                }
+                None => self.anything = true,
+            }
+        }
+    }
+
+    /// Adds those of others.
+    pub fn extend(&mut self, others: Mentions) {
+        self.keys.extend(others.keys);
+        self.variables.extend(others.variables);
+        self.anything |= others.anything;
+    }
+
+    /// Returns true if all of its references are among those of `others`.
+    pub fn are_among(&self, others: &Mentions) -> bool {
+        others.anything
+            || (!self.anything && self.keys.is_subset(&others.keys) && self.variables.is_subset(&others.variables))
     }
 
     /// Returns true if it refers to anything.
@@ -84,6 +139,40 @@ impl Mentions {
         for name in template.variables() {
             self.anything |= !is_split(name);
             self.variables.insert(name.into());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::{ContentId, ContentIds, MemoryTree};
+
+    fn mentioned(files: &str) -> Mentions {
+        let tree = MemoryTree::from_fixture(files);
+        let id: ContentId = tree.content_id("data", &ContentIds::default()).unwrap();
+        let folder = Folder { path: "data".into(), at: "data".into(), id, only: Some("common".into()) };
+        Mentions::of_folder(&tree, &folder).unwrap()
+    }
+
+    #[test]
+    fn references_are_found_in_the_text_of_files() {
+        let found = mentioned(concat!(
+            "-- data/common.yaml\na: \"%{lookup('x::y')} and %{role}\"\n",
+            "-- data/common/b/c.yaml\nd: '%{alias(''e.f'')}'\ng: \"%{hiera(\\\"h\\\")} 50% more\"\n",
+            "-- data/other.yaml\na: \"%{lookup('z')}%\"\n",
+        ));
+        let keys = |mentions: &Mentions| mentions.keys.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let found_keys = keys(&found);
+        assert!(["e", "h", "x::y"].iter().all(|key| found_keys.iter().any(|found| found == key)), "{found_keys:?}");
+        assert!(!found_keys.contains(&"z".to_owned()) && found.variables.contains("role") && !found.anything);
+        let of = |text: &str| Mentions::of(&Value::from(text));
+        assert!(of("%{lookup('x::y.z')}%{role}").are_among(&found));
+        for other in ["%{lookup('z')}", "%{other}", "%{lookup('x::y')}%", "%{literal('%')}"] {
+            assert!(!of(other).are_among(&found), "{other}");
+        }
+        for odd in ["a: 50%\n", "a: \"%{x\"\n", "a: '%'\n", "a: ENC[x]\n", "a: \"%{literal('%')}\"\n"] {
+            assert!(mentioned(&format!("-- data/common.yaml\n{odd}")).anything, "{odd}");
         }
     }
 }

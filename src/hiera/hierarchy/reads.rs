@@ -1,11 +1,12 @@
 //! The part of the tree that a bridged function reads: its own code, and the datadir of its level.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{Content, Level, Location, Mount, Resolver, unreadable};
 use crate::hiera::LookupError;
 use crate::hiera::backend::{Backend, Code, DeclaredFunction, Folder, Runner};
-use crate::tree::{FileTree, Target, TreeError, child, follow};
+use crate::tree::{FileTree, Target, TreeError, below, child, folder_of, follow};
 
 /// The name of the environment, where others have that of a module.
 const ENVIRONMENT: &str = "environment";
@@ -15,8 +16,44 @@ const ENVIRONMENT: &str = "environment";
 pub struct Reads {
     /// Its code, or `None` if the tree has none.
     pub code: Option<Code>,
-    /// The datadir of its level, or `None` if that is not in the repository.
-    pub data: Option<Folder>,
+    /// Its data.
+    pub data: Data,
+}
+
+/// The data files that a bridged function may read.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Data {
+    /// None of the repository.
+    Outside,
+    /// All of the datadir of its level.
+    Datadir(Folder),
+    /// For each path that it is called for, what begins with that, as the settings promise.
+    Promised(BTreeMap<Arc<str>, Folder>),
+}
+
+impl Data {
+    /// Returns the files that it may read when it is called for `path`, or `None` if that is not among its files.
+    pub fn of(&self, path: &str) -> Option<&Folder> {
+        match self {
+            Data::Outside => None,
+            Data::Datadir(folder) => Some(folder).filter(|folder| below(&folder.path, path).is_some()),
+            Data::Promised(folders) => folders.get(path),
+        }
+    }
+
+    /// Returns all files that it may read.
+    pub fn folders(&self) -> Vec<&Folder> {
+        match self {
+            Data::Outside => Vec::new(),
+            Data::Datadir(folder) => vec![folder],
+            Data::Promised(folders) => folders.values().collect(),
+        }
+    }
+
+    /// Returns true if the settings promise which files it reads.
+    pub fn is_promised(&self) -> bool {
+        matches!(self, Data::Promised(_))
+    }
 }
 
 /// The outcome of looking for that.
@@ -26,6 +63,11 @@ impl Level {
     /// Returns true if a command, or Puppet, answers for its function.
     pub fn asks_command(&self) -> bool {
         matches!(self.backend, Backend::Declared(DeclaredFunction::Command(_)))
+    }
+
+    /// Returns what a bridged function reads, unless it is called for nothing, or cannot be.
+    pub fn data_read(&self) -> Option<&Data> {
+        self.reads.as_ref()?.as_ref().ok().map(|reads| &reads.data)
     }
 }
 
@@ -44,23 +86,54 @@ impl Resolver<'_> {
             return None;
         }
         let has_path = locations.iter().any(|location| matches!(location, Location::Path { .. }));
-        let data = || if has_path { self.data(datadir) } else { Ok(None) };
+        let promised = || if command.reads_path { self.promised(datadir, locations) } else { Ok(None) };
+        let data = || {
+            if !has_path {
+                return Ok(Data::Outside);
+            }
+            promised()?.map_or_else(|| self.data(datadir), |folders| Ok(Data::Promised(folders)))
+        };
         let found = self.code(function).and_then(|code| Ok(Reads { code, data: data()? }));
         Some(found.map(Arc::new).map_err(|error| unreadable(&error)))
     }
 
+    /// Returns what begins with the paths of a level. `None` if a path leads elsewhere or is odd, or if there are
+    /// links: then any file of the datadir counts.
+    fn promised(&self, datadir: &str, locations: &[Location]) -> Result<Option<BTreeMap<Arc<str>, Folder>>, TreeError> {
+        let mut folders = BTreeMap::new();
+        let Mount::Tree(tree, datadir) = self.mount(datadir) else { return Ok(None) };
+        for location in locations {
+            let Location::Path { path, content, .. } = location else { return Ok(None) };
+            if matches!(content, Content::Absent) {
+                continue;
+            }
+            let is_plain = path.split('/').all(|name| !matches!(name, "" | "." | ".."));
+            if !is_plain || !tree.root().is_empty() || below(&datadir, path).is_none() {
+                return Ok(None);
+            }
+            let folder = folder_of(path);
+            let Target::Folder(at) = follow(tree, folder)? else { return Ok(None) };
+            let name = path[folder.len()..].trim_start_matches('/').to_owned();
+            let Some(id) = tree.content_id_beginning(&at, &name, self.source.contents)? else { return Ok(None) };
+            folders.insert(path.clone(), Folder { path: folder.to_owned(), at, id, only: Some(name) });
+        }
+        Ok(Some(folders))
+    }
+
     /// Returns the folder of the repository that a datadir is.
-    fn data(&self, datadir: &str) -> Result<Option<Folder>, TreeError> {
+    fn data(&self, datadir: &str) -> Result<Data, TreeError> {
         match self.mount(datadir) {
-            Mount::Tree(tree, path) if tree.root().is_empty() => self.folder(tree, &path),
-            _ => Ok(None),
+            Mount::Tree(tree, path) if tree.root().is_empty() => {
+                Ok(self.folder(tree, &path)?.map_or(Data::Outside, Data::Datadir))
+            }
+            _ => Ok(Data::Outside),
         }
     }
 
     fn folder(&self, tree: &dyn FileTree, path: &str) -> Result<Option<Folder>, TreeError> {
         let Target::Folder(at) = follow(tree, path)? else { return Ok(None) };
         let id = tree.content_id(&at, self.source.contents)?;
-        Ok(Some(Folder { path: path.trim_end_matches('/').to_owned(), at, id }))
+        Ok(Some(Folder { path: path.trim_end_matches('/').to_owned(), at, id, only: None }))
     }
 
     /// Returns the code of a function: that of the module it is named after, or of the first one that has it.

@@ -7,6 +7,7 @@
 #    "location": "data/common", "path": "/tmp/x/data/common", "scope": {"role": "web"}, "module_name": null,
 #    "modulepath": ["/tmp/x/code"], "stage": "/tmp/x", "root": "/tmp/x/data"}}
 #
+# - reads: (optional) "path" if the function promises to read only what begins with `path`; `access.rb` holds it to that.
 # - of: all but the key, as the last field. What is made of an equal text before is used again.
 # - interpolated: (optional) what became of a value that the function handed on uninterpolated when it was called before,
 #   {"raw": V, "value": W} or {"raw": V, "failed": TEXT}: this time the function gets that.
@@ -29,6 +30,8 @@ require 'json'
 require 'puppet'
 require 'puppet/pops'
 require 'puppet/parser/compiler'
+
+require_relative 'access'
 
 # What cannot be known. No function rescues it by accident.
 class Unknown < Exception # rubocop:disable Lint/InheritException
@@ -345,7 +348,7 @@ end
 # An environment of some modules, with the functions in it.
 class Site
   # The most folders of files of which functions keep what they have read.
-  MAX_ROOTS = 8
+  MAX_ROOTS = 64
 
   def initialize(modulepath)
     environment = Puppet::Node::Environment.create(:production, modulepath + Puppet[:basemodulepath].split(File::PATH_SEPARATOR))
@@ -411,6 +414,18 @@ class Callee
 
   # As the providers of `pops/lookup` call functions.
   def answer(key)
+    Access.within(@request['root'], @request['reads'] && @request['path']) { answer_here(key) }
+  end
+
+  # A text without the paths of the folder, which is another each time.
+  def stripped(text)
+    text = text.dup.force_encoding(Encoding::UTF_8).scrub
+    text.gsub("#{@request['root'] || @stage}/", '').gsub("#{@stage}/", '')
+  end
+
+  private
+
+  def answer_here(key)
     site = @sites[@request['modulepath']]
     site.enter(@told) do |scope|
       @function_context ||= site.function_context(@request)
@@ -421,14 +436,6 @@ class Callee
     end
     { 'not_found' => true }
   end
-
-  # A text without the paths of the folder, which is another each time.
-  def stripped(text)
-    text = text.dup.force_encoding(Encoding::UTF_8).scrub
-    text.gsub("#{@request['root'] || @stage}/", '').gsub("#{@stage}/", '')
-  end
-
-  private
 
   def call(scope, key, context)
     function = @function_context.function
@@ -480,6 +487,7 @@ class Bridge
     Puppet::Pops::Lookup::Context.prepend(BridgedContext)
     Psych::ClassLoader.prepend(PlainObjects)
     Module.prepend(Uninterpolated::Recognized)
+    Access.watch_all
     @sites = Hash.new { |sites, modulepath| sites[modulepath] = Site.new(modulepath) }
     @callees = {}
     @text = 0

@@ -11,14 +11,14 @@ mod trusted;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use indexmap::IndexMap;
 
 use super::backend_command::BackendCommand;
 use crate::git::{CommitTree, Repository};
-use crate::hiera::backend::{Answer, Bridge, Call, Folder};
+use crate::hiera::backend::{Answer, Bridge, Call, Folder, Mentions};
 use crate::puppet::json;
 use crate::tree::BlobId;
 use crate::value::{Hash, Value};
@@ -27,8 +27,8 @@ use answers::{Answers, Outcome};
 use stage::{Stage, failed};
 use trusted::Trusted;
 
-/// The program that Ruby runs.
-const PROGRAM: &str = include_str!("bridge.rb");
+/// The files of the program that Ruby runs; the first one is run.
+const PROGRAM: [(&str, &str); 2] = [("bridge.rb", include_str!("bridge.rb")), ("access.rb", include_str!("access.rb"))];
 
 /// The time that Puppet may take to start.
 const START: Duration = Duration::from_mins(1);
@@ -146,22 +146,35 @@ impl PuppetBridge {
                 Some(running) => running,
                 none => none.insert(self.start()?),
             };
+            let (staged, mentions) = running.stage.request(call, code, basemodulepath)?;
             let mut fields = call.fields.clone();
-            fields.extend(running.stage.request(call, code, basemodulepath)?);
+            fields.extend(staged);
             let (key, of) = (json::compact(&call.key), json::compact(&Value::hash(fields)));
-            Ok(format!("{{\"key\":{key},\"of\":{of}}}"))
+            Ok((format!("{{\"key\":{key},\"of\":{of}}}"), mentions))
         };
-        let lines: Vec<Result<String, String>> = calls.iter().map(|call| line(call)).collect();
-        let sent: Vec<String> = lines.iter().flatten().cloned().collect();
+        let lines: Vec<Result<_, String>> = calls.iter().map(|call| line(call)).collect();
+        let sent: Vec<String> = lines.iter().flatten().map(|(line, _)| line.clone()).collect();
         let answers = state.running.as_ref().map(|running| running.command.ask_anew(&sent)).unwrap_or_default();
         let mut answers = answers.into_iter();
-        let mut next = |_| answers.next().unwrap_or_else(|| Err("gave no answer".into()));
-        lines.into_iter().map(|line| line.and_then(&mut next)).collect()
+        let is_hash = calls.iter().any(|call| call.fields.get("kind").and_then(Value::as_str) == Some("data_hash"));
+        let mut next = || answers.next().unwrap_or_else(|| Err("gave no answer".into()));
+        let mut answer = |line: Result<(String, Option<Arc<Mentions>>), String>| {
+            let (_, mentions) = line?;
+            let answer = next()?;
+            let value = match &answer {
+                Answer::Template(value) => Some(value),
+                // All that is in one is interpolated.
+                Answer::Found(value @ Value::Hash(_)) if is_hash => Some(value),
+                _ => None,
+            };
+            check_references(value, mentions.as_deref()).map(|()| answer)
+        };
+        lines.into_iter().map(&mut answer).collect()
     }
 
     fn start(&self) -> Result<Running, String> {
         let ruby = ruby::find(self.ruby.as_deref()).ok_or("needs Puppet, which is not on this machine")?;
-        let stage = Stage::new(PROGRAM).map_err(|error| failed(&error))?;
+        let stage = Stage::new(&PROGRAM).map_err(|error| failed(&error))?;
         let program = stage.path("bridge.rb").display().to_string();
         let arguments = vec!["-W0".into(), "--disable=error_highlight,did_you_mean".into(), program];
         let folder = if self.folder.as_os_str().is_empty() { PathBuf::from(".") } else { self.folder.clone() };
@@ -178,10 +191,17 @@ impl Bridge for PuppetBridge {
 }
 
 impl Stage {
-    /// Writes the files of a call. Returns the fields of the request that name them.
-    fn request(&mut self, call: &Call<'_>, lib: TrustedCode<'_>, basemodulepath: &[String]) -> Result<Hash, String> {
+    /// Writes the files of a call. Returns the fields of the request that name them, and the references in the files if
+    /// the settings promise which are read.
+    fn request(
+        &mut self,
+        call: &Call<'_>,
+        lib: TrustedCode<'_>,
+        basemodulepath: &[String],
+    ) -> Result<(Hash, Option<Arc<Mentions>>), String> {
         let text = |path: &Path| Value::from(path.display().to_string());
-        let root = call.data.map(|data| self.data(call.tree, data)).transpose()?;
+        let data = call.data.map(|data| self.data(call.tree, data)).transpose()?;
+        let (root, mentions) = data.map_or((None, None), |data| (Some(data.root), data.mentions));
         let code = call.code.zip(lib).map(|(code, (tree, lib))| self.code(tree, &code.module, lib)).transpose()?;
         let path = match (call.path, call.data, &root) {
             (Some(path), Some(data), Some(root)) => text(&below(root, data, path)),
@@ -195,7 +215,19 @@ impl Stage {
             ("stage", text(self.root())),
             ("root", root.as_deref().map_or(Value::Undef, text)),
         ];
-        Ok(entries.into_iter().collect())
+        Ok((entries.into_iter().collect(), mentions))
+    }
+}
+
+/// Refuses a value that is interpolated with references to other keys that its files do not show: a comparison of
+/// revisions looks for them there.
+fn check_references(value: Option<&Value>, shown: Option<&Mentions>) -> Result<(), String> {
+    match value.zip(shown) {
+        Some((value, shown)) if !Mentions::of(value).are_among(shown) => {
+            Err("makes up an interpolation that no file shows, which 'reads: path' does not allow: remove 'reads'"
+                .into())
+        }
+        _ => Ok(()),
     }
 }
 

@@ -4,14 +4,18 @@ use std::collections::VecDeque;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use tempfile::TempDir;
 
-use crate::hiera::backend::Folder;
-use crate::tree::{ContentId, Entry, FileTree, Target, below, child, follow};
+use crate::hiera::backend::{Folder, Mentions};
+use crate::tree::{ContentId, Entry, FileTree, Target, begins_with, below, child, follow};
 
-/// The most datadirs that are written at a time.
-const KEPT: usize = 4;
+/// The most folders of data that are written at a time.
+const MAX_KEPT: usize = 64;
+
+/// The most bytes in folders of data that are written, beside those of the last one.
+const MAX_KEPT_SIZE: usize = 1 << 30;
 
 /// The most files and folders that are written for one datadir.
 const MAX_ENTRIES: usize = 200_000;
@@ -24,9 +28,21 @@ const MAX_SIZE: usize = 1 << 30;
 pub(super) struct Stage {
     folder: TempDir,
     root: PathBuf,
-    /// The datadirs that are written, or why they cannot be; the last ones used.
-    data: VecDeque<(ContentId, Result<PathBuf, String>)>,
+    /// The folders of data that are written, or why they cannot be; the last ones used.
+    data: VecDeque<(Folder, Result<Written, String>)>,
+    /// The number of folders of data that were written.
+    count: usize,
     code: VecDeque<(ContentId, PathBuf)>,
+}
+
+/// A folder of data that is written.
+#[derive(Debug, Clone)]
+pub(super) struct Written {
+    /// The folder that stands for the repository.
+    pub(super) root: PathBuf,
+    /// The references in the files, if the settings promise which files are read.
+    pub(super) mentions: Option<Arc<Mentions>>,
+    size: usize,
 }
 
 /// Words a failure to write.
@@ -35,8 +51,8 @@ pub(super) fn failed(error: &dyn std::fmt::Display) -> String {
 }
 
 impl Stage {
-    /// Makes the folder, with the program in it.
-    pub(super) fn new(program: &str) -> io::Result<Stage> {
+    /// Makes the folder, with the files of the program in it.
+    pub(super) fn new(program: &[(&str, &str)]) -> io::Result<Stage> {
         let mut builder = tempfile::Builder::new();
         // Whatever the mask of the process.
         #[cfg(unix)]
@@ -46,8 +62,10 @@ impl Stage {
         for name in ["data", "code"] {
             fs::create_dir(root.join(name))?;
         }
-        fs::write(root.join("bridge.rb"), program)?;
-        Ok(Stage { folder, root, data: VecDeque::new(), code: VecDeque::new() })
+        for (name, content) in program {
+            fs::write(root.join(name), content)?;
+        }
+        Ok(Stage { folder, root, data: VecDeque::new(), count: 0, code: VecDeque::new() })
     }
 
     /// Returns its path.
@@ -61,22 +79,31 @@ impl Stage {
         self.root.join(name)
     }
 
-    /// Writes a datadir of `tree`, and returns the folder that stands for the repository.
-    pub(super) fn data(&mut self, tree: &dyn FileTree, folder: &Folder) -> Result<PathBuf, String> {
-        if let Some(at) = self.data.iter().position(|(id, _)| *id == folder.id) {
+    /// Writes the files of a folder of `tree` that count.
+    pub(super) fn data(&mut self, tree: &dyn FileTree, folder: &Folder) -> Result<Written, String> {
+        if let Some(at) = self.data.iter().position(|(known, _)| known == folder) {
             let known = self.data.remove(at);
             self.data.extend(known);
         } else {
-            if self.data.len() >= KEPT
-                && let Some((_, Ok(old))) = self.data.pop_front()
-            {
-                fs::remove_dir_all(old).map_err(|error| failed(&error))?;
-            }
-            let root = self.path("data").join(folder.id.to_string());
-            let written = write(tree, folder, &root.join(&folder.path)).map(|()| root);
-            self.data.push_back((folder.id, written));
+            self.make_room()?;
+            self.count += 1;
+            let root = self.path("data").join(self.count.to_string());
+            let written = write_data(tree, folder, root);
+            self.data.push_back((folder.clone(), written));
         }
         self.data.back().map_or_else(|| Err(failed(&"nothing is written")), |(_, written)| written.clone())
+    }
+
+    /// Removes the folders of data that were used least lately, if they are many.
+    fn make_room(&mut self) -> Result<(), String> {
+        let size =
+            |(_, written): &(Folder, Result<Written, String>)| written.as_ref().map_or(0, |written| written.size);
+        while self.data.len() >= MAX_KEPT || self.data.iter().map(size).sum::<usize>() > MAX_KEPT_SIZE {
+            if let Some((_, Ok(old))) = self.data.pop_front() {
+                fs::remove_dir_all(old.root).map_err(|error| failed(&error))?;
+            }
+        }
+        Ok(())
     }
 
     /// Writes the folder `lib` of a module, and returns the folder that has the module.
@@ -91,14 +118,22 @@ impl Stage {
     }
 }
 
-/// Writes a folder of `tree` to `target`.
-fn write(tree: &dyn FileTree, folder: &Folder, target: &Path) -> Result<(), String> {
+/// Writes what counts of a folder of `tree` to where it lies below `root`.
+fn write_data(tree: &dyn FileTree, folder: &Folder, root: PathBuf) -> Result<Written, String> {
+    let size = write(tree, folder, &root.join(&folder.path))?;
+    let mentions = folder.only.as_ref().map(|_| Mentions::of_folder(tree, folder)).transpose();
+    let mentions = mentions.map_err(|error| failed(&error))?;
+    Ok(Written { root, mentions: mentions.map(Arc::new), size })
+}
+
+/// Writes what counts of a folder of `tree` to `target`, and returns the number of bytes.
+fn write(tree: &dyn FileTree, folder: &Folder, target: &Path) -> Result<usize, String> {
     let mut writer = Writer { tree, folder, entries: 0, size: 0, links: Vec::new() };
     let written = writer.folder(&folder.at, target).and_then(|()| writer.check_links(target));
     if written.is_err() {
         _ = fs::remove_dir_all(target);
     }
-    written
+    written.map(|()| writer.size)
 }
 
 struct Writer<'a> {
@@ -113,7 +148,11 @@ struct Writer<'a> {
 impl Writer<'_> {
     fn folder(&mut self, path: &str, target: &Path) -> Result<(), String> {
         fs::create_dir_all(target).map_err(|error| failed(&error))?;
+        let only = self.folder.only.as_ref().filter(|_| path == self.folder.at);
         for (name, entry) in self.tree.list(path).map_err(|error| failed(&error))? {
+            if only.is_some_and(|only| !begins_with(&name, only)) {
+                continue;
+            }
             let (path, target) = (child(path, &name), target.join(&name));
             if matches!(&*name, "" | "." | "..") || name.contains(['/', '\0']) {
                 return Err(failed(&format!("{path} is no name of a file")));

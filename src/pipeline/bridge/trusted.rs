@@ -74,7 +74,7 @@ fn see(repository: &Repository, named: Option<&str>, path: &str) -> Result<Seen,
     let lib = match follow(&tree, path).map_err(|error| unreadable(&error))? {
         Target::Folder(at) => {
             let id = tree.content_id(&at, &ContentIds::default()).map_err(|error| unreadable(&error))?;
-            Some(Folder { path: path.to_owned(), at, id })
+            Some(Folder { path: path.to_owned(), at, id, only: None })
         }
         _ => None,
     };

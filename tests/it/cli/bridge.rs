@@ -1,6 +1,8 @@
 //! `{puppet: true}` in the settings: functions of the site's own that Puppet runs. A program stands in for Ruby and
 //! shows what it is given; `tests/puppet/bridge.rb` has the real one.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value as Json, json};
 
 use crate::support::{Sandbox, git_in};
@@ -222,6 +224,102 @@ fn nodes_with_the_same_answer_share_a_lookup() {
     assert_eq!([count("none"), count("motd")], [4, 3]);
 }
 
+/// Returns the keys that the function was asked for since the last time.
+fn keys_asked(site: &Sandbox) -> BTreeSet<String> {
+    let requests = asked(site);
+    let keys = requests.iter().map(|request| request["key"].as_str().unwrap().to_owned());
+    let keys = keys.filter(|key| !matches!(&**key, "lookup_options" | "hierad_probe")).collect();
+    _ = std::fs::remove_file(site.beside("asked"));
+    keys
+}
+
+fn changes(site: &Sandbox, revisions: &str) -> Json {
+    let report: Json = site.hierad(&format!("diff {revisions} --format json")).json();
+    keys_asked(site);
+    report
+}
+
+#[test]
+fn a_promise_of_the_files_that_are_read_spares_calls() {
+    let site = site_with("-- data/common.yaml\nx: 1\n", ", reads: path");
+    assert_eq!(lookup(&site, "motd"), "\"hello web\"");
+    assert!(asked(&site)[0]["reads"] == "path", "{:?}", asked(&site));
+    keys_asked(&site);
+    // A file that is not promised concerns the keys in it alone.
+    site.files("-- data/plain.yaml\nmotd: plain\nother: new\n-- data/else\nx\n");
+    site.commit("other");
+    let report: Json = site.hierad("diff HEAD~ HEAD --format json").json();
+    assert_eq!(report["keys"]["changed"], 1, "{report}");
+    assert_eq!(keys_asked(&site), BTreeSet::from(["other".to_owned()]));
+    // It is not promised, so it is no file of the function's.
+    assert!(report["blind_spots"].as_array().unwrap().iter().all(|spot| spot["code"] != "unlisted-keys"), "{report}");
+    // One that is promised concerns the keys for which the function answers otherwise.
+    site.files("-- data/common/other\nnewer\n");
+    site.commit("newer");
+    let report = changes(&site, "HEAD~ HEAD");
+    assert_eq!((&report["verdict"], &report["keys"]["changed"]), (&json!("changes"), &json!(1)), "{report}");
+    assert!(report.to_string().contains("newer"), "{report}");
+    site.files("-- data/common.json\n{}\n");
+    site.commit("nothing");
+    let report = changes(&site, "HEAD~ HEAD");
+    assert_eq!(report["keys"]["changed"], 0, "{report}");
+}
+
+#[test]
+fn references_of_a_function_are_those_that_its_files_show() {
+    let site = site_with("-- data/common/motd\nsee %{lookup('other')}\n", ", reads: path");
+    site.files("-- data/plain.yaml\nmotd: plain\nother: new\n");
+    site.commit("other");
+    let report = changes(&site, "HEAD~ HEAD");
+    assert_eq!(report["keys"]["changed"], 2, "{report}");
+    assert!(report.to_string().contains("see new"), "{report}");
+    // What the stand-in makes up is in no file.
+    assert!(lookup(&site, "nil").contains("makes up an interpolation that no file shows"), "{}", lookup(&site, "nil"));
+}
+
+#[test]
+fn datadirs_of_equal_content_are_told_apart() {
+    let site = site_with(
+        concat!(
+            "-- hiera.yaml
+version: 5
+hierarchy:
+  - {name: Own, lookup_key: 'site::own', path: one}
+",
+            "  - {name: Copy, lookup_key: 'site::own', path: two, datadir: copy}
+",
+            "-- copy/two/motd
+from the copy
+-- copy/one/x
+1
+-- data/two/motd
+from the copy
+-- data/one/x
+1
+",
+            "-- data/plain.yaml
+-- data/common/motd
+",
+        ),
+        "",
+    );
+    assert_eq!(lookup(&site, "motd"), "\"from the copy\"");
+}
+
+#[test]
+fn a_promise_does_not_count_where_links_lead_elsewhere() {
+    let site = site_with("", ", reads: path");
+    std::os::unix::fs::symlink("../plain.yaml", site.root().join("data/common/plain")).unwrap();
+    site.commit("a link");
+    site.files("-- data/plain.yaml\nmotd: plain\nother: new\n");
+    site.commit("behind the link");
+    keys_asked(&site);
+    assert_eq!(site.hierad("diff HEAD~ HEAD --format json").status, 0);
+    let asked = asked(&site);
+    assert!(asked.iter().any(|request| request["key"] == "motd"), "{asked:?}");
+    assert!(asked.iter().all(|request| request["reads"].is_null()), "{asked:?}");
+}
+
 #[test]
 fn code_under_review_is_not_run() {
     let site = site_with("", "");
@@ -304,6 +402,10 @@ fn settings_are_checked() {
         ("{puppet: false}", "needs 'puppet: true' or 'puppet: REVISION'"),
         ("{puppet: true, not_found: true}", "needs one of"),
         ("{ruby: x}", "has no 'puppet', so 'ruby' means nothing"),
+        ("{not_found: true, reads: path}", "has no 'puppet', so 'reads' means nothing"),
+        ("{puppet: true, reads: all}", "expected `path`"),
+        ("{not_found: true, reads: path}", "has no 'puppet', so 'reads' means nothing"),
+        ("{puppet: true, reads: all}", "expected `path`"),
         ("{puppet: true, timeout: 0}", "'timeout' must be"),
         ("{puppet: [x]}", "must be true or a revision"),
     ] {
