@@ -192,19 +192,17 @@ fn differences(change: &KeyChange, folds: &[LeafFold]) -> Option<String> {
     let number_of = |folds: &mut dyn Iterator<Item = &LeafFold>| folds.map(LeafFold::count).sum::<usize>();
     let (all, mut parts, mut told) = (number_of(&mut folds.iter()), Vec::new(), 0);
     for (kind, verb) in [(LeafKind::Removed, "loses"), (LeafKind::Added, "gains")] {
-        let named: Vec<(String, usize)> =
-            of_kind(kind).take(MAX_NAMED).map(|fold| (entry(change, fold), fold.count())).collect();
-        if named.is_empty() {
+        let names: Vec<String> = of_kind(kind).take(MAX_NAMED).map(|fold| entry(change, fold)).collect();
+        if names.is_empty() {
             continue;
         }
-        let names: Vec<&str> = named.iter().map(|(name, _)| &**name).collect();
-        let total = number_of(&mut of_kind(kind));
-        let more = match total - named.iter().map(|(_, count)| count).sum::<usize>() {
+        let of_this_kind = number_of(&mut of_kind(kind));
+        let more = match number_of(&mut of_kind(kind).skip(MAX_NAMED)) {
             0 => String::new(),
             more => format!(" and {} more", number(more)),
         };
         parts.push(format!("{verb} {}{more}", names.join(", ")));
-        told += total;
+        told += of_this_kind;
     }
     match all - told {
         0 => {}
