@@ -59,7 +59,7 @@ fn changed_profiles_reach_every_branch() {
     site.files("-- data/common.yaml\nx: '%{environment} %{role}'\n");
     let commit = site.commit("second");
     site.git(["branch", "test"]);
-    // Many files, so that a look at them is followed by a pause.
+    // Many files, as a fleet has them: after looks that take long there is a pause, which `app::pipelines` tests.
     let many = |role: &str| {
         for n in 0..400 {
             let text = format!("name: m{n}\nvariables: {{role: {role}}}\n");
