@@ -374,7 +374,7 @@ class Comparison
     before = "#{repository.folder}-before"
     repository.git('worktree', 'add', '--quiet', '--detach', before, 'main~')
     sides = [['main~', before], ['main', repository.folder]].map { |revision, folder| [rendered(repository, revision), asked(folder)] }
-    sides.each { |ours, theirs| compare_side(repository, ours, theirs) }
+    sides.zip([before, repository.folder]) { |(ours, theirs), folder| compare_side(repository, folder, ours, theirs) }
     compare_diff(repository, sides.map(&:first))
   end
 
@@ -387,8 +387,8 @@ class Comparison
     out.lines.map { |line| JSON.parse(line) }.map { |node| [node['node'], node] }.to_h
   end
 
-  def asked(folder)
-    request = { 'repo' => folder, 'profiles' => File.join(folder, 'profiles'), 'keys' => Repository::KEYS }
+  def asked(folder, keys = Repository::KEYS)
+    request = { 'repo' => folder, 'profiles' => File.join(folder, 'profiles'), 'keys' => keys }
     @puppet.puts(JSON.generate(request))
     answer = JSON.parse(@puppet.gets)
     raise answer['error'] if answer['error']
@@ -396,36 +396,45 @@ class Comparison
     answer['nodes'].map { |node| [node['node'], node] }.to_h
   end
 
-  def compare_side(repository, ours, theirs)
+  # What a function keeps in its context while Puppet looks for one key may change what it finds for the next: it counts
+  # what Puppet finds for a key alone.
+  def compare_side(repository, folder, ours, theirs)
     theirs.each do |name, node|
       Repository::KEYS.each do |key|
-        judge(repository, [name, key], [ours[name], key], [node, key])
+        verdict, = judge(repository, name, key, ours[name], node)
+        next count(verdict) unless verdict == :different
+
+        verdict, *found = judge(repository, name, key, ours[name], asked(folder, [key])[name])
+        verdict == :different ? differ(repository, [name, key], *found) : count(:by_order)
       end
     end
   end
 
-  def judge(repository, place, (ours, key), (theirs, _))
+  # Returns a verdict, and what both found if it is `:different`.
+  def judge(repository, node, key, ours, theirs)
     error = (ours['errors'] || {})[key]
     error = error['message'] || error.to_s if error.is_a?(Hash)
     if error
-      return count(:unknown) if error.include?('unknown to hierad')
+      return [:unknown] if error.include?('unknown to hierad')
 
-      return theirs['errors'].key?(key) ? count(:failed) : differ(repository, place, "hierad fails: #{error}", theirs['values'][key])
+      return theirs['errors'].key?(key) ? [:failed] : [:different, "hierad fails: #{error}", theirs['values'][key]]
     end
-    return differ(repository, place, ours['values'][key], theirs['errors'][key]) if theirs['errors'].key?(key)
-    return differ(repository, place, true, false) if ours['values'].key?(key) && !theirs['values'].key?(key)
-    return unlisted(repository, place, theirs['values'][key]) if theirs['values'].key?(key) && !ours['values'].key?(key)
+    return [:different, ours['values'][key], theirs['errors'][key]] if theirs['errors'].key?(key)
+    return [:different, true, false] if ours['values'].key?(key) && !theirs['values'].key?(key)
+    return unlisted(repository, node, key, theirs['values'][key]) if theirs['values'].key?(key) && !ours['values'].key?(key)
 
-    JSON.generate(ours['values'][key]) == JSON.generate(theirs['values'][key]) ? count(:equal) : differ(repository, place, ours['values'][key], theirs['values'][key])
+    equal(ours['values'][key], theirs['values'][key], :equal)
+  end
+
+  def equal(ours, theirs, verdict)
+    JSON.generate(ours) == JSON.generate(theirs) ? [verdict] : [:different, ours, theirs]
   end
 
   # A render lists the keys of data files. One that only a function finds has to be asked for.
-  def unlisted(repository, (node, key), theirs)
+  def unlisted(repository, node, key, theirs)
     arguments = ['lookup', key, '--node', node, '--render-as', 'json']
     out, err, status = run(repository.folder, @hierad, *arguments, env: { 'HOME' => '/nonexistent' })
-    return differ(repository, [node, key], err, theirs) unless status.zero?
-
-    JSON.generate(JSON.parse(out)) == JSON.generate(theirs) ? count(:unlisted) : differ(repository, [node, key], out, theirs)
+    status.zero? ? equal(JSON.parse(out), theirs, :unlisted) : [:different, err, theirs]
   end
 
   # The changes of a diff are those between two renders.
