@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::FactNames;
 use super::entries::{Entry, Inventory, OpenError, State};
 use super::joined::{Manner, Part, Section, lay};
+use super::site_pp::SitePp;
 use crate::node::{NodeProfile, ProfileSource, Wanted};
 use crate::pipeline::profiles::EnvironmentOfNodes;
 use crate::value::Value;
@@ -114,7 +115,11 @@ impl Inventory {
     pub fn describe(&self, node: &str) -> Result<Option<Described>, OpenError> {
         let (state, _) = self.read_files(FactNames::default())?;
         let mut described: Option<Described> = None;
+        let mut overlays = state.overlays.iter().peekable();
         for part in parts(&state, &Wanted::whole(), &|name| name == node) {
+            while let Some(site) = overlays.next_if(|site| site.entries_before <= part.entry) {
+                described.iter_mut().for_each(|known| known.lay_block(site));
+            }
             described = match (state.entries[part.entry].manner, described) {
                 (Manner::LayOnly, None) => None,
                 (Manner::Replace | Manner::Factsets, _) | (Manner::Lay, None) => Some(Described::of(&state, part)),
@@ -125,6 +130,7 @@ impl Inventory {
             };
         }
         if let Some(described) = &mut described {
+            overlays.for_each(|site| described.lay_block(site));
             described.profile.environment = self.environment(&described.profile.environment);
         }
         Ok(described)
@@ -147,6 +153,15 @@ impl Described {
             let name = if section == Section::Environment { String::new() } else { key.to_s() };
             from.insert((section, name), number);
         });
+    }
+
+    /// Lays the variables of the node's block over the others.
+    fn lay_block(&mut self, site: &SitePp) {
+        let (place, names) = site.sets(&self.profile.name);
+        let number = self.origins.len();
+        self.from.extend(names.into_iter().map(|name| ((Section::Variables, name.to_owned()), number)));
+        self.origins.push(Origin { entry: site.label(), place, fetched: None, time: None });
+        site.lay_over(&mut self.profile);
     }
 }
 

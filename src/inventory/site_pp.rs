@@ -1,5 +1,6 @@
 //! Variables from the node blocks of a manifest, laid over the nodes of other entries.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -57,6 +58,22 @@ impl SitePp {
     /// Returns true if the manifest is still as it was read.
     pub(super) fn is_current(&self) -> bool {
         read(&self.setting.file).is_ok_and(|text| text == self.text)
+    }
+
+    /// Returns the name for messages.
+    pub(super) fn label(&self) -> String {
+        format!("the node blocks of {}", self.setting.file.display())
+    }
+
+    /// Returns the place of a node's block, and the variables that it sets; without a block the manifest, and all
+    /// variables of it, which are unknown then.
+    pub(super) fn sets(&self, node: &str) -> (String, BTreeSet<&str>) {
+        let path = self.setting.file.display();
+        let (place, blocks) = match self.blocks.of(node) {
+            Ok(Some(block)) => (format!("{path}:{}", block.line), std::slice::from_ref(block)),
+            _ => (path.to_string(), self.blocks.blocks()),
+        };
+        (place, blocks.iter().flat_map(|block| &block.assignments).map(|set| &*set.name).collect())
     }
 
     /// Sets the variables of a node.

@@ -58,12 +58,14 @@ impl Sourced {
         if state.facts.cover(facts) {
             return Ok(state);
         }
-        // Pinned answers say of all other facts what they said before.
-        self.has_changed.fetch_or(!self.inventory.is_pinned(), Ordering::Relaxed);
+        let before = state.answers();
         let (state, notices) = self.inventory.read_files(state.facts.clone().with(facts))?;
         for notice in notices {
             tracing::warn!("{notice}");
         }
+        // Pinned answers say of all other facts what they said before. The last ones may have more than was wanted.
+        let is_another = !self.inventory.is_pinned() && state.answers() != before;
+        self.has_changed.fetch_or(is_another, Ordering::Relaxed);
         let state = Arc::new(state);
         *self.state.write().unwrap_or_else(PoisonError::into_inner) = state.clone();
         Ok(state)
@@ -109,6 +111,12 @@ impl State {
     /// Returns true if nodes of some entry are called otherwise than their profiles say.
     fn renames(&self) -> bool {
         self.entries.iter().any(|entry| entry.manner == Manner::Factsets)
+    }
+
+    /// Returns the answers of all sources.
+    fn answers(&self) -> AnswerSet {
+        let answers = self.entries.iter().filter_map(|entry| entry.answer.as_ref());
+        AnswerSet::of(answers.map(|(source, stored)| (source.name(), &*stored.header.file)))
     }
 
     /// Joins the profiles of all entries. Returns the errors of nodes that are left out, too.
@@ -170,9 +178,7 @@ impl ProfileSource for Sourced {
     }
 
     fn answers(&self) -> Option<String> {
-        let state = self.state();
-        let answers = state.entries.iter().filter_map(|entry| entry.answer.as_ref());
-        let answers = AnswerSet::of(answers.map(|(source, stored)| (source.name(), &*stored.header.file)));
+        let answers = self.state().answers();
         answers.files().next().is_some().then(|| answers.to_text())
     }
 

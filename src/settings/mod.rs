@@ -34,7 +34,7 @@ use std::time::Duration;
 use crate::hiera::Reader;
 use crate::hiera::backend::Backends;
 use crate::hiera::backend::eyaml::{KeyChoice, KeyName, KeyNames};
-use crate::hiera::layer::VariableText;
+use crate::hiera::layer::{HIERA_YAML, VariableText};
 use crate::hiera::options::LookupOptions;
 use crate::pipeline::blind_spots::accept::Accepted;
 use crate::pipeline::bridge::PuppetBridge;
@@ -205,7 +205,7 @@ impl Default for Settings {
         Settings {
             profiles: Vec::new(),
             profiles_within: None,
-            hiera_config: "hiera.yaml".into(),
+            hiera_config: HIERA_YAML.into(),
             environment: EnvironmentName::Named("production".into()),
             puppet: Puppet::default(),
             global_hiera_config: GlobalSetting::None,

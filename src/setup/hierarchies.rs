@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::hiera::LookupError;
 use crate::hiera::config::{Config, Owner, ReadConfig};
+use crate::hiera::layer::HIERA_YAML;
 use crate::puppet::Puppet;
 use crate::tree::{BlobId, FileTree, TreeError, files_called, folder_of, read_config};
 
@@ -15,19 +16,23 @@ pub struct Hierarchy {
     pub config: Arc<Config>,
 }
 
+impl Hierarchy {
+    /// Returns true if a module has the file to put it on servers, where it is the global layer's.
+    pub fn is_installed(&self) -> bool {
+        folder_of(&self.path).split('/').any(|folder| matches!(folder, "files" | "templates"))
+    }
+}
+
 /// The folders in which modules are.
 const MODULES: [&str; 9] =
     ["modules", "site", "site-modules", "dist", "external_modules", "thirdparty", "vendor", "forge", "puppet_modules"];
 
-/// The folders in which a hiera.yaml is for tests or examples.
-const PASSED: [&str; 7] = ["spec", "test", "tests", "fixtures", "examples", "acceptance", ".git"];
-
 /// Returns the files that may be the environment's hiera.yaml, the likeliest first: `hiera.yaml` at the root, then
 /// others by their depth. Those of modules are none. Returns the errors of those that Puppet refuses, too.
 pub fn hierarchies(tree: &dyn FileTree) -> Result<(Vec<Hierarchy>, Vec<LookupError>), TreeError> {
-    let mut found = files_called(tree, is_name, |folder| PASSED.contains(&folder))?;
+    let mut found = files_called(tree, is_name, |folder| super::PASSED.contains(&folder))?;
     found.retain(|(path, _)| !is_of_module(path));
-    found.sort_by_key(|(path, _)| (path != "hiera.yaml", path.matches('/').count(), path.clone()));
+    found.sort_by_key(|(path, _)| (path != HIERA_YAML, path.matches('/').count(), path.clone()));
     let (mut read_ones, mut errors) = (Vec::new(), Vec::new());
     for (path, id) in found {
         match read(tree, &path, id) {
@@ -92,6 +97,16 @@ mod tests {
         let mut files: Vec<(&str, &str)> = paths.iter().map(|path| (*path, CONFIG)).collect();
         files.reverse();
         assert_eq!(found(&files), paths);
+    }
+
+    #[test]
+    fn files_of_modules_are_installed_elsewhere() {
+        let mut tree = MemoryTree::new();
+        for path in ["hiera.yaml", "puppet/hiera.yaml", "modules/master/files/production.hiera.yaml"] {
+            tree.add(path, CONFIG.as_bytes());
+        }
+        let installed: Vec<bool> = hierarchies(&tree).unwrap().0.iter().map(Hierarchy::is_installed).collect();
+        assert_eq!(installed, [false, false, true]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! - [`hierarchies()`] finds the files that may be the environment's hiera.yaml, the likeliest first.
 //! - [`datadirs()`] finds the folders of the repository that a hiera.yaml means by paths that are elsewhere.
 //! - [`functions()`] finds the functions in Ruby that Puppet could run.
+//! - [`site_pp()`] finds the manifest whose node blocks set variables by which levels go.
 //! - [`profiles()`] finds files of node profiles.
 //! - [`Machine`] knows of the `PuppetDB`, the node classifier and the caches that Puppet on the machine uses.
 //! - [`Found`] writes what was found as settings.
@@ -14,6 +15,7 @@ mod functions;
 mod hierarchies;
 mod machine;
 mod profiles;
+mod site_pp;
 mod written;
 
 pub use datadirs::{Mapped, datadirs};
@@ -21,4 +23,8 @@ pub use functions::functions;
 pub use hierarchies::{Hierarchy, hierarchies};
 pub use machine::Machine;
 pub use profiles::profiles;
-pub use written::{Found, PuppetDbFound, Source};
+pub use site_pp::{CallFound, SitePpFound, site_pp};
+pub use written::{Found, Functions, PuppetDbFound, Source};
+
+/// The folders whose files are for tests or examples.
+const PASSED: [&str; 7] = ["spec", "test", "tests", "fixtures", "examples", "acceptance", ".git"];

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::datadirs::Mapped;
+use super::site_pp::SitePpFound;
 use crate::puppet::json;
 
 /// The findings in a repository and on the machine.
@@ -12,14 +13,31 @@ use crate::puppet::json;
 pub struct Found {
     /// The path of hiera.yaml, unless it is where it is looked for anyway.
     pub hiera_config: Option<String>,
+    /// The path of a hiera.yaml that is the global layer's.
+    pub global_hiera_config: Option<String>,
+    /// Puppet's major version, unless it is the one that is taken anyway.
+    pub puppet: Option<u32>,
     /// The datadirs that are not where hiera.yaml says.
     pub datadirs: Vec<Mapped>,
     /// The files and folders of profiles, relative to the top of the work tree.
     pub profiles: Vec<PathBuf>,
     /// Sources of nodes outside of the tree.
     pub sources: Vec<Source>,
+    /// The manifest whose node blocks set variables.
+    pub site_pp: Option<SitePpFound>,
     /// The functions in Ruby that Puppet on the machine could run.
-    pub functions: Vec<Arc<str>>,
+    pub functions: Functions,
+}
+
+/// Functions in Ruby of modules in the repository.
+#[derive(Debug, Clone, Default)]
+pub struct Functions {
+    /// Their names.
+    pub names: Vec<Arc<str>>,
+    /// The revision whose code is run, unless it is the default branch as the clone knows it.
+    pub revision: Option<String>,
+    /// True if Puppet shall run them.
+    pub is_run: bool,
 }
 
 /// A source of nodes.
@@ -60,6 +78,13 @@ impl Found {
             text += "\n# The environment's hiera.yaml.\n";
             _ = writeln!(text, "hiera_config: {}", json::string(path));
         }
+        if let Some(path) = &self.global_hiera_config {
+            text += "\n# The global layer's hiera.yaml, which a module puts on servers.\n";
+            _ = writeln!(text, "global_hiera_config: {{path: {}}}", json::string(path));
+        }
+        if let Some(version) = self.puppet {
+            _ = writeln!(text, "\n# The version of Puppet on the machine where these were written.\npuppet: {version}");
+        }
         if !self.datadirs.is_empty() {
             text += "\n# Datadirs that lie elsewhere, and the folders here that they are. Those that are none of this repository\n\
                      # are taken as empty.\ndatadirs:\n";
@@ -82,29 +107,47 @@ impl Found {
     /// Returns the settings for the git directory, which opens connections, runs programs or reads files elsewhere;
     /// `None` if it needs none. `top` is the top of the work tree.
     pub fn of_git_directory(&self, top: &Path) -> Option<String> {
-        let functions = self.functions_in_comments();
+        let functions = self.functions_in_ruby();
         if self.sources.is_empty() {
             return functions.map(|functions| format!("{HEAD}{functions}"));
         }
         let own = self.profiles.iter().map(|path| json::string(&top.join(path).to_string_lossy()));
         let others = self.sources.iter().map(Source::entry);
+        let manifest = self.site_pp.iter().map(|found| found.entry(top));
         let text = "\n# The nodes. Of several entries, later ones lie over earlier ones. These count, as nobody commits this file.\n";
-        Some(format!("{HEAD}{text}{}{}", list(own.chain(others)), functions.unwrap_or_default()))
+        Some(format!("{HEAD}{text}{}{}", list(own.chain(others).chain(manifest)), functions.unwrap_or_default()))
     }
 
-    /// Returns the lines that would have Puppet run functions, or `None` if there are none: the user decides.
-    fn functions_in_comments(&self) -> Option<String> {
-        let lines =
-            self.functions.iter().map(|name| format!("#   {}: {{puppet: true, reads: path}}\n", json::string(name)));
+    /// Returns the lines that have Puppet run functions, or `None` if there are none. They are comments unless the user
+    /// has decided.
+    fn functions_in_ruby(&self) -> Option<String> {
+        let Functions { names, revision, is_run } = &self.functions;
+        let sign = if *is_run { "" } else { "# " };
+        let revision = revision.as_deref().map_or("true".to_owned(), json::string);
+        let line = |name: &Arc<str>| format!("{sign}  {}: {{puppet: {revision}, reads: path}}\n", json::string(name));
         let head = "\n# Functions in Ruby, of modules in this repository. With these lines Puppet on this machine runs them, with the\n\
                     # code of the default branch; without, keys that reach them are unknown. 'reads: path' promises that they read\n\
-                    # only files that begin with the path of their level: hierad says so if that is not true.\n# backends:\n";
-        (!self.functions.is_empty()).then(|| format!("{head}{}", lines.collect::<String>()))
+                    # only files that begin with the path of their level: hierad says so if that is not true.\n";
+        (!names.is_empty()).then(|| format!("{head}{sign}backends:\n{}", names.iter().map(line).collect::<String>()))
     }
 }
 
 fn list(entries: impl Iterator<Item = String>) -> String {
     entries.fold("profiles:\n".to_owned(), |text, entry| text + "  - " + &entry + "\n")
+}
+
+impl SitePpFound {
+    /// Returns the manifest as an entry of `profiles`.
+    fn entry(&self, top: &Path) -> String {
+        let mut text = format!("site_pp:\n      file: {}", json::string(&top.join(&self.file).to_string_lossy()));
+        if let Some(call) = &self.call {
+            _ = write!(text, "\n      role: {}", json::string(&call.pattern.to_string()));
+            if call.separator != "::" {
+                _ = write!(text, "\n      separator: {}", json::string(call.separator));
+            }
+        }
+        text
+    }
 }
 
 impl Source {

@@ -45,6 +45,7 @@ mod vectors_emit;
 mod vectors_glob;
 mod vectors_hocon;
 mod vectors_json;
+mod vectors_node_blocks;
 mod vectors_regexp;
 mod vectors_ruby;
 mod vectors_settings;

@@ -89,7 +89,7 @@ fn hiera_yaml_and_data_elsewhere_are_found() {
     let printed = init(&site, &format!("--no-verify --puppetdb {}", server.url));
     let text = printed.ok();
     for words in [
-        "hiera.yaml  modules/master/files/production.hiera.yaml: version 5, 3 levels\n",
+        "hiera.yaml  modules/master/files/production.hiera.yaml: version 5, 3 levels, the global layer's, as a module installs it (guessed)\n",
         "datadir     /etc/puppet/hieradata is hieradata here, with 1 file (guessed)\n",
         "datadir     /etc/puppet/private/hieradata is not in this repository: taken as empty\n",
         "motd: \"hello\" -> \"welcome\"",
@@ -102,8 +102,39 @@ fn hiera_yaml_and_data_elsewhere_are_found() {
     assert!(shown.contains(&format!("puppetdb:\n      url: \"{}\"\n", server.url)), "{shown}");
     let shared = std::fs::read_to_string(site.root().join("hierad.yaml")).unwrap();
     assert!(!shared.contains(&server.url) && shared.contains("\"/etc/puppet/private/hieradata\": none\n"), "{shared}");
+    let global = "global_hiera_config: {path: \"modules/master/files/production.hiera.yaml\"}\n";
+    assert!(shared.contains(global), "{shared}");
     // Nothing more is needed.
     assert!(site.hierad("diff HEAD~2 HEAD").ok().contains("motd"));
+}
+
+const ROLES: &str = "
+-- hiera.yaml
+version: 5
+hierarchy:
+- {name: role, path: 'roles/%{::_role}.yaml'}
+- {name: all, path: all.yaml}
+-- data/roles/web/front.yaml
+motd: a web server
+-- data/all.yaml
+greeting: hello
+-- manifests/site.pp
+node /^web/ { role(web::front) }
+";
+
+#[test]
+fn a_manifest_says_the_variables_that_levels_go_by() {
+    let (site, server) = (site(ROLES), server());
+    let printed = init(&site, &format!("--no-verify --puppetdb {}", server.url));
+    let words = "variables   node blocks of manifests/site.pp: role($_role), with '/' for '::' (guessed: 1 of 1 have data files)\n";
+    assert!(printed.ok().contains(words), "{printed:?}");
+    assert!(site.hierad("lookup motd --node web01").ok().contains("a web server"));
+    // All that was fetched stays what it is when more of it is read than was wanted at first.
+    assert!(site.hierad("nodes fetch --all-facts --output -").ok().contains("\"_role\":\"web/front\""));
+    // Profiles in files have their variables already.
+    site.write("profiles/web01.yaml", "name: web01\nvariables: {_role: web/front}\n");
+    let printed = init(&site, "--no-verify --force --profiles profiles");
+    assert!(!printed.ok().contains("variables  "), "{printed:?}");
 }
 
 #[test]
@@ -133,7 +164,7 @@ fn nothing_is_written_without_nodes_or_by_a_dry_run() {
     let shown = init(&site, "--dry-run --puppetdb https://puppetdb.example.com --query 'x=1' --cert a --key b");
     let text = shown.ok();
     for words in [
-        "hiera_config: \"modules/master/files/production.hiera.yaml\"",
+        "global_hiera_config: {path: \"modules/master/files/production.hiera.yaml\"",
         "\n      cert: \"$BASE/repository/a\"",
         "query: \"'x=1'\"",
     ] {
@@ -189,20 +220,46 @@ fn functions_in_ruby_are_proposed_where_puppet_is() {
     std::fs::create_dir_all(&programs).unwrap();
     std::fs::write(programs.join("puppet"), "#!/bin/sh\n").unwrap();
     let path = std::env::var("PATH").unwrap_or_default();
-    let mut command = crate::support::terminal::hierad(site.root());
     let folder = site.beside("none");
     std::fs::create_dir_all(&folder).unwrap();
-    command.env("PATH", format!("{}:{path}", programs.display()));
-    command.args(["init", "--no-verify", "--puppet-config", folder.to_str().unwrap()]);
-    let printed = site.masked(&mut command);
-    assert!(
-        printed.ok().contains("functions   site::own in Ruby: Puppet on this machine could run them"),
-        "{printed:?}"
-    );
+    let init = |more: &[&str]| {
+        let mut command = crate::support::terminal::hierad(site.root());
+        command.env("PATH", format!("{}:{path}", programs.display()));
+        command.args(["init", "--no-verify", "--puppet-config", folder.to_str().unwrap()]).args(more);
+        site.masked(&mut command)
+    };
+    let printed = init(&[]);
+    let words = "functions   site::own in Ruby: Puppet on this machine could run them: --run-code, or the lines in .git/hierad.yaml\n";
+    assert!(printed.ok().contains(words), "{printed:?}");
     let settings = std::fs::read_to_string(site.root().join(".git/hierad.yaml")).unwrap();
     assert!(settings.ends_with("\n# backends:\n#   \"site::own\": {puppet: true, reads: path}\n"), "{settings}");
     // Without the signs of comments, they are settings.
     let lines = settings.lines().skip_while(|line| *line != "# backends:").map(|line| line[2..].to_owned() + "\n");
     site.write(".git/hierad.yaml", lines.collect::<String>());
     assert!(!site.hierad("lookup motd --node web01").err.contains(".git/hierad.yaml"));
+    // As they are with this flag.
+    let printed = init(&["--run-code", "--force"]);
+    assert!(
+        printed.out.contains(
+            "functions   site::own in Ruby: Puppet on this machine runs them, with the code of the default branch\n"
+        ),
+        "{printed:?}"
+    );
+    let settings = std::fs::read_to_string(site.root().join(".git/hierad.yaml")).unwrap();
+    assert!(settings.ends_with("\nbackends:\n  \"site::own\": {puppet: true, reads: path}\n"), "{settings}");
+    // A clone that does not know the default branch of its origin may have only one that it can be.
+    for (branches, words) in [
+        (&["topic"][..], "the code of origin/topic (guessed)\n"),
+        (&["main", "topic"], "the code of origin/main (guessed)\n"),
+        (&["main", "production"], "the code of the default branch\n"),
+    ] {
+        for branch in ["topic", "main", "production"] {
+            site.git(&["update-ref", "-d", &format!("refs/remotes/origin/{branch}")]);
+        }
+        for branch in branches {
+            site.git(&["update-ref", &format!("refs/remotes/origin/{branch}"), "HEAD"]);
+        }
+        let printed = init(&["--run-code", "--force"]);
+        assert!(printed.out.contains(words), "{words}: {printed:?}");
+    }
 }

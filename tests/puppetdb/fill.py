@@ -2,9 +2,10 @@
 """Fills a PuppetDB by its command endpoint with nodes of realistic size, and writes what was sent as profiles:
 
     tests/puppetdb/fill.py URL COUNT PROFILES.ndjson
-    tests/puppetdb/fill.py URL from PROFILES.ndjson NAME
+    tests/puppetdb/fill.py URL from PROFILES.ndjson NAME [VARIABLE]
 
-The second form sends the nodes of a file, with their variables as facts and NAME as the fact `corpus`. In the first, each node has as many facts as Facter and a handful of modules give, some 30 KiB, with the values that break readers:
+The second form sends the nodes of a file, with their variables but VARIABLE as facts and NAME as the fact `corpus`. In the
+first, each node has as many facts as Facter and a handful of modules give, some 30 KiB, with the values that break readers:
 large integers, floats, texts beyond ASCII and with quotes, dots in names, nulls and empty hashes within facts.
 """
 import http.client
@@ -88,22 +89,23 @@ def count(url):
     return json.load(connection.getresponse())[0]["count"]
 
 
-def known(path, corpus):
-    """The nodes of a file, as an agent would send them."""
+def known(path, corpus, left_out):
+    """The nodes of a file, as an agent would send them; without the variable that a manifest sets."""
     with open(path, encoding="utf-8") as file:
         profiles = [json.loads(line) for line in file]
     for profile in profiles:
         name = profile["name"]
         hostname, _, domain = name.partition(".")
         facts = {**profile.get("facts", {}), **profile.get("variables", {}), "corpus": corpus, "clientcert": name}
+        facts.pop(left_out, None)
         trusted = {"authenticated": "remote", "certname": name, "hostname": hostname, "domain": domain or None, "extensions": {}, "external": {}}
         yield {"name": name, "environment": profile.get("environment", "production"), "facts": facts,
                "trusted": {**trusted, **profile.get("trusted", {})}}
 
 
-def main(url, total, path, corpus=None):
+def main(url, total, path, corpus=None, left_out=None):
     before = 0 if corpus is None else count(url)
-    profiles = [node(number) for number in range(int(total))] if corpus is None else list(known(path, corpus))
+    profiles = [node(number) for number in range(int(total))] if corpus is None else list(known(path, corpus, left_out))
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda profile: send(url, profile), profiles))
     if corpus is None:

@@ -33,3 +33,9 @@ pub(super) fn line(question: &str, out: &mut dyn Write) -> std::io::Result<Strin
     std::io::stdin().lock().read_line(&mut line)?;
     Ok(line.trim().to_owned())
 }
+
+/// Asks a question that is answered by yes or no, which is the answer if nothing is said.
+pub(super) fn is_wanted(question: &str, out: &mut dyn Write) -> std::io::Result<bool> {
+    let answer = line(&format!("{question} [y/N] "), out)?;
+    Ok(matches!(answer.to_lowercase().as_str(), "y" | "yes"))
+}

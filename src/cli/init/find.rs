@@ -7,13 +7,15 @@ use std::sync::Arc;
 use super::{Arguments, absolute, ask, tell};
 use crate::cli::{Global, Result};
 use crate::git::Repository;
+use crate::hiera::layer::HIERA_YAML;
 use crate::pipeline::bridge::ruby;
 use crate::report::count;
-use crate::setup::{self, Found, Hierarchy, Machine, Mapped, PuppetDbFound, Source};
+use crate::setup::{self, CallFound, Found, Functions, Hierarchy, Machine, Mapped, PuppetDbFound, SitePpFound, Source};
 use crate::tree::{FileTree, files_called};
 
-/// The place where hiera.yaml is looked for without settings.
-const USUAL: &str = "hiera.yaml";
+/// The references of the origin's branches, and the usual names of a default branch.
+const ORIGIN: &str = "refs/remotes/origin/";
+const DEFAULT_BRANCHES: [&str; 3] = ["production", "main", "master"];
 
 /// Looks around in a repository.
 pub(super) struct Finder<'a> {
@@ -29,26 +31,101 @@ impl Finder<'_> {
     pub(super) fn find(mut self) -> Result<Found> {
         let tree = self.tree()?;
         let hierarchy = self.hierarchy(&*tree)?;
-        let hiera_config = Some(hierarchy.path.clone()).filter(|path| path != USUAL);
         let datadirs = setup::datadirs(&*tree, &hierarchy)?;
         self.tell_datadirs(&*tree, &datadirs)?;
+        let puppet = self.puppet()?;
         let functions = self.functions(&*tree, &hierarchy)?;
         let (profiles, sources) = self.nodes()?;
-        Ok(Found { hiera_config, datadirs, profiles, sources, functions })
+        let site_pp = self.site_pp(&*tree, &hierarchy, &datadirs, &sources)?;
+        let is_global = self.is_global(&hierarchy);
+        let path = Some(hierarchy.path);
+        let (hiera_config, global_hiera_config) = if is_global { (None, path) } else { (path, None) };
+        let hiera_config = hiera_config.filter(|path| path != HIERA_YAML);
+        Ok(Found { hiera_config, global_hiera_config, puppet, datadirs, profiles, sources, site_pp, functions })
+    }
+
+    /// Returns true for a hiera.yaml of the global layer; one that a flag names is the environment's.
+    fn is_global(&self, hierarchy: &Hierarchy) -> bool {
+        hierarchy.is_installed() && self.global.overrides().hiera_config.is_none()
+    }
+
+    /// Returns the major version of the machine's Puppet if that has to be written.
+    fn puppet(&mut self) -> Result<Option<u32>> {
+        let version = if self.arguments.no_verify { None } else { ruby::version() };
+        let Some(version) = version else { return Ok(None) };
+        let major = version.split('.').next().and_then(|major| major.parse::<u32>().ok());
+        let older = major.filter(|major| *major < 8).map(|_| 7);
+        if older.is_some() {
+            self.tell(
+                "version",
+                &format!("Puppet {version} is on this machine: answers are those of Puppet 7 (guessed)"),
+            )?;
+        }
+        Ok(older)
     }
 
     /// Returns the functions in Ruby that Puppet could run, if it is here.
-    fn functions(&mut self, tree: &dyn FileTree, hierarchy: &Hierarchy) -> Result<Vec<Arc<str>>> {
-        if !ruby::has_puppet() {
-            return Ok(Vec::new());
+    fn functions(&mut self, tree: &dyn FileTree, hierarchy: &Hierarchy) -> Result<Functions> {
+        let names = if ruby::has_puppet() { setup::functions(tree, hierarchy)? } else { Vec::new() };
+        if names.is_empty() {
+            return Ok(Functions::default());
         }
-        let functions = setup::functions(tree, hierarchy)?;
-        if !functions.is_empty() {
-            let names = functions.join(", ");
-            let text = format!("{names} in Ruby: Puppet on this machine could run them, see .git/hierad.yaml");
-            self.tell("functions", &text)?;
+        let revision = self.default_branch()?;
+        let code = match &revision {
+            Some(branch) => format!("the code of {branch} (guessed)"),
+            None => "the code of the default branch".to_owned(),
+        };
+        let in_ruby = format!("{} in Ruby", names.join(", "));
+        let could_run = format!("{in_ruby}: Puppet on this machine could run them");
+        let is_run = if self.arguments.run_code {
+            self.tell("functions", &format!("{in_ruby}: Puppet on this machine runs them, with {code}"))?;
+            true
+        } else if self.is_asking() {
+            self.tell("functions", &could_run)?;
+            ask::is_wanted(&format!("Shall it, for hierad, with {code}?"), self.out)?
+        } else {
+            self.tell("functions", &format!("{could_run}: --run-code, or the lines in .git/hierad.yaml"))?;
+            false
+        };
+        Ok(Functions { names, revision, is_run })
+    }
+
+    /// Returns the branch of the origin that is most likely its default one, if the clone does not know that.
+    fn default_branch(&self) -> Result<Option<String>> {
+        let mut branches = self.repository.references(ORIGIN)?;
+        if branches.contains_key(&format!("{ORIGIN}HEAD")) {
+            return Ok(None);
         }
-        Ok(functions)
+        if branches.len() > 1 {
+            branches.retain(|name, _| DEFAULT_BRANCHES.iter().any(|usual| name.strip_prefix(ORIGIN) == Some(usual)));
+        }
+        let only = if branches.len() == 1 { branches.into_keys().next() } else { None };
+        Ok(only.and_then(|name| Some(name.strip_prefix("refs/remotes/")?.to_owned())))
+    }
+
+    /// Returns the manifest whose node blocks set variables, where profiles are not written by hand.
+    fn site_pp(
+        &mut self,
+        tree: &dyn FileTree,
+        hierarchy: &Hierarchy,
+        datadirs: &[Mapped],
+        sources: &[Source],
+    ) -> Result<Option<SitePpFound>> {
+        if sources.iter().all(|source| matches!(source, Source::Files(_))) {
+            return Ok(None);
+        }
+        let found = setup::site_pp(tree, hierarchy, datadirs)?;
+        if let Some(SitePpFound { file, variables, call }) = &found {
+            let set = (!variables.is_empty()).then(|| variables.join(", "));
+            let called = call.as_ref().map(|CallFound { pattern, separator, with_data, all }| {
+                let separated =
+                    if *separator == "::" { String::new() } else { format!(", with '{separator}' for '::'") };
+                format!("{pattern}{separated} (guessed: {with_data} of {all} have data files)")
+            });
+            let all: Vec<String> = set.into_iter().chain(called).collect();
+            self.tell("variables", &format!("node blocks of {file}: {}", all.join("; ")))?;
+        }
+        Ok(found)
     }
 
     /// Returns the files of the last commit or, before the first one, of the work tree.
@@ -82,7 +159,7 @@ impl Finder<'_> {
         if all.is_empty() {
             return Err("no hiera.yaml is in the last commit: hierad reads Hiera data of a control repository".into());
         }
-        let is_clear = all.len() == 1 || all[0].path == USUAL;
+        let is_clear = all.len() == 1 || all[0].path == HIERA_YAML;
         let paths: Vec<&str> = all.iter().map(|hierarchy| &*hierarchy.path).collect();
         let is_asked = !is_clear && self.is_asking();
         let question = "Which of these is the environment's hiera.yaml?";
@@ -95,7 +172,9 @@ impl Finder<'_> {
             others if others.is_empty() => String::new(),
             others => format!(" ({guessed}others are {others}; --hiera-config takes one of them)"),
         };
-        let text = format!("{}: version {}, {levels}{rest}", paths[at], all[at].config.version);
+        let layer =
+            if self.is_global(&all[at]) { ", the global layer's, as a module installs it (guessed)" } else { "" };
+        let text = format!("{}: version {}, {levels}{layer}{rest}", paths[at], all[at].config.version);
         self.tell("hiera.yaml", &text)?;
         Ok(all.swap_remove(at))
     }

@@ -45,7 +45,10 @@ pub(super) struct Arguments {
     /// The folder of Puppet's configuration on this machine [default: where Puppet's packages have it]
     #[arg(long, value_name = "DIR")]
     puppet_config: Option<PathBuf>,
-    /// Do not compare answers with the Puppet on this machine
+    /// Have Puppet on this machine run functions that the repository has in Ruby, with the code of its default branch
+    #[arg(long)]
+    run_code: bool,
+    /// Do not run the Puppet on this machine, neither for its version nor to compare answers
     #[arg(long)]
     no_verify: bool,
     /// Ask nothing: take the likeliest answer
@@ -98,7 +101,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
             .undo()
             .and_then(|()| tell(&mut out, "undone", "the settings are as they were, as this does not work:"));
     })?;
-    ready.show(global, arguments.no_verify, &mut out)
+    ready.show(global, arguments, &mut out)
 }
 
 /// Writes a line of what was found: of which kind, and what.

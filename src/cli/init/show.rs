@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use super::tell;
+use super::{Arguments, tell};
 use crate::app::Workspace;
 use crate::cli::diff::{Format, HOOK_LINES, Style, write};
 use crate::cli::{Global, Result, Status, verify};
@@ -41,9 +41,19 @@ impl Ready {
     }
 
     /// Shows what there is, and the last change.
-    pub(super) fn show(&self, global: &Global, no_verify: bool, out: &mut dyn Write) -> Result {
-        self.tell_nodes(global, out)?;
-        if !no_verify {
+    pub(super) fn show(&self, global: &Global, arguments: &Arguments, out: &mut dyn Write) -> Result {
+        self.tell_nodes(out)?;
+        // Functions answer key by key, so all keys on all nodes may take minutes.
+        if arguments.run_code {
+            tell(
+                out,
+                "later",
+                "`hierad check` tells of all keys, `hierad verify --run-code` compares them with Puppet's",
+            )?;
+        } else {
+            self.tell_blind_spots(global, out)?;
+        }
+        if !arguments.no_verify && !arguments.run_code {
             verify_some(global, out)?;
         }
         let progress = global.show_progress(&self.workspace);
@@ -68,15 +78,20 @@ impl Ready {
         Ok(Status::Done)
     }
 
-    /// Tells how many nodes and keys there are, and what cannot be seen.
-    fn tell_nodes(&self, global: &Global, out: &mut dyn Write) -> Result<()> {
+    /// Tells how many nodes and keys there are.
+    fn tell_nodes(&self, out: &mut dyn Write) -> Result<()> {
+        let keys = self.pipeline.cached_revision(RevisionId::Commit(self.head))?.keys.len();
+        let (nodes, keys) = (count(self.pipeline.fleet.len(), "node"), count(keys, "key"));
+        Ok(tell(out, "nodes", &format!("{nodes}, {keys} with data"))?)
+    }
+
+    /// Tells what cannot be seen of all keys.
+    fn tell_blind_spots(&self, global: &Global, out: &mut dyn Write) -> Result<()> {
         let Ready { workspace, pipeline, head } = self;
         let (progress, head) = (global.show_progress(workspace), RevisionId::Commit(*head));
         let revision = pipeline.cached_revision(head)?;
         let rendered = pipeline.snapshots(head, &revision, &revision.keys, snapshot::Format::Json);
         drop(progress);
-        let (nodes, keys) = (count(pipeline.fleet.len(), "node"), count(revision.keys.len(), "key"));
-        tell(out, "nodes", &format!("{nodes}, {keys} with data"))?;
         for spot in rendered.blind_spots.iter().take(BLIND_SPOTS) {
             let fix = spot.fix.as_ref().map(|fix| format!("; {fix}")).unwrap_or_default();
             tell(out, "blind spot", &format!("{}{fix}", spot.message))?;

@@ -110,6 +110,11 @@ fn all(described: &Described) -> Vec<Told> {
             leaves(name, value, &mut |name, value| told.push(Told { name, value, origin }));
         }
     }
+    told.extend(profile.unresolved.iter().map(|(name, reason)| Told {
+        name: segment(name),
+        value: reason.to_string(),
+        origin: described.origin_of(Section::Variables, name),
+    }));
     told
 }
 

@@ -1,5 +1,6 @@
 //! References in the values of a data file, as far as they can be seen: other keys and variables.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
@@ -19,6 +20,10 @@ pub struct Mentions {
     /// True if it may look up anything: it holds encrypted text, or makes up text that is interpolated again.
     pub anything: bool,
 }
+
+/// The interpolation of nothing, and how often a text is looked at for what is left when it goes.
+const NOTHING: &str = "%{}";
+const PASSES: usize = 3;
 
 /// Returns true if a text may be the begin of an interpolation that something else completes: what a lookup gave is
 /// interpolated again.
@@ -67,6 +72,13 @@ impl Mentions {
     /// Adds the references in the text of a file of whatever format.
     fn add_source(&mut self, source: &str) {
         self.anything |= source.contains("ENC[");
+        self.scan(source);
+        if let Cow::Owned(left) = self.without_nothing(source) {
+            self.scan(&left);
+        }
+    }
+
+    fn scan(&mut self, source: &str) {
         for (at, _) in source.match_indices('%') {
             let rest = &source[at..];
             let Some(inner) = rest.strip_prefix("%{") else {
@@ -102,6 +114,20 @@ impl Mentions {
         self.anything || !self.keys.is_empty() || !self.variables.is_empty()
     }
 
+    /// Returns the text that is left of `text` without the interpolations of nothing, by which people write a `%{` that
+    /// stays: `%%{}{HTTP_HOST}` becomes `%{HTTP_HOST}`, which is a reference if that is interpolated again.
+    fn without_nothing<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
+        let mut text = Cow::Borrowed(text);
+        for _ in 0..PASSES {
+            if !text.contains(NOTHING) {
+                return text;
+            }
+            text = text.replace(NOTHING, "").into();
+        }
+        self.anything |= text.contains(NOTHING);
+        text
+    }
+
     fn add(&mut self, value: &Value) {
         match value {
             Value::String(text) => self.add_text(text),
@@ -125,10 +151,19 @@ impl Mentions {
         if !text.contains('%') {
             return;
         }
-        self.anything |= begins_more(text);
-        let Some(template) = Template::parse(text) else { return };
-        self.anything |= template.literals().any(begins_more);
-        self.anything |= text.contains("literal");
+        let left = self.without_nothing(text);
+        self.anything |= begins_more(&left);
+        if let Some(template) = Template::parse(&left) {
+            self.anything |= template.literals().any(begins_more);
+            self.add_template(&template);
+        }
+        if let (Cow::Owned(_), Some(template)) = (&left, Template::parse(text)) {
+            self.add_template(&template);
+        }
+        self.anything |= text.contains("literal") && text.contains("%{");
+    }
+
+    fn add_template(&mut self, template: &Template<'_>) {
         for key in template.keys() {
             let root = if is_plain(key) { Ok(key.into()) } else { LookupKey::parse(key).map(|key| key.root) };
             match root {
@@ -171,7 +206,12 @@ mod tests {
         for other in ["%{lookup('z')}", "%{other}", "%{lookup('x::y')}%", "%{literal('%')}"] {
             assert!(!of(other).are_among(&found), "{other}");
         }
-        for odd in ["a: 50%\n", "a: \"%{x\"\n", "a: '%'\n", "a: ENC[x]\n", "a: \"%{literal('%')}\"\n"] {
+        let found = mentioned("-- data/common.yaml\na: \"http://%%{}{HOST}/\"\n");
+        assert!(found.variables.contains("HOST") && !found.anything);
+        assert!(of("http://%%{}{HOST}/").are_among(&found) && !of("%%{}{OTHER}").are_among(&found));
+        for odd in
+            ["a: \"%%%%{}{}{}{}\"\n", "a: 50%\n", "a: \"%{x\"\n", "a: '%'\n", "a: ENC[x]\n", "a: \"%{literal('%')}\"\n"]
+        {
             assert!(mentioned(&format!("-- data/common.yaml\n{odd}")).anything, "{odd}");
         }
     }

@@ -34,6 +34,9 @@ use crate::puppet::Puppet;
 use crate::puppet::regex::Regexes;
 use crate::tree::{ContentIds, FileTree, MemoryTree, TreeError, child, folder_of};
 
+/// The environment layer's configuration where nothing else is said, relative to the environment's folder.
+pub const HIERA_YAML: &str = "hiera.yaml";
+
 /// The options for reading an environment.
 #[derive(Clone)]
 pub struct EnvironmentOptions {
@@ -93,7 +96,7 @@ impl Default for EnvironmentOptions {
     fn default() -> EnvironmentOptions {
         EnvironmentOptions {
             puppet: Puppet::default(),
-            hiera_config: "hiera.yaml".into(),
+            hiera_config: HIERA_YAML.into(),
             global: None,
             lookup_options: Arc::default(),
             variables: Arc::default(),

@@ -3,7 +3,7 @@
 use super::wording;
 use crate::fleet::Revision;
 use crate::hiera::LookupError;
-use crate::hiera::layer::Environment;
+use crate::hiera::layer::{Environment, HIERA_YAML};
 use crate::pipeline::suggestions;
 use crate::report::{BlindSpot, Remedy};
 use crate::tree::{FileTree, TreeError, files_called};
@@ -11,9 +11,6 @@ use crate::workers::Workers;
 
 /// The remedy for a fault of the data.
 const CORRECT: &str = "correct what the error names; `hierad check` tells more";
-
-/// The default path of the environment's configuration.
-const HIERA_YAML: &str = "hiera.yaml";
 
 /// Returns the remedy for a hiera.yaml that Puppet does not accept.
 fn of_hiera_3() -> Remedy {

@@ -1,6 +1,7 @@
 //! Finds the Ruby that has Puppet.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// The path at which Puppet's own packages put their Ruby.
 const PACKAGED: &str = "/opt/puppetlabs/puppet/bin/ruby";
@@ -18,6 +19,13 @@ pub fn find(given: Option<&Path>) -> Option<PathBuf> {
 /// Returns true if Puppet is on the machine, as far as its programs show.
 pub fn has_puppet() -> bool {
     on_path("puppet").is_some() || Path::new(PACKAGED).is_file()
+}
+
+/// Returns the version of the machine's Puppet, or `None` if there is none that tells.
+pub fn version() -> Option<String> {
+    let ruby = if has_puppet() { find(None)? } else { return None };
+    let output = Command::new(ruby).args(["-W0", "-rpuppet/version", "-e", "print Puppet.version"]).output().ok()?;
+    String::from_utf8(output.stdout).ok().filter(|version| version.starts_with(|sign: char| sign.is_ascii_digit()))
 }
 
 /// Returns the program `name` in one of the folders of `PATH`, or `None` if there is none.

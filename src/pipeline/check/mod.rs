@@ -18,7 +18,7 @@ use super::blind_spots::failing_keys::Causes;
 use super::{Pipeline, PipelineError, RevisionId};
 use crate::diagnostic::{Diagnostic, Place, Severity};
 use crate::fleet::Revision;
-use crate::hiera::layer::Environment;
+use crate::hiera::layer::{Environment, HIERA_YAML};
 use crate::node::NodeSet;
 
 pub use new_faults::new_faults;
@@ -155,11 +155,13 @@ fn emptiness(revision: &Revision) -> impl Iterator<Item = Fault> {
     no_profiles.into_iter().chain(no_keys).chain(absent_hierarchy(&revision.environment).map(Fault::of))
 }
 
-/// Returns a warning if the environment has no hiera.yaml.
+/// Returns a warning if the environment has no hiera.yaml, although nothing else says where data are.
 pub fn absent_hierarchy(environment: &Environment) -> Option<Diagnostic> {
     let place = Some(Place::file(environment.options.hiera_config.as_str()));
     let text = "there is no hiera.yaml here, or none that Puppet heeds: the environment has no data; if it lies elsewhere, name it with --hiera-config";
-    environment.layer.is_none().then(|| Diagnostic::warning("no-hiera-yaml", place, text))
+    let is_elsewhere = environment.global.is_some() && environment.options.hiera_config == HIERA_YAML;
+    let is_absent = environment.layer.is_none() && !is_elsewhere;
+    is_absent.then(|| Diagnostic::warning("no-hiera-yaml", place, text))
 }
 
 /// The codes of faults of a file. Two files are two causes, even with the same fault.

@@ -2,7 +2,7 @@
 //!
 //! Source: `resource/type_collection.rb` (`node`), `parser/compiler.rb` (`evaluate_ast_node`).
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::str::FromStr;
 
@@ -16,6 +16,9 @@ const KEYWORDS: [&str; 14] = [
     "if", "unless", "case", "else", "elsif", "and", "or", "in", "node", "class", "define", "function", "default",
     "inherits",
 ];
+
+/// Words that are followed by names of classes.
+const INCLUDING: [&str; 4] = ["include", "contain", "require", "class"];
 
 /// The node blocks of a manifest.
 #[derive(Debug, Default)]
@@ -55,7 +58,7 @@ pub struct CallPattern {
     call: Call,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Call {
     /// A function of this name.
     Function(String),
@@ -89,25 +92,50 @@ impl fmt::Display for CallPattern {
     }
 }
 
+impl CallPattern {
+    /// Returns the calls with a literal in the node blocks of a manifest, each once, with `variable` in place of what
+    /// differs: those that may stand for it.
+    pub fn in_blocks(text: &str, variable: &str) -> Vec<CallPattern> {
+        let words = tokens(text);
+        let mut calls = BTreeSet::new();
+        for (_, body) in heads_and_bodies(&words) {
+            for (at, word) in body.iter().enumerate() {
+                if let Token::Name(name) = &word.token {
+                    calls.extend(literal_calls(name, &body[at + 1..]));
+                }
+            }
+        }
+        calls.into_iter().map(|call| CallPattern { variable: variable.to_owned(), call }).collect()
+    }
+}
+
+/// Returns the calls that begin with a name.
+fn literal_calls(name: &str, rest: &[Word]) -> Vec<Call> {
+    if KEYWORDS.contains(&name) && name != "class" {
+        return Vec::new();
+    }
+    if INCLUDING.contains(&name) {
+        let prefix = |class: &str| class.split_once("::").map(|(first, _)| Call::Include(format!("{first}::")));
+        let classes = included(rest, "", name == "class").into_iter().flatten();
+        return classes.filter_map(|class| prefix(class.as_str()?)).collect();
+    }
+    match rest {
+        [open, argument, close, ..]
+            if open.token == Token::Sign('(') && close.token == Token::Sign(')') && class(argument).is_some() =>
+        {
+            vec![Call::Function(name.to_owned())]
+        }
+        _ => Vec::new(),
+    }
+}
+
 impl NodeBlocks {
     /// Reads the node blocks of a manifest. A `call` sets a variable, too.
     pub fn parse(text: &str, call: Option<&CallPattern>) -> NodeBlocks {
         let words = tokens(text);
-        let (mut found, mut depth, mut at) = (NodeBlocks::default(), 0usize, 0);
-        while at < words.len() {
-            match &words[at].token {
-                Token::Sign('{' | '(' | '[') => depth += 1,
-                Token::Sign('}' | ')' | ']') => depth = depth.saturating_sub(1),
-                Token::Name(name) if name == "node" && depth == 0 => {
-                    let open = words[at..].iter().position(|word| word.token == Token::Sign('{'));
-                    let Some(open) = open.map(|open| at + open) else { break };
-                    let close = closing(&words, open);
-                    found.add(&words[at..open], &words[open + 1..close], call);
-                    at = close;
-                }
-                _ => {}
-            }
-            at += 1;
+        let mut found = NodeBlocks::default();
+        for (head, body) in heads_and_bodies(&words) {
+            found.add(head, body, call);
         }
         found
     }
@@ -149,6 +177,27 @@ impl NodeBlocks {
         }
         self.blocks.push(NodeBlock { line, assignments: Body { words: body, call }.assignments() });
     }
+}
+
+/// Returns the words before and between the brackets of each node block.
+fn heads_and_bodies(words: &[Word]) -> Vec<(&[Word], &[Word])> {
+    let (mut found, mut depth, mut at) = (Vec::new(), 0usize, 0);
+    while at < words.len() {
+        match &words[at].token {
+            Token::Sign('{' | '(' | '[') => depth += 1,
+            Token::Sign('}' | ')' | ']') => depth = depth.saturating_sub(1),
+            Token::Name(name) if name == "node" && depth == 0 => {
+                let open = words[at..].iter().position(|word| word.token == Token::Sign('{'));
+                let Some(open) = open.map(|open| at + open) else { break };
+                let close = closing(words, open);
+                found.push((&words[at..open], words.get(open + 1..close).unwrap_or_default()));
+                at = close;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    found
 }
 
 /// Returns the text of a name, which may stand without quotes.
@@ -232,13 +281,11 @@ impl Body<'_> {
                 }
                 _ => None,
             },
-            Call::Include(prefix) if matches!(name, "include" | "contain" | "require" | "class") => {
-                match &included(rest, prefix, name == "class")[..] {
-                    [] => return None,
-                    [one] => one.clone(),
-                    _ => None,
-                }
-            }
+            Call::Include(prefix) if INCLUDING.contains(&name) => match &included(rest, prefix, name == "class")[..] {
+                [] => return None,
+                [one] => one.clone(),
+                _ => None,
+            },
             _ => return None,
         };
         Some((variable.clone(), value))
@@ -410,6 +457,17 @@ mod tests {
         }
         assert_eq!(told("node default { include base, role::x }", "include role::$a", "n"), ["1 a=\"x\""]);
         assert_eq!(told("node default { $x == 1 include base }", "include role::$a", "n"), [""; 0]);
+    }
+
+    #[test]
+    fn calls_in_blocks_are_found() {
+        let text = "class x { outside(a) }\nnode a { role(one) role('two') f($x) g(1, 2) if h(x) {}\n include base, role::web\n\
+                    class { '::profile::x': } notify { 'y': } }\nnode b { unless { role(three) } }";
+        let found = CallPattern::in_blocks(text, "r");
+        let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+        assert_eq!(found, ["h($r)", "role($r)", "include profile::$r", "include role::$r"]);
+        let parsed = found.iter().map(|text| text.parse::<CallPattern>().unwrap().to_string());
+        assert_eq!(parsed.collect::<Vec<_>>(), found);
     }
 
     #[test]

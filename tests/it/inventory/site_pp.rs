@@ -21,6 +21,13 @@ fn node_blocks_set_variables() {
     let other = site(manifest, "{file: manifests/site.pp, role: 'role($role)', separator: /}");
     assert_eq!(who(&other), ["db01 2 db", "web01 front web/main"]);
     assert_eq!(other.hierad("lookup who --node web01 --render-as s").ok(), "web01 front web/main\n");
+    let shown = other.hierad("nodes show web01");
+    let text = shown.ok();
+    assert!(text.contains("/manifests/site.pp:1\n"), "{text}");
+    for (name, origin, value) in [("role", "2", "web/main"), ("tier", "2", "front")] {
+        let is_line = |line: &str| line.split_whitespace().eq([name, origin, value]);
+        assert!(text.lines().any(is_line), "{name}: {text}");
+    }
     // Later entries lie over it.
     other.write("hierad.yaml", "puppet: 7\nprofiles:\n  - site_pp: {file: manifests/site.pp}\n  - profiles\n");
     assert_eq!(who(&other), ["db01  db", "web01  web"]);
@@ -33,6 +40,8 @@ fn what_is_not_understood_is_unknown_and_told() {
     let printed = site.hierad("render --allow-blind --format ndjson --output -");
     printed.says(&["manifests/site.pp:2: 'tier' is not understood here, so it is unknown on nodes of this block"]);
     assert!(printed.out.contains("manifests/site.pp:2 is not understood"), "{}", printed.out);
+    let shown = site.hierad("nodes show web01 --full");
+    assert!(shown.ok().contains("manifests/site.pp:2 is not understood"), "{shown:?}");
     assert!(printed.out.contains("no node block is the node's, so Puppet would not compile it"), "{}", printed.out);
     assert_eq!(printed.out.matches("\"plain\":1").count(), 2);
 }
