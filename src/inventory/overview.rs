@@ -118,7 +118,9 @@ impl Inventory {
         let mut overlays = state.overlays.iter().peekable();
         for part in parts(&state, &Wanted::whole(), &|name| name == node) {
             while let Some(site) = overlays.next_if(|site| site.entries_before <= part.entry) {
-                described.iter_mut().for_each(|known| known.lay_block(site));
+                if let Some(known) = &mut described {
+                    known.lay_block(site);
+                }
             }
             described = match (state.entries[part.entry].manner, described) {
                 (Manner::LayOnly, None) => None,

@@ -73,7 +73,8 @@ pub fn site_pp(
 
 /// Returns the manifest with the most node blocks, with its text.
 fn manifest(tree: &dyn FileTree) -> Result<Option<(String, String)>, TreeError> {
-    let files = files_called(tree, |name| name.ends_with(".pp"), |folder| super::PASSED.contains(&folder))?;
+    let files =
+        files_called(tree, |name| name.strip_suffix(".pp").is_some(), |folder| super::PASSED.contains(&folder))?;
     let mut best: Option<(usize, String, String)> = None;
     for (path, id) in files.into_iter().filter(|(path, _)| path.starts_with("manifests/") || !path.contains('/')) {
         let Ok(content) = read_config(tree, &path, id) else { continue };

@@ -254,10 +254,10 @@ fn functions_in_ruby_are_proposed_where_puppet_is() {
         (&["main", "production"], "the code of the default branch\n"),
     ] {
         for branch in ["topic", "main", "production"] {
-            site.git(&["update-ref", "-d", &format!("refs/remotes/origin/{branch}")]);
+            site.git(["update-ref", "-d", &format!("refs/remotes/origin/{branch}")]);
         }
         for branch in branches {
-            site.git(&["update-ref", &format!("refs/remotes/origin/{branch}"), "HEAD"]);
+            site.git(["update-ref", &format!("refs/remotes/origin/{branch}"), "HEAD"]);
         }
         let printed = init(&["--run-code", "--force"]);
         assert!(printed.out.contains(words), "{words}: {printed:?}");
