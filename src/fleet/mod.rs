@@ -67,7 +67,8 @@ use crate::diagnostic::Diagnostic;
 use crate::hiera::Outcome;
 use crate::node::{NodeId, NodeSet};
 
-pub use affected::{AffectedKeys, affected_keys};
+pub use affected::{AffectedKeys, affected_keys, referred_keys};
+pub use nodes::catalogs::Catalogs;
 pub use nodes::changed::ChangedVariable;
 pub use nodes::distinctions::Distinction;
 pub(crate) use nodes::distinctions::VariableValue;

@@ -46,6 +46,17 @@ pub(crate) fn colons(name: &str) -> Option<usize> {
     name.as_bytes().windows(2).position(|pair| pair == b"::")
 }
 
+/// Returns the class of which Puppet looks this key up for a parameter by itself, or `None` if the key is of no class.
+pub fn class_of_parameter(key: &str) -> Option<&str> {
+    let (class, parameter) = key.rsplit_once("::")?;
+    let are_words = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let begins = |text: &str, others: &[u8]| {
+        text.bytes().next().is_some_and(|first| first.is_ascii_lowercase() || others.contains(&first))
+    };
+    let is_class = class.split("::").all(|name| begins(name, b"") && are_words(name));
+    (is_class && begins(parameter, b"_") && are_words(parameter)).then_some(class)
+}
+
 /// Returns true if a key has no more than one segment, as it is written.
 pub fn is_plain(key: &str) -> bool {
     !key.bytes().any(|byte| matches!(byte, b'\'' | b'"' | b'.'))
@@ -222,6 +233,18 @@ mod tests {
         assert_eq!(LookupKey::parse("ntp::servers.0").unwrap().module.as_deref(), Some("ntp"));
         assert_eq!(LookupKey::parse("::servers").unwrap().module.as_deref(), Some("::servers"));
         assert_eq!(LookupKey::parse("servers").unwrap().module, None);
+    }
+
+    #[test]
+    fn parameters_belong_to_classes() {
+        for (key, class) in [("ntp::servers", Some("ntp")), ("a::b_2::_c", Some("a::b_2")), ("a::b::C", None)] {
+            assert_eq!(class_of_parameter(key), class, "{key}");
+        }
+        for key in
+            ["ntp", "::ntp::servers", "ntp::servers.0", "'ntp::x'", "Ntp::x", "a-b::c", "a::", "::", "a::1b", "a:::b"]
+        {
+            assert_eq!(class_of_parameter(key), None, "{key}");
+        }
     }
 
     #[test]

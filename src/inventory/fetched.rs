@@ -41,8 +41,9 @@ impl SourceFiles {
         let of_program =
             |ProgramSetting { program, arguments, .. }: &ProgramSetting| format!("{program}\n{arguments:?}");
         let (kind, identity) = match setting {
-            SourceSetting::PuppetDb(PuppetDbSetting { url, query, .. }) => {
-                ("puppetdb", format!("{url}\n{}", query.as_deref().unwrap_or_default()))
+            SourceSetting::PuppetDb(PuppetDbSetting { url, query, classes, .. }) => {
+                let classes = if *classes { "\nclasses" } else { "" };
+                ("puppetdb", format!("{url}\n{}{classes}", query.as_deref().unwrap_or_default()))
             }
             SourceSetting::Enc(program) => ("enc", of_program(program)),
             SourceSetting::TrustedExternal(program) => ("trusted-external", of_program(program)),

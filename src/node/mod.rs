@@ -17,6 +17,7 @@
 //! assert_eq!(profiles[0].trusted.get("domain"), Some(&"example.com".into()));
 //! ```
 
+mod catalog_classes;
 mod fields;
 mod keepsake;
 mod packed;
@@ -28,6 +29,7 @@ mod time;
 mod wanted;
 mod what_if;
 
+pub use catalog_classes::CatalogClasses;
 pub use keepsake::{Keepsake, LeftOut};
 pub use packed::{pack, unpack};
 pub(crate) use profile::trusted_names;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{NodeProfile, Wanted};
+use super::{CatalogClasses, NodeProfile, Wanted};
 use crate::value::{Hash, Packed, Unpacked, Value};
 
 /// A profile with its facts, trusted facts, variables and server facts, each of them a `V`.
@@ -20,6 +20,9 @@ struct PackedProfile<'a, V> {
     variables: V,
     server_facts: Option<V>,
     time: Option<i64>,
+    /// The names, as one text.
+    #[serde(borrow)]
+    catalog_classes: Option<Cow<'a, str>>,
 }
 
 /// The largest number of values in a profile that is packed.
@@ -39,6 +42,7 @@ pub fn pack<'p>(profiles: impl IntoIterator<Item = &'p NodeProfile>, wanted: &Wa
             variables: variables?,
             server_facts: if profile.server_facts.is_some() { Some(server_facts?) } else { None },
             time: profile.time,
+            catalog_classes: profile.catalog_classes.as_ref().map(|classes| classes.text().into()),
         })
         .ok()
     };
@@ -83,6 +87,7 @@ impl PackedProfile<'_, Unpacked> {
                 Some(hash) => Some(hash?),
             },
             time: self.time,
+            catalog_classes: self.catalog_classes.map(|text| CatalogClasses::of_text(&text)),
             ..NodeProfile::default()
         })
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::fields;
+use super::fields::{self, CATALOG_CLASSES};
 use crate::value::{Hash, Selection, Value};
 
 /// Places in the variables of nodes.
@@ -10,12 +10,20 @@ use crate::value::{Hash, Selection, Value};
 pub struct Wanted {
     /// Those of `$facts`. A variable of another name may be a fact, so it is wanted there, too.
     facts: Selection,
+    /// True for the classes of catalogs, too.
+    catalog_classes: bool,
 }
 
 impl Wanted {
     /// Wants whole profiles.
     pub fn whole() -> Wanted {
-        Wanted { facts: Selection::Whole }
+        Wanted { facts: Selection::Whole, catalog_classes: true }
+    }
+
+    /// Wants the classes in the catalogs of nodes, too.
+    #[must_use]
+    pub fn with_catalog_classes(self) -> Wanted {
+        Wanted { catalog_classes: true, ..self }
     }
 
     /// Adds the value at `segments` of the variable `name`.
@@ -71,7 +79,8 @@ impl Wanted {
 
     /// Returns all that is wanted as text; equal ones have equal texts.
     pub fn text(&self) -> String {
-        self.facts.text()
+        let classes = if self.catalog_classes { CATALOG_CLASSES } else { "" };
+        self.facts.text() + classes
     }
 
     /// Returns the values to read of a document that is a profile in any form.
@@ -103,6 +112,9 @@ impl Wanted {
                 entries.insert("trusted_external".into(), external.clone());
             }
             entries.insert("trusted".into(), trusted);
+            if self.catalog_classes {
+                entries.insert(CATALOG_CLASSES.into(), Selection::Whole);
+            }
         }
         document
     }
@@ -111,6 +123,11 @@ impl Wanted {
 /// Returns true if a selection of documents includes `$trusted`, see [`Wanted::of_document`].
 pub(super) fn wants_trusted(document: &Selection) -> bool {
     document.entry("facts").is_some_and(|facts| facts.entry("trusted").is_some())
+}
+
+/// Returns true if a selection of documents includes the classes of catalogs.
+pub(super) fn wants_catalog_classes(document: &Selection) -> bool {
+    document.entry(CATALOG_CLASSES) == Some(&Selection::Whole)
 }
 
 #[cfg(test)]

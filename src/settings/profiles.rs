@@ -98,6 +98,8 @@ pub struct PuppetDbSetting {
     pub certificate: Option<(PathBuf, PathBuf)>,
     /// The file with the certificates of authorities, in place of the system's.
     pub authorities: Option<PathBuf>,
+    /// True to ask for the classes in the catalogs of the nodes, too.
+    pub classes: bool,
     /// The most nodes in an answer; a tenth of that if all of their facts are asked for.
     pub page: usize,
     /// The time limit of an answer.
@@ -245,6 +247,7 @@ impl Checked<'_> {
             token,
             certificate,
             authorities: raw.ca.map(file),
+            classes: raw.classes,
             timeout: self.time("puppetdb", "timeout", raw.timeout, TIMEOUT, 1.0)?,
             refresh: self.time("puppetdb", "refresh", raw.refresh, REFRESH, 3600.0)?,
         })

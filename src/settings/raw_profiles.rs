@@ -78,6 +78,9 @@ pub(super) struct PuppetDb {
     pub(super) cert: Option<String>,
     pub(super) key: Option<String>,
     pub(super) ca: Option<String>,
+    /// True to ask for the classes in the catalogs, too.
+    #[serde(default)]
+    pub(super) classes: bool,
     /// The number of nodes in an answer.
     pub(super) page: Option<usize>,
     /// The time limit of an answer, in seconds.

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Compares profiles that were sent to PuppetDB with those that hierad keeps:
 
-    tests/puppetdb/compare.py SENT.ndjson KEPT.ndjson read|all
+    tests/puppetdb/compare.py SENT.ndjson KEPT.ndjson read|all|all-classes
     tests/puppetdb/compare.py SENT.ndjson count ROLE ENVIRONMENT
 
-Of `read` just some facts are kept, which must be at most a tenth of the whole.
+Of `read` just some facts are kept, which must be at most a tenth of the whole. With `all-classes` come those of
+the catalogs.
 """
 import json
 import os
@@ -21,14 +22,16 @@ def compare(sent_path, kept_path, kind):
     assert list(sent) == sorted(sent) and set(sent) == set(kept), set(sent) ^ set(kept)
     names = set().union(*(profile["facts"] for profile in kept.values()))
     for name, profile in sent.items():
-        expected = {fact: value for fact, value in profile["facts"].items() if kind == "all" or fact in names}
+        expected = {fact: value for fact, value in profile["facts"].items() if kind != "read" or fact in names}
         got = kept[name]
         assert got["facts"] == expected, (name, got["facts"], expected)
         assert [type(value) for value in got["facts"].values()] == [type(expected[fact]) for fact in got["facts"]], name
         assert (got["environment"], got["trusted"]) == (profile["environment"], profile["trusted"]), name
         assert "timestamp" in got, name
+        expected = profile.get("catalog_classes") if kind == "all-classes" else None
+        assert got.get("catalog_classes") == expected, (name, got.get("catalog_classes"), expected)
     share = os.path.getsize(kept_path) / os.path.getsize(sent_path)
-    assert kind == "all" or share <= 0.1, f"{share:.1%} of the whole"
+    assert kind != "read" or share <= 0.1, f"{share:.1%} of the whole"
     print(f"{len(kept)} nodes, {len(names)} facts, {share:.1%} of what was sent")
 
 

@@ -66,15 +66,42 @@ def node(number):
     trusted = {"authenticated": "remote", "certname": name, "hostname": hostname, "domain": domain, "external": {},
                "extensions": {"pp_role": dice.choice(ROLES), "1.3.6.1.4.1.34380.1.2.1": "own"} if number % 4 else {}}
     environment = dice.choice(ENVIRONMENTS)
-    return {"name": name, "environment": environment, "facts": facts(dice, name, number), "trusted": trusted}
+    profile = {"name": name, "environment": environment, "facts": facts(dice, name, number), "trusted": trusted}
+    # A tenth of the nodes has no catalog yet.
+    return profile if number % 10 == 3 else {**profile, "catalog_classes": classes(profile["facts"]["role"], number)}
+
+
+def classes(role, number):
+    """The names of the classes in a catalog, as code has them."""
+    return sorted(["main", "settings", f"role::{role}", *(["apache", "apache::mod::ssl"] if number % 4 == 0 else [])])
+
+
+def resource(name):
+    """A class, as a catalog has it."""
+    title = "::".join(word.capitalize() for word in name.split("::"))
+    return {"type": "Class", "title": title, "aliases": [], "exported": False, "file": None, "line": None, "tags": ["class", name],
+            "parameters": {}}
+
+
+def catalog(profile, now):
+    others = [{**resource("x"), "type": "Stage", "title": "main"}, {**resource("x"), "type": "File", "title": "/etc/motd"}]
+    return {"certname": profile["name"], "version": "1", "environment": profile["environment"], "transaction_uuid": None,
+            "catalog_uuid": None, "code_id": None, "job_id": None, "producer_timestamp": now, "producer": "puppet.example.com",
+            "resources": [resource(name) for name in profile["catalog_classes"]] + others, "edges": []}
 
 
 def send(url, profile):
-    address = urllib.parse.urlsplit(url)
     now = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime())
     command = {"certname": profile["name"], "environment": profile["environment"], "producer_timestamp": now,
                "producer": "puppet.example.com", "values": {**profile["facts"], "trusted": profile["trusted"]}}
-    query = urllib.parse.urlencode({"command": "replace_facts", "version": 5, "certname": profile["name"]})
+    post(url, "replace_facts", 5, command)
+    if "catalog_classes" in profile:
+        post(url, "replace_catalog", 9, catalog(profile, now))
+
+
+def post(url, name, version, command):
+    address = urllib.parse.urlsplit(url)
+    query = urllib.parse.urlencode({"command": name, "version": version, "certname": command["certname"]})
     connection = http.client.HTTPConnection(address.hostname, address.port, timeout=60)
     headers = {"Content-Type": "application/json"}
     connection.request("POST", f"/pdb/cmd/v1?{query}", json.dumps(command).encode(), headers)
@@ -82,10 +109,10 @@ def send(url, profile):
     assert answer.status == 200, answer.read()
 
 
-def count(url):
+def count(url, entity="factsets"):
     address = urllib.parse.urlsplit(url)
     connection = http.client.HTTPConnection(address.hostname, address.port, timeout=60)
-    connection.request("GET", "/pdb/query/v4/factsets?" + urllib.parse.urlencode({"query": '["extract",[["function","count"]]]'}))
+    connection.request("GET", f"/pdb/query/v4/{entity}?" + urllib.parse.urlencode({"query": '["extract",[["function","count"]]]'}))
     return json.load(connection.getresponse())[0]["count"]
 
 
@@ -113,7 +140,8 @@ def main(url, total, path, corpus=None, left_out=None):
             for profile in sorted(profiles, key=lambda profile: profile["name"]):
                 print(json.dumps(profile, ensure_ascii=False), file=file)
     end = time.time() + 600
-    while count(url) < before + len(profiles):
+    catalogs = sum("catalog_classes" in profile for profile in profiles)
+    while count(url) < before + len(profiles) or count(url, "catalogs") < catalogs:
         assert time.time() < end, f"PuppetDB has {count(url)} of {before + len(profiles)} nodes after ten minutes"
         time.sleep(0.5)
 

@@ -61,6 +61,20 @@ pub fn affected_keys(
     AffectedKeys { keys, touches_data }
 }
 
+/// Returns the root keys that data of two revisions refers to, or `None` if it may refer to others, too. Both revisions
+/// are of the same fleet.
+pub fn referred_keys(
+    before: &Revision,
+    after: &Revision,
+    keys: &BTreeSet<Arc<str>>,
+    workers: &Workers,
+) -> Option<BTreeSet<Arc<str>>> {
+    let roots: BTreeSet<Arc<str>> = keys.iter().map(root).collect();
+    let comparison = Comparison { before, after, fleet: &before.fleet, roots: &roots, asked: OnceCell::new(), workers };
+    let references = References::new(&comparison)?;
+    references.are_all_seen().then(|| references.targets().cloned().collect())
+}
+
 /// Returns the root key of a key with dots.
 fn root(key: &Arc<str>) -> Arc<str> {
     if is_plain(key) {

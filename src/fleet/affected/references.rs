@@ -30,6 +30,11 @@ impl References {
         Some(References { of_levels, to_anything, of_functions })
     }
 
+    /// Returns true if no key may refer to any other key.
+    pub(super) fn are_all_seen(&self) -> bool {
+        self.to_anything.is_empty() && self.of_functions.to_anything.is_empty()
+    }
+
     /// Returns the root keys that some key refers to.
     pub(super) fn targets(&self) -> impl Iterator<Item = &Arc<str>> {
         self.of_levels.iter().flat_map(|references| references.targets()).chain(self.of_functions.referrers.keys())

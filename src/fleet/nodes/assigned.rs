@@ -41,6 +41,8 @@ impl Fleet {
             all: self.all.clone(),
             left_out: self.left_out.clone(),
             assigned: Some(Assigned { base: self.clone(), name: name.clone(), values }),
+            has_catalogs: self.has_catalogs,
+            catalogs: self.catalogs.clone(),
         }
     }
 

@@ -4,6 +4,7 @@
 //! once. The nodes are numbered in the order of their names.
 
 pub(in crate::fleet) mod assigned;
+pub(in crate::fleet) mod catalogs;
 pub(in crate::fleet) mod changed;
 pub(in crate::fleet) mod distinctions;
 pub(in crate::fleet) mod referenced;
@@ -18,6 +19,7 @@ use indexmap::IndexMap;
 
 use crate::fleet::NodesByKey;
 use crate::fleet::nodes::assigned::Assigned;
+use crate::fleet::nodes::catalogs::Catalogs;
 use crate::fleet::nodes::referenced::{ReferencedVariables, ScannedFiles};
 use crate::fleet::nodes::table::{Row, Table};
 use crate::fleet::nodes::variables::{FleetScope, PathRef, Reading, VariablePath, wanted};
@@ -44,6 +46,9 @@ pub struct Fleet {
     left_out: Vec<ProfileError>,
     /// A variable that the data gives.
     assigned: Option<Assigned>,
+    /// True if the classes in the catalog of some node are known.
+    has_catalogs: bool,
+    catalogs: OnceLock<Catalogs>,
 }
 
 /// The nodes by their values at one place inside a variable.
@@ -138,8 +143,20 @@ impl Fleet {
         let scanned = referenced.files().clone();
         let reading = Mutex::default();
         let left_out = errors.clone();
-        let assigned = None;
-        let fleet = Fleet { names, places, by_name, source, variables, reading, scanned, all, left_out, assigned };
+        let fleet = Fleet {
+            names,
+            places,
+            by_name,
+            source,
+            variables,
+            reading,
+            scanned,
+            all,
+            left_out,
+            assigned: None,
+            has_catalogs: table.has_catalogs(),
+            catalogs: OnceLock::new(),
+        };
         fleet.add(paths, &table, &rows);
         (fleet, errors)
     }
@@ -163,9 +180,7 @@ impl Fleet {
 
     fn read(&self, paths: Vec<VariablePath>) {
         let (table, errors) = Table::read(&*self.source, &paths, &|name| self.by_name.contains_key(name));
-        if let Some(error) = errors.iter().find(|error| !self.left_out.contains(error)) {
-            tracing::warn!(%error, "profiles could not be read again");
-        }
+        self.tell_new(&errors);
         let mut rows: Vec<Option<Row>> = vec![None; self.len()];
         for (row, name, place) in table.rows() {
             if let Some(node) = self.find(name).filter(|node| self.is_at(*node, place)) {
@@ -173,6 +188,13 @@ impl Fleet {
             }
         }
         self.add(paths, &table, &rows);
+    }
+
+    /// Tells of the first error that was not there when the fleet was loaded.
+    fn tell_new(&self, errors: &[ProfileError]) {
+        if let Some(error) = errors.iter().find(|error| !self.left_out.contains(error)) {
+            tracing::warn!(%error, "profiles could not be read again");
+        }
     }
 
     /// Adds the values in `table`, which are those of `paths`, for nodes whose profiles are in these rows.

@@ -20,6 +20,8 @@ pub(super) struct Table {
 struct BatchTable {
     /// The names of the profiles, and their places in the source.
     names: Vec<(Arc<str>, ProfilePlace)>,
+    /// True if the classes in the catalog of some node are known.
+    has_catalogs: bool,
     /// For each path the classes of equal values, and the value of each class.
     columns: Vec<(Partition, Vec<Reading>)>,
 }
@@ -44,6 +46,11 @@ impl Table {
         });
         let batches = batches.into_inner().unwrap_or_else(PoisonError::into_inner);
         (Table { batches: batches.into_values().collect() }, errors)
+    }
+
+    /// Returns true if the classes in the catalog of some node are known.
+    pub(super) fn has_catalogs(&self) -> bool {
+        self.batches.iter().any(|batch| batch.has_catalogs)
     }
 
     /// Returns the rows in the order of the source, with the names of the profiles and their places.
@@ -80,6 +87,7 @@ impl BatchTable {
         let column = |path| Partition::by(profiles.iter().map(|(_, profile)| reading(path, profile)));
         BatchTable {
             names: profiles.iter().map(|(place, profile)| (profile.name.clone(), *place)).collect(),
+            has_catalogs: profiles.iter().any(|(_, profile)| profile.catalog_classes.is_some()),
             columns: paths.iter().map(column).collect(),
         }
     }

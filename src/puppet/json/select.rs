@@ -73,6 +73,11 @@ impl<'de> Visitor<'de> for Wanted<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let inner = self.inside(&Selection::Whole)?;
         let mut found = Vec::new();
+        if matches!(self.selection, Selection::Entries(entries) if entries.is_empty()) {
+            // Only that it is there is wanted.
+            while items.next_element_seed(Passed(self.depth + 1))?.is_some() {}
+            return Ok(Value::array(found));
+        }
         while let Some(item) = items.next_element_seed(inner)? {
             found.push(item);
         }

@@ -97,6 +97,74 @@ fn later_entries_override_nodes() {
     assert_eq!(who(&site), [EXPECTED[0], "web01.example.com  own production "]);
 }
 
+/// The classes that the kept profiles have, by their nodes.
+fn kept_classes(site: &Sandbox) -> Vec<(String, Json)> {
+    let files = std::fs::read_dir(site.root().join(".git/hierad/nodes")).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> = files.filter(|path| path.extension().is_some_and(|end| end == "ndjson")).collect();
+    files.sort_by_key(|path| std::fs::metadata(path).unwrap().modified().unwrap());
+    let profiles = std::fs::read_to_string(files.last().unwrap()).unwrap();
+    let profile = |line: &str| {
+        let profile: Json = serde_json::from_str(line).unwrap();
+        (profile["name"].as_str().unwrap().to_owned(), profile["catalog_classes"].clone())
+    };
+    profiles.lines().map(profile).collect()
+}
+
+#[test]
+fn classes_of_catalogs_are_fetched_where_the_settings_say_so() {
+    let (site, server) = (site(), PuppetDb::with(nodes()));
+    server.change(|state| state.nodes[0]["classes"] = json!(["Main", "Apache::Mod::Ssl", "Apache"]));
+    server.settle(&site, "");
+    assert_eq!(who(&site), EXPECTED);
+    assert_eq!(server.queries().len(), 1, "they are not asked for by themselves");
+    let unknown = ["db01.example.com", "web01.example.com"].map(|name| (name.to_owned(), Json::Null));
+    assert_eq!(kept_classes(&site), unknown);
+    // It is another source then, and asked at once. A node without a catalog has no classes, and not an empty list.
+    server.settle(&site, ", classes: true");
+    assert_eq!(who(&site), EXPECTED);
+    assert_eq!(server.queries()[1..], ["classes of db01.example.com, web01.example.com"]);
+    let known = ("web01.example.com".to_owned(), json!(["apache", "apache::mod::ssl", "main"]));
+    assert_eq!(kept_classes(&site), [unknown[0].clone(), known]);
+}
+
+#[test]
+fn classes_are_asked_for_some_nodes_at_a_time() {
+    let node = |number: usize| {
+        let mut node = node(&format!("n{number:05}"), "e", json!({"role": "r"}), &json!({}));
+        node["classes"] = json!([format!("Profile::N{number}")]);
+        node
+    };
+    let (site, server) = (site(), PuppetDb::with((0..501).map(node).collect()));
+    server.settle(&site, ", classes: true");
+    assert_eq!(who(&site).len(), 501);
+    let asked: Vec<usize> = server.queries()[1..].iter().map(|query| query.split(", ").count()).collect();
+    assert_eq!(asked, [250, 250, 1]);
+    let expected = (0..501).map(|number| (format!("n{number:05}"), json!([format!("profile::n{number}")])));
+    assert_eq!(kept_classes(&site), expected.collect::<Vec<_>>());
+}
+
+#[test]
+fn servers_that_cannot_tell_classes_are_told_of() {
+    let (site, server) = (site(), PuppetDb::with(nodes()));
+    server.change(|state| state.age = Age::WithoutLists);
+    server.settle(&site, ", classes: true");
+    site.hierad("render --output -")
+        .fails(&["answers 400 ('in' is no operator of 'resources')", "leave 'classes' of 'puppetdb' out"]);
+    server.settle(&site, ", classes: some");
+    site.hierad("render --output -").fails(&["hierad.yaml:1", "classes"]);
+}
+
+#[test]
+fn exported_nodes_have_the_classes_of_their_catalogs() {
+    let (site, server) = (site(), PuppetDb::with(nodes()));
+    server.change(|state| state.nodes[0]["classes"] = json!(["Ntp"]));
+    server.settle(&site, ", classes: true");
+    let fetched = site.hierad("nodes fetch --output -");
+    let classes = |line: &str| serde_json::from_str::<Json>(line).unwrap()["catalog_classes"].clone();
+    let classes: Vec<Json> = fetched.ok().lines().map(classes).collect();
+    assert_eq!(classes, [Json::Null, json!(["ntp"])], "{fetched:#?}");
+}
+
 #[test]
 fn servers_with_tls_and_tokens_are_asked() {
     let certificate = Arc::new(Certificate::new());

@@ -39,6 +39,8 @@ pub(crate) enum Age {
     WithoutDots,
     /// It has no inventory.
     WithoutInventory,
+    /// It cannot be asked for the nodes of a list.
+    WithoutLists,
 }
 
 impl PuppetDb {
@@ -104,10 +106,27 @@ impl State {
             return Answer::Say("404 Not Found", "Not Found".to_owned());
         }
         assert_eq!(request.headers["content-type"], "application/json");
+        if let Some(names) = names_with_classes(&request.body) {
+            return self.classes(&names);
+        }
         match Paging::of(&request.body).and_then(|paging| self.page(&paging)) {
             Ok((rows, total)) => Answer::Full(200, format!("X-Records: {total}\r\n"), Json::Array(rows).to_string()),
             Err(refusal) => Answer::Say("400 Bad Request", refusal),
         }
+    }
+
+    /// Answers with the classes in the catalogs of some nodes, which have them as `classes`.
+    fn classes(&mut self, names: &[String]) -> Answer {
+        self.queries.push(format!("classes of {}", names.join(", ")));
+        if self.age == Age::WithoutLists {
+            return Answer::Say("400 Bad Request", "'in' is no operator of 'resources'".to_owned());
+        }
+        let asked = self.nodes.iter().filter(|node| names.iter().any(|name| node["certname"] == **name));
+        let rows = asked.flat_map(|node| {
+            let classes = node["classes"].as_array().into_iter().flatten();
+            classes.map(|class| json!({"certname": node["certname"], "title": class}))
+        });
+        Answer::Full(200, String::new(), Json::Array(rows.collect()).to_string())
     }
 
     fn page(&mut self, paging: &Paging) -> Result<(Vec<Json>, usize), String> {
@@ -119,6 +138,21 @@ impl State {
         let page = nodes.into_iter().skip(paging.offset).take(paging.limit);
         Ok((page.map(|node| query.row(node)).collect(), total))
     }
+}
+
+/// Returns the nodes whose classes a request asks for, or `None` if it asks for something else.
+fn names_with_classes(body: &[u8]) -> Option<Vec<String>> {
+    let body: Json = serde_json::from_slice(body).ok()?;
+    let query = body["query"].as_array()?;
+    let of_these = &query[2][2];
+    let expected =
+        json!(["from", "resources", ["extract", ["certname", "title"], ["and", ["=", "type", "Class"], of_these[2]]]]);
+    assert_eq!((&body["query"], body.as_object().unwrap().len()), (&expected, 1), "nothing else is asked for");
+    assert_eq!(
+        (&of_these[2][0], &of_these[2][1], &of_these[2][2][0]),
+        (&json!("in"), &json!("certname"), &json!("array"))
+    );
+    Some(serde_json::from_value(of_these[2][2][1].clone()).unwrap())
 }
 
 /// The parameters of a query that are used here.
