@@ -16,6 +16,7 @@ pub mod check;
 pub mod export;
 pub mod host;
 pub mod judge;
+mod key_classes;
 mod node_changes;
 pub mod policy_trial;
 pub mod profiles;
@@ -24,7 +25,7 @@ mod revisions;
 pub mod suggestions;
 mod variable_use;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::diagnostic::Diagnostic;
@@ -34,7 +35,7 @@ use crate::fleet::{self, AffectedKeys, Distinction, Effective, Finding, Fleet, R
 use crate::git::{CommitId, CommitInfo, ObjectError, Repository};
 use crate::hiera::layer::{DeclaredModule, Environment};
 use crate::node::{NodeId, NodeSet};
-use crate::report::{BlindSpot, Commit, Input, NodeNames, Report};
+use crate::report::{BlindSpot, Commit, Input, KeyClass, NodeNames, Report};
 use crate::tree::TreeError;
 use crate::workers::Workers;
 
@@ -176,9 +177,20 @@ impl Pipeline {
     /// Compares two revisions as [`diff`](Pipeline::diff) does. A comparison that `workers` stop is not whole.
     pub fn diff_with(
         &self,
+        ids: Diff<RevisionId>,
+        filter: &DiffFilter<'_>,
+        workers: &Workers,
+    ) -> Result<Comparison, PipelineError> {
+        self.compared(ids, filter, workers, true)
+    }
+
+    /// Compares two revisions; with `tells_classes` the report tells of the classes of keys what catalogs say.
+    fn compared(
+        &self,
         Diff { before, after }: Diff<RevisionId>,
         filter: &DiffFilter<'_>,
         workers: &Workers,
+        tells_classes: bool,
     ) -> Result<Comparison, PipelineError> {
         let kept = self.load_both(Diff::new(before, after))?;
         let revisions = kept.as_ref().map(|kept| &**kept);
@@ -201,7 +213,7 @@ impl Pipeline {
         let files = context.changed_files()?;
         let mut blind_spots = context.blind_spots(&files)?;
         let files = files.with_kinds();
-        let (nodes, keys, changes) = self.filter_changes(filter, &keys, changes, &mut blind_spots);
+        let (nodes, key_count, changes) = self.filter_changes(filter, &keys, changes, &mut blind_spots);
         let distinctions = if changes.changes.is_empty() {
             Vec::new()
         } else {
@@ -212,14 +224,20 @@ impl Pipeline {
         let both = (revisions, effective.as_ref());
         let origins = causes::find(&changes, both, files, is_filtered, workers)?;
         wanted_still(workers)?;
-        let mut report = Report::new(Input {
+        let classes = if tells_classes {
+            key_classes::of_changes(&changes, (&self.fleet, revisions), &keys, workers)
+        } else {
+            BTreeMap::new()
+        };
+        let input = Input {
             distinctions,
             commit: Diff { before: self.commit(before)?, after: self.commit(after)? },
             names: self.names.clone(),
             nodes,
-            keys,
+            keys: key_count,
             origins,
             changes,
+            classes: BTreeMap::new(),
             findings: findings.as_ref().map(Vec::as_slice),
             disclosure: &self.disclosure,
             blind_spots,
@@ -231,10 +249,21 @@ impl Pipeline {
                 },
                 after: unreadable.after.is_some(),
             },
-        });
-        report.policies = self.judge.policies(before, &report);
+        };
+        let report = self.judged_report(before, input, classes);
         self.fleet_has_stayed()?;
         Ok(Comparison { report, effective })
+    }
+
+    /// Makes a report that tells of these classes of keys. Policies do not know of them.
+    fn judged_report(&self, base: RevisionId, input: Input<'_>, classes: BTreeMap<Arc<str>, KeyClass>) -> Report {
+        let divided = (!classes.is_empty()).then(|| Input { classes, ..input.clone() });
+        let mut report = Report::new(input);
+        report.policies = self.judge.policies(base, &report);
+        match divided {
+            Some(divided) => Report { policies: report.policies, ..Report::new(divided) },
+            None => report,
+        }
     }
 
     /// Fails if node profiles were found changed, so that what was resolved may lack some.

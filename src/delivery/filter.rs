@@ -3,7 +3,7 @@
 use crate::git::{BranchName, BranchPatterns};
 use crate::node::NodeSet;
 use crate::pattern::{Pattern, any};
-use crate::report::Report;
+use crate::report::{Parts, Report};
 
 /// A filter of reports: by repository and branch, and by the number of changes of some keys on some nodes. A report is
 /// sent whole or not at all.
@@ -50,7 +50,8 @@ impl Filter {
         let nodes = self.nodes_of(report);
         let is_on_node = |on: &NodeSet| nodes.as_ref().is_none_or(|nodes| !on.intersection(nodes).is_empty());
         let counts = report.changes.iter().filter(|change| any(&self.keys, &change.key) && is_on_node(&change.nodes));
-        counts.take(least).count() == least
+        let mut parts = Parts::default();
+        counts.filter(|change| parts.is_new(change)).take(least).count() == least
     }
 
     /// Returns the nodes that match, or `None` for all. Each name is matched once, however many changes there are.

@@ -37,7 +37,7 @@ mod function_answers;
 
 pub use command::{bridged_answers, bridged_references};
 pub use error::LookupError;
-pub use key::LookupKey;
+pub use key::{LookupKey, class_of_parameter};
 
 /// The reader of a repository's hiera.yaml.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

@@ -1,6 +1,6 @@
 //! Compares the values of one revision on the same nodes with other profiles: what facts change, and no commit.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::{Comparison, DiffFilter, Pipeline, PipelineError, RevisionId, blind_spots};
@@ -46,6 +46,7 @@ impl Pipeline {
             nodes,
             keys: count,
             changes,
+            classes: BTreeMap::new(),
             origins: Origins::default(),
             distinctions,
             disclosure: &self.disclosure,

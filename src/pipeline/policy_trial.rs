@@ -97,7 +97,8 @@ impl Pipeline {
     /// Returns the report of a commit, or the reason why there is none.
     fn tried(&self, before: CommitId, commit: CommitId) -> Result<Report, String> {
         let [before, after] = [before, commit].map(RevisionId::Commit);
-        let report = self.diff(before, after, &DiffFilter::ALL).map_err(|error| describe(&error))?.report;
+        let compared = self.compared(Diff::new(before, after), &DiffFilter::ALL, &self.workers, false);
+        let report = compared.map_err(|error| describe(&error))?.report;
         match report.blind_spots.first().filter(|_| report.is_unreadable == Diff::new(true, true)) {
             Some(spot) => Err(spot.headline.clone()),
             None => Ok(report),

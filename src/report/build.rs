@@ -1,14 +1,15 @@
 //! Builds a [`Report`] from changes and findings: counts, groups, order.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 use super::causes::causes;
-use super::groups::{Compared, groups};
+use super::class_use::{Divided, divided};
+use super::groups::{Compared, groups_by_use};
 use super::secrets::redacted;
 use super::{
-    BlindSpot, ChangedLines, Commit, Count, FindingChange, Item, KeyChange, Leaf, NodeNames, Origin, Reencrypted,
-    Remedy, Report, Source,
+    BlindSpot, ChangedLines, ClassUse, Commit, Count, FindingChange, Item, KeyChange, KeyClass, Leaf, NodeNames,
+    Origin, Reencrypted, Remedy, Report, Source,
 };
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::diff::{Change, ChangeKind, Changes, Diff};
@@ -29,6 +30,8 @@ pub struct Input<'a> {
     pub keys: usize,
     /// The changes, as [`crate::diff::changes`] gives them.
     pub changes: Changes,
+    /// The classes of changed keys and the nodes that have them, as far as they are to be told.
+    pub classes: BTreeMap<Arc<str>, KeyClass>,
     /// The origins of the changed values.
     pub origins: Origins,
     /// The variables by which sets of nodes are described, the most important first.
@@ -80,18 +83,21 @@ impl Report {
         let Changes { changes, reencrypted } = std::mem::take(&mut input.changes);
         // Equality of secrets must not show either, so they are redacted before anything is compared.
         let changes: Vec<Change> = changes.into_iter().map(|change| redacted(change, input.disclosure)).collect();
+        let origins = input.origins.changes.into_iter().chain(std::iter::repeat_with(ChangeOrigins::default));
+        let divided = divided(changes, origins, &input.classes).into_iter();
+        let (changes, others): (Vec<Change>, Vec<Told>) = divided.map(told).unzip();
+        let apart: HashSet<usize> = (0..).zip(&others).filter(|(_, told)| told.is_apart).map(|(at, _)| at).collect();
         let nodes = NodeSet::union_of(input.names.fleet.len(), changes.iter().map(|change| change.nodes.clone()));
         let keys: BTreeSet<&Arc<str>> = changes.iter().map(|change| &change.key).collect();
         let keys = Count { total: input.keys, changed: keys.len() };
         let causes = causes(&changes);
         let folded: HashSet<usize> = causes.iter().flat_map(|cause| cause.changes.iter().copied()).collect();
         let compared = Compared { names: &input.names, nodes: &input.nodes, distinctions: &input.distinctions };
-        let groups = groups(&changes, &folded, &compared);
+        let groups = groups_by_use(&changes, &folded, &apart, &compared);
         let mut blind_spots = input.blind_spots;
         blind_spots.extend(emptiness(input.nodes.len(), keys.total).filter(|_| blind_spots.is_empty()));
         // Of these the commit has made none, so they come last.
         blind_spots.sort_by_key(|spot| spot.is_standing);
-        let origins = input.origins.changes.into_iter().chain(std::iter::repeat_with(ChangeOrigins::default));
         let origin = input.origins.reencrypted.into_iter().chain(std::iter::repeat(None));
         Report {
             names: input.names,
@@ -102,7 +108,7 @@ impl Report {
             keys,
             groups,
             causes,
-            changes: changes.into_iter().zip(origins).map(|(c, origins)| key_change(c, origins)).collect(),
+            changes: changes.into_iter().zip(others).map(key_change).collect(),
             reencrypted: reencrypted
                 .into_iter()
                 .zip(origin)
@@ -134,7 +140,18 @@ impl ChangeKind {
     }
 }
 
-fn key_change(change: Change, origins: ChangeOrigins) -> KeyChange {
+/// All that is told of a change besides itself.
+struct Told {
+    origins: ChangeOrigins,
+    class_use: Option<Arc<ClassUse>>,
+    is_apart: bool,
+}
+
+fn told(Divided { change, origins, class_use, is_apart }: Divided<ChangeOrigins>) -> (Change, Told) {
+    (change, Told { origins, class_use, is_apart })
+}
+
+fn key_change((change, Told { origins, class_use, is_apart }): (Change, Told)) -> KeyChange {
     let known = origins.leaves.into_iter().map(|origins| Some(Box::new(origins)));
     let known = known.chain(std::iter::repeat_with(|| None));
     KeyChange {
@@ -145,6 +162,8 @@ fn key_change(change: Change, origins: ChangeOrigins) -> KeyChange {
         leaves: change.leaves.into_iter().zip(known).map(|(change, traced)| Leaf { change, traced }).collect(),
         variants: change.variants,
         lines: origins.lines,
+        class_use,
+        is_apart,
     }
 }
 

@@ -40,8 +40,26 @@ pub(super) struct Compared<'a> {
 }
 
 /// Joins similar changes into items, and items on the same nodes into groups. Leaves out the changes at the positions
+/// `folded`. Those at the positions `apart` are in groups of their own, after the others.
+pub(super) fn groups_by_use(
+    changes: &[Change],
+    folded: &HashSet<usize>,
+    apart: &HashSet<usize>,
+    compared: &Compared<'_>,
+) -> Vec<Group> {
+    if apart.is_empty() {
+        return groups(changes, folded, compared);
+    }
+    let mut all = groups(changes, &folded.union(apart).copied().collect(), compared);
+    let others = (0..changes.len()).filter(|at| !apart.contains(at)).collect();
+    let of_these = groups(changes, &others, compared);
+    all.extend(of_these.into_iter().map(|group| Group { is_apart: true, ..group }));
+    all
+}
+
+/// Joins similar changes into items, and items on the same nodes into groups. Leaves out the changes at the positions
 /// `folded`.
-pub(super) fn groups(changes: &[Change], folded: &HashSet<usize>, compared: &Compared<'_>) -> Vec<Group> {
+fn groups(changes: &[Change], folded: &HashSet<usize>, compared: &Compared<'_>) -> Vec<Group> {
     let mut sets: Vec<(NodeSet, Vec<Item>)> = Vec::new();
     let mut by_summary: HashMap<(usize, u32), Vec<usize>> = HashMap::new();
     for (item, nodes) in items(changes, folded, &compared.names.fleet) {
@@ -73,7 +91,7 @@ fn group(nodes: NodeSet, items: Vec<Item>, compared: &Compared<'_>, describer: &
     let needs_none = nodes.is_singleton() || nodes.len() == all.len();
     let who = if needs_none { None } else { describer.describe(&nodes) };
     let who = who.filter(|who| node_list::is_longer(compared.names, [&nodes, &except], who));
-    Group { nodes, except, who, items }
+    Group { nodes, except, who, items, is_apart: false }
 }
 
 fn consequence(change: &Change) -> Consequence {

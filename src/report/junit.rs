@@ -137,7 +137,8 @@ fn cause(report: &Report, cause: &Cause) -> Case {
 
 fn group(report: &Report, group: &Group) -> Suite {
     let cases = group.items.iter().map(|item| change(report, item)).collect();
-    Suite { name: node_list::heading(report, group, NAME_COLUMNS), cases }
+    let apart = if group.is_apart { " whose catalogs do not have the class" } else { "" };
+    Suite { name: node_list::heading(report, group, NAME_COLUMNS) + apart, cases }
 }
 
 fn change(report: &Report, item: &Item) -> Case {
@@ -146,6 +147,7 @@ fn change(report: &Report, item: &Item) -> Case {
     if item.keys > 1 {
         _ = writeln!(text, "{}: {}", count(item.keys, "key"), report.keys_of(item).join(", "));
     }
+    report.use_notes(std::slice::from_ref(item)).iter().for_each(|note| _ = writeln!(text, "({note})"));
     text += &item.note().map(|note| format!("({note})\n")).unwrap_or_default();
     let name = format!("{} {}", change.key, change.label());
     match change.outcome.after.as_deref() {

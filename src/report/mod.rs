@@ -13,6 +13,7 @@ mod blind_spot;
 mod build;
 mod causes;
 mod causing;
+mod class_use;
 mod description;
 mod detail;
 mod fold;
@@ -53,6 +54,7 @@ pub use annotation::Annotation;
 pub use blind_spot::{BlindSpot, Remedy, UnseenLevel, Verdict};
 pub use build::{ChangeOrigins, Input, LeafOrigins, Origins};
 pub use causes::Cause;
+pub use class_use::{ClassUse, KeyClass, Parts};
 pub use description::{Description, Term};
 pub use idle::{Idle, IdlePart, NoEffect};
 pub use lines::{ChangedLines, Effect, FileChange, How, Side, Source, UnknownEffect};
@@ -135,7 +137,8 @@ impl Report {
 
     /// Returns the number of changes, each variant counted.
     pub fn change_count(&self) -> usize {
-        self.changes.iter().map(KeyChange::variant_count).sum()
+        let mut parts = Parts::default();
+        self.changes.iter().filter(|change| parts.is_new(change)).map(KeyChange::variants_of_whole).sum()
     }
 }
 
@@ -175,6 +178,10 @@ pub struct KeyChange {
     pub variants: Option<Variants>,
     /// The changed lines that cause it: positions in [`Report::lines`]. `None` if they are not known.
     pub lines: Option<Vec<usize>>,
+    /// The class of the key and the nodes that have it; `None` if nothing is known of that.
+    pub class_use: Option<Arc<ClassUse>>,
+    /// True if the catalogs of the nodes do not have the class.
+    pub is_apart: bool,
 }
 
 impl KeyChange {
@@ -273,6 +280,8 @@ pub struct Group {
     pub who: Option<Description>,
     /// The changes, the most consequential first, then by key.
     pub items: Vec<Item>,
+    /// True if the catalogs of the nodes do not have the classes of the keys. Such groups come after all others.
+    pub is_apart: bool,
 }
 
 /// Similar changes of one key, or equal ones of several keys, shown as one.

@@ -169,7 +169,7 @@ impl Report {
             n => format!("; {} of them {many}", number(n)),
         };
         let parts = part(failing, "fails", "fail") + &part(unknown, "becomes unknown", "become unknown");
-        format!("{keys} {}{spread}{parts}", verb("changes", "change"))
+        format!("{keys} {}{spread}{parts}{}", verb("changes", "change"), self.unused_summary())
     }
 
     /// Returns ` on all 161 nodes`, or `, one on all 161 nodes, one on 3` if the keys do not all change on the same

@@ -5,6 +5,7 @@ mod application_vectors;
 mod architecture;
 mod backend_command;
 mod causes;
+mod class_use;
 mod cli;
 mod daemon;
 mod delivery;

@@ -1,8 +1,9 @@
 //! Reports of small changes, as every writer gives them out: `tests/golden/report/CASE/`.
 //!
 //! A case's `case.yaml` has `nodes`, what they get `before` and `after`, and optionally their `variables`, of which
-//! those that hiera.yaml `reads` describe them, `commits`, `branch`, `keys`, `origins`, `findings`, `forms` (the files
-//! to write; by default text, JSON and Markdown), `budget`, and `never`, a word that no file may show.
+//! those that hiera.yaml `reads` describe them, the `classes` of keys, `commits`, `branch`, `keys`, `origins`,
+//! `findings`, `forms` (the files to write; by default text, JSON and Markdown), `budget`, and `never`, a word that no
+//! file may show.
 
 mod alike;
 mod comments;
@@ -12,15 +13,16 @@ mod marks;
 mod properties;
 mod variants;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
 use hierad::diagnostic::{Diagnostic, Place, Severity};
 use hierad::diff::{Diff, changes};
 use hierad::fleet::{Distinction, Effective, Finding, Fleet};
+use hierad::node::NodeSet;
 use hierad::report::{
-    Commit, How, Input, LeafOrigins, NodeNames, Origin, Origins, Report, github, json, markdown, text,
+    Commit, How, Input, KeyClass, LeafOrigins, NodeNames, Origin, Origins, Report, github, json, markdown, text,
 };
 use hierad::workers::Workers;
 use serde_yaml::Value as Yaml;
@@ -44,6 +46,9 @@ fn golden_cases() {
 
 fn check(case: &Path, yaml: &Yaml, golden: &mut Golden) {
     let report = report(yaml);
+    if !yaml["classes"].is_null() {
+        check_classes(&report, yaml);
+    }
     let forms = yaml["forms"].as_sequence();
     forms::check_schema(&json(&report, false));
     for (file, actual) in [
@@ -66,6 +71,16 @@ fn check(case: &Path, yaml: &Yaml, golden: &mut Golden) {
             golden.check(&case.join(file), &actual);
         }
     }
+}
+
+/// Classes change neither the verdict nor any number.
+fn check_classes(report: &Report, yaml: &Yaml) {
+    let mut plain = yaml.clone();
+    plain.as_mapping_mut().unwrap().remove("classes");
+    let plain = self::report(&plain);
+    assert_eq!(report.verdict(), plain.verdict());
+    assert_eq!((report.nodes, report.keys, report.change_count()), (plain.nodes, plain.keys, plain.change_count()));
+    assert!(report.changes.len() > plain.changes.len() && report.headline().starts_with(&plain.headline()));
 }
 
 fn text(report: &Report, options: text::Options) -> String {
@@ -93,6 +108,7 @@ pub(crate) fn report(yaml: &Yaml) -> Report {
     let reads: Vec<String> = serde_yaml::from_value(yaml["reads"].clone()).unwrap_or_default();
     let before = values::effective(&yaml["before"], &fleet);
     let after = values::effective(&yaml["after"], &fleet);
+    let classes = classes(&yaml["classes"], &fleet);
     let findings = Diff::new("before", "after").map(|side| findings(&yaml["findings"][side], &fleet));
     let mut report = Report::new(Input {
         distinctions: Distinction::of(&fleet, reads.iter().map(String::as_str)),
@@ -101,6 +117,7 @@ pub(crate) fn report(yaml: &Yaml) -> Report {
         names: NodeNames::new(Arc::new(fleet)),
         keys: yaml["keys"].as_u64().map_or_else(|| keys(&before, &after), |n| usize::try_from(n).unwrap()),
         changes: changes(Diff::new(&before, &after), &Workers::of(1)),
+        classes,
         origins: Origins::default(),
         disclosure: &values::disclosure(),
         findings: findings.as_ref().map(Vec::as_slice),
@@ -116,6 +133,18 @@ pub(crate) fn report(yaml: &Yaml) -> Report {
         }
     }
     report
+}
+
+/// The classes of keys: `key: {class: NAME, with: [NODE], known: [NODE]}`.
+fn classes(yaml: &Yaml, fleet: &Fleet) -> BTreeMap<Arc<str>, KeyClass> {
+    let nodes = |yaml: &Yaml| -> NodeSet {
+        yaml.as_sequence().unwrap().iter().map(|name| fleet.find(name.as_str().unwrap()).unwrap()).collect()
+    };
+    let class = |(key, of): (&Yaml, &Yaml)| {
+        let class = of["class"].as_str().unwrap().into();
+        (key.as_str().unwrap().into(), KeyClass { class, with: nodes(&of["with"]), known: nodes(&of["known"]) })
+    };
+    yaml.as_mapping().into_iter().flatten().map(class).collect()
 }
 
 fn keys(before: &Effective, after: &Effective) -> usize {

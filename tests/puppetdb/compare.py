@@ -3,6 +3,7 @@
 
     tests/puppetdb/compare.py SENT.ndjson KEPT.ndjson read|all|all-classes
     tests/puppetdb/compare.py SENT.ndjson count ROLE ENVIRONMENT
+    tests/puppetdb/compare.py SENT.ndjson uses REPORT.json
 
 Of `read` just some facts are kept, which must be at most a tenth of the whole. With `all-classes` come those of
 the catalogs.
@@ -40,8 +41,38 @@ def count(path, role, environment):
     print(len(found))
 
 
+def names(report, number):
+    """The names of the nodes of a set, which may refer to others."""
+    return {name for item in report["node_sets"][number] for name in ([item] if isinstance(item, str) else names(report, item))}
+
+
+def uses(path, report_path):
+    """Compares what a report says of the classes of keys with the catalogs that were sent."""
+    sent = profiles(path)
+    with open(report_path, encoding="utf-8") as file:
+        report = json.load(file)
+    changes, nodes = report["changes"], {name: set(profile.get("catalog_classes", [])) for name, profile in sent.items()}
+    known = {name for name, classes in nodes.items() if classes}
+    for key in sorted({change["key"] for change in changes}):
+        parts = {change.get("apart", False): change for change in changes if change["key"] == key}
+        got = set().union(*(names(report, part["nodes"]) for part in parts.values()))
+        is_of_web = key in ("apache::port", "role::web::x", "role::port")
+        assert got == {name for name, profile in sent.items() if not is_of_web or profile["facts"]["role"] == "web"}, key
+        of = key.rpartition("::")[0]
+        having = {name for name in got if of in nodes[name]}
+        apart = (got & known) - having if any(of in classes for classes in nodes.values()) else set()
+        assert names(report, parts[True]["nodes"]) == apart if apart else True not in parts, (key, parts)
+        expected = {"class": of, "with": len(having), "without": len(apart), "unknown": len(got - known)}
+        said = {json.dumps(part.get("class_use"), sort_keys=True) for part in parts.values()}
+        assert said == {json.dumps(None if of == "role" else expected, sort_keys=True)}, (key, said, expected)
+        print(f"{key}: {len(having)} of {len(got)} nodes have {of}, {len(apart)} do not, {len(got - known)} have no catalog")
+    assert len(changes) > 5 and report["verdict"] == "changes", report["headline"]
+
+
 if __name__ == "__main__":
     if sys.argv[2] == "count":
         count(sys.argv[1], *sys.argv[3:])
+    elif sys.argv[2] == "uses":
+        uses(sys.argv[1], sys.argv[3])
     else:
         compare(*sys.argv[1:])

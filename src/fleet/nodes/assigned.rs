@@ -1,6 +1,6 @@
 //! A fleet whose nodes have one more variable, which the data of a revision gives.
 
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use crate::fleet::Fleet;
 use crate::node::{Batch, NodeSet, Partition, ProfileError, ProfileSource, Wanted};
@@ -42,7 +42,7 @@ impl Fleet {
             left_out: self.left_out.clone(),
             assigned: Some(Assigned { base: self.clone(), name: name.clone(), values }),
             has_catalogs: self.has_catalogs,
-            catalogs: self.catalogs.clone(),
+            catalogs: OnceLock::new(),
         }
     }
 

@@ -28,9 +28,9 @@ const MAX_INDEX: usize = 100;
 
 /// Returns an index of the groups, if there are several.
 pub(super) fn index(report: &Report) -> Markup {
-    let groups = &report.groups;
+    let (groups, apart) = report.groups_by_use();
     html! {
-        @if groups.len() > 1 {
+        @if groups.len() > 1 || !apart.is_empty() {
             ul.list {
                 @for (at, group) in groups.iter().enumerate().take(MAX_INDEX) {
                     @let keys: usize = group.items.iter().map(|item| item.keys).sum();
@@ -40,6 +40,7 @@ pub(super) fn index(report: &Report) -> Markup {
                     }
                 }
                 @if let Some(more @ 1..) = groups.len().checked_sub(MAX_INDEX) { li.quiet { (count(more, "more group")) } }
+                @if let Some(heading) = report.apart_heading() { li { a href="#apart" { (heading) } } }
             }
         }
     }
@@ -62,6 +63,7 @@ pub(super) fn group(report: &Report, (at, group): (usize, &Group), nodes: &Chang
                     @for item in folded { (change(report, item, options)) }
                 }
             }
+            @for note in report.use_notes(&group.items) { div.body.quiet { (note) } }
             (nodes::list(report, &group.nodes))
         }
     }

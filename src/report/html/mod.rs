@@ -30,6 +30,9 @@ use super::{
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
+/// The script for pages with groups that are apart.
+const APART_SCRIPT: &str = include_str!("apart.js");
+
 /// Options of the page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
@@ -49,8 +52,9 @@ impl Default for Options {
 /// Writes the page.
 pub fn write(report: &Report, options: &Options, out: &mut dyn Write) -> io::Result<()> {
     let nodes = ChangedNodes::of(report);
-    let script = STANDARD.encode(Sha256::digest(SCRIPT));
-    let policy = format!("default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{script}'");
+    let script = SCRIPT.to_owned() + if report.groups_by_use().1.is_empty() { "" } else { APART_SCRIPT };
+    let digest = STANDARD.encode(Sha256::digest(&script));
+    let policy = format!("default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'");
     let start = html! {
         (DOCTYPE)
         html lang="en" {
@@ -85,11 +89,11 @@ pub fn write(report: &Report, options: &Options, out: &mut dyn Write) -> io::Res
         footer(),
     ]);
     let names = nodes.json();
-    let used = start.len() + above.len() + below.len() + names.len() + SCRIPT.len();
+    let used = start.len() + above.len() + below.len() + names.len() + script.len();
     writeln!(out, "{start}<body><main>{above}")?;
     write_groups(report, &nodes, options, options.budget.saturating_sub(used), out)?;
     write!(out, "{below}</main><script type=\"application/json\" id=\"nodes\">{names}</script>")?;
-    writeln!(out, "<script>{SCRIPT}</script></body></html>")
+    writeln!(out, "<script>{script}</script></body></html>")
 }
 
 /// Returns as many of `items` as fit `room` bytes, and the number of the others if there are any.
@@ -111,7 +115,8 @@ fn listed<T>(
     (PreEscaped(text), (shown < count).then(|| format!("{} more", number(count - shown))))
 }
 
-/// Writes as many groups as the budget allows, and the number of the others.
+/// Writes as many groups as the budget allows, and the number of the others. Those on nodes whose catalogs do not have
+/// the class are folded.
 fn write_groups(
     report: &Report,
     nodes: &ChangedNodes,
@@ -119,10 +124,14 @@ fn write_groups(
     budget: usize,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let mut left = budget;
+    let (first_apart, mut left) = (report.groups_by_use().0.len(), budget);
+    let mut is_folded = false;
     for (shown, of) in report.groups.iter().enumerate() {
         let text = group(report, (shown, of), nodes, options).into_string();
         if text.len() > left {
+            if is_folded {
+                out.write_all(b"</details>")?;
+            }
             let groups = &report.groups[shown..];
             let changes = groups.iter().map(|group| group.items.len()).sum();
             let note = html! {
@@ -131,10 +140,15 @@ fn write_groups(
             };
             return out.write_all(note.into_string().as_bytes());
         }
+        if shown == first_apart {
+            is_folded = true;
+            let summary = html! { summary { (report.apart_heading().unwrap_or_default()) } };
+            write!(out, "<details id=\"apart\">{}", summary.into_string())?;
+        }
         left -= text.len();
         out.write_all(text.as_bytes())?;
     }
-    Ok(())
+    if is_folded { out.write_all(b"</details>") } else { Ok(()) }
 }
 
 fn head(report: &Report) -> Markup {

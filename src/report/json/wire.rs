@@ -20,8 +20,8 @@ use crate::puppet::ErrorKind;
 use crate::report::node_sets::{ListedSet, NodeSets};
 use crate::report::wording::share;
 use crate::report::{
-    BlindSpot, Cause, Commit, Count, FindingChange, Group, How, KeyChange, Leaf, NodeNames, Origin, Reencrypted,
-    Remedy, Report, node_list, value,
+    BlindSpot, Cause, ClassUse, Commit, Count, FindingChange, Group, How, KeyChange, Leaf, NodeNames, Origin,
+    Reencrypted, Remedy, Report, node_list, value,
 };
 use crate::value::Value;
 
@@ -152,6 +152,19 @@ pub(super) struct WireChange<'a> {
     leaves: Leaves<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     lines: Option<&'a [usize]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    class_use: Option<WireClassUse<'a>>,
+    /// Left out where it is false.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    apart: bool,
+}
+
+#[derive(Serialize)]
+struct WireClassUse<'a> {
+    class: &'a str,
+    with: usize,
+    without: usize,
+    unknown: usize,
 }
 
 #[derive(Serialize)]
@@ -200,6 +213,9 @@ struct WireGroup {
     who: String,
     /// The numbers of its changes.
     changes: Vec<usize>,
+    /// Left out where it is false.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    apart: bool,
 }
 
 /// The most columns of a description of nodes.
@@ -318,7 +334,16 @@ impl<'a> WireChange<'a> {
             nodes: Finished(nodes.as_bytes()),
             leaves: Leaves(change),
             lines: change.lines.as_deref(),
+            class_use: change.class_use.as_deref().map(WireClassUse::new),
+            apart: change.is_apart,
         }
+    }
+}
+
+impl<'a> WireClassUse<'a> {
+    fn new(of: &'a ClassUse) -> WireClassUse<'a> {
+        let ClassUse { class, with, without, unknown, .. } = of;
+        WireClassUse { class, with: *with, without: *without, unknown: *unknown }
     }
 }
 
@@ -472,7 +497,7 @@ impl<'a> WireChanges<'a> {
                 || share(Count { total: report.nodes.total, changed: group.nodes.len() }),
                 |(but, who)| format!("{but}{who}"),
             );
-            WireGroup { nodes: sets.number(Cow::Borrowed(&group.nodes)), who, changes }
+            WireGroup { nodes: sets.number(Cow::Borrowed(&group.nodes)), who, changes, apart: group.is_apart }
         };
         report.groups.iter().map(group).collect()
     }

@@ -81,6 +81,8 @@ pub fn write(report: &Report, options: &Options, out: &mut dyn Write) -> io::Res
     left = left.saturating_sub(characters(&new) + characters(&standing));
     let rest = reencrypted(report, left / 8);
     let rest = rest + &findings(report, left / 4);
+    let apart = table::apart(report, options, left / 8);
+    let rest = apart + &rest;
     left = left.saturating_sub(characters(&rest));
     let (table, rows) = table::table(report, options, left / 2);
     add(&table, &mut left);
@@ -111,7 +113,7 @@ fn head(report: &Report) -> String {
 /// Returns the details of each cause, and of each group of which the table does not say all, folded; and the number of
 /// those that do not fit.
 fn details(report: &Report, options: &Options, rows: usize, room: usize) -> String {
-    let (causes, groups) = (report.causes.iter().enumerate(), (report.causes.len()..).zip(&report.groups));
+    let (causes, groups) = (report.causes.iter().enumerate(), (report.causes.len()..).zip(report.groups_by_use().0));
     let unsaid = |(row, group): (usize, _)| if row < rows { table::left_unsaid(report, group) } else { Unsaid::Values };
     let causes: Vec<&Cause> =
         causes.filter(|(row, cause)| *row >= rows || table::leaves_out(cause)).map(|(_, cause)| cause).collect();

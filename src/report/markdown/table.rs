@@ -27,18 +27,32 @@ const MAX_KEYS: usize = 3;
 /// Returns the table with a row for each cause and each group, in at most `budget` characters, and the number of rows
 /// that fit.
 pub(super) fn table(report: &Report, options: &Options, budget: usize) -> (String, usize) {
-    if report.groups.is_empty() && report.causes.is_empty() {
+    rows(report, (&report.causes, report.groups_by_use().0), options, budget)
+}
+
+/// Returns the folded table of the groups on nodes whose catalogs do not have the class, in at most `budget`
+/// characters.
+pub(super) fn apart(report: &Report, options: &Options, budget: usize) -> String {
+    let (others, groups) = report.groups_by_use();
+    let Some(heading) = report.apart_heading() else { return String::new() };
+    let open = if others.is_empty() && report.causes.is_empty() { " open" } else { "" };
+    let (table, _) = rows(report, (&[], groups), options, budget);
+    format!("\n<details{open}><summary>{heading}</summary>\n{table}\n</details>\n")
+}
+
+fn rows(report: &Report, (causes, groups): (&[Cause], &[Group]), options: &Options, budget: usize) -> (String, usize) {
+    if groups.is_empty() && causes.is_empty() {
         return (String::new(), 0);
     }
     let mut text = "\n| who | what | why |\n|---|---|---|\n".to_owned();
-    let causes = report.causes.iter().map(|cause| cause_row(report, cause, options));
-    let rows = causes.chain(report.groups.iter().map(|group| group_row(report, group, options)));
+    let of_causes = causes.iter().map(|cause| cause_row(report, cause, options));
+    let rows = of_causes.chain(groups.iter().map(|group| group_row(report, group, options)));
     let mut left = budget.saturating_sub(characters(&text));
     let mut shown = 0;
     for row in rows {
         let length = characters(&row);
         if shown == MAX_ROWS || length > left {
-            _ = writeln!(text, "| {ELLIPSIS} | {} | |", left_out(report, shown));
+            _ = writeln!(text, "| {ELLIPSIS} | {} | |", left_out((causes, groups), shown));
             break;
         }
         left -= length;
@@ -49,9 +63,9 @@ pub(super) fn table(report: &Report, options: &Options, budget: usize) -> (Strin
 }
 
 /// Returns the number of the rows that are left out behind the first `shown`, and of their keys.
-fn left_out(report: &Report, shown: usize) -> String {
-    let causes = report.causes.iter().skip(shown);
-    let groups = report.groups.iter().skip(shown.saturating_sub(report.causes.len()));
+fn left_out((causes, groups): (&[Cause], &[Group]), shown: usize) -> String {
+    let groups = groups.iter().skip(shown.saturating_sub(causes.len()));
+    let causes = causes.iter().skip(shown);
     let rows = causes.len() + groups.len();
     let keys: usize = causes.map(|cause| cause.keys.len()).sum();
     let keys = keys + groups.flat_map(|group| &group.items).map(|item| item.keys).sum::<usize>();
@@ -95,6 +109,7 @@ fn group_row(report: &Report, group: &Group, options: &Options) -> String {
     if more > 0 {
         what.push(format!("{ELLIPSIS} {}", count(more, "more key")));
     }
+    what.extend(report.use_notes(&group.items).iter().map(|note| format!("<sub>{}</sub>", html(note))));
     format!("| {} | {} | {} |\n", who(report, group, narrow_code), what.join("<br>"), places(report, group, options))
 }
 

@@ -100,7 +100,17 @@ fn write_changes(report: &Report, options: Options, page: &mut Page<'_>) -> io::
             left -= 1;
         }
     }
-    for group in &report.groups {
+    let (groups, apart) = report.groups_by_use();
+    for group in groups {
+        if page.written() < limit {
+            left -= write_group(report, group, &style, limit, page)?;
+        }
+    }
+    if let Some(heading) = report.apart_heading().filter(|_| page.written() < limit) {
+        page.blank()?;
+        page.line(Line::new(0).add(HEADING, heading))?;
+    }
+    for group in apart {
         if page.written() < limit {
             left -= write_group(report, group, &style, limit, page)?;
         }
@@ -179,6 +189,10 @@ fn write_group(
         }
         lines.extend(style.lines(item));
         items += 1;
+    }
+    for note in report.use_notes(&group.items) {
+        let columns = page.width().saturating_sub(2);
+        lines.extend(wrap(&note, columns).into_iter().map(|text| Line::new(2).add(QUIET, text)));
     }
     page.lines(lines)?;
     Ok(items)

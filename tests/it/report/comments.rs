@@ -1,5 +1,6 @@
 //! Comments as a parser of Markdown sees them: whatever the data are, their structure is the one that was written.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hierad::diagnostic::{Diagnostic, Place, Severity};
@@ -165,6 +166,7 @@ fn report(random: &mut Random, lists: [usize; 3]) -> Report {
         names: NodeNames::new(fleet),
         keys: keys.len(),
         changes,
+        classes: BTreeMap::new(),
         origins: Origins { changes: origins, lines, ..Origins::default() },
         disclosure: &values::disclosure(),
         findings: Diff::new(&[][..], &findings),

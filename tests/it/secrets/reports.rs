@@ -1,6 +1,6 @@
 //! Reports and snapshots of any values with any secrets in them, names, numbers and Puppet's `Sensitive` included.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use hierad::diff::{Diff, changes};
@@ -54,6 +54,7 @@ fn forms(both: Diff<&Effective>, fleet: &Arc<Fleet>, nodes: &NodeSet, disclosure
         names: NodeNames::new(fleet.clone()),
         keys: both.after.keys.len(),
         changes: changes(both, &Workers::of(1)),
+        classes: BTreeMap::new(),
         origins: Origins::default(),
         disclosure,
         findings: nothing,
