@@ -378,7 +378,29 @@ class Comparison
     compare_diff(repository, sides.map(&:first))
   end
 
+  # Ends hierad while functions run: no file of theirs may be left, and nothing of Ruby's be told.
+  def end_early(repository)
+    [%w[INT group], %w[TERM one], %w[KILL one]].each do |signal, whom|
+      Dir.mktmpdir do |folder|
+        told = File.join(repository.folder, '.git', "told.#{signal}")
+        pid = spawn({ 'TMPDIR' => folder, 'HOME' => '/nonexistent' }, @hierad, '--no-cache', 'render', 'main', '--allow-blind', '--format', 'ndjson',
+                    chdir: repository.folder, out: File::NULL, err: told, pgroup: true)
+        wait_for { !Dir.empty?(folder) }
+        sleep 1.5
+        Process.kill(signal, whom == 'group' ? -pid : pid)
+        Process.wait(pid)
+        is_tidy = wait_for { Dir.empty?(folder) } && !File.read(told).include?('bridge.rb')
+        is_tidy ? count(:tidy) : differ(repository, signal, Dir.children(folder), File.read(told))
+      end
+    end
+  end
+
   private
+
+  def wait_for
+    500.times { yield ? (return true) : sleep(0.02) }
+    false
+  end
 
   def rendered(repository, revision)
     out, err, status = run(repository.folder, @hierad, 'render', revision, '--allow-blind', '--format', 'ndjson', env: { 'HOME' => '/nonexistent' })
@@ -482,6 +504,7 @@ Dir.mktmpdir('hierad_bridge_test') do |base|
     repository = Repository.new(File.join(base, "r#{number}"), Random.new(options[:seed] + number), version)
     repository.make
     comparison.compare(repository)
+    comparison.end_early(repository) if number.zero?
     FileUtils.rm_rf([repository.folder, "#{repository.folder}-before"]) unless options[:keep]
   end
   puts comparison.found.first(20)

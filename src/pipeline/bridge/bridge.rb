@@ -20,6 +20,9 @@
 # look at, {"not_found": true}, {"failed": TEXT} for what Puppet fails with, and {"error": TEXT} for what cannot be known.
 # With "rich": true, a hash {"__hierad": "Hash", "pairs": [K, V, ...]} in V is one of other keys than texts, and
 # {"__hierad": "Symbol", "text": T} a symbol.
+HIERAD = Process.ppid
+# A key at the terminal ends hierad, and that ends the input.
+trap('INT', 'IGNORE')
 ANSWERS = $stdout.dup
 REQUESTS = $stdin.dup
 $stdout.reopen($stderr)
@@ -543,4 +546,11 @@ class Bridge
   end
 end
 
-Bridge.new.serve
+begin
+  Bridge.new.serve
+rescue Errno::EPIPE, SignalException
+  nil # Nobody waits for the answer any more.
+end
+# If hierad was ended, nobody else removes its files. That it is gone shows a moment after its end of the pipe.
+sleep 0.02
+FileUtils.rm_rf(__dir__) if Process.ppid != HIERAD
