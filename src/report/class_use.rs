@@ -57,24 +57,30 @@ pub(super) struct Divided<O> {
     pub(super) is_apart: bool,
 }
 
-/// Divides changes into those on nodes whose catalogs do not have the class of the key, and all others. They stay in
-/// order: by key, and then by first node.
+/// The most sets of nodes with a class by which changes are divided. Each makes groups of its own: with more of them
+/// nobody would read the report, and it would be long.
+const MAX_SETS: usize = 32;
+
+/// Divides changes into those on nodes whose catalogs do not have the class of the key, and all others, unless the
+/// classes are on too many sets of nodes. They stay in order: by key, and then by first node.
 pub(super) fn divided<O: Clone>(
     changes: Vec<Change>,
     origins: impl Iterator<Item = O>,
     classes: &BTreeMap<Arc<str>, KeyClass>,
 ) -> Vec<Divided<O>> {
-    let mut all = Vec::with_capacity(changes.len());
+    let (mut all, divides) = (Vec::with_capacity(changes.len()), are_few(classes));
     for (change, origins) in changes.into_iter().zip(origins) {
         let Some(of) = classes.get(&change.key) else {
             all.push(Divided { change, origins, class_use: None, is_apart: false });
             continue;
         };
         let class_use = Some(Arc::new(ClassUse::new(&change, of)));
-        let without = change.nodes.intersection(&of.known).difference(&of.with);
+        let is_divided = divides && !is_of_error(change.kind);
+        let without =
+            if is_divided { change.nodes.intersection(&of.known).difference(&of.with) } else { NodeSet::new() };
         let rest = change.nodes.difference(&without);
-        if without.is_empty() || rest.is_empty() || is_of_error(change.kind) {
-            let is_apart = rest.is_empty() && !is_of_error(change.kind);
+        if without.is_empty() || rest.is_empty() {
+            let is_apart = rest.is_empty();
             all.push(Divided { change, origins, class_use, is_apart });
             continue;
         }
@@ -87,6 +93,20 @@ pub(super) fn divided<O: Clone>(
         of_key.sort_by_key(|divided| divided.change.nodes.first());
     }
     all
+}
+
+/// Returns true if the classes are on so few sets of nodes that changes are divided by them.
+fn are_few(classes: &BTreeMap<Arc<str>, KeyClass>) -> bool {
+    let mut sets: Vec<&NodeSet> = Vec::new();
+    for KeyClass { with, .. } in classes.values() {
+        if !sets.contains(&with) {
+            sets.push(with);
+        }
+        if sets.len() > MAX_SETS {
+            return false;
+        }
+    }
+    true
 }
 
 fn is_of_error(kind: ChangeKind) -> bool {
@@ -166,8 +186,10 @@ impl Report {
         let notes: BTreeSet<String> = by_key.values().filter(|of| of.without > 0).map(ClassUse::note).collect();
         let more = notes.len().saturating_sub(MAX_CLASSES);
         let mut notes: Vec<String> = notes.into_iter().take(MAX_CLASSES).collect();
-        if more > 0 {
-            notes.push(format!("and so with {}", count(more, "more class")));
+        match more {
+            0 => {}
+            1 => notes.push("1 more class is not in all of the catalogs".to_owned()),
+            more => notes.push(format!("{} more classes are not in all of the catalogs", number(more))),
         }
         notes
     }

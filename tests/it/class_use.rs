@@ -103,7 +103,10 @@ fn nodes_without_the_class_are_apart() {
 #[test]
 fn values_that_differ_from_node_to_node_stay_with_their_nodes() {
     let site = site();
-    let report = changed(&site, ["certname}-1", "certname}-2"], "--format json").json();
+    let text = changed(&site, ["certname}-1", "certname}-2"], "").out;
+    let (_, apart) = text.split_once("whose catalogs do not have its class").unwrap();
+    assert!(apart.contains("apache::vhost: \"b-1\" -> \"b-2\""), "{text}");
+    let report = site.hierad("diff HEAD~1 HEAD --format json").json();
     let found = uses(&report);
     assert_eq!(
         found.iter().map(|(_, nodes, _, apart)| (&**nodes, *apart)).collect::<Vec<_>>(),
@@ -121,6 +124,27 @@ fn classes_that_all_have_leave_reports_as_they_are() {
     assert!(!text.contains("catalog"), "{text}");
     let report = site.hierad("diff HEAD~1 HEAD --format json").json();
     assert_eq!(uses(&report), [("ntp::servers".to_owned(), "a b c d".to_owned(), class("ntp", [3, 0, 1]), false)]);
+}
+
+#[test]
+fn changes_are_divided_by_few_sets_of_nodes() {
+    for (classes, is_divided) in [(32, true), (33, false)] {
+        let keys =
+            |value: usize| (0..classes).fold(String::new(), |text, class| format!("{text}c{class}::x: {value}\n"));
+        let node = |class: usize| format!("{{\"name\": \"n{class}\", \"catalog_classes\": [\"c{class}\"]}}\n");
+        let site = Sandbox::of(&SITE.replace("plain: 1\n", &keys(1)));
+        site.write(".git/nodes.ndjson", (0..classes).map(node).collect::<String>());
+        site.write(".git/hierad.yaml", "profiles: [nodes.ndjson]\n");
+        site.write("data/all.yaml", keys(2));
+        site.commit("next");
+        let report = site.hierad("diff HEAD~1 HEAD --key c* --format json").json();
+        let found = uses(&report);
+        assert_eq!(found.iter().any(|(.., apart)| *apart), is_divided);
+        let expected = class("c1", [1, classes - 1, 0]);
+        assert!(found.iter().filter(|(key, ..)| key == "c1::x").all(|(_, _, of, _)| *of == expected), "{found:?}");
+        let text = site.hierad("diff HEAD~1 HEAD --key c*").out;
+        assert_eq!(text.contains("30 more classes are not in all of the catalogs"), !is_divided, "{text}");
+    }
 }
 
 /// Fails unless a change is reported as if nothing were known of classes.
