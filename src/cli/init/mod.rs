@@ -101,7 +101,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
             .undo()
             .and_then(|()| tell(&mut out, "undone", "the settings are as they were, as this does not work:"));
     })?;
-    ready.show(global, arguments, &mut out)
+    ready.show(global, arguments.no_verify, found.functions.is_run, &mut out)
 }
 
 /// Writes a line of what was found: of which kind, and what.

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use super::{Arguments, tell};
+use super::tell;
 use crate::app::Workspace;
 use crate::cli::diff::{Format, HOOK_LINES, Style, write};
 use crate::cli::{Global, Result, Status, verify};
@@ -41,10 +41,10 @@ impl Ready {
     }
 
     /// Shows what there is, and the last change.
-    pub(super) fn show(&self, global: &Global, arguments: &Arguments, out: &mut dyn Write) -> Result {
+    pub(super) fn show(&self, global: &Global, no_verify: bool, is_code_run: bool, out: &mut dyn Write) -> Result {
         self.tell_nodes(out)?;
         // Functions answer key by key, so all keys on all nodes may take minutes.
-        if arguments.run_code {
+        if is_code_run {
             tell(
                 out,
                 "later",
@@ -53,7 +53,7 @@ impl Ready {
         } else {
             self.tell_blind_spots(global, out)?;
         }
-        if !arguments.no_verify && !arguments.run_code {
+        if !no_verify && !is_code_run {
             verify_some(global, out)?;
         }
         let progress = global.show_progress(&self.workspace);
