@@ -385,17 +385,29 @@ class Comparison
         told = File.join(repository.folder, '.git', "told.#{signal}")
         pid = spawn({ 'TMPDIR' => folder, 'HOME' => '/nonexistent' }, @hierad, '--no-cache', 'render', 'main', '--allow-blind', '--format', 'ndjson',
                     chdir: repository.folder, out: File::NULL, err: told, pgroup: true)
-        wait_for { !Dir.empty?(folder) }
+        wait_for { running(folder).any? }
         sleep 1.5
+        # Files for which Ruby was not started yet have nobody who could remove them.
+        running = running(folder)
         Process.kill(signal, whom == 'group' ? -pid : pid)
         Process.wait(pid)
-        is_tidy = wait_for { Dir.empty?(folder) } && !File.read(told).include?('bridge.rb')
-        is_tidy ? count(:tidy) : differ(repository, signal, Dir.children(folder), File.read(told))
+        is_tidy = wait_for { running.none? { |stage| File.exist?(stage) } } && !File.read(told).include?('bridge.rb')
+        is_tidy ? count(:tidy) : differ(repository, signal, running, File.read(told))
       end
     end
   end
 
   private
+
+  # The folders of the processes that run functions.
+  def running(folder)
+    programs = Dir.glob('/proc/[0-9]*/cmdline').flat_map do |file|
+      File.read(file).split("\0")
+    rescue SystemCallError
+      []
+    end
+    programs.select { |word| word.start_with?("#{folder}/") && word.end_with?('/bridge.rb') }.map { |program| File.dirname(program) }
+  end
 
   def wait_for
     500.times { yield ? (return true) : sleep(0.02) }

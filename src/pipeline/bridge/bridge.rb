@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Runs functions of Hiera in the machine's Puppet, for hierad. Standard input has requests, a JSON object on a line, and
-# what was standard output gets an answer on a line for each:
+# Runs functions of Hiera in the machine's Puppet, for hierad, whose process id is the argument. Standard input has
+# requests, a JSON object on a line, and what was standard output gets an answer on a line for each:
 #
 #   {"id":1,"key":"ntp::servers","of":{"function": "site::data", "kind": "lookup_key", "options": {}, "level": "Common",
 #    "location": "data/common", "path": "/tmp/x/data/common", "scope": {"role": "web"}, "module_name": null,
@@ -20,7 +20,7 @@
 # look at, {"not_found": true}, {"failed": TEXT} for what Puppet fails with, and {"error": TEXT} for what cannot be known.
 # With "rich": true, a hash {"__hierad": "Hash", "pairs": [K, V, ...]} in V is one of other keys than texts, and
 # {"__hierad": "Symbol", "text": T} a symbol.
-HIERAD = Process.ppid
+HIERAD = ARGV.first.to_i
 # A key at the terminal ends hierad, and that ends the input.
 trap('INT', 'IGNORE')
 ANSWERS = $stdout.dup

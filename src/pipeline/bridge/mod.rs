@@ -176,7 +176,9 @@ impl PuppetBridge {
         let ruby = ruby::find(self.ruby.as_deref()).ok_or("needs Puppet, which is not on this machine")?;
         let stage = Stage::new(&PROGRAM).map_err(|error| failed(&error))?;
         let program = stage.path("bridge.rb").display().to_string();
-        let arguments = vec!["-W0".into(), "--disable=error_highlight,did_you_mean".into(), program];
+        // It removes its files if hierad is gone.
+        let hierad = std::process::id().to_string();
+        let arguments = vec!["-W0".into(), "--disable=error_highlight,did_you_mean".into(), program, hierad];
         let folder = if self.folder.as_os_str().is_empty() { PathBuf::from(".") } else { self.folder.clone() };
         let command = BackendCommand::new(ruby.display().to_string(), arguments, folder, self.limit);
         Ok(Running { command: command.starting_within(START), stage })
