@@ -11,6 +11,12 @@ pub enum Puppet {
 }
 
 impl Puppet {
+    /// Returns the release of a version such as `7.23.0`; versions that are no numbers count as old ones.
+    pub fn of_version(version: &str) -> Puppet {
+        let major: u32 = version.split('.').next().and_then(|major| major.parse().ok()).unwrap_or_default();
+        if major >= 8 { Puppet::V8 } else { Puppet::V7 }
+    }
+
     /// Returns the number of the version.
     pub fn number(self) -> u8 {
         match self {

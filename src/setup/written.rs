@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::datadirs::Mapped;
 use super::site_pp::SitePpFound;
-use crate::puppet::json;
+use crate::puppet::{Puppet, json};
 
 /// The findings in a repository and on the machine.
 #[derive(Debug, Clone, Default)]
@@ -15,8 +15,8 @@ pub struct Found {
     pub hiera_config: Option<String>,
     /// The path of a hiera.yaml that is the global layer's.
     pub global_hiera_config: Option<String>,
-    /// Puppet's major version, unless it is the one that is taken anyway.
-    pub puppet: Option<u32>,
+    /// The release of Puppet, unless it is the one that is taken anyway.
+    pub puppet: Option<Puppet>,
     /// The datadirs that are not where hiera.yaml says.
     pub datadirs: Vec<Mapped>,
     /// The files and folders of profiles, relative to the top of the work tree.
@@ -82,8 +82,9 @@ impl Found {
             text += "\n# The global layer's hiera.yaml, which a module puts on servers.\n";
             _ = writeln!(text, "global_hiera_config: {{path: {}}}", json::string(path));
         }
-        if let Some(version) = self.puppet {
-            _ = writeln!(text, "\n# The version of Puppet on the machine where these were written.\npuppet: {version}");
+        if let Some(puppet) = self.puppet {
+            let number = puppet.number();
+            _ = writeln!(text, "\n# The version of Puppet on the machine where these were written.\npuppet: {number}");
         }
         if !self.datadirs.is_empty() {
             text += "\n# Datadirs that lie elsewhere, and the folders here that they are. Those that are none of this repository\n\

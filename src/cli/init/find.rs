@@ -9,6 +9,7 @@ use crate::cli::{Global, Result};
 use crate::git::Repository;
 use crate::hiera::layer::HIERA_YAML;
 use crate::pipeline::bridge::ruby;
+use crate::puppet::Puppet;
 use crate::report::count;
 use crate::setup::{self, CallFound, Found, Functions, Hierarchy, Machine, Mapped, PuppetDbFound, SitePpFound, Source};
 use crate::tree::{FileTree, files_called};
@@ -49,19 +50,17 @@ impl Finder<'_> {
         hierarchy.is_installed() && self.global.overrides().hiera_config.is_none()
     }
 
-    /// Returns the major version of the machine's Puppet if that has to be written.
-    fn puppet(&mut self) -> Result<Option<u32>> {
+    /// Returns the release of the machine's Puppet if that has to be written.
+    fn puppet(&mut self) -> Result<Option<Puppet>> {
         let version = if self.arguments.no_verify { None } else { ruby::version() };
         let Some(version) = version else { return Ok(None) };
-        let major = version.split('.').next().and_then(|major| major.parse::<u32>().ok());
-        let older = major.filter(|major| *major < 8).map(|_| 7);
-        if older.is_some() {
-            self.tell(
-                "version",
-                &format!("Puppet {version} is on this machine: answers are those of Puppet 7 (guessed)"),
-            )?;
+        let puppet = Some(Puppet::of_version(&version)).filter(|puppet| *puppet != Puppet::default());
+        if let Some(puppet) = puppet {
+            let number = puppet.number();
+            let text = format!("Puppet {version} is on this machine: answers are those of Puppet {number} (guessed)");
+            self.tell("version", &text)?;
         }
-        Ok(older)
+        Ok(puppet)
     }
 
     /// Returns the functions in Ruby that Puppet could run, if it is here.

@@ -109,7 +109,7 @@ fn findings(global: &Global, arguments: &Arguments) -> Result<Findings> {
     let installation = (&*ruby, arguments.puppet_lib.as_deref());
     let code = if arguments.run_code { Code::All } else { Code::Installed };
     let mut puppet = Process::start(Reference::Puppet, installation, code, &stage)?;
-    let wanted = std::mem::replace(&mut workspace.settings.puppet, version(&puppet.version));
+    let wanted = std::mem::replace(&mut workspace.settings.puppet, Puppet::of_version(&puppet.version));
     let point = workspace.point(&arguments.at.revision)?;
     let branch = workspace.branch()?;
     let mut pipeline = global.pipeline(&workspace, branch.as_ref(), &[point], &|_| true)?;
@@ -176,17 +176,11 @@ fn strategies(revision: &Revision) -> Vec<(&Arc<str>, Strategy)> {
     revision.keys.iter().filter_map(|key| Some((key, options.hiera3_strategy(key).ok()?))).collect()
 }
 
-/// Returns the behaviour of the Puppet that was found.
-fn version(found: &str) -> Puppet {
-    let major: u32 = found.split('.').next().and_then(|major| major.parse().ok()).unwrap_or_default();
-    if major >= 8 { Puppet::V8 } else { Puppet::V7 }
-}
-
 /// Returns a warning if the settings name another version of Puppet, else `None`.
 fn warning_of_version(found: &str, settings: Puppet) -> Option<String> {
-    let other = if settings == Puppet::V8 { 8 } else { 7 };
+    let other = settings.number();
     let text = || format!("hierad: the settings say Puppet {other}, the machine has {found}: comparing with {found}");
-    (version(found) != settings).then(text)
+    (Puppet::of_version(found) != settings).then(text)
 }
 
 fn seed_of_clock() -> u64 {
