@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::joined::Manner;
 use super::site_pp::SitePp;
-use super::store::mark_in_use;
+use super::store::{mark_in_use, mark_too};
 use super::{AnswerSet, FactNames, FetchError, Request, SourceFiles, Stored};
 use crate::node::{ProfileError, ProfileSource, Wanted};
 use crate::pipeline::cache::Cache;
@@ -163,7 +163,14 @@ impl Inventory {
         }
         let environment = if entries.len() > 1 { undeclared() } else { self.environment.clone() };
         let files = self.find(&paths, environment)?;
-        Ok((State { files, facts, paths, entries, overlays }, notices))
+        let state = State { files, facts, paths, entries, overlays };
+        if self.answers.is_some() {
+            // The next report is made with them, too, and newer ones may come in the meantime.
+            if let Err(error) = mark_too(&self.folder, &state.answers()) {
+                tracing::warn!(%error, "cannot keep the answers of sources of nodes that a report is made with");
+            }
+        }
+        Ok((state, notices))
     }
 
     /// Returns what to ask a source for, with the names of the nodes in these files if it needs them.

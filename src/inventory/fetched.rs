@@ -250,6 +250,57 @@ pub fn age_in_words(age: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::inventory::{AnswerSet, Inventory};
+    use crate::node::Wanted;
+    use crate::pipeline::profiles::EnvironmentOfNodes;
+    use crate::settings::ProfileEntry;
+    use crate::workers::Workers;
+
+    #[test]
+    fn answers_that_a_report_was_made_with_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let setting = SourceSetting::PuppetDb(PuppetDbSetting {
+            url: "http://localhost:9".to_owned(),
+            query: None,
+            token: None,
+            certificate: None,
+            authorities: None,
+            classes: false,
+            page: 1,
+            timeout: Duration::from_secs(1),
+            refresh: Duration::from_secs(1),
+        });
+        let source = SourceFiles::new(&setting, folder.path());
+        let keep = |fact: &str, value: usize| {
+            let lines = format!("{{\"name\":\"a\",\"facts\":{{\"{fact}\":{value}}}}}\n").into_bytes();
+            let facts = FactNames::Some([fact.to_owned()].into());
+            source.store.keep("a", Answer { lines, count: 1, facts, ..Answer::default() }).unwrap()
+        };
+        // A report is made with an answer, and then one with that and another fact.
+        let first = keep("os", 1);
+        let mut in_use = AnswerSet::of([(source.name(), &*first.header.file)]);
+        for fact in ["os", "site"] {
+            keep(fact, 2);
+            let inventory = Inventory {
+                entries: vec![ProfileEntry::Source(setting.clone())],
+                within: None,
+                folder: folder.path().to_owned(),
+                takes_old_answers: true,
+                answers: Some(in_use),
+                environment: EnvironmentOfNodes::Declared("production".into()),
+                workers: Workers::of(1),
+                cache: None,
+            };
+            let mut wanted = Wanted::default();
+            wanted.add("facts", &[fact.into()]);
+            let opened = inventory.open(&wanted).unwrap();
+            in_use = AnswerSet::from_text(&opened.source.answers().unwrap()).unwrap();
+            // Newer ones come before anybody notes which answers the report was made with.
+            (3..6).for_each(|value| _ = keep(fact, value));
+            let kept = source.kept(in_use.file(source.name()).unwrap()).expect(fact);
+            assert!(std::fs::read_to_string(kept.path).unwrap().contains("\"os\":1"), "{fact}");
+        }
+    }
 
     #[test]
     fn ages_are_told_in_words() {

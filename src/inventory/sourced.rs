@@ -114,7 +114,7 @@ impl State {
     }
 
     /// Returns the answers of all sources.
-    fn answers(&self) -> AnswerSet {
+    pub(super) fn answers(&self) -> AnswerSet {
         let answers = self.entries.iter().filter_map(|entry| entry.answer.as_ref());
         AnswerSet::of(answers.map(|(source, stored)| (source.name(), &*stored.header.file)))
     }

@@ -179,6 +179,17 @@ pub(super) fn mark_in_use(folder: &Path, sets: &[AnswerSet]) -> io::Result<()> {
     replace(&folder.join(IN_USE), &serde_json::to_vec(&files)?)
 }
 
+/// Has the answers of a set stay in `folder`, beside those that stay already.
+pub(super) fn mark_too(folder: &Path, set: &AnswerSet) -> io::Result<()> {
+    let mut files = in_use(folder);
+    let before = files.len();
+    files.extend(set.files().map(str::to_owned));
+    if files.len() == before {
+        return Ok(());
+    }
+    replace(&folder.join(IN_USE), &serde_json::to_vec(&files)?)
+}
+
 fn in_use(folder: &Path) -> BTreeSet<String> {
     let content = disk::read_regular(&folder.join(IN_USE), MAX_HEADER).unwrap_or_default();
     serde_json::from_slice(&content).unwrap_or_default()
@@ -264,6 +275,7 @@ mod tests {
         keep("5\n");
         assert_eq!(store.kept(&second.header.file).unwrap().path, second.path);
         assert_eq!(store.kept(&third.header.file), None);
+        mark_too(&folder, &AnswerSet::of([("a", &*second.header.file)])).unwrap();
         assert_eq!(
             fs::read_dir(&folder).unwrap().count(),
             8,
