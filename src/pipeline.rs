@@ -16,7 +16,7 @@ pub mod check;
 pub mod export;
 pub mod host;
 pub mod judge;
-mod key_classes;
+mod key_use;
 mod node_changes;
 pub mod policy_trial;
 pub mod profiles;
@@ -31,11 +31,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::diagnostic::Diagnostic;
 use crate::diff::{self, Changes, Diff};
 use crate::disclosure::Disclosure;
-use crate::fleet::{self, AffectedKeys, Distinction, Effective, Finding, Fleet, Revision};
+use crate::fleet::{self, AffectedKeys, Distinction, Effective, Finding, Fleet, KeyUse, Revision};
 use crate::git::{CommitId, CommitInfo, ObjectError, Repository};
 use crate::hiera::layer::{DeclaredModule, Environment};
 use crate::node::{NodeId, NodeSet};
-use crate::report::{BlindSpot, Commit, Input, KeyClass, NodeNames, Report};
+use crate::report::{BlindSpot, Commit, Input, NodeNames, Report};
 use crate::tree::TreeError;
 use crate::workers::Workers;
 
@@ -184,13 +184,13 @@ impl Pipeline {
         self.compared(ids, filter, workers, true)
     }
 
-    /// Compares two revisions; with `tells_classes` the report tells of the classes of keys what catalogs say.
+    /// Compares two revisions; with `tells_use` the report tells of the use of keys what catalogs say.
     fn compared(
         &self,
         Diff { before, after }: Diff<RevisionId>,
         filter: &DiffFilter<'_>,
         workers: &Workers,
-        tells_classes: bool,
+        tells_use: bool,
     ) -> Result<Comparison, PipelineError> {
         let kept = self.load_both(Diff::new(before, after))?;
         let revisions = kept.as_ref().map(|kept| &**kept);
@@ -224,8 +224,8 @@ impl Pipeline {
         let both = (revisions, effective.as_ref());
         let origins = causes::find(&changes, both, files, is_filtered, workers)?;
         wanted_still(workers)?;
-        let classes = if tells_classes {
-            key_classes::of_changes(&changes, (&self.fleet, revisions), &keys, workers)
+        let uses = if tells_use {
+            key_use::of_changes(&changes, (&self.fleet, revisions), &keys, workers)
         } else {
             BTreeMap::new()
         };
@@ -237,7 +237,7 @@ impl Pipeline {
             keys: key_count,
             origins,
             changes,
-            classes: BTreeMap::new(),
+            uses: BTreeMap::new(),
             findings: findings.as_ref().map(Vec::as_slice),
             disclosure: &self.disclosure,
             blind_spots,
@@ -250,14 +250,14 @@ impl Pipeline {
                 after: unreadable.after.is_some(),
             },
         };
-        let report = self.judged_report(before, input, classes);
+        let report = self.judged_report(before, input, uses);
         self.fleet_has_stayed()?;
         Ok(Comparison { report, effective })
     }
 
-    /// Makes a report that tells of these classes of keys. Policies do not know of them.
-    fn judged_report(&self, base: RevisionId, input: Input<'_>, classes: BTreeMap<Arc<str>, KeyClass>) -> Report {
-        let divided = (!classes.is_empty()).then(|| Input { classes, ..input.clone() });
+    /// Makes a report that tells of these uses of keys. Policies do not know of them.
+    fn judged_report(&self, base: RevisionId, input: Input<'_>, uses: BTreeMap<Arc<str>, KeyUse>) -> Report {
+        let divided = (!uses.is_empty()).then(|| Input { uses, ..input.clone() });
         let mut report = Report::new(input);
         report.policies = self.judge.policies(base, &report);
         match divided {

@@ -68,7 +68,7 @@ use crate::hiera::Outcome;
 use crate::node::{NodeId, NodeSet};
 
 pub use affected::{AffectedKeys, affected_keys, referred_keys};
-pub use nodes::catalogs::Catalogs;
+pub use nodes::catalogs::{Catalogs, KeyUse};
 pub use nodes::changed::ChangedVariable;
 pub use nodes::distinctions::Distinction;
 pub(crate) use nodes::distinctions::VariableValue;

@@ -121,8 +121,7 @@ pub enum Section {
 /// Lays a profile over another one of the same node. Calls `tell` for all that counts from then on, with the names at
 /// the top level.
 pub(super) fn lay(below: &mut NodeProfile, above: NodeProfile, tell: &mut dyn FnMut(Section, &Value)) {
-    let NodeProfile { name, environment, facts, trusted, variables, server_facts, unresolved, time, catalog_classes } =
-        above;
+    let NodeProfile { name, environment, facts, trusted, variables, server_facts, unresolved, time, catalog } = above;
     if !environment.is_empty() {
         below.environment = environment;
         tell(Section::Environment, &Value::Undef);
@@ -139,9 +138,7 @@ pub(super) fn lay(below: &mut NodeProfile, above: NodeProfile, tell: &mut dyn Fn
         below.server_facts.get_or_insert_default().extend(server_facts);
     }
     below.time = time.or(below.time);
-    if catalog_classes.is_some() {
-        below.catalog_classes = catalog_classes;
-    }
+    below.catalog.lay(catalog);
 }
 
 fn lay_some(

@@ -1,47 +1,78 @@
-//! The classes in the catalog of a node.
+//! The last catalog of a node, as far as it is known.
 
 use std::sync::Arc;
 
 use crate::value::Value;
 
-/// The names of the classes in a node's last catalog: what Puppet applied, and no part of any lookup.
+/// A node's last catalog, as far as it is known: what Puppet applied, and no part of any lookup.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Catalog {
+    /// The names of the classes, in lower case, or `None` if they are not known.
+    pub classes: Option<Names>,
+    /// The keys that were looked up for it, or `None` if they are not known. Those of the parameters of its classes may
+    /// be left out.
+    pub keys: Option<Names>,
+}
+
+impl Catalog {
+    /// Returns true if nothing is known of it.
+    pub fn is_unknown(&self) -> bool {
+        self.classes.is_none() && self.keys.is_none()
+    }
+
+    /// Lays what is known of another one over this.
+    pub fn lay(&mut self, above: Catalog) {
+        self.classes = above.classes.or(self.classes.take());
+        self.keys = above.keys.or(self.keys.take());
+    }
+}
+
+/// Names, each once and in order.
 ///
-/// They are one text, so that the nodes of a fleet cost little, and nodes with the same classes have equal texts.
+/// They are one text, so that the nodes of a fleet cost little, and nodes with the same names have equal texts.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct CatalogClasses(Arc<str>);
+pub struct Names(Arc<str>);
 
 /// The character between two names, which no name has.
 const SEPARATOR: char = '\n';
 
-impl CatalogClasses {
-    /// Makes the classes of some names, in any case: Puppet's catalogs have `Apache::Mod`.
-    pub fn of<'n>(names: impl IntoIterator<Item = &'n str>) -> CatalogClasses {
-        let plain = |name: &str| name.strip_prefix("::").unwrap_or(name).to_lowercase().replace(SEPARATOR, "");
-        let mut names: Vec<String> = names.into_iter().map(plain).filter(|name| !name.is_empty()).collect();
+impl Names {
+    /// Makes the names of classes of those in catalogs, as `Apache::Mod` for `apache::mod`.
+    pub fn of_classes<'n>(names: impl IntoIterator<Item = &'n str>) -> Names {
+        Names::of(names.into_iter().map(|name| name.strip_prefix("::").unwrap_or(name).to_lowercase()))
+    }
+
+    /// Makes the names of keys.
+    pub fn of_keys<'n>(names: impl IntoIterator<Item = &'n str>) -> Names {
+        Names::of(names.into_iter().map(str::to_owned))
+    }
+
+    fn of(names: impl Iterator<Item = String>) -> Names {
+        let mut names: Vec<String> =
+            names.map(|name| name.replace(SEPARATOR, "")).filter(|name| !name.is_empty()).collect();
         names.sort_unstable();
         names.dedup();
-        CatalogClasses(names.join("\n").into())
+        Names(names.join("\n").into())
     }
 
-    /// Reads a list of names, or returns `None` if the value is none.
-    pub(super) fn of_value(value: &Value) -> Option<CatalogClasses> {
-        let names: Option<Vec<&str>> = value.as_array()?.iter().map(Value::as_str).collect();
-        Some(CatalogClasses::of(names?))
+    /// Returns the names that one text has, as [`text`](Names::text) gives it.
+    pub(super) fn of_text(text: &str) -> Names {
+        Names(text.into())
     }
 
-    /// Returns the classes that one text has, as [`text`](CatalogClasses::text) gives it.
-    pub(super) fn of_text(text: &str) -> CatalogClasses {
-        CatalogClasses(text.into())
-    }
-
-    /// Returns all names as one text; equal classes have equal texts.
+    /// Returns all names as one text; equal names have equal texts.
     pub(super) fn text(&self) -> &str {
         &self.0
     }
 
-    /// Returns the names, in lower case and in order.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
+    /// Returns the names, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
         self.0.split(SEPARATOR).filter(|name| !name.is_empty())
+    }
+
+    /// Returns the names as a list.
+    pub fn to_value(&self) -> Value {
+        Value::array(self.iter().map(Value::from).collect())
     }
 }
 
@@ -51,12 +82,24 @@ mod tests {
 
     #[test]
     fn names_are_as_puppet_writes_them_in_code() {
-        let classes = CatalogClasses::of(["Ntp", "Apache::Mod::Ssl", "::apache", "ntp", ""]);
-        assert_eq!(classes.names().collect::<Vec<_>>(), ["apache", "apache::mod::ssl", "ntp"]);
-        assert_eq!(CatalogClasses::of_text(classes.text()), classes);
-        assert_eq!(CatalogClasses::default().names().count(), 0);
-        let list = |items: &[Value]| CatalogClasses::of_value(&Value::array(items.to_vec()));
-        assert_eq!(list(&["Ntp".into()]), Some(CatalogClasses::of(["ntp"])));
-        assert_eq!((list(&[1_i64.into()]), CatalogClasses::of_value(&"ntp".into())), (None, None));
+        let classes = Names::of_classes(["Ntp", "Apache::Mod::Ssl", "::apache", "ntp", ""]);
+        assert_eq!(classes.iter().collect::<Vec<_>>(), ["apache", "apache::mod::ssl", "ntp"]);
+        assert_eq!(Names::of_text(classes.text()), classes);
+        assert_eq!(Names::default().iter().count(), 0);
+        assert_eq!(Names::of_keys(["b.X", "a", "b.X"]).iter().collect::<Vec<_>>(), ["a", "b.X"]);
+    }
+
+    #[test]
+    fn what_is_known_later_counts() {
+        let of = |classes: Option<&str>, keys: Option<&str>| Catalog {
+            classes: classes.map(|name| Names::of_classes([name])),
+            keys: keys.map(|name| Names::of_keys([name])),
+        };
+        let mut catalog = of(Some("a"), None);
+        catalog.lay(of(None, Some("k")));
+        assert_eq!(catalog, of(Some("a"), Some("k")));
+        catalog.lay(of(Some("b"), None));
+        assert_eq!((catalog.is_unknown(), catalog), (false, of(Some("b"), Some("k"))));
+        assert!(of(None, None).is_unknown());
     }
 }

@@ -4,10 +4,14 @@ use crate::pattern::nearest;
 use crate::value::Hash;
 
 /// The fields of hierad's own form.
-const OWN: [&str; 7] = ["name", "environment", "facts", "trusted", "variables", "server_facts", CATALOG_CLASSES];
+const OWN: [&str; 8] =
+    ["name", "environment", "facts", "trusted", "variables", "server_facts", CATALOG_CLASSES, CATALOG_KEYS];
 
 /// The field of the classes in a node's catalog. An ENC's `classes` are only those that the classifier assigns.
 pub(super) const CATALOG_CLASSES: &str = "catalog_classes";
+
+/// The field of the keys that were looked up for a node's catalog.
+pub(super) const CATALOG_KEYS: &str = "catalog_keys";
 
 /// Fields of other tools: an ENC, the fact caches and `puppet facts`, `PuppetDB`, onceover. Those that are not read
 /// change no answer.
@@ -27,7 +31,8 @@ const FOREIGN: [&str; 12] = [
 ];
 
 /// Fields that only a profile has, and no hash of plain facts.
-const DECISIVE: [&str; 7] = ["facts", "values", "trusted", "variables", "parameters", "server_facts", CATALOG_CLASSES];
+const DECISIVE: [&str; 8] =
+    ["facts", "values", "trusted", "variables", "parameters", "server_facts", CATALOG_CLASSES, CATALOG_KEYS];
 
 /// Facts that show that a hash is the output of `facter`.
 const CORE_FACTS: [&str; 6] = ["networking", "os", "clientcert", "fqdn", "kernel", "facterversion"];

@@ -78,7 +78,7 @@ impl Keepsake<'_> {
             server_facts: profile.server_facts.clone(),
             time: profile.time,
             unresolved: profile.unresolved.clone(),
-            catalog_classes: profile.catalog_classes.clone(),
+            catalog: profile.catalog.clone(),
         }
     }
 

@@ -17,7 +17,7 @@
 //! assert_eq!(profiles[0].trusted.get("domain"), Some(&"example.com".into()));
 //! ```
 
-mod catalog_classes;
+mod catalog;
 mod fields;
 mod keepsake;
 mod packed;
@@ -29,7 +29,7 @@ mod time;
 mod wanted;
 mod what_if;
 
-pub use catalog_classes::CatalogClasses;
+pub use catalog::{Catalog, Names};
 pub use keepsake::{Keepsake, LeftOut};
 pub use packed::{pack, unpack};
 pub(crate) use profile::trusted_names;

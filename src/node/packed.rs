@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CatalogClasses, NodeProfile, Wanted};
+use super::{Catalog, Names, NodeProfile, Wanted};
 use crate::value::{Hash, Packed, Unpacked, Value};
 
 /// A profile with its facts, trusted facts, variables and server facts, each of them a `V`.
@@ -23,6 +23,8 @@ struct PackedProfile<'a, V> {
     /// The names, as one text.
     #[serde(borrow)]
     catalog_classes: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    catalog_keys: Option<Cow<'a, str>>,
 }
 
 /// The largest number of values in a profile that is packed.
@@ -42,7 +44,8 @@ pub fn pack<'p>(profiles: impl IntoIterator<Item = &'p NodeProfile>, wanted: &Wa
             variables: variables?,
             server_facts: if profile.server_facts.is_some() { Some(server_facts?) } else { None },
             time: profile.time,
-            catalog_classes: profile.catalog_classes.as_ref().map(|classes| classes.text().into()),
+            catalog_classes: profile.catalog.classes.as_ref().map(|classes| classes.text().into()),
+            catalog_keys: profile.catalog.keys.as_ref().map(|keys| keys.text().into()),
         })
         .ok()
     };
@@ -87,7 +90,10 @@ impl PackedProfile<'_, Unpacked> {
                 Some(hash) => Some(hash?),
             },
             time: self.time,
-            catalog_classes: self.catalog_classes.map(|text| CatalogClasses::of_text(&text)),
+            catalog: Catalog {
+                classes: self.catalog_classes.map(|text| Names::of_text(&text)),
+                keys: self.catalog_keys.map(|text| Names::of_text(&text)),
+            },
             ..NodeProfile::default()
         })
     }
@@ -100,7 +106,7 @@ mod tests {
 
     #[test]
     fn packed_profiles_have_what_is_wanted() {
-        let text = "{\"name\": \"a\", \"facts\": {\"os\": {\"family\": \"Debian\", \"name\": 1.5}, \"x\": 1}, \"variables\": {\"role\": \"web\"}}\n{\"name\": \"b\", \"server_facts\": {\"serverversion\": \"8\"}}\n";
+        let text = "{\"name\": \"a\", \"facts\": {\"os\": {\"family\": \"Debian\", \"name\": 1.5}, \"x\": 1}, \"variables\": {\"role\": \"web\"}}\n{\"name\": \"b\", \"server_facts\": {\"serverversion\": \"8\"}, \"catalog_classes\": [\"ntp\"], \"catalog_keys\": [\"k\", \"l\"]}\n";
         let (profiles, _) = read_profiles(text.as_bytes(), "p.ndjson", "production");
         let whole = unpack(&pack(&profiles, &Wanted::whole()).unwrap()).unwrap();
         assert_eq!(whole, profiles);

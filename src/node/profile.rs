@@ -1,18 +1,18 @@
 //! Reads node profiles in all forms that they come in.
 //!
-//! hierad's own form is a YAML or JSON hash with `name`, `environment`, `facts`, `trusted`, `variables`, `server_facts`
-//! and `catalog_classes`; an `.ndjson` file has one a line. The forms of other tools are taken as they are: `facter
-//! --json`, `puppet facts`, the server's fact caches, and rows of `PuppetDB`'s inventory and facts. Any other document
-//! is refused.
+//! hierad's own form is a YAML or JSON hash with `name`, `environment`, `facts`, `trusted`, `variables`,
+//! `server_facts`, `catalog_classes` and `catalog_keys`; an `.ndjson` file has one a line. The forms of other tools are
+//! taken as they are: `facter --json`, `puppet facts`, the server's fact caches, and rows of `PuppetDB`'s inventory and
+//! facts. Any other document is refused.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::CatalogClasses;
-use super::fields::{self, CATALOG_CLASSES, Unknown};
+use super::fields::{self, CATALOG_CLASSES, CATALOG_KEYS, Unknown};
 use super::rows::{Rows, begins_with_row, is_row};
 use super::time;
-use super::wanted::{wants_catalog_classes, wants_trusted};
+use super::wanted::{wants_catalogs, wants_trusted};
+use super::{Catalog, Names};
 use crate::puppet::document::{Fault, Marks, Parsed};
 use crate::puppet::{json, yaml};
 use crate::value::{Hash, Selection, Value};
@@ -36,9 +36,9 @@ pub struct NodeProfile {
     pub time: Option<i64>,
     /// Variables that the node has, and whose values are not known, with the reasons. They win over all others.
     pub unresolved: BTreeMap<Arc<str>, Arc<str>>,
-    /// The classes in the node's last catalog, or `None` if they are not known. No lookup sees them. They are empty if
-    /// they are known and were not wanted.
-    pub catalog_classes: Option<CatalogClasses>,
+    /// The node's last catalog, as far as it is known. No lookup sees it. Names are empty if they are known and were
+    /// not wanted.
+    pub catalog: Catalog,
 }
 
 impl NodeProfile {
@@ -117,8 +117,8 @@ impl<'a> ProfileReader<'a> {
     /// for profiles that name none; `selection` says which values of each are wanted
     /// ([`Wanted::of_document`](super::Wanted::of_document)).
     pub fn new(path: &'a str, environment: &'a str, selection: &'a Selection) -> ProfileReader<'a> {
-        let (wants_trusted, wants_classes) = (wants_trusted(selection), wants_catalog_classes(selection));
-        let reader = Reader { path, environment, default_name: None, wants_trusted, wants_classes };
+        let (wants_trusted, wants_catalogs) = (wants_trusted(selection), wants_catalogs(selection));
+        let reader = Reader { path, environment, default_name: None, wants_trusted, wants_catalogs };
         ProfileReader { reader, selection }
     }
 
@@ -208,7 +208,7 @@ fn parted<T, E>(results: impl IntoIterator<Item = Result<T, E>>) -> (Vec<T>, Vec
 /// Reads the facts of the node `name` in one file, in any form that a profile may have; they need not tell the name. Of
 /// a file without a known extension JSON is tried first, then YAML, as `puppet lookup --facts` does.
 pub fn read_facts(content: &[u8], path: &str, name: &str, environment: &str) -> Result<NodeProfile, ProfileError> {
-    let reader = Reader { path, environment, default_name: Some(name), wants_trusted: true, wants_classes: false };
+    let reader = Reader { path, environment, default_name: Some(name), wants_trusted: true, wants_catalogs: false };
     match extension(path) {
         Some("json") => reader.document(&json::parse(content), 0),
         Some("yaml" | "yml") => reader.yaml(content),
@@ -234,8 +234,8 @@ struct Reader<'a> {
     default_name: Option<&'a str>,
     /// True if `$trusted` is wanted.
     wants_trusted: bool,
-    /// True if the classes of catalogs are wanted.
-    wants_classes: bool,
+    /// True if what is known of catalogs is wanted.
+    wants_catalogs: bool,
 }
 
 impl Reader<'_> {
@@ -282,27 +282,27 @@ impl Reader<'_> {
         let server_facts = hash.get("server_facts").map(|_| section(hash, "server_facts")).transpose()?.map(owned);
         let environment = hash.get("environment").and_then(Value::as_str).unwrap_or(self.environment).into();
         let time = hash.get("timestamp").and_then(time::seconds);
-        let (name, unresolved, catalog_classes) = (name.into(), BTreeMap::new(), self.catalog_classes(hash)?);
-        Ok(NodeProfile {
-            name,
-            environment,
-            facts,
-            trusted,
-            variables,
-            server_facts,
-            time,
-            unresolved,
-            catalog_classes,
-        })
+        let (name, unresolved) = (name.into(), BTreeMap::new());
+        let catalog = Catalog {
+            classes: self.names(hash, CATALOG_CLASSES, "classes", |names| Names::of_classes(names))?,
+            keys: self.names(hash, CATALOG_KEYS, "keys", |names| Names::of_keys(names))?,
+        };
+        Ok(NodeProfile { name, environment, facts, trusted, variables, server_facts, time, unresolved, catalog })
     }
 
-    fn catalog_classes(&self, hash: &Hash) -> Result<Option<CatalogClasses>, Refusal> {
-        let Some(value) = hash.get(CATALOG_CLASSES).filter(|value| !value.is_undef()) else { return Ok(None) };
-        let known = CatalogClasses::of_value(value);
-        let known = known.ok_or_else(|| {
-            Refusal::of(format!("'{CATALOG_CLASSES}' of a node profile must be a list of names of classes"))
-        })?;
-        Ok(Some(if self.wants_classes { known } else { CatalogClasses::default() }))
+    /// Returns the names in the list `field` of a profile, which are those of some `what`.
+    fn names(
+        &self,
+        hash: &Hash,
+        field: &str,
+        what: &str,
+        of: impl Fn(Vec<&str>) -> Names,
+    ) -> Result<Option<Names>, Refusal> {
+        let Some(value) = hash.get(field).filter(|value| !value.is_undef()) else { return Ok(None) };
+        let names: Option<Vec<&str>> = value.as_array().and_then(|items| items.iter().map(Value::as_str).collect());
+        let names = names
+            .ok_or_else(|| Refusal::of(format!("'{field}' of a node profile must be a list of names of {what}")))?;
+        Ok(Some(if self.wants_catalogs { of(names) } else { Names::default() }))
     }
 
     /// Returns the facts of the document `value`, which is the hash `hash`.

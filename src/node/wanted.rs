@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::fields::{self, CATALOG_CLASSES};
+use super::fields::{self, CATALOG_CLASSES, CATALOG_KEYS};
 use crate::value::{Hash, Selection, Value};
 
 /// Places in the variables of nodes.
@@ -10,20 +10,20 @@ use crate::value::{Hash, Selection, Value};
 pub struct Wanted {
     /// Those of `$facts`. A variable of another name may be a fact, so it is wanted there, too.
     facts: Selection,
-    /// True for the classes of catalogs, too.
-    catalog_classes: bool,
+    /// True for what is known of catalogs, too.
+    catalogs: bool,
 }
 
 impl Wanted {
     /// Wants whole profiles.
     pub fn whole() -> Wanted {
-        Wanted { facts: Selection::Whole, catalog_classes: true }
+        Wanted { facts: Selection::Whole, catalogs: true }
     }
 
-    /// Wants the classes in the catalogs of nodes, too.
+    /// Wants what is known of the catalogs of nodes, too.
     #[must_use]
-    pub fn with_catalog_classes(self) -> Wanted {
-        Wanted { catalog_classes: true, ..self }
+    pub fn with_catalogs(self) -> Wanted {
+        Wanted { catalogs: true, ..self }
     }
 
     /// Adds the value at `segments` of the variable `name`.
@@ -79,8 +79,8 @@ impl Wanted {
 
     /// Returns all that is wanted as text; equal ones have equal texts.
     pub fn text(&self) -> String {
-        let classes = if self.catalog_classes { CATALOG_CLASSES } else { "" };
-        self.facts.text() + classes
+        let catalogs = if self.catalogs { CATALOG_KEYS } else { "" };
+        self.facts.text() + catalogs
     }
 
     /// Returns the values to read of a document that is a profile in any form.
@@ -112,8 +112,8 @@ impl Wanted {
                 entries.insert("trusted_external".into(), external.clone());
             }
             entries.insert("trusted".into(), trusted);
-            if self.catalog_classes {
-                entries.insert(CATALOG_CLASSES.into(), Selection::Whole);
+            if self.catalogs {
+                entries.extend([CATALOG_CLASSES, CATALOG_KEYS].map(|name| (name.into(), Selection::Whole)));
             }
         }
         document
@@ -125,8 +125,8 @@ pub(super) fn wants_trusted(document: &Selection) -> bool {
     document.entry("facts").is_some_and(|facts| facts.entry("trusted").is_some())
 }
 
-/// Returns true if a selection of documents includes the classes of catalogs.
-pub(super) fn wants_catalog_classes(document: &Selection) -> bool {
+/// Returns true if a selection of documents includes what is known of catalogs.
+pub(super) fn wants_catalogs(document: &Selection) -> bool {
     document.entry(CATALOG_CLASSES) == Some(&Selection::Whole)
 }
 

@@ -46,7 +46,7 @@ impl Pipeline {
             nodes,
             keys: count,
             changes,
-            classes: BTreeMap::new(),
+            uses: BTreeMap::new(),
             origins: Origins::default(),
             distinctions,
             disclosure: &self.disclosure,

@@ -3,18 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
+use super::catalog_use::{Divided, divided};
 use super::causes::causes;
-use super::class_use::{Divided, divided};
 use super::groups::{Compared, groups_by_use};
 use super::secrets::redacted;
 use super::{
-    BlindSpot, ChangedLines, ClassUse, Commit, Count, FindingChange, Item, KeyChange, KeyClass, Leaf, NodeNames,
-    Origin, Reencrypted, Remedy, Report, Source,
+    BlindSpot, CatalogUse, ChangedLines, Commit, Count, FindingChange, Item, KeyChange, Leaf, NodeNames, Origin,
+    Reencrypted, Remedy, Report, Source,
 };
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::diff::{Change, ChangeKind, Changes, Diff};
 use crate::disclosure::Disclosure;
-use crate::fleet::{Distinction, Finding};
+use crate::fleet::{Distinction, Finding, KeyUse};
 use crate::node::NodeSet;
 
 /// The parts of a report.
@@ -30,8 +30,8 @@ pub struct Input<'a> {
     pub keys: usize,
     /// The changes, as [`crate::diff::changes`] gives them.
     pub changes: Changes,
-    /// The classes of changed keys and the nodes that have them, as far as they are to be told.
-    pub classes: BTreeMap<Arc<str>, KeyClass>,
+    /// The use of changed keys, as far as it is to be told.
+    pub uses: BTreeMap<Arc<str>, KeyUse>,
     /// The origins of the changed values.
     pub origins: Origins,
     /// The variables by which sets of nodes are described, the most important first.
@@ -84,7 +84,7 @@ impl Report {
         // Equality of secrets must not show either, so they are redacted before anything is compared.
         let changes: Vec<Change> = changes.into_iter().map(|change| redacted(change, input.disclosure)).collect();
         let origins = input.origins.changes.into_iter().chain(std::iter::repeat_with(ChangeOrigins::default));
-        let divided = divided(changes, origins, &input.classes).into_iter();
+        let divided = divided(changes, origins, &input.uses).into_iter();
         let (changes, others): (Vec<Change>, Vec<Told>) = divided.map(told).unzip();
         let apart: HashSet<usize> = (0..).zip(&others).filter(|(_, told)| told.is_apart).map(|(at, _)| at).collect();
         let nodes = NodeSet::union_of(input.names.fleet.len(), changes.iter().map(|change| change.nodes.clone()));
@@ -143,15 +143,15 @@ impl ChangeKind {
 /// All that is told of a change besides itself.
 struct Told {
     origins: ChangeOrigins,
-    class_use: Option<Arc<ClassUse>>,
+    catalog_use: Option<Arc<CatalogUse>>,
     is_apart: bool,
 }
 
-fn told(Divided { change, origins, class_use, is_apart }: Divided<ChangeOrigins>) -> (Change, Told) {
-    (change, Told { origins, class_use, is_apart })
+fn told(Divided { change, origins, catalog_use, is_apart }: Divided<ChangeOrigins>) -> (Change, Told) {
+    (change, Told { origins, catalog_use, is_apart })
 }
 
-fn key_change((change, Told { origins, class_use, is_apart }): (Change, Told)) -> KeyChange {
+fn key_change((change, Told { origins, catalog_use, is_apart }): (Change, Told)) -> KeyChange {
     let known = origins.leaves.into_iter().map(|origins| Some(Box::new(origins)));
     let known = known.chain(std::iter::repeat_with(|| None));
     KeyChange {
@@ -162,7 +162,7 @@ fn key_change((change, Told { origins, class_use, is_apart }): (Change, Told)) -
         leaves: change.leaves.into_iter().zip(known).map(|(change, traced)| Leaf { change, traced }).collect(),
         variants: change.variants,
         lines: origins.lines,
-        class_use,
+        catalog_use,
         is_apart,
     }
 }

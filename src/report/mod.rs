@@ -11,9 +11,9 @@
 mod annotation;
 mod blind_spot;
 mod build;
+mod catalog_use;
 mod causes;
 mod causing;
-mod class_use;
 mod description;
 mod detail;
 mod fold;
@@ -53,8 +53,8 @@ use crate::value::ValuePath;
 pub use annotation::Annotation;
 pub use blind_spot::{BlindSpot, Remedy, UnseenLevel, Verdict};
 pub use build::{ChangeOrigins, Input, LeafOrigins, Origins};
+pub use catalog_use::{CatalogUse, Parts};
 pub use causes::Cause;
-pub use class_use::{ClassUse, KeyClass, Parts};
 pub use description::{Description, Term};
 pub use idle::{Idle, IdlePart, NoEffect};
 pub use lines::{ChangedLines, Effect, FileChange, How, Side, Source, UnknownEffect};
@@ -178,9 +178,9 @@ pub struct KeyChange {
     pub variants: Option<Variants>,
     /// The changed lines that cause it: positions in [`Report::lines`]. `None` if they are not known.
     pub lines: Option<Vec<usize>>,
-    /// The class of the key and the nodes that have it; `None` if nothing is known of that.
-    pub class_use: Option<Arc<ClassUse>>,
-    /// True if the catalogs of the nodes do not have the class.
+    /// The use of the key by the nodes; `None` if nothing is known of that.
+    pub catalog_use: Option<Arc<CatalogUse>>,
+    /// True if the catalogs of the nodes do not use the key.
     pub is_apart: bool,
 }
 
@@ -280,7 +280,7 @@ pub struct Group {
     pub who: Option<Description>,
     /// The changes, the most consequential first, then by key.
     pub items: Vec<Item>,
-    /// True if the catalogs of the nodes do not have the classes of the keys. Such groups come after all others.
+    /// True if the catalogs of the nodes do not use the keys. Such groups come after all others.
     pub is_apart: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The classes of changed keys: which nodes have them in their catalogs, and that nothing else is said by that.
+//! The use of changed keys: which nodes use them by their catalogs, and that nothing else is said by that.
 
 use serde_json::Value as Json;
 
@@ -43,7 +43,7 @@ fn changed(site: &Sandbox, [line, by]: [&str; 2], more: &str) -> Printed {
     site.hierad(&format!("diff HEAD~1 HEAD {more}"))
 }
 
-/// The use of each change: its key, its nodes, and what is said of its class.
+/// The use of each change: its key, its nodes, and what is said of it.
 fn uses(report: &Json) -> Vec<(String, String, Json, bool)> {
     let nodes = |change: &Json| {
         let set = &report["node_sets"][usize::try_from(change["nodes"].as_u64().unwrap()).unwrap()];
@@ -54,7 +54,7 @@ fn uses(report: &Json) -> Vec<(String, String, Json, bool)> {
     };
     let of = |change: &Json| {
         let key = change["key"].as_str().unwrap().to_owned();
-        (key, nodes(change), change["class_use"].clone(), change["apart"] == true)
+        (key, nodes(change), change["catalog_use"].clone(), change["apart"] == true)
     };
     report["changes"].as_array().unwrap().iter().map(of).collect()
 }
@@ -117,6 +117,57 @@ fn values_that_differ_from_node_to_node_stay_with_their_nodes() {
     }
 }
 
+/// The nodes of the site, some with a record of what was looked up for their catalogs.
+const RECORDED: &str = r#"{"name": "a", "catalog_classes": ["apache"], "catalog_keys": ["plain.part", "nosuch::key"]}
+{"name": "b", "catalog_classes": ["ntp"], "catalog_keys": ["apache::port"]}
+{"name": "c", "catalog_classes": ["ntp", "main"], "catalog_keys": []}
+{"name": "d", "catalog_classes": ["ntp", "main"]}
+"#;
+
+#[test]
+fn records_of_lookups_tell_of_keys_of_no_class() {
+    let site = site();
+    site.write(".git/nodes.ndjson", RECORDED);
+    // Of the last node nobody knows whether code looks the key up.
+    let text = changed(&site, ["plain: 1", "plain: 2"], "");
+    let expected = "1 key changes on all 4 nodes; by their catalogs, 2 of these nodes do not use it\n";
+    assert!(text.ok().starts_with(expected), "{text:#?}");
+    let [used, apart] = text.out.split("\n\n1 key on 2 nodes whose catalogs do not use it\n").collect::<Vec<_>>()[..]
+    else {
+        panic!("{text:#?}")
+    };
+    assert!(used.contains("2 of 4 nodes: a, d\n") && apart.contains("2 of 4 nodes: b, c\n"), "{text:#?}");
+    let note =
+        "plain is used by 1 of the 4 nodes where it changes, by their catalogs; the catalog of 1 is not\n  known";
+    assert!(used.contains(note), "{text:#?}");
+    let of = serde_json::json!({"with": 1, "without": 2, "unknown": 1});
+    let key = "plain".to_owned();
+    let report = site.hierad("diff HEAD~1 HEAD --format json").json();
+    assert_eq!(uses(&report), [(key.clone(), "a d".to_owned(), of.clone(), false), (key, "b c".to_owned(), of, true)]);
+    // No catalog has the class of this one.
+    let report = changed(&site, ["key: 1", "key: 2"], "--format json").json();
+    assert_eq!(uses(&report)[0].2, serde_json::json!({"with": 1, "without": 2, "unknown": 1}));
+}
+
+#[test]
+fn a_key_of_a_class_may_be_looked_up_without_it() {
+    let site = site();
+    site.write(".git/nodes.ndjson", RECORDED);
+    let report = changed(&site, ["port: 80", "port: 81"], "--format json").json();
+    let of = class("apache", [2, 2, 0]);
+    let key = "apache::port".to_owned();
+    assert_eq!(uses(&report), [(key.clone(), "a b".to_owned(), of.clone(), false), (key, "c d".to_owned(), of, true)]);
+    let text = site.hierad("diff HEAD~1 HEAD").out;
+    assert!(text.contains("keys of class apache are used by 2 of the 4 nodes where they change"), "{text}");
+    for (format, words) in [
+        ("sarif", "on 2 of 4 nodes whose catalogs do not use the key"),
+        ("junit", "c, d whose catalogs do not use the key"),
+    ] {
+        let told = site.hierad(&format!("diff HEAD~1 HEAD --format {format}")).out;
+        assert!(told.contains(words), "{told}");
+    }
+}
+
 #[test]
 fn classes_that_all_have_leave_reports_as_they_are() {
     let site = site();
@@ -175,6 +226,10 @@ fn nothing_is_said_of_keys_that_data_refers_to() {
     changed(&site, ["plain: 1", "plain: \"%{lookup('apache::port')}\""], "");
     assert!(uses(&changed(&site, ["port: 80", "port: 81"], "--format json").json())[0].2.is_null());
     is_silent(&site);
+    // Not even where lookups are recorded: it may be used on all nodes.
+    site.write(".git/nodes.ndjson", RECORDED);
+    assert!(uses(&site.hierad("diff HEAD~1 HEAD --format json").json())[0].2.is_null());
+    site.write(".git/nodes.ndjson", NODES);
     // The reference goes with the change: before it was there.
     changed(&site, ["port: 81\n", "port: 82\nagain: 1\n"], "");
     changed(&site, ["again: 1", "again: \"%{alias('ntp::servers')}\""], "");
@@ -253,4 +308,10 @@ fn faults_are_told_of() {
     let rendered = site.hierad("render --output -");
     let words = ["nodes.ndjson:1: 'catalog_classes' of a node profile must be a list of names of classes"];
     assert!(words.iter().all(|words| rendered.err.contains(words)), "{rendered:#?}");
+    site.write(".git/nodes.ndjson", "{\"name\": \"a\", \"catalog_keys\": \"all\"}\n{\"name\": \"b\"}\n");
+    let rendered = site.hierad("render --output -");
+    assert!(
+        rendered.err.contains("nodes.ndjson:1: 'catalog_keys' of a node profile must be a list of names of keys"),
+        "{rendered:#?}"
+    );
 }

@@ -4,8 +4,8 @@
 mod application_vectors;
 mod architecture;
 mod backend_command;
+mod catalog_use;
 mod causes;
-mod class_use;
 mod cli;
 mod daemon;
 mod delivery;

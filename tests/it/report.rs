@@ -19,10 +19,10 @@ use std::sync::Arc;
 
 use hierad::diagnostic::{Diagnostic, Place, Severity};
 use hierad::diff::{Diff, changes};
-use hierad::fleet::{Distinction, Effective, Finding, Fleet};
+use hierad::fleet::{Distinction, Effective, Finding, Fleet, KeyUse};
 use hierad::node::NodeSet;
 use hierad::report::{
-    Commit, How, Input, KeyClass, LeafOrigins, NodeNames, Origin, Origins, Report, github, json, markdown, text,
+    Commit, How, Input, LeafOrigins, NodeNames, Origin, Origins, Report, github, json, markdown, text,
 };
 use hierad::workers::Workers;
 use serde_yaml::Value as Yaml;
@@ -108,7 +108,7 @@ pub(crate) fn report(yaml: &Yaml) -> Report {
     let reads: Vec<String> = serde_yaml::from_value(yaml["reads"].clone()).unwrap_or_default();
     let before = values::effective(&yaml["before"], &fleet);
     let after = values::effective(&yaml["after"], &fleet);
-    let classes = classes(&yaml["classes"], &fleet);
+    let uses = uses(&yaml["classes"], &fleet);
     let findings = Diff::new("before", "after").map(|side| findings(&yaml["findings"][side], &fleet));
     let mut report = Report::new(Input {
         distinctions: Distinction::of(&fleet, reads.iter().map(String::as_str)),
@@ -117,7 +117,7 @@ pub(crate) fn report(yaml: &Yaml) -> Report {
         names: NodeNames::new(Arc::new(fleet)),
         keys: yaml["keys"].as_u64().map_or_else(|| keys(&before, &after), |n| usize::try_from(n).unwrap()),
         changes: changes(Diff::new(&before, &after), &Workers::of(1)),
-        classes,
+        uses,
         origins: Origins::default(),
         disclosure: &values::disclosure(),
         findings: findings.as_ref().map(Vec::as_slice),
@@ -136,13 +136,14 @@ pub(crate) fn report(yaml: &Yaml) -> Report {
 }
 
 /// The classes of keys: `key: {class: NAME, with: [NODE], known: [NODE]}`.
-fn classes(yaml: &Yaml, fleet: &Fleet) -> BTreeMap<Arc<str>, KeyClass> {
+fn uses(yaml: &Yaml, fleet: &Fleet) -> BTreeMap<Arc<str>, KeyUse> {
     let nodes = |yaml: &Yaml| -> NodeSet {
         yaml.as_sequence().unwrap().iter().map(|name| fleet.find(name.as_str().unwrap()).unwrap()).collect()
     };
     let class = |(key, of): (&Yaml, &Yaml)| {
-        let class = of["class"].as_str().unwrap().into();
-        (key.as_str().unwrap().into(), KeyClass { class, with: nodes(&of["with"]), known: nodes(&of["known"]) })
+        let class = Some(of["class"].as_str().unwrap().into());
+        let (with, known, recorded) = (nodes(&of["with"]), nodes(&of["known"]), NodeSet::new());
+        (key.as_str().unwrap().into(), KeyUse { class, with, known, recorded })
     };
     yaml.as_mapping().into_iter().flatten().map(class).collect()
 }

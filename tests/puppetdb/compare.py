@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Compares profiles that were sent to PuppetDB with those that hierad keeps:
 
-    tests/puppetdb/compare.py SENT.ndjson KEPT.ndjson read|all|all-classes
+    tests/puppetdb/compare.py SENT.ndjson KEPT.ndjson read|all|all-catalogs
     tests/puppetdb/compare.py SENT.ndjson count ROLE ENVIRONMENT
     tests/puppetdb/compare.py SENT.ndjson uses REPORT.json
 
-Of `read` just some facts are kept, which must be at most a tenth of the whole. With `all-classes` come those of
-the catalogs.
+Of `read` just some facts are kept, which must be at most a tenth of the whole. With `all-catalogs` comes what is
+known of the catalogs.
 """
 import json
 import os
@@ -29,8 +29,9 @@ def compare(sent_path, kept_path, kind):
         assert [type(value) for value in got["facts"].values()] == [type(expected[fact]) for fact in got["facts"]], name
         assert (got["environment"], got["trusted"]) == (profile["environment"], profile["trusted"]), name
         assert "timestamp" in got, name
-        expected = profile.get("catalog_classes") if kind == "all-classes" else None
-        assert got.get("catalog_classes") == expected, (name, got.get("catalog_classes"), expected)
+        for field in ("catalog_classes", "catalog_keys"):
+            expected = profile.get(field) if kind == "all-catalogs" else None
+            assert got.get(field) == expected, (name, got.get(field), expected)
     share = os.path.getsize(kept_path) / os.path.getsize(sent_path)
     assert kind != "read" or share <= 0.1, f"{share:.1%} of the whole"
     print(f"{len(kept)} nodes, {len(names)} facts, {share:.1%} of what was sent")
@@ -47,25 +48,31 @@ def names(report, number):
 
 
 def uses(path, report_path):
-    """Compares what a report says of the classes of keys with the catalogs that were sent."""
+    """Compares what a report says of the use of keys with the catalogs that were sent."""
     sent = profiles(path)
     with open(report_path, encoding="utf-8") as file:
         report = json.load(file)
     changes, nodes = report["changes"], {name: set(profile.get("catalog_classes", [])) for name, profile in sent.items()}
     known = {name for name, classes in nodes.items() if classes}
+    keys = {name: set(profile["catalog_keys"]) for name, profile in sent.items() if "catalog_keys" in profile}
     for key in sorted({change["key"] for change in changes}):
         parts = {change.get("apart", False): change for change in changes if change["key"] == key}
         got = set().union(*(names(report, part["nodes"]) for part in parts.values()))
         is_of_web = key in ("apache::port", "role::web::x", "role::port")
+        assert got, key
         assert got == {name for name, profile in sent.items() if not is_of_web or profile["facts"]["role"] == "web"}, key
         of = key.rpartition("::")[0]
-        having = {name for name in got if of in nodes[name]}
-        apart = (got & known) - having if any(of in classes for classes in nodes.values()) else set()
+        # Without a record nobody knows who looks up a key of a class that no catalog has.
+        is_of_class = any(of in classes for classes in nodes.values())
+        known_here = got & (known if is_of_class else set(keys))
+        having = {name for name in known_here if of in nodes[name] or key in keys.get(name, ())}
+        apart = known_here - having
         assert names(report, parts[True]["nodes"]) == apart if apart else True not in parts, (key, parts)
-        expected = {"class": of, "with": len(having), "without": len(apart), "unknown": len(got - known)}
-        said = {json.dumps(part.get("class_use"), sort_keys=True) for part in parts.values()}
-        assert said == {json.dumps(None if of == "role" else expected, sort_keys=True)}, (key, said, expected)
-        print(f"{key}: {len(having)} of {len(got)} nodes have {of}, {len(apart)} do not, {len(got - known)} have no catalog")
+        expected = {"with": len(having), "without": len(apart), "unknown": len(got - known_here)}
+        expected.update({"class": of} if is_of_class else {})
+        said = {json.dumps(part.get("catalog_use"), sort_keys=True) for part in parts.values()}
+        assert said == {json.dumps(expected, sort_keys=True)}, (key, said, expected)
+        print(f"{key}: {len(having)} of {len(got)} nodes use it, {len(apart)} do not, of {len(got - known_here)} it is not known")
     assert len(changes) > 5 and report["verdict"] == "changes", report["headline"]
 
 

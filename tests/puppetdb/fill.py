@@ -15,6 +15,7 @@ import sys
 import time
 import urllib.parse
 from concurrent.futures import ThreadPoolExecutor
+from uuid import NAMESPACE_DNS, uuid5
 
 ENVIRONMENTS = ["production", "staging", "feature_x"]
 ROLES = ["web", "db", "cache", "build", "mail"]
@@ -68,12 +69,28 @@ def node(number):
     environment = dice.choice(ENVIRONMENTS)
     profile = {"name": name, "environment": environment, "facts": facts(dice, name, number), "trusted": trusted}
     # A tenth of the nodes has no catalog yet.
-    return profile if number % 10 == 3 else {**profile, "catalog_classes": classes(profile["facts"]["role"], number)}
+    if number % 10 == 3:
+        return profile
+    profile["catalog_classes"] = classes(profile["facts"]["role"], number)
+    # Most have a record of what was looked up for it; of some it is of the catalog before.
+    return profile if number % 10 == 4 else {**profile, "catalog_keys": keys(number)}
 
 
 def classes(role, number):
     """The names of the classes in a catalog, as code has them."""
     return sorted(["main", "settings", f"role::{role}", *(["apache", "apache::mod::ssl"] if number % 4 == 0 else [])])
+
+
+def keys(number):
+    """The keys that were looked up for a catalog, beside those of its classes."""
+    return sorted(["hostname", *(["motd::text"] if number % 3 == 0 else []), *(["apache::port"] if number % 8 == 2 else [])])
+
+
+def inputs(profile, now, uuid):
+    """A record of lookups as a Puppet server sends it."""
+    of_classes = [f"{name}::{parameter}" for name in profile["catalog_classes"] for parameter in ("x", "port")]
+    return {"certname": profile["name"], "producer_timestamp": now, "catalog_uuid": uuid,
+            "inputs": [["hiera", key] for key in sorted({*profile["catalog_keys"], *of_classes})] + [["other", "hosts"]]}
 
 
 def resource(name):
@@ -83,10 +100,10 @@ def resource(name):
             "parameters": {}}
 
 
-def catalog(profile, now):
+def catalog(profile, now, uuid):
     others = [{**resource("x"), "type": "Stage", "title": "main"}, {**resource("x"), "type": "File", "title": "/etc/motd"}]
     return {"certname": profile["name"], "version": "1", "environment": profile["environment"], "transaction_uuid": None,
-            "catalog_uuid": None, "code_id": None, "job_id": None, "producer_timestamp": now, "producer": "puppet.example.com",
+            "catalog_uuid": uuid, "code_id": None, "job_id": None, "producer_timestamp": now, "producer": "puppet.example.com",
             "resources": [resource(name) for name in profile["catalog_classes"]] + others, "edges": []}
 
 
@@ -96,7 +113,12 @@ def send(url, profile):
                "producer": "puppet.example.com", "values": {**profile["facts"], "trusted": profile["trusted"]}}
     post(url, "replace_facts", 5, command)
     if "catalog_classes" in profile:
-        post(url, "replace_catalog", 9, catalog(profile, now))
+        uuid = str(uuid5(NAMESPACE_DNS, profile["name"]))
+        post(url, "replace_catalog", 9, catalog(profile, now, uuid))
+        if "catalog_keys" in profile:
+            post(url, "replace_catalog_inputs", 1, inputs(profile, now, uuid))
+        else:
+            post(url, "replace_catalog_inputs", 1, inputs({**profile, "catalog_keys": ["old"]}, now, str(uuid5(NAMESPACE_DNS, "old"))))
 
 
 def post(url, name, version, command):
@@ -114,6 +136,15 @@ def count(url, entity="factsets"):
     connection = http.client.HTTPConnection(address.hostname, address.port, timeout=60)
     connection.request("GET", f"/pdb/query/v4/{entity}?" + urllib.parse.urlencode({"query": '["extract",[["function","count"]]]'}))
     return json.load(connection.getresponse())[0]["count"]
+
+
+def recorded(url):
+    """The number of nodes with a record of lookups."""
+    address = urllib.parse.urlsplit(url)
+    connection = http.client.HTTPConnection(address.hostname, address.port, timeout=60)
+    query = '["extract",["certname"],["=","name","hostname"]]'
+    connection.request("GET", "/pdb/query/v4/catalog-input-contents?" + urllib.parse.urlencode({"query": query}))
+    return len(json.load(connection.getresponse()))
 
 
 def known(path, corpus, left_out):
@@ -141,7 +172,8 @@ def main(url, total, path, corpus=None, left_out=None):
                 print(json.dumps(profile, ensure_ascii=False), file=file)
     end = time.time() + 600
     catalogs = sum("catalog_classes" in profile for profile in profiles)
-    while count(url) < before + len(profiles) or count(url, "catalogs") < catalogs:
+    records = sum("catalog_keys" in profile for profile in profiles)
+    while count(url) < before + len(profiles) or count(url, "catalogs") < catalogs or recorded(url) < records:
         assert time.time() < end, f"PuppetDB has {count(url)} of {before + len(profiles)} nodes after ten minutes"
         time.sleep(0.5)
 

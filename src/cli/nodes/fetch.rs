@@ -75,7 +75,7 @@ fn write(path: &Path, content: &[u8], mode: FileMode) -> Result<bool> {
 
 /// Returns the profiles with all that is read, one a line, and the places that are left out.
 fn lines(fleet: &Fleet, read: &Wanted, arguments: &Arguments) -> (Vec<u8>, LeftOut) {
-    let wanted = if arguments.all_facts { Wanted::whole() } else { read.clone().with_catalog_classes() };
+    let wanted = if arguments.all_facts { Wanted::whole() } else { read.clone().with_catalogs() };
     let is_secret = |names: &[&str], value: &Value| is_secret(&arguments.secret, names, value);
     let keepsake = Keepsake { read, keeps_all: arguments.all_facts, is_secret: &is_secret };
     let (mut lines, mut left_out) = (String::new(), LeftOut::default());
@@ -115,8 +115,9 @@ fn as_value(profile: &NodeProfile) -> Value {
     if let Some(server_facts) = server_facts {
         hash.insert("server_facts", server_facts);
     }
-    if let Some(classes) = &profile.catalog_classes {
-        hash.insert("catalog_classes", Value::array(classes.names().map(Value::from).collect()));
+    let names = [("catalog_classes", &profile.catalog.classes), ("catalog_keys", &profile.catalog.keys)];
+    for (field, names) in names.into_iter().filter_map(|(field, names)| Some((field, names.as_ref()?))) {
+        hash.insert(field, names.to_value());
     }
     Value::hash(hash)
 }

@@ -10,6 +10,7 @@ use super::super::lookup::unknown_node;
 use super::super::{Global, Result, Status, output};
 use super::table;
 use crate::inventory::{Described, Origin, Section};
+use crate::node::{Catalog, Names};
 use crate::puppet::json::compact;
 use crate::report::shorten;
 use crate::value::{Hash, Value};
@@ -74,7 +75,23 @@ fn text(described: &Described, is_full: bool, out: &mut dyn Write) -> std::io::R
     };
     let head = ["VARIABLE", "FROM", "VALUE"].map(str::to_owned).to_vec();
     let rows: Vec<Vec<String>> = [head].into_iter().chain(all(described).into_iter().map(row)).collect();
-    table::write(&rows, out)
+    table::write(&rows, out)?;
+    catalog(&described.profile.catalog, is_full, out)
+}
+
+/// Writes what is known of the node's last catalog.
+fn catalog(Catalog { classes, keys }: &Catalog, is_full: bool, out: &mut dyn Write) -> std::io::Result<()> {
+    let listed = |names: &Names| {
+        let names = visible(&names.iter().collect::<Vec<_>>().join(", ")).into_owned();
+        if is_full { names } else { shorten(&names, COLUMNS) }
+    };
+    if let Some(classes) = classes {
+        writeln!(out, "\nclasses in its last catalog ({}): {}", classes.iter().count(), listed(classes))?;
+    }
+    if let Some(keys) = keys.as_ref().filter(|keys| keys.iter().next().is_some()) {
+        writeln!(out, "keys looked up beside theirs ({}): {}", keys.iter().count(), listed(keys))?;
+    }
+    Ok(())
 }
 
 /// `profiles/web01.yaml:1`, `PuppetDB at https://..., asked 5 min ago, facts 20 min old`
@@ -150,10 +167,18 @@ fn as_json(described: &Described) -> Json {
         let Told { name, value, origin } = told;
         (name, json!({"value": value, "origin": origin}))
     });
-    json!({
+    let mut node = json!({
         "schema": "hierad.node/1",
         "name": &*described.profile.name,
         "origins": origins.collect::<Vec<_>>(),
         "variables": variables.collect::<Map<_, _>>(),
-    })
+    });
+    let Catalog { classes, keys } = &described.profile.catalog;
+    let known = [("classes", classes), ("keys", keys)].into_iter();
+    let known: Map<String, Json> =
+        known.filter_map(|(what, names)| Some((what.to_owned(), names.as_ref()?.iter().collect()))).collect();
+    if !known.is_empty() {
+        node["catalog"] = known.into();
+    }
+    node
 }

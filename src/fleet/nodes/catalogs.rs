@@ -1,4 +1,4 @@
-//! The classes in the catalogs of a fleet's nodes.
+//! The use of keys, as the catalogs of a fleet's nodes tell it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,66 +6,103 @@ use std::sync::{Arc, Mutex, PoisonError};
 use foldhash::fast::RandomState;
 
 use crate::fleet::Fleet;
-use crate::node::{CatalogClasses, NodeId, NodeSet, Wanted};
+use crate::hiera::{LookupKey, class_of_parameter};
+use crate::node::{Catalog, Names, NodeId, NodeSet, Wanted};
 
-/// The classes in the last catalogs of nodes. No lookup sees them.
+/// The last catalogs of nodes. No lookup sees them.
 #[derive(Debug, Clone, Default)]
 pub struct Catalogs {
-    /// The nodes whose classes are known.
-    known: NodeSet,
     /// The nodes by the classes in their catalogs.
+    classes: Listed,
+    /// The nodes by the keys that were looked up for their catalogs, beside those of parameters of their classes.
+    keys: Listed,
+}
+
+/// Nodes by names that are listed for them.
+#[derive(Debug, Clone, Default)]
+struct Listed {
+    /// The nodes whose list is known.
+    known: NodeSet,
+    /// The nodes by the names on their lists.
     with: HashMap<Arc<str>, NodeSet, RandomState>,
 }
 
+/// The use of a key, as catalogs tell it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KeyUse {
+    /// The class of whose parameter it is, if some catalog has that class.
+    pub class: Option<Arc<str>>,
+    /// The nodes whose catalogs use it: they have the class, or it was looked up for them.
+    pub with: NodeSet,
+    /// The nodes of whose catalogs it is known.
+    pub known: NodeSet,
+    /// Those of them of whose catalogs all lookups are known.
+    pub recorded: NodeSet,
+}
+
 impl Catalogs {
-    /// Returns the nodes whose classes are known.
-    pub fn known(&self) -> &NodeSet {
-        &self.known
-    }
-
-    /// Returns the nodes with a class, or `None` if no known catalog has it.
-    pub fn with(&self, class: &str) -> Option<&NodeSet> {
-        self.with.get(class)
-    }
-
-    /// Makes the catalogs of nodes by their classes.
-    fn of(by_classes: HashMap<CatalogClasses, Vec<NodeId>, RandomState>) -> Catalogs {
-        let mut catalogs = Catalogs::default();
-        let mut with: HashMap<Arc<str>, Vec<NodeId>, RandomState> = HashMap::default();
-        for (classes, nodes) in by_classes {
-            catalogs.known.union_with(&nodes.iter().copied().collect());
-            for class in classes.names() {
-                match with.get_mut(class) {
-                    Some(known) => known.extend(&nodes),
-                    None => _ = with.insert(class.into(), nodes.clone()),
-                }
-            }
+    /// Returns what is known of the use of a key, or `None` if that is nothing. A key of no class, or of one that no
+    /// catalog has, may be looked up explicitly: only records of lookups tell of it.
+    pub fn use_of(&self, key: &str) -> Option<KeyUse> {
+        let class = class_of_parameter(key).and_then(|class| self.classes.with.get_key_value(class));
+        let recorded = self.keys.known.clone();
+        if class.is_none() && recorded.is_empty() {
+            return None;
         }
-        catalogs.with = with.into_iter().map(|(class, nodes)| (class, nodes.into_iter().collect())).collect();
-        catalogs
+        let (mut with, mut known) = (self.keys.with.get(key).cloned().unwrap_or_default(), recorded.clone());
+        if let Some((_, nodes)) = class {
+            with.union_with(nodes);
+            known.union_with(&self.classes.known);
+        }
+        Some(KeyUse { class: class.map(|(name, _)| name.clone()), with, known, recorded })
     }
 }
 
+impl Listed {
+    /// Lists nodes by what each of their names stands for.
+    fn of(lists: &ByNames, of_name: impl Fn(&str) -> Arc<str>) -> Listed {
+        let mut known = NodeSet::default();
+        let mut with: HashMap<Arc<str>, Vec<NodeId>, RandomState> = HashMap::default();
+        for (names, nodes) in lists {
+            known.union_with(&nodes.iter().copied().collect());
+            for name in names.iter() {
+                with.entry(of_name(name)).or_default().extend(nodes);
+            }
+        }
+        Listed { known, with: with.into_iter().map(|(name, nodes)| (name, nodes.into_iter().collect())).collect() }
+    }
+}
+
+/// Nodes by equal lists.
+type ByNames = HashMap<Names, Vec<NodeId>, RandomState>;
+
+/// Returns the key whose value a lookup of `name`, as `a.b`, takes a part of.
+fn root(name: &str) -> Arc<str> {
+    LookupKey::parse(name).map_or_else(|_| name.into(), |key| key.root)
+}
+
 impl Fleet {
-    /// Returns the classes in the catalogs of the nodes, or `None` if those of no node are known. The first call reads
-    /// the profiles once more.
+    /// Returns what the catalogs of the nodes tell, or `None` if nothing is known of any. The first call reads the
+    /// profiles once more.
     pub fn catalogs(&self) -> Option<&Catalogs> {
         if !self.has_catalogs {
             return None;
         }
         Some(self.catalogs.get_or_init(|| {
-            let found: Mutex<HashMap<CatalogClasses, Vec<NodeId>, RandomState>> = Mutex::default();
-            let errors = self.source.read(&Wanted::default().with_catalog_classes(), &|batch| {
+            let found: Mutex<[ByNames; 2]> = Mutex::default();
+            let errors = self.source.read(&Wanted::default().with_catalogs(), &|batch| {
                 let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
                 for (place, profile) in batch.profiles {
-                    let node = self.find(&profile.name).filter(|node| self.is_at(*node, place));
-                    if let (Some(node), Some(classes)) = (node, profile.catalog_classes) {
-                        found.entry(classes).or_default().push(node);
+                    let Some(node) = self.find(&profile.name).filter(|node| self.is_at(*node, place)) else { continue };
+                    let Catalog { classes, keys } = profile.catalog;
+                    for (lists, names) in found.iter_mut().zip([classes, keys]) {
+                        names.into_iter().for_each(|names| lists.entry(names).or_default().push(node));
                     }
                 }
             });
             self.tell_new(&errors);
-            Catalogs::of(found.into_inner().unwrap_or_else(PoisonError::into_inner))
+            let [classes, keys] = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+            Catalogs { classes: Listed::of(&classes, |name| name.into()), keys: Listed::of(&keys, root) }
         }))
     }
 }
@@ -76,22 +113,30 @@ mod tests {
     use crate::node::read_profiles;
 
     #[test]
-    fn a_node_without_a_catalog_is_not_known() {
+    fn catalogs_tell_which_nodes_use_a_key() {
         let profiles = "{\"name\": \"a\", \"catalog_classes\": [\"Ntp\", \"Ntp::Config\"]}\n{\"name\": \"b\"}\n\
-                        {\"name\": \"c\", \"catalog_classes\": []}\n{\"name\": \"d\", \"catalog_classes\": [\"ntp\"]}\n";
+                        {\"name\": \"c\", \"catalog_classes\": []}\n{\"name\": \"d\", \"catalog_classes\": [\"ntp\"], \
+                        \"catalog_keys\": [\"plain.part\", \"'dotted.key'.x\", \"nosuch::x\"]}\n\
+                        {\"name\": \"e\", \"catalog_keys\": [\"ntp::x\", \"ntp::x.y\"]}\n";
         let (profiles, errors) = read_profiles(profiles.as_bytes(), "n.ndjson", "production");
         assert!(errors.is_empty(), "{errors:?}");
         let fleet = Fleet::new(profiles.clone());
         let catalogs = fleet.catalogs().unwrap();
-        let names = |nodes: Option<&NodeSet>| {
-            nodes.map(|nodes| fleet.names(nodes).map(|name| &**name).collect::<Vec<_>>().join(" "))
+        let names = |nodes: &NodeSet| fleet.names(nodes).map(|name| &**name).collect::<Vec<_>>().join(" ");
+        let told = |key: &str| {
+            let of = catalogs.use_of(key).unwrap();
+            [of.class.unwrap_or_default().to_string(), names(&of.with), names(&of.known), names(&of.recorded)]
         };
-        assert_eq!(names(Some(catalogs.known())).unwrap(), "a c d");
-        assert_eq!(names(catalogs.with("ntp")).unwrap(), "a d");
-        assert_eq!(
-            (names(catalogs.with("ntp::config")).unwrap(), names(catalogs.with("apache"))),
-            ("a".to_owned(), None)
-        );
+        assert_eq!(told("ntp::x"), ["ntp", "a d e", "a c d e", "d e"]);
+        assert_eq!(told("ntp::config::x"), ["ntp::config", "a", "a c d e", "d e"]);
+        assert_eq!(told("nosuch::x"), ["", "d", "d e", "d e"]);
+        assert_eq!(told("plain"), ["", "d", "d e", "d e"]);
+        assert_eq!(told("dotted.key"), ["", "d", "d e", "d e"]);
+        // Without records of lookups nothing is said of keys of no known class.
+        let fleet = Fleet::new(profiles[..3].to_vec());
+        let catalogs = fleet.catalogs().unwrap();
+        assert_eq!((catalogs.use_of("plain"), catalogs.use_of("nosuch::x")), (None, None));
+        assert_eq!(names(&catalogs.use_of("ntp::y").unwrap().recorded), "");
         assert!(Fleet::new([profiles[1].clone()]).catalogs().is_none());
     }
 }

@@ -87,7 +87,7 @@ impl BatchTable {
         let column = |path| Partition::by(profiles.iter().map(|(_, profile)| reading(path, profile)));
         BatchTable {
             names: profiles.iter().map(|(place, profile)| (profile.name.clone(), *place)).collect(),
-            has_catalogs: profiles.iter().any(|(_, profile)| profile.catalog_classes.is_some()),
+            has_catalogs: profiles.iter().any(|(_, profile)| !profile.catalog.is_unknown()),
             columns: paths.iter().map(column).collect(),
         }
     }

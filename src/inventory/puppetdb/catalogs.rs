@@ -1,4 +1,4 @@
-//! The classes in the last catalogs of nodes.
+//! The last catalogs of nodes: their classes and, where the server has records of them, the keys that were looked up.
 //!
 //! They are asked for some nodes at a time, by name. So each answer is of whole nodes and of a bounded size, and the
 //! server need not sort the resources of all nodes for each page.
@@ -6,24 +6,26 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use super::PATH;
+use crate::hiera::class_of_parameter;
 use crate::inventory::FetchError;
 use crate::inventory::http::Http;
-use crate::node::CatalogClasses;
+use crate::node::{Catalog, Names};
 
-/// The most nodes that are asked for at a time: some 50,000 classes.
+/// The most nodes that are asked for at a time: some 50,000 classes, and half a million keys.
 const NODES: usize = 250;
 
 /// The remedy if the server does not know such queries.
 const ADVICE: &str = "it cannot tell the classes of nodes: leave 'classes' of 'puppetdb' out";
 
-/// A class of a node.
+/// A class of a node, or a key that was looked up for it.
 #[derive(Deserialize)]
 struct Row {
     certname: String,
-    title: String,
+    #[serde(alias = "title")]
+    name: String,
 }
 
 /// A profile on its line.
@@ -32,45 +34,94 @@ struct Named {
     name: String,
 }
 
-/// Returns profiles, one a line, with the classes in the nodes' catalogs. A node without a catalog gets none.
+/// Returns profiles, one a line, with what is known of the nodes' catalogs. A node without a catalog gets nothing.
 pub(super) async fn added(http: &Http, lines: &[u8]) -> Result<Vec<u8>, FetchError> {
     let lines: Vec<&[u8]> = lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).collect();
-    let mut whole = Vec::new();
+    let (has_records, mut whole) = (has_records(http).await?, Vec::new());
     for lines in lines.chunks(NODES) {
         let name = |line: &&[u8]| Some(serde_json::from_slice::<Named>(line).ok()?.name);
         let names: Vec<Option<String>> = lines.iter().map(name).collect();
-        let classes = of_nodes(http, &names).await?;
+        let catalogs = of_nodes(http, &names, has_records).await?;
         for (line, name) in lines.iter().zip(names) {
-            let classes = name.and_then(|name| classes.get(&name));
-            let (Some(classes), Some((_, inside))) = (classes, line.split_last()) else {
+            let catalog = name.and_then(|name| catalogs.get(&name));
+            let (Some(Catalog { classes, keys }), Some((_, inside))) = (catalog, line.split_last()) else {
                 whole.extend_from_slice(line);
                 whole.push(b'\n');
                 continue;
             };
-            let classes: Vec<&str> = classes.names().collect();
             whole.extend_from_slice(inside);
-            whole.extend_from_slice(format!(",\"catalog_classes\":{}}}\n", json!(classes)).as_bytes());
+            for (field, names) in [("catalog_classes", classes), ("catalog_keys", keys)] {
+                let Some(names) = names else { continue };
+                let names: Vec<&str> = names.iter().collect();
+                whole.extend_from_slice(format!(",\"{field}\":{}", json!(names)).as_bytes());
+            }
+            whole.extend_from_slice(b"}\n");
         }
     }
     Ok(whole)
 }
 
-/// Asks for the classes of some nodes. A node without a catalog is not in the answer: each catalog has a class, `main`.
-async fn of_nodes(http: &Http, names: &[Option<String>]) -> Result<BTreeMap<String, CatalogClasses>, FetchError> {
+/// Asks for the catalogs of some nodes. A node without one is not in the answer: each catalog has a class, `main`.
+async fn of_nodes(
+    http: &Http,
+    names: &[Option<String>],
+    has_records: bool,
+) -> Result<BTreeMap<String, Catalog>, FetchError> {
     let names: Vec<&String> = names.iter().flatten().collect();
-    let of_these = json!(["and", ["=", "type", "Class"], ["in", "certname", ["array", names]]]);
-    let query = json!(["from", "resources", ["extract", ["certname", "title"], of_these]]);
-    let answer = http.post(PATH, json!({ "query": query }).to_string()).await.map_err(advised)?;
-    let rows: Vec<Row> = serde_json::from_slice(&answer.body).map_err(|error| FetchError::Malformed {
-        url: http.url(PATH),
-        reason: format!("line {}, column {} has no list of classes", error.line(), error.column()),
-    })?;
-    let mut titles: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for Row { certname, title } in rows {
-        titles.entry(certname).or_default().push(title);
+    let of_these = json!(["in", "certname", ["array", names]]);
+    let classes = json!(["extract", ["certname", "title"], ["and", ["=", "type", "Class"], of_these]]);
+    let classes = by_node(rows(http, json!(["from", "resources", classes])).await.map_err(advised)?);
+    let keys = if has_records { by_node(rows(http, looked_up(&of_these)).await?) } else { BTreeMap::new() };
+    let catalog = |(certname, titles): (String, Vec<String>)| {
+        let classes = Names::of_classes(titles.iter().map(String::as_str));
+        let keys = keys.get(&certname).map(|keys| besides(&classes, keys));
+        (certname, Catalog { classes: Some(classes), keys })
+    };
+    Ok(classes.into_iter().map(catalog).collect())
+}
+
+/// Asks for the keys that were looked up for the last catalogs of some nodes. A record of another catalog says nothing:
+/// not each catalog is sent with one.
+fn looked_up(of_these: &Json) -> Json {
+    let last = json!(["from", "catalogs", ["extract", ["certname", "catalog_uuid"], of_these]]);
+    let of_last = json!(["in", ["certname", "catalog_uuid"], last]);
+    let keys = json!(["and", ["=", "type", "hiera"], of_these, of_last]);
+    json!(["from", "catalog_input_contents", ["extract", ["certname", "name"], keys]])
+}
+
+/// Returns the keys that are of no parameter of these classes: that those are looked up goes without saying, and they
+/// are thousands.
+fn besides(classes: &Names, keys: &[String]) -> Names {
+    let classes: Vec<&str> = classes.iter().collect();
+    let is_of_these = |key: &str| class_of_parameter(key).is_some_and(|class| classes.binary_search(&class).is_ok());
+    Names::of_keys(keys.iter().map(String::as_str).filter(|key| !is_of_these(key)))
+}
+
+/// Returns true if the server has records of lookups. Servers before 6.5 do not know of them, and later ones have them
+/// only if a Puppet server sends them.
+async fn has_records(http: &Http) -> Result<bool, FetchError> {
+    let some = json!(["from", "catalog_input_contents", ["extract", ["certname", "name"]], ["limit", 1]]);
+    match rows(http, some).await {
+        Ok(rows) => Ok(!rows.is_empty()),
+        Err(FetchError::Refused { status: 400 | 404, .. }) => Ok(false),
+        Err(error) => Err(error),
     }
-    let classes = |titles: Vec<String>| CatalogClasses::of(titles.iter().map(String::as_str));
-    Ok(titles.into_iter().map(|(certname, titles)| (certname, classes(titles))).collect())
+}
+
+async fn rows(http: &Http, query: Json) -> Result<Vec<Row>, FetchError> {
+    let answer = http.post(PATH, json!({ "query": query }).to_string()).await?;
+    serde_json::from_slice(&answer.body).map_err(|error| FetchError::Malformed {
+        url: http.url(PATH),
+        reason: format!("line {}, column {} has no list of names", error.line(), error.column()),
+    })
+}
+
+fn by_node(rows: Vec<Row>) -> BTreeMap<String, Vec<String>> {
+    let mut by_node: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for Row { certname, name } in rows {
+        by_node.entry(certname).or_default().push(name);
+    }
+    by_node
 }
 
 fn advised(error: FetchError) -> FetchError {

@@ -2,10 +2,10 @@
 //!
 //! Nodes come from the inventory, with their environment, trusted data and just the facts that are asked for; a server
 //! that cannot extract facts is asked for all of them, and one without an inventory for its factsets. Answers are read
-//! page by page, and checked to be of one list: see [`pages`]. With them may come the
-//! [`classes`] in the nodes' catalogs.
+//! page by page, and checked to be of one list: see [`pages`]. With them may come what is known of the nodes'
+//! [`catalogs`].
 
-mod classes;
+mod catalogs;
 mod pages;
 mod query;
 mod rows;
@@ -45,7 +45,7 @@ pub(super) async fn fetch(setting: &PuppetDbSetting, facts: &FactNames) -> Resul
             (Err(error), _) => return Err(refusal.unwrap_or(error)),
             (Ok((lines, count)), _) => {
                 let facts = if form == Form::Extract { facts.clone() } else { FactNames::All(()) };
-                let lines = if setting.classes { classes::added(&http, &lines).await? } else { lines };
+                let lines = if setting.classes { catalogs::added(&http, &lines).await? } else { lines };
                 return Ok(Nodes { lines, count, facts });
             }
         }

@@ -20,7 +20,7 @@ use crate::puppet::ErrorKind;
 use crate::report::node_sets::{ListedSet, NodeSets};
 use crate::report::wording::share;
 use crate::report::{
-    BlindSpot, Cause, ClassUse, Commit, Count, FindingChange, Group, How, KeyChange, Leaf, NodeNames, Origin,
+    BlindSpot, CatalogUse, Cause, Commit, Count, FindingChange, Group, How, KeyChange, Leaf, NodeNames, Origin,
     Reencrypted, Remedy, Report, node_list, value,
 };
 use crate::value::Value;
@@ -153,15 +153,16 @@ pub(super) struct WireChange<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     lines: Option<&'a [usize]>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    class_use: Option<WireClassUse<'a>>,
+    catalog_use: Option<WireCatalogUse<'a>>,
     /// Left out where it is false.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     apart: bool,
 }
 
 #[derive(Serialize)]
-struct WireClassUse<'a> {
-    class: &'a str,
+struct WireCatalogUse<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    class: Option<&'a str>,
     with: usize,
     without: usize,
     unknown: usize,
@@ -334,16 +335,16 @@ impl<'a> WireChange<'a> {
             nodes: Finished(nodes.as_bytes()),
             leaves: Leaves(change),
             lines: change.lines.as_deref(),
-            class_use: change.class_use.as_deref().map(WireClassUse::new),
+            catalog_use: change.catalog_use.as_deref().map(WireCatalogUse::new),
             apart: change.is_apart,
         }
     }
 }
 
-impl<'a> WireClassUse<'a> {
-    fn new(of: &'a ClassUse) -> WireClassUse<'a> {
-        let ClassUse { class, with, without, unknown, .. } = of;
-        WireClassUse { class, with: *with, without: *without, unknown: *unknown }
+impl<'a> WireCatalogUse<'a> {
+    fn new(of: &'a CatalogUse) -> WireCatalogUse<'a> {
+        let CatalogUse { class, with, without, unknown, .. } = of;
+        WireCatalogUse { class: class.as_deref(), with: *with, without: *without, unknown: *unknown }
     }
 }
 

@@ -30,7 +30,7 @@ pub(super) fn table(report: &Report, options: &Options, budget: usize) -> (Strin
     rows(report, (&report.causes, report.groups_by_use().0), options, budget)
 }
 
-/// Returns the folded table of the groups on nodes whose catalogs do not have the class, in at most `budget`
+/// Returns the folded table of the groups on nodes whose catalogs do not use the keys, in at most `budget`
 /// characters.
 pub(super) fn apart(report: &Report, options: &Options, budget: usize) -> String {
     let (others, groups) = report.groups_by_use();

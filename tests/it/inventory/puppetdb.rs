@@ -97,15 +97,15 @@ fn later_entries_override_nodes() {
     assert_eq!(who(&site), [EXPECTED[0], "web01.example.com  own production "]);
 }
 
-/// The classes that the kept profiles have, by their nodes.
-fn kept_classes(site: &Sandbox) -> Vec<(String, Json)> {
+/// The values of a field in the kept profiles, by their nodes.
+fn kept(site: &Sandbox, field: &str) -> Vec<(String, Json)> {
     let files = std::fs::read_dir(site.root().join(".git/hierad/nodes")).unwrap().map(|entry| entry.unwrap().path());
     let mut files: Vec<_> = files.filter(|path| path.extension().is_some_and(|end| end == "ndjson")).collect();
     files.sort_by_key(|path| std::fs::metadata(path).unwrap().modified().unwrap());
     let profiles = std::fs::read_to_string(files.last().unwrap()).unwrap();
     let profile = |line: &str| {
         let profile: Json = serde_json::from_str(line).unwrap();
-        (profile["name"].as_str().unwrap().to_owned(), profile["catalog_classes"].clone())
+        (profile["name"].as_str().unwrap().to_owned(), profile[field].clone())
     };
     profiles.lines().map(profile).collect()
 }
@@ -118,13 +118,13 @@ fn classes_of_catalogs_are_fetched_where_the_settings_say_so() {
     assert_eq!(who(&site), EXPECTED);
     assert_eq!(server.queries().len(), 1, "they are not asked for by themselves");
     let unknown = ["db01.example.com", "web01.example.com"].map(|name| (name.to_owned(), Json::Null));
-    assert_eq!(kept_classes(&site), unknown);
+    assert_eq!(kept(&site, "catalog_classes"), unknown);
     // It is another source then, and asked at once. A node without a catalog has no classes, and not an empty list.
     server.settle(&site, ", classes: true");
     assert_eq!(who(&site), EXPECTED);
-    assert_eq!(server.queries()[1..], ["classes of db01.example.com, web01.example.com"]);
+    assert_eq!(server.queries()[1..], ["records", "classes of db01.example.com, web01.example.com"]);
     let known = ("web01.example.com".to_owned(), json!(["apache", "apache::mod::ssl", "main"]));
-    assert_eq!(kept_classes(&site), [unknown[0].clone(), known]);
+    assert_eq!(kept(&site, "catalog_classes"), [unknown[0].clone(), known]);
 }
 
 #[test]
@@ -137,10 +137,40 @@ fn classes_are_asked_for_some_nodes_at_a_time() {
     let (site, server) = (site(), PuppetDb::with((0..501).map(node).collect()));
     server.settle(&site, ", classes: true");
     assert_eq!(who(&site).len(), 501);
-    let asked: Vec<usize> = server.queries()[1..].iter().map(|query| query.split(", ").count()).collect();
+    let asked: Vec<usize> = server.queries()[2..].iter().map(|query| query.split(", ").count()).collect();
     assert_eq!(asked, [250, 250, 1]);
     let expected = (0..501).map(|number| (format!("n{number:05}"), json!([format!("profile::n{number}")])));
-    assert_eq!(kept_classes(&site), expected.collect::<Vec<_>>());
+    assert_eq!(kept(&site, "catalog_classes"), expected.collect::<Vec<_>>());
+}
+
+#[test]
+fn lookups_for_catalogs_are_fetched_where_there_are_records() {
+    let (site, server) = (site(), PuppetDb::with(nodes()));
+    server.change(|state| {
+        state.nodes[0]["classes"] = json!(["Main", "Ntp"]);
+        state.nodes[0]["keys"] = json!(["ntp::servers", "ntp::server::x", "role", "other::y", "role", "ntp"]);
+        // A node may have a catalog of which there is no record.
+        state.nodes[1]["classes"] = json!(["Main"]);
+    });
+    server.settle(&site, ", classes: true");
+    assert_eq!(who(&site), EXPECTED);
+    let both = "db01.example.com, web01.example.com";
+    assert_eq!(server.queries()[1..], ["records".to_owned(), format!("classes of {both}"), format!("keys of {both}")]);
+    // Those of the parameters of its classes go without saying.
+    let keys = ("web01.example.com".to_owned(), json!(["ntp", "ntp::server::x", "other::y", "role"]));
+    assert_eq!(kept(&site, "catalog_keys"), [("db01.example.com".to_owned(), Json::Null), keys.clone()]);
+    let fetched = site.hierad("nodes fetch --output -");
+    let fetched: Json = serde_json::from_str(fetched.ok().lines().last().unwrap()).unwrap();
+    assert_eq!((&fetched["catalog_classes"], &fetched["catalog_keys"]), (&json!(["main", "ntp"]), &keys.1));
+    let shown = site.hierad("nodes show web01.example.com").out;
+    let words = "\nclasses in its last catalog (2): main, ntp\nkeys looked up beside theirs (4): ntp, ntp::server::x, other::y, role\n";
+    assert!(shown.ends_with(words), "{shown}");
+    let shown = site.hierad("nodes show web01.example.com --format json").json();
+    assert_eq!(shown["catalog"], json!({"classes": ["main", "ntp"], "keys": keys.1}));
+    assert_eq!(
+        site.hierad("nodes show db01.example.com --format json").json()["catalog"],
+        json!({"classes": ["main"]})
+    );
 }
 
 #[test]

@@ -106,8 +106,8 @@ impl State {
             return Answer::Say("404 Not Found", "Not Found".to_owned());
         }
         assert_eq!(request.headers["content-type"], "application/json");
-        if let Some(names) = names_with_classes(&request.body) {
-            return self.classes(&names);
+        if let Some(asked) = Asked::of(&request.body) {
+            return self.catalogs(&asked);
         }
         match Paging::of(&request.body).and_then(|paging| self.page(&paging)) {
             Ok((rows, total)) => Answer::Full(200, format!("X-Records: {total}\r\n"), Json::Array(rows).to_string()),
@@ -115,17 +115,31 @@ impl State {
         }
     }
 
-    /// Answers with the classes in the catalogs of some nodes, which have them as `classes`.
-    fn classes(&mut self, names: &[String]) -> Answer {
-        self.queries.push(format!("classes of {}", names.join(", ")));
-        if self.age == Age::WithoutLists {
-            return Answer::Say("400 Bad Request", "'in' is no operator of 'resources'".to_owned());
+    /// Answers with the classes in the catalogs of some nodes, which have them as `classes`, or the keys that were
+    /// looked up for them, which they have as `keys`.
+    fn catalogs(&mut self, asked: &Asked) -> Answer {
+        let (what, names) = match asked {
+            Asked::Records => ("records", None),
+            Asked::Classes(names) => ("classes", Some(names)),
+            Asked::Keys(names) => ("keys", Some(names)),
+        };
+        self.queries.push(names.map_or_else(|| what.to_owned(), |names| format!("{what} of {}", names.join(", "))));
+        match (what, &self.age) {
+            ("classes", Age::WithoutLists) => {
+                return Answer::Say("400 Bad Request", "'in' is no operator of 'resources'".to_owned());
+            }
+            ("records", Age::WithoutLists) => {
+                return Answer::Say("400 Bad Request", "Invalid entity 'catalog_input_contents'".to_owned());
+            }
+            _ => {}
         }
-        let asked = self.nodes.iter().filter(|node| names.iter().any(|name| node["certname"] == **name));
-        let rows = asked.flat_map(|node| {
-            let classes = node["classes"].as_array().into_iter().flatten();
-            classes.map(|class| json!({"certname": node["certname"], "title": class}))
+        let is_asked = |node: &&Json| names.is_none_or(|names| names.iter().any(|name| node["certname"] == **name));
+        let (field, column) = if what == "classes" { ("classes", "title") } else { ("keys", "name") };
+        let rows = self.nodes.iter().filter(is_asked).flat_map(|node| {
+            let names = node[field].as_array().into_iter().flatten();
+            names.map(move |name| json!({"certname": node["certname"], column: name}))
         });
+        let rows = rows.take(if names.is_none() { 1 } else { usize::MAX });
         Answer::Full(200, String::new(), Json::Array(rows.collect()).to_string())
     }
 
@@ -140,19 +154,47 @@ impl State {
     }
 }
 
-/// Returns the nodes whose classes a request asks for, or `None` if it asks for something else.
-fn names_with_classes(body: &[u8]) -> Option<Vec<String>> {
-    let body: Json = serde_json::from_slice(body).ok()?;
-    let query = body["query"].as_array()?;
-    let of_these = &query[2][2];
-    let expected =
-        json!(["from", "resources", ["extract", ["certname", "title"], ["and", ["=", "type", "Class"], of_these[2]]]]);
-    assert_eq!((&body["query"], body.as_object().unwrap().len()), (&expected, 1), "nothing else is asked for");
-    assert_eq!(
-        (&of_these[2][0], &of_these[2][1], &of_these[2][2][0]),
-        (&json!("in"), &json!("certname"), &json!("array"))
-    );
-    Some(serde_json::from_value(of_these[2][2][1].clone()).unwrap())
+/// A request for something of catalogs.
+enum Asked {
+    /// One lookup for any of them.
+    Records,
+    /// The classes of some nodes.
+    Classes(Vec<String>),
+    /// The keys that were looked up for the last catalogs of some nodes.
+    Keys(Vec<String>),
+}
+
+impl Asked {
+    /// Returns what a request asks for, or `None` if that is nothing of catalogs.
+    fn of(body: &[u8]) -> Option<Asked> {
+        let body: Json = serde_json::from_slice(body).ok()?;
+        let query = body["query"].as_array()?;
+        assert_eq!(body.as_object().unwrap().len(), 1, "all else is in the query");
+        let records = json!(["from", "catalog_input_contents", ["extract", ["certname", "name"]], ["limit", 1]]);
+        if body["query"] == records {
+            return Some(Asked::Records);
+        }
+        let of_these = query[2][2][2].clone();
+        let names = || {
+            assert_eq!(of_these, json!(["in", "certname", ["array", of_these[2][1]]]));
+            serde_json::from_value(of_these[2][1].clone()).unwrap()
+        };
+        let extract = |what: &str, of: Json| json!(["extract", ["certname", what], of]);
+        let classes = extract("title", json!(["and", ["=", "type", "Class"], of_these]));
+        if query[1] == "resources" {
+            assert_eq!(query[2], classes);
+            return Some(Asked::Classes(names()));
+        }
+        // Records of other catalogs than the last one of a node say nothing.
+        let last = json!([
+            "in",
+            ["certname", "catalog_uuid"],
+            ["from", "catalogs", extract("catalog_uuid", of_these.clone())]
+        ]);
+        let keys = extract("name", json!(["and", ["=", "type", "hiera"], of_these, last]));
+        assert_eq!(body["query"], json!(["from", "catalog_input_contents", keys]));
+        Some(Asked::Keys(names()))
+    }
 }
 
 /// The parameters of a query that are used here.

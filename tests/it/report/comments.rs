@@ -166,7 +166,7 @@ fn report(random: &mut Random, lists: [usize; 3]) -> Report {
         names: NodeNames::new(fleet),
         keys: keys.len(),
         changes,
-        classes: BTreeMap::new(),
+        uses: BTreeMap::new(),
         origins: Origins { changes: origins, lines, ..Origins::default() },
         disclosure: &values::disclosure(),
         findings: Diff::new(&[][..], &findings),

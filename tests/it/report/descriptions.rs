@@ -65,7 +65,7 @@ fn report(fleet: &Arc<Fleet>, names: &[&str], sets: &[NodeSet]) -> Report {
         names: NodeNames::new(fleet.clone()),
         keys: sets.len(),
         changes: changes(Diff::new(&effective(1), &effective(2)), &Workers::of(1)),
-        classes: BTreeMap::new(),
+        uses: BTreeMap::new(),
         origins: Origins::default(),
         disclosure: &values::disclosure(),
         findings: Diff::new(&[][..], &[][..]),

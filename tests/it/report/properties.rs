@@ -194,7 +194,7 @@ fn report_of(fleet: Fleet, before: &Effective, after: &Effective) -> Report {
         names: NodeNames::new(Arc::new(fleet)),
         keys: before.keys.keys().chain(after.keys.keys()).collect::<BTreeSet<_>>().len(),
         changes: changes(Diff::new(before, after), &Workers::of(1)),
-        classes: BTreeMap::new(),
+        uses: BTreeMap::new(),
         origins: Origins::default(),
         disclosure: &values::disclosure(),
         findings: Diff::new(&[], &[]),

@@ -54,7 +54,7 @@ fn forms(both: Diff<&Effective>, fleet: &Arc<Fleet>, nodes: &NodeSet, disclosure
         names: NodeNames::new(fleet.clone()),
         keys: both.after.keys.len(),
         changes: changes(both, &Workers::of(1)),
-        classes: BTreeMap::new(),
+        uses: BTreeMap::new(),
         origins: Origins::default(),
         disclosure,
         findings: nothing,
