@@ -28,6 +28,9 @@ pub struct Request {
     pub nodes: Vec<Arc<str>>,
 }
 
+/// The most times that an answer is tried to be read.
+const ATTEMPTS: usize = 3;
+
 /// An answer to use, and what to tell of it.
 pub(super) struct Usable {
     pub(super) stored: Stored,
@@ -90,14 +93,14 @@ impl SourceFiles {
     /// cannot be had, the last one goes on, unless it lacks some of what is asked for.
     pub(super) fn usable(&self, request: &Request, takes_old: bool) -> Result<Usable, FetchError> {
         let last = self.last();
-        let serves = |stored: &&Stored| self.serves(stored, request);
-        let counts = |stored: &&Stored| takes_old || self.is_fresh(stored);
-        if let Some(stored) = last.as_ref().filter(counts).filter(serves) {
+        let serves = last.as_ref().map_or(Ok(false), |stored| self.serves(stored, request))?;
+        let counts = |stored: &&Stored| serves && (takes_old || self.is_fresh(stored));
+        if let Some(stored) = last.as_ref().filter(counts) {
             return Ok(Usable { stored: stored.clone(), notice: None });
         }
         match (self.fetch_some(request, last.as_ref()), last) {
             (Ok(usable), _) => Ok(usable),
-            (Err(error), Some(stored)) if serves(&&stored) => {
+            (Err(error), Some(stored)) if serves => {
                 let notice = format!("{error}; the nodes of {} ago stay in use", age_in_words(stored.age()));
                 Ok(Usable { stored, notice: Some(notice) })
             }
@@ -108,13 +111,21 @@ impl SourceFiles {
     /// Returns an answer to a request that says the same as `pinned`. What that lacks comes from the last answer or a
     /// new one.
     pub(super) fn pinned(&self, pinned: Stored, request: &Request) -> Result<Usable, FetchError> {
-        if self.serves(&pinned, request) {
+        if self.serves(&pinned, request)? {
             return Ok(Usable { stored: pinned, notice: None });
         }
-        let Usable { stored: newer, notice } = self.usable(request, true)?;
         let grafted = if self.is_overlay() { grafted::with_nodes } else { grafted::with_facts };
-        let answer = grafted(&pinned, &newer);
-        Ok(Usable { stored: self.store.keep_beside(&self.label(), answer)?, notice })
+        let mut attempts = 0;
+        loop {
+            let Usable { stored: newer, notice } = self.usable(request, true)?;
+            attempts += 1;
+            match grafted(&pinned, &newer) {
+                Ok(answer) => return Ok(Usable { stored: self.store.keep_beside(&self.label(), answer)?, notice }),
+                // Answers that came meanwhile have pushed it out.
+                Err(FetchError::Store { .. }) if attempts < ATTEMPTS && !newer.path.exists() => {}
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     /// Asks the source, whatever is kept. What is kept then has these facts, and those that it had before.
@@ -129,18 +140,18 @@ impl SourceFiles {
         stored.age() < *refresh
     }
 
-    fn serves(&self, stored: &Stored, request: &Request) -> bool {
+    fn serves(&self, stored: &Stored, request: &Request) -> Result<bool, FetchError> {
         if self.is_overlay() {
-            stored.missing(&request.nodes).is_empty()
+            Ok(stored.missing(&request.nodes)?.is_empty())
         } else {
-            stored.header.facts.cover(&request.facts)
+            Ok(stored.header.facts.cover(&request.facts))
         }
     }
 
     /// Asks for what the last answer does not have, or for all if it does not count any more.
     fn fetch_some(&self, request: &Request, last: Option<&Stored>) -> Result<Usable, FetchError> {
         match last.filter(|stored| self.is_overlay() && self.is_fresh(stored)) {
-            Some(stored) => self.fetch_nodes(request, &stored.missing(&request.nodes), last),
+            Some(stored) => self.fetch_nodes(request, &stored.missing(&request.nodes)?, last),
             None => self.fetch_nodes(request, &request.nodes, last),
         }
     }
@@ -152,8 +163,9 @@ impl SourceFiles {
             SourceSetting::TrustedExternal(program) => (Kind::Trusted, program),
         };
         let answers = waited(async || Ok(overlay::ask(kind, program, nodes).await))?;
-        let known = last.map(|last| (last.lines(), last.header.failed.clone())).unwrap_or_default();
-        let merge = Merge { answers: &answers, lines: known.0, failed: known.1 };
+        let lines = last.map(Stored::lines).transpose()?.unwrap_or_default();
+        let failed = last.map(|last| last.header.failed.clone()).unwrap_or_default();
+        let merge = Merge { answers: &answers, lines, failed };
         let (mut answer, kept) = merge.answer(&request.nodes);
         let failure = merge.failure();
         if let Some(failure) = failure.clone().filter(|_| answer.count == 0) {
@@ -250,6 +262,7 @@ pub fn age_in_words(age: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::inventory::store::age;
     use crate::inventory::{AnswerSet, Inventory};
     use crate::node::Wanted;
     use crate::pipeline::profiles::EnvironmentOfNodes;
@@ -274,7 +287,9 @@ mod tests {
         let keep = |fact: &str, value: usize| {
             let lines = format!("{{\"name\":\"a\",\"facts\":{{\"{fact}\":{value}}}}}\n").into_bytes();
             let facts = FactNames::Some([fact.to_owned()].into());
-            source.store.keep("a", Answer { lines, count: 1, facts, ..Answer::default() }).unwrap()
+            let stored = source.store.keep("a", Answer { lines, count: 1, facts, ..Answer::default() }).unwrap();
+            age(folder.path());
+            stored
         };
         // A report is made with an answer, and then one with that and another fact.
         let first = keep("os", 1);
@@ -296,6 +311,7 @@ mod tests {
             let opened = inventory.open(&wanted).unwrap();
             in_use = AnswerSet::from_text(&opened.source.answers().unwrap()).unwrap();
             // Newer ones come before anybody notes which answers the report was made with.
+            age(folder.path());
             (3..6).for_each(|value| _ = keep(fact, value));
             let kept = source.kept(in_use.file(source.name()).unwrap()).expect(fact);
             assert!(std::fs::read_to_string(kept.path).unwrap().contains("\"os\":1"), "{fact}");

@@ -1,13 +1,12 @@
 //! An answer that counts, and the facts and nodes that it lacks from a newer one.
 
 use std::collections::BTreeMap;
-use std::fs;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::FactNames;
 use super::store::{Answer, Stored};
+use super::{FactNames, FetchError};
 
 /// A part of a profile by name, as it is written.
 type Parts<'a> = BTreeMap<String, &'a RawValue>;
@@ -21,8 +20,8 @@ struct Line<'a> {
 }
 
 /// Adds to the nodes of `own` the facts that were not asked for then.
-pub(super) fn with_facts(own: &Stored, newer: &Stored) -> Answer {
-    let (text, lines) = (fs::read_to_string(&own.path).unwrap_or_default(), newer.lines());
+pub(super) fn with_facts(own: &Stored, newer: &Stored) -> Result<Answer, FetchError> {
+    let (text, lines) = (own.content()?, newer.lines()?);
     let mut answer = begun(own);
     for line in text.lines() {
         let whole = with_facts_of(line, &own.header.facts, |name| lines.get(name).map(String::as_str));
@@ -31,7 +30,7 @@ pub(super) fn with_facts(own: &Stored, newer: &Stored) -> Answer {
     }
     answer.count = own.header.count;
     answer.facts = own.header.facts.clone().with(&newer.header.facts);
-    answer
+    Ok(answer)
 }
 
 /// Returns a line with the facts of a newer one for the same node that are not `known`, or `None` if there are none.
@@ -49,16 +48,16 @@ fn with_facts_of<'l>(line: &str, known: &FactNames, newer: impl Fn(&str) -> Opti
 }
 
 /// Adds to `own` the nodes that were not asked for then.
-pub(super) fn with_nodes(own: &Stored, newer: &Stored) -> Answer {
-    let (mut lines, mut answer) = (newer.lines(), begun(own));
-    lines.extend(own.lines());
+pub(super) fn with_nodes(own: &Stored, newer: &Stored) -> Result<Answer, FetchError> {
+    let (mut lines, mut answer) = (newer.lines()?, begun(own));
+    lines.extend(own.lines()?);
     answer.failed = newer.header.failed.clone();
     answer.failed.extend(own.header.failed.clone());
     lines.retain(|name, _| !own.header.failed.contains_key(name));
     answer.failed.retain(|name, _| !lines.contains_key(name));
     answer.count = lines.len();
     answer.lines = lines.into_values().flat_map(|line| line.into_bytes().into_iter().chain([b'\n'])).collect();
-    answer
+    Ok(answer)
 }
 
 /// Begins an answer of the same time.
@@ -86,7 +85,7 @@ mod tests {
         let own = stored(&store, own, "os role gone", 1);
         let newer = "{\"name\":\"a\",\"facts\":{\"os\":9,\"site\":\"s\"}}\n{\"name\":\"b\",\"timestamp\":\"t2\",\"facts\":{\"os\":2,\"gone\":1,\"site\":2.0}}\n{\"name\":\"new\",\"facts\":{\"os\":3}}\n";
         let newer = stored(&store, newer, "os role gone site", 2);
-        let Answer { lines, count, facts, fetched, .. } = with_facts(&own, &newer);
+        let Answer { lines, count, facts, fetched, .. } = with_facts(&own, &newer).unwrap();
         let expected = "{\"name\":\"b\",\"timestamp\":\"t1\",\"facts\":{\"os\":1.50,\"role\":\"x\",\"site\":2.0}}\n{\"name\":\"a\",\"facts\":{\"site\":\"s\"}}\n{\"name\":\"gone\",\"facts\":{}}\n";
         assert_eq!(String::from_utf8(lines).unwrap(), expected);
         assert_eq!((count, fetched, facts), (3, Some(1), newer.header.facts));
@@ -100,7 +99,7 @@ mod tests {
         own.header.failed = [("c".to_owned(), "no".to_owned())].into();
         let mut newer = stored(&store, "{\"name\":\"a\",\"x\":3}\n{\"name\":\"b\",\"x\":2}\n{\"name\":\"c\"}\n", "", 2);
         newer.header.failed = [("b".to_owned(), "no".to_owned()), ("d".to_owned(), "no".to_owned())].into();
-        let Answer { lines, count, failed, .. } = with_nodes(&own, &newer);
+        let Answer { lines, count, failed, .. } = with_nodes(&own, &newer).unwrap();
         assert_eq!(String::from_utf8(lines).unwrap(), "{\"name\":\"a\",\"x\":3}\n{\"name\":\"b\",\"x\":1}\n");
         assert_eq!((count, failed.into_keys().collect::<Vec<_>>()), (2, vec!["c".to_owned(), "d".to_owned()]));
     }

@@ -2,7 +2,7 @@
 //!
 //! An answer is a file of profiles, one a line, whose name has a hash of its content, with a header beside it. Another
 //! header names the last answer. It is replaced last, so a reader sees one answer whole, the old or the new. The answer
-//! before is kept for those who still read it, and so are those that are [in use](mark_in_use).
+//! before is kept for those who still read it, and so are those that came just now or are [in use](mark_in_use).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -20,6 +20,10 @@ use crate::disk;
 
 /// The most bytes of a header.
 const MAX_HEADER: u64 = 16 << 20;
+
+/// The time for which an answer stays in any case. Several processes may ask a source at a time, and each reads what it
+/// was told.
+const GRACE: Duration = Duration::from_mins(1);
 
 /// The file that names the answers which are in use.
 const IN_USE: &str = "in-use.json";
@@ -153,12 +157,22 @@ impl Store {
             let name = entry.file_name();
             let Some(name) = name.to_str().filter(|name| name.starts_with(&self.name)) else { continue };
             let is_needed = name == last.file || Some(name) == last.before.as_deref() || in_use.contains(name);
-            if name.ends_with(ANSWER) && !is_needed {
+            let Some(header) = header_name(name).filter(|_| !is_needed).map(|name| self.folder.join(name)) else {
+                continue;
+            };
+            if !is_new(&header) {
                 _ = fs::remove_file(entry.path());
-                _ = header_name(name).map(|header| fs::remove_file(self.folder.join(header)));
+                _ = fs::remove_file(header);
             }
         }
     }
+}
+
+/// Returns true for a header that was written just now, with its answer or for the same answer once more.
+fn is_new(header: &Path) -> bool {
+    let age =
+        fs::metadata(header).and_then(|metadata| metadata.modified()).map(|time| time.elapsed().unwrap_or_default());
+    age.is_ok_and(|age| age < GRACE)
 }
 
 /// The end of the names of files of profiles.
@@ -201,22 +215,27 @@ impl Stored {
         Duration::from_secs(now().saturating_sub(self.header.fetched))
     }
 
-    /// Returns the profiles, a line each, by the names of their nodes; those that can be read.
-    pub(super) fn lines(&self) -> BTreeMap<String, String> {
+    /// Returns the content: profiles, one a line. It is gone if several newer answers have come meanwhile.
+    pub(super) fn content(&self) -> Result<String, FetchError> {
+        let failed = |source| FetchError::Store { path: self.path.display().to_string(), source };
+        fs::read_to_string(&self.path).map_err(failed)
+    }
+
+    /// Returns the profiles, a line each, by the names of their nodes; those that have one.
+    pub(super) fn lines(&self) -> Result<BTreeMap<String, String>, FetchError> {
         #[derive(Deserialize)]
         struct Named {
             name: String,
         }
-        let content = fs::read_to_string(&self.path).unwrap_or_default();
         let named = |line: &str| Some((serde_json::from_str::<Named>(line).ok()?.name, line.to_owned()));
-        content.lines().filter_map(named).collect()
+        Ok(self.content()?.lines().filter_map(named).collect())
     }
 
     /// Returns the nodes of which the answer says nothing.
-    pub(super) fn missing(&self, nodes: &[Arc<str>]) -> Vec<Arc<str>> {
-        let lines = self.lines();
+    pub(super) fn missing(&self, nodes: &[Arc<str>]) -> Result<Vec<Arc<str>>, FetchError> {
+        let lines = self.lines()?;
         let is_there = |node: &str| lines.contains_key(node) || self.header.failed.contains_key(node);
-        nodes.iter().filter(|node| !is_there(node)).cloned().collect()
+        Ok(nodes.iter().filter(|node| !is_there(node)).cloned().collect())
     }
 }
 
@@ -252,6 +271,16 @@ fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
+/// Has all files in a folder be older than those that stay in any case.
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+pub(super) fn age(folder: &Path) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let file = fs::File::options().write(true).open(entry.unwrap().path()).unwrap();
+        file.set_modified(SystemTime::now() - GRACE).unwrap();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -263,6 +292,14 @@ mod tests {
         let store = Store::new(&folder, "puppetdb", "a");
         assert_eq!(store.last(), None);
         let keep = |content: &str| store.keep("a", Answer { lines: content.into(), ..Answer::default() }).unwrap();
+        let new = ["-1\n", "-2\n", "-3\n"].map(keep);
+        assert!(new.iter().all(|stored| stored.path.exists()), "somebody may be about to read them");
+        let keep = |content: &str| {
+            let stored = keep(content);
+            age(&folder);
+            stored
+        };
+        age(&folder);
         let [first, second, third] = ["1\n", "2\n", "3\n"].map(keep);
         assert!(!first.path.exists() && second.path.exists());
         assert_eq!((store.last(), fs::read(&third.path).unwrap()), (Some(third.clone()), b"3\n".to_vec()));

@@ -10,5 +10,6 @@ mod refresh;
 pub(crate) mod server;
 mod settings;
 mod site_pp;
+mod table;
 mod trouble;
 mod two_sets;

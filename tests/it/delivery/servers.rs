@@ -76,8 +76,8 @@ pub(crate) enum Answer {
     Full(u16, String, String),
     /// Sends this and nothing more, and keeps the connection.
     Hang(&'static str),
-    /// Sends words without an end.
-    Endless,
+    /// Sends this status line, and words without an end.
+    Endless(&'static str),
     /// Closes the connection.
     Close,
 }
@@ -156,8 +156,8 @@ fn http(stream: Box<dyn Stream>, answer: &dyn Fn(&Request) -> Answer, sender: &S
             hang();
             Ok(())
         }
-        Answer::Endless => {
-            out.write_all(b"HTTP/1.1 500 Internal Server Error\r\n\r\n")?;
+        Answer::Endless(status) => {
+            write!(out, "HTTP/1.1 {status}\r\n\r\n")?;
             loop {
                 out.write_all(&[b'x'; 1 << 14])?;
             }

@@ -126,7 +126,7 @@ fn the_timeout_covers_the_whole_answer() {
 
 #[test]
 fn an_endless_answer_ends() {
-    let server = Http::start(|_| Answer::Endless);
+    let server = Http::start(|_| Answer::Endless("500 Internal Server Error"));
     let error = refused(sent_to(server.port, ENOUGH), &["the server answers 500 Internal Server Error: xxx"]);
     assert!(error.len() < 400, "{error}");
 }

@@ -103,6 +103,17 @@ fn a_classifier_that_fails_leaves_the_last_answers() {
 }
 
 #[test]
+fn programs_that_print_without_an_end_are_stopped() {
+    let (site, server) = (site(), PuppetDb::with(nodes()));
+    let entries = |program: &str| format!("  - puppetdb: {{url: '{}'}}\n  - {program}\n", server.url);
+    program(&site, "endless", "#!/bin/sh\nexec yes 'parameters: {role: web}'\n");
+    settle(&site, &entries("enc: ./endless"));
+    site.hierad("render --output -").fails(&["the node classifier ", "prints more than 16 MiB"]);
+    settle(&site, &entries("trusted_external: ./endless"));
+    site.hierad("render --output -").fails(&["prints more than 16 MiB"]);
+}
+
+#[test]
 fn external_trusted_data_comes_from_programs() {
     let site = site();
     site.files("-- data/common.yaml\nwho: '%{trusted.external.a.x} %{trusted.external.b.name} %{trusted.external.x} %{trusted.extensions.pp_role}'\n");
