@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::blind_spots::undefined_variables::{UNDEFINED, fix, plain};
 use super::{Pipeline, PipelineError, RevisionId};
 use crate::diagnostic::Place;
-use crate::fleet::{Revision, VariableValues};
+use crate::fleet::{ReadFile, Revision, VariableValues};
 use crate::hiera::config::{LevelConfig, Locations};
 use crate::hiera::interpolation::Template;
 use crate::node::NodeSet;
@@ -22,6 +22,8 @@ pub struct VariableUse {
     pub places: Vec<Place>,
     /// True if hiera.yaml reads it.
     pub decides_levels: bool,
+    /// True if only files read it that functions in Ruby may read.
+    pub is_of_functions: bool,
     /// The nodes for which it is read: those of all data files that read it, or all.
     pub readers: NodeSet,
     /// The values on the readers.
@@ -53,13 +55,14 @@ struct Reads {
     written: Arc<str>,
     of_levels: BTreeSet<Place>,
     of_data: BTreeSet<Place>,
+    of_functions: BTreeSet<Place>,
     readers: NodeSet,
 }
 
 impl Pipeline {
-    /// Returns the variables that a revision reads, by name: those in the hierarchies, and those in the data files that
-    /// some node's hierarchy leads to.
-    fn variable_uses(revision: &Revision) -> Vec<VariableUse> {
+    /// Returns the variables that a revision reads, by name: those in the hierarchies, those in the data files that
+    /// some node's hierarchy leads to, and those in the files that functions in Ruby may read.
+    fn variable_uses(revision: &Revision) -> Result<Vec<VariableUse>, PipelineError> {
         let mut reads: BTreeMap<String, Reads> = BTreeMap::new();
         for layer in revision.environment.layers() {
             for level in layer.config.iter().flat_map(|config| config.all_levels()) {
@@ -71,22 +74,28 @@ impl Pipeline {
             }
         }
         for (path, read) in revision.files_read(&|_, _| true) {
-            for (key, mentions) in read.file.mentions() {
-                for name in &mentions.variables {
-                    let reads = entry(&mut reads, name);
-                    reads.of_data.insert(Place { path: path.clone(), line: read.file.line(key) });
-                    reads.readers.union_with(&read.nodes);
-                }
-            }
+            of_file(&path, &read, &mut |name, place| {
+                let reads = entry(&mut reads, name);
+                reads.of_data.insert(place);
+                reads.readers.union_with(&read.nodes);
+            });
+        }
+        for (path, read) in revision.files_of_functions()? {
+            of_file(&path, &read, &mut |name, place| {
+                let reads = entry(&mut reads, name);
+                reads.of_functions.insert(place);
+                reads.readers.union_with(&read.nodes);
+            });
         }
         let of = |(name, reads): (String, Reads)| VariableUse {
             name,
             decides_levels: !reads.of_levels.is_empty(),
+            is_of_functions: reads.of_levels.is_empty() && reads.of_data.is_empty(),
             values: revision.fleet.values_of(&reads.written, &reads.readers),
-            places: reads.of_levels.into_iter().chain(reads.of_data).collect(),
+            places: reads.of_levels.into_iter().chain(reads.of_data).chain(reads.of_functions).collect(),
             readers: reads.readers,
         };
-        reads.into_iter().map(of).collect()
+        Ok(reads.into_iter().map(of).collect())
     }
 
     /// Returns the levels of all hierarchies of a revision, in order.
@@ -115,7 +124,7 @@ impl Pipeline {
     /// Returns what `id` reads, with its levels.
     pub fn uses(&self, id: RevisionId) -> Result<(Vec<VariableUse>, Vec<LevelUse>), PipelineError> {
         let revision = self.revision(id)?;
-        let uses = (Pipeline::variable_uses(&revision), Pipeline::level_uses(&revision));
+        let uses = (Pipeline::variable_uses(&revision)?, Pipeline::level_uses(&revision));
         self.fleet_has_stayed()?;
         Ok(uses)
     }
@@ -123,6 +132,16 @@ impl Pipeline {
 
 fn entry<'r>(reads: &'r mut BTreeMap<String, Reads>, name: &str) -> &'r mut Reads {
     reads.entry(plain(name).to_owned()).or_insert_with(|| Reads { written: name.into(), ..Reads::default() })
+}
+
+/// Calls `tell` for each variable that a file reads, with the place of each key that does.
+fn of_file(path: &Arc<str>, read: &ReadFile, tell: &mut dyn FnMut(&str, Place)) {
+    for (key, value) in read.file.content().into_iter().flat_map(|content| content.iter()) {
+        let place = || Place { path: path.clone(), line: read.file.line(&key.to_s()) };
+        texts(value, &mut |text| {
+            Template::parse(text).iter().flat_map(Template::variables).for_each(|name| tell(name, place()));
+        });
+    }
 }
 
 /// Calls `tell` for each variable that a level reads, with the place.
@@ -143,7 +162,10 @@ fn texts(value: &Value, tell: &mut dyn FnMut(&str)) {
     match value {
         Value::String(text) => tell(text),
         Value::Array(items) => items.iter().for_each(|item| texts(item, tell)),
-        Value::Hash(hash) => hash.iter().for_each(|(_, value)| texts(value, tell)),
+        Value::Hash(hash) => hash.iter().for_each(|(key, value)| {
+            texts(key, tell);
+            texts(value, tell);
+        }),
         _ => {}
     }
 }

@@ -81,10 +81,11 @@ fn lacking(variable: &VariableUse, fleet: &Fleet) -> Option<Fault> {
         more => format!(", and at {} more", count(more, "place")),
     };
     let name = &variable.name;
+    let is_read = if variable.is_of_functions { "may be read by a function here" } else { "is read here" };
     Some(Fault {
         code: "missing-variable",
         place: place.to_string(),
-        text: format!("'{name}' is read here{others}, but not set on {}", on(&nodes, &variable.readers, fleet)),
+        text: format!("'{name}' {is_read}{others}, but not set on {}", on(&nodes, &variable.readers, fleet)),
         fix: variable.remedy().to_string(),
         nodes,
     })

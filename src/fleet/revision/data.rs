@@ -1,15 +1,19 @@
 //! The files and backends that a revision reads: which files are data of some node, and whether anything is read at
 //! all.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
+
+use foldhash::fast::RandomState;
 
 use crate::diagnostic::Place;
 use crate::fleet::levels::ResolvedLevels;
 use crate::fleet::levels::class_levels::ClassLevels;
+use crate::fleet::repository_keys::data_file;
 use crate::fleet::revision::Revision;
+use crate::fleet::revision::replaced::ReadFile;
 use crate::hiera::backend::eyaml::NoKey;
-use crate::hiera::backend::{Backend, DeclaredFunction, Runner};
+use crate::hiera::backend::{Backend, DeclaredFunction, Folder, Runner};
 use crate::hiera::hierarchy::{Content, Data, Level, Location};
 use crate::node::NodeSet;
 use crate::tree::{FileTree, Target, TreeError, follow};
@@ -120,6 +124,32 @@ impl Revision {
             }
         }
         found
+    }
+
+    /// Returns the data files that functions in Ruby may read, by path.
+    pub fn files_of_functions(&self) -> Result<BTreeMap<Arc<str>, ReadFile>, TreeError> {
+        let mut folders: HashMap<&Folder, NodeSet, RandomState> = HashMap::default();
+        for (class, nodes) in self.classes() {
+            for folder in class.levels().filter_map(|level| level.data_read()).flat_map(Data::folders) {
+                folders.entry(folder).or_default().union_with(nodes);
+            }
+        }
+        let mut found: BTreeMap<Arc<str>, ReadFile> = BTreeMap::new();
+        if folders.is_empty() {
+            return Ok(found);
+        }
+        for (path, id) in &self.environment.data_files()?.files {
+            for (_, nodes) in folders.iter().filter(|(folder, _)| folder.has(path)) {
+                let read = match found.get_mut(&**path) {
+                    Some(read) => read,
+                    None => found
+                        .entry(path.as_str().into())
+                        .or_insert(ReadFile { file: data_file(&self.environment, path, *id)?, nodes: NodeSet::new() }),
+                };
+                read.nodes.union_with(nodes);
+            }
+        }
+        Ok(found)
     }
 
     /// Returns all classes of all resolved levels with their nodes.

@@ -278,6 +278,21 @@ fn references_of_a_function_are_those_that_its_files_show() {
 }
 
 #[test]
+fn variables_in_the_files_of_a_function_are_read() {
+    let files = "-- data/common/deep.yaml\nx: 1\ny: {'%{facts.nosuch}': ['%{role} %%{}{no_variable}']}\n-- data/else.yaml\nz: '%{facts.elsewhere}'\n";
+    for (more, elsewhere) in [(", reads: path", false), ("", true)] {
+        let site = site_with(files, more);
+        let text = site.hierad("nodes check").is(2).out.clone();
+        let words = "data/common/deep.yaml:2: warning: 'facts.nosuch' may be read by a function here, but not set on any of 2 nodes";
+        assert!(text.contains(words) && !text.contains("'role'"), "{text}");
+        assert!(!text.contains("no_variable"), "{text}");
+        assert_eq!(text.contains("data/else.yaml:1: warning: 'facts.elsewhere'"), elsewhere, "{text}");
+        let facts = site.hierad("nodes facts").out;
+        assert!(facts.contains("data/common/deep.yaml:2"), "{facts}");
+    }
+}
+
+#[test]
 fn datadirs_of_equal_content_are_told_apart() {
     let site = site_with(
         concat!(
