@@ -4,6 +4,7 @@
 //! - [`datadirs()`] finds the folders of the repository that a hiera.yaml means by paths that are elsewhere.
 //! - [`functions()`] finds the functions in Ruby that Puppet could run.
 //! - [`site_pp()`] finds the manifest whose node blocks set variables by which levels go.
+//! - [`variables()`] finds the variables that a manifest looks up in the data.
 //! - [`profiles()`] finds files of node profiles.
 //! - [`Machine`] knows of the `PuppetDB`, the node classifier and the caches that Puppet on the machine uses.
 //! - [`Found`] writes what was found as settings.
@@ -16,14 +17,16 @@ mod hierarchies;
 mod machine;
 mod profiles;
 mod site_pp;
+mod variables;
 mod written;
 
 pub use datadirs::{Mapped, datadirs};
 pub use functions::functions;
 pub use hierarchies::{Hierarchy, hierarchies};
 pub use machine::Machine;
-pub use profiles::profiles;
+pub use profiles::{ProfilesFound, profiles};
 pub use site_pp::{CallFound, SitePpFound, site_pp};
+pub use variables::{VariablesFound, variables};
 pub use written::{Found, Functions, PuppetDbFound, Source};
 
 /// The folders whose files are for tests or examples.

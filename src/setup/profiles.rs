@@ -1,14 +1,19 @@
 //! Finds files of node profiles in a checkout.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::disk;
-use crate::node::read_profiles;
+use crate::node::{NodeProfile, read_profiles};
 
 /// The names of folders in which people keep facts.
 const NAMES: [&str; 8] =
     ["profiles", "node-profiles", "node_profiles", "nodes", "facts", "factsets", "inventory", "hierad"];
+
+/// The name of the folder in which onceover keeps facts of machines that are no nodes.
+const FACTSETS: &str = "factsets";
 
 /// The deepest folder that is looked at, and the most entries of one.
 const DEPTH: usize = 3;
@@ -18,16 +23,25 @@ const ENTRIES: usize = 10_000;
 const READ: usize = 3;
 const SIZE: u64 = 8 << 20;
 
+/// A file or folder of profiles.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ProfilesFound {
+    /// The path, relative to the top of the work tree.
+    pub path: PathBuf,
+    /// True if it has facts of machines that are no nodes, as onceover and `FacterDB` have them.
+    pub are_factsets: bool,
+}
+
 /// Returns the folders and files of profiles below `top`, relative to it. Folders with data of Hiera are none: what is
 /// there is read.
-pub fn profiles(top: &Path) -> Vec<PathBuf> {
+pub fn profiles(top: &Path) -> Vec<ProfilesFound> {
     let mut found = Vec::new();
     look(top, Path::new(""), 0, &mut found);
     found.sort();
     found
 }
 
-fn look(top: &Path, folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
+fn look(top: &Path, folder: &Path, depth: usize, found: &mut Vec<ProfilesFound>) {
     let Ok(entries) = fs::read_dir(top.join(folder)) else { return };
     for entry in entries.take(ENTRIES).flatten() {
         let (name, path) = (entry.file_name(), folder.join(entry.file_name()));
@@ -36,9 +50,14 @@ fn look(top: &Path, folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
         if name.starts_with('.') {
             continue;
         }
-        let is_list = kind.is_file() && depth < 2 && is_lines(&path) && has_profile(top, &path);
-        if is_list || (kind.is_dir() && NAMES.contains(&&*name) && are_profiles(top, &path)) {
-            found.push(path);
+        let is_list = kind.is_file() && depth < 2 && is_lines(&path) && profile_name(top, &path).is_some();
+        let in_folder = if kind.is_dir() && NAMES.contains(&&*name) { first_names(top, &path) } else { None };
+        if is_list {
+            found.push(ProfilesFound { path, are_factsets: false });
+        } else if let Some(names) = in_folder {
+            // Many of them may be of one machine's name.
+            let are_factsets = name == FACTSETS || names.iter().collect::<BTreeSet<_>>().len() < names.len();
+            found.push(ProfilesFound { path, are_factsets });
         } else if kind.is_dir() && depth < DEPTH {
             look(top, &path, depth + 1, found);
         }
@@ -50,9 +69,9 @@ fn is_lines(path: &Path) -> bool {
     matches!(path.extension().and_then(|end| end.to_str()), Some("ndjson" | "jsonl"))
 }
 
-/// Returns true if the first files of a folder are profiles, and there is one.
-fn are_profiles(top: &Path, folder: &Path) -> bool {
-    let Ok(entries) = fs::read_dir(top.join(folder)) else { return false };
+/// Returns the names in the first files of a folder, if they are profiles, and there is one.
+fn first_names(top: &Path, folder: &Path) -> Option<Vec<Arc<str>>> {
+    let entries = fs::read_dir(top.join(folder)).ok()?;
     let is_wanted = |path: &PathBuf| {
         matches!(
             path.extension().and_then(|end| end.to_str()),
@@ -62,16 +81,19 @@ fn are_profiles(top: &Path, folder: &Path) -> bool {
     let files = entries.take(ENTRIES).flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
     let mut files: Vec<PathBuf> = files.map(|entry| folder.join(entry.file_name())).filter(is_wanted).collect();
     files.sort();
-    !files.is_empty() && files.iter().take(READ).all(|file| has_profile(top, file))
+    let names: Vec<Arc<str>> = files.iter().take(READ).map(|file| profile_name(top, file)).collect::<Option<_>>()?;
+    (!names.is_empty()).then_some(names)
 }
 
-fn has_profile(top: &Path, file: &Path) -> bool {
-    let Ok(content) = disk::read_regular(&top.join(file), SIZE) else { return false };
+/// Returns the name of the first profile in a file that has facts or variables, or `None` if there is none.
+fn profile_name(top: &Path, file: &Path) -> Option<Arc<str>> {
+    let content = disk::read_regular(&top.join(file), SIZE).ok()?;
     // The first line stands for all.
     let content =
         if is_lines(file) { content.split(|byte| *byte == b'\n').next().unwrap_or_default() } else { &content };
     let (profiles, errors) = read_profiles(content, &file.to_string_lossy(), "production");
-    errors.is_empty() && profiles.iter().any(|profile| !profile.facts.is_empty() || !profile.variables.is_empty())
+    let has_something = |profile: &&NodeProfile| !profile.facts.is_empty() || !profile.variables.is_empty();
+    profiles.iter().find(has_something).filter(|_| errors.is_empty()).map(|profile| profile.name.clone())
 }
 
 #[cfg(test)]
@@ -85,6 +107,8 @@ mod tests {
             ("profiles/a.yaml", "name: a\nfacts: {os: {family: Debian}}\n"),
             ("profiles/.gitkeep", ""),
             ("spec/factsets/b.json", r#"{"name": "b", "values": {"kernel": "Linux"}}"#),
+            ("facts/c.json", r#"{"name": "one", "values": {"kernel": "Linux"}}"#),
+            ("facts/d.json", r#"{"name": "one", "values": {"kernel": "Darwin"}}"#),
             ("data/nodes/a.yaml", "motd: hello\n"),
             ("data/nodes/b.yaml", "name: b\n"),
             ("nodes.ndjson", "{\"name\": \"c\", \"variables\": {\"role\": \"web\"}}\nbroken\n"),
@@ -96,6 +120,8 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
-        assert_eq!(profiles(top.path()), ["nodes.ndjson", "profiles", "spec/factsets"].map(PathBuf::from));
+        let expected = [("facts", true), ("nodes.ndjson", false), ("profiles", false), ("spec/factsets", true)];
+        let expected = expected.map(|(path, are_factsets)| ProfilesFound { path: path.into(), are_factsets });
+        assert_eq!(profiles(top.path()), expected);
     }
 }

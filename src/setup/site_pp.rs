@@ -73,18 +73,25 @@ pub fn site_pp(
 
 /// Returns the manifest with the most node blocks, with its text.
 fn manifest(tree: &dyn FileTree) -> Result<Option<(String, String)>, TreeError> {
-    let files =
-        files_called(tree, |name| name.strip_suffix(".pp").is_some(), |folder| super::PASSED.contains(&folder))?;
     let mut best: Option<(usize, String, String)> = None;
-    for (path, id) in files.into_iter().filter(|(path, _)| path.starts_with("manifests/") || !path.contains('/')) {
-        let Ok(content) = read_config(tree, &path, id) else { continue };
-        let Ok(text) = String::from_utf8(content) else { continue };
+    for (path, text) in manifests(tree)? {
         let blocks = NodeBlocks::parse(&text, None).blocks().len();
         if blocks > best.as_ref().map_or(0, |(most, ..)| *most) {
             best = Some((blocks, path, text));
         }
     }
     Ok(best.map(|(_, path, text)| (path, text)))
+}
+
+/// Returns the manifests that Puppet reads before any class, with their texts.
+pub(super) fn manifests(tree: &dyn FileTree) -> Result<impl Iterator<Item = (String, String)>, TreeError> {
+    let files =
+        files_called(tree, |name| name.strip_suffix(".pp").is_some(), |folder| super::PASSED.contains(&folder))?;
+    let own = files.into_iter().filter(|(path, _)| path.starts_with("manifests/") || !path.contains('/'));
+    Ok(own.filter_map(|(path, id)| {
+        let text = String::from_utf8(read_config(tree, &path, id).ok()?).ok()?;
+        Some((path, text))
+    }))
 }
 
 /// Returns the calls that stand for a variable, each with the separator that the files are called by.
@@ -122,7 +129,7 @@ impl Values {
 }
 
 /// Returns the paths of all levels in the repository, with what they interpolate.
-fn paths(hierarchy: &Hierarchy, datadirs: &[Mapped]) -> Vec<String> {
+pub(super) fn paths(hierarchy: &Hierarchy, datadirs: &[Mapped]) -> Vec<String> {
     let mut paths = Vec::new();
     for level in hierarchy.config.all_levels() {
         let Locations::Paths(declared) = &level.locations else { continue };
@@ -137,7 +144,7 @@ fn paths(hierarchy: &Hierarchy, datadirs: &[Mapped]) -> Vec<String> {
 }
 
 /// Returns the variables without parts that a path has, which a manifest may set.
-fn bare_variables(path: &str) -> BTreeSet<String> {
+pub(super) fn bare_variables(path: &str) -> BTreeSet<String> {
     let found = INTERPOLATION.iter().flat_map(|interpolation| interpolation.find_iter(path));
     let names = found.map(|found| variable(found.as_str()));
     let is_bare = |name: &&str| {

@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::datadirs::Mapped;
+use super::profiles::ProfilesFound;
 use super::site_pp::SitePpFound;
+use super::variables::VariablesFound;
+use crate::puppet::manifest::LookedUp;
 use crate::puppet::{Puppet, json};
 
 /// The findings in a repository and on the machine.
@@ -20,11 +23,13 @@ pub struct Found {
     /// The datadirs that are not where hiera.yaml says.
     pub datadirs: Vec<Mapped>,
     /// The files and folders of profiles, relative to the top of the work tree.
-    pub profiles: Vec<PathBuf>,
+    pub profiles: Vec<ProfilesFound>,
     /// Sources of nodes outside of the tree.
     pub sources: Vec<Source>,
     /// The manifest whose node blocks set variables.
     pub site_pp: Option<SitePpFound>,
+    /// The variables that a manifest looks up.
+    pub variables: Option<VariablesFound>,
     /// The functions in Ruby that Puppet on the machine could run.
     pub functions: Functions,
 }
@@ -98,9 +103,15 @@ impl Found {
                 _ = writeln!(text, "  {}: {folder}", json::string(datadir));
             }
         }
+        if let Some(VariablesFound { file, variables }) = &self.variables {
+            _ = writeln!(text, "\n# Variables that {file} looks up in the data.\nvariables:");
+            for LookedUp { variable, key } in variables {
+                _ = writeln!(text, "  {variable}: {}", json::string(&format!("%{{lookup('{key}')}}")));
+            }
+        }
         if !self.profiles.is_empty() && self.sources.is_empty() {
             text += "\n# The nodes.\n";
-            text += &list(self.profiles.iter().map(|path| json::string(&path.to_string_lossy())));
+            text += &list(self.profiles.iter().map(|found| found.entry(&found.path)));
         }
         (!text.is_empty()).then(|| format!("{HEAD}{text}"))
     }
@@ -112,7 +123,7 @@ impl Found {
         if self.sources.is_empty() {
             return functions.map(|functions| format!("{HEAD}{functions}"));
         }
-        let own = self.profiles.iter().map(|path| json::string(&top.join(path).to_string_lossy()));
+        let own = self.profiles.iter().map(|found| found.entry(&top.join(&found.path)));
         let others = self.sources.iter().map(Source::entry);
         let manifest = self.site_pp.iter().map(|found| found.entry(top));
         let text = "\n# The nodes. Of several entries, later ones lie over earlier ones. These count, as nobody commits this file.\n";
@@ -135,6 +146,14 @@ impl Found {
 
 fn list(entries: impl Iterator<Item = String>) -> String {
     entries.fold("profiles:\n".to_owned(), |text, entry| text + "  - " + &entry + "\n")
+}
+
+impl ProfilesFound {
+    /// Returns the file or folder at `path` as an entry of `profiles`.
+    fn entry(&self, path: &Path) -> String {
+        let path = json::string(&path.to_string_lossy());
+        if self.are_factsets { format!("factsets: {path}") } else { path }
+    }
 }
 
 impl SitePpFound {

@@ -138,6 +138,37 @@ fn a_manifest_says_the_variables_that_levels_go_by() {
 }
 
 #[test]
+fn variables_that_a_manifest_looks_up_are_found() {
+    let looked_up = "$role = lookup('site::role')\n-- data/nodes/web01.yaml\nsite::role: web/front\n-- profiles/web01.yaml\nname: web01\nfacts: {kernel: Linux}\n";
+    let text = ROLES.replace("node /^web/ { role(web::front) }\n", looked_up);
+    let text = text.replace("- {name: role", "- {name: node, path: 'nodes/%{trusted.certname}.yaml'}\n- {name: role");
+    let site = site(&text);
+    let text = init(&site, "--no-verify").ok().to_owned();
+    assert!(!text.contains("variables  "), "no level goes by $role: {text}");
+    site.write("manifests/site.pp", "$_role = lookup('site::role')\n");
+    site.commit("the role");
+    let printed = init(&site, "--no-verify --force");
+    assert!(printed.ok().contains("variables   manifests/site.pp looks up $_role by 'site::role'\n"), "{printed:?}");
+    assert!(site.hierad("lookup motd --node web01").ok().contains("a web server"));
+}
+
+#[test]
+fn factsets_are_nodes_by_the_names_of_their_files() {
+    let site = site(HERE);
+    site.sh("rm -r profiles");
+    for system in ["debian-12-x86_64", "ubuntu-22.04-x86_64"] {
+        let facts = format!("{{\"name\": \"foo.example.com\", \"values\": {{\"role\": \"{system}\"}}}}\n");
+        site.write(&format!("spec/factsets/{system}.json"), facts);
+    }
+    let printed = init(&site, "--no-verify");
+    let words = "nodes       spec/factsets: factsets, each a node called as its file (guessed by the first files)\n";
+    assert!(printed.ok().contains(words) && printed.out.contains("2 nodes"), "{printed:?}");
+    assert!(site.hierad("nodes").ok().contains("ubuntu-22.04-x86_64"));
+    let report = site.hierad("diff HEAD~2 HEAD");
+    assert!(report.ok().starts_with("1 key changes on both nodes\n"), "{report:#?}");
+}
+
+#[test]
 fn puppet_on_the_machine_says_where_its_nodes_are() {
     let (site, server) = (site(ELSEWHERE), server());
     std::fs::create_dir_all(site.beside("puppet")).unwrap();

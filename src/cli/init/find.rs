@@ -1,7 +1,7 @@
 //! Looks around, says what is found and what is guessed, and asks where there are several answers.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use super::{Arguments, absolute, ask, tell};
@@ -11,7 +11,10 @@ use crate::hiera::layer::HIERA_YAML;
 use crate::pipeline::bridge::ruby;
 use crate::puppet::Puppet;
 use crate::report::count;
-use crate::setup::{self, CallFound, Found, Functions, Hierarchy, Machine, Mapped, PuppetDbFound, SitePpFound, Source};
+use crate::setup::{
+    self, CallFound, Found, Functions, Hierarchy, Machine, Mapped, ProfilesFound, PuppetDbFound, SitePpFound, Source,
+    VariablesFound,
+};
 use crate::tree::{FileTree, files_called};
 
 /// The references of the origin's branches, and the usual names of a default branch.
@@ -37,12 +40,23 @@ impl Finder<'_> {
         let puppet = self.puppet()?;
         let functions = self.functions(&*tree, &hierarchy)?;
         let (profiles, sources) = self.nodes()?;
+        let variables = self.variables(&*tree, &hierarchy, &datadirs)?;
         let site_pp = self.site_pp(&*tree, &hierarchy, &datadirs, &sources)?;
         let is_global = self.is_global(&hierarchy);
         let path = Some(hierarchy.path);
         let (hiera_config, global_hiera_config) = if is_global { (None, path) } else { (path, None) };
         let hiera_config = hiera_config.filter(|path| path != HIERA_YAML);
-        Ok(Found { hiera_config, global_hiera_config, puppet, datadirs, profiles, sources, site_pp, functions })
+        Ok(Found {
+            hiera_config,
+            global_hiera_config,
+            puppet,
+            datadirs,
+            profiles,
+            sources,
+            site_pp,
+            variables,
+            functions,
+        })
     }
 
     /// Returns true for a hiera.yaml of the global layer; one that a flag names is the environment's.
@@ -127,6 +141,21 @@ impl Finder<'_> {
         Ok(found)
     }
 
+    /// Returns the variables that a manifest looks up.
+    fn variables(
+        &mut self,
+        tree: &dyn FileTree,
+        hierarchy: &Hierarchy,
+        datadirs: &[Mapped],
+    ) -> Result<Option<VariablesFound>> {
+        let found = setup::variables(tree, hierarchy, datadirs)?;
+        if let Some(VariablesFound { file, variables }) = &found {
+            let each: Vec<String> = variables.iter().map(|of| format!("${} by '{}'", of.variable, of.key)).collect();
+            self.tell("variables", &format!("{file} looks up {}", each.join(", ")))?;
+        }
+        Ok(found)
+    }
+
     /// Returns the files of the last commit or, before the first one, of the work tree.
     fn tree(&self) -> Result<Arc<dyn FileTree>> {
         match self.repository.resolve("HEAD") {
@@ -199,14 +228,15 @@ impl Finder<'_> {
     }
 
     /// Returns the profiles in the tree, and other sources of nodes.
-    fn nodes(&mut self) -> Result<(Vec<PathBuf>, Vec<Source>)> {
+    fn nodes(&mut self) -> Result<(Vec<ProfilesFound>, Vec<Source>)> {
         let (profiles, mut sources) = self.named();
         if !profiles.is_empty() || !sources.is_empty() {
             return Ok((profiles, sources));
         }
         let profiles = setup::profiles(self.top);
-        for path in &profiles {
-            self.tell("nodes", &format!("{}: profiles (guessed by the first files)", path.display()))?;
+        for ProfilesFound { path, are_factsets } in &profiles {
+            let what = if *are_factsets { "factsets, each a node called as its file" } else { "profiles" };
+            self.tell("nodes", &format!("{}: {what} (guessed by the first files)", path.display()))?;
         }
         let machine = self.machine();
         if profiles.is_empty() {
@@ -231,14 +261,16 @@ impl Finder<'_> {
     }
 
     /// Returns what the flags name.
-    fn named(&self) -> (Vec<PathBuf>, Vec<Source>) {
+    fn named(&self) -> (Vec<ProfilesFound>, Vec<Source>) {
         let (mut inside, mut sources) = (Vec::new(), Vec::new());
         let top = self.top.canonicalize().unwrap_or_else(|_| self.top.to_owned());
         for path in self.global.overrides().profiles {
             let path = absolute(&path);
             let real = path.canonicalize().unwrap_or_else(|_| path.clone());
             match real.strip_prefix(&top) {
-                Ok(path) if !path.starts_with(".git") => inside.push(path.to_owned()),
+                Ok(path) if !path.starts_with(".git") => {
+                    inside.push(ProfilesFound { path: path.to_owned(), are_factsets: false });
+                }
                 _ => sources.push(Source::Files(path)),
             }
         }

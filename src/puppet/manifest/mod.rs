@@ -1,4 +1,5 @@
-//! The lookups in Puppet manifests that name a merge strategy of their own; and node blocks, with what they set.
+//! The lookups in Puppet manifests that name a merge strategy of their own, or that set a variable of the top scope;
+//! and node blocks, with what they set.
 //!
 //! A strategy that a manifest passes to `lookup` wins over `lookup_options`, so that data alone does not say what a
 //! node gets. Nothing is evaluated: a [`LookupCall`] counts if its name and its strategy are written as literals.
@@ -6,6 +7,7 @@
 //! Source: `puppet/functions/lookup.rb`, `hiera.rb`, `hiera_array.rb`, `hiera_hash.rb`, `hiera_include.rb`.
 
 mod literal;
+mod looked_up;
 mod site;
 mod tokens;
 
@@ -14,6 +16,7 @@ use crate::value::{Hash, Value};
 use literal::arguments;
 use tokens::{Token, tokens};
 
+pub use looked_up::{LookedUp, looked_up};
 pub use site::{Assignment, CallPattern, NodeBlock, NodeBlocks};
 
 /// A lookup with a merge strategy of its own.

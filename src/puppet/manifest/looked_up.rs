@@ -1,0 +1,116 @@
+//! Variables that a manifest takes from the data before anything else: `$role = lookup('role')`.
+
+use super::Function;
+use super::literal::arguments;
+use super::tokens::{Token, Word, tokens};
+use crate::value::Value;
+
+/// A variable of the top scope that is set to what is found for a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LookedUp {
+    /// The variable.
+    pub variable: String,
+    /// The key.
+    pub key: String,
+}
+
+/// Returns the variables that a manifest sets to a plain lookup, outside of any block and once: one of a single key,
+/// without a default and without a strategy.
+pub fn looked_up(text: &str) -> Vec<LookedUp> {
+    let words = tokens(text);
+    let (mut found, mut depth) = (Vec::<(String, Option<String>)>::new(), 0usize);
+    for (at, word) in words.iter().enumerate() {
+        match &word.token {
+            Token::Sign('{' | '(' | '[') => depth += 1,
+            Token::Sign('}' | ')' | ']') => depth = depth.saturating_sub(1),
+            Token::Variable(name) if is_sign(words.get(at + 1), '=') && !is_sign(words.get(at + 2), '=') => {
+                let name = name.trim_start_matches("::");
+                let key = plain_lookup(&words[at + 2..]).filter(|_| depth == 0);
+                match found.iter_mut().find(|(known, _)| known == name) {
+                    Some((_, known)) => *known = None,
+                    None => found.push((name.to_owned(), key)),
+                }
+            }
+            _ => {}
+        }
+    }
+    found.into_iter().filter_map(|(variable, key)| Some(LookedUp { variable, key: key? })).collect()
+}
+
+fn is_sign(word: Option<&Word>, sign: char) -> bool {
+    word.is_some_and(|word| word.token == Token::Sign(sign))
+}
+
+/// Returns the key of a lookup that is all of an expression.
+fn plain_lookup(words: &[Word]) -> Option<String> {
+    let Some(Token::Name(name)) = words.first().map(|word| &word.token) else { return None };
+    let function =
+        Function::named(name).filter(|function| matches!(function, Function::Lookup | Function::Hiera("first")))?;
+    let arguments = arguments(&words[1..])?;
+    let is_plain = match (&arguments[..], function) {
+        ([_], _) => true,
+        // The second one of `lookup` may be a type.
+        ([_, Some(Value::String(_))], Function::Lookup) => true,
+        _ => false,
+    };
+    let (mut depth, mut end) = (0usize, None);
+    for (at, word) in words.iter().enumerate().skip(1) {
+        match word.token {
+            Token::Sign('(') => depth += 1,
+            Token::Sign(')') => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 {
+            end = Some(at);
+            break;
+        }
+    }
+    let next = words.get(end? + 1);
+    let goes_on = next.is_some_and(|word| match &word.token {
+        Token::Sign(sign) => !matches!(sign, ';' | '@'),
+        Token::Name(name) => matches!(&**name, "in" | "and" | "or"),
+        _ => false,
+    });
+    match &function.keys(&arguments)[..] {
+        [key] if is_plain && !goes_on && !key.contains(['\'', '"', '%']) => Some(key.clone()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_lookups_outside_of_blocks_count() {
+        let text = r#"
+$role = lookup('role')
+$::site = hiera("site::name")
+$typed = lookup('typed', String)
+$next = lookup('a.b') $other = lookup("c")
+node default { $inner = lookup('no') }
+if true { $maybe = lookup('no') }
+$default = lookup('no', undef, undef, 'base')
+$hiera = hiera('no', 'base')
+$options = lookup('no', {default_value => 1})
+$all = lookup('no', Array, 'unique')
+$part = lookup('no')['x']
+$chained = lookup('no').upcase
+$sum = lookup('no') + 1
+$test = lookup('no') == 'a'
+$twice = lookup('no')
+$twice = lookup('twice')
+$merged = hiera_hash('no')
+$made = lookup("no${x}")
+$quoted = lookup("it's")
+notice($role == lookup('no'))
+include roles
+"#;
+        let told: Vec<String> =
+            looked_up(text).into_iter().map(|LookedUp { variable, key }| format!("{variable} {key}")).collect();
+        assert_eq!(told, ["role role", "site site::name", "typed typed", "next a.b", "other c"]);
+        for broken in ["$a = lookup(", "$a = lookup", "$a =", "$a = lookup('", "$a = lookup('b'"] {
+            assert_eq!(looked_up(broken), [], "{broken}");
+        }
+    }
+}
