@@ -16,9 +16,9 @@ pub(super) fn of_changes(
     workers: &Workers,
 ) -> BTreeMap<Arc<str>, KeyUse> {
     let Some(catalogs) = fleet.catalogs().filter(|_| !changes.changes.is_empty()) else { return BTreeMap::new() };
-    let changed: BTreeSet<&Arc<str>> = changes.changes.iter().map(|change| &change.key).collect();
+    let of_change: BTreeSet<&Arc<str>> = changes.changes.iter().map(|change| &change.key).collect();
     let of_key = |key: &Arc<str>| Some((key.clone(), catalogs.use_of(key)?));
-    let mut uses: BTreeMap<Arc<str>, KeyUse> = changed.into_iter().filter_map(of_key).collect();
+    let mut uses: BTreeMap<Arc<str>, KeyUse> = of_change.into_iter().filter_map(of_key).collect();
     if uses.is_empty() {
         return uses;
     }

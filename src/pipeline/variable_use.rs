@@ -12,7 +12,7 @@ use crate::hiera::config::{LevelConfig, Locations};
 use crate::hiera::interpolation::Template;
 use crate::node::NodeSet;
 use crate::report::Remedy;
-use crate::value::Value;
+use crate::value::{Hash, Value};
 
 /// A variable, dotted access included, that hiera.yaml or data read.
 pub struct VariableUse {
@@ -136,7 +136,7 @@ fn entry<'r>(reads: &'r mut BTreeMap<String, Reads>, name: &str) -> &'r mut Read
 
 /// Calls `tell` for each variable that a file reads, with the place of each key that does.
 fn of_file(path: &Arc<str>, read: &ReadFile, tell: &mut dyn FnMut(&str, Place)) {
-    for (key, value) in read.file.content().into_iter().flat_map(|content| content.iter()) {
+    for (key, value) in read.file.content().into_iter().flat_map(Hash::iter) {
         let place = || Place { path: path.clone(), line: read.file.line(&key.to_s()) };
         texts(value, &mut |text| {
             Template::parse(text).iter().flat_map(Template::variables).for_each(|name| tell(name, place()));

@@ -149,22 +149,11 @@ impl Report {
         let keys = apart().map(|change| &change.key).collect::<BTreeSet<_>>().len();
         let nodes = NodeSet::union_of(self.names.fleet.len(), apart().map(|change| change.nodes.clone())).len();
         let catalogs = if nodes == 1 { "catalog does" } else { "catalogs do" };
-        let is_one = keys == 1;
-        let what = match apart().any(KeyChange::is_recorded) {
-            true => {
-                if is_one {
-                    "use it"
-                } else {
-                    "use them"
-                }
-            }
-            false => {
-                if is_one {
-                    "have its class"
-                } else {
-                    "have their class"
-                }
-            }
+        let what = match (apart().any(KeyChange::is_recorded), keys) {
+            (true, 1) => "use it",
+            (true, _) => "use them",
+            (false, 1) => "have its class",
+            (false, _) => "have their class",
         };
         (nodes > 0).then(|| format!("{} on {} whose {catalogs} not {what}", count(keys, "key"), count(nodes, "node")))
     }
@@ -213,7 +202,7 @@ impl Report {
             (_, true) => notes.push(format!("{} more classes are not in all of the catalogs", number(more))),
             (1, false) => notes.push("1 more class or key is not used by all of the catalogs".to_owned()),
             (_, false) => {
-                notes.push(format!("{} more classes or keys are not used by all of the catalogs", number(more)))
+                notes.push(format!("{} more classes or keys are not used by all of the catalogs", number(more)));
             }
         }
         notes

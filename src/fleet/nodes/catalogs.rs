@@ -96,7 +96,9 @@ impl Fleet {
                     let Some(node) = self.find(&profile.name).filter(|node| self.is_at(*node, place)) else { continue };
                     let Catalog { classes, keys } = profile.catalog;
                     for (lists, names) in found.iter_mut().zip([classes, keys]) {
-                        names.into_iter().for_each(|names| lists.entry(names).or_default().push(node));
+                        if let Some(names) = names {
+                            lists.entry(names).or_default().push(node);
+                        }
                     }
                 }
             });

@@ -47,12 +47,8 @@ fn plain_lookup(words: &[Word]) -> Option<String> {
     let function =
         Function::named(name).filter(|function| matches!(function, Function::Lookup | Function::Hiera("first")))?;
     let arguments = arguments(&words[1..])?;
-    let is_plain = match (&arguments[..], function) {
-        ([_], _) => true,
-        // The second one of `lookup` may be a type.
-        ([_, Some(Value::String(_))], Function::Lookup) => true,
-        _ => false,
-    };
+    // The second argument of `lookup` may be a type.
+    let is_plain = matches!((&arguments[..], function), ([_], _) | ([_, Some(Value::String(_))], Function::Lookup));
     let (mut depth, mut end) = (0usize, None);
     for (at, word) in words.iter().enumerate().skip(1) {
         match word.token {
