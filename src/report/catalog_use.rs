@@ -217,6 +217,8 @@ impl CatalogUse {
         let with = if self.with == 0 { "none".to_owned() } else { number(self.with) };
         let unknown = match self.unknown {
             0 => String::new(),
+            // Of some their classes may be known, but not all lookups.
+            unknown if self.is_recorded => format!("; of {} it is not known", number(unknown)),
             1 => "; the catalog of 1 is not known".to_owned(),
             unknown => format!("; the catalogs of {} are not known", number(unknown)),
         };

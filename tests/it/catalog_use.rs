@@ -137,8 +137,7 @@ fn records_of_lookups_tell_of_keys_of_no_class() {
         panic!("{text:#?}")
     };
     assert!(used.contains("2 of 4 nodes: a, d\n") && apart.contains("2 of 4 nodes: b, c\n"), "{text:#?}");
-    let note =
-        "plain is used by 1 of the 4 nodes where it changes, by their catalogs; the catalog of 1 is not\n  known";
+    let note = "plain is used by 1 of the 4 nodes where it changes, by their catalogs; of 1 it is not known";
     assert!(used.contains(note), "{text:#?}");
     let of = serde_json::json!({"with": 1, "without": 2, "unknown": 1});
     let key = "plain".to_owned();

@@ -138,6 +138,22 @@ fn a_manifest_says_the_variables_that_levels_go_by() {
 }
 
 #[test]
+fn commits_that_cannot_be_seen_are_not_passed_over() {
+    let unknown = "-- hiera.yaml\nversion: 5\nhierarchy:\n- {name: vault, lookup_key: site::vault}\n- {name: all, path: all.yaml}\n";
+    let site = site(&(HERE.to_owned() + unknown));
+    let text = init(&site, "--no-verify").ok().to_owned();
+    let words = ["last change hierad diff ", "no change seen, but: every key fails", "site::vault"];
+    assert!(words.iter().all(|words| text.contains(words)), "{text}");
+    // Here one file of several cannot be read, so it is not known whether the last commits change something.
+    site.files("-- hiera.yaml\nversion: 5\nhierarchy:\n- {name: role, path: 'roles/%{facts.nosuch}.yaml'}\n- {name: all, path: all.yaml}\n");
+    site.sh("git add --all && git commit --quiet --amend --message seen && git checkout --quiet --orphan one && git commit --quiet --message one");
+    site.files("-- data/roles/web.yaml\nmotd: a web server\n");
+    site.commit("a file that no known node reads");
+    let text = init(&site, "--no-verify --force").ok().to_owned();
+    assert!(text.contains("last change not in the last commit, as far as can be seen: try "), "{text}");
+}
+
+#[test]
 fn variables_that_a_manifest_looks_up_are_found() {
     let looked_up = "$role = lookup('site::role')\n-- data/nodes/web01.yaml\nsite::role: web/front\n-- profiles/web01.yaml\nname: web01\nfacts: {kernel: Linux}\n";
     let text = ROLES.replace("node /^web/ { role(web::front) }\n", looked_up);

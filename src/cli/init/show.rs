@@ -63,9 +63,7 @@ impl Ready {
         let (before, after, comparison) = match change {
             Ok(change) => change,
             Err(looked_at) => {
-                let commits =
-                    if looked_at == 1 { "the last commit".to_owned() } else { format!("the last {looked_at} commits") };
-                tell(out, "last change", &format!("not in {commits}: try `hierad diff` with others"))?;
+                tell(out, "last change", &looked_at.in_words())?;
                 return Ok(Status::Done);
             }
         };
@@ -116,20 +114,44 @@ fn verify_some(global: &Global, out: &mut dyn Write) -> Result<()> {
 /// A commit and the one before it, compared.
 type Change = (CommitId, CommitId, Comparison);
 
-/// Returns the last commit that changes something, or the number of commits that do not.
+/// The commits that were looked at in vain.
+#[derive(Default)]
+struct LookedAt {
+    count: usize,
+    /// The number of those with blind spots.
+    partly: usize,
+}
+
+impl LookedAt {
+    fn in_words(&self) -> String {
+        let commits =
+            if self.count == 1 { "the last commit".to_owned() } else { format!("the last {} commits", self.count) };
+        let seen = match self.partly {
+            0 => String::new(),
+            partly if partly == self.count => ", as far as can be seen".to_owned(),
+            partly => format!(", of which not all can be seen in {partly}"),
+        };
+        format!("not in {commits}{seen}: try `hierad diff` with others")
+    }
+}
+
+/// Returns the last commit that changes something, or in which nothing can be read; or else the number of commits that
+/// do not.
 fn last_change(
     workspace: &Workspace,
     pipeline: &Pipeline,
     head: CommitId,
-) -> Result<std::result::Result<Change, usize>> {
-    let (mut after, mut looked_at, start) = (head, 0, Instant::now());
-    while looked_at < COMMITS && start.elapsed() < PATIENCE {
+) -> Result<std::result::Result<Change, LookedAt>> {
+    let (mut after, mut looked_at, start) = (head, LookedAt::default(), Instant::now());
+    while looked_at.count < COMMITS && start.elapsed() < PATIENCE {
         let Some(before) = workspace.repository.first_parent(after)? else { break };
         let [from, to] = [before, after].map(RevisionId::Commit);
         let comparison = pipeline.diff(from, to, &DiffFilter::ALL)?;
-        looked_at += 1;
-        if comparison.report.verdict() == Verdict::Changes {
-            return Ok(Ok((before, after, comparison)));
+        looked_at.count += 1;
+        match comparison.report.verdict() {
+            Verdict::NoChange => {}
+            Verdict::NoChangeSeen if !comparison.report.is_unreadable.after => looked_at.partly += 1,
+            Verdict::Changes | Verdict::NoChangeSeen => return Ok(Ok((before, after, comparison))),
         }
         after = before;
     }
