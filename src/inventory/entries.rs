@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::fetched::Usable;
 use super::joined::Manner;
 use super::site_pp::SitePp;
 use super::store::{mark_in_use, mark_too};
@@ -92,6 +93,18 @@ impl Inventory {
         source.kept(self.answers.as_ref()?.file(source.name())?)
     }
 
+    /// Returns an answer to a request: one that counts in place of the last one, or else that.
+    fn usable(&self, source: &SourceFiles, request: &Request) -> Result<Usable, FetchError> {
+        if let Some(pinned) = self.pinned(source) {
+            return source.pinned(pinned, request);
+        }
+        if self.answers.as_ref().is_some_and(|answers| answers.file(source.name()).is_some()) {
+            let source = source.label();
+            tracing::warn!(%source, "the answer of the last report is gone: this report may have changes of facts, too");
+        }
+        source.usable(request, self.takes_old_answers)
+    }
+
     /// Returns true if answers count in place of the last one of each source.
     pub(super) fn is_pinned(&self) -> bool {
         self.sources().all(|(_, source)| self.pinned(&source).is_some())
@@ -151,11 +164,7 @@ impl Inventory {
             };
             let failed = |error| OpenError::Fetch { label: source.label(), source: error };
             let request = self.request(&source, &facts, &declaring(&paths, &entries))?;
-            let usable = match self.pinned(&source) {
-                Some(pinned) => source.pinned(pinned, &request),
-                None => source.usable(&request, self.takes_old_answers),
-            };
-            let usable = usable.map_err(failed)?;
+            let usable = self.usable(&source, &request).map_err(failed)?;
             notices.extend(usable.notice.map(|text| ProfileError { path: source.label(), line: None, text }));
             paths.push(usable.stored.path.clone());
             let manner = if source.is_overlay() { Manner::LayOnly } else { Manner::Lay };

@@ -64,6 +64,11 @@ impl SourceFiles {
         self.store.last()
     }
 
+    /// Returns the last answer, or `None` if there is none whose lines can be read where they are needed.
+    fn readable(&self) -> Option<Stored> {
+        self.last().filter(|stored| !self.is_overlay() || stored.lines().is_ok())
+    }
+
     /// Returns the name of its answers in an [`AnswerSet`](super::AnswerSet).
     pub(super) fn name(&self) -> &str {
         self.store.name()
@@ -92,7 +97,7 @@ impl SourceFiles {
     /// Returns an answer to a request: the last one while it counts, which may be for ever, or else a new one. If that
     /// cannot be had, the last one goes on, unless it lacks some of what is asked for.
     pub(super) fn usable(&self, request: &Request, takes_old: bool) -> Result<Usable, FetchError> {
-        let last = self.last();
+        let last = self.readable();
         let serves = last.as_ref().map_or(Ok(false), |stored| self.serves(stored, request))?;
         let counts = |stored: &&Stored| serves && (takes_old || self.is_fresh(stored));
         if let Some(stored) = last.as_ref().filter(counts) {
@@ -130,7 +135,7 @@ impl SourceFiles {
 
     /// Asks the source, whatever is kept. What is kept then has these facts, and those that it had before.
     pub fn fetch(&self, request: &Request) -> Result<Stored, FetchError> {
-        Ok(self.fetch_nodes(request, &request.nodes, self.last().as_ref())?.stored)
+        Ok(self.fetch_nodes(request, &request.nodes, self.readable().as_ref())?.stored)
     }
 
     fn is_fresh(&self, stored: &Stored) -> bool {

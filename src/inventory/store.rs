@@ -28,6 +28,9 @@ const GRACE: Duration = Duration::from_mins(1);
 /// The file that names the answers which are in use.
 const IN_USE: &str = "in-use.json";
 
+/// The file that is locked while that one changes.
+const LOCK: &str = "lock";
+
 /// The header of an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
@@ -44,6 +47,8 @@ pub struct Header {
     pub failed: BTreeMap<String, String>,
     /// The name of the file of profiles.
     pub file: String,
+    /// The number of its bytes.
+    bytes: u64,
     /// The name of that before, which may still be read.
     before: Option<String>,
 }
@@ -112,7 +117,7 @@ impl Store {
         let header: Header = serde_json::from_slice(&content).ok()?;
         let is_own = header.file.starts_with(&self.name) && !header.file.contains('/');
         let path = self.folder.join(&header.file);
-        (is_own && path.is_file()).then_some(Stored { header, path })
+        (is_own && is_whole(&path, header.bytes)).then_some(Stored { header, path })
     }
 
     /// Keeps an answer in place of the last one.
@@ -134,12 +139,19 @@ impl Store {
         let file = format!("{stem}{ANSWER}");
         let path = self.folder.join(&file);
         // The same content keeps its file, and so whatever others keep by it.
-        if !path.is_file() {
+        if is_whole(&path, lines.len() as u64) {
+            fs::File::options()
+                .write(true)
+                .open(&path)
+                .and_then(|file| file.set_modified(SystemTime::now()))
+                .map_err(failed)?;
+        } else {
             replace(&path, &lines).map_err(failed)?;
         }
         let before = last.and_then(|last| if last.file == file { last.before } else { Some(last.file) });
         let (source, fetched) = (source.to_owned(), fetched.unwrap_or_else(now));
-        let header = Header { source, fetched, count, facts, failed: of_nodes, file, before };
+        let bytes = lines.len() as u64;
+        let header = Header { source, fetched, count, facts, failed: of_nodes, file, bytes, before };
         let text = serde_json::to_vec(&header).map_err(|error| failed(error.into()))?;
         replace(&self.folder.join(format!("{stem}.json")), &text).map_err(failed)?;
         Ok(Stored { header, path })
@@ -152,7 +164,8 @@ impl Store {
     /// Removes answers that nobody reads any more.
     fn tidy(&self, last: &Header) {
         let Ok(entries) = fs::read_dir(&self.folder) else { return };
-        let in_use = in_use(&self.folder);
+        // If nobody knows which are in use, all are.
+        let Some(in_use) = in_use(&self.folder) else { return };
         for entry in entries.flatten() {
             let name = entry.file_name();
             let Some(name) = name.to_str().filter(|name| name.starts_with(&self.name)) else { continue };
@@ -160,7 +173,7 @@ impl Store {
             let Some(header) = header_name(name).filter(|_| !is_needed).map(|name| self.folder.join(name)) else {
                 continue;
             };
-            if !is_new(&header) {
+            if !is_new(&header) && !is_new(&entry.path()) {
                 _ = fs::remove_file(entry.path());
                 _ = fs::remove_file(header);
             }
@@ -168,7 +181,12 @@ impl Store {
     }
 }
 
-/// Returns true for a header that was written just now, with its answer or for the same answer once more.
+/// Returns true if a file has so many bytes. A disk that was full, or a machine that stopped, may leave fewer.
+fn is_whole(path: &Path, bytes: u64) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() == bytes)
+}
+
+/// Returns true for a file that was written just now, or for the same answer once more.
 fn is_new(header: &Path) -> bool {
     let age =
         fs::metadata(header).and_then(|metadata| metadata.modified()).map(|time| time.elapsed().unwrap_or_default());
@@ -183,30 +201,42 @@ fn header_name(file: &str) -> Option<String> {
     Some(format!("{}.json", file.strip_suffix(ANSWER).filter(|stem| !stem.contains('/'))?))
 }
 
-/// Has the answers of these sets stay in `folder`, in place of those that were to stay before.
+/// Keeps the answers of these sets in `folder`, in place of those that were to stay before.
 pub(super) fn mark_in_use(folder: &Path, sets: &[AnswerSet]) -> io::Result<()> {
     let files: BTreeSet<&str> = sets.iter().flat_map(AnswerSet::files).collect();
-    if in_use(folder).iter().eq(&files) {
+    if in_use(folder).is_some_and(|known| known.iter().eq(&files)) {
         return Ok(());
     }
     create_private(folder)?;
+    let _lock = locked(folder)?;
     replace(&folder.join(IN_USE), &serde_json::to_vec(&files)?)
 }
 
-/// Has the answers of a set stay in `folder`, beside those that stay already.
+/// Keeps the answers of a set in `folder`, beside those that stay already.
 pub(super) fn mark_too(folder: &Path, set: &AnswerSet) -> io::Result<()> {
-    let mut files = in_use(folder);
-    let before = files.len();
-    files.extend(set.files().map(str::to_owned));
-    if files.len() == before {
+    let known = in_use(folder);
+    if known.is_some_and(|known| set.files().all(|file| known.contains(file))) {
         return Ok(());
     }
+    let _lock = locked(folder)?;
+    let mut files = in_use(folder).unwrap_or_default();
+    files.extend(set.files().map(str::to_owned));
     replace(&folder.join(IN_USE), &serde_json::to_vec(&files)?)
 }
 
-fn in_use(folder: &Path) -> BTreeSet<String> {
-    let content = disk::read_regular(&folder.join(IN_USE), MAX_HEADER).unwrap_or_default();
-    serde_json::from_slice(&content).unwrap_or_default()
+/// Returns the files of answers that are in use, or `None` if that cannot be read.
+fn in_use(folder: &Path) -> Option<BTreeSet<String>> {
+    match disk::read_regular(&folder.join(IN_USE), MAX_HEADER) {
+        Ok(content) => serde_json::from_slice(&content).ok(),
+        Err(error) => (error.kind() == ErrorKind::NotFound).then(BTreeSet::new),
+    }
+}
+
+/// Waits for other processes that note answers in use, and returns the lock.
+fn locked(folder: &Path) -> io::Result<fs::File> {
+    let file = fs::File::options().create(true).append(true).open(folder.join(LOCK))?;
+    file.lock()?;
+    Ok(file)
 }
 
 impl Stored {
@@ -267,6 +297,7 @@ fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(content)?;
+    file.as_file().sync_all()?;
     file.persist(path)?;
     Ok(())
 }
@@ -315,10 +346,30 @@ mod tests {
         mark_too(&folder, &AnswerSet::of([("a", &*second.header.file)])).unwrap();
         assert_eq!(
             fs::read_dir(&folder).unwrap().count(),
-            8,
-            "three answers, a header for each and for the last, in-use"
+            9,
+            "three answers, a header for each and for the last, in-use and its lock"
         );
         assert_eq!(Store::new(&folder, "puppetdb", "b").last(), None, "another source");
+    }
+
+    #[test]
+    fn an_answer_that_is_cut_short_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::new(folder.path(), "puppetdb", "a");
+        let keep = || store.keep("a", Answer { lines: b"1\n2\n".to_vec(), ..Answer::default() }).unwrap();
+        let kept = keep();
+        fs::write(&kept.path, "1\n").unwrap();
+        assert_eq!((store.last(), store.kept(&kept.header.file)), (None, None));
+        // The same answer again makes it whole.
+        assert_eq!(fs::read_to_string(keep().path).unwrap(), "1\n2\n");
+        assert_eq!(store.last().unwrap().path, kept.path);
+        // While it cannot be told what is in use, nothing goes.
+        fs::write(folder.path().join(IN_USE), "{").unwrap();
+        for line in ["3\n", "4\n", "5\n"] {
+            age(folder.path());
+            store.keep("a", Answer { lines: line.into(), ..Answer::default() }).unwrap();
+        }
+        assert!(kept.path.exists());
     }
 
     #[cfg(unix)]

@@ -20,10 +20,11 @@ impl Catalog {
         self.classes.is_none() && self.keys.is_none()
     }
 
-    /// Lays what is known of another one over this.
+    /// Lays another one over this, if anything is known of that. Of two catalogs each may be of another time.
     pub fn lay(&mut self, above: Catalog) {
-        self.classes = above.classes.or(self.classes.take());
-        self.keys = above.keys.or(self.keys.take());
+        if !above.is_unknown() {
+            *self = above;
+        }
     }
 }
 
@@ -90,16 +91,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_later_counts() {
+    fn of_two_catalogs_the_later_one_counts() {
         let of = |classes: Option<&str>, keys: Option<&str>| Catalog {
             classes: classes.map(|name| Names::of_classes([name])),
             keys: keys.map(|name| Names::of_keys([name])),
         };
-        let mut catalog = of(Some("a"), None);
-        catalog.lay(of(None, Some("k")));
+        let mut catalog = of(Some("a"), Some("k"));
+        catalog.lay(of(None, None));
         assert_eq!(catalog, of(Some("a"), Some("k")));
         catalog.lay(of(Some("b"), None));
-        assert_eq!((catalog.is_unknown(), catalog), (false, of(Some("b"), Some("k"))));
+        assert_eq!((catalog.is_unknown(), catalog), (false, of(Some("b"), None)));
         assert!(of(None, None).is_unknown());
     }
 }

@@ -290,7 +290,7 @@ impl Reader<'_> {
         Ok(NodeProfile { name, environment, facts, trusted, variables, server_facts, time, unresolved, catalog })
     }
 
-    /// Returns the names in the list `field` of a profile, which are those of some `what`.
+    /// Returns the names in the list `field` of a profile; errors say that they are names of `what`.
     fn names(
         &self,
         hash: &Hash,

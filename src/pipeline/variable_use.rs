@@ -22,15 +22,29 @@ pub struct VariableUse {
     pub places: Vec<Place>,
     /// True if hiera.yaml reads it.
     pub decides_levels: bool,
-    /// True if only files read it that functions in Ruby may read.
-    pub is_of_functions: bool,
     /// The nodes for which it is read: those of all data files that read it, or all.
     pub readers: NodeSet,
-    /// The values on the readers.
+    /// Further places that read it, in files that functions in Ruby may read.
+    pub places_of_functions: Vec<Place>,
+    /// The nodes for which functions may read these files.
+    pub readers_by_functions: NodeSet,
+    /// The values on the readers of either kind.
     pub values: VariableValues,
 }
 
 impl VariableUse {
+    /// Returns the nodes for which levels or functions read it.
+    pub fn all_readers(&self) -> NodeSet {
+        let mut readers = self.readers.clone();
+        readers.union_with(&self.readers_by_functions);
+        readers
+    }
+
+    /// Returns all places that read it, those of functions last.
+    pub fn all_places(&self) -> impl Iterator<Item = &Place> {
+        self.places.iter().chain(&self.places_of_functions)
+    }
+
     /// Returns the remedy for profiles that lack it.
     pub fn remedy(&self) -> Remedy {
         fix(&self.name)
@@ -57,6 +71,7 @@ struct Reads {
     of_data: BTreeSet<Place>,
     of_functions: BTreeSet<Place>,
     readers: NodeSet,
+    readers_by_functions: NodeSet,
 }
 
 impl Pipeline {
@@ -84,16 +99,22 @@ impl Pipeline {
             of_file(&path, &read, &mut |name, place| {
                 let reads = entry(&mut reads, name);
                 reads.of_functions.insert(place);
-                reads.readers.union_with(&read.nodes);
+                reads.readers_by_functions.union_with(&read.nodes);
             });
         }
+        let values = |reads: &Reads| {
+            let mut readers = reads.readers.clone();
+            readers.union_with(&reads.readers_by_functions);
+            revision.fleet.values_of(&reads.written, &readers)
+        };
         let of = |(name, reads): (String, Reads)| VariableUse {
             name,
             decides_levels: !reads.of_levels.is_empty(),
-            is_of_functions: reads.of_levels.is_empty() && reads.of_data.is_empty(),
-            values: revision.fleet.values_of(&reads.written, &reads.readers),
-            places: reads.of_levels.into_iter().chain(reads.of_data).chain(reads.of_functions).collect(),
+            values: values(&reads),
+            places_of_functions: reads.of_functions.difference(&reads.of_data).cloned().collect(),
+            places: reads.of_levels.into_iter().chain(reads.of_data).collect(),
             readers: reads.readers,
+            readers_by_functions: reads.readers_by_functions,
         };
         Ok(reads.into_iter().map(of).collect())
     }

@@ -82,7 +82,7 @@ impl Report {
         let is_folded: HashSet<usize> = self.causes.iter().flat_map(|cause| cause.changes.iter().copied()).collect();
         for (_, change) in self.changes.iter().enumerate().filter(|(at, _)| !is_folded.contains(at)) {
             let on = share(Count { total: self.nodes.total, changed: change.nodes.len() });
-            let on = if change.is_apart { format!("{on} whose catalogs do not {}", change.lacking()) } else { on };
+            let on = on + &change.lacking(change.nodes.len());
             if let (Some(Outcome::Failed(error)), true) = (change.outcome.after.as_deref(), change.kind.is_error()) {
                 let told = Told::error(format!("{} {} on {on}", name(&change.key), change.label()), error);
                 error.place.iter().for_each(|place| found.add(FAILING_KEY, Severity::Error, place, told.clone()));

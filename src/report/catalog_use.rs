@@ -24,7 +24,9 @@ pub struct CatalogUse {
     pub without: usize,
     /// The number of those of whose catalogs that is not known.
     pub unknown: usize,
-    /// True if all lookups of some catalog are known, and not just the classes.
+    /// True if all lookups of some of the catalogs are known, and not just the classes.
+    has_records: bool,
+    /// True if they are known of all catalogs that do not use it.
     is_recorded: bool,
     /// The number of variants of the change.
     variants: usize,
@@ -32,12 +34,17 @@ pub struct CatalogUse {
 
 impl CatalogUse {
     fn new(change: &Change, of: &KeyUse) -> CatalogUse {
-        let known = change.nodes.intersection(&of.known).len();
-        let with = change.nodes.intersection(&of.with).len();
-        let variants = change.variants.as_ref().map_or(1, |variants| variants.count(&change.nodes));
-        let (without, unknown) = (known - with.min(known), change.nodes.len() - known);
-        let is_recorded = !change.nodes.intersection(&of.recorded).is_empty();
-        CatalogUse { class: of.class.clone(), with, without, unknown, is_recorded, variants }
+        let known = change.nodes.intersection(&of.known);
+        let without = known.difference(&of.with);
+        CatalogUse {
+            class: of.class.clone(),
+            with: known.len() - without.len(),
+            without: without.len(),
+            unknown: change.nodes.len() - known.len(),
+            has_records: !known.intersection(&of.recorded).is_empty(),
+            is_recorded: without.difference(&of.recorded).is_empty(),
+            variants: change.variants.as_ref().map_or(1, |variants| variants.count(&change.nodes)),
+        }
     }
 }
 
@@ -122,9 +129,14 @@ impl KeyChange {
         self.catalog_use.as_ref().is_some_and(|of| of.is_recorded)
     }
 
-    /// Returns what catalogs do not do, if the change is apart.
-    pub(super) fn lacking(&self) -> &'static str {
-        if self.is_recorded() { "use the key" } else { "have the class" }
+    /// Returns `, whose catalogs do not have the class` for so many nodes, or nothing if the change is not apart.
+    pub(super) fn lacking(&self, nodes: usize) -> String {
+        if !self.is_apart {
+            return String::new();
+        }
+        let catalogs = if nodes == 1 { "catalog does" } else { "catalogs do" };
+        let what = if self.is_recorded() { "use the key" } else { "have the class" };
+        format!(", whose {catalogs} not {what}")
     }
 
     /// Returns the number of variants of the change, whose parts are not counted for themselves.
@@ -149,11 +161,13 @@ impl Report {
         let keys = apart().map(|change| &change.key).collect::<BTreeSet<_>>().len();
         let nodes = NodeSet::union_of(self.names.fleet.len(), apart().map(|change| change.nodes.clone())).len();
         let catalogs = if nodes == 1 { "catalog does" } else { "catalogs do" };
-        let what = match (apart().any(KeyChange::is_recorded), keys) {
-            (true, 1) => "use it",
-            (true, _) => "use them",
-            (false, 1) => "have its class",
-            (false, _) => "have their class",
+        let recorded = apart().filter(|change| change.is_recorded()).count();
+        let what = match (recorded, keys) {
+            (0, 1) => "have its class",
+            (0, _) => "have their class",
+            (all, 1) if all == apart().count() => "use it",
+            (all, _) if all == apart().count() => "use them",
+            _ => "use them, or do not have their class",
         };
         (nodes > 0).then(|| format!("{} on {} whose {catalogs} not {what}", count(keys, "key"), count(nodes, "node")))
     }
@@ -185,15 +199,15 @@ impl Report {
             let Some(of) = change.catalog_use.as_ref().filter(|_| !change.is_apart && parts.is_new(change)) else {
                 continue;
             };
-            let none = || CatalogUse { with: 0, without: 0, unknown: 0, is_recorded: false, ..(**of).clone() };
+            let none = || CatalogUse { with: 0, without: 0, unknown: 0, has_records: false, ..(**of).clone() };
             let sum = by_key.entry(&change.key).or_insert_with(none);
             (sum.with, sum.without, sum.unknown) =
                 (sum.with + of.with, sum.without + of.without, sum.unknown + of.unknown);
-            sum.is_recorded |= of.is_recorded;
+            sum.has_records |= of.has_records;
         }
         by_key.retain(|_, of| of.without > 0);
         let notes: BTreeSet<String> = by_key.iter().map(|(key, of)| of.note(key)).collect();
-        let are_classes = by_key.values().all(|of| of.class.is_some());
+        let are_classes = by_key.values().all(|of| of.class.is_some() && !of.has_records);
         let more = notes.len().saturating_sub(MAX_NOTES);
         let mut notes: Vec<String> = notes.into_iter().take(MAX_NOTES).collect();
         match (more, are_classes) {
@@ -210,25 +224,32 @@ impl Report {
 }
 
 impl CatalogUse {
-    /// `class apache is in the catalogs of 12 of the 161 nodes where its keys change`; where lookups are known,
-    /// `keys of class apache are used by 12 of the 161 nodes where they change, by their catalogs`.
+    /// `class apache is in the catalogs of 12 of the 161 nodes where its keys change`; where lookups are known, too,
+    /// `class apache, or a lookup of apache::port, is in the catalogs of 12 of the 161 nodes where it changes`; for a
+    /// key of no class `motd is used by 12 of the 161 nodes where it changes, by their catalogs`.
     fn note(&self, key: &str) -> String {
         let all = self.with + self.without + self.unknown;
         let with = if self.with == 0 { "none".to_owned() } else { number(self.with) };
         let unknown = match self.unknown {
             0 => String::new(),
             // Of some their classes may be known, but not all lookups.
-            unknown if self.is_recorded => format!("; of {} it is not known", number(unknown)),
+            unknown if self.has_records => format!("; of {} it is not known", number(unknown)),
             1 => "; the catalog of 1 is not known".to_owned(),
             unknown => format!("; the catalogs of {} are not known", number(unknown)),
         };
+        if all == 1 {
+            return match &self.class {
+                Some(class) if !self.has_records => format!("class {class} is not in the node's catalog"),
+                _ => format!("{key} is not used by the node, by its catalog"),
+            };
+        }
         let of_all = format!("{with} of the {} nodes", number(all));
         match &self.class {
-            Some(class) if !self.is_recorded => {
+            Some(class) if !self.has_records => {
                 format!("class {class} is in the catalogs of {of_all} where its keys change{unknown}")
             }
             Some(class) => {
-                format!("keys of class {class} are used by {of_all} where they change, by their catalogs{unknown}")
+                format!("class {class}, or a lookup of {key}, is in the catalogs of {of_all} where it changes{unknown}")
             }
             None => format!("{key} is used by {of_all} where it changes, by their catalogs{unknown}"),
         }

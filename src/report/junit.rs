@@ -137,8 +137,8 @@ fn cause(report: &Report, cause: &Cause) -> Case {
 
 fn group(report: &Report, group: &Group) -> Suite {
     let cases = group.items.iter().map(|item| change(report, item)).collect();
-    let lacking = group.items.first().filter(|_| group.is_apart).map(|item| report.changes[item.first].lacking());
-    let apart = lacking.map(|lacking| format!(" whose catalogs do not {lacking}")).unwrap_or_default();
+    let first = group.items.first().map(|item| &report.changes[item.first]);
+    let apart = first.map(|change| change.lacking(group.nodes.len())).unwrap_or_default();
     Suite { name: node_list::heading(report, group, NAME_COLUMNS) + &apart, cases }
 }
 

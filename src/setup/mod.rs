@@ -26,7 +26,7 @@ pub use hierarchies::{Hierarchy, hierarchies};
 pub use machine::Machine;
 pub use profiles::{ProfilesFound, profiles};
 pub use site_pp::{CallFound, SitePpFound, site_pp};
-pub use variables::{VariablesFound, variables};
+pub use variables::{VariableFound, variables};
 pub use written::{Found, Functions, PuppetDbFound, Source};
 
 /// The folders whose files are for tests or examples.

@@ -1,9 +1,7 @@
 //! Finds files of node profiles in a checkout.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use crate::disk;
 use crate::node::{NodeProfile, read_profiles};
@@ -32,6 +30,15 @@ pub struct ProfilesFound {
     pub are_factsets: bool,
 }
 
+impl ProfilesFound {
+    /// Returns the file, the folder or the glob at `path`, which is relative to `top` or absolute.
+    pub fn at(top: &Path, path: &Path) -> ProfilesFound {
+        let are_factsets =
+            top.join(path).is_dir() && first_profiles(top, path).is_some_and(|first| are_factsets(path, &first));
+        ProfilesFound { path: path.to_owned(), are_factsets }
+    }
+}
+
 /// Returns the folders and files of profiles below `top`, relative to it. Folders with data of Hiera are none: what is
 /// there is read.
 pub fn profiles(top: &Path) -> Vec<ProfilesFound> {
@@ -50,13 +57,12 @@ fn look(top: &Path, folder: &Path, depth: usize, found: &mut Vec<ProfilesFound>)
         if name.starts_with('.') {
             continue;
         }
-        let is_list = kind.is_file() && depth < 2 && is_lines(&path) && profile_name(top, &path).is_some();
-        let in_folder = if kind.is_dir() && NAMES.contains(&&*name) { first_names(top, &path) } else { None };
+        let is_list = kind.is_file() && depth < 2 && is_lines(&path) && first_profile(top, &path).is_some();
+        let in_folder = if kind.is_dir() && NAMES.contains(&&*name) { first_profiles(top, &path) } else { None };
         if is_list {
             found.push(ProfilesFound { path, are_factsets: false });
-        } else if let Some(names) = in_folder {
-            // Many of them may be of one machine's name.
-            let are_factsets = name == FACTSETS || names.iter().collect::<BTreeSet<_>>().len() < names.len();
+        } else if let Some(first) = in_folder {
+            let are_factsets = are_factsets(&path, &first);
             found.push(ProfilesFound { path, are_factsets });
         } else if kind.is_dir() && depth < DEPTH {
             look(top, &path, depth + 1, found);
@@ -69,8 +75,17 @@ fn is_lines(path: &Path) -> bool {
     matches!(path.extension().and_then(|end| end.to_str()), Some("ndjson" | "jsonl"))
 }
 
-/// Returns the names in the first files of a folder, if they are profiles, and there is one.
-fn first_names(top: &Path, folder: &Path) -> Option<Vec<Arc<str>>> {
+/// Returns true for a folder of facts of machines that are no nodes: it is called so, or its first files are nothing
+/// but facts of one name.
+fn are_factsets(folder: &Path, first: &[NodeProfile]) -> bool {
+    let is_called_so = folder.file_name().is_some_and(|name| name == FACTSETS);
+    let are_facts = first.iter().all(|profile| profile.variables.is_empty());
+    let are_alike = first.windows(2).all(|pair| pair[0].name == pair[1].name);
+    is_called_so || (first.len() > 1 && are_facts && are_alike)
+}
+
+/// Returns the profiles in the first files of a folder, if each is one.
+fn first_profiles(top: &Path, folder: &Path) -> Option<Vec<NodeProfile>> {
     let entries = fs::read_dir(top.join(folder)).ok()?;
     let is_wanted = |path: &PathBuf| {
         matches!(
@@ -81,19 +96,20 @@ fn first_names(top: &Path, folder: &Path) -> Option<Vec<Arc<str>>> {
     let files = entries.take(ENTRIES).flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
     let mut files: Vec<PathBuf> = files.map(|entry| folder.join(entry.file_name())).filter(is_wanted).collect();
     files.sort();
-    let names: Vec<Arc<str>> = files.iter().take(READ).map(|file| profile_name(top, file)).collect::<Option<_>>()?;
-    (!names.is_empty()).then_some(names)
+    let first: Vec<NodeProfile> =
+        files.iter().take(READ).map(|file| first_profile(top, file)).collect::<Option<_>>()?;
+    (!first.is_empty()).then_some(first)
 }
 
-/// Returns the name of the first profile in a file that has facts or variables, or `None` if there is none.
-fn profile_name(top: &Path, file: &Path) -> Option<Arc<str>> {
+/// Returns the first profile in a file that has facts or variables, or `None` if there is none.
+fn first_profile(top: &Path, file: &Path) -> Option<NodeProfile> {
     let content = disk::read_regular(&top.join(file), SIZE).ok()?;
     // The first line stands for all.
     let content =
         if is_lines(file) { content.split(|byte| *byte == b'\n').next().unwrap_or_default() } else { &content };
     let (profiles, errors) = read_profiles(content, &file.to_string_lossy(), "production");
-    let has_something = |profile: &&NodeProfile| !profile.facts.is_empty() || !profile.variables.is_empty();
-    profiles.iter().find(has_something).filter(|_| errors.is_empty()).map(|profile| profile.name.clone())
+    let has_something = |profile: &NodeProfile| !profile.facts.is_empty() || !profile.variables.is_empty();
+    profiles.into_iter().find(has_something).filter(|_| errors.is_empty())
 }
 
 #[cfg(test)]
@@ -109,6 +125,9 @@ mod tests {
             ("spec/factsets/b.json", r#"{"name": "b", "values": {"kernel": "Linux"}}"#),
             ("facts/c.json", r#"{"name": "one", "values": {"kernel": "Linux"}}"#),
             ("facts/d.json", r#"{"name": "one", "values": {"kernel": "Darwin"}}"#),
+            // Two profiles of one node are a fault.
+            ("inventory/e.yaml", "name: e\nvariables: {role: web}\n"),
+            ("inventory/f.yaml", "name: e\nvariables: {role: db}\n"),
             ("data/nodes/a.yaml", "motd: hello\n"),
             ("data/nodes/b.yaml", "name: b\n"),
             ("nodes.ndjson", "{\"name\": \"c\", \"variables\": {\"role\": \"web\"}}\nbroken\n"),
@@ -120,7 +139,13 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
-        let expected = [("facts", true), ("nodes.ndjson", false), ("profiles", false), ("spec/factsets", true)];
+        let expected = [
+            ("facts", true),
+            ("inventory", false),
+            ("nodes.ndjson", false),
+            ("profiles", false),
+            ("spec/factsets", true),
+        ];
         let expected = expected.map(|(path, are_factsets)| ProfilesFound { path: path.into(), are_factsets });
         assert_eq!(profiles(top.path()), expected);
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::datadirs::Mapped;
 use super::profiles::ProfilesFound;
 use super::site_pp::SitePpFound;
-use super::variables::VariablesFound;
+use super::variables::VariableFound;
 use crate::puppet::manifest::LookedUp;
 use crate::puppet::{Puppet, json};
 
@@ -28,8 +28,8 @@ pub struct Found {
     pub sources: Vec<Source>,
     /// The manifest whose node blocks set variables.
     pub site_pp: Option<SitePpFound>,
-    /// The variables that a manifest looks up.
-    pub variables: Option<VariablesFound>,
+    /// The variables that manifests look up.
+    pub variables: Vec<VariableFound>,
     /// The functions in Ruby that Puppet on the machine could run.
     pub functions: Functions,
 }
@@ -49,7 +49,7 @@ pub struct Functions {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
     /// A file, a folder or a glob outside of the tree.
-    Files(PathBuf),
+    Files(ProfilesFound),
     /// A `PuppetDB`.
     PuppetDb(PuppetDbFound),
     /// The folder with the caches of a Puppet server.
@@ -103,11 +103,11 @@ impl Found {
                 _ = writeln!(text, "  {}: {folder}", json::string(datadir));
             }
         }
-        if let Some(VariablesFound { file, variables }) = &self.variables {
-            _ = writeln!(text, "\n# Variables that {file} looks up in the data.\nvariables:");
-            for LookedUp { variable, key } in variables {
-                _ = writeln!(text, "  {variable}: {}", json::string(&format!("%{{lookup('{key}')}}")));
-            }
+        if !self.variables.is_empty() {
+            text += "\n# Variables that manifests look up in the data.\nvariables:\n";
+        }
+        for VariableFound { file, variable: LookedUp { variable, key } } in &self.variables {
+            _ = writeln!(text, "  {variable}: {} # {file}", json::string(&format!("%{{lookup('{key}')}}")));
         }
         if !self.profiles.is_empty() && self.sources.is_empty() {
             text += "\n# The nodes.\n";
@@ -175,7 +175,7 @@ impl Source {
     fn entry(&self) -> String {
         let of_path = |path: &PathBuf| json::string(&path.to_string_lossy());
         match self {
-            Source::Files(path) => of_path(path),
+            Source::Files(found) => found.entry(&found.path),
             Source::Cache(folder) => format!("puppet_cache: {}", of_path(folder)),
             Source::Classifier(program) => format!("enc: {}", of_path(program)),
             Source::PuppetDb(found) => {

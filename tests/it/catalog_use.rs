@@ -157,14 +157,34 @@ fn a_key_of_a_class_may_be_looked_up_without_it() {
     let key = "apache::port".to_owned();
     assert_eq!(uses(&report), [(key.clone(), "a b".to_owned(), of.clone(), false), (key, "c d".to_owned(), of, true)]);
     let text = site.hierad("diff HEAD~1 HEAD").out;
-    assert!(text.contains("keys of class apache are used by 2 of the 4 nodes where they change"), "{text}");
+    let note = "class apache, or a lookup of apache::port, is in the catalogs of 2 of the 4 nodes where it changes\n";
+    assert!(text.contains(note) && text.contains("1 key on 2 nodes whose catalogs do not have its class\n"), "{text}");
     for (format, words) in [
-        ("sarif", "on 2 of 4 nodes whose catalogs do not use the key"),
-        ("junit", "c, d whose catalogs do not use the key"),
+        ("sarif", "on 2 of 4 nodes, whose catalogs do not have the class"),
+        ("junit", "c, d, whose catalogs do not have the class"),
     ] {
         let told = site.hierad(&format!("diff HEAD~1 HEAD --format {format}")).out;
         assert!(told.contains(words), "{told}");
     }
+    // Where all lookups are known of all of these nodes, none of them uses the key.
+    site.write(".git/nodes.ndjson", RECORDED.replace("\"name\": \"d\",", "\"name\": \"d\", \"catalog_keys\": [],"));
+    let text = site.hierad("diff HEAD~1 HEAD").out;
+    assert!(text.contains("1 key on 2 nodes whose catalogs do not use it\n"), "{text}");
+    // One of those of which only lookups are known may still have the class.
+    site.write(
+        ".git/nodes.ndjson",
+        "{\"name\": \"a\", \"catalog_classes\": [\"apache\"]}\n{\"name\": \"b\", \"catalog_keys\": []}\n",
+    );
+    let report = site.hierad("diff HEAD~1 HEAD --format json").json();
+    assert_eq!(uses(&report), [("apache::port".to_owned(), "a b".to_owned(), class("apache", [1, 0, 1]), false)]);
+    // A single node.
+    site.write(".git/nodes.ndjson", "{\"name\": \"b\", \"catalog_keys\": []}\n");
+    site.sh("sed -i 's/^plain: 1/plain: 2/' data/all.yaml");
+    site.commit("plain");
+    let text = site.hierad("diff HEAD~1 HEAD").out;
+    assert!(text.starts_with("1 key changes on the only node; by its catalog, the node does not use it\n"), "{text}");
+    let told = site.hierad("diff HEAD~1 HEAD --format sarif").out;
+    assert!(told.contains("changed on the only node, whose catalog does not use the key"), "{told}");
 }
 
 #[test]

@@ -10,10 +10,11 @@ use crate::git::Repository;
 use crate::hiera::layer::HIERA_YAML;
 use crate::pipeline::bridge::ruby;
 use crate::puppet::Puppet;
+use crate::puppet::manifest::LookedUp;
 use crate::report::count;
 use crate::setup::{
     self, CallFound, Found, Functions, Hierarchy, Machine, Mapped, ProfilesFound, PuppetDbFound, SitePpFound, Source,
-    VariablesFound,
+    VariableFound,
 };
 use crate::tree::{FileTree, files_called};
 
@@ -141,17 +142,16 @@ impl Finder<'_> {
         Ok(found)
     }
 
-    /// Returns the variables that a manifest looks up.
+    /// Returns the variables that manifests look up.
     fn variables(
         &mut self,
         tree: &dyn FileTree,
         hierarchy: &Hierarchy,
         datadirs: &[Mapped],
-    ) -> Result<Option<VariablesFound>> {
+    ) -> Result<Vec<VariableFound>> {
         let found = setup::variables(tree, hierarchy, datadirs)?;
-        if let Some(VariablesFound { file, variables }) = &found {
-            let each: Vec<String> = variables.iter().map(|of| format!("${} by '{}'", of.variable, of.key)).collect();
-            self.tell("variables", &format!("{file} looks up {}", each.join(", ")))?;
+        for VariableFound { file, variable: LookedUp { variable, key } } in &found {
+            self.tell("variables", &format!("{file} looks up ${variable} by '{key}'"))?;
         }
         Ok(found)
     }
@@ -267,11 +267,10 @@ impl Finder<'_> {
         for path in self.global.overrides().profiles {
             let path = absolute(&path);
             let real = path.canonicalize().unwrap_or_else(|_| path.clone());
+            let profiles = |path: &Path| ProfilesFound { path: path.to_owned(), are_factsets: false };
             match real.strip_prefix(&top) {
-                Ok(path) if !path.starts_with(".git") => {
-                    inside.push(ProfilesFound { path: path.to_owned(), are_factsets: false });
-                }
-                _ => sources.push(Source::Files(path)),
+                Ok(path) if !path.starts_with(".git") => inside.push(profiles(path)),
+                _ => sources.push(Source::Files(profiles(&path))),
             }
         }
         sources.extend(self.arguments.puppetdb().map(Source::PuppetDb));
@@ -296,14 +295,14 @@ impl Finder<'_> {
             url if url.starts_with("http://") || url.starts_with("https://") => {
                 vec![Source::PuppetDb(PuppetDbFound { url: url.to_owned(), ..PuppetDbFound::default() })]
             }
-            path => vec![Source::Files(absolute(Path::new(path)))],
+            path => vec![Source::Files(ProfilesFound::at(self.top, &absolute(Path::new(path))))],
         })
     }
 }
 
 fn in_words(source: &Source) -> String {
     match source {
-        Source::Files(path) => path.display().to_string(),
+        Source::Files(ProfilesFound { path, .. }) => path.display().to_string(),
         Source::PuppetDb(found) => format!("PuppetDB at {}", found.url),
         Source::Cache(folder) => format!("the cache in {}", folder.display()),
         Source::Classifier(program) => format!("the node classifier {}", program.display()),

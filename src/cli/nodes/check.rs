@@ -71,21 +71,23 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
 
 /// Returns the fault of a variable that some reader does not set.
 fn lacking(variable: &VariableUse, fleet: &Fleet) -> Option<Fault> {
-    let nodes = variable.values.without.clone();
+    let without = |readers: &NodeSet| variable.values.without.intersection(readers);
+    let (mut nodes, mut readers) = (without(&variable.readers), &variable.readers);
+    let (mut places, mut is_read) = (&variable.places, "is read here");
     if nodes.is_empty() {
-        return None;
+        (nodes, readers) = (without(&variable.readers_by_functions), &variable.readers_by_functions);
+        (places, is_read) = (&variable.places_of_functions, "may be read by a function here");
     }
-    let place = variable.places.first()?;
-    let others = match variable.places.len() - 1 {
+    let place = places.first().filter(|_| !nodes.is_empty())?;
+    let others = match places.len() - 1 {
         0 => String::new(),
         more => format!(", and at {} more", count(more, "place")),
     };
     let name = &variable.name;
-    let is_read = if variable.is_of_functions { "may be read by a function here" } else { "is read here" };
     Some(Fault {
         code: "missing-variable",
         place: place.to_string(),
-        text: format!("'{name}' {is_read}{others}, but not set on {}", on(&nodes, &variable.readers, fleet)),
+        text: format!("'{name}' {is_read}{others}, but not set on {}", on(&nodes, readers, fleet)),
         fix: variable.remedy().to_string(),
         nodes,
     })

@@ -76,14 +76,14 @@ fn text(variables: &[VariableUse], levels: &[LevelUse], nodes: usize, out: &mut 
 }
 
 fn row(variable: &VariableUse) -> Vec<String> {
-    let place = variable.places.first().map(ToString::to_string).unwrap_or_default();
-    let place = match variable.places.len().saturating_sub(1) {
+    let place = variable.all_places().next().map(ToString::to_string).unwrap_or_default();
+    let place = match variable.all_places().count().saturating_sub(1) {
         0 => place,
         more => format!("{place} +{more}"),
     };
     let without = match variable.values.without.len() {
         0 => "-".to_owned(),
-        some => format!("{some} of {}", variable.readers.len()),
+        some => format!("{some} of {}", variable.all_readers().len()),
     };
     vec![variable.name.clone(), place, without, values(variable)]
 }
@@ -118,9 +118,9 @@ fn as_json(variables: &[VariableUse], levels: &[LevelUse], fleet: &Fleet) -> Jso
     let variable = |variable: &VariableUse| {
         json!({
             "name": variable.name,
-            "places": variable.places.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "places": variable.all_places().map(ToString::to_string).collect::<Vec<_>>(),
             "decides_levels": variable.decides_levels,
-            "readers": variable.readers.len(),
+            "readers": variable.all_readers().len(),
             "values": variable.values.known.len(),
             "not_set_on": fleet.names(&variable.values.without).map(|name| &**name).collect::<Vec<&str>>(),
         })

@@ -83,13 +83,19 @@ fn text(described: &Described, is_full: bool, out: &mut dyn Write) -> std::io::R
 fn catalog(Catalog { classes, keys }: &Catalog, is_full: bool, out: &mut dyn Write) -> std::io::Result<()> {
     let listed = |names: &Names| {
         let names = visible(&names.iter().collect::<Vec<_>>().join(", ")).into_owned();
-        if is_full { names } else { shorten(&names, COLUMNS) }
+        if names.is_empty() {
+            "none".to_owned()
+        } else if is_full {
+            names
+        } else {
+            shorten(&names, COLUMNS)
+        }
     };
     if let Some(classes) = classes {
         writeln!(out, "\nclasses in its last catalog ({}): {}", classes.iter().count(), listed(classes))?;
     }
-    if let Some(keys) = keys.as_ref().filter(|keys| keys.iter().next().is_some()) {
-        writeln!(out, "keys looked up beside theirs ({}): {}", keys.iter().count(), listed(keys))?;
+    if let Some(keys) = keys {
+        writeln!(out, "other keys looked up for it ({}): {}", keys.iter().count(), listed(keys))?;
     }
     Ok(())
 }

@@ -44,12 +44,19 @@ impl Catalogs {
     /// Returns what is known of the use of a key, or `None` if that is nothing. A key of no class, or of one that no
     /// catalog has, may be looked up explicitly: only records of lookups tell of it.
     pub fn use_of(&self, key: &str) -> Option<KeyUse> {
-        let class = class_of_parameter(key).and_then(|class| self.classes.with.get_key_value(class));
-        let recorded = self.keys.known.clone();
-        if class.is_none() && recorded.is_empty() {
+        let of_class = class_of_parameter(key);
+        let class = of_class.and_then(|class| self.classes.with.get_key_value(class));
+        // Keys of the parameters of a catalog's classes need not be among those that were looked up.
+        let recorded = match of_class {
+            Some(_) => self.keys.known.intersection(&self.classes.known),
+            None => self.keys.known.clone(),
+        };
+        let mut with = self.keys.with.get(key).cloned().unwrap_or_default();
+        if class.is_none() && recorded.is_empty() && with.is_empty() {
             return None;
         }
-        let (mut with, mut known) = (self.keys.with.get(key).cloned().unwrap_or_default(), recorded.clone());
+        let mut known = recorded.clone();
+        known.union_with(&with);
         if let Some((_, nodes)) = class {
             with.union_with(nodes);
             known.union_with(&self.classes.known);
@@ -129,9 +136,9 @@ mod tests {
             let of = catalogs.use_of(key).unwrap();
             [of.class.unwrap_or_default().to_string(), names(&of.with), names(&of.known), names(&of.recorded)]
         };
-        assert_eq!(told("ntp::x"), ["ntp", "a d e", "a c d e", "d e"]);
-        assert_eq!(told("ntp::config::x"), ["ntp::config", "a", "a c d e", "d e"]);
-        assert_eq!(told("nosuch::x"), ["", "d", "d e", "d e"]);
+        assert_eq!(told("ntp::x"), ["ntp", "a d e", "a c d e", "d"]);
+        assert_eq!(told("ntp::config::x"), ["ntp::config", "a", "a c d", "d"]);
+        assert_eq!(told("nosuch::x"), ["", "d", "d", "d"]);
         assert_eq!(told("plain"), ["", "d", "d e", "d e"]);
         assert_eq!(told("dotted.key"), ["", "d", "d e", "d e"]);
         // Without records of lookups nothing is said of keys of no known class.

@@ -2,6 +2,7 @@
 
 use super::Function;
 use super::literal::arguments;
+use super::site::is_assigned;
 use super::tokens::{Token, Word, tokens};
 use crate::value::Value;
 
@@ -23,7 +24,7 @@ pub fn looked_up(text: &str) -> Vec<LookedUp> {
         match &word.token {
             Token::Sign('{' | '(' | '[') => depth += 1,
             Token::Sign('}' | ')' | ']') => depth = depth.saturating_sub(1),
-            Token::Variable(name) if is_sign(words.get(at + 1), '=') && !is_sign(words.get(at + 2), '=') => {
+            Token::Variable(name) if is_assigned(&words[at + 1..]) => {
                 let name = name.trim_start_matches("::");
                 let key = plain_lookup(&words[at + 2..]).filter(|_| depth == 0);
                 match found.iter_mut().find(|(known, _)| known == name) {
@@ -35,10 +36,6 @@ pub fn looked_up(text: &str) -> Vec<LookedUp> {
         }
     }
     found.into_iter().filter_map(|(variable, key)| Some(LookedUp { variable, key: key? })).collect()
-}
-
-fn is_sign(word: Option<&Word>, sign: char) -> bool {
-    word.is_some_and(|word| word.token == Token::Sign(sign))
 }
 
 /// Returns the key of a lookup that is all of an expression.
@@ -61,14 +58,16 @@ fn plain_lookup(words: &[Word]) -> Option<String> {
             break;
         }
     }
-    let next = words.get(end? + 1);
+    let (end, next) = (words.get(end?)?, words.get(end? + 1));
     let goes_on = next.is_some_and(|word| match &word.token {
-        Token::Sign(sign) => !matches!(sign, ';' | '@'),
+        // On a line of its own a list begins.
+        Token::Sign('[') => word.line == end.line,
+        Token::Sign(sign) => !matches!(sign, ';' | '@' | '}'),
         Token::Name(name) => matches!(&**name, "in" | "and" | "or"),
         _ => false,
     });
     match &function.keys(&arguments)[..] {
-        [key] if is_plain && !goes_on && !key.contains(['\'', '"', '%']) => Some(key.clone()),
+        [key] if is_plain && !goes_on && !key.is_empty() && !key.contains(['\'', '"', '%', '}']) => Some(key.clone()),
         _ => None,
     }
 }
@@ -84,6 +83,9 @@ $role = lookup('role')
 $::site = hiera("site::name")
 $typed = lookup('typed', String)
 $next = lookup('a.b') $other = lookup("c")
+if $role =~ /^web/ and $role == 'db' { }
+$listed = lookup('listed')
+[$a, $b] = [1, 2]
 node default { $inner = lookup('no') }
 if true { $maybe = lookup('no') }
 $default = lookup('no', undef, undef, 'base')
@@ -99,12 +101,14 @@ $twice = lookup('twice')
 $merged = hiera_hash('no')
 $made = lookup("no${x}")
 $quoted = lookup("it's")
+$empty = lookup('')
+$bracket = lookup('a}b')
 notice($role == lookup('no'))
 include roles
 "#;
         let told: Vec<String> =
             looked_up(text).into_iter().map(|LookedUp { variable, key }| format!("{variable} {key}")).collect();
-        assert_eq!(told, ["role role", "site site::name", "typed typed", "next a.b", "other c"]);
+        assert_eq!(told, ["role role", "site site::name", "typed typed", "next a.b", "other c", "listed listed"]);
         for broken in ["$a = lookup(", "$a = lookup", "$a =", "$a = lookup('", "$a = lookup('b'"] {
             assert_eq!(looked_up(broken), [], "{broken}");
         }

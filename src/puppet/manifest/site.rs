@@ -303,7 +303,7 @@ impl Body<'_> {
 }
 
 /// Returns true if what is before these words is assigned to.
-fn is_assigned(rest: &[Word]) -> bool {
+pub(super) fn is_assigned(rest: &[Word]) -> bool {
     let sign = |at: usize| rest.get(at).map(|word| &word.token);
     sign(0) == Some(&Token::Sign('=')) && !matches!(sign(1), Some(Token::Sign('=' | '~')))
 }

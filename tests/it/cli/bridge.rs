@@ -293,6 +293,17 @@ fn variables_in_the_files_of_a_function_are_read() {
 }
 
 #[test]
+fn a_file_of_a_level_is_read_by_the_nodes_of_the_level() {
+    let hiera = "-- hiera.yaml\nversion: 5\nhierarchy:\n  - {name: Own, lookup_key: 'site::own', path: common}\n  \
+                 - {name: Node, path: 'nodes/%{trusted.certname}.yaml'}\n-- data/nodes/web01.yaml\nown: '%{facts.special}'\n";
+    let site = site_with(hiera, "");
+    site.write("profiles/web01.yaml", "name: web01\nfacts: {special: 1}\nvariables: {role: web}\n");
+    // The function may read it for the other node, too, but nobody keeps data so.
+    let checked = site.hierad("nodes check");
+    assert!(!checked.is(0).out.contains("facts.special"), "{checked:#?}");
+}
+
+#[test]
 fn datadirs_of_equal_content_are_told_apart() {
     let site = site_with(
         concat!(

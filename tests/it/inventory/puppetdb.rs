@@ -163,7 +163,7 @@ fn lookups_for_catalogs_are_fetched_where_there_are_records() {
     let fetched: Json = serde_json::from_str(fetched.ok().lines().last().unwrap()).unwrap();
     assert_eq!((&fetched["catalog_classes"], &fetched["catalog_keys"]), (&json!(["main", "ntp"]), &keys.1));
     let shown = site.hierad("nodes show web01.example.com").out;
-    let words = "\nclasses in its last catalog (2): main, ntp\nkeys looked up beside theirs (4): ntp, ntp::server::x, other::y, role\n";
+    let words = "\nclasses in its last catalog (2): main, ntp\nother keys looked up for it (4): ntp, ntp::server::x, other::y, role\n";
     assert!(shown.ends_with(words), "{shown}");
     let shown = site.hierad("nodes show web01.example.com --format json").json();
     assert_eq!(shown["catalog"], json!({"classes": ["main", "ntp"], "keys": keys.1}));

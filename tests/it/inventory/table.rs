@@ -30,9 +30,10 @@ const FACTS: &str =
 const NODE: &str = "--- !ruby/object:Puppet::Node\nname: n.example.com\nenvironment: e\nparameters:\n  role: r\n  \
                     os: {family: F}\n  serverversion: 8.7.0\n";
 
-/// A file of onceover's.
-const FACTSET: &str = r#"{"name": "other", "values": {"os": {"family": "F"}},
-"trusted": {"extensions": {"pp_role": "p"}}, "trusted_external": {"x": 1}}"#;
+/// A file of onceover's, with fields of other forms.
+const FACTSET: &str = r#"{"name": "other", "timestamp": "2026-01-02T03:04:05.678Z", "environment": "e",
+"values": {"os": {"family": "F"}}, "trusted": {"extensions": {"pp_role": "p"}}, "trusted_external": {"x": 1},
+"parameters": {"role": "r"}, "server_facts": {"serverversion": "8.7.0"}}"#;
 
 /// Each row of the table with the entries of `profiles` for it.
 fn rows(puppetdb: &str, old: &str) -> Vec<(&'static str, String)> {

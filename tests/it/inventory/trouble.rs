@@ -68,7 +68,7 @@ fn without_nodes_it_is_an_error() {
 #[test]
 fn answers_without_an_end_are_cut_off() {
     let (site, server) = (site(), PuppetDb::with(nodes()));
-    server.settle(&site, ", timeout: 60");
+    server.settle(&site, ", timeout: 900");
     server.change(|state| state.trouble = Some(Box::new(|_| Some(Answer::Endless("200 OK")))));
     let words = "/pdb/query/v4 gives an answer that cannot be used: it has more than 512 MiB; a smaller 'page' makes it smaller";
     site.hierad("render --output -").fails(&[words]);
