@@ -187,9 +187,9 @@ fn is_whole(path: &Path, bytes: u64) -> bool {
 }
 
 /// Returns true for a file that was written just now, or for the same answer once more.
-fn is_new(header: &Path) -> bool {
+fn is_new(path: &Path) -> bool {
     let age =
-        fs::metadata(header).and_then(|metadata| metadata.modified()).map(|time| time.elapsed().unwrap_or_default());
+        fs::metadata(path).and_then(|metadata| metadata.modified()).map(|time| time.elapsed().unwrap_or_default());
     age.is_ok_and(|age| age < GRACE)
 }
 
