@@ -95,7 +95,9 @@ fn catalog(Catalog { classes, keys }: &Catalog, is_full: bool, out: &mut dyn Wri
         writeln!(out, "\nclasses in its last catalog ({}): {}", classes.iter().count(), listed(classes))?;
     }
     if let Some(keys) = keys {
-        writeln!(out, "other keys looked up for it ({}): {}", keys.iter().count(), listed(keys))?;
+        let what =
+            if classes.is_some() { "other keys looked up for it" } else { "\nkeys looked up for its last catalog" };
+        writeln!(out, "{what} ({}): {}", keys.iter().count(), listed(keys))?;
     }
     Ok(())
 }

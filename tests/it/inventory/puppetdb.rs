@@ -165,6 +165,9 @@ fn lookups_for_catalogs_are_fetched_where_there_are_records() {
     let shown = site.hierad("nodes show web01.example.com").out;
     let words = "\nclasses in its last catalog (2): main, ntp\nother keys looked up for it (4): ntp, ntp::server::x, other::y, role\n";
     assert!(shown.ends_with(words), "{shown}");
+    site.write("own/x.yaml", "name: x\ncatalog_keys: []\n");
+    let shown = site.hierad("nodes show x --profiles own").out;
+    assert!(shown.ends_with("\n\nkeys looked up for its last catalog (0): none\n"), "{shown}");
     let shown = site.hierad("nodes show web01.example.com --format json").json();
     assert_eq!(shown["catalog"], json!({"classes": ["main", "ntp"], "keys": keys.1}));
     assert_eq!(
