@@ -2,7 +2,7 @@
 
 use super::Function;
 use super::literal::arguments;
-use super::site::is_assigned;
+use super::site::{closing, ends_with, is_assigned};
 use super::tokens::{Token, Word, tokens};
 use crate::value::Value;
 
@@ -46,28 +46,10 @@ fn plain_lookup(words: &[Word]) -> Option<String> {
     let arguments = arguments(&words[1..])?;
     // The second argument of `lookup` may be a type.
     let is_plain = matches!((&arguments[..], function), ([_], _) | ([_, Some(Value::String(_))], Function::Lookup));
-    let (mut depth, mut end) = (0usize, None);
-    for (at, word) in words.iter().enumerate().skip(1) {
-        match word.token {
-            Token::Sign('(') => depth += 1,
-            Token::Sign(')') => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        if depth == 0 {
-            end = Some(at);
-            break;
-        }
-    }
-    let (end, next) = (words.get(end?)?, words.get(end? + 1));
-    let goes_on = next.is_some_and(|word| match &word.token {
-        // On a line of its own a list begins.
-        Token::Sign('[') => word.line == end.line,
-        Token::Sign(sign) => !matches!(sign, ';' | '@' | '}'),
-        Token::Name(name) => matches!(&**name, "in" | "and" | "or"),
-        _ => false,
-    });
+    let end = closing(words, 1);
+    let is_all = ends_with(words.get(end)?, words.get(end + 1));
     match &function.keys(&arguments)[..] {
-        [key] if is_plain && !goes_on && !key.is_empty() && !key.contains(['\'', '"', '%', '}']) => Some(key.clone()),
+        [key] if is_plain && is_all && !key.is_empty() && !key.contains(['\'', '"', '%', '}']) => Some(key.clone()),
         _ => None,
     }
 }

@@ -211,7 +211,7 @@ fn plain(words: &[Word]) -> String {
 }
 
 /// Returns the place of the sign that closes the bracket at `open`, or the end.
-fn closing(words: &[Word], open: usize) -> usize {
+pub(super) fn closing(words: &[Word], open: usize) -> usize {
     let mut depth = 0usize;
     for (at, word) in words.iter().enumerate().skip(open) {
         match word.token {
@@ -308,6 +308,18 @@ pub(super) fn is_assigned(rest: &[Word]) -> bool {
     sign(0) == Some(&Token::Sign('=')) && !matches!(sign(1), Some(Token::Sign('=' | '~')))
 }
 
+/// Returns true if an expression ends with its `last` word, and the `next` one begins a statement.
+pub(super) fn ends_with(last: &Word, next: Option<&Word>) -> bool {
+    let Some(next) = next else { return true };
+    match &next.token {
+        Token::Sign(';' | '@') | Token::Variable(_) => true,
+        // On a line of its own a list begins, and no access to what was before.
+        Token::Sign('[') => last.line < next.line,
+        Token::Name(name) => !matches!(&**name, "and" | "or" | "in"),
+        _ => false,
+    }
+}
+
 /// Returns the literal that a statement ends with.
 fn whole_literal(words: &[Word]) -> Option<Value> {
     let (value, length) = leading(words)?;
@@ -320,14 +332,9 @@ fn whole_literal(words: &[Word]) -> Option<Value> {
         !matches!(name, "true" | "false" | "undef") && !name.starts_with(|first: char| first.is_ascii_digit())
     };
     let is_name = matches!(own, [Word { token: Token::Name(name), .. }] if is_word(name));
-    let next = rest.first();
-    let ends = match next.map(|word| &word.token) {
-        None | Some(Token::Sign(';' | '@') | Token::Variable(_)) => true,
-        Some(Token::Name(name)) => !matches!(&**name, "and" | "or" | "in"),
-        Some(_) => false,
-    };
-    let is_last = next.is_none_or(|next| own.last().is_some_and(|last| last.line < next.line));
-    Some(value).filter(|_| ends && (is_last || !is_name))
+    let (last, next) = (own.last()?, rest.first());
+    let is_last = next.is_none_or(|next| last.line < next.line);
+    Some(value).filter(|_| ends_with(last, next) && (is_last || !is_name))
 }
 
 /// Returns true for the words of literals.
@@ -416,6 +423,8 @@ mod tests {
             "7 r=\"web\"",
         ];
         assert_eq!(told(text, "include role::$r", "n"), expected);
+        // A list on a line of its own is no access to the value before.
+        assert_eq!(told("node default { $g = 7\n[$h, $i] = [1, 2] }", "role($r)", "n")[0], "1 g=7");
         let of_class = "node default { class { '::role::db::main': x => $y } }";
         assert_eq!(told(of_class, "include role::$r", "n"), ["1 r=\"db::main\""]);
     }
