@@ -18,10 +18,12 @@ pub(super) struct Allowance {
 }
 
 impl Allowance {
-    /// Returns the share of one of so many changes.
-    pub(super) fn share(changes: usize) -> Allowance {
+    /// Returns the share of one of so many changes. `steps` is the setting for all keys of a run: if it is set, tracing
+    /// takes twice as many at most, as both sides are looked at.
+    pub(super) fn share(steps: Option<usize>, changes: usize) -> Allowance {
         let changes = changes.max(1);
-        let work = Cost { steps: ALL.steps / changes, text: ALL.text / changes };
+        let all = steps.map_or(ALL.steps, |steps| ALL.steps.min(steps.saturating_mul(2)));
+        let work = Cost { steps: all / changes, text: ALL.text / changes };
         Allowance { work: Cell::new(work), lookups: Cell::new(LOOKUPS / changes) }
     }
 
@@ -43,12 +45,14 @@ mod tests {
     #[test]
     fn neither_work_nor_lookups_go_beyond_a_share() {
         let cost = |steps| Cost { steps, text: 0 };
-        let costly = Allowance::share(1000);
+        let costly = Allowance::share(None, 1000);
         let look_up =
             |allowance: &Allowance, steps: usize| allowance.look_up(|limit| ((), cost(steps.min(limit.steps + 1))));
         assert!(look_up(&costly, ALL.steps / 1000 - 1).is_some());
         assert!(look_up(&costly, 2).is_none());
-        let many = Allowance::share(1000);
+        let limited = Allowance::share(Some(5000), 10);
+        assert!(look_up(&limited, 1000).is_some() && look_up(&limited, 1).is_none());
+        let many = Allowance::share(None, 1000);
         assert!((0..LOOKUPS / 1000).all(|_| look_up(&many, 0).is_some()));
         assert!(look_up(&many, 0).is_none());
     }

@@ -49,7 +49,7 @@ pub(super) fn find(changes: &Changes, (revisions, edits): (Diff<&Revision>, &Edi
     bonds.unknown.extend(rest.into_iter().flat_map(|(_, groups)| groups));
     bonds.unknown.extend(of_all_keys(edits));
     let found = parallel::map(&tried, workers, "tracing lines", |(key, groups)| {
-        let allowance = Allowance::share(tried.len());
+        let allowance = Allowance::share(workers.limits.steps, tried.len());
         let of_key = OfKey { revisions, edits, key, groups, allowance: &allowance };
         of_key.bonds(changes).ok_or(*groups)
     });

@@ -54,13 +54,13 @@ pub(super) fn find(
     workers: &Workers,
 ) -> Result<Origins, TreeError> {
     let edits = Edits::find(revisions, files)?;
-    let search = Search { revisions, edits: &edits };
+    let search = Search { revisions, edits: &edits, steps: workers.limits.steps };
     let chosen = turns::chosen(&changes.changes);
     let traced: Vec<Traced> = parallel::map(&chosen, workers, "tracing changes", |at| {
-        (*at, search.change(&changes.changes[*at], &Allowance::share(chosen.len())))
+        (*at, search.change(&changes.changes[*at], &Allowance::share(search.steps, chosen.len())))
     });
     let of_secret = |secret: &Reencrypted| {
-        let allowance = Allowance::share(changes.reencrypted.len().min(TRACED_SECRETS));
+        let allowance = Allowance::share(search.steps, changes.reencrypted.len().min(TRACED_SECRETS));
         let trace = Trace::of(&revisions.after.of_node(secret.nodes.first()?), &secret.key, &allowance)?;
         trace.origin(&secret.path)
     };

@@ -72,7 +72,7 @@ impl<'a> Reasons<'a> {
 
     /// Looks a key up on one node of each part of `nodes`, the largest first.
     fn look_up(&mut self, key: &Arc<str>, nodes: &NodeSet) -> Vec<Part> {
-        let allowance = Allowance::share(MAX_ENTRIES);
+        let allowance = Allowance::share(self.search.steps, MAX_ENTRIES);
         let (mut parts, are_exact) = self.parts(key, nodes);
         parts.sort_by_key(|part| std::cmp::Reverse(part.len()));
         let mut looked_up = Vec::new();

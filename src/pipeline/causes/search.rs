@@ -47,6 +47,8 @@ pub(super) struct TracedLeaf {
 pub(super) struct Search<'a> {
     pub(super) revisions: Diff<&'a Revision>,
     pub(super) edits: &'a Edits,
+    /// The most steps of a run, if that is set.
+    pub(super) steps: Option<usize>,
 }
 
 impl Search<'_> {
