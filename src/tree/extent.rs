@@ -22,7 +22,7 @@ pub struct Extent(usize);
 impl Extent {
     /// Counts the entry at `path`. Fails if the walk has seen too much, or is too deep.
     pub fn see(&mut self, path: &str) -> Result<(), TreeError> {
-        let folders = path.bytes().filter(|byte| *byte == b'/').count();
+        let folders = memchr::memchr_iter(b'/', path.as_bytes()).count();
         if folders > MAX_FOLDERS {
             return Err(TreeError::too_large(path, format!("folders nest more than {MAX_FOLDERS} deep")));
         }
