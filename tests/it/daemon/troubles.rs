@@ -10,6 +10,7 @@ use hierad::git::{BranchName, CommitId};
 use super::receiver::Mood;
 use super::script::Script;
 use super::service::Service;
+use crate::hostile::attacks::doubling_trees;
 
 #[test]
 fn receivers_get_all_reports_after_an_outage() {
@@ -122,14 +123,7 @@ fn a_commit_that_is_too_large_is_set_aside_and_told() {
     let daemon = service.start();
     service.wait("the daemon", || service.log().contains("hierad: watching"));
     let first = service.site.id("HEAD").to_string();
-    // Forty trees, each of which names the next one twice.
-    service.site.sh(
-        "blob=$(printf 'x: 1\n' | git hash-object -w --stdin); tree=$(printf '100644 blob %s\tf.yaml\n' $blob | git mktree); \
-         for i in $(seq 40); do tree=$(printf '040000 tree %s\ta\n040000 tree %s\tb\n' $tree $tree | git mktree); done; \
-         tree=$( (git ls-tree HEAD; printf '040000 tree %s\thostile\n' $tree) | git mktree); \
-         git update-ref refs/heads/main $(git commit-tree -p HEAD -m hostile $tree)",
-    );
-    let hostile = service.site.id("main").to_string();
+    let hostile = doubling_trees(&service.site);
     service.wait("the refusal", || service.site.hierad("queue").out.contains("more entries than hierad reads"));
     service.site.sh(
         "tree=$(git rev-parse main~1^{tree}); git update-ref refs/heads/main $(git commit-tree -p main -m good $tree)",

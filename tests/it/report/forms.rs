@@ -3,14 +3,15 @@
 use std::sync::LazyLock;
 
 use hierad::report::{Report, html};
-use jsonschema::Validator;
 use serde_json::{Map, Value as Json};
 
+use crate::support::schema::Schema;
+
 /// The published schema, but with no other fields than it describes.
-static SCHEMA: LazyLock<Validator> = LazyLock::new(|| {
+static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
     let mut schema = serde_json::from_str(include_str!("../../../docs/diff.schema.json")).unwrap();
     close(&mut schema);
-    jsonschema::validator_for(&schema).unwrap()
+    Schema::new(schema)
 });
 
 /// Forbids fields that a schema does not describe, in all its objects.
@@ -31,10 +32,7 @@ fn close(schema: &mut Json) {
 
 /// Checks that the JSON form of a report is as the schema says.
 pub(crate) fn check_schema(json: &str) {
-    let json: Json = serde_json::from_str(json).unwrap();
-    let faults: Vec<String> =
-        SCHEMA.iter_errors(&json).map(|fault| format!("{}: {fault}", fault.instance_path())).collect();
-    assert!(faults.is_empty(), "{faults:#?} in {json:#}");
+    SCHEMA.check(&serde_json::from_str(json).unwrap());
 }
 
 /// Returns the HTML form.

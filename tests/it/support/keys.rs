@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use aes::Aes256;
 use base64::Engine;
@@ -13,7 +14,7 @@ use hierad::hiera::backend::eyaml::{AllowedKeys, KeyChoice};
 use hierad::hiera::host::HostAccess;
 use rsa::pkcs1::DecodeRsaPrivateKey;
 use rsa::traits::PublicKeyParts;
-use rsa::{BigUint, RsaPrivateKey};
+use rsa::{BigUint, RsaPrivateKey, RsaPublicKey};
 
 use super::random::Random;
 
@@ -48,14 +49,20 @@ impl HostAccess for TestKeys {
     }
 }
 
+/// The public part of the usual key.
+static PUBLIC_KEY: LazyLock<RsaPublicKey> = LazyLock::new(|| {
+    let pem = std::fs::read_to_string(key_file("default.key.pem")).unwrap();
+    let base64: String = pem.lines().filter(|line| !line.starts_with('-')).collect();
+    RsaPrivateKey::from_pkcs1_der(&STANDARD.decode(base64).unwrap()).unwrap().to_public_key()
+});
+
 /// Encrypts a text for the key "default", as `eyaml` does but with all that is random from `seed`.
 pub(crate) fn encrypted(text: &str, seed: u64) -> String {
     let mut random = Random::new(seed);
     let mut bytes =
         |count: usize| -> Vec<u8> { (0..count).map(|_| u8::try_from(random.next() % 255 + 1).unwrap()).collect() };
     let (key, iv) = (bytes(32), bytes(16));
-    let pem = std::fs::read_to_string(key_file("default.key.pem")).unwrap();
-    let public = RsaPrivateKey::from_pkcs1_pem(&pem).unwrap().to_public_key();
+    let public = &*PUBLIC_KEY;
     // PKCS #1 v1.5: 00 02, bytes that are not zero, 00, the content key.
     let size = public.size();
     let padded = [vec![0, 2], bytes(size - key.len() - 3), vec![0], key.clone()].concat();

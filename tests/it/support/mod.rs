@@ -1,10 +1,12 @@
 //! Shared by the tests: temporary repositories made with the `git` command, the same on every machine.
 
+pub(crate) mod extent;
 pub(crate) mod golden;
 pub(crate) mod keys;
 pub(crate) mod preload;
 pub(crate) mod random;
 pub(crate) mod rich;
+pub(crate) mod schema;
 pub(crate) mod terminal;
 pub(crate) mod values;
 pub(crate) mod watching;

@@ -18,9 +18,10 @@ pub(crate) struct Printed {
     pub(crate) err: String,
 }
 
-/// The binary in `folder`, with next to no environment.
+/// The binary in `folder`, with next to no environment. `HIERAD_PROGRAM` names another one, such as that of a release.
 pub(crate) fn hierad(folder: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_hierad"));
+    let own = || env!("CARGO_BIN_EXE_hierad").into();
+    let mut command = Command::new(std::env::var_os("HIERAD_PROGRAM").unwrap_or_else(own));
     command.env_clear().current_dir(folder);
     if let Some(path) = std::env::var_os("PATH") {
         command.env("PATH", path);
