@@ -17,8 +17,9 @@ use crate::delivery::Sink;
 use crate::git::limit_memory;
 use crate::process::Group;
 
-/// The memory that the allocator reserves without using it, in bytes.
-const RESERVED: usize = 1 << 30;
+/// The memory that the process has besides what it may use, in bytes: what the allocator reserves, and some for the
+/// stacks of threads. Without the latter, a small limit ended it at random before it could say why.
+const RESERVED: usize = (1 << 30) + (64 << 20);
 
 /// The first line of an answer.
 #[derive(Debug, Serialize, Deserialize)]
