@@ -51,15 +51,18 @@ impl Drop for Done<'_> {
     }
 }
 
-/// Kills the daemon so many times, or more if there are still commits to come, and leaves one running.
+/// Kills the daemon so many times, or more if there are still commits to come, and leaves one running. One that makes
+/// no report until it is killed is given twice the time before the next kill: the machine may be slow.
 fn killed(service: &Service, mut daemon: std::process::Child, kills: u64, is_done: &AtomicBool) -> std::process::Child {
     let mut random = Random::new(kills);
-    let mut count = 0;
+    let (mut count, mut most, mut reports) = (0, 250, 0);
     while count < kills || !is_done.load(Ordering::Relaxed) {
-        std::thread::sleep(Duration::from_millis(5 + random.next() % 250));
+        std::thread::sleep(Duration::from_millis(5 + random.next() % most));
         assert!(daemon.try_wait().unwrap().is_none(), "the daemon has ended by itself: {}", service.log());
         daemon.kill().unwrap();
         daemon.wait().unwrap();
+        let before = std::mem::replace(&mut reports, service.files().len());
+        most = if reports == before { most * 2 } else { 250 };
         daemon = service.start();
         count += 1;
     }

@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use super::generators::{ALL, Generator};
 use super::setting;
 use crate::support::Sandbox;
-use crate::support::extent::is_full;
+use crate::support::extent::{ENDLESS, is_full};
 use crate::support::random::Random;
 use crate::support::terminal::{Printed, hierad, read};
 
@@ -19,9 +19,6 @@ const WORK: Duration = Duration::from_mins(1);
 
 /// The steps of a run of `cargo test`, a hundredth of hierad's own limit.
 const STEPS: usize = 1_000_000;
-
-/// The longest time of a run, however slow the machine is.
-const PATIENCE: Duration = Duration::from_mins(10);
 
 /// The most memory of a run, in KiB.
 pub(super) const MEMORY: u64 = 2 << 20;
@@ -76,7 +73,7 @@ pub(super) fn run(site: &Sandbox, arguments: &str) -> Printed {
             break status;
         }
         let work = work(&child).unwrap_or_default();
-        if (is_full() && work > WORK) || start.elapsed() > PATIENCE || most > MEMORY {
+        if (is_full() && work > WORK) || start.elapsed() > ENDLESS || most > MEMORY {
             child.kill().unwrap();
             child.wait().unwrap();
             panic!("{arguments}: after {work:?} of work in {:?} with {most} KiB", start.elapsed());

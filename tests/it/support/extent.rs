@@ -1,5 +1,10 @@
 //! The extent of the tests: `cargo test`, whose program is not optimised, tries a part of what `.ci/run` does.
 
+use std::time::Duration;
+
+/// More time than anything takes that ends, however slow or busy the machine is.
+pub(crate) const ENDLESS: Duration = Duration::from_mins(10);
+
 /// Returns true if `HIERAD_FULL` asks for all that the tests can try. Then the program must be optimised: its time
 /// counts.
 pub(crate) fn is_full() -> bool {
