@@ -8,6 +8,7 @@ mod repositories;
 
 use std::fmt::Write;
 use std::sync::{Arc, mpsc};
+use std::time::Duration;
 
 use hierad::hiera::Outcome;
 use hierad::hiera::budget::Cost;
@@ -19,7 +20,7 @@ use hierad::puppet::ErrorKind;
 use hierad::puppet::json;
 use hierad::tree::MemoryTree;
 
-use crate::support::extent::{ENDLESS, full_or};
+use crate::support::extent::{full_or, patience};
 
 const CONFIG: &str = "version: 5\nhierarchy: [{name: c, path: common.yaml}]\n";
 
@@ -53,7 +54,7 @@ fn answer(config: &str, data: &str, profile: &str, key: &'static str) -> String 
     };
     let (tell, answered) = mpsc::channel();
     std::thread::Builder::new().stack_size(2 << 20).spawn(move || tell.send(work())).unwrap();
-    answered.recv_timeout(ENDLESS).unwrap_or_else(|error| panic!("{key}: {error}"))
+    answered.recv_timeout(patience(Duration::from_mins(1))).unwrap_or_else(|error| panic!("{key}: {error}"))
 }
 
 fn of_data(data: &str, key: &'static str) -> String {

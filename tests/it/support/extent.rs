@@ -11,6 +11,11 @@ pub(crate) fn is_full() -> bool {
     std::env::var_os("HIERAD_FULL").is_some_and(|full| !full.is_empty())
 }
 
+/// Returns the most time of work that has an end: `limit` for an optimised program, otherwise [`ENDLESS`].
+pub(crate) fn patience(limit: Duration) -> Duration {
+    full_or(limit, ENDLESS)
+}
+
 /// Returns `full` if all is to be tried, otherwise `few`.
 pub(crate) fn full_or<T>(full: T, few: T) -> T {
     if is_full() { full } else { few }
