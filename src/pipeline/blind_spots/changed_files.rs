@@ -61,18 +61,13 @@ impl ChangedFiles {
     pub(super) fn find(context: &DiffContext<'_>) -> Result<ChangedFiles, TreeError> {
         let mut files = ChangedFiles::default();
         let mut folders = None;
-        let similar_folders = context
-            .both_revisions()
-            .into_iter()
-            .flat_map(|revision| outside_levels::similar_folders(&revision.environment));
-        let similar_folders: BTreeSet<String> = similar_folders.collect();
+        let outside = Outside::of(context.both_revisions());
         let lacks_layer = unreadable::lacks_layer(context.both_revisions());
         for path in changed_paths(context.revisions)? {
             if context.both_revisions().iter().any(|revision| is_config(revision, &path)) {
                 files.configs.insert(path.clone());
             }
-            // A level that cannot be read may read any file in its folder, whatever its name.
-            files.is_hiera_touched |= similar_folders.iter().any(|folder| is_below(&path, folder));
+            files.is_hiera_touched |= outside.may_read(&path);
             files.is_hiera_touched |= lacks_layer && DATA_ENDS.iter().any(|end| path.ends_with(end));
             if !context.both_revisions().iter().any(|revision| is_file(revision, &path)) {
                 // A link may lead to data.
@@ -129,6 +124,30 @@ impl ChangedFiles {
     /// Returns all changed files of data.
     pub(super) fn all(&self) -> impl Iterator<Item = &String> {
         self.reached.iter().chain(&self.unreached).chain(&self.unnamed)
+    }
+}
+
+/// The levels outside of the repository that the settings do not map.
+struct Outside<'a> {
+    /// Folders of the repository that end like their datadirs.
+    folders: BTreeSet<String>,
+    patterns: Vec<PathPattern<'a>>,
+}
+
+impl<'a> Outside<'a> {
+    fn of(revisions: [&'a Revision; 2]) -> Outside<'a> {
+        let environments = revisions.map(|revision| &revision.environment);
+        Outside {
+            folders: environments.iter().flat_map(|environment| outside_levels::similar_folders(environment)).collect(),
+            patterns: environments.iter().flat_map(|environment| patterns(environment)).collect(),
+        }
+    }
+
+    /// Returns true if one of the levels may read a file of the repository: any file in such a folder, whatever its
+    /// name, and any whose path a path of the level ends with.
+    fn may_read(&self, path: &str) -> bool {
+        self.folders.iter().any(|folder| is_below(path, folder))
+            || self.patterns.iter().any(|pattern| pattern.ends_like(path))
     }
 }
 

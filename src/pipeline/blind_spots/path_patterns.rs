@@ -17,8 +17,32 @@ pub(super) struct PathPattern<'a> {
     pub(super) declared: &'a PlacedText,
     /// The hiera.yaml that declares it.
     pub(super) config: &'a str,
-    /// The fixed texts of the path in the repository; `None` if it is outside.
-    pieces: Option<Vec<String>>,
+    target: Pattern,
+}
+
+/// A path as the texts around what may be anything.
+enum Pattern {
+    /// A path of the repository.
+    Inside(Vec<String>),
+    /// A path outside of the repository. Where the repository is deployed is not known, so the path may lead back into
+    /// it: each end of the path is a pattern.
+    Outside(Vec<End>),
+    /// A path that is elsewhere for sure.
+    Elsewhere,
+}
+
+/// An end of a path, from the beginning of a name.
+struct End {
+    pieces: Vec<String>,
+    /// True if it is no more than one name.
+    is_name: bool,
+}
+
+impl End {
+    fn matches(&self, path: &str) -> bool {
+        // Else any file would match `%{role}.yaml`.
+        !(self.is_name && path.contains('/')) && is_made_of(path, &self.pieces)
+    }
 }
 
 impl PathPattern<'_> {
@@ -36,9 +60,15 @@ impl PathPattern<'_> {
         found
     }
 
-    /// Returns true if the level may read the file at `path` of the repository for some node.
+    /// Returns true if the level reads the file at `path` of the repository for some node that there may be.
     pub(super) fn matches(&self, path: &str) -> bool {
-        self.pieces.as_ref().is_some_and(|pieces| is_made_of(path, pieces))
+        matches!(&self.target, Pattern::Inside(pieces) if is_made_of(path, pieces))
+    }
+
+    /// Returns true if the level is outside of the repository as far as the settings tell, and its paths end like
+    /// `path`: it reads that file if the repository is deployed in the right place.
+    pub(super) fn ends_like(&self, path: &str) -> bool {
+        matches!(&self.target, Pattern::Outside(ends) if ends.iter().any(|end| end.matches(path)))
     }
 }
 
@@ -55,9 +85,14 @@ pub(super) fn patterns(environment: &Environment) -> Vec<PathPattern<'_>> {
             };
             let is_glob = matches!(level.locations, Locations::Globs(_));
             for declared in declared {
-                let pieces = path(environment, layer, level, declared)
-                    .map(|path| pieces(&path, is_glob, level.version4.map_or("", |version| version.extension)));
-                found.push(PathPattern { level, declared, config: &config.path, pieces });
+                let path = join(&join(&layer.root, &level.datadir), &declared.text);
+                let extension = level.version4.map_or("", |version| version.extension);
+                let target = match in_repository(environment, layer, &path) {
+                    Some(path) => Pattern::Inside(pieces(&path, is_glob, extension)),
+                    None if may_lead_back(environment, &path) => Pattern::Outside(ends(&path, is_glob, extension)),
+                    None => Pattern::Elsewhere,
+                };
+                found.push(PathPattern { level, declared, config: &config.path, target });
             }
         }
     }
@@ -91,20 +126,24 @@ pub(super) fn fixed(folder: &str) -> String {
     fixed.trim_end_matches('/').to_owned()
 }
 
-fn path(environment: &Environment, layer: &Layer, level: &LevelConfig, declared: &PlacedText) -> Option<String> {
-    in_repository(environment, layer, &join(&join(&layer.root, &level.datadir), &declared.text))
+/// Returns true if a path outside of the repository may lead back into it: no setting says what is there.
+fn may_lead_back(environment: &Environment, path: &str) -> bool {
+    (path.starts_with('/') || path.starts_with("../")) && setting_of(environment, path).is_none()
+}
+
+/// Returns what the settings say of the folder of a path, and the rest of the path.
+fn setting_of<'e>(environment: &'e Environment, path: &'e str) -> Option<(&'e Datadir, &'e str)> {
+    let below = |from: &str| {
+        path.strip_prefix(from.trim_end_matches('/')).filter(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    environment.options.datadirs.iter().find_map(|(from, to)| Some((to, below(from)?.trim_start_matches('/'))))
 }
 
 /// Maps a path into the repository as the settings do. Returns `None` if it is outside.
 fn in_repository(environment: &Environment, layer: &Layer, path: &str) -> Option<String> {
-    let below = |from: &str| {
-        path.strip_prefix(from.trim_end_matches('/')).filter(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
-    for (from, to) in &environment.options.datadirs {
-        if let Some(rest) = below(from) {
-            let Datadir::Folder(folder) = to else { return None };
-            return Some(join(folder, rest.trim_start_matches('/')));
-        }
+    if let Some((to, rest)) = setting_of(environment, path) {
+        let Datadir::Folder(folder) = to else { return None };
+        return Some(join(folder, rest));
     }
     let is_inside = !path.starts_with('/') && !path.starts_with("../") && layer.tree.root().is_empty();
     is_inside.then(|| path.to_owned())
@@ -112,6 +151,20 @@ fn in_repository(environment: &Environment, layer: &Layer, path: &str) -> Option
 
 /// Returns the texts between the variables of a path and, if it is a glob, around its wildcards.
 fn pieces(path: &str, is_glob: bool, extension: &str) -> Vec<String> {
+    split(&with_any(path, is_glob, extension))
+}
+
+/// Returns all ends of a path.
+fn ends(path: &str, is_glob: bool, extension: &str) -> Vec<End> {
+    let text = with_any(path, is_glob, extension);
+    let has_folders = is_glob && (path.contains("**") || path.contains('{'));
+    let ends = text.match_indices('/').map(|(at, _)| &text[at + 1..]);
+    ends.map(|end| End { pieces: split(end), is_name: !has_folders && !end.contains('/') }).collect()
+}
+
+/// Returns a path with [`ANY`] in place of each variable and, if it is a glob, of all from its first wildcard to the
+/// last.
+fn with_any(path: &str, is_glob: bool, extension: &str) -> String {
     let mut text = String::new();
     let mut rest = path;
     while let Some((before, behind)) = rest.split_once("%{") {
@@ -130,7 +183,24 @@ fn pieces(path: &str, is_glob: bool, extension: &str) -> Vec<String> {
             text.replace_range(first..=last, "\0");
         }
     }
-    text.split(ANY).map(|piece| piece.strip_prefix("./").unwrap_or(piece).to_owned()).collect()
+    without_parents(&text)
+}
+
+/// Returns a path without `.` and, behind names, `..`.
+fn without_parents(path: &str) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for name in path.split('/') {
+        match (name, names.last()) {
+            (".", _) => {}
+            ("..", Some(last)) if !["", ".."].contains(last) => _ = names.pop(),
+            _ => names.push(name),
+        }
+    }
+    names.join("/")
+}
+
+fn split(text: &str) -> Vec<String> {
+    text.split(ANY).map(str::to_owned).collect()
 }
 
 /// Returns true if `text` begins with the first piece, ends with the last one and has the others between them in this
@@ -170,5 +240,24 @@ mod tests {
         assert!(matches("data/{a,b}/x?.d/**/*.yaml", true, "data/a/x1.d/c/d.yaml"));
         assert!(!matches("data/*.yaml", true, "other/a.yaml"));
         assert!(!matches("data/*.yaml", false, "data/a.yaml"));
+        assert!(matches("data/./sub/../*.yaml", true, "data/a.yaml"));
+        assert!(matches("data/%{role}/../a.yaml", false, "data/a.yaml"));
+    }
+
+    #[test]
+    fn ends_are_those_of_a_repository_deployed_anywhere_on_the_path() {
+        let ends_like =
+            |pattern: &str, is_glob: bool, path: &str| ends(pattern, is_glob, "").iter().any(|end| end.matches(path));
+        let nodes = "/etc/puppet/%{environment}/data/nodes/%{fqdn}.yaml";
+        for path in ["test/data/nodes/a.yaml", "data/nodes/a.yaml", "nodes/a.yaml", "a.yaml", "nodes/a/b.yaml"] {
+            assert!(ends_like(nodes, false, path), "{path}");
+        }
+        for path in [".gitlab-ci.yml", "spec/a.yaml", "hieradata/nodes/a.yaml", "data/common.yaml"] {
+            assert!(!ends_like(nodes, false, path), "{path}");
+        }
+        assert!(ends_like("/srv/data/sub/../*.conf", true, "data/10.conf"));
+        assert!(!ends_like("/srv/data/*.conf", true, "other/10.conf"));
+        assert!(ends_like("/srv/data/**/*.conf", true, "any/10.conf"));
+        assert!(ends_like("../%{environment}/data/a.yaml", false, "data/a.yaml"));
     }
 }

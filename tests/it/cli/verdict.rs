@@ -457,6 +457,29 @@ port = 1
 }
 
 #[test]
+fn any_file_that_a_path_outside_ends_like() {
+    let hiera = "-- hiera.yaml
+version: 5
+hierarchy:
+  - {name: All, glob: 'sub/../*.conf', datadir: '/etc/puppet/data/%{environment}', data_hash: hocon_data}
+  - {name: Common, path: common.yaml}
+-- data/production/web.conf
+port = 1
+";
+    let site = site(hiera, "-- data/production/web.conf\nport = 2\n");
+    Case {
+        site: &site,
+        arguments: "",
+        status: [0, 3],
+        verdict: "no_change_seen",
+        code: Some("outside-repository"),
+        headline: "1 level is outside of this repository",
+        fix: r#"datadirs: {"/etc/puppet/data/%{environment}""#,
+    }
+    .check();
+}
+
+#[test]
 fn undeclared_function_with_a_folder() {
     let hiera = "-- hiera.yaml
 version: 5
