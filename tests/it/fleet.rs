@@ -21,20 +21,18 @@ use hierad::workers::Workers;
 use super::generator::{self, Content, Repository};
 use super::support::extent::full_or;
 
-/// The number of random histories, all or few: of each seven, one is of Hiera 3. `HIERAD_HISTORIES` sets another,
-/// `HIERAD_SEED` the first seed.
-const HISTORIES: [u64; 2] = [60, 8];
-
 /// The number of commits of each.
 const COMMITS: u64 = 3;
 
 /// The nodes of how many random repositories make up a fleet.
 const REPOSITORIES: u64 = 5;
 
+/// The seeds of random histories: of each seven, one is of Hiera 3. `HIERAD_HISTORIES` sets another number of them,
+/// `HIERAD_SEED` the first seed.
 fn seeds() -> std::ops::Range<u64> {
     let number = |name, default| std::env::var(name).map_or(default, |number| number.parse().unwrap());
     let first = number("HIERAD_SEED", 0);
-    first..first + number("HIERAD_HISTORIES", full_or(HISTORIES[0], HISTORIES[1]))
+    first..first + number("HIERAD_HISTORIES", full_or(60, 8))
 }
 
 fn history(seed: u64) -> Vec<Repository> {

@@ -18,9 +18,6 @@ use serde_json::{Value, json};
 use super::fleet::{alone, of_node};
 use super::support::extent::full_or;
 
-/// The number of random histories, all or few.
-const HISTORIES: [u64; 2] = [200, 25];
-
 /// The number of commits of each.
 const COMMITS: usize = 5;
 
@@ -142,7 +139,7 @@ fn check(revision: &Revision, profiles: &BTreeMap<Arc<str>, NodeProfile>, about:
 #[test]
 fn files_come_and_go_at_variable_paths() {
     let profiles = profiles();
-    for seed in 0..full_or(HISTORIES[0], HISTORIES[1]) {
+    for seed in 0..full_or(200, 25) {
         let mut random = Rng::with_seed(seed);
         let levels: Vec<String> = (0..random.usize(1..4))
             .map(|number| format!("{{name: l{number}, {}}}", LEVELS[random.usize(0..LEVELS.len())]))

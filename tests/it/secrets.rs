@@ -15,9 +15,6 @@ use self::search::found;
 use crate::support::extent::full_or;
 use crate::support::terminal::hierad;
 
-/// The number of random repositories, all or few; each takes some twenty runs of the binary.
-const REPOSITORIES: [u64; 2] = [16, 8];
-
 /// A way to make hierad write something. `KEY` is one of the repository's.
 const RUNS: [&str; 17] = [
     "diff",
@@ -43,7 +40,8 @@ const RUNS: [&str; 17] = [
 fn no_secret_leaves_the_process() {
     // What has not been found yet where secrets are shown: a search that finds nothing proves nothing.
     let mut unproven: BTreeSet<&str> = RUNS.into_iter().collect();
-    for seed in 0..full_or(REPOSITORIES[0], REPOSITORIES[1]) {
+    // Each takes some twenty runs of the binary.
+    for seed in 0..full_or(16, 8) {
         let repository = Repository::new(seed);
         for run in RUNS {
             let arguments = run.replace("KEY", &format!("k{}", seed % 10));

@@ -15,9 +15,6 @@ use crate::support::keys::{encrypted, key_file};
 use crate::support::random::Random;
 use crate::support::terminal::hierad;
 
-/// The number of pairs of repositories, all or few.
-const PAIRS: [u64; 2] = [4, 1];
-
 /// Secrets, and others of which everything that a conversion, a pattern or a merge could ask has another answer.
 const PLAINTEXTS: [[&str; 2]; 14] = [
     ["hunter2", "correct horse battery"],
@@ -59,7 +56,7 @@ const RUNS: [&str; 18] = [
 
 #[test]
 fn nothing_depends_on_a_plaintext() {
-    (0..full_or(PAIRS[0], PAIRS[1])).for_each(compare);
+    (0..full_or(4, 1)).for_each(compare);
 }
 
 /// All pairs of plaintexts with all conversions: some minutes.
