@@ -3,6 +3,7 @@
 mod access;
 mod mode;
 mod regular;
+mod stage;
 mod stamp;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -13,7 +14,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use access::{can_run, can_write};
 pub use mode::{FileMode, ModeError};
-pub use regular::{read_below, read_regular, real_below};
+pub use regular::{open_below, read_below, read_regular, real_below};
+pub use stage::{Choice, StageError, create, link, stage};
 pub use stamp::{SMALL, Stamp};
 
 use crate::tree::{BlobId, Entry, FILE_LIMIT, FileTree, TreeError, child, folder_of, too_large};

@@ -31,7 +31,7 @@ impl GlobalLayer {
             },
             GlobalSetting::Repository { repo, rev, path } => {
                 let other = Repository::discover(repo)?;
-                let commit = other.resolve(rev)?;
+                let commit = other.resolve_trusted(rev)?;
                 let tree = other.tree(commit)?;
                 let root = absolute(other.work_dir().unwrap_or(repo)).trim_end_matches('/').to_owned();
                 let path = format!("{root}/{path}");
@@ -44,7 +44,7 @@ impl GlobalLayer {
     /// Returns true unless the other repository is known to have another commit there.
     pub(super) fn is_current(&self, setting: &GlobalSetting) -> bool {
         let GlobalSetting::Repository { repo, rev, .. } = setting else { return true };
-        let now = Repository::discover(repo).ok().and_then(|other| other.resolve(rev).ok());
+        let now = Repository::discover(repo).ok().and_then(|other| other.resolve_trusted(rev).ok());
         now.is_none() || now == self.commit
     }
 }

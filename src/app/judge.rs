@@ -1,8 +1,8 @@
 //! Judges a tree by trusted settings or, without any, by the settings of the revision before it.
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use super::settings_files::FoundSettings;
 use crate::diff::Diff;
@@ -31,6 +31,9 @@ pub(super) struct SettingsJudge {
     /// The content of the checked-out settings, if they are not trusted.
     checked_out: Option<SettingsFile>,
     refused: Vec<Refusal>,
+    /// The tip of the branch that the commits are to be merged into, if it is known: see
+    /// [`judge_by`](SettingsJudge::judge_by).
+    target: OnceLock<RevisionId>,
     /// True as soon as the user was told that other settings judge than those that are checked out.
     is_told: AtomicBool,
 }
@@ -46,8 +49,15 @@ impl SettingsJudge {
             path: path.unwrap_or_else(|| SETTINGS_FILE.to_owned()),
             checked_out: found.tree.clone(),
             refused: found.refused.clone(),
+            target: OnceLock::new(),
             is_told: AtomicBool::new(false),
         }
+    }
+
+    /// Has the settings of `target` judge in place of those of the revision before. That is a merge base, which
+    /// whoever proposes the commits chooses: it may be older than a policy.
+    pub(super) fn judge_by(&self, target: RevisionId) {
+        _ = self.target.set(target);
     }
 
     /// Returns the faults that `hierad check` reports in what comes after the revision `base`.
@@ -57,7 +67,7 @@ impl SettingsJudge {
 
     /// Returns what the settings of a revision say. Those that cannot be read say nothing.
     fn judgement(&self, base: RevisionId) -> Judgement {
-        let content = self.content(base);
+        let content = self.ruling(base);
         self.tell(content.as_deref());
         self.read(content).unwrap_or_else(|error| {
             tracing::debug!(%error, "the settings of the base revision accept nothing");
@@ -73,7 +83,7 @@ impl SettingsJudge {
 
     /// Returns the policies of a revision. Settings that cannot be read are a fault only if they have some.
     fn policies_of(&self, base: RevisionId) -> Result<Policies, SettingsError> {
-        let content = self.content(base);
+        let content = self.ruling(base);
         self.tell(content.as_deref());
         let has_some = content.as_deref().is_some_and(has_policies);
         match self.read(content) {
@@ -100,9 +110,14 @@ impl SettingsJudge {
         }
         let path = file.path.display();
         tracing::warn!(
-            "{path}: 'policies', 'waivers', 'accept' and 'check' count as in the revision before, or from settings \
-             outside of the tree; `hierad trust` lets those here count"
+            "{path}: 'policies', 'waivers', 'accept' and 'check' count as in the revision before or, where commits are to \
+             be merged, in the branch that takes them, or from settings outside of the tree; `hierad trust` lets those here count"
         );
+    }
+
+    /// Returns the settings file that judges what comes after the revision `base`.
+    fn ruling(&self, base: RevisionId) -> Option<Vec<u8>> {
+        self.content(self.target.get().copied().unwrap_or(base))
     }
 
     /// Returns the settings file of a revision, or `None` if there is none that could be read.

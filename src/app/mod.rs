@@ -27,6 +27,7 @@ mod options;
 mod outside;
 mod overrides;
 mod pipelines;
+mod programs;
 mod recent;
 mod refresh;
 mod repository;

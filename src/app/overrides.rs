@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Result;
+use crate::git::{Environment, OpenError, Repository};
 use crate::hiera::Reader;
 use crate::hiera::backend::eyaml::KeyChoice;
 use crate::puppet::Puppet;
@@ -19,6 +20,8 @@ use crate::workers::{Progress, Workers};
 pub struct Overrides {
     /// The data repository, or a folder inside it.
     pub repo: Option<PathBuf>,
+    /// True if settings that count name the repository, which may then lie in the work tree of another one.
+    pub repo_is_trusted: bool,
     /// The settings file.
     pub config: Option<PathBuf>,
     /// The node profiles: files, folders or globs.
@@ -73,7 +76,7 @@ impl Overrides {
     pub(super) fn arguments(&self) -> Vec<OsString> {
         let Overrides { repo, config, profiles, hiera_config, global_hiera_config, modulepath, .. } = self;
         let Overrides { basemodulepath, puppet, reader, threads, no_cache, cache_size, .. } = self;
-        let Overrides { pkcs7_private_key, pkcs7_public_key, no_keys, show_secrets, .. } = self;
+        let Overrides { pkcs7_private_key, pkcs7_public_key, no_keys, show_secrets, repo_is_trusted, .. } = self;
         let path = |path: &Option<PathBuf>| path.as_ref().map(OsString::from);
         let text = |text: &Option<String>| text.as_ref().map(OsString::from);
         let valued = [
@@ -93,9 +96,22 @@ impl Overrides {
         let profiles = profiles.iter().map(|path| ("--profiles", path.into()));
         let valued = valued.into_iter().filter_map(|(flag, value)| Some((flag, value?)));
         let mut all: Vec<OsString> = valued.chain(profiles).flat_map(|(flag, value)| [flag.into(), value]).collect();
-        let switches = [("--no-cache", no_cache), ("--no-keys", no_keys), ("--show-secrets", show_secrets)];
+        let switches = [
+            ("--repo-is-trusted", repo_is_trusted),
+            ("--no-cache", no_cache),
+            ("--no-keys", no_keys),
+            ("--show-secrets", show_secrets),
+        ];
         all.extend(switches.into_iter().filter(|(_, is_set)| **is_set).map(|(flag, _)| flag.into()));
         all
+    }
+
+    /// Opens the repository.
+    pub(super) fn repository(&self) -> std::result::Result<Repository, OpenError> {
+        match &self.repo {
+            Some(folder) if self.repo_is_trusted => Repository::discover(folder),
+            repo => Repository::locate(repo.as_deref(), &Environment::of_process()),
+        }
     }
 
     /// Returns the threads to work with.

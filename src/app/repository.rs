@@ -65,7 +65,7 @@ impl WatchedRepository {
             settings_files::check_own(config, &folder)?;
         }
         let config = setting.config.clone().or_else(|| overrides.config().map(Path::to_owned));
-        let overrides = Overrides { repo: Some(folder), config, ..overrides.clone() };
+        let overrides = Overrides { repo: Some(folder), repo_is_trusted: true, config, ..overrides.clone() };
         let name = RepositoryName::from(setting.name.as_str());
         Ok(WatchedRepository { name, overrides, patterns: setting.branches.clone(), fetcher, page: None })
     }

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use super::{Overrides, Result};
 use crate::diagnostic::describe;
-use crate::git::{Asked, CommitId, Environment, Repository};
+use crate::git::{Asked, CommitId, Repository};
 
 /// The references of hierad's own that what is fetched gets.
 const REFERENCES: &str = "refs/hierad/review";
@@ -53,6 +53,8 @@ pub struct Sides {
     pub before: Option<CommitId>,
     /// The last commit.
     pub after: CommitId,
+    /// The tip of the branch that takes the commits; `None` if it is not named.
+    pub target: Option<CommitId>,
 }
 
 /// The references of what was fetched for one request. They keep its commits until this is dropped.
@@ -78,7 +80,7 @@ impl Fetched {
     }
 
     fn remove(&self) -> Result<()> {
-        let repository = locate(&self.overrides)?;
+        let repository = self.overrides.repository()?;
         for name in [&self.head, &self.base] {
             if let Some(commit) = repository.reference(name)? {
                 repository.delete_reference(name, commit)?;
@@ -105,12 +107,12 @@ pub fn sides(overrides: &Overrides, wanted: &Wanted) -> Result<(Sides, Option<Fe
             Err(failure) => reason = describe(&*failure),
         }
     }
-    if let Err(error) = locate(overrides).and_then(|repository| remove_outdated(&repository)) {
+    if let Err(error) = overrides.repository().map_err(Into::into).and_then(|repository| remove_outdated(&repository)) {
         tracing::debug!(%error, "what a former run has fetched keeps its references");
     }
     let fetched = Fetched::new(overrides, wanted);
     for deeper in DEEPER {
-        let repository = locate(overrides)?;
+        let repository = overrides.repository()?;
         let is_shallow = repository.is_shallow();
         let done = fetched.fetch(&repository, wanted, is_shallow.then_some(deeper));
         done.map_err(|error| told(&error.to_string()))?;
@@ -148,22 +150,18 @@ fn told(reason: &str) -> super::Failure {
     format!("{reason}; {ADVICE}").into()
 }
 
-fn locate(overrides: &Overrides) -> Result<Repository> {
-    Ok(Repository::locate(overrides.repo.as_deref(), &Environment::of_process())?)
-}
-
 fn find(overrides: &Overrides, wanted: &Wanted, fetched: Option<&Fetched>) -> Result<Sides> {
-    let repository = locate(overrides)?;
+    let repository = overrides.repository()?;
     let head = wanted.head.as_deref().unwrap_or("HEAD");
     let after = repository.resolve(head)?;
     // What is not there fails when its parents are asked for, so that it is fetched.
     repository.parents(after)?;
     let Some(base) = base(&repository, wanted, fetched)? else {
-        return Ok(Sides { before: repository.first_parent(after)?, after });
+        return Ok(Sides { before: repository.first_parent(after)?, after, target: None });
     };
     let before = repository.merge_base(base, after)?;
     let before = before.ok_or_else(|| format!("{base} and {after} have no commit in common"))?;
-    Ok(Sides { before: Some(before), after })
+    Ok(Sides { before: Some(before), after, target: Some(base) })
 }
 
 /// Returns the commit whose merge base counts: the branch as it was just fetched, or as the remote had it last, or the

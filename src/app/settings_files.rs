@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::trust::TrustStore;
 use super::{Overrides, Result};
 use crate::disk;
-use crate::git::{Environment, Repository};
+use crate::git::Repository;
 use crate::settings::{
     Combined, MAX_SETTINGS_SIZE, Origin, Refusal, RepositorySource, SETTINGS_FILE, Settings, SettingsError,
     SettingsFile, TreeFolder,
@@ -187,7 +187,7 @@ fn shared_files() -> Vec<PathBuf> {
 /// file lies in the tree of a repository that it names itself.
 pub(super) fn named(overrides: &Overrides) -> Result<Option<Settings>> {
     let Some(path) = overrides.config() else { return Ok(None) };
-    if let Ok(repository) = Repository::locate(overrides.repo.as_deref(), &Environment::of_process())
+    if let Ok(repository) = overrides.repository()
         && Places::of(&repository).read(path)?.origin != Origin::Trusted
     {
         return Ok(None);

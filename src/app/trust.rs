@@ -1,7 +1,8 @@
 //! The settings files of the tree that the user trusts, as `hierad trust` has recorded them in the git directory.
 //!
-//! A record is the digest of a file's path in the tree, of its content, and of the files of the tree that its commands
-//! name. A file that changes in any of this is not trusted any more. No commit writes in the git directory.
+//! A record is the digest of a file's path in the tree, of its content, and of the [programs](super::programs) of the
+//! tree that its commands name. A file that changes in any of this is not trusted any more. No commit writes in the git
+//! directory.
 
 use std::fmt::Write as _;
 use std::io::{self, ErrorKind, Write as _};
@@ -10,6 +11,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use super::Result;
+use super::programs::Programs;
 use crate::disk;
 use crate::git::{Environment, Repository};
 use crate::settings::{MAX_SETTINGS_SIZE, Origin, Privilege, SETTINGS_FILE, Settings, SettingsFile, TreeFolder};
@@ -17,7 +19,7 @@ use crate::settings::{MAX_SETTINGS_SIZE, Origin, Privilege, SETTINGS_FILE, Setti
 /// The file of the records, in the git directory that all work trees share.
 const RECORDS: &str = "hierad/trusted";
 
-/// The most bytes of the records, and of a program.
+/// The most bytes of the records.
 const MAX_SIZE: u64 = 64 << 20;
 
 /// The records of a repository.
@@ -86,13 +88,7 @@ fn record(file: &SettingsFile) -> Result<String> {
     add(path.as_bytes());
     add(file.text.as_bytes());
     // A program of the tree may change while the settings stay.
-    for word in file.commands()? {
-        if let Some(program) = place.inside(Path::new(&word)) {
-            let content = disk::read_below(&place.root, &place.root.join(program), MAX_SIZE);
-            add(word.as_bytes());
-            add(&Sha256::digest(content.unwrap_or_default()));
-        }
-    }
+    Programs { place, add: &mut add }.of_commands(&file.commands()?)?;
     let mut record = String::new();
     for byte in digest.finalize() {
         _ = write!(record, "{byte:02x}");

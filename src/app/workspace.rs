@@ -16,7 +16,7 @@ use super::settings_files::{self, FoundSettings};
 use super::{Failure, Overrides, Result, fingerprints, sample_profile};
 use crate::disclosure::Disclosure;
 use crate::fleet::Fleet;
-use crate::git::{BranchName, Environment, OpenError, Repository};
+use crate::git::{BranchName, OpenError, Repository};
 use crate::hiera::backend::{DataFiles, DeclaredFunction, FileMemory, ParsedFiles};
 use crate::hiera::hierarchy::Datadir;
 use crate::hiera::layer::{EnvironmentOptions, GlobalConfig, Store};
@@ -66,8 +66,7 @@ pub struct Workspace {
 impl Workspace {
     /// Finds the repository, reads the settings and lays the flags over them.
     pub fn open(overrides: &Overrides) -> Result<Workspace> {
-        let located = Repository::locate(overrides.repo.as_deref(), &Environment::of_process());
-        let repository = Arc::new(located.map_err(|error| not_located(error, overrides))?);
+        let repository = Arc::new(overrides.repository().map_err(|error| not_located(error, overrides))?);
         let found = settings_files::find(overrides, &repository)?;
         let judge = Arc::new(SettingsJudge::new(repository.clone(), &found));
         let FoundSettings { mut settings, refused, .. } = found;
@@ -269,6 +268,11 @@ impl Workspace {
     /// Returns the faults that `hierad check` reports in what comes after the revision `base`.
     pub fn check_setting(&self, base: RevisionId) -> CheckSetting {
         self.judge.check(base)
+    }
+
+    /// Has the settings of the tip of the branch that takes the commits judge them.
+    pub fn judge_by(&self, target: RevisionId) {
+        self.judge.judge_by(target);
     }
 
     /// Returns the policies to try on past commits: those that count, or else those of the checked-out file or, without

@@ -233,6 +233,7 @@ fn revisions(workspace: &Workspace, arguments: &Arguments) -> Result<(RevisionId
                 let [from, to] = repository.resolve_all([&or_head(from), &or_head(to)])?;
                 let base = repository.merge_base(from, to)?;
                 let base = base.ok_or_else(|| format!("{range}: the two have no commit in common"))?;
+                workspace.judge_by(RevisionId::Commit(from));
                 return Ok((RevisionId::Commit(base), RevisionId::Commit(to)));
             }
             if let Some((from, to)) = range.split_once("..").filter(|_| range != "..") {

@@ -23,6 +23,9 @@ pub(super) struct Global {
     /// The data repository, or a folder inside it
     #[arg(long, short = 'C', global = true, value_name = "DIR")]
     pub(super) repo: Option<PathBuf>,
+    /// Settings that count name the repository
+    #[arg(long, global = true, hide = true)]
+    repo_is_trusted: bool,
     /// The settings, which no commit writes [default: hierad.yaml in the git directory, of the user or of the system;
     /// and that beside the data, as far as it is trusted]
     #[arg(long, global = true, value_name = "FILE", env = "HIERAD_CONFIG", hide_env_values = true,
@@ -96,6 +99,7 @@ impl Global {
         let flags = self.clone();
         Overrides {
             repo: flags.repo,
+            repo_is_trusted: flags.repo_is_trusted,
             config: flags.config,
             profiles: flags.profiles,
             hiera_config: flags.hiera_config,

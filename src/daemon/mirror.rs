@@ -22,6 +22,9 @@ const LONGEST_PAUSE: Duration = Duration::from_mins(5);
 /// The time that git has to tidy up when it is told to end.
 const LAST_MOMENTS: Duration = Duration::from_secs(2);
 
+/// The time for which the remote's default branch is taken to be the same, as long as it is there.
+const SAME_HEAD: Duration = Duration::from_mins(10);
+
 /// A mirror, and the schedule of its fetches.
 #[derive(Debug, Clone)]
 pub struct MirrorFetcher {
@@ -59,11 +62,17 @@ impl MirrorFetcher {
     ) {
         let (mut logged, mut failures) = (RepeatedFailures::default(), 0);
         let mut requests = service.look.listen();
+        let mut asked = None;
         service.add_mirror(repository, self.every + self.limit);
         tracing::info!(repository = repository.as_str(), every = ?self.every, "fetching");
         while !shutdown.is_requested() {
             let start = Instant::now();
-            let result = self.fetch(repository, &mut shutdown).await;
+            let mut result = self.fetch(repository, &mut shutdown).await;
+            let is_fresh = asked.is_some_and(|at: Instant| at.elapsed() < SAME_HEAD) && self.mirror.has_head();
+            if result.is_ok() && !is_fresh {
+                result = self.follow_head(&self.mirror, &mut shutdown).await;
+                asked = Some(start);
+            }
             if matches!(result, Err(FetchError::Shutdown)) {
                 break;
             }
@@ -115,6 +124,7 @@ impl MirrorFetcher {
     async fn fetch_anew(&self, shutdown: &mut Shutdown) -> Result<(), FetchError> {
         let fresh = self.mirror.beside()?;
         self.git(fresh.fetch(), shutdown).await?;
+        self.follow_head(&fresh, shutdown).await?;
         if let Some(former) = self.mirror.last()
             && let Err(error) = self.git(fresh.adopt(&former), shutdown).await
         {
@@ -123,11 +133,17 @@ impl MirrorFetcher {
         Ok(self.mirror.replace(&fresh)?)
     }
 
-    /// Runs git. If it is late or the service ends, it is killed with all that it has started; it does not outlive the
-    /// daemon, even if that is killed.
-    async fn git(&self, command: Command, shutdown: &mut Shutdown) -> Result<(), FetchError> {
+    /// Makes the default branch of a mirror that of its remote.
+    async fn follow_head(&self, mirror: &Mirror, shutdown: &mut Shutdown) -> Result<(), FetchError> {
+        let answer = self.git(mirror.ask_head(), shutdown).await?;
+        Ok(mirror.set_head(&answer)?)
+    }
+
+    /// Runs git, and returns its output. If it is late or the service ends, it is killed with all that it has started;
+    /// it does not outlive the daemon, even if that is killed.
+    async fn git(&self, command: Command, shutdown: &mut Shutdown) -> Result<String, FetchError> {
         let mut command = tokio::process::Command::from(bound(&command).unwrap_or(command));
-        command.stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
         Group::led(&mut command);
         let mut child = command.spawn().map_err(FetchError::NotRun)?;
         let _input = child.stdin.take(); // its end is that of the command
@@ -139,9 +155,9 @@ impl MirrorFetcher {
         let error = tokio::select! {
             output = &mut output => {
                 group.release();
-                let Output { status, stderr, .. } = output.map_err(FetchError::NotRun)?;
-                let message = || String::from_utf8_lossy(&stderr).trim().to_owned();
-                return if status.success() { Ok(()) } else { Err(FetchError::Git(message())) };
+                let Output { status, stdout, stderr } = output.map_err(FetchError::NotRun)?;
+                let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+                return if status.success() { Ok(text(&stdout)) } else { Err(FetchError::Git(text(&stderr))) };
             }
             () = sleep(self.limit) => FetchError::Late(self.limit),
             () = shutdown.requested() => FetchError::Shutdown,

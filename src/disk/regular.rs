@@ -6,13 +6,18 @@ use std::path::{Path, PathBuf};
 
 /// Reads a regular file of at most `limit` bytes. A pipe, a device or a folder is an error, and is not waited for.
 pub fn read_regular(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    read(open(path, false)?, limit)
+    read(&regular(open(path, false)?)?, limit)
 }
 
 /// Reads a regular file of at most `limit` bytes that is below `root`, with all links resolved, and not in a git
 /// directory. `root` must have its links resolved, too.
 pub fn read_below(root: &Path, path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    read(open(&real_below(root, path)?, true)?, limit)
+    read(&open_below(root, path)?, limit)
+}
+
+/// Opens a regular file below `root` in the same way.
+pub fn open_below(root: &Path, path: &Path) -> io::Result<File> {
+    regular(open(&real_below(root, path)?, true)?)
 }
 
 /// Returns the path without links, which must be below `root` and in no git directory.
@@ -26,10 +31,11 @@ pub fn real_below(root: &Path, path: &Path) -> io::Result<PathBuf> {
     }
 }
 
-fn read(file: File, limit: u64) -> io::Result<Vec<u8>> {
-    if !file.metadata()?.is_file() {
-        return Err(refused("it is no regular file"));
-    }
+fn regular(file: File) -> io::Result<File> {
+    if file.metadata()?.is_file() { Ok(file) } else { Err(refused("it is no regular file")) }
+}
+
+fn read(file: &File, limit: u64) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
     file.take(limit.saturating_add(1)).read_to_end(&mut content)?;
     if content.len() as u64 > limit {

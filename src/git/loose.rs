@@ -15,7 +15,7 @@ const HEADER: u64 = 32;
 
 /// An object.
 pub(super) enum Object {
-    /// Its type and content.
+    /// Its type and content, or the beginning of that where no more is wanted.
     Whole(ObjectType, Vec<u8>),
     /// Its size, which is more than is read.
     TooLarge(u64),
@@ -23,8 +23,17 @@ pub(super) enum Object {
     Damaged(String),
 }
 
+/// The part of an object that is wanted.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Part {
+    /// All of it, if it is not larger than this.
+    Whole(u64),
+    /// Its first bytes.
+    Start(u64),
+}
+
 /// Returns the object if one of `folders` has it as a loose one of the usual form.
-pub(super) fn read(folders: &[PathBuf], id: [u8; 20], limit: u64) -> Option<Object> {
+pub(super) fn read(folders: &[PathBuf], id: [u8; 20], part: Part) -> Option<Object> {
     let name = CommitId(id).to_string();
     let (folder, file) = name.split_at(2);
     let file = folders.iter().find_map(|objects| File::open(objects.join(folder).join(file)).ok())?;
@@ -34,17 +43,23 @@ pub(super) fn read(folders: &[PathBuf], id: [u8; 20], limit: u64) -> Option<Obje
     if !is_usual {
         return None;
     }
-    Some(inflate(packed, limit).unwrap_or_else(|error| Object::Damaged(error.to_string())))
+    Some(inflate(packed, part).unwrap_or_else(|error| Object::Damaged(error.to_string())))
 }
 
-fn inflate(packed: impl BufRead, limit: u64) -> io::Result<Object> {
+fn inflate(packed: impl BufRead, part: Part) -> io::Result<Object> {
     let mut content = BufReader::new(ZlibDecoder::new(packed));
     let mut header = Vec::new();
     content.by_ref().take(HEADER).read_until(0, &mut header)?;
     let parsed = header.strip_suffix(b"\0").and_then(parse);
     let (kind, size) = parsed.ok_or_else(|| io::Error::other("its header is none of an object"))?;
-    if size > limit {
-        return Ok(Object::TooLarge(size));
+    match part {
+        Part::Whole(limit) if size > limit => return Ok(Object::TooLarge(size)),
+        Part::Start(wanted) if size > wanted => {
+            let mut start = Vec::new();
+            content.take(wanted).read_to_end(&mut start)?;
+            return Ok(Object::Whole(kind, start));
+        }
+        Part::Whole(_) | Part::Start(_) => {}
     }
     let mut whole = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
     content.take(size + 1).read_to_end(&mut whole)?;

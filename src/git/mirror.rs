@@ -19,6 +19,10 @@ pub struct MirrorError {
     reason: String,
 }
 
+/// The target of HEAD while the other's default branch is not known. Nobody pushes a branch of that name, since it is
+/// none; with one such as `main` whoever pushes that would make it the default branch.
+const NO_BRANCH: &str = "refs/hierad/no-default-branch";
+
 /// A bare repository whose branches are those of another one.
 #[derive(Debug, Clone)]
 pub struct Mirror {
@@ -58,7 +62,7 @@ impl Mirror {
         let around = self.folder.parent().unwrap_or(&self.folder);
         FileMode::PRIVATE.create_folder(around).map_err(|error| git2::Error::from_str(&error.to_string()))?;
         let mut options = RepositoryInitOptions::new();
-        options.bare(true).mkpath(true).external_template(false).initial_head("main");
+        options.bare(true).mkpath(true).external_template(false).initial_head(NO_BRANCH);
         // Reflogs keep former tips for a while.
         git2::Repository::init_opts(&self.folder, &options)?.config()?.set_str("core.logAllRefUpdates", "always")
     }
@@ -78,6 +82,33 @@ impl Mirror {
     /// Returns the command that updates its branches from the other repository. It never prompts.
     pub fn fetch(&self) -> Command {
         self.fetch_from(OsStr::new(&self.url), "+refs/heads/*:refs/heads/*")
+    }
+
+    /// Returns the command that asks the other repository for its default branch, for [`set_head`](Mirror::set_head).
+    pub fn ask_head(&self) -> Command {
+        let mut command = self.git();
+        command.args(["ls-remote", "--symref", "--", &self.url, "HEAD"]).stdout(Stdio::piped());
+        command
+    }
+
+    /// Makes the default branch that of the other repository, which `answer` tells. If it tells none, there is none.
+    pub fn set_head(&self, answer: &str) -> Result<(), MirrorError> {
+        let told = answer.lines().find_map(|line| line.strip_prefix("ref: ")?.strip_suffix("\tHEAD"));
+        let target = told.filter(|name| name.starts_with("refs/heads/")).unwrap_or(NO_BRANCH);
+        let set = || {
+            let repository = git2::Repository::open_bare(&self.folder)?;
+            let known = repository.find_reference("HEAD")?;
+            if known.symbolic_target()? != Some(target) {
+                repository.reference_symbolic("HEAD", target, true, "the other's default branch")?;
+            }
+            Ok(())
+        };
+        set().map_err(|error: git2::Error| failed(&self.folder, &error.message()))
+    }
+
+    /// Returns true if the default branch is known and there.
+    pub fn has_head(&self) -> bool {
+        git2::Repository::open_bare(&self.folder).is_ok_and(|repository| repository.head().is_ok())
     }
 
     /// Returns the command that copies hierad's own references from the mirror in another folder.

@@ -20,6 +20,7 @@ mod id;
 mod limited;
 mod loose;
 mod mirror;
+mod names;
 mod objects;
 mod open;
 mod raw;
@@ -52,7 +53,7 @@ pub use worktree::WorkTree;
 use command::GitCommand;
 use history::History;
 use objects::Objects;
-use open::{Layout, Opened};
+use open::{Layout, Opened, Start};
 use refs::Refs;
 
 /// A git repository. It is cheap to clone and can be used from many threads at once.
@@ -85,15 +86,23 @@ pub struct Repository {
 }
 
 impl Repository {
-    /// Opens the repository that contains `path`, without regard to the environment.
+    /// Opens the repository that contains `path`, without regard to the environment. It is trusted to be no stranger's:
+    /// see [`locate`](Repository::locate).
     pub fn discover(path: &Path) -> Result<Repository, OpenError> {
-        Repository::locate(Some(path), &Environment::default())
+        Repository::open(Start::Trusted(path), &Environment::default())
     }
 
     /// Opens the repository that contains `path`. Without a path, opens the one that the environment names, or else the
     /// one that contains the current folder. In a hook, the objects of the push under check are visible as well.
+    ///
+    /// A git directory that a commit may have made is an error before anything in it is read, unless the environment
+    /// names it.
     pub fn locate(path: Option<&Path>, environment: &Environment) -> Result<Repository, OpenError> {
-        let Opened { layout, objects, refs } = open::open(path, environment)?;
+        Repository::open(Start::Any(path), environment)
+    }
+
+    fn open(start: Start<'_>, environment: &Environment) -> Result<Repository, OpenError> {
+        let Opened { layout, objects, refs } = open::open(start, environment)?;
         Ok(Repository { layout: Arc::new(layout), objects: Arc::new(objects), refs: Arc::new(refs) })
     }
 
@@ -155,6 +164,13 @@ impl Repository {
     /// Resolves several revisions together, which is faster than one by one; see [`Repository::resolve`].
     pub fn resolve_all<const N: usize>(&self, revisions: [&str; N]) -> Result<[CommitId; N], RevisionError> {
         self.refs.resolve(revisions, &self.objects, self.is_shallow())
+    }
+
+    /// Resolves a name that trust hangs on: whose code is run, and whose configuration counts. It must be one exact
+    /// reference, or a full id; a short name is a branch, never a tag.
+    pub fn resolve_trusted(&self, name: &str) -> Result<CommitId, RevisionError> {
+        self.objects.follow();
+        self.refs.trusted(name, &self.objects)
     }
 
     /// Returns the current branch and commit.

@@ -15,7 +15,7 @@ use git2::{ErrorCode, ObjectType, Odb, Oid};
 
 use super::folder_cache::{Folder, FolderCache};
 use super::id::CommitId;
-use super::loose::{self, Object};
+use super::loose::{self, Object, Part};
 use super::raw::{self, RawCommit};
 use crate::tree::{FILE_LIMIT, too_large};
 
@@ -84,6 +84,12 @@ const PAUSE: Duration = Duration::from_micros(100);
 /// The largest folder, commit or tag, in bytes: a folder of two million names has fewer.
 const LIMIT: u64 = 256 << 20;
 
+/// The most bytes of a commit that are looked at: the header of one with 300,000 parents. A longer message is not read.
+const COMMIT_START: u64 = 16 << 20;
+
+/// The same for a tag, which names its target first.
+const TAG_START: u64 = 4096;
+
 /// The longest target of a symbolic link, in bytes: no path is longer for an operating system.
 const LINK_LIMIT: u64 = 4096;
 
@@ -121,14 +127,15 @@ impl Objects {
         })
     }
 
+    /// Reads the header of a commit, and of its message what a summary can have.
     pub(super) fn commit(&self, id: CommitId) -> Result<RawCommit, ObjectError> {
-        let content = self.read(id.0, ObjectType::Commit, LIMIT)?;
+        let content = self.read(id.0, ObjectType::Commit, Part::Start(COMMIT_START))?;
         raw::commit(&content).ok_or_else(|| self.damaged(id.0, "its header is not a commit's"))
     }
 
     /// Returns the value of a trailer of a commit's message.
     pub(super) fn trailer(&self, id: CommitId, name: &str) -> Result<Option<String>, ObjectError> {
-        Ok(raw::trailer(&self.read(id.0, ObjectType::Commit, LIMIT)?, name))
+        Ok(raw::trailer(&self.read(id.0, ObjectType::Commit, Part::Whole(LIMIT))?, name))
     }
 
     pub(super) fn folder(&self, id: [u8; 20]) -> Result<Folder, ObjectError> {
@@ -141,8 +148,8 @@ impl Objects {
     }
 
     fn read_folder(&self, id: [u8; 20]) -> Result<Folder, ObjectError> {
-        let content = self.read(id, ObjectType::Tree, LIMIT)?;
-        let items = raw::folder(&content).ok_or_else(|| self.damaged(id, "its list of names breaks off"))?;
+        let content = self.read(id, ObjectType::Tree, Part::Whole(LIMIT))?;
+        let items = raw::folder(&content).map_err(|reason| self.damaged(id, reason))?;
         Ok(items.into())
     }
 
@@ -156,18 +163,18 @@ impl Objects {
     }
 
     pub(super) fn blob(&self, id: [u8; 20]) -> Result<Vec<u8>, ObjectError> {
-        self.read(id, ObjectType::Blob, self.file_limit())
+        self.read(id, ObjectType::Blob, Part::Whole(self.file_limit()))
     }
 
     /// Returns the target of a symbolic link.
     pub(super) fn link(&self, id: [u8; 20]) -> Result<Vec<u8>, ObjectError> {
-        self.read(id, ObjectType::Blob, LINK_LIMIT)
+        self.read(id, ObjectType::Blob, Part::Whole(LINK_LIMIT))
     }
 
     /// Returns the commit that an object stands for: itself, or the target of a tag.
     pub(super) fn peel(&self, mut id: [u8; 20]) -> Result<CommitId, ObjectError> {
         loop {
-            let (kind, content) = self.read_any(id, LIMIT)?;
+            let (kind, content) = self.read_any(id, Part::Start(TAG_START))?;
             match kind {
                 ObjectType::Commit => return Ok(CommitId(id)),
                 ObjectType::Tag => {
@@ -178,16 +185,16 @@ impl Objects {
         }
     }
 
-    fn read(&self, id: [u8; 20], expected: ObjectType, limit: u64) -> Result<Vec<u8>, ObjectError> {
-        let (found, content) = self.read_any(id, limit)?;
+    fn read(&self, id: [u8; 20], expected: ObjectType, part: Part) -> Result<Vec<u8>, ObjectError> {
+        let (found, content) = self.read_any(id, part)?;
         if found == expected { Ok(content) } else { Err(wrong_kind(id, expected, found)) }
     }
 
-    fn read_any(&self, id: [u8; 20], limit: u64) -> Result<(ObjectType, Vec<u8>), ObjectError> {
+    fn read_any(&self, id: [u8; 20], part: Part) -> Result<(ObjectType, Vec<u8>), ObjectError> {
         let oid = Oid::from_bytes(&id).map_err(|error| self.damaged(id, error.message()))?;
-        let read = |handle: &Odb<'static>| match loose::read(&self.sources, id, limit) {
+        let read = |handle: &Odb<'static>| match loose::read(&self.sources, id, part) {
             Some(loose) => Ok(loose),
-            None => read_with(handle, oid, limit),
+            None => read_with(handle, oid, part),
         };
         let mut outcome = read(&*self.handle()?);
         for _ in 0..RETRIES {
@@ -199,7 +206,7 @@ impl Objects {
         }
         match outcome.map_err(|error| self.failed(id, &error))? {
             Object::Whole(kind, content) => Ok((kind, content)),
-            Object::TooLarge(size) => Err(ObjectError::TooLarge { size, limit }),
+            Object::TooLarge(size) => Err(ObjectError::TooLarge { size, limit: limit_of(part) }),
             Object::Damaged(reason) => Err(self.damaged(id, &reason)),
         }
     }
@@ -249,14 +256,28 @@ impl Objects {
     }
 }
 
-/// Reads an object of at most `limit` bytes; its size is looked at first.
-fn read_with(handle: &Odb<'static>, id: Oid, limit: u64) -> Result<Object, git2::Error> {
+/// Returns the size of the largest object of which this part is read.
+fn limit_of(part: Part) -> u64 {
+    match part {
+        Part::Whole(limit) => limit,
+        Part::Start(_) => LIMIT,
+    }
+}
+
+/// Reads a part of an object; its size is looked at first, since libgit2 reads an object in a pack in whole.
+fn read_with(handle: &Odb<'static>, id: Oid, part: Part) -> Result<Object, git2::Error> {
     let (size, _) = handle.read_header(id)?;
     let size = u64::try_from(size).unwrap_or(u64::MAX);
-    if size > limit {
+    if size > limit_of(part) {
         return Ok(Object::TooLarge(size));
     }
-    handle.read(id).map(|object| Object::Whole(object.kind(), object.data().to_vec()))
+    let object = handle.read(id)?;
+    let data = object.data();
+    let wanted = match part {
+        Part::Whole(_) => data.len(),
+        Part::Start(wanted) => data.len().min(usize::try_from(wanted).unwrap_or(usize::MAX)),
+    };
+    Ok(Object::Whole(object.kind(), data[..wanted].to_vec()))
 }
 
 /// Returns the times at which packs last came or went in folders of objects.

@@ -32,6 +32,20 @@ pub enum OpenError {
         /// The repository.
         path: PathBuf,
     },
+    /// It lies in the work tree of another one, so that a commit there may have made it, with its configuration.
+    #[error("{} is a git directory in the work tree of {}, where a commit may have made it with its configuration; if it is yours, name it by GIT_DIR", path.display(), outer.display())]
+    Embedded {
+        /// The git directory.
+        path: PathBuf,
+        /// The top of the other's work tree.
+        outer: PathBuf,
+    },
+    /// Git's setting `safe.bareRepository` is `explicit`, and nothing names this one.
+    #[error("{} is a bare repository, and safe.bareRepository of git is 'explicit'; name it with --repo or by GIT_DIR", path.display())]
+    NotNamed {
+        /// The git directory.
+        path: PathBuf,
+    },
     /// Its object ids are SHA-256.
     #[error("{} names its objects by SHA-256, which hierad cannot read", path.display())]
     Sha256 {
@@ -110,17 +124,26 @@ pub struct GitDirs {
     pub common: PathBuf,
 }
 
+/// A folder to look for a repository from, and how far it is trusted.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Start<'a> {
+    /// Settings name this folder, or hierad has made the repository in it.
+    Trusted(&'a Path),
+    /// The user names this folder, or none.
+    Any(Option<&'a Path>),
+}
+
 /// Finds the repository at or above `path` or, without a path, the one that the environment names. Nothing in it is
 /// read.
 pub fn git_dirs(path: Option<&Path>, environment: &Environment) -> Result<GitDirs, OpenError> {
-    let own = find_by(path, environment)?.git_dir;
+    let own = find_by(Start::Any(path), environment)?.git_dir;
     Ok(GitDirs { common: pointer(&own, "commondir").unwrap_or_else(|| own.clone()), own })
 }
 
-/// Opens the repository at or above `path` or, without a path, the one that the environment names.
-pub(super) fn open(path: Option<&Path>, environment: &Environment) -> Result<Opened, OpenError> {
-    let by_environment = path.is_none() && environment.git_dir.is_some();
-    let Found { folder, git_dir } = find_by(path, environment)?;
+/// Opens the repository at or above a folder or, without one, the one that the environment names.
+pub(super) fn open(start: Start<'_>, environment: &Environment) -> Result<Opened, OpenError> {
+    let by_environment = matches!(start, Start::Any(None)) && environment.git_dir.is_some();
+    let Found { folder, git_dir } = find_by(start, environment)?;
     let borrowed = if is_named(environment, &git_dir) { borrowed(environment) } else { Vec::new() };
     let (mut layout, refs) = match open_handle(&git_dir) {
         Ok(handle) => (library_layout(&handle), Refs::library(&git_dir, &borrowed, handle)),
@@ -145,10 +168,40 @@ struct Found {
     git_dir: PathBuf,
 }
 
-/// Finds the git directory at or above `path` or, without a path, the one that the environment names.
-fn find_by(path: Option<&Path>, environment: &Environment) -> Result<Found, OpenError> {
+/// Finds the git directory at or above a folder or, without one, the one that the environment names.
+fn find_by(start: Start<'_>, environment: &Environment) -> Result<Found, OpenError> {
+    let path = match start {
+        Start::Trusted(path) => return find(path, false),
+        Start::Any(path) => path,
+    };
     let named = if path.is_none() { environment.git_dir.as_deref() } else { None };
-    find(path.or(named).unwrap_or(Path::new(".")), named.is_some())
+    let found = find(path.or(named).unwrap_or(Path::new(".")), named.is_some())?;
+    if named.is_none() && !is_named(environment, &found.git_dir) {
+        check_safe(&found, path.is_some())?;
+    }
+    Ok(found)
+}
+
+/// Fails for a git directory that may be a stranger's: one that neither is a `.git`, which no commit can bring, nor is
+/// in one. Its configuration names programs, and hierad would take a hierad.yaml in it for one that no commit writes.
+fn check_safe(found: &Found, by_user: bool) -> Result<(), OpenError> {
+    let Found { folder, git_dir } = found;
+    let is_dot_git = |path: &Path| path.components().any(|part| part.as_os_str() == ".git");
+    if !folder.starts_with(git_dir) || git_dir.ends_with(".git") {
+        return Ok(());
+    }
+    let mut above = git_dir.ancestors().skip(1);
+    if let Some(outer) = above.find(|folder| folder.join(".git").symlink_metadata().is_ok()) {
+        if git_dir.strip_prefix(outer).is_ok_and(is_dot_git) {
+            return Ok(());
+        }
+        return Err(OpenError::Embedded { path: git_dir.clone(), outer: outer.to_owned() });
+    }
+    let safe = || git2::Config::open_default().ok()?.get_string("safe.barerepository").ok();
+    if !(by_user && folder == git_dir) && safe().is_some_and(|safe| safe == "explicit") {
+        return Err(OpenError::NotNamed { path: git_dir.clone() });
+    }
+    Ok(())
 }
 
 /// Finds the git directory at or above `start`, or only at `start` if `exactly`.

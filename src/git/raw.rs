@@ -78,15 +78,22 @@ pub(super) struct RawCommit {
     pub(super) summary: String,
 }
 
-/// Parses a commit object. Returns `None` if it names no tree.
+/// The most bytes of a message that are looked at for its summary, and the most characters of a summary and an author.
+const MESSAGE_START: usize = 64 << 10;
+const MOST_SHOWN: usize = 1000;
+
+/// Parses the beginning of a commit object. Returns `None` if it names no tree.
 pub(super) fn commit(content: &[u8]) -> Option<RawCommit> {
-    let text = String::from_utf8_lossy(content);
-    let (header, message) = text.split_once("\n\n").unwrap_or((&text, ""));
+    let end = memchr::memmem::find(content, b"\n\n").unwrap_or(content.len());
+    let (header, message) = content.split_at(end);
+    let header = String::from_utf8_lossy(header);
+    let message = String::from_utf8_lossy(&message[..message.len().min(MESSAGE_START)]);
     let mut commit = RawCommit::default();
     let mut tree = None;
     for line in header.lines() {
         match line.split_once(' ') {
-            Some(("tree", id)) => tree = CommitId::from_hex(id),
+            // As git does: one that follows is no tree of the commit.
+            Some(("tree", id)) if tree.is_none() => tree = Some(CommitId::from_hex(id)?),
             Some(("parent", id)) => commit.parents.push(CommitId::from_hex(id)?),
             Some(("author", who)) => (commit.author, commit.time) = signature(who),
             Some(("committer", who)) => commit.committed = signature(who).1.seconds,
@@ -94,15 +101,23 @@ pub(super) fn commit(content: &[u8]) -> Option<RawCommit> {
         }
     }
     commit.tree = tree?.0;
-    commit.summary = summary(message);
+    commit.summary = shown(&summary(&message));
     Some(commit)
+}
+
+/// Returns a text as it is shown, cut if it is long.
+fn shown(text: &str) -> String {
+    match text.char_indices().nth(MOST_SHOWN) {
+        Some((end, _)) => format!("{} ...", &text[..end]),
+        None => text.to_owned(),
+    }
 }
 
 fn signature(line: &str) -> (String, CommitTime) {
     let (who, when) = line.rfind("> ").map_or((line, ""), |end| (&line[..=end], &line[end + 2..]));
     let (seconds, zone) = when.split_once(' ').unwrap_or((when, ""));
     let time = CommitTime { seconds: seconds.parse().unwrap_or(0), offset: offset(zone).unwrap_or(0) };
-    (who.to_owned(), time)
+    (shown(who), time)
 }
 
 /// Returns the minutes of an offset such as `+0130`.
@@ -153,26 +168,47 @@ fn text(name: &[u8]) -> String {
     std::str::from_utf8(name).map_or_else(|_| String::from_utf8_lossy(name).into_owned(), str::to_owned)
 }
 
-/// Parses a tree object, sorted by the bytes of the names. Returns `None` if it is damaged.
-pub(super) fn folder(mut content: &[u8]) -> Option<Vec<TreeEntry>> {
+/// Parses a tree object, sorted by the bytes of the names. A damaged one is told by what is wrong with it. A tree with
+/// names that no checkout takes is damaged: whatever is made of it, a path must not lead to another place.
+pub(super) fn folder(mut content: &[u8]) -> Result<Vec<TreeEntry>, &'static str> {
     let mut items = Vec::new();
     while !content.is_empty() {
-        let space = content.iter().position(|byte| *byte == b' ')?;
-        let end = space + content[space..].iter().position(|byte| *byte == 0)?;
-        let id: [u8; 20] = content.get(end + 1..end + 21)?.try_into().ok()?;
-        let name = text(&content[space + 1..end]);
-        let mode = std::str::from_utf8(&content[..space]).ok()?;
-        let kind = match u32::from_str_radix(mode, 8).ok()? & 0o170_000 {
-            0o040_000 => EntryKind::Folder,
-            0o120_000 => EntryKind::Link,
-            0o160_000 => EntryKind::Submodule,
-            _ => EntryKind::File,
-        };
-        items.push(TreeEntry { name, kind, id });
-        content = &content[end + 21..];
+        let (item, rest) = entry(content).ok_or("its list of names breaks off")?;
+        if is_no_name(&item.name) {
+            return Err("a name in it is none of a file");
+        }
+        items.push(item);
+        content = rest;
     }
     items.sort_by(|a, b| a.name.cmp(&b.name)); // git sorts folders as if their names ended in a slash
-    Some(items)
+    // Names that are not UTF-8 may look alike.
+    let is_twice = |pair: &[TreeEntry]| pair[0].name == pair[1].name && !pair[0].name.contains('\u{fffd}');
+    if items.windows(2).any(is_twice) {
+        return Err("a name is in it twice");
+    }
+    Ok(items)
+}
+
+/// Parses the first entry of a tree object; returns what is behind it, too.
+fn entry(content: &[u8]) -> Option<(TreeEntry, &[u8])> {
+    let space = content.iter().position(|byte| *byte == b' ')?;
+    let end = space + content[space..].iter().position(|byte| *byte == 0)?;
+    let id: [u8; 20] = content.get(end + 1..end + 21)?.try_into().ok()?;
+    let name = text(&content[space + 1..end]);
+    let mode = std::str::from_utf8(&content[..space]).ok()?;
+    let kind = match u32::from_str_radix(mode, 8).ok()? & 0o170_000 {
+        0o040_000 => EntryKind::Folder,
+        0o120_000 => EntryKind::Link,
+        0o160_000 => EntryKind::Submodule,
+        _ => EntryKind::File,
+    };
+    Some((TreeEntry { name, kind, id }, &content[end + 21..]))
+}
+
+/// Returns true for a name that stands for another place than an entry of its folder, or for a git directory. Source:
+/// git's `verify_path` and `fsck_tree`.
+fn is_no_name(name: &str) -> bool {
+    matches!(name, "" | "." | "..") || name.contains('/') || name.eq_ignore_ascii_case(".git")
 }
 
 #[cfg(test)]
@@ -206,9 +242,10 @@ mod tests {
 
     #[test]
     fn damaged_trees_are_refused() {
-        assert_eq!(folder(b""), Some(Vec::new()));
-        assert_eq!(folder(b"100644 a.yaml\0tooshort"), None);
-        assert_eq!(folder(b"garbage"), None);
+        assert_eq!(folder(b""), Ok(Vec::new()));
+        let breaks_off = Err("its list of names breaks off");
+        assert_eq!(folder(b"100644 a.yaml\0tooshort"), breaks_off);
+        assert_eq!(folder(b"garbage"), breaks_off);
         let mut tree = b"100644 a-b\0".to_vec();
         tree.extend([1; 20]);
         tree.extend(b"40000 a\0");
@@ -218,5 +255,28 @@ mod tests {
         let names: Vec<_> = folder(&tree).unwrap().into_iter().map(|item| (item.name, item.kind)).collect();
         let expected = [("a", EntryKind::Folder), ("a-b", EntryKind::File), ("\u{fffd}", EntryKind::Link)];
         assert_eq!(names, expected.map(|(name, kind)| (name.to_owned(), kind)));
+    }
+
+    #[test]
+    fn names_that_no_checkout_takes_are_damage() {
+        let of = |entries: &[&str]| {
+            let entries = entries.iter().map(|entry| [entry.as_bytes(), &[0], &[1; 20]].concat());
+            folder(&entries.collect::<Vec<_>>().concat())
+        };
+        for name in ["", ".", "..", ".git", ".GiT", "/etc/passwd", "a/b", "../x", "/"] {
+            for mode in ["100644", "40000", "120000", "160000"] {
+                assert_eq!(of(&[&format!("{mode} {name}")]), Err("a name in it is none of a file"), "{mode} {name}");
+            }
+        }
+        for pair in [["120000 x", "100644 x"], ["40000 x", "120000 x"], ["100644 x", "100644 x"]] {
+            assert_eq!(of(&[pair[0], "100644 a", "100644 x-y", pair[1]]), Err("a name is in it twice"));
+        }
+        assert!(of(&["100644 .gitignore", "100644 ...", "100644 a b", "40000 git", "100644 \\"]).is_ok());
+    }
+
+    #[test]
+    fn names_of_another_encoding_may_look_alike() {
+        let entry = |name: &[u8]| [b"100644 ", name, &[0], &[1; 20]].concat();
+        assert_eq!(folder(&[entry(b"\xe4"), entry(b"\xf6")].concat()).unwrap().len(), 2);
     }
 }

@@ -53,6 +53,14 @@ pub enum RevisionError {
         /// The branch that is checked out.
         branch: BranchName,
     },
+    /// Trust hangs on it, and it is neither a full id nor the name of one reference.
+    #[error(
+        "'{revision}' is no branch, and trust hangs on it: name a branch, a remote-tracking branch of a configured remote, another reference in full such as refs/tags/v1, or a full commit id"
+    )]
+    NotExact {
+        /// The revision as given.
+        revision: String,
+    },
     /// It names an object that is not a commit.
     #[error("revision '{revision}' is no commit: {source}")]
     NotACommit {
@@ -132,8 +140,14 @@ impl Refs {
         if revision.is_empty() || revision.contains('\0') {
             return Err(RevisionError::Unknown { revision: revision.into(), shallow });
         }
+        let Some(unambiguous) = self.unambiguous(revision, library)? else {
+            return Err(RevisionError::Unknown { revision: revision.into(), shallow });
+        };
+        let (given, revision) = (revision, &*unambiguous);
         let (Refs::Library(_, command) | Refs::Command(command)) = self;
-        let found = match library.map(|library| library_resolve(library, revision)).transpose()? {
+        let named = library.map(|library| Refs::named_object(library, revision)).transpose()?.flatten();
+        let of_library = |library| if named.is_some() { Ok(named) } else { library_resolve(library, revision) };
+        let found = match library.map(of_library).transpose()? {
             None => command_resolve(command, revision)?,
             // libgit2 knows most notations, git knows all.
             Some(None) if is_notation(revision) => command_resolve(command, revision).ok().flatten(),
@@ -141,19 +155,19 @@ impl Refs {
         };
         if let Some(id) = found {
             return objects.peel(id).map_err(|source| match source {
-                ObjectError::Missing { id, .. } if id == revision => {
-                    RevisionError::Unknown { revision: revision.into(), shallow }
+                ObjectError::Missing { id, .. } if id == given => {
+                    RevisionError::Unknown { revision: given.into(), shallow }
                 }
-                source => RevisionError::NotACommit { revision: revision.into(), source },
+                source => RevisionError::NotACommit { revision: given.into(), source },
             });
         }
         let head = self.head()?;
-        let names_head = revision == "@" || revision.starts_with("HEAD");
+        let names_head = given == "@" || given.starts_with("HEAD");
         match head.branch {
-            Some(branch) if head.commit.is_none() && (names_head || revision == branch.as_str()) => {
-                Err(RevisionError::Unborn { revision: revision.into(), branch })
+            Some(branch) if head.commit.is_none() && (names_head || given == branch.as_str()) => {
+                Err(RevisionError::Unborn { revision: given.into(), branch })
             }
-            _ => Err(RevisionError::Unknown { revision: revision.into(), shallow }),
+            _ => Err(RevisionError::Unknown { revision: given.into(), shallow }),
         }
     }
 
@@ -219,9 +233,15 @@ fn command_resolve(command: &GitCommand, revision: &str) -> Result<Option<[u8; 2
     Ok(CommitId::from_hex(id.trim()).map(|id| id.0))
 }
 
+/// Returns the target of a reference by its full name. `rev-parse` would complete the name of one that is not there.
 fn command_tip(command: &GitCommand, reference: &str) -> Result<Option<CommitId>, CommandError> {
-    let id = command.query(&["rev-parse", "--verify", "--quiet", "--end-of-options", reference])?;
-    Ok(id.and_then(|id| CommitId::from_hex(id.trim())))
+    if reference == "HEAD" {
+        let id = command.query(&["rev-parse", "--verify", "--quiet", "HEAD"])?;
+        return Ok(id.and_then(|id| CommitId::from_hex(id.trim())));
+    }
+    let listed = command.query(&["for-each-ref", "--format=%(refname) %(objectname)", reference])?.unwrap_or_default();
+    let named = listed.lines().filter_map(|line| line.split_once(' ')).find(|(name, _)| *name == reference);
+    Ok(named.and_then(|(_, id)| CommitId::from_hex(id)))
 }
 
 impl Library {

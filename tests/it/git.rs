@@ -2,5 +2,6 @@
 
 mod history;
 mod kinds;
+mod names;
 mod revisions;
 mod trees;

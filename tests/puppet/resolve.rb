@@ -23,6 +23,8 @@
 # - manifest: (optional) Puppet code that is evaluated in the top scope before the lookups.
 # - eyaml: (optional) {"pkcs7_private_key": FILE...}: the key pair for all encrypted data, in place of those that
 #   options name.
+# - within: (optional) folders: levels of the environment and of modules find no files but those in them, wherever links
+#   lead.
 # - explain: (optional) lookups to explain, each
 #   {"node": NAME, "keys": [KEY...], "merge": OPTION, "only_options": bool} (merge and only_options optional); the
 #   answer has "explained": [{"text": TEXT, "data": HASH, "error": TEXT or null}...] in their order: what
@@ -141,6 +143,44 @@ module ChosenKeys
     kind = name.to_s[/\Apkcs7_(?:private|public)_key/]
     chosen = (ChosenKeys.pair || {}).select { |key, _| kind && key.start_with?(kind) }
     chosen.empty? ? super : chosen[name.to_s]
+  end
+end
+
+# Holds the levels of the environment and of modules to files in given folders. Those of the global layer find all.
+module Confined
+  class << self
+    attr_accessor :folders, :is_global
+
+    def inside?(path)
+      return true if folders.nil? || is_global
+
+      real = File.realpath(path)
+      folders.any? { |folder| real.start_with?("#{folder}/") }
+    rescue SystemCallError
+      false
+    end
+  end
+
+  module Location
+    def initialize(original, location, exist)
+      super(original, location, exist && (location.is_a?(URI) || Confined.inside?(location)))
+    end
+
+    Puppet::Pops::Lookup::ResolvedLocation.prepend(self)
+  end
+
+  module Layer
+    def create_configured_data_providers(invocation, provider, *)
+      before = Confined.is_global
+      Confined.is_global = provider.is_a?(Puppet::Pops::Lookup::GlobalDataProvider)
+      super
+    ensure
+      Confined.is_global = before
+    end
+
+    [Puppet::Pops::Lookup::HieraConfigV3, Puppet::Pops::Lookup::HieraConfigV4, Puppet::Pops::Lookup::HieraConfigV5].each do |config|
+      config.prepend(self)
+    end
   end
 end
 
@@ -370,6 +410,7 @@ def answer(puppetry, request)
   return { 'puppet' => Puppet.version } if request['version']
 
   ChosenKeys.choose(request['eyaml'])
+  Confined.folders = request['within']
   resolution = Resolution.new(puppetry, request)
   answer = { 'repo' => request['repo'], 'keys' => resolution.keys, 'nodes' => resolution.nodes }
   lookups = request['explain']

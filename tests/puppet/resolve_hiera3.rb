@@ -50,6 +50,16 @@ module Aliases
   YAML.singleton_class.prepend(self)
 end
 
+# Holds all levels to the folders of the request.
+module ConfinedFiles
+  def datafile_in(*)
+    file = super
+    file if file && Confined.inside?(file)
+  end
+
+  Hiera::Backend.singleton_class.prepend(self)
+end
+
 # Answers one request.
 class Hiera3Resolution
   # A default that is text would be interpolated.
@@ -109,6 +119,7 @@ if $PROGRAM_NAME == __FILE__
 
     ChosenKeys.choose(request['eyaml'])
     Aliases.taken = request['yaml_aliases']
+    Confined.folders = request['within']
     resolution = Hiera3Resolution.new(request)
     { 'repo' => request['repo'], 'keys' => resolution.keys, 'nodes' => resolution.nodes }
   end

@@ -196,6 +196,9 @@ fn is_closed(target: &Target) -> bool {
 /// Compares the two sides.
 fn compare(global: &Global, arguments: &Arguments, sides: Sides) -> Result<Report> {
     let workspace = global.open()?;
+    if let Some(target) = sides.target {
+        workspace.judge_by(RevisionId::Commit(target));
+    }
     let progress = global.show_progress(&workspace);
     let points = [sides.before.map_or(RevisionId::Empty, RevisionId::Commit), RevisionId::Commit(sides.after)];
     let [before, after] = points;

@@ -9,6 +9,7 @@ use tempfile::TempDir;
 use super::Code;
 use crate::app::{Workspace, absolute};
 use crate::cli::Result;
+use crate::disk::{self, Choice};
 use crate::hiera::backend::eyaml::{KeyChoice, KeyName, KeyNames};
 use crate::hiera::layer::GlobalConfig;
 use crate::settings::{DatadirSetting, GlobalSetting, Settings};
@@ -32,6 +33,8 @@ pub(super) struct Staged {
     basemodulepath: Vec<String>,
     /// The key pair for all encrypted data.
     keys: Option<KeyNames>,
+    /// The folders with all that the layers of the commit may read, as hierad holds them to it.
+    within: Vec<PathBuf>,
     /// True if Hiera 3 takes aliases in YAML.
     yaml_aliases: bool,
 }
@@ -62,12 +65,15 @@ impl Stage {
     pub(super) fn write(&self, tree: &dyn FileTree, workspace: &Workspace, code: Code) -> Result<Staged> {
         let settings = &workspace.settings;
         let writer = Writer { mapped: self.mapped(settings), code };
-        writer.folder(tree, "", &self.path("files"))?;
+        writer.folder(tree, &self.path("files"))?;
         let (root, name) = settings.hiera_config.rsplit_once('/').unwrap_or(("", &settings.hiera_config));
         self.put_in_place(settings, root)?;
         let targets = settings.datadirs.iter().map(|(_, to)| self.target(to));
         let roots = [self.path("files")].into_iter().chain(targets).filter_map(|root| root.canonicalize().ok());
-        drop_leaving_links(&self.path("files"), &roots.collect::<Vec<_>>())?;
+        let mut within: Vec<PathBuf> = roots.collect();
+        drop_leaving_links(&self.path("files"), &within)?;
+        let modules = settings.basemodulepath.iter().map(|folder| PathBuf::from(absolute(folder)));
+        within.extend(modules.filter_map(|folder| folder.canonicalize().ok()));
         let environment = self.path("files").join(root);
         fs::create_dir_all(&environment)?;
         if name != "hiera.yaml" && environment.join(name).is_file() {
@@ -85,6 +91,7 @@ impl Stage {
                 KeyChoice::Pair(keys) => Some(keys.clone()),
                 KeyChoice::Named(_) | KeyChoice::NoKeys => None,
             },
+            within,
             yaml_aliases: settings.hiera3_yaml_aliases,
         })
     }
@@ -104,7 +111,7 @@ impl Stage {
         match (&global.tree, setting) {
             (None, _) => Ok(self.path("files").join(path)),
             (Some(tree), GlobalSetting::Repository { path, .. }) => {
-                writer.folder(&**tree, tree.root(), &self.path("global"))?;
+                writer.folder(&**tree, &self.path("global"))?;
                 Ok(self.path("global").join(path))
             }
             (Some(_), _) if writer.mapped.is_empty() => Ok(path.to_owned()),
@@ -178,6 +185,7 @@ impl Staged {
             ("repo", path(&self.environment)),
             ("environmentpath", path(&self.environments)),
             ("yaml_aliases", self.yaml_aliases.into()),
+            ("within", self.within.iter().map(path).collect()),
             ("basemodulepath", self.basemodulepath.iter().map(|folder| Value::from(folder.as_str())).collect()),
         ]);
         request.extend(self.global.as_ref().map(|global| ("global", path(global))));
@@ -221,8 +229,12 @@ fn put(path: &Path, content: &[u8]) -> Result<()> {
     if path.symlink_metadata().is_ok() {
         fs::remove_file(path)?;
     }
-    fs::write(path, content)?;
+    disk::create(path, content)?;
     Ok(())
+}
+
+fn link(to: &Path, at: &Path) -> Result<()> {
+    Ok(disk::link(to.to_str().ok_or("a path is not UTF-8")?, at)?)
 }
 
 /// Removes the links below `folder` that lead out of all `roots` or nowhere: hierad does not follow them either.
@@ -248,21 +260,17 @@ struct Writer {
 }
 
 impl Writer {
-    fn folder(&self, tree: &dyn FileTree, path: &str, target: &Path) -> Result<()> {
-        fs::create_dir_all(target)?;
-        for (name, entry) in tree.list(path)? {
-            let is_code = Path::new(&name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("rb"));
-            if path == tree.root() && name == ".git" || is_code && self.code == Code::Installed {
-                continue;
-            }
-            let target = target.join(&name);
-            match entry {
-                Entry::File(id) => fs::write(&target, self.content(&name, tree.read(id)?))?,
-                Entry::Folder => self.folder(tree, &child(path, &name), &target)?,
-                Entry::Link(to) => link(Path::new(&to), &target)?,
-                Entry::Submodule => {}
-            }
-        }
+    fn folder(&self, tree: &dyn FileTree, target: &Path) -> Result<()> {
+        let git = child(tree.root(), ".git");
+        disk::stage(tree, tree.root(), target, &mut |path, entry, _| {
+            let name = path.rsplit('/').next().unwrap_or(path);
+            let is_code = Path::new(name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("rb"));
+            Ok(match entry {
+                _ if path == git || is_code && self.code == Code::Installed => Choice::Nothing,
+                Entry::File(id) => Choice::Content(self.content(name, tree.read(*id)?)),
+                Entry::Folder | Entry::Link(_) | Entry::Submodule => Choice::Entry,
+            })
+        })?;
         Ok(())
     }
 
@@ -282,7 +290,7 @@ impl Writer {
             from.push(part);
             to.push(part);
         }
-        fs::write(&to, self.content("hiera.yaml", fs::read(path)?))?;
+        disk::create(&to, &self.content("hiera.yaml", fs::read(path)?))?;
         Ok(to)
     }
 
@@ -295,14 +303,4 @@ impl Writer {
             Err(error) => error.into_bytes(),
         }
     }
-}
-
-#[cfg(unix)]
-fn link(to: &Path, at: &Path) -> std::io::Result<()> {
-    std::os::unix::fs::symlink(to, at)
-}
-
-#[cfg(not(unix))]
-fn link(_: &Path, _: &Path) -> std::io::Result<()> {
-    Ok(())
 }

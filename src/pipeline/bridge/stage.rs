@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use tempfile::TempDir;
 
+use crate::disk::{Choice, StageError, stage};
 use crate::hiera::backend::{Folder, Mentions};
-use crate::tree::{ContentId, Entry, FileTree, Target, begins_with, below, child, follow};
+use crate::tree::{ContentId, Entry, FileTree, Target, begins_with, below, follow};
 
 /// The most folders of data that are written at a time.
 const MAX_KEPT: usize = 64;
@@ -128,15 +129,17 @@ fn write_data(tree: &dyn FileTree, folder: &Folder, root: PathBuf) -> Result<Wri
 
 /// Writes what counts of a folder of `tree` to `target`, and returns the number of bytes.
 fn write(tree: &dyn FileTree, folder: &Folder, target: &Path) -> Result<usize, String> {
-    let mut writer = Writer { tree, folder, entries: 0, size: 0, links: Vec::new() };
-    let written = writer.folder(&folder.at, target).and_then(|()| writer.check_links(target));
+    let mut chosen = Chosen { tree, folder, entries: 0, size: 0, links: Vec::new() };
+    let staged = stage(tree, &folder.at, target, &mut |path, entry, target| chosen.choose(path, entry, target));
+    let written = staged.and_then(|()| chosen.check_links(target));
     if written.is_err() {
         _ = fs::remove_dir_all(target);
     }
-    written.map(|()| writer.size)
+    written.map(|()| chosen.size).map_err(|error| failed(&error))
 }
 
-struct Writer<'a> {
+/// The choice of what is written.
+struct Chosen<'a> {
     tree: &'a dyn FileTree,
     folder: &'a Folder,
     entries: usize,
@@ -145,54 +148,53 @@ struct Writer<'a> {
     links: Vec<(PathBuf, String)>,
 }
 
-impl Writer<'_> {
-    fn folder(&mut self, path: &str, target: &Path) -> Result<(), String> {
-        fs::create_dir_all(target).map_err(|error| failed(&error))?;
-        let only = self.folder.only.as_ref().filter(|_| path == self.folder.at);
-        for (name, entry) in self.tree.list(path).map_err(|error| failed(&error))? {
-            if only.is_some_and(|only| !begins_with(&name, only)) {
-                continue;
-            }
-            let (path, target) = (child(path, &name), target.join(&name));
-            if matches!(&*name, "" | "." | "..") || name.contains(['/', '\0']) {
-                return Err(failed(&format!("{path} is no name of a file")));
-            }
-            self.entries += 1;
-            if self.entries > MAX_ENTRIES {
-                return Err(failed(&format!("{} has more than {MAX_ENTRIES} files", self.folder.path)));
-            }
-            match entry {
-                Entry::Folder => self.folder(&path, &target)?,
-                Entry::Link(to) => self.link(&path, &to, &target)?,
-                Entry::Submodule => return Err(failed(&format!("{path} is a submodule"))),
-                Entry::File(id) => {
-                    let content = self.tree.read(id).map_err(|error| failed(&error))?;
-                    self.size += content.len();
-                    if self.size > MAX_SIZE {
-                        return Err(failed(&format!("{} has more than {MAX_SIZE} bytes", self.folder.path)));
-                    }
-                    fs::write(&target, content).map_err(|error| failed(&error))?;
+impl Chosen<'_> {
+    fn choose(&mut self, path: &str, entry: &Entry, target: &Path) -> Result<Choice, StageError> {
+        if let (Some(only), (folder, name)) = (&self.folder.only, path.rsplit_once('/').unwrap_or(("", path)))
+            && folder == self.folder.at
+            && !begins_with(name, only)
+        {
+            return Ok(Choice::Nothing);
+        }
+        self.entries += 1;
+        if self.entries > MAX_ENTRIES {
+            return Err(self.refused(format!("has more than {MAX_ENTRIES} files")));
+        }
+        match entry {
+            Entry::Folder => Ok(Choice::Entry),
+            Entry::Link(to) => self.link(path, to, target),
+            Entry::Submodule => Err(StageError::Refused(format!("{path} is a submodule"))),
+            Entry::File(id) => {
+                let content = self.tree.read(*id)?;
+                self.size += content.len();
+                if self.size > MAX_SIZE {
+                    return Err(self.refused(format!("has more than {MAX_SIZE} bytes")));
                 }
+                Ok(Choice::Content(content))
             }
         }
-        Ok(())
+    }
+
+    fn refused(&self, why: String) -> StageError {
+        StageError::Refused(format!("{} {why}", self.folder.path))
     }
 
     /// Writes a link, which must lead to something in the folder.
-    fn link(&mut self, path: &str, to: &str, target: &Path) -> Result<(), String> {
-        let at = match follow(self.tree, path).map_err(|error| failed(&error))? {
+    fn link(&mut self, path: &str, to: &str, target: &Path) -> Result<Choice, StageError> {
+        let at = match follow(self.tree, path)? {
             Target::File(at, _) | Target::Folder(at) => Some(at),
             Target::Absent | Target::Outside(_) => None,
         };
         let inside = at.as_deref().and_then(|at| below(&self.folder.at, at));
         let Some(inside) = inside.filter(|_| !to.starts_with('/')) else { return Err(self.leaving(path)) };
         self.links.push((target.to_owned(), inside.trim_start_matches('/').to_owned()));
-        link(to, target).map_err(|error| failed(&error))
+        Ok(Choice::Entry)
     }
 
     /// Refuses links that do not lead where they do in the tree: one on the way has left the folder.
-    fn check_links(&self, target: &Path) -> Result<(), String> {
-        let root = target.canonicalize().map_err(|error| failed(&error))?;
+    fn check_links(&self, target: &Path) -> Result<(), StageError> {
+        let refused = |error: io::Error| StageError::Refused(error.to_string());
+        let root = target.canonicalize().map_err(refused)?;
         let leaves =
             |(link, inside): &&(PathBuf, String)| link.canonicalize().ok() != root.join(inside).canonicalize().ok();
         match self.links.iter().find(leaves) {
@@ -201,18 +203,8 @@ impl Writer<'_> {
         }
     }
 
-    fn leaving(&self, path: &str) -> String {
+    fn leaving(&self, path: &str) -> StageError {
         let folder = &self.folder.path;
-        failed(&format!("{path} is a symbolic link to nothing in {folder}, and the function might read it"))
+        StageError::Refused(format!("{path} is a symbolic link to nothing in {folder}, and the function might read it"))
     }
-}
-
-#[cfg(unix)]
-fn link(to: &str, at: &Path) -> io::Result<()> {
-    std::os::unix::fs::symlink(to, at)
-}
-
-#[cfg(not(unix))]
-fn link(_: &str, _: &Path) -> io::Result<()> {
-    Err(io::Error::other("links are not written on this system"))
 }

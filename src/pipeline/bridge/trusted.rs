@@ -84,10 +84,10 @@ fn see(repository: &Repository, named: Option<&str>, path: &str) -> Result<Seen,
 /// Returns the trusted revision with its name: the one named, or the default branch.
 fn resolve(repository: &Repository, named: Option<&str>) -> Result<(String, CommitId), String> {
     if let Some(name) = named {
-        let commit = repository.resolve(name).map_err(|error| format!("is not run: {error}"))?;
+        let commit = repository.resolve_trusted(name).map_err(|error| format!("is not run: {error}"))?;
         return Ok((name.to_owned(), commit));
     }
-    if let Ok(commit) = repository.resolve(DEFAULT) {
+    if let Ok(commit) = repository.resolve_trusted(DEFAULT) {
         return Ok(("origin/HEAD".to_owned(), commit));
     }
     let unnamed = |why: &str| {
@@ -107,6 +107,6 @@ fn resolve(repository: &Repository, named: Option<&str>) -> Result<(String, Comm
             return Err(unnamed("HEAD is detached"));
         }
     }
-    let commit = repository.resolve("HEAD").map_err(|error| format!("is not run: {error}"))?;
+    let commit = repository.resolve_trusted("HEAD").map_err(|error| format!("is not run: {error}"))?;
     Ok(("HEAD".to_owned(), commit))
 }

@@ -349,6 +349,7 @@ fn a_promise_does_not_count_where_links_lead_elsewhere() {
 #[test]
 fn code_under_review_is_not_run() {
     let site = site_with("", "");
+    site.git(["remote", "add", "origin", "."]);
     site.git(["update-ref", "refs/remotes/origin/main", "HEAD"]);
     site.git(["symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/main"]);
     site.files("-- modules/site/lib/puppet/functions/site/own.rb\n# evil\n");

@@ -88,13 +88,14 @@ fn global_layer_in_the_data_repository() {
 fn global_layer_in_another_repository() {
     let site = Sandbox::of(SITE);
     let other = Sandbox::of("-- puppet/hiera.yaml\nversion: 5\n-- puppet/data/common.yaml\nmotd: first\n");
+    let first = other.id("HEAD");
     other.files("-- puppet/data/common.yaml\nmotd: second\n");
     other.commit("second");
     let bare = site.beside("bare.git");
     git_in(other.root(), ["clone", "--quiet", "--bare", ".", bare.to_str().unwrap()]);
     for (repo, rev, expected) in [
         (other.root(), "", "second"),
-        (other.root(), ", rev: HEAD~1", "first"),
+        (other.root(), &*format!(", rev: {first}"), "first"),
         (bare.as_path(), ", rev: main", "second"),
     ] {
         let setting = format!("{{repo: {}{rev}, path: puppet/hiera.yaml}}", repo.display());
@@ -102,6 +103,13 @@ fn global_layer_in_another_repository() {
         assert_eq!(lookup(&site, "motd"), expected, "{setting}");
         let explained = site.hierad("lookup motd --node web01 --explain");
         assert!(explained.ok().contains("/puppet/data/common.yaml:1 (Common)"), "{explained:#?}");
+    }
+    // Trust hangs on it, so that it is one exact reference.
+    other.git(["tag", "v1"]);
+    for rev in ["HEAD~1", "v1"] {
+        let setting = format!("{{repo: {}, rev: {rev}, path: puppet/hiera.yaml}}", other.root().display());
+        site.settings(format!("profiles: profiles\nglobal_hiera_config: {setting}\n"));
+        site.hierad("lookup motd --node web01").fails(&["is no branch, and trust hangs on it"]);
     }
 }
 

@@ -362,6 +362,71 @@ fn trust_ends_when_the_file_changes() {
     site.hierad("trust ../other.yaml").fails(&["is not in the tree: name it with --config"]);
 }
 
+/// Commits of settings whose command is `words`, for the state of the tree that `before` makes; then what `after` does
+/// must end the trust.
+#[track_caller]
+fn trust_ends(words: &str, before: &str, after: &str) {
+    let site = proposed(EVIL_LEVEL);
+    site.write("hierad.yaml", format!("profiles: [profiles]\nbackends: {{evil: {{command: {words}}}}}\n"));
+    site.write("good.sh", EVIL.replace("touch ../owned\n", ""));
+    site.write("evil.txt", EVIL);
+    site.sh(&format!("chmod +x good.sh\n{before}"));
+    site.commit("settings");
+    site.hierad("trust").ok();
+    assert_eq!(site.hierad("trust --list").ok(), "hierad.yaml: trusted\n", "{words}: {before}");
+    site.hierad("lookup motd --node web01");
+    assert!(!was_run(&site), "{words}: {before}");
+    site.sh(after);
+    site.commit("a stranger's");
+    let said = site.hierad("lookup motd --node web01");
+    assert!(!was_run(&site), "{words}: {after}: {said:#?}");
+    assert_eq!(site.hierad("trust --list").ok(), "hierad.yaml: has changed, and is not trusted any more\n", "{after}");
+}
+
+#[test]
+fn trust_ends_with_any_change_of_what_commands_name() {
+    let large = "{ cat evil.txt; head -c 70000000 /dev/zero; } > ";
+    for (words, before, after) in [
+        ("[./answer]", "", "cp evil.txt answer; chmod +x answer"),
+        ("[./answer]", "", "ln -s evil.txt answer; chmod +x evil.txt"),
+        ("[./answer]", "", &*format!("{large} answer; chmod +x answer")),
+        ("[sh, ./answer]", "cp good.sh answer", "cp evil.txt answer"),
+        ("[./answer]", "ln -s good.sh answer", "cp evil.txt good.sh"),
+        ("[./answer]", "ln -s good.sh answer", "chmod +x evil.txt; ln -sf evil.txt answer"),
+        ("[./answer]", "printf '#!./good.sh\\n' > answer; chmod +x answer", "cp evil.txt good.sh"),
+        ("[sh, -c, 'exec ./good.sh --all']", "", "cp evil.txt good.sh"),
+        ("[sh, -c, 'f=good.sh; exec \"./$f\"']", "", "cp evil.txt good.sh"),
+        ("[./answer]", "cp evil.txt answer", "chmod +x answer"),
+        (
+            "[sh, ./answer]",
+            "{ head -c 70000000 /dev/zero | tr '\\0' '\\n'; } > answer",
+            "{ printf 'touch ../owned\\n'; head -c 69999985 /dev/zero | tr '\\0' '\\n'; } > answer",
+        ),
+    ] {
+        trust_ends(words, before, after);
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_not_trusted() {
+    for (words, make, why) in [
+        ("[./answer]", "cp good.sh ../outside; ln -s ../outside answer", "leads out of the tree"),
+        ("[./answer]", "ln -s /bin/sh answer", "leads out of the tree"),
+        ("[./answer]", "ln -s nothing answer", "cannot be read"),
+        ("[ruby, -I, lib, x.rb]", "mkdir lib; touch lib/x.rb", "is a folder"),
+        ("[./answer]", "ln -s .. answer", "leads out of the tree"),
+        ("[./answer]", "mkfifo answer", "no regular file"),
+        ("[./answer]", "printf '#!./sh\\n' > answer; ln -s /bin/sh sh", "leads out of the tree"),
+    ] {
+        let site = proposed(EVIL_LEVEL);
+        site.write("hierad.yaml", format!("profiles: [profiles]\nbackends: {{evil: {{command: {words}}}}}\n"));
+        site.write("good.sh", EVIL);
+        site.sh(make);
+        site.hierad("trust").fails(&["a command names '", why]);
+        assert_eq!(site.hierad("trust --list").ok(), "", "{words}: {make}");
+    }
+}
+
 #[test]
 fn settings_of_the_user_count() {
     let site = evil();
@@ -398,6 +463,9 @@ fn a_commit_makes_no_trusted_places() {
     git_in(site.root(), ["clone", "--quiet", "--bare", ".", "bare"]);
     site.write("bare/hierad.yaml", EVIL_SETTINGS.replace("./evil.sh", "../evil.sh"));
     let printed = run(command().args(["--repo", "bare"]));
+    printed.fails(&["bare is a git directory in the work tree of", "name it by GIT_DIR"]);
+    assert!(!was_run(&site));
+    let printed = run(command().env("GIT_DIR", "bare"));
     printed.says(&["does not count, as it is inside of the tree"]);
     assert!(!was_run(&site));
 }

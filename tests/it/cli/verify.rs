@@ -276,6 +276,48 @@ fn the_real_puppet_runs_no_code_of_a_commit() {
     assert!(site.beside("ran").exists(), "{verified:#?}");
 }
 
+/// Runs only where Puppet is installed.
+#[test]
+fn the_real_puppet_reads_what_hierad_does() {
+    if std::process::Command::new("puppet").arg("--version").output().is_err() {
+        return;
+    }
+    let site = Sandbox::new();
+    let disk = site.beside("disk").display().to_string();
+    let up = format!("{}{disk}", "../".repeat(20));
+    std::fs::create_dir(site.beside("disk")).unwrap();
+    std::fs::write(site.beside("disk/leak.yaml"), "leak: TOPSECRET\n").unwrap();
+    std::os::unix::fs::symlink("../../disk", site.root().join("link")).unwrap();
+    site.write("data/common.yaml", "leak: own\na: \"%{lookup('leak')}\"\n");
+    site.write("data/real.yaml", "real: 1\n");
+    std::os::unix::fs::symlink("real.yaml", site.root().join("data/linked.yaml")).unwrap();
+    for level in [
+        format!("path: '{disk}/leak.yaml'"),
+        format!("datadir: '{disk}', path: leak.yaml"),
+        format!("path: '{up}/leak.yaml'"),
+        format!("datadir: '{up}', path: leak.yaml"),
+        "path: ../../link/leak.yaml".to_owned(),
+        "datadir: link, glob: '*.yaml'".to_owned(),
+        format!("glob: '{disk}/*.yaml'"),
+        format!("globs: ['{up}/**/*.yaml']"),
+        "mapped_paths: [facts.paths, path, '%{path}']".to_owned(),
+        "path: '%{facts.paths.0}'".to_owned(),
+    ] {
+        let level = format!(
+            "version: 5\nhierarchy: [{{name: E, {level}}}, {{name: L, path: linked.yaml}}, {{name: C, path: common.yaml}}]\n"
+        );
+        site.write("hiera.yaml", &level);
+        site.write("nodes/web01.yaml", format!("{{name: web01, facts: {{paths: ['{disk}/leak.yaml']}}}}"));
+        site.commit("reads the disk");
+        let verified = site.hierad("verify --profiles nodes --all");
+        let said = format!("{verified:?}");
+        assert!(
+            !said.contains("TOPSECRET") && said.contains("3 answers compared") && said.contains("no disagreement"),
+            "{level}: {verified:#?}"
+        );
+    }
+}
+
 /// Runs only where Hiera 3 is installed.
 #[test]
 fn the_real_hiera_3_loads_no_file_of_a_commit() {

@@ -114,6 +114,52 @@ fn paths_come_before_the_environment() {
     assert!(matches!(Repository::locate(None, &inside), Err(OpenError::NotARepository { .. })));
 }
 
+/// Returns true if a repository is opened in the folder `path` of another one.
+fn is_read(sandbox: &Sandbox, path: &str, environment: &Environment) -> bool {
+    match Repository::locate(Some(&sandbox.root().join(path)), environment) {
+        Ok(_) => true,
+        Err(OpenError::Embedded { outer, .. }) => {
+            assert_eq!(outer, sandbox.root(), "{path}");
+            false
+        }
+        Err(error) => panic!("{path}: {error}"),
+    }
+}
+
+#[test]
+fn git_directories_of_a_commit_are_refused() {
+    let sandbox = Sandbox::new();
+    sandbox.write("data/common.yaml", "a: 1\n");
+    sandbox.commit("one");
+    sandbox.sh("git init --quiet --bare sub; git init --quiet --bare deep/er/x.git; mkdir sub/inside
+        cp -r sub up; git -C up config core.bare false; git -C up config core.worktree ..
+        cp -r sub root; git -C root config core.bare false; git -C root config core.worktree /
+        cp -r sub common; printf '../sub\\n' > common/commondir
+        cp -r sub .GIT; cp -r sub x.git");
+    for path in ["sub", "sub/inside", "sub/refs", "deep/er/x.git", "up", "root", "common", ".GIT", "x.git"] {
+        assert!(!is_read(&sandbox, path, &Environment::default()), "{path}");
+        // The repositories that settings name are no stranger's.
+        Repository::discover(&sandbox.root().join(path)).unwrap();
+    }
+    let named = Environment { git_dir: Some(sandbox.root().join("sub")), ..Environment::default() };
+    assert!(is_read(&sandbox, "sub", &named) && !is_read(&sandbox, "x.git", &named));
+}
+
+#[test]
+fn repositories_in_others_that_no_commit_makes_are_read() {
+    let sandbox = Sandbox::new();
+    sandbox.commit("one");
+    sandbox.sh("git clone --quiet . etc/code; git worktree add --quiet linked
+        git -c protocol.file.allow=always submodule add --quiet \"$PWD\" module
+        mkdir -p ../plain; git clone --quiet --bare . ../plain/x.git
+        git -C etc/code worktree add --quiet ../other");
+    for path in
+        ["etc/code", "linked", "module", ".git", ".git/modules/module", ".git/refs", "../plain/x.git", "etc/other"]
+    {
+        assert!(is_read(&sandbox, path, &Environment::default()), "{path}");
+    }
+}
+
 #[test]
 fn hooks_see_quarantined_objects() {
     let sandbox = Sandbox::with(&["--bare"]);

@@ -47,6 +47,31 @@ fn policies_of_the_base_count() {
 }
 
 #[test]
+fn the_target_judges_and_not_the_commit_that_a_request_begins_at() {
+    let site = Sandbox::of(&format!("{SITE}{DATA}{}", of_tree("")));
+    let old = site.id("HEAD").to_string();
+    site.files(&of_tree(PORTS));
+    site.commit("a policy");
+    for (begins, name) in [("main", "fresh"), (&*old, "stale"), (&*old, "merging")] {
+        site.git(["checkout", "--quiet", "-B", name, begins]);
+        site.files(WEB);
+        site.commit("a change");
+    }
+    // Several merge bases: the policy is merged into a branch that began before it, and into another one.
+    site.git(["merge", "--quiet", "--strategy=ours", "--message", "ours", "main~0"]);
+    for name in ["fresh", "stale", "merging"] {
+        site.git(["checkout", "--quiet", name]);
+        site.hierad(&format!("diff --exit-code main...{name}")).is(4);
+        site.hierad(&format!("review --base main --head {name} --summary ../summary")).is(4);
+        // One that only edits policies is green, and counts once it is merged.
+        site.git(["checkout", "--quiet", "-B", "edits", "main"]);
+        site.files(&of_tree(""));
+        site.commit("no policy");
+        site.hierad("review --base main --head edits --summary ../summary").is(0);
+    }
+}
+
+#[test]
 fn trusted_policies_rule() {
     let site = Sandbox::of(&format!("{SITE}{DATA}{}", of_tree(PORTS)));
     trust(&site, "policies: [{name: all, level: note, message: m}]\n");

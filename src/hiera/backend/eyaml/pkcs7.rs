@@ -130,7 +130,10 @@ impl Envelope {
     /// Decrypts the content key: that of the first recipient of the certificate's name or, without a certificate, the
     /// first that comes out.
     fn content_key(&self, private: &RsaPrivateKey, certificate: Option<&Certificate>) -> Result<ContentKey, Refusal> {
-        let open = |recipient: &Recipient| private.decrypt(Pkcs1v15Encrypt, &recipient.key.to_bytes());
+        // Blinded, so that the time tells nothing of the key.
+        let open = |recipient: &Recipient| {
+            private.decrypt_blinded(&mut rsa::rand_core::OsRng, Pkcs1v15Encrypt, &recipient.key.to_bytes())
+        };
         let (first, key) = match certificate {
             Some(certificate) => {
                 let own = self.recipients.iter().find(|recipient| recipient.certificate == certificate.name);

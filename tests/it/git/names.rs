@@ -1,0 +1,145 @@
+//! Names of references: what others push changes neither what is compared nor what is trusted.
+
+use std::process::Command;
+
+use hierad::git::{CommitId, Mirror, Repository, RevisionError};
+
+use crate::support::{Sandbox, git_in};
+
+/// A clone with the branches `main` and `production`, whose tags all lead to their first commit. Returns the tips of
+/// `main`, of `production`, and that commit.
+fn clone(arguments: &[&str]) -> (Sandbox, [CommitId; 3]) {
+    let server = Sandbox::new();
+    let first = server.commit("first");
+    let main = server.commit("main");
+    server.git(["switch", "--quiet", "--create", "production"]);
+    let production = server.commit("production");
+    server.git(["switch", "--quiet", "main"]);
+    for tag in ["v1", "main", "production", "origin/production", "heads/main", "refs/remotes/origin/HEAD"] {
+        server.git(["update-ref", &format!("refs/tags/{tag}"), &first.to_string()]);
+    }
+    server.git(["tag", "--annotate", "heavy", "--message", "a tag", &first.to_string()]);
+    let sandbox = Sandbox::with(arguments);
+    sandbox.git(["remote", "add", "origin", server.root().to_str().unwrap()]);
+    sandbox.git(["fetch", "--quiet", "--tags", "origin"]);
+    sandbox.git(["update-ref", "refs/heads/main", &main.to_string()]);
+    (sandbox, [main, production, first])
+}
+
+#[test]
+fn branches_come_before_tags_and_full_names_are_not_completed() {
+    for arguments in [&[][..], &["--ref-format=reftable"]] {
+        let (sandbox, [main, production, first]) = clone(arguments);
+        let repository = sandbox.open();
+        let main_before = repository.first_parent(main).unwrap().unwrap();
+        for (revision, expected) in [
+            ("main", main),
+            ("main^{commit}", main),
+            ("main~1", main_before),
+            ("heads/main", main),
+            ("origin/production", production),
+            ("origin/production~1", main),
+            ("refs/tags/main", first),
+            ("tags/main", first),
+            ("v1", first),
+            ("heavy", first),
+            // No branch of this name is here, as git has it in a clone.
+            ("production", first),
+        ] {
+            assert_eq!(repository.resolve(revision).unwrap(), expected, "{revision}");
+        }
+        for revision in ["refs/remotes/origin/HEAD", "refs/heads/none", "refs/heavy", "refs/remotes/origin/HEAD~0"] {
+            let refused = repository.resolve(revision).unwrap_err();
+            assert!(matches!(refused, RevisionError::Unknown { .. }), "{revision}: {refused}");
+        }
+        sandbox.git(["symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/production"]);
+        assert_eq!(sandbox.open().resolve("refs/remotes/origin/HEAD").unwrap(), production);
+        assert_eq!(sandbox.open().resolve("origin").unwrap(), production);
+    }
+}
+
+#[test]
+fn trust_hangs_on_one_exact_reference() {
+    for arguments in [&[][..], &["--ref-format=reftable"]] {
+        let (sandbox, [main, production, first]) = clone(arguments);
+        let repository = sandbox.open();
+        let id = production.to_string();
+        for (name, expected) in [
+            ("main", main),
+            ("refs/heads/main", main),
+            ("HEAD", main),
+            ("origin/production", production),
+            ("refs/remotes/origin/production", production),
+            ("refs/tags/v1", first),
+            ("refs/tags/heavy", first),
+            (&id, production),
+        ] {
+            assert_eq!(repository.resolve_trusted(name).unwrap(), expected, "{name}");
+        }
+        let short = &id[..10];
+        let unknown =
+            ["v1", "heavy", "production", "origin", "main~1", "HEAD~1", "@", "tags/v1", "heads/main", short, ""];
+        for name in unknown.into_iter().chain(["refs/remotes/origin/HEAD", "refs/remotes/other/main"]) {
+            let refused = repository.resolve_trusted(name).unwrap_err();
+            assert!(matches!(refused, RevisionError::NotExact { .. }), "{name}: {refused}");
+        }
+    }
+}
+
+#[test]
+fn remote_tracking_branches_of_no_remote_are_somebodys_push() {
+    let sandbox = Sandbox::new();
+    let main = sandbox.commit("main");
+    let server = sandbox.beside("server.git");
+    git_in(sandbox.root(), ["clone", "--quiet", "--bare", ".", server.to_str().unwrap()]);
+    git_in(&server, ["remote", "remove", "origin"]);
+    let evil = sandbox.commit("evil").to_string();
+    for name in ["remotes/origin/HEAD", "remotes/origin/main", "heads/origin/HEAD", "tags/main"] {
+        sandbox.git(["push", "--quiet", server.to_str().unwrap(), &format!("{evil}:refs/{name}")]);
+    }
+    let repository = Repository::discover(&server).unwrap();
+    assert_eq!(repository.resolve_trusted("main").unwrap(), main);
+    for name in ["refs/remotes/origin/HEAD", "refs/remotes/origin/main", "origin/main"] {
+        assert!(repository.resolve_trusted(name).is_err(), "{name}");
+    }
+}
+
+/// Runs a command of a mirror, and returns what it prints.
+fn told(mut command: Command) -> String {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// A mirror whose remote has been asked for its branches and its default branch.
+fn followed(mirror: &Mirror) -> Repository {
+    told(mirror.fetch());
+    mirror.set_head(&told(mirror.ask_head())).unwrap();
+    Repository::discover(&mirror.folder).unwrap()
+}
+
+#[test]
+fn a_mirror_has_the_default_branch_of_its_remote() {
+    let server = Sandbox::with(&["--initial-branch=production"]);
+    let production = server.commit("production");
+    let url = format!("file://{}", server.root().display());
+    let mirror = Mirror { folder: server.beside("mirror.git"), url }.beside().unwrap();
+    assert!(Repository::discover(&mirror.folder).unwrap().resolve_trusted("HEAD").is_err());
+    assert_eq!(followed(&mirror).resolve_trusted("HEAD").unwrap(), production);
+    // Somebody pushes a branch of a usual name.
+    server.git(["switch", "--quiet", "--create", "main"]);
+    let main = server.commit("somebody's");
+    server.git(["symbolic-ref", "HEAD", "refs/heads/production"]);
+    let repository = followed(&mirror);
+    assert_eq!(repository.resolve("main").unwrap(), main);
+    assert_eq!(repository.resolve_trusted("HEAD").unwrap(), production);
+    // The default branch moves to another one, and then to one that is not there.
+    server.git(["symbolic-ref", "HEAD", "refs/heads/main"]);
+    assert_eq!(followed(&mirror).resolve_trusted("HEAD").unwrap(), main);
+    server.git(["symbolic-ref", "HEAD", "refs/heads/gone"]);
+    let repository = followed(&mirror);
+    assert!(repository.resolve_trusted("HEAD").is_err() && !mirror.has_head());
+    // Nor is it whatever another branch of such a name is.
+    server.git(["branch", "--quiet", "HEAD-x", "main"]);
+    assert!(followed(&mirror).resolve_trusted("HEAD").is_err());
+}
