@@ -2,6 +2,7 @@
 
 mod access;
 mod mode;
+mod named;
 mod regular;
 mod stage;
 mod stamp;
@@ -14,6 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use access::{can_run, can_write};
 pub use mode::{FileMode, ModeError};
+pub use named::{append_named, check_named, check_output, leaves, look_at, read_named, write_named};
 pub use regular::{open_below, read_below, read_regular, real_below};
 pub use stage::{Choice, StageError, create, link, stage};
 pub use stamp::{SMALL, Stamp};

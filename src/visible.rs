@@ -22,6 +22,52 @@ pub fn visible_json(document: &str) -> Cow<'_, str> {
     escaped(document, |c| is_active(c) && c >= '\u{7f}', escape_json)
 }
 
+/// Escapes the active characters of whole lines that a program writes, but for tabulators and the colours that it gives
+/// them.
+pub fn visible_output(lines: &str) -> Cow<'_, str> {
+    // Nearly all output is so, and its bytes are looked at together.
+    let is_plain = |byte: u8| (0x20..0x7f).contains(&byte) || byte == b'\n' || byte == b'\t';
+    let is_all_plain = lines.bytes().fold(true, |all, byte| all & is_plain(byte));
+    if is_all_plain || !lines.chars().any(|c| is_active(c) && !matches!(c, '\n' | '\t')) {
+        return Cow::Borrowed(lines);
+    }
+    let mut out = String::with_capacity(lines.len());
+    let mut rest = lines;
+    while let Some(c) = rest.chars().next() {
+        let colour = colour(rest);
+        let (shown, behind) = rest.split_at(if colour > 0 { colour } else { c.len_utf8() });
+        match c {
+            _ if colour > 0 => out.push_str(shown),
+            c if is_active(c) && !matches!(c, '\n' | '\t') => escape(c, &mut out),
+            c => out.push(c),
+        }
+        rest = behind;
+    }
+    Cow::Owned(out)
+}
+
+/// Returns the length of the sequence for a colour that a text begins with, or 0 if it begins with none.
+fn colour(text: &str) -> usize {
+    let Some(sequence) = text.strip_prefix("\u{1b}[") else { return 0 };
+    let end = sequence.bytes().position(|byte| !matches!(byte, b'0'..=b'9' | b';'));
+    end.filter(|end| sequence.as_bytes()[*end] == b'm').map_or(0, |end| end + 3)
+}
+
+/// Parts what the runner of a CI job would take for a command in its log: a line that begins with `::`, and `##[`,
+/// `##vso[` and `##teamcity[` anywhere. In JSON the value stays the same.
+pub fn without_commands(lines: &str) -> Cow<'_, str> {
+    const MARKS: [&str; 3] = ["##[", "##vso[", "##teamcity["];
+    let begins = |line: &str| line.trim_start().starts_with("::");
+    if !lines.contains("##") && !lines.lines().any(begins) {
+        return Cow::Borrowed(lines);
+    }
+    let parted = |line: &str| {
+        let line = if begins(line) { line.replacen("::", "\\u003a:", 1) } else { line.to_owned() };
+        MARKS.iter().fold(line, |line, mark| line.replace(mark, &format!("#\\u0023{}", &mark[2..])))
+    };
+    Cow::Owned(lines.split_inclusive('\n').map(parted).collect())
+}
+
 /// Writes a text in quotes, with escapes.
 pub fn quote(text: impl Iterator<Item = char>, out: &mut String) {
     out.push('"');
@@ -82,6 +128,28 @@ mod tests {
         assert_eq!(visible("a é\u{202e}\u{9b}31m\n\u{e0041}"), "a é\\u202e\\u009b31m\\n\\u{e0041}");
         assert_eq!(visible_lines("a\u{1b}\nb"), "a\\u001b\nb");
         assert!(matches!(visible("plain, \u{e9}"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn output_keeps_its_lines_and_colours_only() {
+        let written = "a\tb\n\u{1b}[1;32mgreen\u{1b}[0m \u{1b}[2J\u{1b}]0;x\u{7} \u{202e}\u{1b}[\r\n";
+        let shown = "a\tb\n\u{1b}[1;32mgreen\u{1b}[0m \\u001b[2J\\u001b]0;x\\u0007 \\u202e\\u001b[\\r\n";
+        assert_eq!(visible_output(written), shown);
+        assert!(matches!(visible_output("a\tb\n"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn runners_find_no_command() {
+        for (line, parted) in [
+            ("::error::x\n  ::set-output name=x::y\n", "\\u003a:error::x\n  \\u003a:set-output name=x::y\n"),
+            ("a ##[add-mask]x\n", "a #\\u0023[add-mask]x\n"),
+            ("##vso[task.x]##teamcity[y]", "#\\u0023vso[task.x]#\\u0023teamcity[y]"),
+        ] {
+            assert_eq!(without_commands(line), parted);
+        }
+        for line in ["apache::port ::x\n", "## heading\n", "#[x]"] {
+            assert!(matches!(without_commands(line), Cow::Borrowed(_)) || without_commands(line) == line, "{line}");
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Result;
+use crate::disk;
 use crate::git::{Environment, OpenError, Repository};
 use crate::hiera::Reader;
 use crate::hiera::backend::eyaml::KeyChoice;
@@ -106,12 +107,16 @@ impl Overrides {
         all
     }
 
-    /// Opens the repository.
+    /// Opens the repository. From then on no named path leads out of its work tree by a link of that.
     pub(super) fn repository(&self) -> std::result::Result<Repository, OpenError> {
-        match &self.repo {
+        let repository = match &self.repo {
             Some(folder) if self.repo_is_trusted => Repository::discover(folder),
             repo => Repository::locate(repo.as_deref(), &Environment::of_process()),
+        }?;
+        if let Some(top) = repository.work_dir() {
+            disk::look_at(top);
         }
+        Ok(repository)
     }
 
     /// Returns the threads to work with.

@@ -113,7 +113,11 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let Comparison { report, effective: _effective } = compare(global, &workspace, arguments)?;
     drop(progress);
     let is_paged = arguments.format == Format::Text && !arguments.in_hook;
-    let mut out = if is_paged { Paged::new(&workspace, global) } else { Paged::plain() };
+    let mut out = match arguments.format {
+        _ if is_paged => Paged::new(&workspace, global),
+        Format::Github => Paged::plain(output::commands()),
+        _ => Paged::plain(output::stdout()),
+    };
     let lines = if arguments.in_hook { Some(HOOK_LINES) } else { out.lines() };
     let comment = markdown::Options {
         budget: arguments.budget.unwrap_or(markdown::Options::default().budget),

@@ -1,5 +1,6 @@
 //! `hierad lookup`: keys on one node, with the flags and defaults of `puppet lookup`.
 
+use std::borrow::Cow;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use super::{Global, Result, Status, log, output};
 use crate::app::lookup::{failure, to_json};
 use crate::app::{Failure, Workspace};
 use crate::disclosure::Disclosure;
+use crate::disk;
 use crate::fleet::Fleet;
 use crate::hiera::explain::{Places, Recorder, Step};
 use crate::hiera::layer::Environment;
@@ -24,6 +26,7 @@ use crate::pipeline::check::absent_hierarchy;
 use crate::puppet::emit;
 use crate::puppet::types::{check_type, parse_flag};
 use crate::value::{Hash, Segment, Type, Value, ValuePath};
+use crate::visible::{visible_json, visible_output};
 
 /// Arguments of `lookup`.
 #[derive(Debug, Args)]
@@ -127,7 +130,8 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let disclosure = &workspace.disclosure;
     let subject =
         Subject { disclosure, node: &profile.name, environment: &environment, sources: &sources, scope: &scope };
-    let mut out = output::stdout();
+    let is_value = format == RenderAs::S && !arguments.explain && !arguments.explain_options;
+    let mut out = if is_value { output::bytes() } else { output::stdout() };
     let wanted = Wanted { keys: &arguments.keys, default: arguments.default.as_deref(), kind, strategy, format };
     let status = match (arguments.explain, arguments.explain_options) {
         (false, false) => subject.print(&wanted, &mut out)?,
@@ -315,10 +319,20 @@ impl RenderAs {
 fn render(value: &Value, format: RenderAs) -> String {
     let text = match format {
         RenderAs::S => value.to_s(),
-        RenderAs::Json => to_json(value),
-        RenderAs::Yaml => emit::document(value),
+        RenderAs::Json => visible_json(&to_json(value)).into_owned(),
+        RenderAs::Yaml => yaml(value),
     };
     if text.ends_with('\n') { text } else { text + "\n" }
+}
+
+/// Returns a value as YAML: as Ruby writes it but where that has characters that a terminal would act on. JSON is YAML,
+/// and has escapes for them.
+fn yaml(value: &Value) -> String {
+    let text = emit::document(value);
+    match visible_output(&text) {
+        Cow::Borrowed(_) => text,
+        Cow::Owned(_) => format!("--- {}", visible_json(&to_json(value))),
+    }
 }
 
 fn strategy(arguments: &Arguments) -> Result<Option<Strategy>> {
@@ -392,7 +406,7 @@ fn profile(global: &Global, workspace: &Workspace, arguments: &Arguments) -> Res
 
 fn facts(path: &Path, name: &str) -> Result<NodeProfile> {
     const TRUSTED: [&str; 4] = ["hostname", "domain", "fqdn", "clientcert"];
-    let content = std::fs::read(path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
+    let content = disk::read_named(path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
     let profile = read_facts(&content, &path.display().to_string(), name, "production")?;
     let given = TRUSTED.iter().filter(|fact| profile.facts.get(fact).is_some()).count();
     if given > 0 && given < TRUSTED.len() {

@@ -1,6 +1,7 @@
 //! Standard output and its terminal.
 
-use std::io::{Error, Result, Stdout, Write};
+use std::borrow::Cow;
+use std::io::{Error, IsTerminal, Result, Stdout, Write};
 use std::mem;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{Builder, JoinHandle};
@@ -8,6 +9,7 @@ use std::thread::{Builder, JoinHandle};
 use anstream::stream::RawStream;
 
 use super::global::{Color, Global};
+use crate::visible::{visible_output, without_commands};
 
 /// The width without a terminal.
 const DEFAULT_WIDTH: usize = 100;
@@ -49,9 +51,60 @@ pub(super) fn height() -> Option<usize> {
     rows.map(|rows| rows.saturating_sub(6).max(LEAST_HEIGHT))
 }
 
-/// Returns standard output, buffered. The caller has to flush it.
-pub(super) fn stdout() -> impl Write {
-    Output { piece: Vec::new(), writer: None }
+/// Returns standard output, buffered. The caller has to flush it. Whatever it is given, a terminal acts on nothing in
+/// it but colours, and the runner of a CI job on nothing at all.
+pub(super) fn stdout() -> Output {
+    Output::new(Content::Text)
+}
+
+/// Returns standard output for the commands that the runner of a CI job is meant to find, buffered.
+pub(super) fn commands() -> Output {
+    Output::new(Content::Commands)
+}
+
+/// Returns standard output for bytes that must stay what they are, buffered: unless it is a terminal.
+pub(super) fn bytes() -> Output {
+    Output::new(if std::io::stdout().is_terminal() { Content::Text } else { Content::Bytes })
+}
+
+/// Parts what the runner of this job, if it is one, would take for commands.
+pub(super) fn parted(lines: &str) -> Cow<'_, str> {
+    let is_job = RUNNERS.iter().any(|name| std::env::var_os(name).is_some());
+    if is_job { without_commands(lines) } else { Cow::Borrowed(lines) }
+}
+
+/// The content of an output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Content {
+    /// Lines for people, and documents for programs.
+    Text,
+    /// Lines for the runner of a CI job.
+    Commands,
+    /// Bytes that are not looked at.
+    Bytes,
+}
+
+/// The variables that the runners of CI jobs set which look for commands in what is written.
+const RUNNERS: [&str; 5] = ["GITHUB_ACTIONS", "GITEA_ACTIONS", "FORGEJO_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION"];
+
+impl Content {
+    /// Makes whole lines harmless.
+    fn harmless(self, lines: Vec<u8>) -> Vec<u8> {
+        if self == Content::Bytes {
+            return lines;
+        }
+        let text = match String::from_utf8(lines) {
+            Ok(text) => text,
+            Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+        };
+        let shown = visible_output(&text);
+        let parted = if self == Content::Text { parted(&shown) } else { Cow::Borrowed(&*shown) };
+        match (parted, &shown) {
+            (Cow::Owned(parted), _) => parted.into_bytes(),
+            (Cow::Borrowed(_), Cow::Owned(shown)) => shown.clone().into_bytes(),
+            (Cow::Borrowed(_), Cow::Borrowed(_)) => text.into_bytes(),
+        }
+    }
 }
 
 /// The bytes that are written at a time. Most reports are smaller and need no thread. A reader that has gone is
@@ -62,7 +115,8 @@ const PIECE: usize = 1 << 19;
 const WAITING: usize = 4;
 
 /// Standard output. A thread writes pieces while the next one is made.
-struct Output {
+pub(super) struct Output {
+    content: Content,
     piece: Vec<u8>,
     writer: Option<Writer>,
 }
@@ -74,6 +128,17 @@ struct Writer {
 }
 
 impl Output {
+    fn new(content: Content) -> Output {
+        Output { content, piece: Vec::new(), writer: None }
+    }
+
+    /// Takes what is to be written of the piece: whole lines, but of a long one, which is none of people, all there is.
+    fn take(&mut self) -> Vec<u8> {
+        let end = self.piece.iter().rposition(|byte| *byte == b'\n').map_or(self.piece.len(), |end| end + 1);
+        let rest = self.piece.split_off(end);
+        self.content.harmless(mem::replace(&mut self.piece, rest))
+    }
+
     /// Sends a piece to the thread.
     fn send(&mut self, piece: Vec<u8>) -> Result<()> {
         if self.writer.is_none() {
@@ -97,7 +162,7 @@ impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> Result<usize> {
         self.piece.extend_from_slice(bytes);
         if self.piece.len() >= PIECE {
-            let piece = mem::replace(&mut self.piece, Vec::with_capacity(PIECE));
+            let piece = self.take();
             self.send(piece)?;
         }
         Ok(bytes.len())
@@ -105,7 +170,8 @@ impl Write for Output {
 
     fn flush(&mut self) -> Result<()> {
         self.finish()?;
-        Named(std::io::stdout()).write_all(&mem::take(&mut self.piece))?;
+        let rest = self.content.harmless(mem::take(&mut self.piece));
+        Named(std::io::stdout()).write_all(&rest)?;
         Named(std::io::stdout()).flush()
     }
 }

@@ -26,12 +26,13 @@ impl Paged {
     pub(super) fn new(workspace: &Workspace, global: &Global) -> Paged {
         let is_wanted = !global.no_pager && std::io::stdout().is_terminal();
         let command = is_wanted.then(|| chosen(workspace)).flatten();
-        command.and_then(|command| Pager::start(&command)).map_or_else(Paged::plain, Paged::Pager)
+        let pager = command.and_then(|command| Pager::start(&command));
+        pager.map_or_else(|| Paged::plain(output::stdout()), Paged::Pager)
     }
 
     /// Returns standard output as it is.
-    pub(super) fn plain() -> Paged {
-        Paged::Plain(Box::new(output::stdout()))
+    pub(super) fn plain(out: output::Output) -> Paged {
+        Paged::Plain(Box::new(out))
     }
 
     /// Returns about how many lines fit the terminal, or `None` if there is a pager or no terminal.

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use super::output;
 use crate::visible::visible_lines;
 use crate::workers::{self, Stage};
 
@@ -111,7 +112,9 @@ impl Progress {
     /// Prints a line of text to standard error.
     pub(super) fn print(&self, text: &dyn Display) {
         // There is no way to report a failure to print.
-        self.line.suspend(|| _ = writeln!(anstream::stderr().lock(), "{}", visible_lines(&text.to_string())));
+        self.line.suspend(|| {
+            _ = writeln!(anstream::stderr().lock(), "{}", output::parted(&visible_lines(&text.to_string())));
+        });
     }
 
     /// Returns standard error for whole lines, which go above the line of progress.

@@ -11,7 +11,7 @@ use super::progress::Progress;
 use super::what_if::WhatIf;
 use super::{Global, Result, Status, filter, log, output};
 use crate::app::Workspace;
-use crate::disk::{FileMode, ModeError};
+use crate::disk::{self, FileMode, ModeError};
 use crate::git::BranchName;
 use crate::pattern::{Pattern, any};
 use crate::report::BlindSpot;
@@ -130,6 +130,7 @@ pub(super) fn render(
         return Ok(Status::Done);
     }
     let folder = &arguments.output;
+    disk::check_output(folder)?;
     let written = pipeline.write_folder(point, &rendered, folder, arguments.mode)?;
     drop(progress);
     let nodes = nodes - written.without_file.len();

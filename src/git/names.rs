@@ -53,28 +53,18 @@ impl Refs {
     /// Returns the object that a revision names if it is no more than a name, an id or the beginning of one, with
     /// nothing of the object read. libgit2 reads it, however large it is, and does not know a commit that it cannot
     /// parse.
-    pub(super) fn named_object(library: &git2::Repository, revision: &str) -> Result<Option<[u8; 20]>, RevisionError> {
+    pub(super) fn named_object(library: &git2::Repository, revision: &str) -> Option<[u8; 20]> {
         let name = revision.strip_suffix("^{commit}").or_else(|| revision.strip_suffix("^0")).unwrap_or(revision);
         if let Some(id) = CommitId::from_hex(name) {
-            return Ok(Some(id.0));
+            return Some(id.0);
         }
         if name == "@" || name.contains(SUFFIXES) {
-            return Ok(None);
+            return None;
         }
         let rules = ["", "refs/", "refs/tags/", "refs/heads/", "refs/remotes/"];
         let found = rules.iter().find_map(|prefix| library.refname_to_id(&format!("{prefix}{name}")).ok());
         let found = found.or_else(|| library.refname_to_id(&format!("refs/remotes/{name}/HEAD")).ok());
-        let is_prefix = (4..40).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_hexdigit());
-        if let (None, true) = (found, is_prefix)
-            && let (Ok(prefix), Ok(objects)) = (Oid::from_str(name), library.odb())
-        {
-            return match objects.exists_prefix(prefix, name.len()) {
-                Ok(id) => Ok(id.as_bytes().try_into().ok()),
-                // Of several objects one may be a commit, which libgit2 looks for.
-                Err(_) => Ok(None),
-            };
-        }
-        Ok(found.and_then(|id| id.as_bytes().try_into().ok()))
+        found.or_else(|| only_object(library, name)).and_then(|id| id.as_bytes().try_into().ok())
     }
 
     /// Returns those of the full names that references have, in the same order.
@@ -124,6 +114,14 @@ impl Refs {
         let refspecs = lines.split('\0').filter_map(|line| Some(line.split_once('\n')?.1));
         Ok(refspecs.filter_map(|refspec| Some(refspec.rsplit_once(':')?.1.to_owned())).collect())
     }
+}
+
+/// Returns the object whose id begins so, if it is the only one: of several, one may be a commit, which libgit2 looks
+/// for.
+fn only_object(library: &git2::Repository, prefix: &str) -> Option<Oid> {
+    let is_prefix = (4..40).contains(&prefix.len()) && prefix.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let id = Oid::from_str(prefix).ok().filter(|_| is_prefix)?;
+    library.odb().ok()?.exists_prefix(id, prefix.len()).ok()
 }
 
 /// Returns true if a pattern of a refspec stands for a reference.

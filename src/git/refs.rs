@@ -145,7 +145,7 @@ impl Refs {
         };
         let (given, revision) = (revision, &*unambiguous);
         let (Refs::Library(_, command) | Refs::Command(command)) = self;
-        let named = library.map(|library| Refs::named_object(library, revision)).transpose()?.flatten();
+        let named = library.and_then(|library| Refs::named_object(library, revision));
         let of_library = |library| if named.is_some() { Ok(named) } else { library_resolve(library, revision) };
         let found = match library.map(of_library).transpose()? {
             None => command_resolve(command, revision)?,

@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::super::{Global, Result, Status, log, output};
 use super::table;
-use crate::disk::FileMode;
+use crate::disk::{self, FileMode};
 use crate::fleet::Fleet;
 use crate::inventory::FactNames;
 use crate::node::{Keepsake, LeftOut, NodeProfile, Wanted};
@@ -70,6 +70,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
 }
 
 fn write(path: &Path, content: &[u8], mode: FileMode) -> Result<bool> {
+    disk::check_output(path)?;
     replace(path, content, mode).map_err(|error| format!("cannot write {}: {error}", path.display()).into())
 }
 

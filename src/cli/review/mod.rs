@@ -7,7 +7,6 @@ mod post;
 mod saved;
 mod target;
 
-use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -15,8 +14,9 @@ use clap::{Args, ValueEnum};
 
 use super::diff::{self, ExitCode};
 use super::filter::Chosen;
-use super::{Global, Result, Status, bound, output};
+use super::{Global, Result, Status, bound, log, output};
 use crate::app::review::{Sides, sides};
+use crate::disk;
 use crate::forge::{Conclusion, Posted};
 use crate::pipeline::{Comparison, RevisionId};
 use crate::report::{PolicyLevel, Report, Verdict, github, markdown};
@@ -179,7 +179,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let review = post::Review { saved: &saved, annotations: &annotations, conclusion: conclusion(status, &report) };
     let has_marks = runtime.block_on(poster.post(&target, &review));
     if target.ci.has_commands && !matches!(has_marks, Ok(true)) {
-        github::write_annotations(&annotations, &mut output::stdout())?;
+        github::write_annotations(&annotations, &mut output::commands())?;
     }
     has_marks?;
     Ok(status)
@@ -188,7 +188,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
 /// Returns true if the request is known to be closed, and tells so.
 fn is_closed(target: &Target) -> bool {
     if target.ci.is_closed {
-        eprintln!("hierad: the request is closed, and not reviewed");
+        log::print(&format_args!("hierad: the request is closed, and not reviewed"));
     }
     target.ci.is_closed
 }
@@ -248,16 +248,18 @@ fn write_summary(arguments: &Arguments, target: &Target, report: &Report, links:
         return Ok(out.flush()?);
     }
     let failed = |error: std::io::Error| format!("cannot write the summary to {}: {error}", path.display());
-    let mut file = OpenOptions::new().append(true).create(true).open(path).map_err(failed)?;
+    let mut file = disk::append_named(path).map_err(failed)?;
     Ok(file.write_all(format!("{text}\n").as_bytes()).map_err(failed)?)
 }
 
 /// Prints what was done, or why it was not.
 fn tell(posted: &Posted, number: u64) {
     match posted {
-        Posted::Done => eprintln!("hierad: the review is on request {number}"),
-        Posted::None => eprintln!("hierad: request {number} has no effect, and needs no comment"),
-        Posted::Superseded => eprintln!("hierad: request {number} has a newer commit or review: its comment stays"),
-        Posted::Closed => eprintln!("hierad: request {number} is closed: its comment stays"),
+        Posted::Done => log::print(&format_args!("hierad: the review is on request {number}")),
+        Posted::None => log::print(&format_args!("hierad: request {number} has no effect, and needs no comment")),
+        Posted::Superseded => {
+            log::print(&format_args!("hierad: request {number} has a newer commit or review: its comment stays"));
+        }
+        Posted::Closed => log::print(&format_args!("hierad: request {number} is closed: its comment stays")),
     }
 }

@@ -3,7 +3,7 @@
 use super::saved::Saved;
 use super::target::Target;
 use super::{Arguments, CheckMode, CommentMode, When, tell};
-use crate::cli::{Result, Status};
+use crate::cli::{Result, Status, log};
 use crate::delivery::one_line;
 use crate::forge::ci::{Ci, head_ref};
 use crate::forge::{Check, Client, Conclusion, ForgeError, Kind, Mode, Posted, Request, Sticky, Wanted};
@@ -65,7 +65,9 @@ impl Poster<'_> {
             Ok(Some(posted)) => tell(&posted, number),
             Ok(None) => {}
             Err(error) if error.is_forbidden() && target.ci.is_fork => {
-                eprintln!("hierad: no comment, as the token of a fork's run may not write one: {error}");
+                log::print(&format_args!(
+                    "hierad: no comment, as the token of a fork's run may not write one: {error}"
+                ));
             }
             Err(error) => return Err(error.into()),
         }
@@ -85,7 +87,10 @@ impl Poster<'_> {
             None => requests(client, ci).await?.iter().map(|request| request.number).collect(),
         };
         if numbers.is_empty() {
-            eprintln!("hierad: no open request has {:.40} as its last commit: nothing is posted", saved.head);
+            log::print(&format_args!(
+                "hierad: no open request has {:.40} as its last commit: nothing is posted",
+                saved.head
+            ));
         }
         for number in numbers {
             let posted = self.comment(client, target, number, saved, saved.harmless()).await?;
@@ -147,7 +152,7 @@ impl Poster<'_> {
                 let status = if is_status { Err(error) } else { client.set_status(&check).await };
                 match status {
                     Err(error) if error.is_forbidden() => {
-                        eprintln!("hierad: no check: {error}");
+                        log::print(&format_args!("hierad: no check: {error}"));
                         Ok(false)
                     }
                     set => Ok(set.map(|()| false)?),
@@ -162,7 +167,7 @@ impl Poster<'_> {
     fn forgive(&self, target: &Target, done: std::result::Result<bool, ForgeError>) -> Result<bool> {
         match done {
             Err(error) if error.is_forbidden() && target.ci.is_fork => {
-                eprintln!("hierad: no check: {error}");
+                log::print(&format_args!("hierad: no check: {error}"));
                 Ok(false)
             }
             done => Ok(done?),

@@ -47,13 +47,14 @@ impl Saved {
 
     pub(super) fn write(&self, path: &Path) -> Result<()> {
         let failed = |error: std::io::Error| format!("cannot write the review to {}: {error}", path.display());
-        Ok(std::fs::write(path, serde_json::to_vec_pretty(self)?).map_err(failed)?)
+        Ok(disk::write_named(path, &serde_json::to_vec_pretty(self)?).map_err(failed)?)
     }
 
     /// Reads a review that another job has saved.
     pub(super) fn read(path: &Path) -> Result<Saved> {
         let wrong = |reason: &dyn std::fmt::Display| format!("{} is no saved review: {reason}", path.display());
-        let content = disk::read_regular(path, MAX_SIZE).map_err(|error| wrong(&error))?;
+        let content =
+            disk::check_named(path).and_then(|()| disk::read_regular(path, MAX_SIZE)).map_err(|error| wrong(&error))?;
         let saved: Saved = serde_json::from_slice(&content).map_err(|error| wrong(&error))?;
         if saved.schema != SCHEMA {
             return Err(wrong(&format!("its schema is not {SCHEMA}")).into());

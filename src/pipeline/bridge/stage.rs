@@ -158,7 +158,7 @@ impl Chosen<'_> {
         }
         self.entries += 1;
         if self.entries > MAX_ENTRIES {
-            return Err(self.refused(format!("has more than {MAX_ENTRIES} files")));
+            return Err(self.refused(&format!("has more than {MAX_ENTRIES} files")));
         }
         match entry {
             Entry::Folder => Ok(Choice::Entry),
@@ -168,14 +168,14 @@ impl Chosen<'_> {
                 let content = self.tree.read(*id)?;
                 self.size += content.len();
                 if self.size > MAX_SIZE {
-                    return Err(self.refused(format!("has more than {MAX_SIZE} bytes")));
+                    return Err(self.refused(&format!("has more than {MAX_SIZE} bytes")));
                 }
                 Ok(Choice::Content(content))
             }
         }
     }
 
-    fn refused(&self, why: String) -> StageError {
+    fn refused(&self, why: &str) -> StageError {
         StageError::Refused(format!("{} {why}", self.folder.path))
     }
 

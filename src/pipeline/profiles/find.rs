@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use super::FindError;
-use crate::disk::{failed, is_absence, real_below};
+use crate::disk::{check_named, failed, is_absence, leaves, real_below};
 use crate::puppet::glob::{glob, is_pattern};
 use crate::tree::{BlobId, Entry, FileTree, TreeError, child};
 
@@ -48,6 +48,16 @@ pub(super) fn find(path: &Path) -> Result<Vec<ProfilePath>> {
         return Err(FindError(text));
     }
     Ok(matching(path)?.into_iter().map(ProfilePath::at).collect())
+}
+
+/// Divides the files at a path that the user names into those to read, and those that links lead out of a work tree
+/// that is looked at. Fails if the path itself leads out of it.
+pub(super) fn by_user(path: &Path) -> Result<(Vec<ProfilePath>, Vec<ProfilePath>)> {
+    let folder = if path.exists() { path.to_owned() } else { plain_part(path) };
+    let folder = if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder };
+    check_named(&folder).map_err(|error| FindError(error.to_string()))?;
+    let Ok(real) = folder.canonicalize() else { return Ok((find(path)?, Vec::new())) };
+    Ok(find(path)?.into_iter().partition(|file| !leaves(&real, &file.real)))
 }
 
 /// Divides the files at a path into those that stay below its folder, which must be below `root`, and those that links

@@ -260,7 +260,7 @@ fn found(within: Option<&Path>, paths: &[PathBuf]) -> Result<ProfileFileList, Fi
         let mut at_path = Vec::new();
         let (files, refused) = match within {
             Some(root) => find::confined(root, path)?,
-            None => (find::find(path)?, Vec::new()),
+            None => find::by_user(path)?,
         };
         found.refused.extend(refused.iter().map(leads_out));
         for file in files {
@@ -280,7 +280,7 @@ fn leads_out(file: &ProfilePath) -> ProfileError {
     ProfileError {
         path: file.path.to_string_lossy().into_owned(),
         line: None,
-        text: "this leads out of its folder, which the tree's own settings name: it is not read".to_owned(),
+        text: "this leads out of its folder by a link, which a commit may have made: it is not read".to_owned(),
     }
 }
 

@@ -486,7 +486,8 @@ fn profiles_do_not_lead_out_of_their_folder() {
     assert_eq!(printed.is(0).out.lines().count(), 2, "{printed:#?}");
     assert!(!format!("{printed:?}").contains("TOPSECRET"), "{printed:#?}");
     for link in ["a", "b", "c"] {
-        let words = format!("profiles/{link}.yaml: this leads out of its folder, which the tree's own settings name");
+        let words =
+            format!("profiles/{link}.yaml: this leads out of its folder by a link, which a commit may have made");
         printed.says(&[&words]);
     }
     assert!(!printed.err.contains("/d.yaml"), "{printed:#?}");
@@ -494,11 +495,58 @@ fn profiles_do_not_lead_out_of_their_folder() {
         site.write("hierad.yaml", format!("profiles: [{setting}]\n"));
         site.hierad("render --format ndjson").fails(&["leads out of the tree, whose own settings name it"]);
     }
-    // The user's own flags and settings may lead anywhere.
-    let printed = site.hierad("render --format ndjson --profiles folder");
-    assert!(printed.ok().contains("TOPSECRET"), "{printed:#?}");
-    site.settings("profiles: [profiles/a.yaml]\n");
+    // The user's own flags and settings lead anywhere but by links of the tree.
+    symlink(site.beside("more"), site.beside("own")).unwrap();
+    for folder in ["../more", "../own", "data/../../more"] {
+        let printed = site.hierad(&format!("render --format ndjson --profiles {folder}"));
+        assert!(printed.ok().contains("TOPSECRET"), "{folder}: {printed:#?}");
+    }
+    for folder in ["folder", "folder/*.yaml", "folder/secret.yaml", "profiles/a.yaml", "../repository/folder"] {
+        site.hierad(&format!("render --format ndjson --profiles {folder}")).fails(&["by a link, which a commit may"]);
+        site.settings(format!("profiles: [{folder}]\n"));
+        site.hierad("render --format ndjson").fails(&["by a link, which a commit may have made"]);
+        site.settings("profiles: [../more]\n");
+    }
     assert!(site.hierad("render --format ndjson").ok().contains("TOPSECRET"));
+    let printed = site.hierad("render --format ndjson --profiles profiles");
+    assert_eq!(printed.is(0).out.lines().count(), 3, "{printed:#?}");
+    assert!(!format!("{printed:?}").contains("TOPSECRET"), "{printed:#?}");
+}
+
+#[test]
+fn named_files_are_reached_by_no_link_of_the_tree() {
+    let site = proposed("-- data/common.yaml\nmotd: bye\n");
+    beside(&site, "disk/facts.yaml", "{role: TOPSECRET}");
+    beside(&site, "disk/out", "precious");
+    for name in ["facts.yaml", "out", "new"] {
+        symlink(format!("../disk/{name}"), site.root().join(name)).unwrap();
+    }
+    symlink("../disk", site.root().join("folder")).unwrap();
+    site.commit("links");
+    let refused = |arguments: &str| {
+        let printed = site.hierad(arguments);
+        printed.fails(&["link, which a commit may have made"]);
+        assert!(!format!("{printed:?}").contains("TOPSECRET"), "{printed:#?}");
+    };
+    for facts in ["facts.yaml", "folder/facts.yaml"] {
+        refused(&format!("lookup motd --node new --facts {facts}"));
+    }
+    for out in ["out", "new", "folder/out", "folder/new"] {
+        refused(&format!("review --base main --summary {out}"));
+        refused(&format!("review --base main --save {out}"));
+    }
+    for out in ["out", "folder/", "folder"] {
+        refused(&format!("render --output {out}"));
+        refused(&format!("nodes fetch --output {out}"));
+        refused(&format!("export --output {out} HEAD"));
+    }
+    let folder = std::fs::read_dir(site.beside("disk")).unwrap().map(|entry| entry.unwrap().file_name());
+    assert_eq!(folder.collect::<std::collections::BTreeSet<_>>().len(), 2);
+    assert_eq!(std::fs::read_to_string(site.beside("disk/out")).unwrap(), "precious");
+    for out in ["../disk/summary", "summary", "../repository/other"] {
+        site.hierad(&format!("review --base main --summary {out}")).is(0);
+    }
+    site.hierad("lookup motd --node new --facts ../disk/facts.yaml").ok();
 }
 
 #[test]

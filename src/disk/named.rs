@@ -1,0 +1,146 @@
+//! Files at paths that the user names.
+//!
+//! In a work tree that is looked at, a commit may have put a link where the user, or a recipe for CI, names a file. So
+//! below such a work tree no link leads out of it, and nothing is written through one. Paths elsewhere, pipes and
+//! devices are the user's own.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Write as _};
+use std::path::{Component, Path, PathBuf};
+use std::sync::{PoisonError, RwLock};
+
+/// The work trees that are looked at, without links.
+static WORK_TREES: RwLock<Vec<PathBuf>> = RwLock::new(Vec::new());
+
+/// Has named paths be held to the work tree at `top`.
+pub fn look_at(top: &Path) {
+    let Ok(real) = top.canonicalize() else { return };
+    let mut known = WORK_TREES.write().unwrap_or_else(PoisonError::into_inner);
+    if !known.contains(&real) {
+        known.push(real);
+    }
+}
+
+/// Returns the work tree that is looked at and has a path in it, which must be without links.
+fn around(real: &Path) -> Option<PathBuf> {
+    let known = WORK_TREES.read().unwrap_or_else(PoisonError::into_inner);
+    known.iter().filter(|top| real.starts_with(top)).max_by_key(|top| top.as_os_str().len()).cloned()
+}
+
+/// Returns true if links lead from a place in a work tree that is looked at out of that, or into its git directory.
+/// Both paths must be without links.
+pub fn leaves(from: &Path, to: &Path) -> bool {
+    let is_git = |path: &Path| path.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git"));
+    around(from).is_some_and(|top| !to.starts_with(&top) || is_git(to) && !is_git(from))
+}
+
+/// Returns the work tree that is looked at and has the named path in it, as it is written. Fails if a link on the way
+/// leads out of it.
+fn checked(path: &Path) -> io::Result<Option<PathBuf>> {
+    let whole = std::path::absolute(path)?;
+    let (mut place, mut inside) = (PathBuf::new(), None);
+    for part in whole.components() {
+        match part {
+            // Whoever writes it wants to leave.
+            Component::ParentDir => {
+                place.pop();
+                inside = place.canonicalize().ok().and_then(|real| around(&real));
+                continue;
+            }
+            part => place.push(part),
+        }
+        let Ok(kind) = place.symlink_metadata() else { break };
+        let real = place.canonicalize();
+        match (&inside, &real) {
+            (Some(top), real) if kind.is_symlink() && !real.as_ref().is_ok_and(|real| real.starts_with(top)) => {
+                return Err(refused(path, "leads out of the work tree by a link, which a commit may have made"));
+            }
+            (None, Ok(real)) => inside = around(real),
+            _ => {}
+        }
+    }
+    Ok(inside)
+}
+
+fn refused(path: &Path, why: &str) -> io::Error {
+    io::Error::new(ErrorKind::InvalidInput, format!("{} {why}", path.display()))
+}
+
+/// Fails if a link leads from the named path out of a work tree that is looked at.
+pub fn check_named(path: &Path) -> io::Result<()> {
+    checked(path).map(drop)
+}
+
+/// Reads a named file, whatever it is.
+pub fn read_named(path: &Path) -> io::Result<Vec<u8>> {
+    check_named(path)?;
+    fs::read(path)
+}
+
+/// Fails if something is written through a link of a work tree that is looked at.
+pub fn check_output(path: &Path) -> io::Result<()> {
+    // A slash at its end would have the link followed.
+    let plain: PathBuf = path.components().collect();
+    let is_link = plain.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
+    if checked(path)?.is_some() && is_link {
+        return Err(refused(path, "is a link, which a commit may have made: nothing is written through it"));
+    }
+    Ok(())
+}
+
+/// Opens a named file to add to its end.
+pub fn append_named(path: &Path) -> io::Result<File> {
+    check_output(path)?;
+    OpenOptions::new().append(true).create(true).open(path)
+}
+
+/// Writes a named file, in place of what it holds.
+pub fn write_named(path: &Path, content: &[u8]) -> io::Result<()> {
+    check_output(path)?;
+    OpenOptions::new().write(true).create(true).truncate(true).open(path)?.write_all(content)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn no_link_leads_out_of_a_work_tree() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        let tree = base.join("tree");
+        for name in ["tree/sub", "tree/.git", "other"] {
+            fs::create_dir_all(base.join(name)).unwrap();
+        }
+        for name in ["tree/a", "tree/sub/b", "other/c"] {
+            fs::write(base.join(name), "text").unwrap();
+        }
+        symlink("../other/c", tree.join("out")).unwrap();
+        symlink("../other", tree.join("outer")).unwrap();
+        symlink("../other/new", tree.join("dangling")).unwrap();
+        symlink("sub/b", tree.join("in")).unwrap();
+        symlink("../../other/c", tree.join("sub/out")).unwrap();
+        symlink(&tree, base.join("entry")).unwrap();
+        symlink("../other/c", base.join("other/own")).unwrap();
+        look_at(&tree);
+        let is_read = |name: &str| read_named(&base.join(name)).is_ok();
+        for name in ["tree/a", "tree/in", "tree/../other/c", "entry/a", "other/c", "other/own", "tree/sub/../a"] {
+            assert!(is_read(name), "{name}");
+        }
+        for name in ["tree/out", "tree/outer/c", "tree/sub/out", "entry/out", "entry/outer/c", "tree/sub/../out"] {
+            assert!(!is_read(name), "{name}");
+        }
+        let write = |name: &str| write_named(&base.join(name), b"new");
+        let append = |name: &str| append_named(&base.join(name)).map(drop);
+        for name in ["tree/out", "tree/outer/new", "tree/dangling", "entry/dangling", "tree/in", "tree/sub/out"] {
+            assert!(write(name).is_err() && append(name).is_err(), "{name}");
+        }
+        assert_eq!(fs::read_to_string(base.join("other/c")).unwrap(), "text");
+        assert!(!base.join("other/new").exists());
+        for name in ["tree/a", "tree/new", "entry/sub/new", "other/own", "tree/../other/new"] {
+            assert!(append(name).is_ok() && write(name).is_ok(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Calls all commands on hostile names: they write nothing that a terminal or the runner of a job acts on.
+
+use std::collections::BTreeSet;
+
+use crate::support::Sandbox;
+use crate::support::terminal::{SITE, hierad, run};
+
+/// Text that a terminal acts on: a title, a cleared screen, C1, DEL, text the other way round.
+const ACTIVE: &str = "\u{1b}]0;x\u{7}\u{1b}[2J\u{9b}31m\u{7f}\u{202e}";
+
+/// Texts that runners of jobs act on.
+const COMMANDS: [&str; 4] = ["::error::FORGED", "##[add-mask]FORGED", "##vso[task.x]FORGED", "##teamcity[FORGED]"];
+
+/// The commands, by their first words, each with what it is called with. A command without any is told why.
+const CALLS: [(&str, &[&str]); 19] = [
+    ("init", &["init --dry-run --yes --no-verify"]),
+    (
+        "diff",
+        &[
+            "diff",
+            "diff --full",
+            "diff --format json",
+            "diff --format markdown",
+            "diff --format html",
+            "diff --format sarif",
+            "diff --format junit",
+            "diff --format github",
+            "diff .",
+        ],
+    ),
+    ("review", &["review --base HEAD~1 --summary -", "review --base HEAD~1 --summary ../summary"]),
+    ("render", &["render --output -", "render --output - --format ndjson", "render --output ../rendered"]),
+    ("export", &["export"]),
+    (
+        "lookup",
+        &[
+            "lookup KEY --node web01",
+            "lookup KEY --node web01 --explain",
+            "lookup KEY --node web01 --explain --render-as json",
+            "lookup KEY --node web01 --render-as json",
+            "lookup KEY --node web01 --render-as yaml",
+            "lookup KEY --node NAME --explain",
+            "lookup NAME --node web01 --explain-options",
+        ],
+    ),
+    ("check", &["check", "check --full", "check --format json", "check --policies"]),
+    ("nodes list", &["nodes", "nodes list --format json"]),
+    ("nodes show", &["nodes show NAME", "nodes show NAME --format json", "nodes show web01"]),
+    ("nodes fetch", &["nodes fetch --output -"]),
+    ("nodes check", &["nodes check", "nodes check --format json"]),
+    ("nodes facts", &["nodes facts", "nodes facts --format json"]),
+    ("verify", &[]), // a Ruby with Puppet is not everywhere; it writes as all others do
+    ("watch", &["watch --check-config"]),
+    ("queue", &["queue"]),
+    ("hooks", &["hooks list"]),
+    ("trust", &["trust", "trust --list"]),
+    ("notify", &["notify"]),
+    ("demo", &[]), // its repository is hierad's own
+];
+
+/// A site whose every name has `odd` in it, after a commit that changes them.
+fn site(odd: &str) -> Sandbox {
+    let site = Sandbox::of(SITE);
+    let escaped = |text: String, c: char| text.replace(c, &format!("\\u{:04x}", u32::from(c)));
+    let quoted =
+        |text: &str| ACTIVE.chars().filter(|c| *c >= '\u{7f}').fold(serde_json::to_string(text).unwrap(), escaped);
+    let name = quoted(odd);
+    let data = |value: &str| {
+        let value = quoted(&format!("{odd}{value}"));
+        format!(
+            "motd: {value}\n{name}: {{{name}: [{value}]}}\nbad: \"%{{nope}}\"\nlookup_options: {{bad: {{merge: {name}}}}}\n"
+        )
+    };
+    let file = format!("{}.yaml", odd.replace('/', "_"));
+    site.write(
+        "hiera.yaml",
+        format!(
+            "version: 5\nhierarchy:\n  - {{name: {name}, path: {}}}\n  - {{name: Common, path: common.yaml}}\n",
+            quoted(&file)
+        ),
+    );
+    site.write(&format!("data/{file}"), "[broken\n");
+    site.write("data/common.yaml", data("1"));
+    site.write("profiles/odd.yaml", format!("{{name: {name}, facts: {{{name}: {name}, role: web}}}}\n"));
+    site.commit(odd);
+    site.write("data/common.yaml", data("2"));
+    std::fs::remove_file(site.root().join(format!("data/{file}"))).unwrap();
+    site.write("hierad.yaml", format!("profiles: [profiles]\nbackends: {{{name}: {{command: [{name}]}}}}\n"));
+    site.git(["-c", &format!("user.name={odd}"), "commit", "--quiet", "--all", "--message", odd]);
+    site
+}
+
+/// Calls all commands with `odd` in place of names, and hands over each stream.
+fn streams(odd: &str, is_job: bool, check: impl Fn(&str, &str)) {
+    let site = site(odd);
+    for call in CALLS.iter().flat_map(|(_, calls)| *calls) {
+        for key in ["motd", odd, "bad"].iter().take(if call.contains("KEY") { 3 } else { 1 }) {
+            let mut command = hierad(site.root());
+            command.args(call.split(' ').map(|word| match word {
+                "NAME" => odd,
+                "KEY" => key,
+                word => word,
+            }));
+            if is_job {
+                command.envs([("GITHUB_ACTIONS", "true"), ("CI", "true")]);
+            }
+            let printed = run(&mut command);
+            assert!(!printed.err.contains("Usage:"), "{call}: {printed:?}");
+            check(call, &printed.out);
+            check(call, &printed.err);
+        }
+    }
+}
+
+#[test]
+fn all_commands_are_called() {
+    let words = |arguments: &[&str]| {
+        let mut command = hierad(Sandbox::new().root());
+        let help = run(command.current_dir("/").args(arguments).arg("--help")).ok().to_owned();
+        let list = help.split_once("Commands:\n").map_or("", |(_, list)| list).split("\n\n").next().unwrap().to_owned();
+        let named = list.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+        named.map(|line| line.split_whitespace().next().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let mut all: BTreeSet<String> =
+        words(&[]).into_iter().filter(|name| !["help", "nodes"].contains(&&**name)).collect();
+    all.extend(words(&["nodes"]).into_iter().filter(|name| name != "help").map(|name| format!("nodes {name}")));
+    assert_eq!(all, CALLS.iter().map(|(name, _)| (*name).to_owned()).collect());
+}
+
+#[test]
+fn no_stream_has_what_a_terminal_acts_on() {
+    streams(ACTIVE, false, |call, text| {
+        let active = |c: char| c.is_control() && c != '\n' && c != '\t' || c == '\u{202e}';
+        assert_eq!(text.find(active), None, "{call}: {text:?}");
+    });
+}
+
+#[test]
+fn no_stream_has_commands_for_the_runner_of_a_job() {
+    for odd in COMMANDS {
+        streams(odd, true, |call, text| {
+            for line in text.lines() {
+                // Annotations are meant, and their texts have marks of lines only.
+                let own = ["::error ", "::warning ", "::notice ", "::error::", "::warning::", "::notice::"];
+                if call.contains("github") || call.starts_with("review") {
+                    let is_own = own.iter().any(|own| line.starts_with(own)) && !line.starts_with("::error::FORGED");
+                    assert!(is_own || !line.trim_start().starts_with("::"), "{call}: {line}");
+                    continue;
+                }
+                assert!(!line.trim_start().starts_with("::"), "{call}: {line}");
+                assert!(!["##[", "##vso[", "##teamcity["].iter().any(|mark| line.contains(mark)), "{call}: {line}");
+            }
+        });
+    }
+}
+
+#[test]
+fn a_value_for_a_program_stays_what_it_is() {
+    let site = site(ACTIVE);
+    let value = format!("{ACTIVE}2");
+    assert_eq!(site.hierad("lookup motd --node web01 --render-as s").ok(), format!("{value}\n"));
+    let json = site.hierad("lookup motd --node web01 --render-as json").json();
+    assert_eq!(json, serde_json::json!(value));
+    let yaml = site.hierad("lookup motd --node web01");
+    assert_eq!(serde_yaml::from_str::<String>(yaml.ok()).unwrap(), value);
+}
