@@ -1,6 +1,34 @@
-//! Process groups: programs that are ended together with all that they have started.
+//! Programs that hierad runs: those that are ended together with all that they have started, and those that must not
+//! have what hierad holds.
 
 use tokio::process::{Child, Command};
+
+/// The variables that hold the tokens of forges and of their CI jobs.
+pub const TOKEN_VARIABLES: [&str; 16] = [
+    "ACTIONS_ID_TOKEN_REQUEST_TOKEN",
+    "ACTIONS_RUNTIME_TOKEN",
+    "BITBUCKET_STEP_OIDC_TOKEN",
+    "CI_DEPLOY_PASSWORD",
+    "CI_JOB_TOKEN",
+    "CI_REGISTRY_PASSWORD",
+    "FORGEJO_TOKEN",
+    "GH_ENTERPRISE_TOKEN",
+    "GH_TOKEN",
+    "GITEA_TOKEN",
+    "GITHUB_TOKEN",
+    "GITLAB_TOKEN",
+    "HIERAD_GITEA_TOKEN",
+    "HIERAD_GITHUB_TOKEN",
+    "HIERAD_GITLAB_TOKEN",
+    "SYSTEM_ACCESSTOKEN",
+];
+
+/// Keeps the tokens of forges from a program that answers for data: it works on what a stranger has written.
+pub fn without_tokens(command: &mut std::process::Command) {
+    for name in TOKEN_VARIABLES {
+        command.env_remove(name);
+    }
+}
 
 /// The process group of a command. All its processes are killed when this is dropped.
 pub struct Group(Option<u32>);

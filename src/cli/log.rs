@@ -6,6 +6,7 @@ use std::io;
 use clap::ValueEnum;
 use tracing_subscriber::EnvFilter;
 
+use super::job::parted;
 use super::{Global, output};
 use crate::visible::{visible, visible_json, visible_lines};
 
@@ -25,7 +26,7 @@ const NOTICE: &str = "hierad::notice";
 /// Tells the user a line that no filter hides, and that scripts may wait for.
 pub(super) fn tell(format: Format, line: &dyn Display) {
     match format {
-        Format::Text => anstream::eprintln!("hierad: {}", output::parted(&visible(&line.to_string()))),
+        Format::Text => anstream::eprintln!("hierad: {}", parted(&visible(&line.to_string()))),
         Format::Json => tracing::info!(target: NOTICE, "{line}"),
     }
 }
@@ -40,7 +41,7 @@ pub(super) fn fail(format: Format, line: &dyn Display) {
 
 /// Prints lines to standard error, with nothing in them that a terminal would act on.
 pub(super) fn print(lines: &dyn Display) {
-    anstream::eprintln!("{}", output::parted(&visible_lines(&lines.to_string())));
+    anstream::eprintln!("{}", parted(&visible_lines(&lines.to_string())));
 }
 
 /// Starts logging: warnings by default, more with `-v` and `-vv`, or by the `tracing` filter in `HIERAD_LOG`. Lines
@@ -86,7 +87,7 @@ impl<W: io::Write> io::Write for Lines<W> {
             Format::Text if self.color => line.split('\x1b').map(visible).collect::<Vec<_>>().join("\x1b").into(),
             Format::Text => visible(line),
         };
-        self.out.write_all(format!("{}{end}", output::parted(&line)).as_bytes())?;
+        self.out.write_all(format!("{}{end}", parted(&line)).as_bytes())?;
         Ok(bytes.len())
     }
 

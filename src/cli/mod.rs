@@ -19,6 +19,7 @@ mod global;
 mod hooks;
 mod init;
 mod inspection;
+mod job;
 mod log;
 mod lookup;
 mod nodes;

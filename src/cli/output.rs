@@ -9,7 +9,8 @@ use std::thread::{Builder, JoinHandle};
 use anstream::stream::RawStream;
 
 use super::global::{Color, Global};
-use crate::visible::{visible_output, without_commands};
+use super::job::parted;
+use crate::visible::visible_output;
 
 /// The width without a terminal.
 const DEFAULT_WIDTH: usize = 100;
@@ -67,10 +68,9 @@ pub(super) fn bytes() -> Output {
     Output::new(if std::io::stdout().is_terminal() { Content::Text } else { Content::Bytes })
 }
 
-/// Parts what the runner of this job, if it is one, would take for commands.
-pub(super) fn parted(lines: &str) -> Cow<'_, str> {
-    let is_job = RUNNERS.iter().any(|name| std::env::var_os(name).is_some());
-    if is_job { without_commands(lines) } else { Cow::Borrowed(lines) }
+/// Returns standard output for another process of hierad, buffered: its bytes are not looked at.
+pub(super) fn for_process() -> Output {
+    Output::new(Content::Bytes)
 }
 
 /// The content of an output.
@@ -83,9 +83,6 @@ enum Content {
     /// Bytes that are not looked at.
     Bytes,
 }
-
-/// The variables that the runners of CI jobs set which look for commands in what is written.
-const RUNNERS: [&str; 5] = ["GITHUB_ACTIONS", "GITEA_ACTIONS", "FORGEJO_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION"];
 
 impl Content {
     /// Makes whole lines harmless.

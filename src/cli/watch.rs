@@ -87,7 +87,7 @@ fn program() -> Option<Arc<Program>> {
 fn resolve_job(number: JobNumber, mode: Mode, options: &DaemonOptions, runtime: &Runtime) -> Result {
     let Mode::Queue(plan) = mode else { return Err("there is no durable queue".into()) };
     bound::end_with_daemon();
-    runtime.block_on(plan.resolve(number, options, &mut output::stdout()))?;
+    runtime.block_on(plan.resolve(number, options, &mut output::for_process()))?;
     Ok(Status::Done)
 }
 

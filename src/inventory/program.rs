@@ -7,7 +7,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{Child, Command};
 
 use crate::delivery::one_line;
-use crate::process::Group;
+use crate::process::{Group, without_tokens};
 use crate::settings::ProgramSetting;
 
 /// The most bytes of an answer, and of what an error quotes of standard error.
@@ -16,7 +16,12 @@ const MAX_TOLD: u64 = 300;
 
 /// Runs a program with the name of a node as its last argument, and returns what it prints. No shell is involved.
 pub(super) async fn run(setting: &ProgramSetting, program: &Path, node: &str) -> Result<Vec<u8>, String> {
-    let mut command = Command::new(program);
+    if node.starts_with('-') {
+        return Err(format!("is not asked for '{node}': a name that begins with a dash is an option to it"));
+    }
+    let mut command = std::process::Command::new(program);
+    without_tokens(&mut command);
+    let mut command = Command::from(command);
     command.args(&setting.arguments).arg(node).current_dir(&setting.folder);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     Group::led(&mut command);

@@ -15,6 +15,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::hiera::backend::{Answer, CommandBackend};
+use crate::process::without_tokens;
 use crate::puppet::json;
 use crate::value::{Hash, Value};
 
@@ -121,6 +122,7 @@ impl BackendCommand {
     fn start(&self) -> Result<Running, String> {
         let mut command = std::process::Command::new(&self.program);
         command.args(&self.arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+        without_tokens(&mut command);
         if !self.folder.as_os_str().is_empty() {
             command.current_dir(&self.folder);
         }

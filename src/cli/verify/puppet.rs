@@ -13,6 +13,7 @@ use super::stage::{Stage, Staged};
 use crate::cli::Result;
 use crate::hiera::merge::Strategy;
 use crate::node::{NodeId, NodeProfile};
+use crate::process::without_tokens;
 use crate::puppet::json;
 use crate::value::{Hash, Value};
 
@@ -116,6 +117,7 @@ impl Process {
         if let Some(library) = library {
             command.arg("--puppet-lib").arg(library);
         }
+        without_tokens(&mut command);
         let complaints = fs::File::create(stage.path("complaints"))?;
         command.env("TMPDIR", stage.path("tmp")).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(complaints);
         let mut child = command.spawn().map_err(|error| format!("cannot run {}: {error}", ruby.display()))?;

@@ -77,7 +77,8 @@ impl Ci {
         Ok(Ci::default())
     }
 
-    /// Returns the names of the variables that may hold the token, the first of them first.
+    /// Returns the names of the variables that may hold the token, the first of them first. All are among
+    /// [`TOKEN_VARIABLES`](crate::process::TOKEN_VARIABLES), which programs of others do not get.
     pub fn token_variables(kind: Kind) -> &'static [&'static str] {
         match kind {
             Kind::GitHub => &["HIERAD_GITHUB_TOKEN", "GITHUB_TOKEN", "GH_TOKEN"],
@@ -92,5 +93,18 @@ pub fn head_ref(kind: Kind, number: u64) -> String {
     match kind {
         Kind::GitHub | Kind::Gitea => format!("refs/pull/{number}/head"),
         Kind::GitLab => format!("refs/merge-requests/{number}/head"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_variables_with_tokens_are_kept_from_others() {
+        for kind in [Kind::GitHub, Kind::GitLab, Kind::Gitea] {
+            let known = |name: &&str| crate::process::TOKEN_VARIABLES.contains(name);
+            assert!(Ci::token_variables(kind).iter().all(known), "{kind:?}");
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! `backends:` in the settings: functions of others, as commands and as files of values.
 
 use crate::support::Sandbox;
-use crate::support::terminal::SITE;
+use crate::support::terminal::{SITE, hierad, run};
 
 /// Answers with what it was asked for.
 const ECHO: &str = r#"#!/bin/sh
@@ -43,6 +43,19 @@ fn site(level: &str, backend: &str) -> Sandbox {
 fn lookup(site: &Sandbox, key: &str) -> String {
     let printed = site.hierad(&format!("lookup {key} --node web01 --rev . --render-as s"));
     if printed.status == 0 { printed.out.trim_end().to_owned() } else { printed.err }
+}
+
+#[test]
+fn commands_do_not_have_the_tokens_of_forges() {
+    let site = site("lookup_key: vault", "{command: [./answer]}");
+    site.write("answer", "#!/bin/sh\necho \"$GITHUB_TOKEN $HIERAD_GITLAB_TOKEN $VAULT_TOKEN\" > tokens\nread -r line\necho '{\"value\": 1}'\n");
+    site.hierad("trust").ok();
+    let mut command = hierad(site.root());
+    for name in ["GITHUB_TOKEN", "HIERAD_GITLAB_TOKEN", "VAULT_TOKEN"] {
+        command.env(name, name);
+    }
+    run(command.args(["lookup", "motd", "--node", "web01", "--rev", "."])).ok();
+    assert_eq!(std::fs::read_to_string(site.root().join("tokens")).unwrap(), "  VAULT_TOKEN\n");
 }
 
 #[test]

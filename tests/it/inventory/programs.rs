@@ -11,6 +11,7 @@ use serde_json::json;
 use super::puppetdb::{nodes, site, who};
 use super::server::{PuppetDb, node};
 use crate::support::Sandbox;
+use crate::support::terminal::{hierad, run};
 
 /// A node classifier that writes down whom it was asked for.
 const ENC: &str = r#"#!/bin/sh
@@ -133,6 +134,28 @@ fn external_trusted_data_comes_from_programs() {
     program(&site, "all/a.sh", "#!/bin/sh\necho '{'\n");
     settle(&site, "  - ../own\n  - trusted_external: {command: [all/a.sh], refresh: 0}\n");
     site.hierad("render --allow-blind --output -").says(&["it prints JSON with a fault in line"]);
+}
+
+#[test]
+fn no_name_is_an_option_and_no_program_has_a_token() {
+    let site = site();
+    let said = "#!/bin/sh\necho \"asked $1 $GITHUB_TOKEN $GITLAB_TOKEN $CI_JOB_TOKEN $VAULT_TOKEN\" >> ../asked\n\
+                echo 'parameters: {role: web}'\n";
+    program(&site, "enc", said);
+    for name in ["-rf", "--config=/etc/passwd"] {
+        site.write("own/n.yaml", format!("name: {name}\n"));
+        settle(&site, "  - ../own\n  - enc: {command: [./enc], refresh: 0}\n");
+        let words = format!("is not asked for '{name}': a name that begins with a dash is an option to it");
+        site.hierad("render --allow-blind --output -").says(&[&words]);
+        assert_eq!(asked(&site), [""; 0], "{name}");
+    }
+    site.write("own/n.yaml", "name: a-b\n");
+    let mut command = hierad(site.root());
+    for name in ["GITHUB_TOKEN", "GITLAB_TOKEN", "CI_JOB_TOKEN", "VAULT_TOKEN"] {
+        command.env(name, format!("of-{name}"));
+    }
+    run(command.args(["render", "--output", "-"])).ok();
+    assert_eq!(asked(&site), ["asked a-b    of-VAULT_TOKEN"]);
 }
 
 #[test]
