@@ -48,7 +48,10 @@ fn lookup(site: &Sandbox, key: &str) -> String {
 #[test]
 fn commands_do_not_have_the_tokens_of_forges() {
     let site = site("lookup_key: vault", "{command: [./answer]}");
-    site.write("answer", "#!/bin/sh\necho \"$GITHUB_TOKEN $HIERAD_GITLAB_TOKEN $VAULT_TOKEN\" > tokens\nread -r line\necho '{\"value\": 1}'\n");
+    site.write(
+        "answer",
+        ECHO.replacen('\n', "\necho \"$GITHUB_TOKEN $HIERAD_GITLAB_TOKEN $VAULT_TOKEN\" > tokens\n", 1),
+    );
     site.hierad("trust").ok();
     let mut command = hierad(site.root());
     for name in ["GITHUB_TOKEN", "HIERAD_GITLAB_TOKEN", "VAULT_TOKEN"] {
