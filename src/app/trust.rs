@@ -1,8 +1,7 @@
 //! The settings files of the tree that the user trusts, as `hierad trust` has recorded them in the git directory.
 //!
-//! A record is the digest of a file's path in the tree, of its content, and of the [programs](super::programs) of the
-//! tree that its commands name. A file that changes in any of this is not trusted any more. No commit writes in the git
-//! directory.
+//! A record is the digest of a file's path in the tree, of its content, and of what its commands name in
+//! the tree. A file that changes in any of this is not trusted any more. No commit writes in the git directory.
 
 use std::fmt::Write as _;
 use std::io::{self, ErrorKind, Write as _};
