@@ -23,7 +23,7 @@ pub fn visible_json(document: &str) -> Cow<'_, str> {
 }
 
 /// Escapes the active characters of whole lines that a program writes, but for tabulators and the colours that it gives
-/// them.
+/// them. A JSON document stands for the same value.
 pub fn visible_output(lines: &str) -> Cow<'_, str> {
     // Nearly all output is so, and its bytes are looked at together.
     let is_plain = |byte: u8| (0x20..0x7f).contains(&byte) || byte == b'\n' || byte == b'\t';
@@ -38,7 +38,7 @@ pub fn visible_output(lines: &str) -> Cow<'_, str> {
         let (shown, behind) = rest.split_at(if colour > 0 { colour } else { c.len_utf8() });
         match c {
             _ if colour > 0 => out.push_str(shown),
-            c if is_active(c) && !matches!(c, '\n' | '\t') => escape(c, &mut out),
+            c if is_active(c) && !matches!(c, '\n' | '\t') => escape_json(c, &mut out),
             c => out.push(c),
         }
         rest = behind;
@@ -133,9 +133,13 @@ mod tests {
     #[test]
     fn output_keeps_its_lines_and_colours_only() {
         let written = "a\tb\n\u{1b}[1;32mgreen\u{1b}[0m \u{1b}[2J\u{1b}]0;x\u{7} \u{202e}\u{1b}[\r\n";
-        let shown = "a\tb\n\u{1b}[1;32mgreen\u{1b}[0m \\u001b[2J\\u001b]0;x\\u0007 \\u202e\\u001b[\\r\n";
+        let shown = "a\tb\n\u{1b}[1;32mgreen\u{1b}[0m \\u001b[2J\\u001b]0;x\\u0007 \\u202e\\u001b[\\u000d\n";
         assert_eq!(visible_output(written), shown);
         assert!(matches!(visible_output("a\tb\n"), Cow::Borrowed(_)));
+        let value = "é\u{202e}\u{7f}\u{e0041}\u{1f600}";
+        let document = serde_json::to_string(value).unwrap();
+        let shown = visible_output(&document);
+        assert!(!shown.chars().any(is_active) && serde_json::from_str::<String>(&shown).unwrap() == value, "{shown}");
     }
 
     #[test]

@@ -111,7 +111,8 @@ impl SettingsJudge {
         let path = file.path.display();
         tracing::warn!(
             "{path}: 'policies', 'waivers', 'accept' and 'check' count as in the revision before or, where commits are to \
-             be merged, in the branch that takes them, or from settings outside of the tree; `hierad trust` lets those here count"
+             be merged, in the branch that takes them, or from settings outside of the tree; `hierad trust` lets those \
+             here count"
         );
     }
 

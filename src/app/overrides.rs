@@ -107,8 +107,9 @@ impl Overrides {
         all
     }
 
-    /// Opens the repository. From then on no named path leads out of its work tree by a link of that.
-    pub(super) fn repository(&self) -> std::result::Result<Repository, OpenError> {
+    /// Opens the repository. From then on no named path leads out of its work tree by a link of that. Fails as
+    /// [`Repository::locate`] does.
+    pub fn repository(&self) -> std::result::Result<Repository, OpenError> {
         let repository = match &self.repo {
             Some(folder) if self.repo_is_trusted => Repository::discover(folder),
             repo => Repository::locate(repo.as_deref(), &Environment::of_process()),

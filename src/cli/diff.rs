@@ -138,7 +138,10 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
 fn compare(global: &Global, workspace: &Workspace, arguments: &Arguments) -> Result<Comparison> {
     let branch = workspace.branch()?;
     let (Some(old), Some(new)) = (&arguments.nodes_before, &arguments.nodes_after) else {
-        let (before, after) = revisions(workspace, arguments)?;
+        let Sides { before, after, target } = revisions(workspace, arguments)?;
+        if let Some(target) = target {
+            workspace.judge_by(target);
+        }
         let pipeline = global.pipeline(workspace, branch.as_ref(), &[before, after], &|_| true)?;
         return arguments.chosen.compare(&pipeline, before, after);
     };
@@ -218,35 +221,44 @@ pub(super) fn write(
     }
 }
 
+/// The two revisions that are compared.
+struct Sides {
+    before: RevisionId,
+    after: RevisionId,
+    /// The tip of the branch that takes the change, whose settings judge it; `None` if it is not named.
+    target: Option<RevisionId>,
+}
+
 /// Returns the two revisions that the arguments name.
-fn revisions(workspace: &Workspace, arguments: &Arguments) -> Result<(RevisionId, RevisionId)> {
+fn revisions(workspace: &Workspace, arguments: &Arguments) -> Result<Sides> {
     let repository: &Repository = &workspace.repository;
+    let sides = |(before, after)| Sides { before, after, target: None };
     let or_head = |text: &str| if text.is_empty() { "HEAD".to_owned() } else { text.to_owned() };
     match (&arguments.from, &arguments.to) {
         (None, _) => {
             let after = repository.resolve("HEAD")?;
             let before = repository.first_parent(after)?;
-            Ok((before.map_or(RevisionId::Empty, RevisionId::Commit), RevisionId::Commit(after)))
+            Ok(sides((before.map_or(RevisionId::Empty, RevisionId::Commit), RevisionId::Commit(after))))
         }
         (Some(range), Some(to)) if range.contains("..") => {
             Err(format!("{range} names two revisions already: what is {to} for?").into())
         }
-        (Some(from), Some(to)) => workspace.points([from, to]),
+        (Some(from), Some(to)) => workspace.points([from, to]).map(sides),
         (Some(range), None) => {
             if let Some((from, to)) = range.split_once("...") {
                 let [from, to] = repository.resolve_all([&or_head(from), &or_head(to)])?;
                 let base = repository.merge_base(from, to)?;
                 let base = base.ok_or_else(|| format!("{range}: the two have no commit in common"))?;
-                workspace.judge_by(RevisionId::Commit(from));
-                return Ok((RevisionId::Commit(base), RevisionId::Commit(to)));
+                let [base, to, from] = [base, to, from].map(RevisionId::Commit);
+                return Ok(Sides { before: base, after: to, target: Some(from) });
             }
             if let Some((from, to)) = range.split_once("..").filter(|_| range != "..") {
-                return workspace.points([&or_head(from), &or_head(to)]);
+                return workspace.points([&or_head(from), &or_head(to)]).map(sides);
             }
             if range == "." {
-                return Ok((workspace.point("HEAD")?, RevisionId::WorkTree));
+                return Ok(sides((workspace.point("HEAD")?, RevisionId::WorkTree)));
             }
-            workspace.points([range, "HEAD"])
+            workspace.points([range, "HEAD"]).map(sides)
         }
     }
 }

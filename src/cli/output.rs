@@ -118,6 +118,14 @@ pub(super) struct Output {
     writer: Option<Writer>,
 }
 
+/// Returns the length of bytes without the beginning of a character at their end.
+fn whole_characters(bytes: &[u8]) -> usize {
+    match std::str::from_utf8(bytes) {
+        Err(error) if error.error_len().is_none() => error.valid_up_to(),
+        _ => bytes.len(),
+    }
+}
+
 /// A thread that writes pieces.
 struct Writer {
     pieces: SyncSender<Vec<u8>>,
@@ -129,9 +137,11 @@ impl Output {
         Output { content, piece: Vec::new(), writer: None }
     }
 
-    /// Takes what is to be written of the piece: whole lines, but of a long one, which is none of people, all there is.
+    /// Takes what is to be written of the piece: whole lines, but of a long one, which is none of people, whole
+    /// characters.
     fn take(&mut self) -> Vec<u8> {
-        let end = self.piece.iter().rposition(|byte| *byte == b'\n').map_or(self.piece.len(), |end| end + 1);
+        let lines = self.piece.iter().rposition(|byte| *byte == b'\n').map(|end| end + 1);
+        let end = lines.unwrap_or_else(|| whole_characters(&self.piece));
         let rest = self.piece.split_off(end);
         self.content.harmless(mem::replace(&mut self.piece, rest))
     }
@@ -194,4 +204,23 @@ impl Write for Named {
 
 fn named(error: &Error) -> Error {
     Error::new(error.kind(), format!("cannot write to standard output: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_part_no_character_and_no_line() {
+        let text = format!("ä{}é\u{202e}", "x".repeat(20));
+        for length in 1..text.len() {
+            let mut output = Output { content: Content::Text, piece: text.as_bytes()[..length].to_vec(), writer: None };
+            let mut taken = output.take();
+            output.piece.extend_from_slice(&text.as_bytes()[length..]);
+            taken.extend(output.content.harmless(mem::take(&mut output.piece)));
+            assert_eq!(String::from_utf8(taken).unwrap(), text.replace('\u{202e}', "\\u202e"), "{length}");
+        }
+        let mut output = Output { content: Content::Text, piece: b"a\n::b".to_vec(), writer: None };
+        assert_eq!((output.take(), mem::take(&mut output.piece)), (b"a\n".to_vec(), b"::b".to_vec()));
+    }
 }

@@ -71,7 +71,7 @@ impl MirrorFetcher {
             let is_fresh = asked.is_some_and(|at: Instant| at.elapsed() < SAME_HEAD) && self.mirror.has_head();
             if result.is_ok() && !is_fresh {
                 result = self.follow_head(&self.mirror, &mut shutdown).await;
-                asked = Some(start);
+                asked = result.is_ok().then_some(start);
             }
             if matches!(result, Err(FetchError::Shutdown)) {
                 break;

@@ -41,10 +41,11 @@ fn checked(path: &Path) -> io::Result<Option<PathBuf>> {
     let (mut place, mut inside) = (PathBuf::new(), None);
     for part in whole.components() {
         match part {
-            // Whoever writes it wants to leave.
+            // Whoever writes it wants to leave: the folder above that which a link leads to, as the system has it.
             Component::ParentDir => {
+                place = place.canonicalize().unwrap_or(place);
                 place.pop();
-                inside = place.canonicalize().ok().and_then(|real| around(&real));
+                inside = around(&place);
                 continue;
             }
             part => place.push(part),
@@ -122,19 +123,47 @@ mod tests {
         symlink("../other/new", tree.join("dangling")).unwrap();
         symlink("sub/b", tree.join("in")).unwrap();
         symlink("../../other/c", tree.join("sub/out")).unwrap();
+        symlink("../../other/c", tree.join("sub/only")).unwrap();
+        fs::create_dir(tree.join("sub/deep")).unwrap();
+        symlink("sub/deep", tree.join("deep")).unwrap();
         symlink(&tree, base.join("entry")).unwrap();
         symlink("../other/c", base.join("other/own")).unwrap();
         look_at(&tree);
         let is_read = |name: &str| read_named(&base.join(name)).is_ok();
-        for name in ["tree/a", "tree/in", "tree/../other/c", "entry/a", "other/c", "other/own", "tree/sub/../a"] {
+        for name in [
+            "tree/a",
+            "tree/in",
+            "tree/../other/c",
+            "entry/a",
+            "other/c",
+            "other/own",
+            "tree/sub/../a",
+            "tree/deep/../b",
+        ] {
             assert!(is_read(name), "{name}");
         }
-        for name in ["tree/out", "tree/outer/c", "tree/sub/out", "entry/out", "entry/outer/c", "tree/sub/../out"] {
+        for name in [
+            "tree/out",
+            "tree/outer/c",
+            "tree/sub/out",
+            "entry/out",
+            "entry/outer/c",
+            "tree/sub/../out",
+            "tree/deep/../only",
+        ] {
             assert!(!is_read(name), "{name}");
         }
         let write = |name: &str| write_named(&base.join(name), b"new");
         let append = |name: &str| append_named(&base.join(name)).map(drop);
-        for name in ["tree/out", "tree/outer/new", "tree/dangling", "entry/dangling", "tree/in", "tree/sub/out"] {
+        for name in [
+            "tree/out",
+            "tree/outer/new",
+            "tree/dangling",
+            "entry/dangling",
+            "tree/in",
+            "tree/sub/out",
+            "tree/deep/../only",
+        ] {
             assert!(write(name).is_err() && append(name).is_err(), "{name}");
         }
         assert_eq!(fs::read_to_string(base.join("other/c")).unwrap(), "text");

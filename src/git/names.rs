@@ -16,6 +16,9 @@ use super::refs::{Refs, RefsError, RevisionError};
 /// The beginnings of all that may follow a name in git's notation of revisions.
 const SUFFIXES: [char; 4] = ['^', '~', '@', ':'];
 
+/// The beginning of the full names of remote-tracking branches.
+const TRACKING: &str = "refs/remotes/";
+
 impl Refs {
     /// Returns a revision with the full name of a branch where git would take a tag of that name. Returns `None` if a
     /// full name in it is that of no reference.
@@ -96,7 +99,6 @@ impl Refs {
     }
 
     fn full_name(&self, name: &str) -> Result<Option<String>, RefsError> {
-        const TRACKING: &str = "refs/remotes/";
         let fetched = self.fetched()?;
         let is_fetched = |reference: &str| fetched.iter().any(|pattern| is_covered(reference, pattern));
         if name == "HEAD" || name.starts_with("refs/") {
@@ -107,12 +109,14 @@ impl Refs {
         Ok(git2::Reference::is_valid_name(&full).then_some(full))
     }
 
-    /// Returns the references that the configured remotes fetch to: names, or patterns with one `*`.
+    /// Returns the remote-tracking branches that the configured remotes fetch to: names, or patterns with one `*`. A
+    /// mirror's `refs/*` has somebody's `refs/remotes/` in it as well.
     fn fetched(&self) -> Result<Vec<String>, CommandError> {
         let (Refs::Library(_, command) | Refs::Command(command)) = self;
         let lines = command.query(&["config", "--null", "--get-regexp", r"^remote\..*\.fetch$"])?.unwrap_or_default();
         let refspecs = lines.split('\0').filter_map(|line| Some(line.split_once('\n')?.1));
-        Ok(refspecs.filter_map(|refspec| Some(refspec.rsplit_once(':')?.1.to_owned())).collect())
+        let targets = refspecs.filter_map(|refspec| Some(refspec.rsplit_once(':')?.1));
+        Ok(targets.filter(|target| target.starts_with(TRACKING)).map(str::to_owned).collect())
     }
 }
 

@@ -14,7 +14,6 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{Global, Result, Status, output};
-use crate::git::{Environment, Repository};
 use crate::setup::PuppetDbFound;
 
 /// Arguments of `init`.
@@ -83,7 +82,7 @@ fn absolute(path: &std::path::Path) -> PathBuf {
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let overrides = global.overrides();
-    let repository = Repository::locate(overrides.repo.as_deref(), &Environment::of_process())?;
+    let repository = overrides.repository()?;
     let top =
         repository.work_dir().ok_or("this repository is bare: run `hierad init` in a clone with files")?.to_owned();
     let mut out = output::stdout();

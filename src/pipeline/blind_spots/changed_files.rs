@@ -139,7 +139,11 @@ impl<'a> Outside<'a> {
         let environments = revisions.map(|revision| &revision.environment);
         Outside {
             folders: environments.iter().flat_map(|environment| outside_levels::similar_folders(environment)).collect(),
-            patterns: environments.iter().flat_map(|environment| patterns(environment)).collect(),
+            patterns: environments
+                .iter()
+                .flat_map(|environment| patterns(environment))
+                .filter(PathPattern::is_outside)
+                .collect(),
         }
     }
 

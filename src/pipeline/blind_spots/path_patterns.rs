@@ -65,6 +65,11 @@ impl PathPattern<'_> {
         matches!(&self.target, Pattern::Inside(pieces) if is_made_of(path, pieces))
     }
 
+    /// Returns true if the level is outside of the repository as far as the settings tell.
+    pub(super) fn is_outside(&self) -> bool {
+        matches!(self.target, Pattern::Outside(_))
+    }
+
     /// Returns true if the level is outside of the repository as far as the settings tell, and its paths end like
     /// `path`: it reads that file if the repository is deployed in the right place.
     pub(super) fn ends_like(&self, path: &str) -> bool {

@@ -433,17 +433,14 @@ hierarchy:
     .check();
 }
 
-#[test]
-fn any_file_below_an_unmapped_datadir() {
-    let hiera = "-- hiera.yaml
-version: 5
-hierarchy:
-  - {name: Roles, path: web.conf, datadir: /etc/puppet/roles, data_hash: hocon_data}
-  - {name: Common, path: common.yaml}
--- roles/web.conf
-port = 1
-";
-    let site = site(hiera, "-- roles/web.conf\nport = 2\n");
+/// Checks that a change of the file that the level `outside` may read is no "no change"; `fix` maps its datadir.
+#[track_caller]
+fn check_outside(outside: &str, file: &str, fix: &str) {
+    let hiera = format!(
+        "-- hiera.yaml\nversion: 5\nhierarchy:\n  - {{name: Outside, {outside}, data_hash: hocon_data}}\n  \
+         - {{name: Common, path: common.yaml}}\n-- {file}\nport = 1\n"
+    );
+    let site = site(&hiera, &format!("-- {file}\nport = 2\n"));
     Case {
         site: &site,
         arguments: "",
@@ -451,32 +448,27 @@ port = 1
         verdict: "no_change_seen",
         code: Some("outside-repository"),
         headline: "1 level is outside of this repository",
-        fix: r#"datadirs: {"/etc/puppet/roles": "roles"}"#,
+        fix,
     }
     .check();
 }
 
 #[test]
+fn any_file_below_an_unmapped_datadir() {
+    check_outside(
+        "path: web.conf, datadir: /etc/puppet/roles",
+        "roles/web.conf",
+        r#"datadirs: {"/etc/puppet/roles": "roles"}"#,
+    );
+}
+
+#[test]
 fn any_file_that_a_path_outside_ends_like() {
-    let hiera = "-- hiera.yaml
-version: 5
-hierarchy:
-  - {name: All, glob: 'sub/../*.conf', datadir: '/etc/puppet/data/%{environment}', data_hash: hocon_data}
-  - {name: Common, path: common.yaml}
--- data/production/web.conf
-port = 1
-";
-    let site = site(hiera, "-- data/production/web.conf\nport = 2\n");
-    Case {
-        site: &site,
-        arguments: "",
-        status: [0, 3],
-        verdict: "no_change_seen",
-        code: Some("outside-repository"),
-        headline: "1 level is outside of this repository",
-        fix: r#"datadirs: {"/etc/puppet/data/%{environment}""#,
-    }
-    .check();
+    check_outside(
+        "glob: 'sub/../*.conf', datadir: '/etc/puppet/data/%{environment}'",
+        "data/production/web.conf",
+        r#"datadirs: {"/etc/puppet/data/%{environment}""#,
+    );
 }
 
 #[test]

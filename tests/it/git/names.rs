@@ -97,10 +97,14 @@ fn remote_tracking_branches_of_no_remote_are_somebodys_push() {
     for name in ["remotes/origin/HEAD", "remotes/origin/main", "heads/origin/HEAD", "tags/main"] {
         sandbox.git(["push", "--quiet", server.to_str().unwrap(), &format!("{evil}:refs/{name}")]);
     }
-    let repository = Repository::discover(&server).unwrap();
-    assert_eq!(repository.resolve_trusted("main").unwrap(), main);
-    for name in ["refs/remotes/origin/HEAD", "refs/remotes/origin/main", "origin/main"] {
-        assert!(repository.resolve_trusted(name).is_err(), "{name}");
+    let mirror = sandbox.beside("mirror.git");
+    git_in(&server, ["clone", "--quiet", "--mirror", ".", mirror.to_str().unwrap()]);
+    for folder in [&server, &mirror] {
+        let repository = Repository::discover(folder).unwrap();
+        assert_eq!(repository.resolve_trusted("main").unwrap(), main);
+        for name in ["refs/remotes/origin/HEAD", "refs/remotes/origin/main", "origin/main"] {
+            assert!(repository.resolve_trusted(name).is_err(), "{name}");
+        }
     }
 }
 
