@@ -69,7 +69,7 @@ fn mentioned(repository: &Path) -> Result<ReferencedVariables> {
     let repository = Arc::new(Repository::discover(repository)?);
     let head = RevisionId::Commit(repository.resolve("HEAD")?);
     let revisions = Revisions::new(repository, EnvironmentOptions::default(), Arc::default());
-    Ok(revisions.referenced_variables(&[head], &Workers::default())?)
+    Ok(revisions.referenced_variables(&[head], &Workers::default()))
 }
 
 fn load(path: &PathBuf, mentioned: &ReferencedVariables, workers: &Workers) -> Result<Fleet> {

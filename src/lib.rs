@@ -56,7 +56,7 @@
 //! // Load the node profiles, with the variables that the commits refer to.
 //! let workers = Workers::of(2);
 //! let revisions = Revisions::new(repository, EnvironmentOptions::default(), Arc::default());
-//! let variables = revisions.referenced_variables(&[before, after], &workers)?;
+//! let variables = revisions.referenced_variables(&[before, after], &workers);
 //! let environment = EnvironmentOfNodes::Declared("production".into());
 //! let files = ProfileFiles::find(&[profiles], environment, workers.clone(), None)?;
 //! let (fleet, errors) = Fleet::load(Arc::new(files), &variables, &|_name| true);

@@ -153,7 +153,7 @@ impl Workspace {
         points: &[RevisionId],
         chosen: &(dyn Fn(&str) -> bool + Sync),
     ) -> Result<(Fleet, Vec<ProfileError>)> {
-        let referenced = revisions.referenced_variables(points, &self.workers)?;
+        let referenced = revisions.referenced_variables(points, &self.workers);
         let Opened { mut source, notices } = self.inventory(branch).open(&referenced.wanted())?;
         if !self.what_if.is_empty() {
             source = Arc::new(WhatIf::new(source, self.what_if.clone()));

@@ -48,22 +48,23 @@ impl Revisions {
     }
 
     /// Returns the variables that some revisions refer to.
-    pub fn referenced_variables(
-        &self,
-        ids: &[RevisionId],
-        workers: &Workers,
-    ) -> Result<ReferencedVariables, PipelineError> {
+    ///
+    /// One that cannot be read has none here: who resolves it gets the error, and a daemon starts beside it. Variables
+    /// that are missed are read on demand.
+    pub fn referenced_variables(&self, ids: &[RevisionId], workers: &Workers) -> ReferencedVariables {
         let mut mentioned = ReferencedVariables::default();
         let mut read = Vec::new();
         for id in ids {
-            let environment = self.environment(*id)?;
-            mentioned.add(&environment, workers)?;
+            let Ok(environment) = self.environment(*id) else { continue };
             // The work tree may change, so it is not kept.
-            if *id != RevisionId::WorkTree && read.len() < MAX_CACHED_REVISIONS {
+            if mentioned.add(&environment, workers).is_ok()
+                && *id != RevisionId::WorkTree
+                && read.len() < MAX_CACHED_REVISIONS
+            {
                 read.push((*id, environment));
             }
         }
         *self.read.lock().unwrap_or_else(PoisonError::into_inner) = read;
-        Ok(mentioned)
+        mentioned
     }
 }

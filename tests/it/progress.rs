@@ -57,7 +57,7 @@ fn stages_are_reported_to_their_end() {
         let options = EnvironmentOptions { own_files, ..EnvironmentOptions::default() };
         let revisions = Revisions::new(Arc::new(site.open()), options, Arc::default());
         let [before, after] = ["HEAD~1", "HEAD"].map(|revision| RevisionId::Commit(site.id(revision)));
-        let mentioned = revisions.referenced_variables(&[before, after], &workers).unwrap();
+        let mentioned = revisions.referenced_variables(&[before, after], &workers);
         let data = "reading data files";
         // The one that changes, of the second.
         assert_eq!(stages.told(), [(data, 3), (data, 1)]);

@@ -77,7 +77,7 @@ fn inventory(workspace: &Workspace) -> Result<Inventory> {
 fn facts_of_head(workspace: &Workspace) -> FactNames {
     let read = workspace.point("HEAD").ok().and_then(|head| {
         let referenced = workspace.revisions().referenced_variables(&[head], &workspace.workers);
-        Some(FactNames::of(&referenced.ok()?.wanted()))
+        Some(FactNames::of(&referenced.wanted()))
     });
     read.unwrap_or_default()
 }

@@ -139,6 +139,28 @@ fn a_commit_that_is_too_large_is_set_aside_and_told() {
 }
 
 #[test]
+fn a_daemon_starts_beside_a_tip_that_cannot_be_read() {
+    let service = Service::new();
+    let daemon = service.start();
+    service.wait("the daemon", || service.log().contains("hierad: watching"));
+    service.site.sh(
+        "tree=$(echo garbage | git hash-object -t tree -w --stdin --literally)
+        tree=$( (git ls-tree main; printf '040000 tree %s\\thostile\\n' $tree) | git mktree)
+        git update-ref refs/heads/main $(git commit-tree -p main -m hostile $tree)",
+    );
+    let hostile = service.site.id("main").to_string();
+    service.wait("the refusal", || service.site.hierad("queue").out.contains("damaged"));
+    service.end(daemon);
+    let daemon = service.start();
+    service.wait("the daemon", || service.log().matches("hierad: answering at").count() == 2);
+    service.site.sh("git update-ref refs/heads/main $(git commit-tree -p main -m good main~1^{tree})");
+    service.wait("the next report", || service.told().len() == 1);
+    let good = service.site.id("main").to_string();
+    service.end(daemon);
+    assert!(service.get_file(&good)["diagnostics"].to_string().contains(&hostile));
+}
+
+#[test]
 #[ignore = "needs a system that lets users mount"]
 fn a_full_disk_loses_no_report() {
     let service = Service::new();
