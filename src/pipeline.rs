@@ -31,7 +31,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::diagnostic::Diagnostic;
 use crate::diff::{self, Changes, Diff};
 use crate::disclosure::Disclosure;
-use crate::fleet::{self, AffectedKeys, Distinction, Effective, Finding, Fleet, KeyUse, Revision};
+use crate::fleet::{self, AffectedKeys, Distinction, Effective, Finding, Fleet, Revision};
 use crate::git::{CommitId, CommitInfo, ObjectError, Repository};
 use crate::hiera::layer::{DeclaredModule, Environment};
 use crate::node::{NodeId, NodeSet};
@@ -43,7 +43,7 @@ pub use revisions::Revisions;
 pub use variable_use::{LevelUse, VariableUse};
 
 use blind_spots::DiffContext;
-use judge::{Judge, Strict};
+use judge::{Judge, Readings, Sides, Strict};
 
 /// The most resolved revisions that are kept: the last ones used.
 const MAX_CACHED_REVISIONS: usize = 4;
@@ -113,6 +113,7 @@ pub struct Pipeline {
     /// The parts of secrets that may be shown.
     pub disclosure: Arc<Disclosure>,
     judge: Arc<dyn Judge>,
+    readings: Option<Arc<dyn Readings>>,
     workers: Workers,
     kept: Mutex<VecDeque<(RevisionId, Arc<Revision>)>>,
 }
@@ -121,13 +122,20 @@ impl Pipeline {
     /// Makes a pipeline over `revisions` for `fleet`. Its reports show of secrets only what `disclosure` allows.
     pub fn new(revisions: Revisions, fleet: Arc<Fleet>, workers: Workers, disclosure: Arc<Disclosure>) -> Pipeline {
         let names = NodeNames::new(fleet.clone());
-        Pipeline { revisions, fleet, names, disclosure, judge: Arc::new(Strict), workers, kept: Mutex::default() }
+        let judge = Arc::new(Strict);
+        Pipeline { revisions, fleet, names, disclosure, judge, readings: None, workers, kept: Mutex::default() }
     }
 
     /// Sets the settings that judge the tree.
     #[must_use]
     pub fn with_judge(self, judge: Arc<dyn Judge>) -> Pipeline {
         Pipeline { judge, ..self }
+    }
+
+    /// Sets the other ways to read the tree, by which policies judge it as well.
+    #[must_use]
+    pub fn with_readings(self, readings: Arc<dyn Readings>) -> Pipeline {
+        Pipeline { readings: Some(readings), ..self }
     }
 
     /// Returns the repository.
@@ -171,27 +179,33 @@ impl Pipeline {
         after: RevisionId,
         filter: &DiffFilter<'_>,
     ) -> Result<Comparison, PipelineError> {
-        self.diff_with(Diff::new(before, after), filter, &self.workers)
+        self.diff_with(Sides::of(before, after), filter, &self.workers)
     }
 
     /// Compares two revisions as [`diff`](Pipeline::diff) does. A comparison that `workers` stop is not whole.
     pub fn diff_with(
         &self,
-        ids: Diff<RevisionId>,
+        sides: Sides,
         filter: &DiffFilter<'_>,
         workers: &Workers,
     ) -> Result<Comparison, PipelineError> {
-        self.compared(ids, filter, workers, true)
+        self.compared(sides, filter, workers, true)
+    }
+
+    /// Compares two revisions as [`diff`](Pipeline::diff) does, by the settings that judge between them.
+    pub fn diff_between(&self, sides: Sides, filter: &DiffFilter<'_>) -> Result<Comparison, PipelineError> {
+        self.diff_with(sides, filter, &self.workers)
     }
 
     /// Compares two revisions; with `tells_use` the report tells of the use of keys what catalogs say.
     fn compared(
         &self,
-        Diff { before, after }: Diff<RevisionId>,
+        sides: Sides,
         filter: &DiffFilter<'_>,
         workers: &Workers,
         tells_use: bool,
     ) -> Result<Comparison, PipelineError> {
+        let Sides { before, after, .. } = sides;
         let kept = self.load_both(Diff::new(before, after))?;
         let revisions = kept.as_ref().map(|kept| &**kept);
         let (keys, affected, effective) = Pipeline::compare(revisions, workers);
@@ -206,7 +220,7 @@ impl Pipeline {
             effective: &effective,
             changes: &changes,
             unreadable: &unreadable,
-            accepted: &self.judge.accepted(before),
+            accepted: &self.judge.accepted(sides.judge()),
             settings: [self.judge.changed(Diff::new(before, after)), self.judge.refused()],
             disclosure: &self.disclosure,
         };
@@ -250,20 +264,15 @@ impl Pipeline {
                 after: unreadable.after.is_some(),
             },
         };
-        let report = self.judged_report(before, input, uses);
+        let divided = (!uses.is_empty()).then(|| Input { uses, ..input.clone() });
+        // Policies do not know of the use of keys.
+        let report = self.judged(sides, filter, workers, Report::new(input))?;
+        let report = match divided {
+            Some(divided) => Report { policies: report.policies, judge: report.judge, ..Report::new(divided) },
+            None => report,
+        };
         self.fleet_has_stayed()?;
         Ok(Comparison { report, effective })
-    }
-
-    /// Makes a report that tells of these uses of keys. Policies do not know of them.
-    fn judged_report(&self, base: RevisionId, input: Input<'_>, uses: BTreeMap<Arc<str>, KeyUse>) -> Report {
-        let divided = (!uses.is_empty()).then(|| Input { uses, ..input.clone() });
-        let mut report = Report::new(input);
-        report.policies = self.judge.policies(base, &report);
-        match divided {
-            Some(divided) => Report { policies: report.policies, ..Report::new(divided) },
-            None => report,
-        }
     }
 
     /// Fails if node profiles were found changed, so that what was resolved may lack some.

@@ -11,7 +11,6 @@ use crate::daemon::http::{
     AnswerError, Answers, DiffFormat, DiffRequest, DiffResponse, LookupNode, LookupRequest, LookupResponse,
     NodeSnapshot,
 };
-use crate::diff::Diff;
 use crate::forge::Page;
 use crate::git::{BranchName, CommitId, RevisionError};
 use crate::hiera::Outcome;
@@ -21,6 +20,7 @@ use crate::hiera::lookup::{Lookup, NodeSources, WithVariables};
 use crate::hiera::merge::Strategy;
 use crate::hiera::scope::{NodeScope, Scope};
 use crate::node::{NodeProfile, NodeSet, read_profiles};
+use crate::pipeline::judge::Sides;
 use crate::pipeline::profiles::EnvironmentOfNodes;
 use crate::pipeline::{DiffFilter, Pipeline, PipelineError, RevisionId};
 use crate::report::{self, Report};
@@ -83,9 +83,9 @@ impl Answers for EffectiveValues {
             Some(from) => Some(self.resolve(from)?.commit),
             None => self.workspace.repository.first_parent(after.commit).map_err(broken)?,
         };
-        let ids = Diff::new(before.map_or(RevisionId::Empty, RevisionId::Commit), after.point());
+        let sides = Sides::of(before.map_or(RevisionId::Empty, RevisionId::Commit), after.point());
         self.settled(after.branch.as_ref(), |pipeline| {
-            let compared = pipeline.diff_with(ids, &DiffFilter::ALL, &self.workers(stop)).map_err(broken)?;
+            let compared = pipeline.diff_with(sides, &DiffFilter::ALL, &self.workers(stop)).map_err(broken)?;
             wanted_still(stop)?;
             let commit = after.commit.to_string();
             let files = self.page.as_ref().map(|page| page.files(&commit));

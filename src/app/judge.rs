@@ -1,23 +1,27 @@
 //! Judges a tree by trusted settings or, without any, by the settings of the revision before it.
 
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
 
 use super::settings_files::FoundSettings;
+use super::tree_profiles::TreeProfiles;
 use crate::diff::Diff;
-use crate::git::Repository;
-use crate::node::NodeSet;
+use crate::git::{CommitId, Repository};
 use crate::pipeline::RevisionId;
 use crate::pipeline::blind_spots::accept::Accepted;
 use crate::pipeline::judge::Judge;
 use crate::policy::{Day, Policies};
-use crate::report::{BlindSpot, PolicyHit, PolicyLevel, Remedy, Report};
+use crate::report::{BlindSpot, PolicyHit, Remedy, Report, Verdict, count};
 use crate::settings::{
     CheckSetting, Judgement, MAX_SETTINGS_SIZE, Origin, Refusal, SETTINGS_FILE, SettingsError, SettingsFile,
     TreeFolder, judging, reading,
 };
-use crate::tree::{FileTree, Target, follow};
+use crate::tree::{BlobId, FileTree, Target, follow};
+
+/// The code of the blind spot of settings and profiles of the tree that differ.
+const CHANGED: &str = "changed-settings";
 
 /// The judge by the settings of a run.
 pub(super) struct SettingsJudge {
@@ -31,15 +35,15 @@ pub(super) struct SettingsJudge {
     /// The content of the checked-out settings, if they are not trusted.
     checked_out: Option<SettingsFile>,
     refused: Vec<Refusal>,
-    /// The tip of the branch that the commits are to be merged into, if it is known: see
-    /// [`judge_by`](SettingsJudge::judge_by).
-    target: OnceLock<RevisionId>,
+    /// The node profiles that commits write.
+    profiles: TreeProfiles,
     /// True as soon as the user was told that other settings judge than those that are checked out.
     is_told: AtomicBool,
 }
 
 impl SettingsJudge {
-    pub(super) fn new(repository: Arc<Repository>, found: &FoundSettings) -> SettingsJudge {
+    /// Makes the judge of a run by the settings that were found, whose profiles may lie in the tree.
+    pub(super) fn new(repository: Arc<Repository>, found: &FoundSettings, profiles: TreeProfiles) -> SettingsJudge {
         let path = found.tree.as_ref().and_then(path_in_tree);
         SettingsJudge {
             repository,
@@ -49,15 +53,9 @@ impl SettingsJudge {
             path: path.unwrap_or_else(|| SETTINGS_FILE.to_owned()),
             checked_out: found.tree.clone(),
             refused: found.refused.clone(),
-            target: OnceLock::new(),
+            profiles,
             is_told: AtomicBool::new(false),
         }
-    }
-
-    /// Has the settings of `target` judge in place of those of the revision before. That is a merge base, which
-    /// whoever proposes the commits chooses: it may be older than a policy.
-    pub(super) fn judge_by(&self, target: RevisionId) {
-        _ = self.target.set(target);
     }
 
     /// Returns the faults that `hierad check` reports in what comes after the revision `base`.
@@ -67,7 +65,7 @@ impl SettingsJudge {
 
     /// Returns what the settings of a revision say. Those that cannot be read say nothing.
     fn judgement(&self, base: RevisionId) -> Judgement {
-        let content = self.ruling(base);
+        let content = self.content(base);
         self.tell(content.as_deref());
         self.read(content).unwrap_or_else(|error| {
             tracing::debug!(%error, "the settings of the base revision accept nothing");
@@ -83,7 +81,7 @@ impl SettingsJudge {
 
     /// Returns the policies of a revision. Settings that cannot be read are a fault only if they have some.
     fn policies_of(&self, base: RevisionId) -> Result<Policies, SettingsError> {
-        let content = self.ruling(base);
+        let content = self.content(base);
         self.tell(content.as_deref());
         let has_some = content.as_deref().is_some_and(has_policies);
         match self.read(content) {
@@ -116,13 +114,56 @@ impl SettingsJudge {
         );
     }
 
-    /// Returns the settings file that judges what comes after the revision `base`.
-    fn ruling(&self, base: RevisionId) -> Option<Vec<u8>> {
-        self.content(self.target.get().copied().unwrap_or(base))
+    /// Returns true if the settings of the tree have it read in another way before and after.
+    fn changes_reading(&self, revisions: Diff<RevisionId>) -> bool {
+        let Some(checked_out) = &self.checked_out else { return false };
+        let content = |id| match id {
+            RevisionId::WorkTree => checked_out.text.clone().into_bytes(),
+            id => self.content(id).unwrap_or_default(),
+        };
+        let contents = revisions.map(content);
+        contents.before != contents.after && reading(&contents.before) != reading(&contents.after)
+    }
+
+    /// Returns the profiles in the tree that are not the same before and after, or are gone. New ones are read on both
+    /// sides.
+    fn changed_profiles(&self, revisions: Diff<RevisionId>) -> Vec<String> {
+        let files = revisions.map(|id| self.profile_files(id));
+        let changed = files.before.iter().filter(|(path, id)| files.after.get(*path) != Some(id));
+        changed.map(|(path, _)| path.clone()).collect()
+    }
+
+    /// Returns the profile files of a revision, none if they cannot be read.
+    pub(super) fn profile_files(&self, id: RevisionId) -> BTreeMap<String, BlobId> {
+        let files = match id {
+            RevisionId::Commit(commit) => self.repository.tree(commit).ok().map(|tree| self.profiles.files(&tree)),
+            RevisionId::WorkTree => self.repository.work_tree().map(|tree| self.profiles.files(&tree)),
+            RevisionId::Empty => None,
+        };
+        files.and_then(std::result::Result::ok).unwrap_or_default()
+    }
+
+    /// Returns true if policies judge what a report says, by this revision.
+    pub(super) fn has_policies(&self, judge: RevisionId) -> bool {
+        match &self.policies {
+            Some(policies) => !policies.rules.is_empty(),
+            None => self.content(judge).as_deref().is_some_and(has_policies),
+        }
+    }
+
+    /// Returns the path of the settings in the tree.
+    pub(super) fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Returns true if a settings file reads the tree in another way than the checked-out one does.
+    pub(super) fn reads_otherwise(&self, content: &[u8]) -> bool {
+        let here = self.checked_out.as_ref().map_or(&b""[..], |file| file.text.as_bytes());
+        here != content && reading(here) != reading(content)
     }
 
     /// Returns the settings file of a revision, or `None` if there is none that could be read.
-    fn content(&self, id: RevisionId) -> Option<Vec<u8>> {
+    pub(super) fn content(&self, id: RevisionId) -> Option<Vec<u8>> {
         let RevisionId::Commit(commit) = id else { return None };
         let tree = self.repository.tree(commit).ok()?;
         let Ok(Target::File(_, blob)) = follow(&tree, &self.path) else { return None };
@@ -131,6 +172,11 @@ impl SettingsJudge {
 }
 
 impl Judge for SettingsJudge {
+    fn id(&self, judge: RevisionId) -> Option<CommitId> {
+        let RevisionId::Commit(commit) = judge else { return None };
+        (self.policies.is_none() && self.has_policies(judge)).then_some(commit)
+    }
+
     fn accepted(&self, base: RevisionId) -> Accepted {
         self.accept.clone().unwrap_or_else(|| self.judgement(base).accept)
     }
@@ -155,36 +201,62 @@ impl Judge for SettingsJudge {
     }
 
     fn changed(&self, revisions: Diff<RevisionId>) -> Option<BlindSpot> {
-        let checked_out = self.checked_out.as_ref()?;
         if revisions.before == RevisionId::Empty {
             return None;
         }
-        let content = |id| match id {
-            RevisionId::WorkTree => checked_out.text.clone().into_bytes(),
-            id => self.content(id).unwrap_or_default(),
+        let profiles = self.changed_profiles(revisions);
+        let is_read_otherwise = self.changes_reading(revisions);
+        let (first, others) = match (is_read_otherwise, profiles.split_first()) {
+            (true, _) => (self.path.as_str(), profiles.len()),
+            (false, Some((first, others))) => (first.as_str(), others.len()),
+            (false, None) => return None,
         };
-        let contents = revisions.map(content);
-        if contents.before == contents.after || reading(&contents.before) == reading(&contents.after) {
-            return None;
-        }
-        let path = &self.path;
+        let what = if is_read_otherwise { "says how the data is read" } else { "says what a node is" };
+        let more = if others == 0 { String::new() } else { format!(", and so {}", count_more(others)) };
         Some(BlindSpot {
-            code: "changed-settings",
-            headline: format!("{path} changes, which says how the data is read"),
+            code: CHANGED,
+            headline: format!("{first} changes, which {what}{more}"),
             message: format!(
-                "{path} is not the same before and after: both sides are read as the checked-out file says"
+                "{first} is not the same before and after{more}: both sides are read as the checked-out files say"
             ),
-            fix: Some(Remedy::words("review that file first; --config names settings outside of the tree")),
-            files: vec![path.clone()],
+            fix: Some(Remedy::words(if is_read_otherwise {
+                "review that file first; --config names settings outside of the tree"
+            } else {
+                "`hierad diff --nodes-before` shows what other facts change; profiles outside of the tree no commit writes"
+            })),
+            files: is_read_otherwise.then(|| self.path.clone()).into_iter().chain(profiles).collect(),
             ..BlindSpot::default()
         })
     }
 
-    fn policies(&self, base: RevisionId, report: &Report) -> Vec<PolicyHit> {
-        match self.policies.clone().map_or_else(|| self.policies_of(base), Ok) {
-            Ok(policies) => policies.judge(report, today()),
-            Err(error) => vec![not_judged(&error)],
+    fn policies(&self, judge: RevisionId, report: &Report) -> Vec<PolicyHit> {
+        match self.policies.clone().map_or_else(|| self.policies_of(judge), Ok) {
+            Ok(policies) => {
+                let hidden =
+                    Some(&policies).filter(|policies| !policies.rules.is_empty()).and_then(|_| self.hidden(report));
+                policies.judge(report, today()).into_iter().chain(hidden).collect()
+            }
+            Err(error) => vec![PolicyHit::unreadable(NOT_READ, error.to_string())],
         }
+    }
+}
+
+/// The advice for policies that cannot be read.
+const NOT_READ: &str = "no policy was judged: correct the settings of the revision that judges";
+
+/// The advice for profiles that change together with data.
+const TOGETHER: &str =
+    "nothing is seen of the changed data, and the nodes are not those of before: propose the profiles first";
+
+impl SettingsJudge {
+    /// Returns the hit of a change of data of which nothing is seen, together with one of the profiles of nodes.
+    fn hidden(&self, report: &Report) -> Option<PolicyHit> {
+        if report.verdict() != Verdict::NoChangeSeen || report.lines.is_empty() {
+            return None;
+        }
+        let files = report.blind_spots.iter().filter(|spot| spot.code == CHANGED).flat_map(|spot| &spot.files);
+        let profile = files.into_iter().find(|file| **file != self.path)?;
+        Some(PolicyHit::unreadable(TOGETHER, format!("{profile} changes together with data")))
     }
 }
 
@@ -193,24 +265,14 @@ pub fn today() -> Day {
     jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date()
 }
 
+/// `1 more file`
+fn count_more(files: usize) -> String {
+    count(files, "more file")
+}
+
 /// Returns true if settings have policies, even if they cannot be read.
 fn has_policies(content: &[u8]) -> bool {
     content.split(|byte| *byte == b'\n').any(|line| line.starts_with(b"policies:"))
-}
-
-/// Returns the hit of policies that cannot be read: a fault in them must not let everything pass.
-fn not_judged(error: &SettingsError) -> PolicyHit {
-    PolicyHit {
-        name: "unreadable-policies".into(),
-        level: PolicyLevel::Failure,
-        message: "no policy was judged: correct the settings of the revision before".into(),
-        reviewers: Arc::default(),
-        found: error.to_string(),
-        keys: Vec::new(),
-        nodes: NodeSet::new(),
-        places: Vec::new(),
-        waiver: None,
-    }
 }
 
 /// Returns the path of a settings file in the tree.

@@ -25,6 +25,33 @@ pub(super) struct FoundSettings {
     pub(super) refused: Vec<Refusal>,
     /// The file of the tree, unless it is trusted.
     pub(super) tree: Option<SettingsFile>,
+    /// The first trusted file, if there is one.
+    pub(super) trusted: Option<SettingsFile>,
+    /// True if that is the file of the tree.
+    pub(super) is_tree_trusted: bool,
+}
+
+/// The files and flags that settings come from, besides the file of the tree.
+pub(super) struct SettingsSources {
+    pub(super) overrides: Overrides,
+    /// The first trusted file, if there is one.
+    pub(super) trusted: Option<SettingsFile>,
+    /// True if that is the file of the tree.
+    pub(super) is_tree_trusted: bool,
+}
+
+impl SettingsSources {
+    /// Returns the settings with the file at `path` in the tree, whose top is `top`, in place of the checked-out one.
+    pub(super) fn settings(&self, top: &Path, path: &str, content: Option<Vec<u8>>) -> Result<Settings> {
+        let folder = Path::new(path).parent().unwrap_or(Path::new("")).to_owned();
+        let origin = Origin::Tree(TreeFolder { root: top.to_owned(), folder });
+        let tree = content.filter(|_| !self.is_tree_trusted);
+        let tree = tree.map(|content| SettingsFile::new(&top.join(path), Ok(content), origin)).transpose()?;
+        let files: Vec<SettingsFile> = self.trusted.iter().cloned().chain(tree).collect();
+        let mut settings = Settings::combine(&files)?.settings;
+        self.overrides.lay_over(&mut settings)?;
+        Ok(settings)
+    }
 }
 
 /// The places of a repository that tell trusted files from others.
@@ -102,13 +129,17 @@ pub(super) fn find(overrides: &Overrides, repository: &Repository) -> Result<Fou
         }
     }
     let is_needed = ruling.is_none() && overrides.profiles.is_empty();
-    let (mut combined, is_faulty) = combine(ruling, tree.as_ref(), is_needed)?;
+    let (mut combined, is_faulty) = combine(ruling.as_ref(), tree.as_ref(), is_needed)?;
     if is_shared && !combined.settings.repositories.is_empty() {
         combined.settings = combined.settings.without_daemon();
     }
     refused.extend(combined.refused);
-    let tree = tree.filter(|file| file.origin != Origin::Trusted && !is_faulty);
-    Ok(FoundSettings { settings: combined.settings, refused, tree })
+    let (trusted_tree, tree) = match tree {
+        Some(file) if file.origin == Origin::Trusted => (Some(file), None),
+        tree => (None, tree.filter(|_| !is_faulty)),
+    };
+    let is_tree_trusted = trusted_tree.is_some();
+    Ok(FoundSettings { settings: combined.settings, refused, tree, trusted: ruling.or(trusted_tree), is_tree_trusted })
 }
 
 impl Places {
@@ -147,11 +178,11 @@ impl Places {
 /// Combines a trusted file and that of the tree. A fault in the latter is an error only if it is needed; else returns
 /// true, and the file does not count.
 fn combine(
-    ruling: Option<SettingsFile>,
+    ruling: Option<&SettingsFile>,
     tree: Option<&SettingsFile>,
     is_needed: bool,
 ) -> std::result::Result<(Combined, bool), SettingsError> {
-    let ruling: Vec<SettingsFile> = ruling.into_iter().collect();
+    let ruling: Vec<SettingsFile> = ruling.into_iter().cloned().collect();
     let all: Vec<SettingsFile> = ruling.iter().chain(tree).cloned().collect();
     match Settings::combine(&all) {
         Err(error) if !is_needed && tree.is_some_and(|tree| tree.origin != Origin::Trusted) => {

@@ -12,8 +12,11 @@ use super::global_layer::absolute;
 use super::guard::Guard;
 use super::judge::SettingsJudge;
 use super::outside::Outside;
-use super::settings_files::{self, FoundSettings};
+use super::settings_files::{self, FoundSettings, SettingsSources};
+use super::tree_profiles::TreeProfiles;
 use super::{Failure, Overrides, Result, fingerprints, sample_profile};
+use tempfile::TempDir;
+
 use crate::disclosure::Disclosure;
 use crate::fleet::Fleet;
 use crate::git::{BranchName, OpenError, Repository};
@@ -57,10 +60,19 @@ pub struct Workspace {
     /// The threads that resolve.
     pub workers: Workers,
     guard: Arc<Guard>,
-    judge: Arc<SettingsJudge>,
+    pub(super) judge: Arc<SettingsJudge>,
+    pub(super) sources: Arc<SettingsSources>,
     outside: Arc<Outside>,
     store: Arc<Store>,
     cache: Option<Arc<Cache>>,
+    stage: Option<Arc<Stage>>,
+}
+
+/// Profiles of another revision.
+struct Stage {
+    _folder: TempDir,
+    /// The files of the repository that are no data by the settings that are checked out.
+    own_files: BTreeSet<String>,
 }
 
 impl Workspace {
@@ -68,9 +80,12 @@ impl Workspace {
     pub fn open(overrides: &Overrides) -> Result<Workspace> {
         let repository = Arc::new(overrides.repository().map_err(|error| not_located(error, overrides))?);
         let found = settings_files::find(overrides, &repository)?;
-        let judge = Arc::new(SettingsJudge::new(repository.clone(), &found));
-        let FoundSettings { mut settings, refused, .. } = found;
+        let mut settings = found.settings.clone();
         overrides.lay_over(&mut settings)?;
+        let profiles = TreeProfiles::of(&repository, &settings);
+        let judge = Arc::new(SettingsJudge::new(repository.clone(), &found, profiles));
+        let FoundSettings { refused, trusted, is_tree_trusted, .. } = found;
+        let sources = Arc::new(SettingsSources { overrides: overrides.clone(), trusted, is_tree_trusted });
         repository.limit_files(settings.limits.file);
         let basemodulepath: Vec<String> = settings.basemodulepath.iter().map(|folder| absolute(folder)).collect();
         settings.bridges.iter().for_each(|bridge| bridge.open(&repository, &basemodulepath));
@@ -96,10 +111,23 @@ impl Workspace {
             workers,
             guard,
             judge,
+            sources,
             outside,
             store,
             cache,
+            stage: None,
         })
+    }
+
+    /// Returns the same workspace with other settings, whose profiles lie in `stage` as far as they are the tree's.
+    pub(super) fn with_reading(&self, settings: Settings, outside: Outside, stage: TempDir) -> Workspace {
+        Workspace {
+            settings,
+            outside: Arc::new(outside),
+            takes_old_answers: true,
+            stage: Some(Arc::new(Stage { _folder: stage, own_files: self.own_files() })),
+            ..self.clone()
+        }
     }
 
     /// Returns the same workspace for work of another kind: its time begins when the guard is told so.
@@ -254,7 +282,8 @@ impl Workspace {
             if path.is_dir() { vec![path.clone()] } else { profiles::files(path).unwrap_or_default() }
         };
         let profiles = self.settings.profile_paths().flat_map(files).filter_map(inside);
-        profiles.chain([SETTINGS_FILE.to_owned()]).filter(|path| !path.is_empty()).collect()
+        let staged = self.stage.iter().flat_map(|stage| stage.own_files.iter().cloned());
+        profiles.chain(staged).chain([SETTINGS_FILE.to_owned()]).filter(|path| !path.is_empty()).collect()
     }
 
     /// Returns the error for a workspace without profiles, with a sample for the hiera.yaml of the last commit.
@@ -270,11 +299,6 @@ impl Workspace {
         self.judge.check(base)
     }
 
-    /// Has the settings of the tip of the branch that takes the commits judge them.
-    pub fn judge_by(&self, target: RevisionId) {
-        self.judge.judge_by(target);
-    }
-
     /// Returns the policies to try on past commits: those that count, or else those of the checked-out file or, without
     /// one, of `tip`. To try a rule harms nobody, whoever writes it.
     pub fn policies_to_try(&self, tip: RevisionId) -> Result<Policies> {
@@ -288,24 +312,15 @@ impl Workspace {
         }
     }
 
+    /// Returns true if there are policies by which a revision judges.
+    pub(super) fn has_policies(&self, judge: RevisionId) -> bool {
+        self.judge.has_policies(judge)
+    }
+
     /// Makes a pipeline over `revisions` for `fleet`.
     pub fn pipeline(&self, revisions: Revisions, fleet: Arc<Fleet>) -> Pipeline {
         let pipeline = Pipeline::new(revisions, fleet, self.workers.clone(), self.disclosure.clone());
         pipeline.with_judge(self.judge.clone())
-    }
-
-    /// Makes a pipeline for the `chosen` nodes as `branch` is deployed, ready for `points`. Profiles that cannot be
-    /// read are reported and left out.
-    pub fn pipeline_for(
-        &self,
-        branch: Option<&BranchName>,
-        points: &[RevisionId],
-        chosen: &(dyn Fn(&str) -> bool + Sync),
-        report: &dyn Fn(&ProfileError),
-    ) -> Result<Pipeline> {
-        let revisions = self.revisions();
-        let fleet = self.fleet(&revisions, branch, points, chosen, report)?;
-        Ok(self.pipeline(revisions, Arc::new(fleet)))
     }
 
     /// Returns the revisions of the repository, read as the settings say.

@@ -12,6 +12,7 @@ use super::{Global, Result, Status, output};
 use crate::app::{Failure, Workspace};
 use crate::diff::Diff;
 use crate::git::Repository;
+use crate::pipeline::judge::Sides;
 use crate::pipeline::{Comparison, RevisionId};
 use crate::report::{
     BlindSpot, KeyChange, PolicyLevel, Report, Verdict, count, github, html, json, junit, markdown, sarif, text,
@@ -138,12 +139,9 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
 fn compare(global: &Global, workspace: &Workspace, arguments: &Arguments) -> Result<Comparison> {
     let branch = workspace.branch()?;
     let (Some(old), Some(new)) = (&arguments.nodes_before, &arguments.nodes_after) else {
-        let Sides { before, after, target } = revisions(workspace, arguments)?;
-        if let Some(target) = target {
-            workspace.judge_by(target);
-        }
-        let pipeline = global.pipeline(workspace, branch.as_ref(), &[before, after], &|_| true)?;
-        return arguments.chosen.compare(&pipeline, before, after);
+        let sides = revisions(workspace, arguments)?;
+        let pipeline = global.pipeline(workspace, branch.as_ref(), &[sides.before, sides.after], &|_| true)?;
+        return arguments.chosen.compare(&pipeline, sides);
     };
     let point = workspace.point(arguments.from.as_deref().unwrap_or("HEAD"))?;
     let nodes =
@@ -221,18 +219,10 @@ pub(super) fn write(
     }
 }
 
-/// The two revisions that are compared.
-struct Sides {
-    before: RevisionId,
-    after: RevisionId,
-    /// The tip of the branch that takes the change, whose settings judge it; `None` if it is not named.
-    target: Option<RevisionId>,
-}
-
 /// Returns the two revisions that the arguments name.
 fn revisions(workspace: &Workspace, arguments: &Arguments) -> Result<Sides> {
     let repository: &Repository = &workspace.repository;
-    let sides = |(before, after)| Sides { before, after, target: None };
+    let sides = |(before, after)| Sides::of(before, after);
     let or_head = |text: &str| if text.is_empty() { "HEAD".to_owned() } else { text.to_owned() };
     match (&arguments.from, &arguments.to) {
         (None, _) => {

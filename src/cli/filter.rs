@@ -7,6 +7,7 @@ use clap::Args;
 use super::Result;
 use crate::fleet::Fleet;
 use crate::pattern::{Pattern, any, nearest};
+use crate::pipeline::judge::Sides;
 use crate::pipeline::{Comparison, DiffFilter, Pipeline, RevisionId};
 
 /// The most names to suggest.
@@ -25,12 +26,12 @@ pub(super) struct Chosen {
 
 impl Chosen {
     /// Compares two revisions. Fails if there is no such node or key.
-    pub(super) fn compare(&self, pipeline: &Pipeline, before: RevisionId, after: RevisionId) -> Result<Comparison> {
+    pub(super) fn compare(&self, pipeline: &Pipeline, sides: Sides) -> Result<Comparison> {
         matches_something("--node", &self.node, || pipeline.fleet.iter().map(|(_, name)| &**name))?;
         let filter = DiffFilter { key: &|key| any(&self.key, key), node: &|name| any(&self.node, name) };
-        let compared = pipeline.diff(before, after, &filter)?;
+        let compared = pipeline.diff_between(sides, &filter)?;
         if compared.report.keys.total == 0 && !self.key.is_empty() {
-            let keys = pipeline.keys(&[before, after])?;
+            let keys = pipeline.keys(&[sides.before, sides.after])?;
             matches_something("--key", &self.key, || keys.iter().map(|key| &**key))?;
         }
         Ok(compared)

@@ -1,15 +1,59 @@
 //! The part that settings have in what a report says of the tree: who accepts its blind spots, and what the settings
 //! themselves leave unseen.
 
-use super::{Pipeline, RevisionId};
+use std::cmp::Reverse;
+
+use super::{DiffFilter, Pipeline, PipelineError, RevisionId};
 use crate::diff::Diff;
+use crate::git::CommitId;
+use crate::node::NodeSet;
 use crate::pipeline::blind_spots::accept::Accepted;
 use crate::report::{BlindSpot, PolicyHit, Report};
+use crate::workers::Workers;
+
+/// The two revisions of a comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sides {
+    /// The earlier one.
+    pub before: RevisionId,
+    /// The later one.
+    pub after: RevisionId,
+    /// The tip of the branch that takes what is between them, whose settings judge it; `None` if those of the earlier
+    /// one do. That may be a merge base, which whoever proposes the commits chooses: it may be older than a policy.
+    pub target: Option<RevisionId>,
+}
+
+impl Sides {
+    /// Returns two revisions of which the earlier one judges the later one.
+    pub fn of(before: RevisionId, after: RevisionId) -> Sides {
+        Sides { before, after, target: None }
+    }
+
+    /// Returns the revision whose settings judge.
+    pub(super) fn judge(self) -> RevisionId {
+        self.target.unwrap_or(self.before)
+    }
+}
+
+/// The advice where the revision that judges cannot be read.
+const NOT_READ: &str =
+    "no policy was judged by the reading of the revision that judges: correct its settings and profiles";
+
+/// Makes pipelines that read the tree as another revision says.
+pub trait Readings: Send + Sync {
+    /// Returns a pipeline that reads as the settings and profiles of the revision `judge` have it, ready for some
+    /// points, or `None` if that is how this one reads, or if nobody asks since there are no policies. Fails with the
+    /// reason if those cannot be read.
+    fn reading(&self, judge: RevisionId, points: &[RevisionId]) -> Result<Option<Pipeline>, String>;
+}
 
 /// Judges a tree by settings that the tree does not write itself.
 pub trait Judge: Send + Sync {
-    /// Returns the blind spots that are accepted in what comes after the revision `base`.
-    fn accepted(&self, base: RevisionId) -> Accepted;
+    /// Returns the id of the commit whose settings judge, for `judge`; `None` if none of the tree do.
+    fn id(&self, judge: RevisionId) -> Option<CommitId>;
+
+    /// Returns the blind spots that are accepted by the revision `judge`.
+    fn accepted(&self, judge: RevisionId) -> Accepted;
 
     /// Returns the blind spot of settings that do not count, if any do not.
     fn refused(&self) -> Option<BlindSpot>;
@@ -17,14 +61,18 @@ pub trait Judge: Send + Sync {
     /// Returns the blind spot of settings of the tree that differ between two revisions.
     fn changed(&self, revisions: Diff<RevisionId>) -> Option<BlindSpot>;
 
-    /// Returns the policies that a report on what comes after the revision `base` hits.
-    fn policies(&self, base: RevisionId, report: &Report) -> Vec<PolicyHit>;
+    /// Returns the policies of the revision `judge` that a report hits.
+    fn policies(&self, judge: RevisionId, report: &Report) -> Vec<PolicyHit>;
 }
 
 /// Accepts no blind spot and has no settings.
 pub(super) struct Strict;
 
 impl Judge for Strict {
+    fn id(&self, _: RevisionId) -> Option<CommitId> {
+        None
+    }
+
     fn accepted(&self, _: RevisionId) -> Accepted {
         Accepted::default()
     }
@@ -43,6 +91,47 @@ impl Judge for Strict {
 }
 
 impl Pipeline {
+    /// Has the policies of a revision judge a report on `sides`, as this pipeline reads the tree and, if that revision
+    /// has it read in another way, in that way as well: who changes how the tree is read escapes no policy by it.
+    pub(super) fn judged(
+        &self,
+        sides: Sides,
+        filter: &DiffFilter<'_>,
+        workers: &Workers,
+        report: Report,
+    ) -> Result<Report, PipelineError> {
+        let judge = sides.judge();
+        let mut hits = self.judge.policies(judge, &report);
+        let reading = self.readings.as_ref().map(|readings| readings.reading(judge, &[sides.before, sides.after]));
+        match reading {
+            None | Some(Ok(None)) => {}
+            Some(Ok(Some(other))) => match other.compared(sides, filter, workers, false) {
+                Ok(compared) => self.add_hits(&mut hits, compared.report, &other, judge),
+                Err(error @ (PipelineError::Stopped(_) | PipelineError::ProfilesChanged)) => return Err(error),
+                Err(error) => hits.push(PolicyHit::unreadable(NOT_READ, error.to_string())),
+            },
+            Some(Err(reason)) => hits.push(PolicyHit::unreadable(NOT_READ, reason)),
+        }
+        hits.sort_by_key(|hit| Reverse(hit.counts_as()));
+        Ok(Report { judge: self.judge.id(judge).map(|id| id.to_string()), policies: hits, ..report })
+    }
+
+    /// Adds the hits of a report by another pipeline that weigh more than those of the same policies so far.
+    fn add_hits(&self, hits: &mut Vec<PolicyHit>, report: Report, other: &Pipeline, judge: RevisionId) {
+        let by = match judge {
+            RevisionId::Commit(id) => id.short().to_string(),
+            RevisionId::WorkTree | RevisionId::Empty => "the revision before".to_owned(),
+        };
+        for hit in report.policies {
+            if hits.iter().any(|known| known.name == hit.name && known.counts_as() >= hit.counts_as()) {
+                continue;
+            }
+            let here = hit.nodes.iter().filter_map(|node| self.fleet.find(other.fleet.name(node)));
+            let nodes = NodeSet::from_iter(here);
+            hits.push(PolicyHit { found: format!("{}, read as {by} does", hit.found), nodes, ..hit });
+        }
+    }
+
     /// Returns the revision before `id`, whose settings judge it.
     pub fn base(&self, id: RevisionId) -> RevisionId {
         let repository = self.repository();

@@ -55,6 +55,7 @@ impl Pipeline {
             is_unreadable: unreadable,
         });
         report.policies = self.judge.policies(self.base(id), &report);
+        report.judge = self.judge.id(self.base(id)).map(|id| id.to_string());
         self.fleet_has_stayed()?;
         Ok(Comparison { report, effective })
     }

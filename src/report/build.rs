@@ -123,6 +123,7 @@ impl Report {
             findings: findings(input.findings),
             blind_spots,
             policies: Vec::new(),
+            judge: None,
             is_unreadable: input.is_unreadable,
         }
     }

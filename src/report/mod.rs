@@ -99,6 +99,8 @@ pub struct Report {
     pub blind_spots: Vec<BlindSpot>,
     /// The policies that it hits, and those that are waived: what counts most first.
     pub policies: Vec<PolicyHit>,
+    /// The id of the commit whose settings judge it, if settings of the tree do.
+    pub judge: Option<String>,
     /// True for a side of which nothing at all could be read.
     pub is_unreadable: Diff<bool>,
 }

@@ -101,6 +101,21 @@ impl PolicyState {
 }
 
 impl PolicyHit {
+    /// Returns the hit of policies that cannot be judged, for this reason: a fault must not let everything pass.
+    pub fn unreadable(message: &str, reason: String) -> PolicyHit {
+        PolicyHit {
+            name: "unreadable-policies".into(),
+            level: PolicyLevel::Failure,
+            message: message.into(),
+            reviewers: Arc::default(),
+            found: reason,
+            keys: Vec::new(),
+            nodes: NodeSet::new(),
+            places: Vec::new(),
+            waiver: None,
+        }
+    }
+
     /// Returns its state.
     pub fn state(&self) -> PolicyState {
         match &self.waiver {

@@ -146,6 +146,17 @@ impl Settings {
     }
 }
 
+impl ProfileEntry {
+    /// Returns the path of what it reads, which a commit may write; `None` for sources that are asked.
+    pub fn path_mut(&mut self) -> Option<&mut PathBuf> {
+        match self {
+            ProfileEntry::Files(path) | ProfileEntry::Factsets(path) | ProfileEntry::Cache(path) => Some(path),
+            ProfileEntry::SitePp(setting) => Some(&mut setting.file),
+            ProfileEntry::Source(_) => None,
+        }
+    }
+}
+
 /// Checks all entries.
 pub(super) fn check(source: &SourceFile<'_>, raw: Profiles) -> Result<Vec<ProfileEntry>, SettingsError> {
     let is_list = source.lines.value(["profiles"]).is_some_and(|value| value.as_array().is_some());

@@ -18,7 +18,7 @@ use super::{Global, Result, Status, bound, log, output};
 use crate::app::review::{Sides, sides};
 use crate::disk;
 use crate::forge::{Conclusion, Posted};
-use crate::pipeline::{Comparison, RevisionId};
+use crate::pipeline::{Comparison, RevisionId, judge};
 use crate::report::{PolicyLevel, Report, Verdict, github, markdown};
 use post::Poster;
 use saved::Saved;
@@ -196,15 +196,15 @@ fn is_closed(target: &Target) -> bool {
 /// Compares the two sides.
 fn compare(global: &Global, arguments: &Arguments, sides: Sides) -> Result<Report> {
     let workspace = global.open()?;
-    if let Some(target) = sides.target {
-        workspace.judge_by(RevisionId::Commit(target));
-    }
+    let sides = judge::Sides {
+        before: sides.before.map_or(RevisionId::Empty, RevisionId::Commit),
+        after: RevisionId::Commit(sides.after),
+        target: sides.target.map(RevisionId::Commit),
+    };
     let progress = global.show_progress(&workspace);
-    let points = [sides.before.map_or(RevisionId::Empty, RevisionId::Commit), RevisionId::Commit(sides.after)];
-    let [before, after] = points;
     let branch = workspace.branch()?;
-    let pipeline = global.pipeline(&workspace, branch.as_ref(), &points, &|_| true)?;
-    let Comparison { report, effective: _effective } = arguments.chosen.compare(&pipeline, before, after)?;
+    let pipeline = global.pipeline(&workspace, branch.as_ref(), &[sides.before, sides.after], &|_| true)?;
+    let Comparison { report, effective: _effective } = arguments.chosen.compare(&pipeline, sides)?;
     drop(progress);
     workspace.save();
     Ok(report)

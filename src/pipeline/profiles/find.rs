@@ -1,5 +1,6 @@
 //! Finds the files at the paths of node profiles.
 
+use std::collections::BTreeMap;
 use std::fs::{self, DirEntry};
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -7,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use super::FindError;
 use crate::disk::{check_named, failed, is_absence, leaves, real_below};
 use crate::puppet::glob::{glob, is_pattern};
-use crate::tree::{BlobId, Entry, FileTree, TreeError, child};
+use crate::tree::{BlobId, Entry, Extent, FileTree, Target, TreeError, child, follow};
 
 type Result<T> = std::result::Result<T, FindError>;
 
@@ -147,6 +148,43 @@ impl FileTree for Names {
     fn read(&self, id: BlobId) -> std::result::Result<Vec<u8>, TreeError> {
         Err(TreeError::new(id.to_string(), "no content is known"))
     }
+}
+
+/// Returns the profile files at a path of a tree as [`files`] finds them on disk, links followed: by the path that the
+/// path leads to them by, with their contents.
+pub fn files_in_tree(tree: &dyn FileTree, path: &str) -> std::result::Result<BTreeMap<String, BlobId>, TreeError> {
+    let mut found = BTreeMap::new();
+    match follow(tree, path)? {
+        Target::File(_, id) => drop(found.insert(path.to_owned(), id)),
+        Target::Folder(real) => {
+            let mut pending = vec![(path.to_owned(), real)];
+            let mut extent = Extent::default();
+            while let Some((folder, real)) = pending.pop() {
+                extent.see(&folder)?;
+                for (name, entry) in tree.list(&real)?.into_iter().filter(|(name, _)| !name.starts_with('.')) {
+                    let (path, real) = (child(&folder, &name), child(&real, &name));
+                    match entry {
+                        Entry::Folder => pending.push((path, real)),
+                        _ if is_profile_file(Path::new(&name)) => {
+                            found.extend(file_at(tree, &real)?.map(|id| (path, id)))
+                        }
+                        _ => {}
+                    }
+                }
+            }
+        }
+        Target::Absent | Target::Outside(_) => {
+            // A pattern that costs too much is told where the disk is read.
+            for path in glob(tree, path).unwrap_or_default() {
+                found.extend(file_at(tree, &path)?.map(|id| (path, id)));
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn file_at(tree: &dyn FileTree, path: &str) -> std::result::Result<Option<BlobId>, TreeError> {
+    Ok(if let Target::File(_, id) = follow(tree, path)? { Some(id) } else { None })
 }
 
 /// Collects the profile files below `folder`, whose canonical path is `real`, in the order of their paths. Hidden files

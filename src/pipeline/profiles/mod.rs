@@ -29,7 +29,7 @@ use chunks::{Chunk, Chunks};
 use file::ProfileFile;
 use find::ProfilePath;
 
-pub use find::files;
+pub use find::{files, files_in_tree};
 
 /// A failure to find the files of node profiles.
 #[derive(Debug, Clone, thiserror::Error)]

@@ -48,6 +48,8 @@ pub(super) struct Document<'a> {
     blind_spots: Vec<WireBlindSpot<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     policies: Vec<WirePolicy<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    judge: Option<&'a str>,
     node_sets: Sets<'a>,
     causes: Vec<WireCause<'a>>,
     changes: WireChanges<'a>,
@@ -272,6 +274,7 @@ impl<'a> Document<'a> {
             keys: count(report.keys),
             blind_spots,
             policies,
+            judge: report.judge.as_deref(),
             causes,
             changes,
             groups,

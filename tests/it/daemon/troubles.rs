@@ -143,11 +143,9 @@ fn a_daemon_starts_beside_a_tip_that_cannot_be_read() {
     let service = Service::new();
     let daemon = service.start();
     service.wait("the daemon", || service.log().contains("hierad: watching"));
-    service.site.sh(
-        "tree=$(echo garbage | git hash-object -t tree -w --stdin --literally)
+    service.site.sh("tree=$(echo garbage | git hash-object -t tree -w --stdin --literally)
         tree=$( (git ls-tree main; printf '040000 tree %s\\thostile\\n' $tree) | git mktree)
-        git update-ref refs/heads/main $(git commit-tree -p main -m hostile $tree)",
-    );
+        git update-ref refs/heads/main $(git commit-tree -p main -m hostile $tree)");
     let hostile = service.site.id("main").to_string();
     service.wait("the refusal", || service.site.hierad("queue").out.contains("damaged"));
     service.end(daemon);

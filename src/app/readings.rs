@@ -1,0 +1,92 @@
+//! Other ways to read the tree: as the revision has it that judges a change.
+//!
+//! Whoever proposes a change is judged by policies that it does not write. It may still write how the tree is read: the
+//! settings in it, such as which hiera.yaml counts, and the profiles in it, which say what nodes there are. So policies
+//! judge a second comparison as well, by the settings and profiles of the revision that judges.
+
+use std::sync::Arc;
+
+use super::outside::Outside;
+use super::tree_profiles::TreeProfiles;
+use super::workspace::Workspace;
+use super::{Failure, Result};
+use crate::diagnostic::describe;
+use crate::git::{BranchName, CommitId};
+use crate::node::ProfileError;
+use crate::pipeline::judge::Readings;
+use crate::pipeline::{Pipeline, RevisionId};
+
+/// The readings of a workspace, for nodes as a branch is deployed.
+struct TreeReadings {
+    workspace: Workspace,
+    branch: Option<BranchName>,
+}
+
+impl Readings for TreeReadings {
+    fn reading(&self, judge: RevisionId, points: &[RevisionId]) -> std::result::Result<Option<Pipeline>, String> {
+        let RevisionId::Commit(commit) = judge else { return Ok(None) };
+        if !self.workspace.has_policies(judge) {
+            return Ok(None);
+        }
+        self.pipeline(commit, points).map_err(|failure| {
+            let reason = describe(&*failure);
+            format!("the tree cannot be read as {} has it: {reason}", commit.short())
+        })
+    }
+}
+
+impl TreeReadings {
+    fn pipeline(&self, judge: CommitId, points: &[RevisionId]) -> Result<Option<Pipeline>> {
+        let Some(other) = self.workspace.as_read_by(judge)? else { return Ok(None) };
+        let branch = self.branch.as_ref().map(BranchName::as_str);
+        let revisions = other.revisions();
+        let (fleet, errors) = other.profiles(&revisions, branch, points, &|_| true)?;
+        match (fleet.is_empty(), errors.into_iter().next()) {
+            (true, None) => Ok(None),
+            (true, Some(error)) => Err(Failure::from(error.to_string())),
+            (false, _) => Ok(Some(other.pipeline(revisions, Arc::new(fleet)))),
+        }
+    }
+}
+
+impl Workspace {
+    /// Makes a pipeline for the `chosen` nodes as `branch` is deployed, ready for `points`. Profiles that cannot be
+    /// read are reported and left out.
+    pub fn pipeline_for(
+        &self,
+        branch: Option<&BranchName>,
+        points: &[RevisionId],
+        chosen: &(dyn Fn(&str) -> bool + Sync),
+        report: &dyn Fn(&ProfileError),
+    ) -> Result<Pipeline> {
+        let revisions = self.revisions();
+        let fleet = self.fleet(&revisions, branch, points, chosen, report)?;
+        let readings = TreeReadings { workspace: self.clone(), branch: branch.cloned() };
+        Ok(self.pipeline(revisions, Arc::new(fleet)).with_readings(Arc::new(readings)))
+    }
+
+    /// Returns the workspace that reads the tree as the settings and profiles of a commit have it, or `None` if that is
+    /// how this one reads.
+    fn as_read_by(&self, judge: CommitId) -> Result<Option<Workspace>> {
+        let Some(top) = self.repository.work_dir().and_then(|top| top.canonicalize().ok()) else { return Ok(None) };
+        let content = self.judge.content(RevisionId::Commit(judge));
+        let is_read_otherwise =
+            !self.sources.is_tree_trusted && self.judge.reads_otherwise(content.as_deref().unwrap_or_default());
+        if !is_read_otherwise && !self.has_other_profiles(judge) {
+            return Ok(None);
+        }
+        let mut settings = self.sources.settings(&top, self.judge.path(), content)?;
+        let stage = tempfile::tempdir()?;
+        let profiles = TreeProfiles::of(&self.repository, &settings);
+        profiles.stage(&self.repository.tree(judge)?, stage.path(), &mut settings)?;
+        let outside = Outside::find(&settings.global_hiera_config, &self.repository)?;
+        Ok(Some(self.with_reading(settings, outside, stage)))
+    }
+
+    /// Returns true if a commit has other profiles in the tree than those that are checked out.
+    fn has_other_profiles(&self, judge: CommitId) -> bool {
+        let Ok(head) = self.repository.resolve("HEAD") else { return false };
+        let files = |commit| self.judge.profile_files(RevisionId::Commit(commit));
+        head != judge && files(head) != files(judge)
+    }
+}

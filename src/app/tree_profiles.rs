@@ -1,0 +1,70 @@
+//! The node profiles that lie in the tree that is looked at, so that its commits write them.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::Result;
+use crate::disk;
+use crate::git::Repository;
+use crate::pipeline::profiles::files_in_tree;
+use crate::settings::{ProfileEntry, Settings, TreeFolder};
+use crate::tree::{BlobId, FileTree, TreeError};
+
+/// The paths of profiles in a work tree.
+pub(super) struct TreeProfiles {
+    top: PathBuf,
+    /// The paths from the top, which may be patterns.
+    paths: Vec<String>,
+}
+
+impl TreeProfiles {
+    /// Returns those of these settings; none if there is no work tree.
+    pub(super) fn of(repository: &Repository, settings: &Settings) -> TreeProfiles {
+        let top = repository.work_dir().and_then(|top| top.canonicalize().ok()).unwrap_or_default();
+        let mut entries = settings.profiles.clone();
+        let paths =
+            entries.iter_mut().filter_map(ProfileEntry::path_mut).filter_map(|path| below(&top, path)).collect();
+        TreeProfiles { top, paths }
+    }
+
+    /// Returns the profile files of a revision, by path.
+    pub(super) fn files(&self, tree: &dyn FileTree) -> std::result::Result<BTreeMap<String, BlobId>, TreeError> {
+        let mut files = BTreeMap::new();
+        for path in &self.paths {
+            files.extend(files_in_tree(tree, path)?);
+        }
+        Ok(files)
+    }
+
+    /// Writes the profile files of a revision to `folder`, and has `settings` name them there. Paths at which it has
+    /// none, such as those in submodules, stay.
+    pub(super) fn stage(&self, tree: &dyn FileTree, folder: &Path, settings: &mut Settings) -> Result<()> {
+        for path in settings.profiles.iter_mut().filter_map(ProfileEntry::path_mut) {
+            let Some(inside) = below(&self.top, path) else { continue };
+            let files = files_in_tree(tree, &inside)?;
+            for (path, id) in &files {
+                let at = folder.join(path);
+                if !at.exists() {
+                    fs::create_dir_all(at.parent().unwrap_or(folder))?;
+                    disk::create(&at, &tree.read(*id)?)?;
+                }
+            }
+            if !files.is_empty() {
+                *path = folder.join(inside);
+            }
+        }
+        settings.profiles_within = None;
+        Ok(())
+    }
+}
+
+/// Returns `path` from the folder `top`, however that is spelled; links below it are not followed.
+fn below(top: &Path, path: &Path) -> Option<String> {
+    let whole = std::path::absolute(path).ok()?;
+    let place = TreeFolder { root: top.to_owned(), folder: PathBuf::new() };
+    let above: Vec<&Path> = whole.ancestors().collect();
+    let spelled = above.into_iter().rev().filter(|folder| folder.canonicalize().is_ok_and(|real| real == top));
+    let mut inside = spelled.filter_map(|folder| place.inside(whole.strip_prefix(folder).ok()?));
+    Some(inside.next()?.to_str()?.to_owned())
+}

@@ -1,0 +1,115 @@
+//! Changes of how the tree is read, together with one that a policy forbids: the reading of the target counts as well.
+
+use super::{DATA, hits, lines};
+use crate::support::Sandbox;
+use crate::support::terminal::SITE;
+
+/// A policy on ports, in settings of the tree.
+const SETTINGS: &str = "profiles: [profiles]\npolicies: [{name: ports, level: failure, message: ask, keys: port}]\n";
+
+/// A change that it forbids.
+const WEB: &str = "-- data/roles/web.yaml\nport: 81\n";
+
+const LAB: &str = "{name: lab, facts: {os: {family: Debian}}, variables: {role: lab}}\n";
+
+/// A hiera.yaml without the level of roles.
+const OTHER: &str = "-- other.yaml\nversion: 5\nhierarchy:\n  - {name: Common, path: common.yaml}\n";
+
+fn site(settings: &str) -> Sandbox {
+    Sandbox::of(&format!("{SITE}{DATA}{OTHER}-- lab.yaml\n{LAB}-- hierad.yaml\n{settings}"))
+}
+
+/// Makes a branch of `main` with a commit of these files, and without the one that is `removed`.
+fn propose(site: &Sandbox, files: &str, removed: &str) {
+    site.git(["checkout", "--quiet", "-B", "request", "main"]);
+    if !removed.is_empty() {
+        site.git(["rm", "--quiet", removed]);
+    }
+    site.files(files);
+    site.commit("a request");
+}
+
+#[test]
+fn who_changes_the_reading_escapes_no_policy() {
+    let site = site(SETTINGS);
+    let settings = |more: &str| format!("-- hierad.yaml\n{SETTINGS}{more}\n");
+    let profile = |text: &str| format!("-- profiles/web01.yaml\n{text}\n");
+    for (name, files, removed) in [
+        ("nothing", String::new(), ""),
+        ("another hiera.yaml", settings("hiera_config: other.yaml"), ""),
+        ("no datadir", settings("datadirs: {data: none}"), ""),
+        ("another datadir", format!("{}-- d/common.yaml\nport: 1\n", settings("datadirs: {data: d}")), ""),
+        ("Hiera 3", settings("hiera: 3"), ""),
+        ("a backend that finds nothing", settings("backends: {yaml_data: {not_found: true}}"), ""),
+        ("other nodes", settings("").replace("[profiles]", "[lab.yaml]"), ""),
+        ("no policies and other nodes", "-- hierad.yaml\nprofiles: [lab.yaml]\n".to_owned(), ""),
+        ("a node of another name", profile("{name: other, variables: {role: lab}}"), ""),
+        ("other facts", profile("{name: web01, facts: {os: {family: Debian}}, variables: {role: db}}"), ""),
+        ("a node that goes", String::new(), "profiles/web01.yaml"),
+        ("a node that is replaced", format!("-- profiles/lab.yaml\n{LAB}"), "profiles/web01.yaml"),
+        ("a variable", settings("variables: {role: lab}"), ""),
+    ] {
+        propose(&site, &format!("{files}{WEB}"), removed);
+        site.hierad("diff --exit-code=policies --allow-blind main...HEAD").is(4);
+        site.hierad("review --base main --summary ../summary").is(4);
+        let report = site.hierad("diff --format json --allow-blind main...HEAD").json();
+        let main = site.id("main").to_string();
+        assert!(
+            lines(&report).iter().any(|hit| hit.starts_with("ports | hit | failure | 1 key on ")),
+            "{name}: {report}"
+        );
+        assert_eq!(report["judge"], main, "{name}");
+        if name != "nothing" {
+            assert_ne!(report["verdict"], "no_change", "{name}");
+        }
+    }
+    // So it is where flags or trusted settings name the profiles of the tree.
+    propose(&site, WEB, "profiles/web01.yaml");
+    site.hierad("diff --profiles profiles --exit-code=policies main...HEAD").is(4);
+    site.hierad(&format!(
+        "diff --profiles {} --exit-code=policies main...HEAD",
+        site.root().join("profiles/*").display()
+    ))
+    .is(4);
+    site.write(".git/hierad.yaml", SETTINGS.replace("profiles]", "../profiles]"));
+    site.hierad("diff --exit-code=policies main...HEAD").is(4);
+}
+
+#[test]
+fn who_changes_the_reading_alone_may() {
+    let site = site(SETTINGS);
+    let settings = |more: &str| format!("-- hierad.yaml\n{SETTINGS}{more}\n");
+    for (name, files, removed, verdict) in [
+        ("a new node", format!("-- profiles/lab.yaml\n{LAB}"), "", "no_change"),
+        ("a node that goes", String::new(), "profiles/web01.yaml", "no_change_seen"),
+        ("no policy", "-- hierad.yaml\nprofiles: [profiles]\n".to_owned(), "", "no_change"),
+        (
+            "a new node and data",
+            format!("-- profiles/lab.yaml\n{LAB}-- data/nodes/db01.yaml\nmotd: x\n"),
+            "",
+            "changes",
+        ),
+        ("a setting and data", format!("{}-- data/nodes/web01.yaml\nmotd: x\n", settings("puppet: 7")), "", "changes"),
+    ] {
+        propose(&site, &files, removed);
+        site.hierad("review --base main --summary ../summary").is(0);
+        let report = site.hierad("diff --format json main...HEAD").json();
+        assert_eq!(report["verdict"], verdict, "{name}: {report}");
+    }
+}
+
+#[test]
+fn the_reading_that_judges_must_be_one() {
+    let site = site(SETTINGS);
+    // The profiles of the target are broken; those of the request are not.
+    site.files("-- profiles/web01.yaml\n[\n-- profiles/db01.yaml\n[\n");
+    site.commit("broken");
+    propose(&site, &format!("{SITE}{DATA}-- hierad.yaml\n{SETTINGS}{WEB}"), "");
+    let report = site.hierad("diff --format json main...HEAD").json();
+    let found = lines(&report);
+    assert!(
+        found.iter().any(|hit| hit.starts_with("unreadable-policies | hit | failure | the tree cannot be read")),
+        "{found:?}"
+    );
+    assert_eq!(hits(&site).len(), found.len());
+}
