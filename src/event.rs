@@ -25,6 +25,9 @@ pub struct CommitEvent {
     pub after: CommitId,
     /// The way in which it has come.
     pub kind: EventKind,
+    /// The commit whose settings judge it: the tip of the branch before the push that brought it or, for a new branch,
+    /// that of the checked-out one, which is a mirror's default branch. `None` if those of `before` do.
+    pub judge: Option<CommitId>,
 }
 
 /// The way in which a commit has come to a branch.

@@ -14,6 +14,7 @@ use crate::event::CommitEvent;
 use crate::git::BranchName;
 use crate::inventory::{AnswerSet, Inventory};
 use crate::node::ProfileError;
+use crate::pipeline::judge::Sides;
 use crate::pipeline::{Comparison, DiffFilter, Pipeline, PipelineError, RevisionId};
 use crate::settings::EnvironmentName;
 
@@ -240,7 +241,9 @@ fn compare_with(pipeline: &Pipeline, event: &CommitEvent) -> Result<Comparison> 
         tracing::warn!(%gone, compared, "the former tip was collected; the commit is compared with its parent");
     }
     let before = before.map_or(RevisionId::Empty, RevisionId::Commit);
-    Ok(pipeline.diff(before, RevisionId::Commit(event.after), &DiffFilter::ALL)?)
+    let target = event.judge.filter(|judge| !repository.is_gone(*judge)).map(RevisionId::Commit);
+    let sides = Sides { before, after: RevisionId::Commit(event.after), target };
+    Ok(pipeline.diff_between(sides, &DiffFilter::ALL)?)
 }
 
 #[cfg(test)]

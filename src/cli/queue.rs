@@ -216,7 +216,7 @@ struct Wire<'a> {
 impl<'a> Wire<'a> {
     fn new(row: &'a PendingItem) -> Wire<'a> {
         let JobName { id, number, repository } = &row.job.name;
-        let CommitEvent { branch, before, after, kind } = &row.job.event;
+        let CommitEvent { branch, before, after, kind, .. } = &row.job.event;
         Wire {
             number: *number,
             id: id.as_str(),

@@ -83,7 +83,7 @@ impl Command {
             command.current_dir(&self.folder);
         }
         let JobName { id, number, repository } = &parcel.job;
-        let CommitEvent { branch, before, after, kind } = &parcel.event;
+        let CommitEvent { branch, before, after, kind, .. } = &parcel.event;
         command.env("HIERAD_ID", id.as_str()).env("HIERAD_NUMBER", number.to_string());
         command.env("HIERAD_REPOSITORY", repository.as_str()).env("HIERAD_BRANCH", branch.as_str());
         command.env("HIERAD_BEFORE", before.map(|before| before.to_string()).unwrap_or_default());

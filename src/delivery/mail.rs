@@ -278,6 +278,7 @@ mod tests {
                 before: CommitId::from_hex(&"a".repeat(40)),
                 after: CommitId::from_hex(&"b".repeat(40)).unwrap(),
                 kind: EventKind::New,
+                judge: None,
             },
             report: b"{}\n".as_slice().into(),
             text: Some("2 keys change on both nodes\nbefore a\n".into()),

@@ -3,6 +3,7 @@
 #[cfg(unix)]
 mod attempts;
 mod blind;
+mod judges;
 mod kills;
 mod mirrors;
 mod numbered;

@@ -39,6 +39,7 @@ fn parcel(report: &[u8]) -> Parcel {
             before: CommitId::from_hex(&"a".repeat(40)),
             after: CommitId::from_hex(&"b".repeat(40)).unwrap(),
             kind: EventKind::New,
+            judge: None,
         },
         report: Arc::from(report),
         text: Some("2 keys change on both nodes\n".into()),

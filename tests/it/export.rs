@@ -71,5 +71,5 @@ fn main_branch() -> BranchName {
 }
 
 fn event(before: Option<CommitId>, after: CommitId) -> CommitEvent {
-    CommitEvent { branch: main_branch(), before, after, kind: EventKind::New }
+    CommitEvent { branch: main_branch(), before, after, kind: EventKind::New, judge: None }
 }

@@ -90,7 +90,13 @@ fn a_variable_that_appears_while_profiles_change_is_known() {
     let pipeline = pipelines.get(None).unwrap();
     fs::write(site.beside("nodes.yaml"), "name: n\nvariables: {role: web, site: bb}\n").unwrap();
     assert_eq!(pipeline.fleet.nodes_without("site").len(), 0, "the file is found changed");
-    let event = CommitEvent { branch: BranchName::new("main"), before: None, after: commit, kind: EventKind::Created };
+    let event = CommitEvent {
+        branch: BranchName::new("main"),
+        before: None,
+        after: commit,
+        kind: EventKind::Created,
+        judge: None,
+    };
     let report = pipelines.compare(&event).unwrap().report;
     let outcome = report.changes.iter().find(|change| &*change.key == "x").unwrap().outcome.after.clone().unwrap();
     assert_eq!(*outcome, Outcome::Found(Value::from("at bb")));

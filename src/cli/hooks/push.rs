@@ -149,7 +149,7 @@ fn check(global: &Global, remote: &Remote, updates: Vec<Update>, mode: Mode) -> 
             drop(progress);
             let branch = BranchName::new(remote.branch(&update.branch));
             let (before, after, kind) = (Some(before), update.new, EventKind::New);
-            report.event = Some(CommitEvent { branch, before, after, kind });
+            report.event = Some(CommitEvent { branch, before, after, kind, judge: None });
             brought.add(&report);
             print(&report, global)?;
         }

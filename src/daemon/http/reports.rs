@@ -41,7 +41,7 @@ struct Summary {
 impl From<StoredReport> for Summary {
     fn from(StoredReport { job: Job { name, event, .. }, time }: StoredReport) -> Summary {
         let JobName { id, number, repository } = name;
-        let CommitEvent { branch, before, after, kind } = event;
+        let CommitEvent { branch, before, after, kind, .. } = event;
         Summary {
             number,
             id: id.to_string(),

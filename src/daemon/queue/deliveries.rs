@@ -72,7 +72,7 @@ impl Queue {
         let first = sqlx::query(sqlx::AssertSqlSafe(first_delivery())).bind(sink).bind(now).bind(late);
         let first = first.bind(repository.map(RepositoryName::as_str));
         let Some(row) = self.first(first).await? else { return Ok(NextDelivery::Nothing) };
-        match until(row.try_get(8)?) {
+        match until(row.try_get(9)?) {
             Duration::ZERO => self.delivery_or_next((sink, repository), &row).await,
             time => Ok(NextDelivery::Later(time)),
         }
@@ -106,7 +106,7 @@ impl Queue {
 
     /// Returns the delivery in a row of [`first_delivery`], with its report if it is wanted.
     async fn delivery(&self, row: &SqliteRow, with_report: bool) -> Result<NextDelivery, QueueError> {
-        let (attempts, since, begun): (u32, i64, u32) = (row.try_get(9)?, row.try_get(10)?, row.try_get(11)?);
+        let (attempts, since, begun): (u32, i64, u32) = (row.try_get(10)?, row.try_get(11)?, row.try_get(12)?);
         let age = if attempts == 0 { Duration::ZERO } else { duration(now().saturating_sub(since)) };
         let job = Box::new(job(row)?);
         let report = if with_report { self.rendered(&job).await? } else { RenderedReport::default() };

@@ -55,7 +55,7 @@ impl RenderedReport {
 
 /// The columns of [`Job`], in its order.
 pub(super) const JOB: &str =
-    "job.number, job.id, job.repository, job.branch, job.before, job.after, job.kind, job.attempts";
+    "job.number, job.id, job.repository, job.branch, job.before, job.after, job.kind, job.attempts, job.judge";
 
 impl Queue {
     /// Adds jobs for commits that have come to branches of the repository, and notes in the same transaction that
@@ -82,7 +82,7 @@ impl Queue {
             let Some(row) = self.first(query).await? else { return Ok(None) };
             let number = JobNumber(row.try_get(0)?);
             match self.whole(&row).await {
-                Ok(next) => return Ok(Some((next, until(row.try_get(8)?)))),
+                Ok(next) => return Ok(Some((next, until(row.try_get(9)?)))),
                 Err(error) if error.is_damage() => {
                     tracing::error!(job = number.0, %error, "the job cannot be read; it is set aside");
                     self.not_resolved(number, &error.to_string(), None).await?;
@@ -220,9 +220,10 @@ pub(super) async fn insert(
         }
         earlier += 1;
     };
-    let insert = "INSERT INTO job (id, repository, branch, before, after, kind, created) VALUES (?, ?, ?, nullif(?, ''), ?, ?, ?)";
+    let insert = "INSERT INTO job (id, repository, branch, before, after, kind, judge, created) VALUES (?, ?, ?, nullif(?, ''), ?, ?, ?, ?)";
     let query = sqlx::query(insert).bind(id).bind(repository).bind(branch).bind(before).bind(after);
-    query.bind(kind).bind(now()).execute(connection).await?;
+    let judge = event.judge.map(|judge| judge.to_string());
+    query.bind(kind).bind(judge).bind(now()).execute(connection).await?;
     Ok(())
 }
 
@@ -250,6 +251,7 @@ pub(super) fn job(row: &SqliteRow) -> Result<Job, QueueError> {
         after: commit(row.try_get(5)?)?,
         kind: EventKind::from_word(&kind)
             .ok_or_else(|| QueueError::Damaged(format!("'{kind}' is no kind of commit")))?,
+        judge: row.try_get::<Option<String>, _>(8)?.as_deref().map(commit).transpose()?,
     };
     let (id, repository): (String, String) = (row.try_get(1)?, row.try_get(2)?);
     let number = JobNumber(row.try_get(0)?);
@@ -271,7 +273,7 @@ pub(super) fn job_or_rest(row: &SqliteRow) -> Result<Job, QueueError> {
     let nowhere = || CommitId::from_hex(&"0".repeat(40)).ok_or_else(|| damaged(""));
     let after = commit(5)?.map_or_else(nowhere, Ok)?;
     let kind = EventKind::from_word(&text(6)?).unwrap_or(EventKind::New);
-    let event = CommitEvent { branch: BranchName::new(text(3)?), before: commit(4)?, after, kind };
+    let event = CommitEvent { branch: BranchName::new(text(3)?), before: commit(4)?, after, kind, judge: None };
     let (id, repository) = (JobId::new(text(1)?), RepositoryName::new(text(2)?));
     let name = JobName { id, number: JobNumber(row.try_get(0)?), repository };
     Ok(Job { name, event, attempts: row.try_get(7)?, set_aside: Vec::new(), is_delicate: false, answers: None })

@@ -51,7 +51,7 @@ const FILE: &str = "queue.db";
 const LOCK: &str = "lock";
 
 /// The steps of the schema: each makes a version of the one before.
-const SCHEMA: [&str; 9] = [
+const SCHEMA: [&str; 10] = [
     include_str!("schema/1.sql"),
     include_str!("schema/2.sql"),
     include_str!("schema/3.sql"),
@@ -61,6 +61,7 @@ const SCHEMA: [&str; 9] = [
     include_str!("schema/7.sql"),
     include_str!("schema/8.sql"),
     include_str!("schema/9.sql"),
+    include_str!("schema/10.sql"),
 ];
 
 /// The version of the schema, as it stands in `user_version`.

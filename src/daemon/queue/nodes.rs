@@ -29,7 +29,8 @@ impl Queue {
                 Some(answers) if answers == last || next.as_deref() == Some(last) => {}
                 Some(_) => {
                     let kind = EventKind::Facts;
-                    let event = CommitEvent { branch: branch.clone(), before: Some(tip), after: tip, kind };
+                    let event =
+                        CommitEvent { branch: branch.clone(), before: Some(tip), after: tip, kind, judge: None };
                     insert(&mut step, repository, &event, last).await?;
                     let update = "UPDATE nodes SET next = ? WHERE repository = ? AND branch = ?";
                     let update = sqlx::query(update).bind(last).bind(repository.as_str()).bind(branch.as_str());

@@ -86,11 +86,11 @@ impl Queue {
         let rows = self.all(sqlx::query(sqlx::AssertSqlSafe(query)).bind(limit)).await?;
         let now = now();
         let row = |row: &sqlx::sqlite::SqliteRow| {
-            let due: i64 = row.try_get(11)?;
-            let stage = stage(&row.try_get::<String, _>(8)?);
+            let due: i64 = row.try_get(12)?;
+            let stage = stage(&row.try_get::<String, _>(9)?);
             let time = SystemTime::UNIX_EPOCH + Duration::from_millis(due.unsigned_abs());
             let due = Some(time).filter(|_| due > now && matches!(stage, Stage::Waiting | Stage::Undelivered));
-            let (sink, attempts, error) = (row.try_get(9)?, row.try_get(10)?, row.try_get(12)?);
+            let (sink, attempts, error) = (row.try_get(10)?, row.try_get(11)?, row.try_get(13)?);
             Ok(PendingItem { job: job_or_rest(row)?, stage, sink, attempts, due, error })
         };
         rows.iter().map(row).collect()

@@ -122,7 +122,7 @@ impl Queue {
 
 /// Reads a report without its body: the columns [`JOB`] and the time.
 fn stored(row: &SqliteRow) -> Result<StoredReport, QueueError> {
-    let resolved: Option<i64> = row.try_get(8)?;
+    let resolved: Option<i64> = row.try_get(9)?;
     let time = CommitTime { seconds: resolved.unwrap_or_default() / 1000, offset: 0 };
     Ok(StoredReport { job: job_or_rest(row)?, time })
 }

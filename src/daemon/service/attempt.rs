@@ -126,7 +126,8 @@ mod tests {
 
     fn job(attempts: i64) -> Job {
         let after = CommitId::from_hex(&"1".repeat(40)).unwrap();
-        let event = CommitEvent { branch: BranchName::new("main"), before: None, after, kind: EventKind::New };
+        let event =
+            CommitEvent { branch: BranchName::new("main"), before: None, after, kind: EventKind::New, judge: None };
         let name = JobName { id: JobId::new("1"), number: JobNumber(1), repository: "data".into() };
         Job { name, event, attempts, set_aside: Vec::new(), is_delicate: false, answers: None }
     }

@@ -92,7 +92,8 @@ mod tests {
         // By a connection that is still to be opened.
         let mut enqueuer = Enqueuer::new(queue.beside(), "data".into(), Arc::default(), handle.clone());
         let after = CommitId::from_hex(&"1".repeat(40)).unwrap();
-        let events = [CommitEvent { branch: BranchName::new("main"), before: None, after, kind: EventKind::New }];
+        let events =
+            [CommitEvent { branch: BranchName::new("main"), before: None, after, kind: EventKind::New, judge: None }];
         std::fs::rename(&folder, &away).unwrap();
         assert!(matches!(enqueuer.handle(&events).await, Err(HandlerError::Refused(_))));
         enqueuer.looked(false);

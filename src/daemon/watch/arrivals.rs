@@ -72,10 +72,11 @@ pub(super) fn created(
 pub(super) fn bounded(mut events: Vec<CommitEvent>, most: NonZeroUsize) -> Vec<CommitEvent> {
     let extra = events.len().saturating_sub(most.get());
     if extra > 0 {
-        let CommitEvent { branch, before, .. } = events[0].clone();
+        let CommitEvent { branch, before, judge, .. } = events[0].clone();
         let after = events[extra].after;
         tracing::warn!(%branch, commits = extra + 1, until = %after, "so many commits have come that the oldest are reported as one");
-        events.splice(..=extra, [event(&branch, before, after, EventKind::Combined)]);
+        let all = CommitEvent { branch, before, after, kind: EventKind::Combined, judge };
+        events.splice(..=extra, [all]);
     }
     events
 }
@@ -91,5 +92,5 @@ fn one_by_one(
 }
 
 fn event(branch: &BranchName, before: Option<CommitId>, after: CommitId, kind: EventKind) -> CommitEvent {
-    CommitEvent { branch: branch.clone(), before, after, kind }
+    CommitEvent { branch: branch.clone(), before, after, kind, judge: None }
 }

@@ -166,7 +166,7 @@ impl BranchTracker {
     ) -> Result<Vec<CommitEvent>, LookError> {
         let RefChange { branch, old, .. } = change;
         let tip = self.repository.tip(&branch)?;
-        let commits = match (old, tip) {
+        let mut commits = match (old, tip) {
             (Some(old), Some(new)) if old == new => Vec::new(),
             (Some(old), Some(new)) => arrivals::moved(&self.repository, &branch, old, new)?,
             (None, Some(new)) => self.examine_created(&branch, new, tips, found)?,
@@ -177,7 +177,15 @@ impl BranchTracker {
             }
             (None, None) => Vec::new(),
         };
+        let judge = old.or_else(|| self.default_tip().filter(|default| Some(*default) != tip));
+        commits.iter_mut().for_each(|commit| commit.judge = judge);
         Ok(commits)
+    }
+
+    /// Returns the tip of the checked-out branch, which is a mirror's default branch.
+    fn default_tip(&self) -> Option<CommitId> {
+        let branch = self.repository.branch().ok()??;
+        self.repository.tip(&branch).ok()?
     }
 
     fn examine_created(

@@ -56,5 +56,5 @@ pub fn one(repository: &Repository, branch: &BranchName, commit: CommitId) -> Re
 }
 
 fn event(branch: &BranchName, before: Option<CommitId>, after: CommitId, kind: EventKind) -> CommitEvent {
-    CommitEvent { branch: branch.clone(), before, after, kind }
+    CommitEvent { branch: branch.clone(), before, after, kind, judge: None }
 }

@@ -74,6 +74,7 @@ async fn queue(folder: &std::path::Path) -> Queue {
         before: None,
         after: commit(digit),
         kind: EventKind::New,
+        judge: None,
     };
     queue.add(&repository, &[b'1', b'2', b'3'].map(event)).await.unwrap();
     while let Some((job, _)) = queue.next_job(&repository).await.unwrap() {

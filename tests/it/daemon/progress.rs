@@ -31,7 +31,7 @@ impl Write for Slow {
 async fn queue(folder: &std::path::Path) -> Queue {
     let (queue, _lock) = Queue::create(folder).await.unwrap();
     let after = CommitId::from_hex(&"1".repeat(40)).unwrap();
-    let event = CommitEvent { branch: BranchName::new("main"), before: None, after, kind: EventKind::New };
+    let event = CommitEvent { branch: BranchName::new("main"), before: None, after, kind: EventKind::New, judge: None };
     queue.add(&"data".into(), &[event]).await.unwrap();
     let (job, _) = queue.next_job(&"data".into()).await.unwrap().unwrap();
     let report = RenderedReport { json: b"{}\n".to_vec(), text: None };

@@ -13,7 +13,7 @@ use crate::support::Sandbox;
 
 fn event(digit: &str) -> CommitEvent {
     let after = CommitId::from_hex(&digit.repeat(40)).unwrap();
-    CommitEvent { branch: BranchName::new("main"), before: None, after, kind: EventKind::New }
+    CommitEvent { branch: BranchName::new("main"), before: None, after, kind: EventKind::New, judge: None }
 }
 
 /// The last report of a commit, wherever it has come to.
@@ -337,6 +337,9 @@ const FORMER: [(&str, bool); 5] = [
     ),
 ];
 
+/// Statements that make version 9 from version 10.
+const VERSION_9: &str = "ALTER TABLE job DROP COLUMN judge; PRAGMA user_version = 9";
+
 /// Statements that make version 8 from version 9.
 const VERSION_8: &str = "ALTER TABLE delivery DROP COLUMN begun; PRAGMA user_version = 8";
 
@@ -386,7 +389,7 @@ async fn queues_of_former_versions_go_on() {
         queue.done("nightly", now - Duration::from_hours(1)).await.unwrap();
         queue.close().await;
         drop(lock);
-        for back in [VERSION_8, VERSION_7, VERSION_6, VERSION_5, VERSION_4] {
+        for back in [VERSION_9, VERSION_8, VERSION_7, VERSION_6, VERSION_5, VERSION_4] {
             change(folder.path(), back).await;
         }
         for (back, _) in &FORMER[..count] {

@@ -253,7 +253,8 @@ fn missing_repositories_are_waited_for() {
     // The same when it starts, with a commit of the repository in the queue.
     let (before, after) = (two.id("HEAD"), two.commit("c"));
     two.commit("d");
-    let event = CommitEvent { branch: BranchName::new("main"), before: Some(before), after, kind: EventKind::New };
+    let event =
+        CommitEvent { branch: BranchName::new("main"), before: Some(before), after, kind: EventKind::New, judge: None };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let queue = Queue::open(&several.path("state")).await.unwrap();

@@ -180,7 +180,7 @@ fn a_fault_fails_one_request() {
 /// A commit that has come to `main`.
 fn event(digit: char) -> CommitEvent {
     let after = CommitId::from_hex(&digit.to_string().repeat(40)).unwrap();
-    CommitEvent { branch: BranchName::new("main"), before: None, after, kind: EventKind::New }
+    CommitEvent { branch: BranchName::new("main"), before: None, after, kind: EventKind::New, judge: None }
 }
 
 /// A folder with a queue that something was done to.

@@ -131,5 +131,5 @@ fn tagged_value(tag: &str, yaml: &Yaml, node: &str) -> Value {
 /// A commit that has come to a branch.
 pub(crate) fn event(branch: &str) -> CommitEvent {
     let after = CommitId::from_hex(&"c".repeat(40)).unwrap();
-    CommitEvent { branch: BranchName::new(branch), before: None, after, kind: EventKind::New }
+    CommitEvent { branch: BranchName::new(branch), before: None, after, kind: EventKind::New, judge: None }
 }
