@@ -11,6 +11,7 @@ use crate::event::{CommitEvent, EventKind};
 use crate::git::{BranchName, CommitId, Repository};
 use crate::hiera::Outcome;
 use crate::node::NodeSet;
+use crate::pipeline::judge::Sides;
 use crate::pipeline::{Comparison, DiffFilter, RevisionId};
 use crate::report::{KeyChange, Report};
 use crate::settings::EnvironmentName;
@@ -145,7 +146,7 @@ fn check(global: &Global, remote: &Remote, updates: Vec<Update>, mode: Mode) -> 
         for Step { update, before } in steps {
             let progress = global.show_progress(&workspace);
             let Comparison { mut report, effective: _effective } =
-                pipeline.diff(RevisionId::Commit(before), RevisionId::Commit(update.new), &DiffFilter::ALL)?;
+                pipeline.diff_between(sides(&workspace.repository, remote, &update, before), &DiffFilter::ALL)?;
             drop(progress);
             let branch = BranchName::new(remote.branch(&update.branch));
             let (before, after, kind) = (Some(before), update.new, EventKind::New);
@@ -156,6 +157,14 @@ fn check(global: &Global, remote: &Remote, updates: Vec<Update>, mode: Mode) -> 
     }
     workspace.save();
     Ok(brought.refusal(mode))
+}
+
+/// Returns the sides of an update. What the remote has judges it; a new branch is judged by its default branch.
+fn sides(repository: &Repository, remote: &Remote, update: &Update, before: CommitId) -> Sides {
+    let sides = Sides::of(RevisionId::Commit(before), RevisionId::Commit(update.new));
+    let default = || repository.reference(&format!("refs/remotes/{}/HEAD", remote.name)).ok()?;
+    let target = if update.old.is_none() && remote.is_named { default() } else { None };
+    Sides { target: target.map(RevisionId::Commit), ..sides }
 }
 
 fn print(report: &Report, global: &Global) -> Result<()> {

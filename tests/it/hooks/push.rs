@@ -261,3 +261,19 @@ fn a_strangers_branch_runs_nothing() {
         assert!(!site.beside("owned").exists(), "{printed:#?}");
     }
 }
+
+#[test]
+fn the_default_branch_judges_a_new_one() {
+    let site = pushed();
+    let settings = |policies: &str| format!("-- hierad.yaml\nprofiles: [profiles]\n{policies}\n");
+    site.files(&settings("policies: [{name: ports, level: failure, message: ask, keys: port}]"));
+    site.commit("a policy");
+    site.git(["push", "--quiet", "origin", "main"]);
+    site.git(["remote", "set-head", "origin", "main"]);
+    // The branch begins before the policy.
+    site.git(["checkout", "--quiet", "-b", "new", "HEAD~1"]);
+    port(&site, "81");
+    let printed = site.shell("git push origin new");
+    printed.ok();
+    assert!(printed.err.contains("ports: 1 key on 1 of 2 nodes"), "{printed:?}");
+}
