@@ -141,7 +141,9 @@ fn compare(global: &Global, workspace: &Workspace, arguments: &Arguments) -> Res
     let (Some(old), Some(new)) = (&arguments.nodes_before, &arguments.nodes_after) else {
         let sides = revisions(workspace, arguments)?;
         let pipeline = global.pipeline(workspace, branch.as_ref(), &[sides.before, sides.after], &|_| true)?;
-        return arguments.chosen.compare(&pipeline, sides);
+        let mut compared = arguments.chosen.compare(&pipeline, sides)?;
+        compared.report.tell_names(workspace.repository.ambiguities());
+        return Ok(compared);
     };
     let point = workspace.point(arguments.from.as_deref().unwrap_or("HEAD"))?;
     let nodes =

@@ -10,6 +10,7 @@
 //! Objects are read through libgit2's object database, from any number of threads. References are read by libgit2 too
 //! or, in formats that it does not know (reftables), by the `git` command.
 
+mod ambiguous;
 mod branches;
 mod command;
 mod config;
@@ -50,6 +51,7 @@ pub use scratch::{Scratch, ScratchError};
 pub use tree::CommitTree;
 pub use worktree::WorkTree;
 
+use ambiguous::Ambiguous;
 use command::GitCommand;
 use history::History;
 use objects::Objects;
@@ -83,6 +85,7 @@ pub struct Repository {
     layout: Arc<Layout>,
     objects: Arc<Objects>,
     refs: Arc<Refs>,
+    ambiguous: Arc<Ambiguous>,
 }
 
 impl Repository {
@@ -103,7 +106,8 @@ impl Repository {
 
     fn open(start: Start<'_>, environment: &Environment) -> Result<Repository, OpenError> {
         let Opened { layout, objects, refs } = open::open(start, environment)?;
-        Ok(Repository { layout: Arc::new(layout), objects: Arc::new(objects), refs: Arc::new(refs) })
+        let ambiguous = Arc::default();
+        Ok(Repository { layout: Arc::new(layout), objects: Arc::new(objects), refs: Arc::new(refs), ambiguous })
     }
 
     /// Sets the size of the largest file that is read, here and through all clones of this value.
@@ -163,7 +167,12 @@ impl Repository {
 
     /// Resolves several revisions together, which is faster than one by one; see [`Repository::resolve`].
     pub fn resolve_all<const N: usize>(&self, revisions: [&str; N]) -> Result<[CommitId; N], RevisionError> {
-        self.refs.resolve(revisions, &self.objects, self.is_shallow())
+        self.refs.resolve(revisions, &self.objects, (self.is_shallow(), &self.ambiguous))
+    }
+
+    /// Returns a sentence for each name, of those resolved so far, that is a branch's and a tag's.
+    pub fn ambiguities(&self) -> Vec<String> {
+        self.ambiguous.told()
     }
 
     /// Resolves a name that trust hangs on: whose code is run, and whose configuration counts. It must be one exact

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 
 use git2::Oid;
 
+use super::ambiguous::Ambiguous;
 use super::command::CommandError;
 use super::id::CommitId;
 use super::objects::Objects;
@@ -20,12 +21,13 @@ const SUFFIXES: [char; 4] = ['^', '~', '@', ':'];
 const TRACKING: &str = "refs/remotes/";
 
 impl Refs {
-    /// Returns a revision with the full name of a branch where git would take a tag of that name. Returns `None` if a
-    /// full name in it is that of no reference.
+    /// Returns a revision with the full name of a branch where git would take a tag of that name, which is added to
+    /// `ambiguous`. Returns `None` if a full name in it is that of no reference.
     pub(super) fn unambiguous<'r>(
         &self,
         revision: &'r str,
         library: Option<&git2::Repository>,
+        ambiguous: &Ambiguous,
     ) -> Result<Option<Cow<'r, str>>, RefsError> {
         let (name, suffix) = revision.split_at(revision.find(SUFFIXES).unwrap_or(revision.len()));
         if name.is_empty() || name == "HEAD" || CommitId::from_hex(name).is_some() {
@@ -46,7 +48,7 @@ impl Refs {
         let branch = existing.iter().find(|found| **found != tag);
         Ok(Some(match branch.filter(|_| existing.contains(&tag)) {
             Some(branch) => {
-                tracing::warn!("'{name}' is ambiguous: a tag has this name, too; {branch} is taken");
+                ambiguous.add(format!("'{name}' is ambiguous: a tag has this name, too; {branch} is taken"));
                 format!("{branch}{suffix}").into()
             }
             None => revision.into(),

@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use git2::{ErrorCode, RepositoryOpenFlags};
 
+use super::ambiguous::Ambiguous;
 use super::command::{CommandError, GitCommand};
 use super::id::{BranchName, CommitId};
 use super::objects::{ObjectError, Objects};
@@ -117,7 +118,7 @@ impl Refs {
         &self,
         revisions: [&str; N],
         objects: &Objects,
-        shallow: bool,
+        (shallow, ambiguous): (bool, &Ambiguous),
     ) -> Result<[CommitId; N], RevisionError> {
         let library = match self {
             Refs::Library(library, _) => Some(library.with_objects().map_err(|error| library.unreadable(&error))?),
@@ -125,7 +126,7 @@ impl Refs {
         };
         let mut commits = [CommitId([0; 20]); N];
         for (commit, revision) in commits.iter_mut().zip(revisions) {
-            *commit = self.resolve_one(revision, library.as_ref(), objects, shallow)?;
+            *commit = self.resolve_one(revision, library.as_ref(), objects, (shallow, ambiguous))?;
         }
         Ok(commits)
     }
@@ -135,12 +136,12 @@ impl Refs {
         revision: &str,
         library: Option<&git2::Repository>,
         objects: &Objects,
-        shallow: bool,
+        (shallow, ambiguous): (bool, &Ambiguous),
     ) -> Result<CommitId, RevisionError> {
         if revision.is_empty() || revision.contains('\0') {
             return Err(RevisionError::Unknown { revision: revision.into(), shallow });
         }
-        let Some(unambiguous) = self.unambiguous(revision, library)? else {
+        let Some(unambiguous) = self.unambiguous(revision, library, ambiguous)? else {
             return Err(RevisionError::Unknown { revision: revision.into(), shallow });
         };
         let (given, revision) = (revision, &*unambiguous);

@@ -329,6 +329,17 @@ pub enum Similarity {
     Shape,
 }
 
+impl Report {
+    /// Adds a finding for each sentence on a name of a revision.
+    pub fn tell_names(&mut self, sentences: Vec<String>) {
+        let finding = |text| {
+            let diagnostic = Diagnostic::note("ambiguous-name", None, text);
+            FindingChange { is_new: true, diagnostic, nodes: 0 }
+        };
+        self.findings.extend(sentences.into_iter().map(finding));
+    }
+}
+
 /// A finding that only one side has.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FindingChange {

@@ -75,9 +75,7 @@ fn inventory(workspace: &Workspace) -> Result<Inventory> {
 
 /// Returns the facts that the last commit reads, so that sources are asked for these; none without a commit.
 fn facts_of_head(workspace: &Workspace) -> FactNames {
-    let read = workspace.point("HEAD").ok().and_then(|head| {
-        let referenced = workspace.revisions().referenced_variables(&[head], &workspace.workers);
-        Some(FactNames::of(&referenced.wanted()))
-    });
-    read.unwrap_or_default()
+    let Ok(head) = workspace.point("HEAD") else { return FactNames::default() };
+    let referenced = workspace.revisions().referenced_variables(&[head], &workspace.workers);
+    FactNames::of(&referenced.wanted())
 }

@@ -59,6 +59,25 @@ fn branches_come_before_tags_and_full_names_are_not_completed() {
 }
 
 #[test]
+fn an_ambiguous_name_is_told_in_the_verdict() {
+    let (sandbox, [main, _, first]) = clone(&[]);
+    std::fs::write(sandbox.beside("n.ndjson"), "{\"name\": \"n\"}\n").unwrap();
+    sandbox.git(["reset", "--quiet", "--hard"]);
+    for (from, is_told) in
+        [("main", true), ("main~1", true), ("main^{commit}", true), ("v1", false), (&*main.to_string(), false)]
+    {
+        let report =
+            sandbox.hierad(&format!("diff --profiles ../n.ndjson --format json --allow-blind {from} {first}")).json();
+        let told = report["diagnostics"].to_string();
+        let words = "'main' is ambiguous: a tag has this name, too; refs/heads/main is taken";
+        assert_eq!(told.contains(words), is_told, "{from}: {told}");
+    }
+    let printed = sandbox.hierad(&format!("diff --profiles ../n.ndjson --allow-blind main...{first}"));
+    printed.says(&[]);
+    assert!(printed.out.contains("'main' is ambiguous"), "{printed:?}");
+}
+
+#[test]
 fn trust_hangs_on_one_exact_reference() {
     for arguments in [&[][..], &["--ref-format=reftable"]] {
         let (sandbox, [main, production, first]) = clone(arguments);
