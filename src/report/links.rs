@@ -5,9 +5,11 @@ use std::fmt::Write as _;
 use crate::diagnostic::Place;
 
 /// Returns the address of a place below `base`, or `None` if there is no base that can stand in a link, or the place is
-/// outside of the repository.
+/// not one of the repository.
 pub(super) fn address(base: Option<&str>, place: &Place) -> Option<String> {
-    let base = base.filter(|base| is_address(base) && !place.path.starts_with('/'))?;
+    // A browser would go up from the base.
+    let leaves = place.path.starts_with('/') || place.path.split('/').any(|name| matches!(name, "." | ".."));
+    let base = base.filter(|base| is_address(base) && !leaves)?;
     let line = place.line.map(|line| format!("#L{line}")).unwrap_or_default();
     Some(format!("{}/{}{line}", base.trim_end_matches('/'), escaped(&place.path)))
 }

@@ -10,6 +10,7 @@ mod life;
 mod links;
 mod policies;
 mod races;
+mod saved;
 mod scene;
 mod server;
 mod strangers;

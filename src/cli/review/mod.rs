@@ -22,7 +22,7 @@ use crate::pipeline::{Comparison, RevisionId, judge};
 use crate::report::{PolicyLevel, Report, Verdict, github, markdown};
 use post::Poster;
 use saved::Saved;
-use target::{Links, Target};
+use target::Target;
 
 /// The most characters of the summary of a step.
 const SUMMARY: usize = 200_000;
@@ -168,15 +168,16 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let report = compare(&global, arguments, sides)?;
     // Whoever writes a policy wants the job to fail, without a flag.
     let status = diff::status(arguments.exit_code.unwrap_or(ExitCode::Policies), &report);
-    let links = target.links(&sides.after.to_string());
-    let saved = Saved::of(&report, sides.after, arguments.budget, &links);
-    write_summary(arguments, &target, &report, &links)?;
+    let options = comment_options(arguments, &target, &sides.after.to_string());
+    let saved = Saved::of(&report, sides.after, &options);
+    write_summary(arguments, &target, &report, &options)?;
     if let Some(file) = &arguments.save {
         saved.write(file)?;
         return Ok(status);
     }
     let annotations = report.annotations();
-    let review = post::Review { saved: &saved, annotations: &annotations, conclusion: conclusion(status, &report) };
+    let conclusion = conclusion(status, &report);
+    let review = post::Review { saved: &saved, annotations: &annotations, conclusion };
     let has_marks = runtime.block_on(poster.post(&target, &review));
     if target.ci.has_commands && !matches!(has_marks, Ok(true)) {
         github::write_annotations(&annotations, &mut output::commands())?;
@@ -228,20 +229,17 @@ fn is_clean(report: &Report) -> bool {
         && report.policies.is_empty()
 }
 
-fn markdown(report: &Report, budget: usize, links: &Links) -> String {
-    let mut out = Vec::new();
-    let (link_base, report_url) = (links.files.clone(), links.report.clone());
-    let options = markdown::Options { budget, link_base, report_url };
-    // Writing to memory does not fail.
-    _ = markdown::write(report, &options, &mut out);
-    String::from_utf8_lossy(&out).into_owned()
+/// Returns the options of the comment on the commit `head`: its links are those that this job knows.
+fn comment_options(arguments: &Arguments, target: &Target, head: &str) -> markdown::Options {
+    let budget = arguments.budget.unwrap_or(markdown::Options::default().budget);
+    markdown::Options { budget, link_base: target.files(head), report_url: target.ci.url.clone() }
 }
 
-fn write_summary(arguments: &Arguments, target: &Target, report: &Report, links: &Links) -> Result<()> {
+fn write_summary(arguments: &Arguments, target: &Target, report: &Report, options: &markdown::Options) -> Result<()> {
     let Some(path) = arguments.summary.as_ref().or(target.ci.summary.as_ref()) else { return Ok(()) };
     // It is the whole report itself, or as much of it as there can be.
-    let links = Links { report: None, ..links.clone() };
-    let text = markdown(report, SUMMARY, &links);
+    let options = markdown::Options { budget: SUMMARY, report_url: None, ..options.clone() };
+    let text = markdown::document(report, &options).markdown(&options);
     if path == Path::new("-") {
         let mut out = output::stdout();
         out.write_all(text.as_bytes())?;

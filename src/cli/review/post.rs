@@ -2,9 +2,8 @@
 
 use super::saved::Saved;
 use super::target::Target;
-use super::{Arguments, CheckMode, CommentMode, When, tell};
+use super::{Arguments, CheckMode, CommentMode, When, comment_options, tell};
 use crate::cli::{Result, Status, log};
-use crate::delivery::one_line;
 use crate::forge::ci::{Ci, head_ref};
 use crate::forge::{Check, Client, Conclusion, ForgeError, Kind, Mode, Posted, Request, Sticky, Wanted};
 use crate::report::Annotation;
@@ -61,7 +60,7 @@ impl Poster<'_> {
         let has_marks = self.check(client, target, review).await?;
         let Some(number) = target.ci.number else { return Ok(has_marks) };
         self.discuss(client, target, number, review).await?;
-        match self.comment(client, target, number, review.saved, review.saved.markdown.clone()).await {
+        match self.comment(client, target, number, review.saved).await {
             Ok(Some(posted)) => tell(&posted, number),
             Ok(None) => {}
             Err(error) if error.is_forbidden() && target.ci.is_fork => {
@@ -79,21 +78,19 @@ impl Poster<'_> {
         let client = self.client.as_ref().ok_or("the forge is not known: name it with --forge and --project")?;
         let ci = &target.ci;
         if ci.head.as_ref().is_some_and(|head| *head != saved.head) {
-            let head = one_line(saved.head.as_bytes());
-            return Err(format!("the saved review is of another commit than that of the run: {head:.40}").into());
+            let head = &saved.head;
+            return Err(format!("the saved review is of another commit than that of the run: {head}").into());
         }
         let numbers = match ci.number {
             Some(number) => vec![number],
             None => requests(client, ci).await?.iter().map(|request| request.number).collect(),
         };
         if numbers.is_empty() {
-            log::print(&format_args!(
-                "hierad: no open request has {:.40} as its last commit: nothing is posted",
-                saved.head
-            ));
+            let head = &saved.head;
+            log::print(&format_args!("hierad: no open request has {head} as its last commit: nothing is posted"));
         }
         for number in numbers {
-            let posted = self.comment(client, target, number, saved, saved.harmless()).await?;
+            let posted = self.comment(client, target, number, saved).await?;
             if let Some(posted) = posted {
                 tell(&posted, number);
             }
@@ -107,14 +104,13 @@ impl Poster<'_> {
         target: &Target,
         number: u64,
         saved: &Saved,
-        text: String,
     ) -> std::result::Result<Option<Posted>, ForgeError> {
         let mode = match self.arguments.comment {
             CommentMode::None => return Ok(None),
             CommentMode::HideAndNew => Mode::HideAndNew,
             CommentMode::Update | CommentMode::DeleteWhenClean => Mode::Update,
         };
-        let text = with_name(text, target);
+        let text = with_name(self.markdown(target, saved), target);
         let short = short(saved, target);
         let wanted = match (saved.is_clean, self.arguments.comment, self.arguments.when) {
             (true, CommentMode::DeleteWhenClean, _) => Wanted::Nothing,
@@ -125,17 +121,23 @@ impl Poster<'_> {
         sticky.post(wanted).await.map(Some)
     }
 
+    /// Returns the comment, whoever has saved it, as this job writes it.
+    fn markdown(&self, target: &Target, saved: &Saved) -> String {
+        saved.comment.markdown(&comment_options(self.arguments, target, &saved.head))
+    }
+
     /// Sets the check or status, and returns true if it has the annotations.
     async fn check(&self, client: &Client, target: &Target, review: &Review<'_>) -> Result<bool> {
         let name = target.check_name();
         let run = format!("{}:{}", target.id.as_str(), target.run);
+        let summary = self.markdown(target, review.saved);
         let check = Check {
             head: &review.saved.head,
             name: &name,
             run: &run,
             conclusion: review.conclusion,
-            title: &review.saved.headline,
-            summary: &review.saved.markdown,
+            title: &review.saved.comment.headline,
+            summary: &summary,
             annotations: review.annotations,
             url: target.ci.url.as_deref(),
         };
@@ -213,10 +215,9 @@ fn with_name(text: String, target: &Target) -> String {
 
 /// Returns the comment for forges that find the whole too long.
 fn short(saved: &Saved, target: &Target) -> String {
-    let headline = one_line(saved.headline.as_bytes()).replace(['`', '<', '@'], "'");
     let place = match &target.ci.url {
         Some(url) => format!("[The job]({url}) has the whole review."),
         None => "The job has the whole review.".to_owned(),
     };
-    format!("`{headline:.400}`\n\n{place}\n")
+    format!("{}\n\n{place}\n", saved.comment.verdict())
 }

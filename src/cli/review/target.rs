@@ -20,15 +20,6 @@ const MAX_EVENT: u64 = 32 << 20;
 /// The id of a configuration that no flag tells from others.
 const DEFAULT_ID: &str = "default";
 
-/// The links of a review.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Links {
-    /// The address below which the files of the commit are.
-    pub(super) files: Option<String>,
-    /// The page of the job.
-    pub(super) report: Option<String>,
-}
-
 /// The request that is reviewed.
 pub(super) struct Target {
     pub(super) ci: Ci,
@@ -47,6 +38,10 @@ impl Target {
         // Pages that the job knows are those of its own repository.
         if [&arguments.api, &arguments.project].into_iter().any(Option::is_some) || arguments.forge.is_some() {
             ci.page = None;
+        }
+        // The summary is that of the job which has saved the review.
+        if arguments.post.is_some() {
+            ci.url = ci.followed.take().or(ci.url);
         }
         ci.kind = arguments.forge.map(Kind::from).or(ci.kind);
         ci.api = arguments.api.clone().or(ci.api);
@@ -89,12 +84,12 @@ impl Target {
         self.ci.api.clone().or(kind.public_api().map(str::to_owned))
     }
 
-    /// Returns the links of a review of the commit `head`.
-    pub(super) fn links(&self, head: &str) -> Links {
-        let Ci { kind, page, project, url, .. } = &self.ci;
+    /// Returns the address below which the files of the commit `head` are.
+    pub(super) fn files(&self, head: &str) -> Option<String> {
+        let Ci { kind, page, project, .. } = &self.ci;
         let by_api = |kind: Kind| Page::beside(kind, &self.api(kind)?, project.as_deref()?);
         let page = kind.and_then(|kind| page.as_ref().map(|page| Page::new(kind, page)).or_else(|| by_api(kind)));
-        Links { files: page.map(|page| page.files(head)), report: url.clone() }
+        page.map(|page| page.files(head))
     }
 
     /// Returns the name of the check.

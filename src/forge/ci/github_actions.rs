@@ -42,21 +42,21 @@ pub(super) fn read(variable: Variable<'_>, read: Read<'_>) -> Result<Ci, ForgeEr
 
 fn with_event(ci: Ci, kind: Kind, event: &Json, name: &str) -> Ci {
     let text = |path: &str| event.pointer(path).and_then(Json::as_str).map(str::to_owned);
+    let number = |path: &str| event.pointer(path).and_then(Json::as_u64);
     if name == "workflow_run" {
+        let run = number("/workflow_run/id");
         return Ci {
             head: text("/workflow_run/head_sha"),
             from: text("/workflow_run/head_repository/owner/login").zip(text("/workflow_run/head_branch")),
             is_fork: text("/workflow_run/head_repository/full_name") != ci.project,
-            // The run that this one follows: it is the later one of those for a commit that counts.
-            run: event
-                .pointer("/workflow_run/id")
-                .and_then(Json::as_u64)
-                .map(|run| Run(run, event.pointer("/workflow_run/run_attempt").and_then(Json::as_u64).unwrap_or(1))),
+            // The run that this one follows: the later one of those for a commit counts.
+            run: run.map(|run| Run(run, number("/workflow_run/run_attempt").unwrap_or(1))),
+            followed: ci.page.as_ref().zip(run).map(|(page, run)| format!("{page}/actions/runs/{run}")),
             ..ci
         };
     }
     if event.get("pull_request").is_some() {
-        let number = event.pointer("/pull_request/number").or_else(|| event.get("number")).and_then(Json::as_u64);
+        let number = number("/pull_request/number").or_else(|| number("/number"));
         let repository = |side: &str| text(&format!("/pull_request/{side}/repo/full_name"));
         return Ci {
             number,

@@ -43,6 +43,8 @@ pub struct Ci {
     pub summary: Option<PathBuf>,
     /// The page of the job.
     pub url: Option<String>,
+    /// The page of the run that this one follows.
+    pub followed: Option<String>,
     /// The page of the repository, behind which the files of a commit are.
     pub page: Option<String>,
     /// The name under which the job's own token writes, if the forge does not tell.

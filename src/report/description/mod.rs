@@ -47,12 +47,18 @@ pub struct Term {
 }
 
 impl Description {
-    /// Returns the text with each term as `term` writes it, and these words between terms and between parts.
-    pub(super) fn written(&self, term: impl Fn(&Term) -> String, and: &str) -> String {
-        let part = |part: &Vec<Term>| part.iter().map(&term).collect::<Vec<_>>().join(and);
-        let comma = if self.parts.iter().any(|part| part.len() > 1) { ", or " } else { " or " };
-        let parts: Vec<String> = self.parts.iter().map(part).collect();
-        format!("{}{}", if self.is_all_but { "all but " } else { "" }, parts.join(comma))
+    /// Returns the pieces of the text: each term as `term` writes it, and these words between terms and between parts.
+    pub(super) fn written<P: From<&'static str>>(&self, term: impl Fn(&Term) -> P, and: &'static str) -> Vec<P> {
+        let or = if self.parts.iter().any(|part| part.len() > 1) { ", or " } else { " or " };
+        let mut pieces = Vec::from_iter(self.is_all_but.then(|| P::from("all but ")));
+        for (at, part) in self.parts.iter().enumerate() {
+            pieces.extend((at > 0).then(|| P::from(or)));
+            for (at, one) in part.iter().enumerate() {
+                pieces.extend((at > 0).then(|| P::from(and)));
+                pieces.push(term(one));
+            }
+        }
+        pieces
     }
 
     /// Returns the number of its terms.
@@ -72,7 +78,7 @@ const FEW_TERMS: usize = 2;
 
 impl fmt::Display for Description {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.written(Term::to_string, " and "))
+        f.write_str(&self.written(Term::to_string, " and ").concat())
     }
 }
 

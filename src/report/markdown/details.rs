@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::escape::{MAX_NAME, characters, code, fence, html, html_code, name};
+use super::Options;
+use super::document::{Block, Line, Part, Sign, code, name};
+use super::escape::characters;
 use super::table::{MAX_WHO, keys, who};
 use crate::diagnostic::Place;
 use crate::report::detail::{self, DetailLine, Room};
@@ -19,37 +21,46 @@ const MAX_KEYS: usize = 40;
 /// The most columns of the names of nodes, and of the error of a cause.
 const MAX_NODES: usize = 1000;
 const MAX_MESSAGE: usize = 1000;
-/// The room that a block needs around its differences.
+/// The room that a block needs around its differences, and a line around its text.
 const FRAME: usize = 400;
+const MAX_SIGN: usize = 4;
 
 /// Returns the error that several keys share, folded: the table has the error, its place and the first keys.
-pub(super) fn cause(report: &Report, cause: &Cause) -> String {
-    let mark = if cause.is_new { '!' } else { '+' };
+pub(super) fn cause(report: &Report, cause: &Cause) -> Part {
+    let sign = if cause.is_new { Sign::Failed } else { Sign::Added };
     let error = visible(&shorten(&cause.message(), MAX_MESSAGE)).into_owned();
-    let summary = html(&cause.heading(report));
-    folded(&summary, false, &format!("{mark} {error}\n"), &keys(cause.keys.iter().map(|key| &**key), MAX_KEYS))
+    let keys = Block::Paragraph(keys(cause.keys.iter().map(|key| &**key), MAX_KEYS));
+    Part::fold(cause.heading(report), vec![Block::Difference(vec![(sign, error)]), keys])
 }
 
 /// Returns as many of a group's differences as fit `room`, and true if that is all; or `None` if not even one fits.
-pub(super) fn group(report: &Report, group: &Group, room: usize, open: bool) -> Option<(String, bool)> {
+pub(super) fn group(
+    report: &Report,
+    group: &Group,
+    options: &Options,
+    room: usize,
+    is_open: bool,
+) -> Option<(Part, bool)> {
     // Names that the summary has are not repeated.
     let nodes = node_list::names_of_group(report, group, MAX_NODES);
     let nodes =
         nodes.filter(|names| group.who.is_some() || node_list::which(report, group, MAX_WHO).as_ref() != Some(names));
-    let nodes = nodes.map(|(but, names)| format!("Nodes: {but}{}\n\n", code(&names))).unwrap_or_default();
+    let nodes = nodes.map(|(but, names)| Block::Paragraph(Line::from(format!("Nodes: {but}")).and(code(names))));
     let total: usize = group.items.iter().map(|item| item.keys).sum();
-    let summary = format!("{}: {}", who(report, group, html_code), count(total, "key"));
-    let mut left = room.checked_sub(characters(&summary) + characters(&nodes) + FRAME)?;
-    let (mut body, mut below, mut shown, mut shown_keys) = (String::new(), String::new(), 0, 0);
+    let summary = who(report, group, |text| code(text)).and(format!(": {}", count(total, "key")));
+    let frame = Part::fold(summary.clone(), nodes.iter().cloned().collect());
+    let mut left = room.checked_sub(characters(&frame.markdown(options)) + FRAME)?;
+    let (mut body, mut below, mut shown, mut shown_keys) = (Vec::new(), Vec::new(), 0, 0);
     for item in &group.items {
-        let (text, note) = (item_body(report, item), item_note(report, item));
-        let length = characters(&text) + characters(&note);
+        let (lines, others) = (item_body(report, item), item_notes(report, item));
+        let length: usize = lines.iter().map(|(_, text)| characters(text) + MAX_SIGN).sum();
+        let length = length + others.iter().map(|note| characters(&note.markdown(options))).sum::<usize>();
         if length > left {
             break;
         }
         left -= length;
-        body.push_str(&text);
-        below.push_str(&note);
+        body.extend(lines);
+        below.extend(others);
         (shown, shown_keys) = (shown + 1, shown_keys + item.keys);
     }
     let is_all = shown == group.items.len();
@@ -57,33 +68,21 @@ pub(super) fn group(report: &Report, group: &Group, room: usize, open: bool) -> 
         return None;
     }
     if !is_all {
-        _ = writeln!(below, "{ELLIPSIS} {}\n", count(total - shown_keys, "more key"));
+        below.push(Block::Paragraph(format!("{ELLIPSIS} {}", count(total - shown_keys, "more key")).into()));
     }
-    Some((folded(&summary, open, &body, &(below + &nodes)), is_all))
+    let blocks = [Block::Difference(body)].into_iter().chain(below).chain(nodes).collect();
+    Some((Part::Fold { summary, is_open, blocks }, is_all))
 }
 
-fn folded(summary: &str, open: bool, body: &str, below: &str) -> String {
-    let open = if open { " open" } else { "" };
-    let fence = fence(body);
-    let below = if below.is_empty() { String::new() } else { format!("{}\n\n", below.trim_end()) };
-    format!("\n<details{open}><summary>{summary}</summary>\n\n{fence}diff\n{body}{fence}\n\n{below}</details>\n")
-}
-
-/// Returns a note on the changes of an item that are not shown.
-fn item_note(report: &Report, item: &Item) -> String {
-    let mut text = String::new();
-    let key = || code(&shorten_middle(&visible(&report.shown(item).key), MAX_NAME));
-    if item.keys > 1 {
-        _ = write!(text, "{}: {}\n\n", key(), keys_with_places(report, item));
-    }
-    if let Some(note) = item.note() {
-        _ = write!(text, "{}: {note}\n\n", key());
-    }
-    text
+/// Returns notes on the changes of an item that are not shown.
+fn item_notes(report: &Report, item: &Item) -> Vec<Block> {
+    let others = (item.keys > 1).then(|| keys_with_places(report, item));
+    let notes = others.into_iter().chain(item.note().map(Line::from));
+    notes.map(|note| Block::Paragraph(name(&report.shown(item).key).and(": ").and(note))).collect()
 }
 
 /// Returns the keys of an item, each with its line where that is known: the difference above has the line of one.
-fn keys_with_places(report: &Report, item: &Item) -> String {
+fn keys_with_places(report: &Report, item: &Item) -> Line {
     let origin = |change: &KeyChange| {
         let origins = change.leaves.first().map(Leaf::origins).unwrap_or_default();
         origins.after.or(origins.before).map(|origin| origin.place.clone())
@@ -95,38 +94,39 @@ fn keys_with_places(report: &Report, item: &Item) -> String {
     }
     let one = |(key, place): (&&str, &Option<Place>)| match (place, &shown) {
         (Some(Place { path, line: Some(line) }), Some(shown)) if *path == shown.path => {
-            format!("{} `:{line}`", name(key))
+            name(key).and(" ").and(code(format!(":{line}")))
         }
-        (Some(place), _) => format!("{} {}", name(key), name(&place.to_string())),
+        (Some(place), _) => name(key).and(" ").and(name(&place.to_string())),
         (None, _) => name(key),
     };
-    let named: Vec<String> = places.iter().take(MAX_KEYS).map(one).collect();
-    match places.len() - named.len() {
-        0 => named.join(", "),
-        more => format!("{} and {} more", named.join(", "), number(more)),
+    let named = Line::joined(places.iter().take(MAX_KEYS).map(one), ", ");
+    match places.len().saturating_sub(MAX_KEYS) {
+        0 => named,
+        more => named.and(format!(" and {} more", number(more))),
     }
 }
 
-fn item_body(report: &Report, item: &Item) -> String {
+fn item_body(report: &Report, item: &Item) -> Vec<(Sign, String)> {
     let change = &*report.shown(item);
-    let mut text = String::new();
+    let of_lines = |lines: Vec<DetailLine>| lines.into_iter().map(|line| (line.mark.into(), line.text));
+    let mut body = Vec::new();
     if change.leaves.is_empty() {
-        _ = writeln!(text, "@@ {} {} @@", change.label(), shown(&change.key));
+        body.push((Sign::Place, format!("{} {} @@", change.label(), shown(&change.key))));
         let various = detail::varying_sides(report, item);
-        push_lines(detail::outcomes(change, various, ROOM.columns, ROOM), &mut text);
+        body.extend(of_lines(detail::outcomes(change, various, ROOM.columns, ROOM)));
     }
     for fold in item.leaves.iter().take(MAX_LEAVES) {
         let leaf = &change.leaves[fold.first];
-        text.push_str(&leaf_head(change, leaf, fold));
-        push_lines(detail::lines(&leaf.change, ROOM), &mut text);
+        body.push((Sign::Place, leaf_head(change, leaf, fold)));
+        body.extend(of_lines(detail::lines(&leaf.change, ROOM)));
     }
     if let Some(more @ 1..) = item.leaves.len().checked_sub(MAX_LEAVES) {
-        _ = writeln!(text, "{ELLIPSIS} {}", count(more, "more difference"));
+        body.push((Sign::More, count(more, "more difference")));
     }
-    text
+    body
 }
 
-/// Returns a line such as `@@ ntp::servers[1] @@ data/common.yaml:12`.
+/// Returns the text of a line such as `@@ ntp::servers[1] @@ data/common.yaml:12`.
 fn leaf_head(change: &KeyChange, leaf: &Leaf, fold: &LeafFold) -> String {
     let mut rest = String::new();
     if let Some(note) = detail::note(&leaf.change) {
@@ -138,15 +138,9 @@ fn leaf_head(change: &KeyChange, leaf: &Leaf, fold: &LeafFold) -> String {
         (places, None) => _ = write!(rest, " at {} places", number(places)),
         (places, Some(origin)) => _ = write!(rest, " at {} places, such as {origin}", number(places)),
     }
-    format!("@@ {} @@{rest}\n", shown(&fold.place(change)))
+    format!("{} @@{rest}", shown(&fold.place(change)))
 }
 
 fn shown(name: &str) -> String {
     shorten_middle(&visible(name), ROOM.columns)
-}
-
-fn push_lines(lines: Vec<DetailLine>, text: &mut String) {
-    for line in lines {
-        _ = writeln!(text, "{} {}", line.mark.sign(), line.text);
-    }
 }

@@ -2,10 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::report::visible::{ELLIPSIS, shorten_middle, visible};
-
-/// The most columns of the name of a key, a place or nodes.
-pub(super) const MAX_NAME: usize = 120;
+use crate::report::visible::{ELLIPSIS, visible};
 
 /// Formats text as code, in Markdown or in HTML.
 pub(super) fn code(text: &str) -> String {
@@ -18,47 +15,79 @@ pub(super) fn code(text: &str) -> String {
 
 /// Formats text as code in HTML. Forges look for no names in code.
 pub(super) fn html_code(text: &str) -> String {
-    format!("<code>{}</code>", html(text).replace(NOTHING, ""))
+    format!("<code>{}</code>", escaped(text, ""))
 }
 
 /// Nothing, which parts what a forge would take for a name, a number or an address.
 const NOTHING: &str = "<!-- -->";
 
-/// Formats the name of something in the data as code.
-pub(super) fn name(text: &str) -> String {
-    code(&shorten_middle(&visible(text), MAX_NAME))
-}
+/// Forges take this many hexadecimal digits for the id of a commit.
+const DIGITS_OF_ID: usize = 7;
 
 /// Escapes text so that neither HTML nor Markdown nor the forge gives it a meaning.
-///
-/// Forges look for names, numbers and addresses in what is rendered, where escapes have gone, so what would begin one
-/// is followed by an empty comment.
 pub(super) fn html(text: &str) -> String {
+    escaped(text, NOTHING)
+}
+
+/// Letters, digits and blanks stand for themselves, and so does punctuation that has no meaning where it stands; no
+/// other character is written as it is. Forges look for names, numbers and addresses in what is rendered, where escapes
+/// have gone, so what would begin one is followed by `nothing`, too.
+fn escaped(text: &str, nothing: &str) -> String {
+    let text = visible(text);
     let mut out = String::with_capacity(text.len());
-    let mut before = ' ';
+    let (mut before, mut is_first, mut hex_digits) = (' ', true, 0);
     let mut rest = text.chars().peekable();
     while let Some(c) = rest.next() {
-        let is_in_word = before.is_alphanumeric();
-        // A list would begin with `-` or `1.` or `1)`, and a link would have `](`, `://` or `www.` in it.
-        let is_own = match c {
-            '_' | '.' => is_in_word && !before.is_ascii_digit() && before != 'w' && before != 'W',
-            '-' => before != ' ',
-            ')' => !before.is_ascii_digit(),
-            ':' => rest.peek().is_none_or(|next| *next == ' '),
-            ',' | '/' | ';' | '(' | '\'' => true,
-            _ => false,
-        };
-        if c.is_ascii_punctuation() && !is_own {
+        let next = rest.peek().copied().unwrap_or(' ');
+        hex_digits = if c.is_ascii_hexdigit() { hex_digits + 1 } else { 0 };
+        if hex_digits == DIGITS_OF_ID {
+            out.push_str(nothing);
+            hex_digits = 1;
+        }
+        if c.is_ascii_punctuation() && !is_own(c, &out, is_first, next) {
             _ = write!(out, "&#{};", u32::from(c));
-            if matches!(c, '@' | '#' | '!' | '~' | '$' | '%' | '&') {
-                out.push_str(NOTHING);
-            }
         } else {
             out.push(c);
         }
-        before = c;
+        if c.is_ascii_punctuation() && begins_reference(c, before, next) {
+            out.push_str(nothing);
+        }
+        (before, is_first) = (c, is_first && c.is_whitespace());
     }
     out
+}
+
+/// Returns true for punctuation that has no meaning between the text `behind` it and the character `next`; it is the
+/// first if there are only blanks before it.
+fn is_own(c: char, behind: &str, is_first: bool, next: char) -> bool {
+    let before = behind.chars().next_back().unwrap_or(' ');
+    // A list would begin with `-` or `1.` or `1)`, a command with `/`; a link would have `](`, `://` or `www.` in it.
+    match c {
+        '.' if before.is_ascii_digit() => next.is_ascii_digit(),
+        '_' | '.' => before.is_alphanumeric() && !before.is_ascii_digit() && before != 'w' && before != 'W',
+        // An arrow may stand between words.
+        '-' if next == '>' => before == ' ' && !is_first,
+        '>' => next == ' ' && behind.ends_with(" -"),
+        '-' => before != ' ',
+        ')' => !before.is_ascii_digit(),
+        ':' => next == ' ',
+        '/' => !is_first,
+        ',' | ';' | '(' | '\'' => true,
+        _ => false,
+    }
+}
+
+/// Returns true for punctuation that may be a part of a reference or an address once it is rendered, rather than
+/// letters or nothing: such as `@team`, `#1`, `!1`, `ABC-1`, `:name:`, `[[page]]`, `://`, `www.`.
+fn begins_reference(c: char, before: char, next: char) -> bool {
+    match c {
+        c if r#""'()*+,/;<=>?\]^_`{|}"#.contains(c) => false,
+        ':' => !matches!(next, ' ' | ':'),
+        '.' => matches!(before, 'w' | 'W'),
+        '-' => next.is_ascii_digit(),
+        '[' => next == '[',
+        _ => true,
+    }
 }
 
 /// Returns a fence of more backticks than the body has in a row.

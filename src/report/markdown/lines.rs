@@ -1,13 +1,12 @@
 //! The changed lines that change nothing, or of which that is not known.
 
-use std::fmt::Write as _;
-
-use super::escape::{characters, fence, html, name};
+use super::document::{Block, Item, Line, Part, Sign, name, strong};
+use super::escape::characters;
 use super::links::link;
-use super::{Options, items};
+use super::{Options, fits, items};
 use crate::report::causing::{Range, Reason};
 use crate::report::unread::UnreadLines;
-use crate::report::visible::{ELLIPSIS, shorten, shorten_middle, visible};
+use crate::report::visible::{shorten, shorten_middle, visible};
 use crate::report::wording::count;
 use crate::report::{ChangedLines, Effect, Report, Side, UnknownEffect};
 
@@ -16,43 +15,44 @@ const MAX_OPEN: usize = 3;
 
 /// Returns a list of the lines with the reason of each, in at most `budget` characters; nothing if there are none. The
 /// head of the comment has their number.
-pub(super) fn idle(report: &Report, options: &Options, budget: usize) -> String {
+pub(super) fn idle(report: &Report, options: &Options, budget: usize) -> Vec<Part> {
     let told: Vec<&ChangedLines> = report.lines.iter().filter(|lines| is_told(lines)).collect();
     let heading = ChangedLines::heading(&told);
-    let lines = told.iter().map(|lines| line(lines, options));
-    let items = items(lines, budget.saturating_sub(characters(&heading) + FRAME));
-    if items.is_empty() || items.starts_with(&format!("- {ELLIPSIS}")) {
-        return String::new();
+    let budget = budget.saturating_sub(characters(&heading) + FRAME);
+    // A list that only says how many there are has nothing for whoever reads it.
+    if told.first().is_none_or(|first| !fits(&item(first), options, budget)) {
+        return Vec::new();
     }
+    let list = Block::List(items(told.iter().map(|lines| item(lines)), options, budget));
     if told.len() <= MAX_OPEN {
-        return format!("\n**{heading}**\n\n{items}");
+        return vec![Block::Paragraph(strong(heading)).into(), list.into()];
     }
-    format!("\n<details><summary>{heading}</summary>\n\n{items}\n</details>\n")
+    vec![Part::fold(heading, vec![list])]
 }
 
 /// Returns the changed lines of files that no known node reads, as a difference in at most `budget` characters; nothing
 /// if there are none.
-pub(super) fn unread(report: &Report, budget: usize) -> String {
+pub(super) fn unread(report: &Report, budget: usize) -> Vec<Part> {
     let parts = report.unread();
     if parts.is_empty() {
-        return String::new();
+        return Vec::new();
     }
     let heading = Report::unread_heading(&parts);
-    let (mut body, mut shown, mut all) = (String::new(), 0, 0);
+    let (mut body, mut shown, mut all) = (Vec::new(), 0, 0);
     let mut left = budget.saturating_sub(characters(&heading) + FRAME);
     'parts: for part in &parts {
         let place = shorten_middle(&visible(&part.place.to_string()), MAX_COLUMNS);
-        let mut add = |text: String| {
-            left = left.checked_sub(characters(&text))?;
-            body.push_str(&text);
+        let mut add = |sign: Sign, text: String| {
+            left = left.checked_sub(characters(&text) + MAX_SIGN)?;
+            body.push((sign, text));
             Some(())
         };
-        if shown == MAX_UNREAD || add(format!("@@ {place}{} @@\n", part.more())).is_none() {
+        if shown == MAX_UNREAD || add(Sign::Place, format!("{place}{} @@", part.more())).is_none() {
             break;
         }
         for (side, line) in &part.lines {
-            let line = shorten(&visible(line), MAX_COLUMNS);
-            if shown == MAX_UNREAD || add(format!("{} {line}\n", UnreadLines::sign(*side))).is_none() {
+            let sign = if *side == Side::Before { Sign::Removed } else { Sign::Added };
+            if shown == MAX_UNREAD || add(sign, shorten(&visible(line), MAX_COLUMNS)).is_none() {
                 break 'parts;
             }
             (shown, all) = (shown + 1, all + 1 + part.others.len());
@@ -60,10 +60,9 @@ pub(super) fn unread(report: &Report, budget: usize) -> String {
     }
     let more = parts.iter().map(UnreadLines::len).sum::<usize>() - all;
     if more > 0 {
-        _ = writeln!(body, "{ELLIPSIS} {}", count(more, "more changed line"));
+        body.push((Sign::More, count(more, "more changed line")));
     }
-    let fence = fence(&body);
-    format!("\n**{heading}**\n\n{fence}diff\n{body}{fence}\n")
+    vec![Block::Paragraph(strong(heading)).into(), Block::Difference(body).into()]
 }
 
 /// The most lines that are shown of such files, and the most columns of one.
@@ -75,18 +74,18 @@ fn is_told(lines: &ChangedLines) -> bool {
     lines.is_telling() && lines.effect != Effect::Unknown(UnknownEffect::NotTraced)
 }
 
-/// The room of the fold.
+/// The room of the fold, and of the sign of a line with the end of it.
 const FRAME: usize = 60;
+const MAX_SIGN: usize = 4;
 
-fn line(lines: &ChangedLines, options: &Options) -> String {
-    let removed = if lines.side == Side::Before { " (removed)" } else { "" };
+fn item(lines: &ChangedLines) -> Item {
+    let removed = if lines.side == Side::Before { " (removed): " } else { ": " };
     let Reason { before, place, behind } = Reason::of(lines);
-    let by = place.map(|place| linked(&place, options)).unwrap_or_default();
-    let reason = format!("{}{by}{}", html(&before), html(&behind));
-    format!("- {}{removed}: {reason}\n", linked(&Range::of(lines), options))
+    let by = place.map(|place| linked(&place)).unwrap_or_default();
+    Item::from(linked(&Range::of(lines)).and(removed).and(before).and(by).and(behind))
 }
 
-fn linked(range: &Range, options: &Options) -> String {
+fn linked(range: &Range) -> Line {
     let text = range.text(false);
-    if range.is_there { link(&range.place, &text, options) } else { name(&text) }
+    if range.is_there { link(&range.place, &text) } else { name(&text) }
 }

@@ -1,15 +1,14 @@
-//! Links from a comment: to the lines of the commit and to the full report.
+//! Places in a comment, which link to the lines of the commit, and the way to the full report.
 
 use std::collections::BTreeMap;
 
-use super::Options;
-use super::escape::{characters, code, html_code, name};
+use super::document::{Line, MAX_NAME, Piece, name};
 use crate::diagnostic::Place;
 use crate::hiera::Outcome;
 use crate::report::causing::{Range, causing};
-use crate::report::links::address;
+use crate::report::visible::{shorten_middle, visible};
 use crate::report::wording::number;
-use crate::report::{Group, Report};
+use crate::report::{Commit, Group, Report};
 
 /// The most places that one cell names, and the most differences and changes that are looked at for them.
 const MAX_PLACES: usize = 3;
@@ -18,7 +17,7 @@ pub(super) const MAX_CHANGES: usize = 10_000;
 
 /// Returns the lines that cause a group's changes, each as a link if the commit has it; the places that the values come
 /// from, if no lines are known.
-pub(super) fn places(report: &Report, group: &Group, options: &Options) -> String {
+pub(super) fn places(report: &Report, group: &Group) -> Line {
     let changes = || report.changes_of(group).take(MAX_CHANGES);
     let mut ranges = Vec::new();
     for change in changes() {
@@ -43,14 +42,14 @@ pub(super) fn places(report: &Report, group: &Group, options: &Options) -> Strin
         let text = range.text(knows_file);
         let words = if knows_file { "" } else { range.file.words() };
         file = &range.place.path;
-        shown.push(if range.is_there { link(&range.place, &text, options) } else { name(&text) } + words);
+        shown.push(if range.is_there { link(&range.place, &text) } else { name(&text) }.and(words));
     }
     let more = match seen.len() - shown.len() {
         _ if are_known && !are_all_known => " and more".to_owned(),
         0 => String::new(),
         more => format!(" and {} more", number(more)),
     };
-    shown.join(", ") + &more
+    Line::joined(shown, ", ").and(more)
 }
 
 /// Returns the places that the values of a group's changes come from.
@@ -71,27 +70,14 @@ fn origins(report: &Report, group: &Group) -> Vec<Range> {
     places.into_iter().map(|(place, is_there)| Range::line(place, is_there)).collect()
 }
 
-/// Returns a link to a place in the commit, or just the text if there is no base for links or the place is elsewhere.
-pub(super) fn link(place: &Place, text: &str, options: &Options) -> String {
-    match address(options.link_base.as_deref(), place) {
-        Some(address) => format!("[{}]({address})", name(text)),
-        None => name(text),
-    }
+/// Returns a place in the commit under this text, which is a link if the writer knows the pages of the forge.
+pub(super) fn link(place: &Place, text: &str) -> Line {
+    let text = shorten_middle(&visible(text), MAX_NAME);
+    Line::of(Piece::Place { text, path: place.path.to_string(), line: place.line })
 }
 
 /// Returns how to see what is left out.
-pub(super) fn full_report(report: &Report, options: &Options) -> String {
-    if let Some(url) = options.report_url() {
-        return format!("[The full report]({url}) has all of it.");
-    }
-    let id = |at: usize| -> Option<String> {
-        let commit = [&report.commit.before, &report.commit.after][at].as_ref()?;
-        Some(commit.id.chars().filter(char::is_ascii_alphanumeric).take(12).collect())
-    };
-    match (id(0), id(1)) {
-        (Some(before), Some(after)) if characters(&before) > 6 && characters(&after) > 6 => {
-            format!("{} shows all of it.", html_code(&format!("hierad diff --full {before} {after}")))
-        }
-        _ => format!("{} shows all of it.", code("hierad diff --full")),
-    }
+pub(super) fn full_report(report: &Report) -> Line {
+    let id = |commit: &Option<Commit>| commit.as_ref().map(|commit| commit.id.clone()).unwrap_or_default();
+    Line::of(Piece::FullReport(id(&report.commit.before), id(&report.commit.after)))
 }

@@ -1,10 +1,10 @@
 //! The table: whom the changes hit, what they are, and where they come from.
 
-use std::fmt::Write as _;
-
 use super::Options;
-use super::escape::{characters, code, html, name};
+use super::document::{Block, Line, Part, Piece, code, name, row_markdown, strong};
+use super::escape::characters;
 use super::links::{MAX_CHANGES, link, places};
+use crate::diagnostic::Place;
 use crate::diff::{Diff, LeafKind};
 use crate::hiera::Outcome;
 use crate::report::causing::causing;
@@ -24,42 +24,50 @@ const MAX_ERROR: usize = 120;
 /// The most keys of one cause.
 const MAX_KEYS: usize = 3;
 
+/// The room for the head of the table, and for the frame of the fold of another one.
+const FRAME: usize = 40;
+
 /// Returns the table with a row for each cause and each group, in at most `budget` characters, and the number of rows
 /// that fit.
-pub(super) fn table(report: &Report, options: &Options, budget: usize) -> (String, usize) {
+pub(super) fn table(report: &Report, options: &Options, budget: usize) -> (Option<Block>, usize) {
     rows(report, (&report.causes, report.groups_by_use().0), options, budget)
 }
 
 /// Returns the folded table of the groups on nodes whose catalogs do not use the keys, in at most `budget`
 /// characters.
-pub(super) fn apart(report: &Report, options: &Options, budget: usize) -> String {
+pub(super) fn apart(report: &Report, options: &Options, budget: usize) -> Option<Part> {
     let (others, groups) = report.groups_by_use();
-    let Some(heading) = report.apart_heading() else { return String::new() };
-    let open = if others.is_empty() && report.causes.is_empty() { " open" } else { "" };
+    let heading = report.apart_heading()?;
+    let is_open = others.is_empty() && report.causes.is_empty();
     let (table, _) = rows(report, (&[], groups), options, budget);
-    format!("\n<details{open}><summary>{heading}</summary>\n{table}\n</details>\n")
+    Some(Part::Fold { summary: heading.into(), is_open, blocks: table.into_iter().collect() })
 }
 
-fn rows(report: &Report, (causes, groups): (&[Cause], &[Group]), options: &Options, budget: usize) -> (String, usize) {
+fn rows(
+    report: &Report,
+    (causes, groups): (&[Cause], &[Group]),
+    options: &Options,
+    budget: usize,
+) -> (Option<Block>, usize) {
     if groups.is_empty() && causes.is_empty() {
-        return (String::new(), 0);
+        return (None, 0);
     }
-    let mut text = "\n| who | what | why |\n|---|---|---|\n".to_owned();
-    let of_causes = causes.iter().map(|cause| cause_row(report, cause, options));
-    let rows = of_causes.chain(groups.iter().map(|group| group_row(report, group, options)));
-    let mut left = budget.saturating_sub(characters(&text));
-    let mut shown = 0;
-    for row in rows {
-        let length = characters(&row);
-        if shown == MAX_ROWS || length > left {
-            _ = writeln!(text, "| {ELLIPSIS} | {} | |", left_out((causes, groups), shown));
-            break;
+    let of_causes = causes.iter().map(|cause| cause_row(report, cause));
+    let all = of_causes.chain(groups.iter().map(|group| group_row(report, group)));
+    let mut left = budget.saturating_sub(FRAME);
+    let mut rows = Vec::new();
+    for row in all {
+        let length = characters(&row_markdown(&row, options));
+        if rows.len() == MAX_ROWS || length > left {
+            let (shown, more) = (rows.len(), left_out((causes, groups), rows.len()));
+            rows.push([ELLIPSIS.to_string().into(), more.into(), Line::default()]);
+            return (Some(Block::Table(rows)), shown);
         }
         left -= length;
-        text.push_str(&row);
-        shown += 1;
+        rows.push(row);
     }
-    (text, shown)
+    let shown = rows.len();
+    (Some(Block::Table(rows)), shown)
 }
 
 /// Returns the number of the rows that are left out behind the first `shown`, and of their keys.
@@ -72,74 +80,77 @@ fn left_out((causes, groups): (&[Cause], &[Group]), shown: usize) -> String {
     format!("{} of {}", count(rows, "more group"), count(keys, "key"))
 }
 
-fn cause_row(report: &Report, cause: &Cause, options: &Options) -> String {
+fn cause_row(report: &Report, cause: &Cause) -> [Line; 3] {
     let nodes = if cause.nodes.is_singleton() {
-        code(&node_list::names(report, &cause.nodes, MAX_WHO))
+        code(node_list::names(report, &cause.nodes, MAX_WHO))
     } else {
-        share(Count { total: report.nodes.total, changed: cause.nodes.len() })
+        share(Count { total: report.nodes.total, changed: cause.nodes.len() }).into()
     };
     let heading = cause.heading(report);
     let verb = heading.split(" on ").next().unwrap_or_default();
     let keys = keys(cause.keys.iter().map(|key| &**key), MAX_KEYS);
-    let error = html(&shorten(&visible(cause.error.text.visible()), MAX_ERROR));
-    let place =
-        cause.error.place.as_ref().map(|place| {
-            if cause.is_new { link(place, &place.to_string(), options) } else { name(&place.to_string()) }
-        });
+    let error = shorten(&visible(cause.error.text.visible()), MAX_ERROR);
+    let place = |place: &Place| {
+        let text = place.to_string();
+        if cause.is_new { link(place, &text) } else { name(&text) }
+    };
+    let place = cause.error.place.as_ref().map(place);
     let more = match cause.places.len() {
         0 | 1 => String::new(),
         places => format!(" and {}", count(places - 1, "more place")),
     };
-    format!("| {nodes} | **{verb}**: {keys}<br>{error} | {}{more} |\n", place.unwrap_or_default())
+    let what = strong(verb).and(": ").and(keys).and(line_break()).and(error);
+    [nodes, what, place.unwrap_or_default().and(more)]
+}
+
+fn line_break() -> Line {
+    Line::of(Piece::Break)
 }
 
 /// Returns some keys, and the number of the others.
-pub(super) fn keys<'k>(all: impl ExactSizeIterator<Item = &'k str>, most: usize) -> String {
-    let total = all.len();
-    let shown: Vec<String> = all.take(most).map(name).collect();
-    match total - shown.len() {
-        0 => shown.join(", "),
-        more => format!("{} and {} more", shown.join(", "), number(more)),
-    }
+pub(super) fn keys<'k>(all: impl ExactSizeIterator<Item = &'k str>, most: usize) -> Line {
+    let more = all.len().saturating_sub(most);
+    let shown = Line::joined(all.take(most).map(name), ", ");
+    if more == 0 { shown } else { shown.and(format!(" and {} more", number(more))) }
 }
 
-fn group_row(report: &Report, group: &Group, options: &Options) -> String {
-    let mut what: Vec<String> = group.items.iter().take(MAX_ITEMS).map(|item| self::what(report, item)).collect();
+fn group_row(report: &Report, group: &Group) -> [Line; 3] {
+    let mut what: Vec<Line> = group.items.iter().take(MAX_ITEMS).map(|item| self::what(report, item)).collect();
     let more: usize = group.items.iter().skip(MAX_ITEMS).map(|item| item.keys).sum();
     if more > 0 {
-        what.push(format!("{ELLIPSIS} {}", count(more, "more key")));
+        what.push(format!("{ELLIPSIS} {}", count(more, "more key")).into());
     }
-    what.extend(report.use_notes(&group.items).iter().map(|note| format!("<sub>{}</sub>", html(note))));
-    format!("| {} | {} | {} |\n", who(report, group, narrow_code), what.join("<br>"), places(report, group, options))
+    what.extend(report.use_notes(&group.items).into_iter().map(|note| Line::of(Piece::Small(note))));
+    [who(report, group, narrow_code), Line::joined(what, line_break()), places(report, group)]
 }
 
 /// The columns beyond which the alternatives of a description have a line each.
 const MAX_NARROW: usize = 40;
 
 /// Formats text as code, over several lines if it has alternatives and is so long that nothing beside it would be seen.
-fn narrow_code(text: &str) -> String {
+fn narrow_code(text: &str) -> Line {
     if text.chars().count() <= MAX_NARROW {
         return code(text);
     }
-    text.split('|').map(code).collect::<Vec<_>>().join(" or<br>")
+    Line::joined(text.split('|').map(code), Line::from(" or").and(line_break()))
 }
 
 /// Returns the nodes of a group, with their number if there are several: `` `site=berlin`, `role=web` (28 nodes)``.
-pub(super) fn who(report: &Report, group: &Group, code: impl Fn(&str) -> String) -> String {
+pub(super) fn who(report: &Report, group: &Group, code: impl Fn(&str) -> Line) -> Line {
     // The verdict has the number of all nodes.
     let nodes = count(group.nodes.len(), "node");
     if let Some(who) = &group.who {
-        return format!("{} ({nodes})", who.written(|term| code(&term.to_string()), ", "));
+        return Line::joined(who.written(|term| code(&term.to_string()), ", "), "").and(format!(" ({nodes})"));
     }
     match node_list::which(report, group, MAX_WHO) {
         Some((_, name)) if group.nodes.is_singleton() => code(&name),
-        Some((but, names)) => format!("{but}{} ({nodes})", code(&names)),
-        None => share(Count { total: report.nodes.total, changed: group.nodes.len() }),
+        Some((but, names)) => Line::from(but).and(code(&names)).and(format!(" ({nodes})")),
+        None => share(Count { total: report.nodes.total, changed: group.nodes.len() }).into(),
     }
 }
 
 /// Returns a change in short: its key, and the values if they are short.
-fn what(report: &Report, item: &Item) -> String {
+fn what(report: &Report, item: &Item) -> Line {
     let change = &*report.shown(item);
     let place = match &item.leaves[..] {
         [fold] => fold.place(change),
@@ -149,28 +160,28 @@ fn what(report: &Report, item: &Item) -> String {
     let keys = if item.keys > 1 { format!(" in {}", count(item.keys, "key")) } else { String::new() };
     let label = match (change.label(), &item.leaves[..]) {
         ("changed", [fold]) => match change.leaves[fold.first].change.kind {
-            LeafKind::Added => "added ".to_owned(),
-            LeafKind::Removed => "removed ".to_owned(),
-            _ => String::new(),
+            LeafKind::Added => "added ".into(),
+            LeafKind::Removed => "removed ".into(),
+            _ => Line::default(),
         },
-        ("changed", _) => String::new(),
-        (label, _) if change.kind.is_error() => format!("**{label}** "),
-        (label, _) => format!("{label} "),
+        ("changed", _) => Line::default(),
+        (label, _) if change.kind.is_error() => strong(label).and(" "),
+        (label, _) => format!("{label} ").into(),
     };
-    let values = values(change, item).map(|values| format!(": {values}")).unwrap_or_default();
-    format!("{label}{place}{keys}{values}")
+    let values = values(change, item).map(|values| Line::from(": ").and(values)).unwrap_or_default();
+    label.and(place).and(keys).and(values)
 }
 
 /// Returns the values of a change, or the number of its differences.
-fn values(change: &KeyChange, item: &Item) -> Option<String> {
+fn values(change: &KeyChange, item: &Item) -> Option<Line> {
     if change.kind.is_error() {
         let Some(Outcome::Failed(error)) = change.outcome.after.as_deref() else { return None };
-        return Some(html(&shorten(&visible(error.text.visible()), MAX_ERROR)));
+        return Some(shorten(&visible(error.text.visible()), MAX_ERROR).into());
     }
     // Positions are not what a reader looks for.
     let is_anywhere = item.similarity == Similarity::ExceptPosition;
     if let Some(note) = item.note().filter(|_| !is_anywhere) {
-        return Some(note);
+        return Some(note.into());
     }
     let [fold] = &item.leaves[..] else {
         return differences(change, &item.leaves);
@@ -182,19 +193,19 @@ fn values(change: &KeyChange, item: &Item) -> Option<String> {
         (places, _) => format!(" (at {} places)", number(places)),
     };
     if leaf.kind == LeafKind::Reordered {
-        return detail::note(leaf).map(|note| note + &alike);
+        return detail::note(leaf).map(|note| (note + &alike).into());
     }
     let Some(sides) = detail::on_one_line(leaf, MAX_VALUES) else {
-        return detail::note(leaf).map(|note| note + &alike);
+        return detail::note(leaf).map(|note| (note + &alike).into());
     };
     let values = match sides {
-        Diff { before: Some(before), after: Some(after) } => format!("{} → {}", code(&before), code(&after)),
-        Diff { before: Some(one), after: None } | Diff { before: None, after: Some(one) } => code(&one),
+        Diff { before: Some(before), after: Some(after) } => code(before).and(" → ").and(code(after)),
+        Diff { before: Some(one), after: None } | Diff { before: None, after: Some(one) } => code(one),
         Diff { before: None, after: None } => return None,
     };
     // A new order shows in the values.
     let note = detail::note(leaf).map(|note| format!(" ({note})")).unwrap_or_default();
-    Some(values + &note + &alike)
+    Some(values.and(note + &alike))
 }
 
 /// The most entries or items that a cell names of those that come, or go, and the columns of one.
@@ -202,12 +213,12 @@ const MAX_NAMED: usize = 2;
 const MAX_ENTRY: usize = 40;
 
 /// Returns what a value loses and gains, and the number of its other differences; `None` if there are none.
-fn differences(change: &KeyChange, folds: &[LeafFold]) -> Option<String> {
+fn differences(change: &KeyChange, folds: &[LeafFold]) -> Option<Line> {
     let of_kind = |kind| folds.iter().filter(move |fold| change.leaves[fold.first].change.kind == kind);
     let number_of = |folds: &mut dyn Iterator<Item = &LeafFold>| folds.map(LeafFold::count).sum::<usize>();
     let (all, mut parts, mut told) = (number_of(&mut folds.iter()), Vec::new(), 0);
     for (kind, verb) in [(LeafKind::Removed, "loses"), (LeafKind::Added, "gains")] {
-        let names: Vec<String> = of_kind(kind).take(MAX_NAMED).map(|fold| entry(change, fold)).collect();
+        let names: Vec<Line> = of_kind(kind).take(MAX_NAMED).map(|fold| entry(change, fold)).collect();
         if names.is_empty() {
             continue;
         }
@@ -216,24 +227,24 @@ fn differences(change: &KeyChange, folds: &[LeafFold]) -> Option<String> {
             0 => String::new(),
             more => format!(" and {} more", number(more)),
         };
-        parts.push(format!("{verb} {}{more}", names.join(", ")));
+        parts.push(Line::from(format!("{verb} ")).and(Line::joined(names, ", ")).and(more));
         told += of_this_kind;
     }
     match all - told {
         0 => {}
-        rest if told == 0 => parts.push(count(rest, "difference")),
-        rest => parts.push(count(rest, "other difference")),
+        rest if told == 0 => parts.push(count(rest, "difference").into()),
+        rest => parts.push(count(rest, "other difference").into()),
     }
-    (!parts.is_empty()).then(|| parts.join("; "))
+    (!parts.is_empty()).then(|| Line::joined(parts, "; "))
 }
 
 /// Returns an entry of a hash by its path, or an item of an array by its value if that is short.
-fn entry(change: &KeyChange, fold: &LeafFold) -> String {
+fn entry(change: &KeyChange, fold: &LeafFold) -> Line {
     let leaf = &change.leaves[fold.first].change;
     let is_item = leaf.path().and_then(|path| path.0.last()).is_some_and(|last| matches!(last, Segment::Index(_)));
     let value = detail::on_one_line(leaf, MAX_ENTRY).and_then(|sides| sides.after.or(sides.before));
     match value {
-        Some(value) if is_item && fold.path.is_none() => code(&value),
+        Some(value) if is_item && fold.path.is_none() => code(value),
         _ => name(fold.place(change).strip_prefix(&*change.key).unwrap_or_default()),
     }
 }

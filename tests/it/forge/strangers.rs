@@ -40,7 +40,7 @@ fn comments_of_others_are_left_alone() {
 }
 
 /// The event of the run that follows that of a fork.
-fn followed(head: &str) -> serde_json::Value {
+pub(super) fn followed(head: &str) -> serde_json::Value {
     json!({
         "action": "completed",
         "workflow_run": {
