@@ -17,6 +17,8 @@ const FRESH: Duration = Duration::from_secs(5);
 #[derive(Default)]
 pub(super) struct Trusted {
     seen: Option<Seen>,
+    /// The commit that was trusted last.
+    last: Option<CommitId>,
 }
 
 struct Seen {
@@ -49,6 +51,10 @@ impl Trusted {
             Some(seen) => seen,
             None => see(repository, named, &lib.path)?,
         };
+        if let Some(was) = self.last.replace(seen.commit).filter(|last| is_rewritten(repository, *last, seen.commit)) {
+            let (name, is) = (&seen.name, seen.commit);
+            tracing::warn!(%name, %was, %is, "the trusted code was rewritten: it does not go on from the former");
+        }
         let Seen { commit, name, lib: (path, trusted), tree, .. } = &*self.seen.insert(seen);
         let short = || commit.to_string().chars().take(10).collect::<String>();
         match trusted {
@@ -65,6 +71,12 @@ impl Trusted {
             )),
         }
     }
+}
+
+/// Returns true if a trusted revision does not go on from the one that was trusted before: somebody may have replaced
+/// it.
+fn is_rewritten(repository: &Repository, was: CommitId, is: CommitId) -> bool {
+    was != is && !matches!(repository.is_ancestor(was, is), Ok(true))
 }
 
 fn see(repository: &Repository, named: Option<&str>, path: &str) -> Result<Seen, String> {
@@ -109,4 +121,26 @@ fn resolve(repository: &Repository, named: Option<&str>) -> Result<(String, Comm
     }
     let commit = repository.resolve_trusted("HEAD").map_err(|error| format!("is not run: {error}"))?;
     Ok(("HEAD".to_owned(), commit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::git::Scratch;
+
+    #[test]
+    fn code_that_does_not_go_on_is_rewritten() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a"), "1").unwrap();
+        let scratch = Scratch::init(folder.path()).unwrap();
+        scratch.commit("first", 0).unwrap();
+        let repository = Repository::discover(folder.path()).unwrap();
+        let first = repository.resolve("HEAD").unwrap();
+        std::fs::write(folder.path().join("a"), "2").unwrap();
+        scratch.commit("second", 1).unwrap();
+        let second = repository.resolve("HEAD").unwrap();
+        let gone = CommitId::from_hex(&"1".repeat(40)).unwrap();
+        let found = [(first, first), (first, second), (second, first), (gone, second)];
+        assert_eq!(found.map(|(was, is)| is_rewritten(&repository, was, is)), [false, false, true, true]);
+    }
 }
