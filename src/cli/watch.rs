@@ -70,7 +70,7 @@ impl Arguments {
             poll: self.poll,
             notify: !self.no_notify,
             program: program(),
-            output: Arc::new(Mutex::new(Box::new(std::io::stdout()))),
+            output: Arc::new(Mutex::new(Box::new(output::stdout()))),
             announce: Arc::new(move |line| log::tell(log_format, &line)),
         }
     }

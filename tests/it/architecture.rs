@@ -2,6 +2,7 @@
 
 mod circles;
 mod comments;
+mod places;
 mod source;
 
 use std::fs;
@@ -79,6 +80,18 @@ fn the_world_outside_is_touched_at_the_edges() {
     for core in ["value", "diagnostic", "tree", "puppet", "node", "hiera", "fleet", "diff"] {
         let outside = modules_with(r"\bstd::(fs|env|net|process|time)\b|\bSystemTime\b|\bInstant\b");
         assert!(!outside.iter().any(|module| module == core), "{core} touches the disk, the clock or the environment");
+    }
+}
+
+#[test]
+fn what_strangers_write_meets_the_machine_in_few_places() {
+    let texts = texts("src");
+    for (rule, planted) in &places::RULES {
+        assert_eq!(places::breaches(rule, &texts), Vec::<String>::new());
+        let mut faulty = texts.clone();
+        let file = faulty.get_mut("src/policy/mod.rs").unwrap();
+        *file = file.replacen("impl Policies {", &format!("impl Policies {{\n{planted}"), 1);
+        assert_eq!(places::breaches(rule, &faulty).len(), 1, "{}: not seen where it is planted", rule.what);
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use tempfile::TempDir;
 
-use crate::disk::{Choice, StageError, stage};
+use crate::disk::{Choice, StageError, create, stage};
 use crate::hiera::backend::{Folder, Mentions};
 use crate::tree::{ContentId, Entry, FileTree, Target, begins_with, below, follow};
 
@@ -64,7 +64,7 @@ impl Stage {
             fs::create_dir(root.join(name))?;
         }
         for (name, content) in program {
-            fs::write(root.join(name), content)?;
+            create(&root.join(name), content.as_bytes())?;
         }
         Ok(Stage { folder, root, data: VecDeque::new(), count: 0, code: VecDeque::new() })
     }

@@ -1,0 +1,117 @@
+//! The places at which what a stranger writes meets the machine: each in few files, which nothing joins unseen.
+
+use std::collections::BTreeMap;
+
+use regex::Regex;
+
+/// Something that only these files do.
+pub(super) struct Rule {
+    /// The deed.
+    pub(super) what: &'static str,
+    /// The words that do it.
+    pattern: &'static str,
+    /// The beginnings of their paths.
+    places: &'static [&'static str],
+}
+
+/// The rules, each with a line that would break it elsewhere.
+pub(super) const RULES: [(Rule, &str); 6] = [
+    (
+        // A path that the user names is opened in `disk`: these are files of hierad's own, or of the machine.
+        Rule {
+            what: "a file is opened",
+            pattern: r"\bFile::(open|create|create_new|options)\b|\bOpenOptions\b|\bfs::(read|read_to_string|write|copy|rename|hard_link)\b",
+            places: &[
+                "src/disk",
+                "src/disclosure/key_file.rs",
+                "src/git/",
+                "src/inventory/store.rs",
+                "src/pipeline/cache.rs",
+                "src/pipeline/bridge/ruby.rs",
+                "src/pipeline/profiles/",
+                "src/settings/secret.rs",
+                "src/settings/sink.rs",
+                "src/setup/",
+                "src/snapshot/",
+                "src/daemon/queue/",
+                "src/daemon/metrics.rs",
+                "src/daemon/watch/notification.rs",
+                "src/app/guard.rs",
+                "src/cli/bound.rs",
+                "src/cli/demo.rs",
+                "src/cli/hooks/folder.rs",
+                "src/cli/init/write.rs",
+                "src/cli/verify/",
+            ],
+        },
+        "fn facts(path: &Path) -> Vec<u8> { std::fs::read(path).unwrap_or_default() }",
+    ),
+    (
+        Rule {
+            what: "a revision that is trusted is resolved",
+            pattern: r"\bresolve_trusted\(",
+            places: &["src/git/", "src/app/global_layer.rs", "src/pipeline/bridge/trusted.rs"],
+        },
+        "let commit = repository.resolve_trusted(name)?;",
+    ),
+    (
+        // None of these says whose code is run, or whose settings count.
+        Rule {
+            what: "a revision is resolved as people write it",
+            pattern: r"\brepository(?:\(\)\?)?\.resolve(?:_all)?\(",
+            places: &[
+                "src/app/answers.rs",
+                "src/app/options.rs",
+                "src/app/pipelines.rs",
+                "src/app/readings.rs",
+                "src/app/review.rs",
+                "src/app/workspace.rs",
+                "src/cli/",
+                "src/pipeline/judge.rs",
+            ],
+        },
+        "let commit = repository.resolve(&rev)?;",
+    ),
+    (
+        Rule {
+            what: "a tree is staged",
+            pattern: r"\bdisk::(?:create|link|stage)\b|\buse crate::disk::\{[^}]*\b(?:create|link|stage)\b|\bsymlink\(",
+            places: &[
+                "src/disk/",
+                "src/app/tree_profiles.rs",
+                "src/pipeline/bridge/stage.rs",
+                "src/cli/verify/stage.rs",
+            ],
+        },
+        "std::os::unix::fs::symlink(to, at)?;",
+    ),
+    (
+        Rule {
+            what: "text is written to standard output",
+            pattern: r"\bio::stdout\(\)(?:[^.]|\.(?:lock|write|flush))|\bprint(?:ln)?!",
+            places: &["src/cli/output.rs"],
+        },
+        "println!(\"{headline}\");",
+    ),
+    (
+        Rule {
+            what: "text is written to standard error",
+            pattern: r"\bio::stderr\(\)(?:[^.]|\.(?:lock|write|flush))|\beprint(?:ln)?!",
+            places: &["src/cli/log.rs", "src/cli/fault.rs", "src/cli/progress.rs", "src/cli/output.rs"],
+        },
+        "eprintln!(\"{headline}\");",
+    ),
+];
+
+/// Returns the lines of `texts` that break a rule. Comments and tests inside the files are left out.
+pub(super) fn breaches(rule: &Rule, texts: &BTreeMap<String, String>) -> Vec<String> {
+    let pattern = Regex::new(rule.pattern).unwrap();
+    let elsewhere = texts.iter().filter(|(path, _)| !rule.places.iter().any(|place| path.starts_with(place)));
+    let lines = elsewhere.flat_map(|(path, text)| {
+        let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+        code.lines().enumerate().map(move |(number, line)| (path, number + 1, line))
+    });
+    let is_code = |line: &str| !line.trim_start().starts_with("//");
+    let found = lines.filter(|(_, _, line)| is_code(line) && pattern.is_match(line));
+    found.map(|(path, number, line)| format!("{path}:{number}: {}: {}", rule.what, line.trim())).collect()
+}
