@@ -58,6 +58,7 @@ pub(crate) mod parallel;
 mod repository_keys;
 mod resolve;
 mod revision;
+mod run_budget;
 mod template;
 
 use std::collections::BTreeMap;

@@ -29,7 +29,7 @@ impl RepositoryKeys {
         let DataFileList { files, has_links } = environment.data_files()?;
         let mut counts: HashMap<Arc<str>, u32, RandomState> = HashMap::default();
         for (path, id) in files {
-            for key in data_file(environment, path, *id)?.keys() {
+            for key in environment.data_file(path, *id)?.keys() {
                 *counts.entry(key.clone()).or_default() += 1;
             }
         }
@@ -64,17 +64,17 @@ impl RepositoryKeys {
             };
             let was = self.files.get(path).copied();
             if let (Some(was), Some(is)) = (was, is)
-                && data_file(before, path, was)?.keys() == data_file(environment, path, is)?.keys()
+                && before.data_file(path, was)?.keys() == environment.data_file(path, is)?.keys()
             {
                 Arc::make_mut(&mut updated.files).insert(path.clone(), is);
                 continue;
             }
             if let Some(was) = was {
-                updated.count(&*data_file(before, path, was)?, &mut touched, |count| count.saturating_sub(1));
+                updated.count(&*before.data_file(path, was)?, &mut touched, |count| count.saturating_sub(1));
                 Arc::make_mut(&mut updated.files).remove(path);
             }
             if let Some(is) = is {
-                updated.count(&*data_file(environment, path, is)?, &mut touched, |count| count + 1);
+                updated.count(&*environment.data_file(path, is)?, &mut touched, |count| count + 1);
                 Arc::make_mut(&mut updated.files).insert(path.clone(), is);
             }
         }
@@ -102,15 +102,6 @@ impl RepositoryKeys {
     pub(in crate::fleet) fn iter(&self) -> impl Iterator<Item = &Arc<str>> {
         self.counts.keys()
     }
-}
-
-/// Returns the data file at `path`, parsed.
-pub(in crate::fleet) fn data_file(
-    environment: &Environment,
-    path: &str,
-    id: BlobId,
-) -> Result<Arc<DataFile>, TreeError> {
-    environment.store.files.get(&*environment.tree, id, environment.format_of(path))
 }
 
 /// Returns a note for each module that is absent although the repository has keys in its namespace: its own data is not

@@ -9,12 +9,12 @@ use std::sync::Arc;
 
 use super::LookupError;
 use super::backend::eyaml::Keys;
-use super::backend::{Backend, Backends, DataFile, DataFiles};
+use super::backend::{Backend, Backends, DataFile, DataFiles, KeyQuota};
 use super::config::{Config, FunctionKind, LevelConfig, Locations, PlacedText, Version4};
 use super::interpolation::{Context, NO_METHODS, NameStack, Undefined, interpolate, interpolate_text, variable};
 use super::scope::{LocalScope, Scope, Variable};
 use crate::diagnostic::{Diagnostic, Place};
-use crate::puppet::glob::glob;
+use crate::puppet::glob::glob_of_many;
 use crate::puppet::{Puppet, uri};
 use crate::tree::{BlobId, ContentIds, FileTree, Target, TreeError, below, follow, is_link};
 use crate::value::Value;
@@ -193,6 +193,8 @@ pub struct Source<'a> {
     pub disk: &'a dyn FileTree,
     /// Parsed files.
     pub files: &'a DataFiles,
+    /// The keys that they may have.
+    pub quota: &'a KeyQuota,
     /// Paths, as written in the settings, and what they stand for; relative ones are from the root of the repository.
     pub datadirs: &'a [(String, Datadir)],
     /// Declared functions.
@@ -421,7 +423,8 @@ impl<'a> Resolver<'a> {
             }
             Mount::Nothing => return Ok(Vec::new()),
         };
-        let paths = glob(tree, &pattern).map_err(|e| LookupError::unknown(e).at(declared.place.clone()))?;
+        let paths = glob_of_many(tree, &pattern, self.config.glob_count())
+            .map_err(|e| LookupError::unknown(e).at(declared.place.clone()))?;
         let original = PlacedText { text: pattern.as_str().into(), place: declared.place.clone() };
         paths.iter().map(|path| self.inside(&original, tree, path, backend, true)).collect()
     }
@@ -464,7 +467,8 @@ impl<'a> Resolver<'a> {
         let content = match follow(files, path).map_err(|e| unreadable(&e))? {
             Target::File(_, id) => match reads {
                 Some(format) => {
-                    Content::File(id, self.source.files.get(files, id, format).map_err(|e| unreadable(&e))?)
+                    let file = self.source.quota.read(self.source.files, files, id, format);
+                    Content::File(id, file.map_err(|e| unreadable(&e))?)
                 }
                 None => Content::Other,
             },

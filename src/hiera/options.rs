@@ -18,6 +18,15 @@ const OPAQUE: &str = "its lookup_options hold a secret that is not open here";
 /// The reserved key.
 pub const LOOKUP_OPTIONS: &str = "lookup_options";
 
+/// The cost of compiling a pattern, in steps.
+const COMPILE_STEPS: usize = 100;
+
+/// The cost of comparing a pattern with a key, in steps.
+const MATCH_STEPS: usize = 2;
+
+/// The most patterns that are compared with a key outside of its lookup, where that only saves work.
+const FEW_PATTERNS: usize = 200;
+
 /// Ruby's error for a name as an index.
 const NO_INDEX: &str = "no implicit conversion of String into Integer";
 
@@ -53,6 +62,22 @@ impl LookupOptions {
         Ok(compiled)
     }
 
+    /// Returns the steps that it takes to compile merged options.
+    pub(super) fn steps_to_compile(options: &Hash) -> usize {
+        let is_pattern = |key: &&Value| key.as_str().is_some_and(|name| name.starts_with('^'));
+        COMPILE_STEPS * options.keys().filter(is_pattern).count()
+    }
+
+    /// Returns the steps that it takes at most to find the options of the root key `root`.
+    pub(super) fn steps_to_find(&self, root: &str) -> usize {
+        if self.named(root).is_some() { 0 } else { MATCH_STEPS * self.patterns.len() }
+    }
+
+    /// Returns true if there are surely none for the root key `root`, as far as that is soon told.
+    pub fn are_none_for(&self, root: &str) -> bool {
+        self.patterns.len() <= FEW_PATTERNS && self.of(root).is_ok_and(|options| options == KeyOptions::default())
+    }
+
     /// Returns true if there are none.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty() && self.patterns.is_empty()
@@ -76,8 +101,8 @@ impl LookupOptions {
         Ok(None)
     }
 
-    /// Returns true if the root key `root` has other options in `other`, or if a pattern takes so long that this cannot
-    /// be told in a moment.
+    /// Returns true if the root key `root` has other options in `other`, or if there are so many patterns, or one takes
+    /// so long, that this cannot be told in a moment.
     pub fn may_differ(&self, other: &LookupOptions, root: &str) -> bool {
         let at_once = |options: &LookupOptions| -> Option<Result<KeyOptions, LookupError>> {
             if let Some(options) = options.named(root) {
@@ -90,6 +115,9 @@ impl LookupOptions {
             }
             Some(Ok(KeyOptions::default()))
         };
+        if self.patterns.len() + other.patterns.len() > 2 * FEW_PATTERNS {
+            return true;
+        }
         match (at_once(self), at_once(other)) {
             (Some(own), Some(other)) => own != other,
             _ => true,

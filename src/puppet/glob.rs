@@ -15,11 +15,14 @@ const LENGTH_LIMIT: usize = 4096;
 /// The most patterns that braces may stand for.
 const BRACES_LIMIT: usize = 10_000;
 
-/// The most that is looked at for one pattern: names in folders, and the paths that lead on, some bytes of them at a
-/// time.
+/// The most that is looked at for one pattern: names in folders, once for each part of the pattern that they are
+/// compared with, and the paths that lead on.
 const WORK_LIMIT: usize = 1_000_000;
 
-/// The bytes of a path or a pattern that count as much as a name.
+/// The most that is looked at for all patterns of a hierarchy, which have equal shares of it.
+const SHARED_LIMIT: usize = 10_000_000;
+
+/// The bytes of a path, and the comparisons of characters, that count as much as a name.
 const BYTES_A_NAME: usize = 16;
 
 /// With less stack than this left, the walk goes on with more.
@@ -64,12 +67,17 @@ enum Kind {
 
 /// Returns the paths in `tree` that `pattern` matches, files and links that are no folders, in the order of `Dir.glob`.
 pub fn glob(tree: &dyn FileTree, pattern: &str) -> Result<Vec<String>, GlobError> {
-    Walk { tree, folders: false, work: 0, has_too_many_braces: false, found: Vec::new() }.all(pattern)
+    Walk::new(tree, WORK_LIMIT).all(pattern)
+}
+
+/// Returns the same for one of so many patterns, which have a share of the work each.
+pub fn glob_of_many(tree: &dyn FileTree, pattern: &str, patterns: usize) -> Result<Vec<String>, GlobError> {
+    Walk::new(tree, WORK_LIMIT.min(SHARED_LIMIT / patterns.max(1))).all(pattern)
 }
 
 /// Returns the folders in `tree` that `pattern` matches.
 pub fn glob_folders(tree: &dyn FileTree, pattern: &str) -> Result<Vec<String>, GlobError> {
-    Walk { tree, folders: true, work: 0, has_too_many_braces: false, found: Vec::new() }.all(pattern)
+    Walk { folders: true, ..Walk::new(tree, WORK_LIMIT) }.all(pattern)
 }
 
 /// Returns true if a path has characters that make it a pattern.
@@ -81,11 +89,16 @@ struct Walk<'t> {
     tree: &'t dyn FileTree,
     folders: bool,
     work: usize,
+    limit: usize,
     has_too_many_braces: bool,
     found: Vec<String>,
 }
 
-impl Walk<'_> {
+impl<'t> Walk<'t> {
+    fn new(tree: &'t dyn FileTree, limit: usize) -> Walk<'t> {
+        Walk { tree, folders: false, work: 0, limit, has_too_many_braces: false, found: Vec::new() }
+    }
+
     fn all(mut self, pattern: &str) -> Result<Vec<String>, GlobError> {
         let too_much = |problem: String| GlobError::TooMuch { pattern: pattern.to_owned(), problem };
         if pattern.len() > LENGTH_LIMIT {
@@ -104,8 +117,8 @@ impl Walk<'_> {
         if self.has_too_many_braces {
             return Err(too_much(format!("stands for more than {BRACES_LIMIT} others")));
         }
-        if self.work > WORK_LIMIT {
-            return Err(too_much(format!("leads to more than {WORK_LIMIT} files")));
+        if self.work > self.limit {
+            return Err(too_much(format!("leads to more than {} files or comparisons of names", self.limit)));
         }
         Ok(self.found)
     }
@@ -132,7 +145,7 @@ impl Walk<'_> {
 
     fn visit_here(&mut self, path: &str, patterns: &[&[Part]]) -> Result<(), TreeError> {
         self.work += 1 + path.len() / BYTES_A_NAME;
-        if self.work > WORK_LIMIT || self.has_too_many_braces {
+        if self.work > self.limit || self.has_too_many_braces {
             return Ok(());
         }
         if expands_braces(patterns) {
@@ -159,9 +172,9 @@ impl Walk<'_> {
         let Target::Folder(folder) = target else { return Ok(()) };
         if patterns.iter().any(|p| matches!(kind(p), Some(Kind::Recursive | Kind::Magic(_)))) {
             let entries = self.entries(&folder, patterns)?;
-            self.work += entries.len() * (1 + patterns.iter().map(weight).sum::<usize>() / BYTES_A_NAME);
+            self.work += entries.len();
             for (name, entry) in entries {
-                let mut next: Vec<&[Part]> = patterns.iter().flat_map(|p| step(p, &name, &entry)).collect();
+                let mut next = self.steps(patterns, &name, &entry);
                 // All are ends of one pattern: those of one length are the same.
                 next.sort_by_key(|p| std::cmp::Reverse(p.len()));
                 next.dedup_by_key(|p| p.len());
@@ -172,6 +185,17 @@ impl Walk<'_> {
             return Ok(());
         }
         self.visit_plain(path, patterns)
+    }
+
+    /// Returns the patterns that are left of `patterns` below the entry `name`.
+    fn steps<'p>(&mut self, patterns: &[&'p [Part]], name: &str, entry: &Entry) -> Vec<&'p [Part]> {
+        // Who uses up all that is left is beyond the limit.
+        let left = self.limit.saturating_sub(self.work) + 1;
+        let mut comparison = Comparison { left: left.saturating_mul(BYTES_A_NAME) };
+        let before = comparison.left;
+        let next = patterns.iter().flat_map(|p| step(p, name, entry, &mut comparison)).collect();
+        self.work += patterns.len() - 1 + (before - comparison.left).div_ceil(BYTES_A_NAME);
+        next
     }
 
     /// Returns the entries of a folder; itself is one of them, unless that would go on for ever.
@@ -213,18 +237,8 @@ fn expands_braces(patterns: &[&[Part]]) -> bool {
     before.into_iter().any(|pattern| matches!(kind(pattern), Some(Kind::Braces(_))))
 }
 
-/// Returns the amount of pattern that is compared with each name.
-fn weight(pattern: &&[Part]) -> usize {
-    let magic = |part: &Part| match &part.kind {
-        Kind::Magic(magic) => magic.len(),
-        Kind::Braces(names) => names.iter().map(|name| 1 + name.len()).sum(),
-        Kind::Recursive | Kind::Plain(_) => 0,
-    };
-    pattern.iter().take(2).map(magic).sum()
-}
-
 /// Returns the patterns that are left of `pattern` below the entry `name`: none, one or two.
-fn step<'p>(pattern: &'p [Part], name: &str, entry: &Entry) -> Vec<&'p [Part]> {
+fn step<'p>(pattern: &'p [Part], name: &str, entry: &Entry, comparison: &mut Comparison) -> Vec<&'p [Part]> {
     let mut next = Vec::new();
     let mut pattern = pattern;
     if kind(pattern) == Some(&Kind::Recursive) {
@@ -235,8 +249,8 @@ fn step<'p>(pattern: &'p [Part], name: &str, entry: &Entry) -> Vec<&'p [Part]> {
     }
     let matched = match kind(pattern) {
         Some(Kind::Plain(plain)) => plain == name,
-        Some(Kind::Magic(magic)) => matches_name(magic, name),
-        Some(Kind::Braces(names)) => names.iter().any(|magic| matches_name(magic, name)),
+        Some(Kind::Magic(magic)) => comparison.matches(magic, name),
+        Some(Kind::Braces(names)) => names.iter().any(|magic| comparison.matches(magic, name)),
         Some(Kind::Recursive) | None => false,
     };
     if matched {
@@ -357,67 +371,76 @@ fn unescape(name: &str) -> String {
     out
 }
 
-/// Matches one name as Ruby's `fnmatch` does.
-fn matches_name(pattern: &[char], name: &str) -> bool {
-    let name: Vec<char> = name.chars().collect();
-    let literal_dot = pattern.first() == Some(&'.') || pattern.starts_with(&['\\', '.']);
-    if name.first() == Some(&'.') && !literal_dot {
-        return false;
-    }
-    // The classic two-pointer match: a `*` remembers where to come back to.
-    let (mut p, mut n, mut back) = (0, 0, None);
-    loop {
-        if p < pattern.len() && pattern[p] == '*' {
-            back = Some((p + 1, n));
-            p += 1;
-            continue;
+/// Compares names with patterns, as far as there is work left for it.
+struct Comparison {
+    /// The characters that may still be compared.
+    left: usize,
+}
+
+impl Comparison {
+    /// Matches one name as Ruby's `fnmatch` does. Returns false if there is no work left.
+    fn matches(&mut self, pattern: &[char], name: &str) -> bool {
+        let name: Vec<char> = name.chars().collect();
+        let literal_dot = pattern.first() == Some(&'.') || pattern.starts_with(&['\\', '.']);
+        if name.first() == Some(&'.') && !literal_dot {
+            return false;
         }
-        if n == name.len() && p == pattern.len() {
-            return true;
-        }
-        let step = if n < name.len() { match_one(&pattern[p..], name[n]) } else { None };
-        if let Some(length) = step {
-            p += length;
-            n += 1;
-        } else {
-            match back {
-                Some((at, from)) if from < name.len() => {
-                    back = Some((at, from + 1));
-                    p = at;
-                    n = from + 1;
-                }
-                _ => return false,
+        // The classic two-pointer match: a `*` remembers where to come back to.
+        let (mut p, mut n, mut back) = (0, 0, None);
+        loop {
+            if self.left == 0 {
+                return false;
+            }
+            self.left -= 1;
+            if p < pattern.len() && pattern[p] == '*' {
+                back = Some((p + 1, n));
+                p += 1;
+                continue;
+            }
+            if n == name.len() {
+                // What comes behind a `*` would find even less of the name if it began later.
+                return p == pattern.len();
+            }
+            if let Some(length) = self.match_one(&pattern[p..], name[n]) {
+                p += length;
+                n += 1;
+            } else {
+                let Some((at, from)) = back else { return false };
+                back = Some((at, from + 1));
+                p = at;
+                n = from + 1;
             }
         }
     }
-}
 
-/// Returns the length of the part of `pattern` that the character uses up, or `None` if it does not match.
-fn match_one(pattern: &[char], c: char) -> Option<usize> {
-    match pattern.first()? {
-        '?' => Some(1),
-        '[' => match_set(pattern, c),
-        '\\' if pattern.len() > 1 => (pattern[1] == c).then_some(2),
-        other => (*other == c).then_some(1),
+    /// Returns the length of the part of `pattern` that the character uses up, or `None` if it does not match.
+    fn match_one(&mut self, pattern: &[char], c: char) -> Option<usize> {
+        match pattern.first()? {
+            '?' => Some(1),
+            '[' => self.match_set(pattern, c),
+            '\\' if pattern.len() > 1 => (pattern[1] == c).then_some(2),
+            other => (*other == c).then_some(1),
+        }
     }
-}
 
-fn match_set(pattern: &[char], c: char) -> Option<usize> {
-    let mut at = 1;
-    let negated = matches!(pattern.get(at), Some('!' | '^'));
-    at += usize::from(negated);
-    let mut matched = false;
-    while *pattern.get(at)? != ']' {
-        let low = set_char(pattern, &mut at)?;
-        let high = if pattern.get(at) == Some(&'-') && pattern.get(at + 1).is_some_and(|c| *c != ']') {
-            at += 1;
-            set_char(pattern, &mut at)?
-        } else {
-            low
-        };
-        matched |= (low..=high).contains(&c);
+    fn match_set(&mut self, pattern: &[char], c: char) -> Option<usize> {
+        let mut at = 1;
+        let negated = matches!(pattern.get(at), Some('!' | '^'));
+        at += usize::from(negated);
+        let mut matched = false;
+        while *pattern.get(at)? != ']' {
+            self.left = self.left.saturating_sub(1);
+            let low = set_char(pattern, &mut at)?;
+            let high = if pattern.get(at) == Some(&'-') && pattern.get(at + 1).is_some_and(|c| *c != ']') {
+                at += 1;
+                set_char(pattern, &mut at)?
+            } else {
+                low
+            };
+            matched |= (low..=high).contains(&c);
+        }
+        (matched != negated).then_some(at + 1)
     }
-    (matched != negated).then_some(at + 1)
 }
 
 fn set_char(pattern: &[char], at: &mut usize) -> Option<char> {
@@ -456,8 +479,41 @@ mod tests {
         refused(&format!("{}*", "{,}".repeat(1000)), "stands for more than");
         refused(&"./".repeat(3000), "is longer");
         refused(&format!("d/{}*.yaml", "*/".repeat(40)), "leads to more than");
+        assert!(
+            glob_of_many(&tree(), "d/*.yaml", 1000).is_ok() && glob_of_many(&tree(), "d/*.yaml", 10_000_000).is_err()
+        );
         assert_eq!(glob(&tree(), &("**/".repeat(1000) + "c*")).unwrap(), ["d/sub/c.yaml"]);
         assert_eq!(glob(&tree(), &("./".repeat(1000) + "d/c*")).unwrap(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn names_are_compared_within_a_limit() {
+        let mut tree = MemoryTree::new();
+        (0..1000).for_each(|n| tree.add(&format!("d/{}{n}", "a".repeat(240)), b""));
+        let set = format!("[{}]", "a".repeat(1000));
+        let sets = glob(&tree, &format!("d/*{set}*{set}*{set}b")).unwrap_err().to_string();
+        assert!(sets.contains("leads to more than"), "{sets}");
+        // Below each of the folders there may be as much of the pattern as there are folders above.
+        (0..6000).for_each(|n| tree.add(&format!("e/{}{n}", "a/".repeat(250)), b""));
+        let deep = glob(&tree, &format!("e/{}", "**/a/".repeat(800) + "b*")).unwrap_err().to_string();
+        assert!(deep.contains("leads to more than"), "{deep}");
+        assert_eq!(glob(&tree, &format!("d/{}7", "a*".repeat(100))).unwrap().len(), 100);
+        assert_eq!(glob(&tree, "d/**/**/**/*9").unwrap().len(), 100);
+    }
+
+    #[test]
+    fn stars_match_as_much_as_there_is() {
+        let matches = |pattern: &str, name: &str| {
+            let pattern: Vec<char> = pattern.chars().collect();
+            Comparison { left: 1000 }.matches(&pattern, name)
+        };
+        for (pattern, name) in [("*", ""), ("*", "ab"), ("a*b", "ab"), ("a*b*", "aabb"), ("*ab", "aab"), ("?*", "a")] {
+            assert!(matches(pattern, name), "{pattern} {name}");
+        }
+        for (pattern, name) in [("?*", ""), ("*a", "ab"), ("*ab?", "ab"), ("a*bc", "abb"), ("*", ".a")] {
+            assert!(!matches(pattern, name), "{pattern} {name}");
+        }
+        assert!(!Comparison { left: 3 }.matches(&['*'; 10], "abc"));
     }
 
     #[test]

@@ -4,6 +4,7 @@ pub(crate) mod attacks;
 mod commits;
 mod daemon;
 mod generators;
+mod keys;
 mod repositories;
 
 use std::fmt::Write;

@@ -9,7 +9,6 @@ use crate::fleet::Fleet;
 use crate::fleet::nodes::VariableClasses;
 use crate::fleet::nodes::referenced::{config_variables, variables};
 use crate::fleet::nodes::variables::VariablePath;
-use crate::fleet::repository_keys::data_file;
 use crate::hiera::layer::Environment;
 use crate::node::Partition;
 use crate::tree::{Target, TreeError, follow};
@@ -60,7 +59,7 @@ impl Distinction {
         for environment in environments {
             for path in changed.iter().filter(|path| environment.has_data_file_at(path)) {
                 if let Target::File(_, id) = follow(&*environment.tree, path)? {
-                    of_data.extend(variables(&*data_file(environment, path, id)?).cloned());
+                    of_data.extend(variables(&*environment.data_file(path, id)?).cloned());
                 }
             }
         }

@@ -11,7 +11,6 @@ use foldhash::fast::RandomState;
 use crate::fleet::Fleet;
 use crate::fleet::nodes::variables::{VariablePath, wanted};
 use crate::fleet::parallel;
-use crate::fleet::repository_keys::data_file;
 use crate::hiera::backend::{DataFile, FileId};
 use crate::hiera::config::{Config, Locations};
 use crate::hiera::interpolation::Template;
@@ -50,7 +49,7 @@ impl ReferencedVariables {
         let files: Vec<_> = environment.data_files()?.files.iter().filter(is_first).collect();
         // Files that nobody else holds are dropped at once; only the names stay.
         let names = |(path, id): &&(String, BlobId)| -> Result<BTreeSet<Arc<str>>, TreeError> {
-            Ok(variables(&*data_file(environment, path, *id)?).cloned().collect())
+            Ok(variables(&*environment.data_file(path, *id)?).cloned().collect())
         };
         for names in parallel::map(&files, workers, "reading data files", names) {
             names?.iter().for_each(|name| self.add_name(name));
@@ -67,7 +66,7 @@ impl ReferencedVariables {
         self.add_configs(environment);
         for path in changed.iter().filter(|path| environment.has_data_file_at(path)) {
             if let Target::File(_, id) = follow(&*environment.tree, path)? {
-                variables(&*data_file(environment, path, id)?).for_each(|name| self.add_name(name));
+                variables(&*environment.data_file(path, id)?).for_each(|name| self.add_name(name));
             }
         }
         Ok(())

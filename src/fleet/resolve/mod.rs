@@ -2,12 +2,12 @@
 
 mod faults;
 mod filled;
-mod run_budget;
 mod shared_classes;
 mod sharing;
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt::Display;
 use std::hash::Hash;
 use std::sync::Arc;
 
@@ -17,6 +17,7 @@ use crate::fleet::dependencies::Dependencies;
 use crate::fleet::revision::Revision;
 use crate::fleet::revision::node_view::NodeView;
 use crate::fleet::revision::shared_answers::SharedAnswers;
+use crate::fleet::run_budget;
 use crate::fleet::template::{Evaluated, Template};
 use crate::fleet::{Answer, Effective, NodesByKey};
 use crate::hiera::budget::Cost;
@@ -31,9 +32,6 @@ pub fn resolve(revision: &Revision, keys: &NodesByKey, workers: &Workers) -> Eff
     let [effective] = resolve_all([revision], keys, workers);
     filled::filled(effective, workers)
 }
-
-/// The least cost of the answer of a node class, in steps.
-const CLASS_STEPS: usize = 100;
 
 /// The steps of a key after which it is asked again if the work is to stop.
 const STEPS_A_QUESTION: usize = 100_000;
@@ -59,9 +57,13 @@ pub fn resolve_all<const N: usize>(revisions: [&Revision; N], keys: &NodesByKey,
         .collect();
     let nodes = revisions.first().map_or(0, |revision| revision.fleet.len());
     let budget = run_budget::of_run(nodes, workers);
-    let found = run_budget::evaluate(&tasks, workers, budget, |task, limit| answers(*task, limit, workers));
-    let found =
-        found.into_iter().zip(&tasks).map(|(answers, task)| answers.unwrap_or_else(|| left_out(*task, workers)));
+    let too_many = run_budget::too_many(tasks.len(), budget).map(|reason| Arc::new(failed(reason)));
+    let found = match &too_many {
+        Some(_) => tasks.iter().map(|_| None).collect(),
+        None => run_budget::evaluate(&tasks, workers, budget, |task, limit| answers(*task, limit, workers)),
+    };
+    let left_out = |task| left_out(task, too_many.as_ref(), workers);
+    let found = found.into_iter().zip(&tasks).map(|(answers, task)| answers.unwrap_or_else(|| left_out(*task)));
     let mut found = found.collect::<Vec<_>>().into_iter();
     let stage = workers.begin("gathering answers", Some(tasks.len()));
     let mut known = Shared::default();
@@ -100,7 +102,7 @@ fn answers((revision, key, nodes, answers): Task<'_>, limit: Cost, workers: &Wor
         }
         let left = limit.minus(spent.get()).at_most(Cost::OF_KEY);
         let (outcome, cost) = NodeView { revision, node, dependencies, answers }.get(key, left);
-        spent.set(spent.get().plus(cost).plus(Cost { steps: CLASS_STEPS, text: 0 }));
+        spent.set(spent.get().plus(cost).plus(run_budget::OF_CLASS));
         outcome
     };
     let shared = RefCell::default();
@@ -125,14 +127,21 @@ fn answers((revision, key, nodes, answers): Task<'_>, limit: Cost, workers: &Wor
     (answers, spent.get())
 }
 
-/// Returns the answer for a key that was left out, since the budget of the run is used up.
-fn left_out((_, key, nodes, _): Task<'_>, workers: &Workers) -> Vec<Answer> {
+/// Returns the answer for a key that was left out: since there are `too_many`, or the budget of the run is used up.
+fn left_out((_, key, nodes, _): Task<'_>, too_many: Option<&Arc<Outcome>>, workers: &Workers) -> Vec<Answer> {
     let used_up = || {
         format!("the budget of the run is used up, and '{key}' takes more than its share ('limits' in hierad.yaml)")
             .into()
     };
-    let text = workers.stop.reason().unwrap_or_else(used_up);
-    vec![Answer::new(nodes.clone(), Arc::new(Outcome::Failed(LookupError::unknown(text))))]
+    let outcome = match (workers.stop.reason(), too_many) {
+        (None, Some(too_many)) => too_many.clone(),
+        (reason, _) => Arc::new(failed(reason.unwrap_or_else(used_up))),
+    };
+    vec![Answer::new(nodes.clone(), outcome)]
+}
+
+fn failed(reason: impl Display) -> Outcome {
+    Outcome::Failed(LookupError::unknown(reason))
 }
 
 /// Outcomes and templates that are known already.

@@ -15,6 +15,7 @@ use crate::fleet::repository_keys::RepositoryKeys;
 use crate::fleet::revision::Revision;
 use crate::fleet::revision::memo::Memo;
 use crate::fleet::revision::read_twice::mark_files_read_twice;
+use crate::fleet::run_budget;
 use crate::fleet::{Fleet, parallel};
 use crate::hiera::config::{Config, LevelConfig};
 use crate::hiera::hierarchy::Part;
@@ -43,22 +44,32 @@ impl Revision {
         fleet: Arc<Fleet>,
         workers: &Workers,
     ) -> Result<Revision, TreeError> {
+        environment.quota.limit(run_budget::keys_of_run(fleet.len(), workers));
         let mut referenced = ReferencedVariables::beyond(&fleet);
         referenced.add(&environment, workers)?;
         fleet.read_ahead(&referenced);
         let (parts, layers) = parts(&environment);
-        let pending = parts.iter().map(|(_, part)| PendingPart { part: *part, nodes: fleet.all(), before: None });
-        let levels = resolve_parts(pending.collect(), &environment, &fleet, workers);
-        let repository_keys = RepositoryKeys::new(&environment)?;
+        let (levels, repository_keys) = loop {
+            let largest = environment.quota.largest();
+            let pending = parts.iter().map(|(_, part)| PendingPart { part: *part, nodes: fleet.all(), before: None });
+            let levels = resolve_parts(pending.collect(), &environment, &fleet, workers);
+            let repository_keys = RepositoryKeys::new(&environment)?;
+            // Files that were read before too many were found are set aside, too.
+            if environment.quota.largest() == largest {
+                break (levels, repository_keys);
+            }
+        };
         let keys = all_keys(&repository_keys, &levels);
         Ok(Revision::assemble(environment, fleet, (keys, repository_keys), (levels, layers)))
     }
 
     /// Makes the revision of another `environment`, with the variables that the nodes of this one have.
     pub(super) fn next_of_fleet(&self, environment: Environment, workers: &Workers) -> Result<Revision, TreeError> {
-        if self.environment.is_hiera3 || environment.is_hiera3 {
+        let has_too_many_keys = self.environment.quota.largest().is_some();
+        if self.environment.is_hiera3 || environment.is_hiera3 || has_too_many_keys {
             return Revision::of_profiles(environment, self.fleet.clone(), workers);
         }
+        environment.quota.follow(&self.environment.quota);
         let fleet = &self.fleet;
         let changed = tree::changes(&*self.environment.tree, &*environment.tree)?;
         self.add_versions(&environment, &changed)?;
@@ -76,6 +87,10 @@ impl Revision {
         }
         let levels = resolve_parts(pending, &environment, fleet, workers);
         let (repository_keys, touched) = self.repository_keys.updated(&self.environment, &environment, &changed)?;
+        // Of files that are there no more, some were counted; and none is set aside if all of them fit.
+        if environment.quota.largest().is_some() {
+            return Revision::of_profiles(environment, self.fleet.clone(), workers);
+        }
         let keys = self.keys_after(&repository_keys, touched, &levels);
         Ok(Revision::assemble(environment, fleet.clone(), (keys, repository_keys), (levels, layers)))
     }
@@ -98,6 +113,7 @@ impl Revision {
         (keys, repository_keys): (Arc<BTreeSet<Arc<str>>>, RepositoryKeys),
         (mut levels, layers): (Vec<Arc<ResolvedLevels>>, Layers),
     ) -> Revision {
+        environment.quota.close();
         for (id, range) in &layers {
             mark_files_read_twice(&environment, id, &mut levels[range.clone()]);
         }

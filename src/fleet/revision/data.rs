@@ -9,7 +9,6 @@ use foldhash::fast::RandomState;
 use crate::diagnostic::Place;
 use crate::fleet::levels::ResolvedLevels;
 use crate::fleet::levels::class_levels::ClassLevels;
-use crate::fleet::repository_keys::data_file;
 use crate::fleet::revision::Revision;
 use crate::fleet::revision::replaced::ReadFile;
 use crate::hiera::backend::eyaml::NoKey;
@@ -144,7 +143,7 @@ impl Revision {
                     Some(read) => read,
                     None => found
                         .entry(path.as_str().into())
-                        .or_insert(ReadFile { file: data_file(&self.environment, path, *id)?, nodes: NodeSet::new() }),
+                        .or_insert(ReadFile { file: self.environment.data_file(path, *id)?, nodes: NodeSet::new() }),
                 };
                 read.nodes.union_with(nodes);
             }

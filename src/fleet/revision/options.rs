@@ -5,7 +5,6 @@ use std::sync::Arc;
 use crate::fleet::dependencies::Dependencies;
 use crate::fleet::revision::Revision;
 use crate::fleet::revision::node_view::NodeView;
-use crate::hiera::options::KeyOptions;
 use crate::hiera::sources::{FoundOptions, OptionsOf};
 use crate::node::{NodeId, Partition};
 
@@ -36,7 +35,7 @@ impl OptionsClasses {
     /// Returns true if the key `root` is neither merged nor converted on any node.
     pub(in crate::fleet) fn are_none_for(&self, root: &str) -> bool {
         let is_none = |found: &FoundOptions| match &found.options {
-            Ok(options) => options.of(root).is_ok_and(|options| options == KeyOptions::default()),
+            Ok(options) => options.are_none_for(root),
             Err(_) => false,
         };
         self.found.iter().all(is_none)

@@ -135,6 +135,13 @@ impl DataFiles {
         self.parsed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Forgets a file, which is parsed again if somebody asks for it.
+    pub(super) fn forget(&self, id: FileId) {
+        let mut parsed = self.lock();
+        let size = parsed.files.remove(&id).map_or(0, |kept| kept.size);
+        parsed.size = parsed.size.saturating_sub(size);
+    }
+
     /// Returns true if a file need not be parsed.
     pub fn has(&self, id: FileId) -> bool {
         self.lock().files.contains_key(&id) || self.earlier.as_ref().is_some_and(|earlier| earlier.has(id))

@@ -1,13 +1,15 @@
 //! Data provider functions: the implementations of a level's `data_hash`, `lookup_key` or `data_dig`.
 //!
 //! [`DataFile`] is a parsed file of `yaml_data`, `json_data` or `hocon_data`, [`DataFiles`] the store that parses each
-//! content once, and of a new version of a file only what is new; [`DeclaredFunction`] is what the settings say of a
+//! content once, and of a new version of a file only what is new; [`KeyQuota`] sets files
+//! aside where a revision has too many keys; [`DeclaredFunction`] is what the settings say of a
 //! function that hierad does not have; [`eyaml`] opens encrypted texts.
 
 pub mod eyaml;
 mod file;
 mod files;
 mod functions;
+mod key_quota;
 mod mentions;
 mod packed;
 mod reading;
@@ -16,6 +18,7 @@ mod version;
 pub use file::{DataFile, Format};
 pub use files::{DataFiles, FileId, FileMemory, ParsedFiles};
 pub use functions::{Answer, Backends, Bridge, Call, Code, Command, CommandBackend, DeclaredFunction, Folder, Runner};
+pub use key_quota::KeyQuota;
 pub use mentions::Mentions;
 
 use super::LookupError;

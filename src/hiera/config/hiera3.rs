@@ -2,7 +2,7 @@
 //!
 //! Source: `hiera/config.rb`, `datadir` in `hiera/backend.rb`.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::{Config, Function, FunctionKind, LevelConfig, Locations, PlacedText};
 use crate::diagnostic::Place;
@@ -159,6 +159,7 @@ impl File {
             implied: false,
             fault: None,
             hiera3,
+            glob_count: OnceLock::new(),
         })
     }
 

@@ -13,7 +13,7 @@ mod version4;
 mod version5;
 
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 pub use self::configs::Configs;
 pub use self::hiera3::Hiera3;
@@ -43,6 +43,8 @@ pub struct Config {
     pub implied: bool,
     /// The configuration of Hiera 3, if it answers instead of Puppet.
     pub hiera3: Option<Arc<Hiera3>>,
+    /// The number of its globs, once somebody has asked for it.
+    glob_count: OnceLock<usize>,
 }
 
 /// One entry of `hierarchy`, the defaults filled in.
@@ -209,6 +211,15 @@ impl Config {
         self.levels.iter().chain(self.default_hierarchy.iter().flatten())
     }
 
+    /// Returns the number of globs in all levels.
+    pub(super) fn glob_count(&self) -> usize {
+        let of_level = |level: &LevelConfig| match &level.locations {
+            Locations::Globs(globs) => globs.len(),
+            _ => 0,
+        };
+        *self.glob_count.get_or_init(|| self.all_levels().map(of_level).sum())
+    }
+
     /// About how much memory it takes, in bytes: each place that an alias stands at has a level of its own.
     fn size(&self) -> usize {
         let of_level = |level: &LevelConfig| {
@@ -254,6 +265,7 @@ impl Config {
             fault: None,
             implied: true,
             hiera3: None,
+            glob_count: OnceLock::new(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! hiera.yaml of version 3, as Puppet reads it.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use super::node::{Node, fill as fill_in};
 use super::{Config, Function, FunctionKind, LevelConfig, Locations, PlacedText, doubled};
@@ -82,6 +82,7 @@ pub(super) fn parse(file: &Node<'_>) -> Config {
         fault,
         implied: false,
         hiera3: None,
+        glob_count: OnceLock::new(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! hiera.yaml of version 4.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use super::node::{Node, fill as fill_in, texts};
 use super::{Config, Function, FunctionKind, LevelConfig, Locations, Version4, doubled_name};
@@ -52,6 +52,7 @@ pub(super) fn parse(file: &Node<'_>) -> Config {
         default_hierarchy: None,
         implied: false,
         hiera3: None,
+        glob_count: OnceLock::new(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! hiera.yaml of version 5.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use super::node::{Node, fill as fill_in, texts};
 use super::{Config, Function, FunctionKind, LevelConfig, Locations, Owner, doubled_name};
@@ -113,6 +113,7 @@ pub(super) fn parse(file: &Node<'_>, owner: Owner) -> Result<Config, LookupError
         default_hierarchy,
         implied: false,
         hiera3: None,
+        glob_count: OnceLock::new(),
     })
 }
 

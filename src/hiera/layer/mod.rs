@@ -23,7 +23,7 @@ pub use data_files::DataFileList;
 pub use deployment::DeclaredModule;
 
 use super::backend::eyaml::{KeyChoice, KeyPairs, Keys, SecretNames};
-use super::backend::{Backends, DataFiles, Format};
+use super::backend::{Backends, DataFile, DataFiles, Format, KeyQuota};
 use super::config::{Config, Configs, Hiera3, Owner};
 use super::hierarchy::{Datadir, Source};
 use super::host::{HostAccess, NoHost};
@@ -32,7 +32,7 @@ use super::{LookupError, Reader};
 use crate::diagnostic::Diagnostic;
 use crate::puppet::Puppet;
 use crate::puppet::regex::Regexes;
-use crate::tree::{ContentIds, FileTree, MemoryTree, TreeError, child, folder_of};
+use crate::tree::{BlobId, ContentIds, FileTree, MemoryTree, TreeError, child, folder_of};
 
 /// The environment layer's configuration where nothing else is said, relative to the environment's folder.
 pub const HIERA_YAML: &str = "hiera.yaml";
@@ -186,6 +186,8 @@ pub struct Environment {
     pub store: Arc<Store>,
     /// The keys of encrypted data, as they are when the environment is read.
     pub keys: Keys,
+    /// The root keys that its data files may have.
+    pub quota: KeyQuota,
     /// The data files, once somebody has asked for them.
     data_files: OnceLock<DataFileList>,
 }
@@ -232,6 +234,7 @@ impl Environment {
             options,
             store,
             keys,
+            quota: KeyQuota::default(),
             data_files: OnceLock::new(),
         })
     }
@@ -249,6 +252,7 @@ impl Environment {
             layer: if Arc::ptr_eq(&layer.tree, &self.tree) { tree } else { &*layer.tree },
             disk: &*self.options.disk,
             files: &self.store.files,
+            quota: &self.quota,
             datadirs: &self.options.datadirs,
             backends: &self.options.backends,
             modules: &self.module_folders,
@@ -256,6 +260,11 @@ impl Environment {
             keys: &self.keys,
             puppet: self.options.puppet,
         }
+    }
+
+    /// Returns the data file at `path` with the content `id`, parsed.
+    pub fn data_file(&self, path: &str, id: BlobId) -> Result<Arc<DataFile>, TreeError> {
+        self.quota.read(&self.store.files, &*self.tree, id, self.format_of(path))
     }
 
     /// Returns the module of `key`, if it is named for deployment and not there.

@@ -204,11 +204,12 @@ impl<'a> Lookup<'a> {
             let search = Search { key: name, root: name, segments: &[], module, strategy, stack };
             return self.search_layers(search).map(|_| Some(Value::Undef));
         }
-        let options = self.in_effect(&*self.options(key.module.as_ref(), stack)?, &key.root).map_err(|error| {
-            // Only a regular expression that gives up takes its time.
-            let cost = if error.kind == ErrorKind::Unknown { REGEX_STEPS } else { 0 };
-            stack.budget().spend(cost).err().unwrap_or(error)
-        })?;
+        let options =
+            self.in_effect(&*self.options(key.module.as_ref(), stack)?, &key.root, stack).map_err(|error| {
+                // Only a regular expression that gives up takes its time.
+                let cost = if error.kind == ErrorKind::Unknown { REGEX_STEPS } else { 0 };
+                stack.budget().spend(cost).err().unwrap_or(error)
+            })?;
         if strategy.is_none() && options.names_strategy() {
             self.step(|| Branch::MergeSource(LOOKUP_OPTIONS), || ());
         }

@@ -67,7 +67,13 @@ impl Lookup<'_> {
     }
 
     /// Returns the options of the key `root`: what the settings say of it, and for the rest what the data does.
-    pub(super) fn in_effect(&self, in_data: &LookupOptions, root: &str) -> Result<KeyOptions, LookupError> {
+    pub(super) fn in_effect(
+        &self,
+        in_data: &LookupOptions,
+        root: &str,
+        stack: &NameStack<'_>,
+    ) -> Result<KeyOptions, LookupError> {
+        stack.budget().spend(in_data.steps_to_find(root))?;
         match self.environment.options.lookup_options.find(root)? {
             Some(options) => Ok(options.above(in_data.of(root)?)),
             None => in_data.of(root),
@@ -107,7 +113,7 @@ impl Lookup<'_> {
         let mut options = self.environment_options(stack)?;
         if module.is_some() {
             // On the way to a module's options those of all other keys are found.
-            self.options.keep(None, Ok(Arc::new(self.compile(options.as_ref())?)));
+            self.options.keep(None, Ok(Arc::new(self.compile(options.as_ref(), stack)?)));
         }
         if let Some(module) = module
             && let Some(found) = self.search_options(Provider::Module, Some(module), stack)?
@@ -118,14 +124,13 @@ impl Lookup<'_> {
                 (_, low) => low,
             };
         }
-        self.compile(options.as_ref())
+        self.compile(options.as_ref(), stack)
     }
 
-    fn compile(&self, options: Option<&Hash>) -> Result<LookupOptions, LookupError> {
-        options.map_or_else(
-            || Ok(LookupOptions::default()),
-            |options| LookupOptions::compile(options, &self.environment.store.regexes),
-        )
+    fn compile(&self, options: Option<&Hash>, stack: &NameStack<'_>) -> Result<LookupOptions, LookupError> {
+        let Some(options) = options else { return Ok(LookupOptions::default()) };
+        stack.budget().spend(LookupOptions::steps_to_compile(options))?;
+        LookupOptions::compile(options, &self.environment.store.regexes)
     }
 
     /// Merges what global and environment layer have over what the module has.
@@ -165,7 +170,7 @@ impl Lookup<'_> {
         let search = Search { key: name, root: name, segments: &[], module: Some(module), strategy, stack: &inner };
         let branch = || Branch::Scope(format!("Searching for \"{LOOKUP_OPTIONS}\""));
         let found = self.step(branch, || self.default_provider(search))?;
-        self.compile(validate(found.unwrap_or_default(), Some(module))?.as_ref()).map(Arc::new)
+        self.compile(validate(found.unwrap_or_default(), Some(module))?.as_ref(), stack).map(Arc::new)
     }
 
     /// Returns the options of the global layer and the environment.

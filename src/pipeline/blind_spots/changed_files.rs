@@ -227,9 +227,7 @@ fn options(revision: &Revision, path: &str) -> Result<Option<Value>, TreeError> 
 /// Returns the data file at `path`, or `None` if there is no file.
 pub(super) fn data_file(environment: &Environment, path: &str) -> Result<Option<Arc<DataFile>>, TreeError> {
     match follow(&*environment.tree, path)? {
-        Target::File(_, id) => {
-            environment.store.files.get(&*environment.tree, id, environment.format_of(path)).map(Some)
-        }
+        Target::File(_, id) => environment.data_file(path, id).map(Some),
         _ => Ok(None),
     }
 }

@@ -3,7 +3,7 @@
 //! Data that moves from one file to another changes nothing; either half alone does. Such lines are undone together,
 //! and are told together.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::allowance::Allowance;
@@ -48,10 +48,15 @@ pub(super) fn find(changes: &Changes, (revisions, edits): (Diff<&Revision>, &Edi
     let rest = tried.split_off(tried.len().min(MAX_KEYS));
     bonds.unknown.extend(rest.into_iter().flat_map(|(_, groups)| groups));
     bonds.unknown.extend(of_all_keys(edits));
+    let mut by_key: HashMap<&str, Vec<&NodeSet>> = tried.iter().map(|(key, _)| (&***key, Vec::new())).collect();
+    for change in &changes.changes {
+        by_key.entry(&change.key).and_modify(|nodes| nodes.push(&change.nodes));
+    }
     let found = parallel::map(&tried, workers, "tracing lines", |(key, groups)| {
         let allowance = Allowance::share(workers.limits.steps, tried.len());
-        let of_key = OfKey { revisions, edits, key, groups, allowance: &allowance };
-        of_key.bonds(changes).ok_or(*groups)
+        let own_changes = by_key.get(&***key).map_or(&[][..], Vec::as_slice);
+        let of_key = OfKey { revisions, edits, key, groups, own_changes, allowance: &allowance };
+        of_key.bonds().ok_or(*groups)
     });
     for found in found {
         match found {
@@ -89,13 +94,15 @@ struct OfKey<'a> {
     edits: &'a Edits,
     key: &'a Arc<str>,
     groups: &'a [usize],
+    /// The nodes of each of the key's changes.
+    own_changes: &'a [&'a NodeSet],
     allowance: &'a Allowance,
 }
 
 impl OfKey<'_> {
     /// Returns the edits that hold each other for the sake of this key, or `None` if to find them takes too much.
-    fn bonds(&self, changes: &Changes) -> Option<Vec<Bond>> {
-        let parts = self.parts(changes);
+    fn bonds(&self) -> Option<Vec<Bond>> {
+        let parts = self.parts();
         if parts.len() > MAX_PARTS {
             return None;
         }
@@ -108,15 +115,14 @@ impl OfKey<'_> {
     }
 
     /// Divides the nodes that read the key's edits by the files that they read, and by the key's changes.
-    fn parts(&self, changes: &Changes) -> Vec<NodeSet> {
+    fn parts(&self) -> Vec<NodeSet> {
         let files: BTreeSet<usize> = self.groups.iter().map(|group| self.edits.groups[*group].edit).collect();
         let readers =
             files.iter().map(|file| &self.edits.all[*file].nodes).flat_map(|nodes| [&nodes.before, &nodes.after]);
         let readers: Vec<&NodeSet> = readers.collect();
         let all = NodeSet::union_of(self.revisions.after.fleet.len(), readers.iter().map(|nodes| (*nodes).clone()));
-        let of_key = changes.changes.iter().filter(|change| change.key == *self.key).map(|change| &change.nodes);
         let mut parts = vec![all];
-        for nodes in readers.into_iter().chain(of_key) {
+        for nodes in readers.into_iter().chain(self.own_changes.iter().copied()) {
             let split = |part: NodeSet| [part.intersection(nodes), part.difference(nodes)];
             parts = parts.into_iter().flat_map(split).filter(|part| !part.is_empty()).collect();
             if parts.len() > MAX_PARTS {

@@ -1,7 +1,11 @@
 //! The edits of a commit: its changed files, the entries of data that differ in them, and their changed lines.
 
+mod group_index;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
+
+use group_index::GroupIndex;
 
 use super::entries::{Entries, normal};
 use super::levels::{self, Levels};
@@ -72,9 +76,6 @@ pub(super) struct EditedLine {
     pub(super) shown: Option<String>,
 }
 
-/// The path of a level and a root key; none for a whole file.
-type FileKey = (Arc<str>, Option<Arc<str>>);
-
 /// All edits of a commit.
 #[derive(Default)]
 pub(super) struct Edits {
@@ -82,8 +83,10 @@ pub(super) struct Edits {
     pub(super) groups: Vec<Group>,
     /// The lines, by file, side and number.
     pub(super) lines: Vec<EditedLine>,
-    /// The groups by path of a level and root key; those of whole files have no root key.
-    by_place: HashMap<FileKey, Vec<usize>>,
+    /// The groups by what they are for.
+    pub(super) index: GroupIndex,
+    /// The groups of the configuration: those of levels by file and name, and the one of all else.
+    of_config: HashMap<Option<(usize, Arc<str>)>, usize>,
 }
 
 impl Edits {
@@ -125,12 +128,7 @@ impl Edits {
                 }
             }
         }
-        let is_data = |group: &Group| group.option.is_none() && group.config.is_none();
-        for (number, group) in edits.groups.iter().enumerate().filter(|(_, group)| is_data(group)) {
-            for path in &edits.all[group.edit].paths {
-                edits.by_place.entry((path.clone(), group.root.clone())).or_default().push(number);
-            }
-        }
+        edits.index = GroupIndex::of(&edits.all, &edits.groups);
         Ok(edits)
     }
 
@@ -166,7 +164,7 @@ impl Edits {
         for side in [Side::Before, Side::After] {
             let environment = &side.of(&revisions).environment;
             if let Target::File(_, id) = follow(&*environment.tree, &edit.path)? {
-                let file = environment.store.files.get(&*environment.tree, id, environment.format_of(&edit.path))?;
+                let file = environment.data_file(&edit.path, id)?;
                 *side.of_mut(&mut edit.file) = Some(file);
             }
         }
@@ -214,7 +212,10 @@ impl Edits {
             let (name, next) = (normal(entries.first_at(number)?), names.len());
             Some(*names.entry(name).or_insert(next))
         });
-        let groups: Vec<usize> = (0..self.groups.len()).filter(|group| self.groups[*group].edit == at).collect();
+        // They were added last.
+        let is_other = |group: &Group| group.edit != at;
+        let first = self.groups.iter().rposition(is_other).map_or(0, |last| last + 1);
+        let groups: Vec<usize> = (first..self.groups.len()).collect();
         for (side, numbers) in [(Side::Before, changed.before), (Side::After, changed.after)] {
             let entries = side.of(&entries);
             let texts: Vec<&[u8]> = side.of(contents).split(|byte| *byte == b'\n').collect();
@@ -292,9 +293,11 @@ impl Edits {
 
     /// Returns the group of a part of the configuration.
     fn config_group(&mut self, edit: usize, part: &ConfigPart) -> usize {
-        let is_same =
-            |group: &Group| group.config.as_ref() == Some(part) && (group.edit == edit || *part == ConfigPart::Whole);
-        self.groups.iter().position(is_same).unwrap_or_else(|| {
+        let name = match part {
+            ConfigPart::Level(name) => Some((edit, name.clone())),
+            ConfigPart::Whole => None,
+        };
+        *self.of_config.entry(name).or_insert_with(|| {
             self.groups.push(Group { edit, config: Some(part.clone()), ..Group::default() });
             self.groups.len() - 1
         })
@@ -326,10 +329,9 @@ impl Edits {
         group.path.iter().try_fold(file.value(), |value, key| value.as_hash()?.get_value(key))
     }
 
-    /// Returns the groups at a place where a lookup was: the path of a level and a root key.
-    pub(super) fn groups_at(&self, path: &Arc<str>, root: &Arc<str>) -> impl Iterator<Item = usize> {
-        let of = |root: Option<Arc<str>>| self.by_place.get(&(path.clone(), root)).into_iter().flatten().copied();
-        of(Some(root.clone())).chain(of(None))
+    /// Returns the groups of the configuration, in their order.
+    pub(super) fn of_config(&self) -> BTreeSet<usize> {
+        self.of_config.values().copied().collect()
     }
 
     /// Returns true if a place is a changed line of a side.

@@ -33,6 +33,36 @@ struct Why<'a> {
     reasons: Reasons<'a>,
     /// For a level, true if it leads no node to anything.
     levels: HashMap<usize, bool>,
+    /// True if the change of the configuration is one.
+    is_lone: bool,
+    failing: Failing,
+}
+
+/// The nodes on which lookups fail, on either side: by root key, and all together.
+#[derive(Default)]
+struct Failing {
+    by_root: HashMap<Arc<str>, NodeSet>,
+    all: NodeSet,
+}
+
+impl Failing {
+    fn of(effective: &Diff<&Effective>) -> Failing {
+        let mut failing = Failing::default();
+        for (key, answers) in [effective.before, effective.after].into_iter().flat_map(|side| &side.keys) {
+            for answer in answers.iter().filter(|answer| matches!(&*answer.outcome, Outcome::Failed(_))) {
+                failing.all.union_with(&answer.nodes);
+                for name in BTreeSet::from([key.clone(), root(key)]) {
+                    failing.by_root.entry(name).or_default().union_with(&answer.nodes);
+                }
+            }
+        }
+        failing
+    }
+
+    /// Returns the nodes on which the key, or any if it is none, fails.
+    fn nodes(&self, root: Option<&str>) -> Option<&NodeSet> {
+        root.map_or(Some(&self.all), |root| self.by_root.get(root))
+    }
 }
 
 impl Effects<'_> {
@@ -41,7 +71,12 @@ impl Effects<'_> {
         let changed = self.changed();
         let untraced = self.untraced();
         let members = self.members();
-        let mut why = Why { reasons: Reasons::of(self.search), levels: HashMap::new() };
+        let mut why = Why {
+            reasons: Reasons::of(self.search),
+            levels: HashMap::new(),
+            is_lone: self.search.edits.of_config().len() < 2,
+            failing: Failing::of(&self.effective),
+        };
         let lines = &self.search.edits.lines;
         let (mut found, mut positions): (Vec<ChangedLines>, Vec<usize>) = (Vec::new(), Vec::new());
         for (at, line) in lines.iter().enumerate() {
@@ -128,8 +163,9 @@ impl Effects<'_> {
 
     /// Returns the lines of each part of the configuration.
     fn of_config(&self, positions: &[usize]) -> impl Iterator<Item = BTreeSet<usize>> {
-        let groups = self.search.edits.groups.iter().filter(|group| group.config.is_some());
-        groups.map(|group| group.all_lines().map(|line| positions[line]).collect())
+        let groups = &self.search.edits.groups;
+        let of_config = self.search.edits.of_config().into_iter();
+        of_config.map(|group| groups[group].all_lines().map(|line| positions[line]).collect())
     }
 
     /// Returns the keys and nodes that each line changes.
@@ -198,10 +234,10 @@ impl Effects<'_> {
             return Effect::Unknown(UnknownEffect::NotTraced);
         }
         if is_config {
-            return self.no_effect_of_config(line, &mut why.levels);
+            return self.no_effect_of_config(line, why);
         }
         let [(group, path), ..] = &line.entries[..] else { return Effect::None(NoEffect::Equal.into()) };
-        if self.is_unknown(*group, &sides) {
+        if self.is_unknown(*group, &sides, &why.failing) {
             return Effect::Unknown(UnknownEffect::Value);
         }
         if line.entries.iter().any(|(group, _)| self.bonds.unknown.contains(group)) {
@@ -214,16 +250,15 @@ impl Effects<'_> {
     }
 
     /// Returns the effect of a line of configuration that causes no change.
-    fn no_effect_of_config(&self, line: &EditedLine, idle: &mut HashMap<usize, bool>) -> Effect {
+    fn no_effect_of_config(&self, line: &EditedLine, why: &mut Why<'_>) -> Effect {
         let edits = self.search.edits;
         if !edits.all[line.edit].path.ends_with(".yaml") {
             // Modules that come or go are elsewhere.
             return Effect::Unknown(UnknownEffect::Value);
         }
-        let is_lone = edits.groups.iter().filter(|group| group.config.is_some()).count() < 2;
-        let mut is_idle = |group: usize| *idle.entry(group).or_insert_with(|| self.is_idle(group));
+        let mut is_idle = |group: usize| *why.levels.entry(group).or_insert_with(|| self.is_idle(group));
         // Of several levels each may hide what another one does.
-        if is_lone || line.entries.iter().all(|(group, _)| is_idle(*group)) {
+        if why.is_lone || line.entries.iter().all(|(group, _)| is_idle(*group)) {
             Effect::None(NoEffect::Unused.into())
         } else {
             Effect::Unknown(UnknownEffect::NotTraced)
@@ -239,21 +274,8 @@ impl Effects<'_> {
     }
 
     /// Returns true if the lookup of a group's key fails on one of `nodes`: with other profiles it might not.
-    fn is_unknown(&self, group: usize, nodes: &[&NodeSet]) -> bool {
-        let key = self.search.edits.groups[group].root.as_deref();
-        let is_of = |name: &str| key.is_none_or(|key| key == name || *root(name) == *key);
-        let sides = [self.effective.before, self.effective.after];
-        let of_key = |effective: &Effective| {
-            effective
-                .keys
-                .iter()
-                .filter(|(name, _)| is_of(name))
-                .flat_map(|(_, answers)| answers.clone())
-                .collect::<Vec<_>>()
-        };
-        sides.iter().flat_map(|effective| of_key(effective)).any(|answer| {
-            matches!(&*answer.outcome, Outcome::Failed(_))
-                && nodes.iter().any(|nodes| !nodes.intersection(&answer.nodes).is_empty())
-        })
+    fn is_unknown(&self, group: usize, nodes: &[&NodeSet], failing: &Failing) -> bool {
+        let failing = failing.nodes(self.search.edits.groups[group].root.as_deref());
+        failing.is_some_and(|failing| nodes.iter().any(|nodes| !nodes.intersection(failing).is_empty()))
     }
 }

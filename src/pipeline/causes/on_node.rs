@@ -18,6 +18,7 @@ pub(super) struct OnNode<'a> {
     pub(super) revisions: Diff<NodeRevision<'a>>,
     pub(super) edits: &'a Edits,
     pub(super) key: &'a Arc<str>,
+    root: Arc<str>,
     pub(super) node: NodeId,
     pub(super) allowance: &'a Allowance,
     pub(super) trace: Diff<Trace>,
@@ -34,7 +35,7 @@ impl<'a> OnNode<'a> {
         let revisions = revisions.map(|revision| revision.of_node(node));
         let trace = revisions.as_ref().map(|revision| Trace::of(revision, key, allowance));
         let trace = Diff::new(trace.before?, trace.after?);
-        Some(OnNode { revisions, edits, key, node, allowance, trace })
+        Some(OnNode { revisions, edits, key, root: root(key), node, allowance, trace })
     }
 
     /// Returns the edits that one of the lookups may have read.
@@ -42,34 +43,33 @@ impl<'a> OnNode<'a> {
         let traces = [&self.trace.before, &self.trace.after];
         let mut groups: BTreeSet<usize> = BTreeSet::new();
         for (path, root) in traces.iter().flat_map(|trace| &trace.searched) {
-            groups.extend(self.edits.groups_at(path, root));
+            groups.extend(self.edits.index.at(path, root));
         }
-        let all = self.edits.groups.iter().enumerate();
-        let others = all.filter(|(at, group)| group.config.is_some() || group.option.is_some() && self.is_read(*at));
-        groups.extend(others.map(|(at, _)| at));
+        let is_no_data = |group: &usize| {
+            let group = &self.edits.groups[*group];
+            group.config.is_some() || group.option.is_some()
+        };
+        groups.extend(self.relevant().into_iter().filter(is_no_data));
         groups.into_iter().collect()
     }
 
     /// Returns the edits that any lookup may read, however many of them are undone.
     pub(super) fn relevant(&self) -> Vec<usize> {
-        (0..self.edits.groups.len()).filter(|group| self.is_read(*group)).collect()
+        let index = &self.edits.index;
+        let mut names: BTreeSet<&str> = BTreeSet::from([&*self.root]);
+        names.extend(
+            [&self.trace.before, &self.trace.after].iter().flat_map(|trace| trace.roots.keys()).map(|name| &**name),
+        );
+        let mut groups: BTreeSet<usize> = index.of_any_key().collect();
+        groups.extend(names.into_iter().flat_map(|name| index.needed_by(name)));
+        groups.into_iter().filter(|group| self.is_read(*group)).collect()
     }
 
-    /// Returns true if the node reads the file of a group, and the key needs the entry.
+    /// Returns true if the node reads the file of a group.
     fn is_read(&self, group: usize) -> bool {
         let group = &self.edits.groups[group];
         let nodes = &self.edits.all[group.edit].nodes;
-        let needs = |name: &Arc<str>| {
-            root(self.key) == *name
-                || [&self.trace.before, &self.trace.after].iter().any(|t| t.roots.contains_key(name))
-        };
-        let is_needed = match (&group.option, &group.root) {
-            (Some(name), _) => name.starts_with('^') || needs(name),
-            (None, Some(root)) => needs(root),
-            (None, None) => true,
-        };
-        let is_read = nodes.before.contains(self.node) || nodes.after.contains(self.node);
-        group.config.is_some() || (is_read && is_needed)
+        group.config.is_some() || nodes.before.contains(self.node) || nodes.after.contains(self.node)
     }
 
     /// Returns the lines of a group that belong to a difference.
@@ -77,7 +77,7 @@ impl<'a> OnNode<'a> {
         let of = &self.edits.groups[group];
         let all = || of.all_lines().collect::<Vec<_>>();
         let (Some(root_key), None, Some(path)) = (&of.root, &of.option, leaf.path()) else { return all() };
-        let is_own = *root_key == root(self.key);
+        let is_own = *root_key == self.root;
         let traces = [&self.trace.before, &self.trace.after];
         let mut starts: Vec<String> = Vec::new();
         let digs: BTreeSet<&Vec<String>> =

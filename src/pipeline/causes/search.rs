@@ -101,15 +101,11 @@ impl Search<'_> {
 
     /// Divides the nodes of a change by the files with candidates that they read.
     fn parts(&self, change: &Change, groups: &[usize]) -> Vec<NodeSet> {
-        let roots: BTreeSet<_> = groups.iter().map(|group| &self.edits.groups[*group].root).collect();
         let own = root(&change.key);
-        let files: BTreeSet<usize> = self
-            .edits
-            .groups
-            .iter()
-            .filter(|group| roots.contains(&group.root) || group.root.as_ref() == Some(&own))
-            .map(|group| group.edit)
-            .collect();
+        let mut roots: BTreeSet<Option<&Arc<str>>> = BTreeSet::from([Some(&own)]);
+        roots.extend(groups.iter().map(|group| self.edits.groups[*group].root.as_ref()));
+        let groups = roots.into_iter().flat_map(|root| self.edits.index.with_root(root));
+        let files: BTreeSet<usize> = groups.map(|group| self.edits.groups[group].edit).collect();
         let mut parts = vec![change.nodes.clone()];
         for edit in files.into_iter().map(|edit| &self.edits.all[edit]) {
             for nodes in [&edit.nodes.before, &edit.nodes.after] {

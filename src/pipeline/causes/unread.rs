@@ -97,7 +97,7 @@ impl Converted {
             let environment = &revision.environment;
             for (path, id) in &environment.data_files()?.files {
                 if seen.insert(*id) {
-                    let file = environment.store.files.get(&*environment.tree, *id, environment.format_of(path))?;
+                    let file = environment.data_file(path, *id)?;
                     found.add(&file, revision);
                 }
             }

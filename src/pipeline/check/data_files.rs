@@ -35,7 +35,7 @@ impl Pipeline {
                 continue;
             }
             let format = environment.format_of(path);
-            let file = environment.store.files.get(&*environment.tree, *id, format)?;
+            let file = environment.data_file(path, *id)?;
             let fault = fault_of(path, &file, format, strict);
             faults.extend(fault.map(|fault| with_what_fails(fault, path, causes)));
             faults.extend(if is_reached { absent_keys::faults(path, &file, revision) } else { Vec::new() });

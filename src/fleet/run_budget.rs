@@ -1,5 +1,7 @@
 //! The budget of a run: the most that all its keys may cost together, on all nodes.
 //!
+//! The data files have as many root keys at most as the budget is enough for ([`keys_of_run`]).
+//!
 //! All keys are evaluated, and their costs are added up. If they take more than the budget, nothing of that counts.
 //! Then each key gets an equal share of a second budget of the same size; what those leave over that are done is shared
 //! among the others, as long as that helps. So cheap keys have their answers, whatever else is in the repository. The
@@ -25,11 +27,14 @@ const TEXT: usize = 256 << 20;
 /// The text for each node, on top of that.
 const TEXT_A_NODE: usize = 256 << 10;
 
+/// The least cost of the answer for a key on a node class.
+pub(in crate::fleet) const OF_CLASS: Cost = Cost { steps: 100, text: 0 };
+
 /// The answers for a key, and what they cost. The answers of one that costs more than it may are none.
-pub(super) type Evaluated = (Vec<Answer>, Cost);
+pub(in crate::fleet) type Evaluated = (Vec<Answer>, Cost);
 
 /// Returns the budget of a run on so many nodes.
-pub(super) fn of_run(nodes: usize, workers: &Workers) -> Cost {
+pub(in crate::fleet) fn of_run(nodes: usize, workers: &Workers) -> Cost {
     let of = |setting: Option<usize>, base: usize, more: usize| {
         setting.unwrap_or_else(|| base.saturating_add(nodes.saturating_mul(more)))
     };
@@ -38,9 +43,26 @@ pub(super) fn of_run(nodes: usize, workers: &Workers) -> Cost {
     Cost { steps: of(workers.limits.steps, STEPS, STEPS_A_NODE), text }
 }
 
+/// Returns the most root keys that the data files of a revision may have together.
+pub(in crate::fleet) fn keys_of_run(nodes: usize, workers: &Workers) -> usize {
+    of_run(nodes, workers).steps / OF_CLASS.steps
+}
+
+/// Returns the reason why no share of `budget` is enough for any of so many answers, or `None` if it may be.
+pub(in crate::fleet) fn too_many(answers: usize, budget: Cost) -> Option<String> {
+    let least = answers.saturating_mul(OF_CLASS.steps);
+    (least > budget.steps).then(|| {
+        format!(
+            "too many keys: {answers} answers take {least} steps at least, and a run {} at most \
+             ('steps' under 'limits' in hierad.yaml)",
+            budget.steps
+        )
+    })
+}
+
 /// Evaluates each of `tasks` within `budget`. `evaluate` is told how much a task may cost. Returns `None` for those
 /// that are left out.
-pub(super) fn evaluate<T: Sync>(
+pub(in crate::fleet) fn evaluate<T: Sync>(
     tasks: &[T],
     workers: &Workers,
     budget: Cost,
