@@ -16,6 +16,7 @@
 //! `HIERAD_UPDATE_GOLDEN=1` writes into the pages what the commands of `console` blocks print. `HIERAD_PAGE=PATH` runs
 //! only those of the pages with this in their path.
 
+mod advisories;
 mod compatibility;
 mod console;
 mod links;

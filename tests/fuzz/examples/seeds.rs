@@ -29,6 +29,7 @@ fn main() -> io::Result<()> {
     versions()?;
     hiera_yaml()?;
     diff()?;
+    settings()?;
     http()
 }
 
@@ -130,6 +131,19 @@ fn diff() -> io::Result<()> {
             }
         }
         seed("diff", parts.join("\0").as_bytes())?;
+    }
+    Ok(())
+}
+
+/// The settings in the documents.
+fn settings() -> io::Result<()> {
+    for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs"))? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "md") {
+            let text = fs::read_to_string(path)?;
+            let blocks = text.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next());
+            blocks.map(str::as_bytes).try_for_each(|block| seed("settings", block))?;
+        }
     }
     Ok(())
 }
