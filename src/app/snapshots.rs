@@ -24,7 +24,8 @@ use crate::schedule::Schedule;
 use crate::settings::{PushTarget, SnapshotSetting, SnapshotTarget};
 use crate::snapshot::Written;
 use crate::snapshot::history::Last;
-use crate::snapshot::references::{Pushed, ReferenceError, prune};
+use crate::snapshot::pushed::{Prepared, Pushed};
+use crate::snapshot::references::{ReferenceError, prune};
 
 /// The repositories to write snapshots of, by their names in the queue.
 #[derive(Default)]
@@ -230,7 +231,11 @@ impl SnapshotWriter {
     fn prepare(&mut self, branch: &BranchName, target: Option<&PushTarget>) -> Result<()> {
         let Some(target) = target.filter(|_| !self.prepared.contains(branch)) else { return Ok(()) };
         let repository = self.repository.get()?.repository;
-        if Pushed::new(&repository, &remote_of(&repository, target)).prepare(branch)? {
+        let prepared = Pushed::new(&repository, &remote_of(&repository, target)).prepare(branch)?;
+        if prepared == Prepared::Taken {
+            self.with_exporter(branch, |exporter| Ok(exporter.renew(branch)?))?;
+        }
+        if prepared != Prepared::Later {
             self.prepared.insert(branch.clone());
         }
         Ok(())

@@ -15,7 +15,7 @@ use crate::pipeline::RevisionId;
 use crate::pipeline::export::events::{chain, one, since};
 use crate::pipeline::export::{Exported, Exporter};
 use crate::snapshot::history::{Last, reference};
-use crate::snapshot::references::Pushed;
+use crate::snapshot::pushed::{Prepared, Pushed};
 
 /// Arguments of `export`.
 #[derive(Debug, Args)]
@@ -64,11 +64,10 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     }
     let remote = arguments.push.as_deref().map(|name| workspace.repository.remote(name, Asked::User));
     let pushed = remote.as_ref().map(|remote| Pushed::new(&workspace.repository, remote));
-    if let Some(pushed) = pushed {
-        pushed.prepare(&branch)?;
-    }
+    let prepared = pushed.map(|pushed| pushed.prepare(&branch)).transpose()?;
     let events = events(&workspace.repository, &branch, arguments.revision.as_deref())?;
-    let exported = export(global, &workspace, &branch, &events, arguments)?;
+    let taken = if prepared == Some(Prepared::Taken) { Last::of(&workspace.repository, &branch)? } else { None };
+    let exported = export(global, &workspace, &branch, (taken, &events), arguments)?;
     if let Some((commit, spot)) = exported.skipped.first() {
         let count = match exported.skipped.len() {
             1 => format!("commit {} is left out", commit.short()),
@@ -95,19 +94,20 @@ fn export(
     global: &Global,
     workspace: &Workspace,
     branch: &BranchName,
-    events: &[CommitEvent],
+    (taken, events): (Option<Last>, &[CommitEvent]),
     arguments: &Arguments,
 ) -> Result<Exported> {
-    let Some(last) = events.last() else { return Ok(Exported::default()) };
+    let last = events.last().map(|event| event.after).or(taken.map(|last| last.source));
+    let Some(last) = last else { return Ok(Exported::default()) };
     let progress = global.show_progress(workspace);
-    let pipeline = global.pipeline(workspace, Some(branch), &[RevisionId::Commit(last.after)], &|name: &str| {
-        any(&arguments.node, name)
-    })?;
-    let exported =
-        Exporter::new(Arc::new(pipeline)).allow_unreadable(arguments.allow_blind).export_all(branch, events)?;
+    let pipeline = global
+        .pipeline(workspace, Some(branch), &[RevisionId::Commit(last)], &|name: &str| any(&arguments.node, name))?;
+    let mut exporter = Exporter::new(Arc::new(pipeline)).allow_unreadable(arguments.allow_blind);
+    let mut done = if taken.is_some() { exporter.renew(branch)? } else { Exported::default() };
+    done += exporter.export_all(branch, events)?;
     drop(progress);
     workspace.save();
-    Ok(exported)
+    Ok(done)
 }
 
 fn told(exported: &Exported, reference: &str) -> String {

@@ -102,7 +102,9 @@ impl GitCommand {
 
     /// Runs a subcommand that writes.
     pub(super) fn change(&self, arguments: &[&str]) -> Result<(), CommandError> {
-        let output = limited::output(self.command().args(arguments), limited::QUERY);
+        let mut command = self.command();
+        command.args(["-c", "core.hooksPath=/dev/null"]).args(arguments);
+        let output = limited::output(&mut command, limited::QUERY);
         let output = output.map_err(|error| self.not_run(&error))?;
         if output.status.success() {
             return Ok(());

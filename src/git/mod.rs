@@ -46,7 +46,7 @@ pub use objects::ObjectError;
 pub use open::{Environment, GitDirs, OpenError, git_dirs};
 pub use raw::{CommitInfo, CommitTime};
 pub use refs::{Head, RefsError, RevisionError};
-pub use remote::{Asked, References, Remote};
+pub use remote::{Asked, Moved, References, Remote};
 pub use scratch::{Scratch, ScratchError};
 pub use tree::CommitTree;
 pub use worktree::WorkTree;

@@ -30,6 +30,28 @@ pub struct Remote {
     limit: Duration,
 }
 
+/// A reference that is moved at a remote, from where it was seen to somewhere else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moved<'a> {
+    /// Its full name.
+    pub name: &'a str,
+    /// Its target as it was seen, or `None` if it was not there.
+    pub seen: Option<CommitId>,
+    /// Its new target, or `None` to delete it.
+    pub to: Option<CommitId>,
+}
+
+impl Moved<'_> {
+    /// The option that has git refuse the push if the reference was moved since it was seen.
+    fn lease(&self) -> String {
+        format!("--force-with-lease={}:{}", self.name, self.seen.map(|id| id.to_string()).unwrap_or_default())
+    }
+
+    fn refspec(&self) -> String {
+        format!("{}:{}", self.to.map(|id| id.to_string()).unwrap_or_default(), self.name)
+    }
+}
+
 impl Remote {
     pub(super) fn new(command: GitCommand, name: &str, asked: Asked) -> Remote {
         Remote { command, name: name.to_owned(), asked, limit: limited::TRANSFER }
@@ -41,9 +63,14 @@ impl Remote {
         Remote { limit, ..self }
     }
 
-    /// Returns the references that a pattern such as `refs/x/*` selects.
-    pub fn references(&self, pattern: &str) -> Result<References, CommandError> {
-        let list = self.run("ls-remote", &["--refs", "--", &self.name, pattern])?;
+    /// Returns true if git may ask the user for a password.
+    pub fn has_user(&self) -> bool {
+        self.asked == Asked::User
+    }
+
+    /// Returns the references that patterns such as `refs/x/*` select.
+    pub fn references(&self, patterns: &[&str]) -> Result<References, CommandError> {
+        let list = self.run("ls-remote", &[&["--refs", "--", &self.name], patterns].concat())?;
         Ok(list.lines().filter_map(listed).collect())
     }
 
@@ -65,10 +92,21 @@ impl Remote {
         self.run("fetch", &arguments).map(drop)
     }
 
-    /// Pushes references. Each is named by a refspec, such as `refs/x/a` or, to delete it, `:refs/x/a`.
-    pub fn push(&self, refspecs: &[&str]) -> Result<(), CommandError> {
-        let options = ["--quiet", "--no-verify", "--end-of-options", &self.name];
-        self.run("push", &[&options, refspecs].concat()).map(drop)
+    /// Pushes a reference, if it goes on from where it is at the remote.
+    pub fn push(&self, reference: &str) -> Result<(), CommandError> {
+        self.run("push", &["--quiet", "--no-verify", "--end-of-options", &self.name, reference]).map(drop)
+    }
+
+    /// Moves references, wherever they go. Fails for one that is not where it was seen any more, and leaves it there.
+    pub fn replace(&self, moves: &[Moved<'_>]) -> Result<(), CommandError> {
+        if moves.is_empty() {
+            return Ok(());
+        }
+        let leases = moves.iter().map(Moved::lease);
+        let end = ["--end-of-options".to_owned(), self.name.clone()];
+        let arguments: Vec<String> = leases.chain(end).chain(moves.iter().map(Moved::refspec)).collect();
+        let arguments = ["--quiet", "--no-verify"].into_iter().chain(arguments.iter().map(String::as_str));
+        self.run("push", &arguments.collect::<Vec<_>>()).map(drop)
     }
 
     fn run(&self, subcommand: &str, arguments: &[&str]) -> Result<String, CommandError> {

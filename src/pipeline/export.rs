@@ -7,6 +7,7 @@ pub mod events;
 
 use std::collections::BTreeMap;
 use std::io;
+use std::ops::AddAssign;
 use std::sync::Arc;
 
 use super::{Comparison, Pipeline, PipelineError, RevisionId};
@@ -83,6 +84,14 @@ pub struct Exported {
     pub skipped: Vec<(CommitId, BlindSpot)>,
 }
 
+impl AddAssign for Exported {
+    fn add_assign(&mut self, later: Exported) {
+        self.commits.extend(later.commits);
+        self.files += later.files;
+        self.skipped.extend(later.skipped);
+    }
+}
+
 /// Returns true if the snapshots of `last` are of the same commit, and of other facts.
 fn is_refresh(event: &CommitEvent, last: CommitId) -> bool {
     event.kind == EventKind::Facts && event.after == last
@@ -105,6 +114,8 @@ struct State {
     files: Files,
     /// True if this exporter has written them.
     is_own: bool,
+    /// True if somebody else has, and they are not those of their commit.
+    is_wrong: bool,
 }
 
 impl Exporter {
@@ -131,13 +142,29 @@ impl Exporter {
         let stage = self.pipeline.workers.begin("exporting commits", Some(events.len()));
         let mut all = Exported::default();
         for batch in events.chunks(BATCH) {
-            let done = self.batch(branch, batch, None)?;
-            all.commits.extend(done.commits);
-            all.files += done.files;
-            all.skipped.extend(done.skipped);
+            all += self.batch(branch, batch, None)?;
             stage.advance(batch.len());
         }
         Ok(all)
+    }
+
+    /// Writes the last snapshots of a branch once more if they are not what this exporter writes for their commit. To
+    /// be done if somebody else may have written them.
+    pub fn renew(&mut self, branch: &BranchName) -> Result<Exported, ExportError> {
+        let reference = history::reference(branch);
+        let unreadable = |source| ExportError::Last { reference: reference.clone(), source };
+        let state = self.state(branch).map_err(unreadable)?;
+        let Some(source) = state.source() else { return Ok(Exported::default()) };
+        let revision = self.pipeline.load_cached(RevisionId::Commit(source))?;
+        let all = self.pipeline.fleet.all();
+        if state.files.are_of(&self.snapshots(&revision, &all), &self.pipeline.workers) {
+            self.written.insert(branch.clone(), state);
+            return Ok(Exported::default());
+        }
+        tracing::warn!(%branch, commit = %source, "the snapshots of this commit were wrong: they are written once more");
+        self.written.insert(branch.clone(), State { is_wrong: true, ..state });
+        let again = CommitEvent { branch: branch.clone(), before: Some(source), after: source, kind: EventKind::Facts };
+        self.batch(branch, &[again], None)
     }
 
     fn batch(
@@ -211,7 +238,7 @@ impl Exporter {
             return Ok(state);
         }
         let files = last.map_or(Ok(Files::default()), |last| Files::of(self.pipeline.repository(), last.commit))?;
-        Ok(State { last, files, is_own: false })
+        Ok(State { last, files, is_own: false, is_wrong: false })
     }
 
     /// Returns the events whose commits are not covered by the snapshots of `source`.
@@ -298,6 +325,7 @@ impl Exporter {
         let source = self.pipeline.repository().commit(event.after).map_err(PipelineError::from)?;
         let is_left = |old: &CommitId| !self.pipeline.repository().is_ancestor(*old, event.after).unwrap_or(false);
         let relation = match state.source() {
+            Some(last) if is_refresh(event, last) && state.is_wrong => Relation::Wrong,
             Some(last) if is_refresh(event, last) => Relation::Same,
             last => last.filter(is_left).map_or(Relation::Next, Relation::Left),
         };
@@ -305,15 +333,21 @@ impl Exporter {
         let rest = if touched.is_some() { Rest::Kept } else { Rest::Removed };
         let nodes = touched.unwrap_or_else(|| pipeline.fleet.all());
         let revision = pipeline.load_cached(RevisionId::Commit(event.after))?;
-        let work: NodesByKey = revision.keys.iter().map(|key| (key.clone(), nodes.clone())).collect();
-        let effective = fleet::resolve(&revision, &work, workers);
-        let snapshots = Snapshots::new(effective, &pipeline.fleet, &nodes, Format::Json, &pipeline.disclosure, workers);
+        let snapshots = self.snapshots(&revision, &nodes);
         pipeline.fleet_has_stayed()?;
         // The snapshot commit has no id yet.
         state.last = Some(Last { commit: event.after, source: event.after });
-        state.is_own = true;
+        (state.is_own, state.is_wrong) = (true, false);
         let written = import.commit(&history::commit(&source, branch, relation, &skipped));
         Ok(written.and_then(|()| state.files.write(&snapshots, rest, import, workers)))
+    }
+
+    /// Returns the snapshots of nodes at a revision.
+    fn snapshots(&self, revision: &Revision, nodes: &NodeSet) -> Snapshots<'_> {
+        let (pipeline, workers) = (&self.pipeline, &self.pipeline.workers);
+        let work: NodesByKey = revision.keys.iter().map(|key| (key.clone(), nodes.clone())).collect();
+        let effective = fleet::resolve(revision, &work, workers);
+        Snapshots::new(effective, &pipeline.fleet, nodes, Format::Json, &pipeline.disclosure, workers)
     }
 
     /// Returns the reason why the reference did not move.

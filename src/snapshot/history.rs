@@ -71,6 +71,11 @@ pub(super) fn source_of(repository: &Repository, commit: CommitId) -> Result<Opt
     Ok(repository.trailer(commit, COMMIT)?.and_then(|id| CommitId::from_hex(&id)))
 }
 
+/// Returns true if a snapshot commit says that it is of this branch.
+pub(super) fn is_of_branch(repository: &Repository, commit: CommitId, branch: &BranchName) -> bool {
+    repository.trailer(commit, BRANCH).is_ok_and(|name| name.as_deref() == Some(branch.as_str()))
+}
+
 /// The files of a snapshot commit: their ids by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Files(BTreeMap<String, BlobId>);
@@ -83,6 +88,16 @@ impl Files {
             _ => (name, BlobId([0; 20])),
         };
         Ok(Files(repository.tree(commit)?.list("")?.into_iter().map(file).collect()))
+    }
+
+    /// Returns true if these are the files of all `snapshots`, and no others.
+    pub fn are_of(&self, snapshots: &Snapshots<'_>, workers: &Workers) -> bool {
+        let names = files_of(snapshots);
+        let differs = |node: usize, text: &[u8]| {
+            Ok(names[node].as_ref().is_some_and(|name| self.0.get(name) != Some(&BlobId::of(text))))
+        };
+        names.iter().flatten().count() == self.0.len()
+            && threads::each(snapshots, workers, differs).is_ok_and(|count| count == 0)
     }
 
     /// Writes the `snapshots` that differ, and keeps or removes the files of all other nodes as `rest` says.
@@ -141,6 +156,8 @@ pub enum Relation {
     Left(CommitId),
     /// It is that commit: the facts of nodes are others.
     Same,
+    /// It is that commit: its snapshots were taken from elsewhere, and are wrong.
+    Wrong,
 }
 
 /// Returns the message of the snapshot commit of `source`. `skipped` are the commits between that have no snapshots.
@@ -150,6 +167,9 @@ pub fn commit(source: &CommitInfo, branch: &BranchName, relation: Relation, skip
         Relation::Next => String::new(),
         Relation::Left(left) => {
             format!("The branch was rewritten: the snapshots before these are of\n{left},\nwhich it has left.\n\n")
+        }
+        Relation::Wrong => {
+            "The snapshots before these were found elsewhere, and are not what hierad writes.\n\n".to_owned()
         }
         Relation::Same => "The facts of nodes have changed since the snapshots before these.\n\n".to_owned(),
     };

@@ -13,6 +13,7 @@ mod fragments;
 pub mod history;
 mod layout;
 mod manifest;
+pub mod pushed;
 pub mod references;
 mod replace;
 mod threads;

@@ -3,6 +3,7 @@
 #[cfg(unix)]
 mod attempts;
 mod blind;
+mod foreign;
 mod judges;
 mod kills;
 mod mirrors;

@@ -1,0 +1,255 @@
+//! The references of snapshots at a remote that they are pushed to, where others can write, too.
+//!
+//! What was pushed from here is hierad's own, and counts: a reference of this repository remembers it. Whatever else is
+//! in its place at the remote makes way, and is kept there under another name. A repository that has pushed nothing yet
+//! may be a mirror that was made anew: it goes on from what is at the remote and says that it is of the branch.
+
+use super::history::{is_of_branch, reference, source_of};
+use super::references::{
+    ALL, ReferenceError, branch_of, exclude, fetched, foreign, in_the_way, kept, make_room, pushed,
+};
+use crate::git::{BranchName, CommandError, CommitId, Moved, References, Remote, Repository};
+
+/// The most snapshots at a remote that are looked at for one of the branch.
+const MAX_LOOKS: usize = 1000;
+
+/// The state of the snapshots of a branch before they are first pushed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Prepared {
+    /// They are hierad's own.
+    Own,
+    /// They were taken from the remote, so the last ones may be wrong.
+    Taken,
+    /// The remote could not be asked; those that are here go on.
+    Later,
+}
+
+/// The remote that the references of a repository are pushed to.
+#[derive(Clone, Copy)]
+pub struct Pushed<'a> {
+    repository: &'a Repository,
+    remote: &'a Remote,
+}
+
+impl<'a> Pushed<'a> {
+    /// Returns what is pushed to a remote of a repository.
+    pub fn new(repository: &'a Repository, remote: &'a Remote) -> Pushed<'a> {
+        Pushed { repository, remote }
+    }
+
+    /// Finds the snapshots of a branch to go on from, and makes room for them at the remote. To be done before they are
+    /// first written.
+    pub fn prepare(&self, branch: &BranchName) -> Result<Prepared, ReferenceError> {
+        match self.reconcile(branch) {
+            Err(ReferenceError::Command(error)) if self.here(branch)?.is_some() => {
+                tracing::debug!(%branch, remote = self.remote.name, %error, "cannot compare the snapshots with those at the remote");
+                Ok(Prepared::Later)
+            }
+            result => result,
+        }
+    }
+
+    /// Pushes the snapshots of a branch. What somebody else has put in their place makes way.
+    pub fn push(&self, branch: &BranchName) -> Result<(), ReferenceError> {
+        if let Err(error) = self.remote.push(&reference(branch)) {
+            return self.push_over(branch, error);
+        }
+        self.remember(branch)
+    }
+
+    fn reconcile(&self, branch: &BranchName) -> Result<Prepared, ReferenceError> {
+        let there = self.remote.references(&ALL)?;
+        if self.here(branch)?.is_none() {
+            make_room(self.repository, branch)?;
+        }
+        let prepared = match self.repository.reference(&pushed(branch))? {
+            Some(own) => self.restore(branch, own)?,
+            None => self.take(branch, &there)?,
+        };
+        self.make_room(branch, &there)?;
+        Ok(prepared)
+    }
+
+    /// Has the snapshots here go on from those that were pushed.
+    fn restore(&self, branch: &BranchName, own: CommitId) -> Result<Prepared, ReferenceError> {
+        let here = self.here(branch)?;
+        if !self.goes_on(here, own) {
+            self.repository.set_reference(&reference(branch), own)?;
+            if let Some(left) = here {
+                tracing::warn!(%branch, %left, %own, "the snapshots that were pushed have another history, which counts");
+            }
+        }
+        Ok(Prepared::Own)
+    }
+
+    /// Takes the snapshots of a branch from the remote, unless those here go on from them.
+    fn take(&self, branch: &BranchName, there: &References) -> Result<Prepared, ReferenceError> {
+        let (here, own) = (self.here(branch)?, reference(branch));
+        // What had to make way is the same history as what is there in its place.
+        let found = there.get_key_value(&own).or_else(|| there.get_key_value(&kept(branch)));
+        let Some((name, target)) = found.filter(|(_, target)| !self.goes_on(here, **target)) else {
+            return Ok(Prepared::Own);
+        };
+        self.while_fetched(branch, name, || {
+            let base = self.last_of_branch(branch, *target)?;
+            if base.is_none() && self.remote.has_user() {
+                return Err(ReferenceError::Foreign { branch: branch.clone(), remote: self.remote.name.clone() });
+            }
+            if base != Some(*target) {
+                let aside = self.set_aside(branch, *target);
+                self.replace(branch, Moved { name, seen: Some(*target), to: base }, aside)?;
+            }
+            let Some(base) = base else { return Ok(Prepared::Own) };
+            self.repository.set_reference(&own, base)?;
+            self.repository.set_reference(&pushed(branch), base)?;
+            match here {
+                Some(left) => {
+                    tracing::warn!(%branch, remote = self.remote.name, %left, target = %base, "the snapshots at the remote have another history, which counts");
+                }
+                None => {
+                    tracing::info!(%branch, remote = self.remote.name, target = %base, "the snapshots go on from those at the remote");
+                }
+            }
+            Ok(Prepared::Taken)
+        })
+    }
+
+    /// Does something while a reference of the remote is fetched.
+    fn while_fetched<T>(
+        &self,
+        branch: &BranchName,
+        name: &str,
+        work: impl FnOnce() -> Result<T, ReferenceError>,
+    ) -> Result<T, ReferenceError> {
+        let fetched = fetched(branch);
+        self.remote.fetch(name, &fetched)?;
+        let result = work();
+        if let Some(target) = self.repository.reference(&fetched)? {
+            self.repository.delete_reference(&fetched, target)?;
+        }
+        result
+    }
+
+    /// Returns the last of the snapshots on the way to `target` that says that it is of a commit of the branch.
+    fn last_of_branch(&self, branch: &BranchName, target: CommitId) -> Result<Option<CommitId>, ReferenceError> {
+        let repository = self.repository;
+        // In a job of CI the branch itself may not be here.
+        let tip = repository.tip(branch)?;
+        let has = |source| match tip {
+            Some(tip) => repository.is_ancestor(source, tip).unwrap_or(false),
+            None => !repository.is_gone(source),
+        };
+        let mut next = Some(target);
+        for _ in 0..MAX_LOOKS {
+            let Some(commit) = next else { break };
+            let source = source_of(repository, commit).ok().flatten();
+            if is_of_branch(repository, commit, branch) && source.is_some_and(has) {
+                return Ok(Some(commit));
+            }
+            next = repository.first_parent(commit).ok().flatten();
+        }
+        Ok(None)
+    }
+
+    /// Pushes the snapshots of a branch in the place of what is not hierad's own. `refused` is the reason why git does
+    /// not push them otherwise.
+    fn push_over(&self, branch: &BranchName, refused: CommandError) -> Result<(), ReferenceError> {
+        let (own, here) = (reference(branch), self.here(branch)?);
+        let is_known = self.repository.reference(&pushed(branch))?.is_some();
+        let Ok(there) = self.remote.references(&[&own]) else { return Err(refused.into()) };
+        let there = there.get(&own).copied();
+        let Some(target) = there.filter(|target| is_known && !self.goes_on(here, *target)) else {
+            return Err(refused.into());
+        };
+        let looked = self.while_fetched(branch, &own, || {
+            let is_ahead = here.is_some_and(|here| self.goes_on(Some(target), here));
+            if is_ahead && is_of_branch(self.repository, target, branch) {
+                return Ok(None);
+            }
+            Ok(Some(self.set_aside(branch, target)))
+        });
+        // What cannot be fetched holds nothing up.
+        let Some(aside) = looked.unwrap_or_else(|error| Some(Err(error))) else {
+            tracing::debug!(%branch, remote = self.remote.name, %target, "the snapshots at the remote are ahead");
+            return Ok(());
+        };
+        self.replace(branch, Moved { name: &own, seen: Some(target), to: here }, aside)?;
+        self.remember(branch)
+    }
+
+    /// Keeps what somebody else has put in the place of a branch's snapshots at the remote, and returns the reference.
+    fn set_aside(&self, branch: &BranchName, target: CommitId) -> Result<String, ReferenceError> {
+        let aside = foreign(branch, target);
+        let seen = self.remote.references(&[&aside])?.get(&aside).copied();
+        self.remote.replace(&[Moved { name: &aside, seen, to: Some(target) }])?;
+        Ok(aside)
+    }
+
+    /// Moves a reference of the remote away from what is not hierad's own, and tells of it.
+    fn replace(
+        &self,
+        branch: &BranchName,
+        moved: Moved<'_>,
+        aside: Result<String, ReferenceError>,
+    ) -> Result<(), ReferenceError> {
+        let (remote, reference, seen) = (&self.remote.name, moved.name, moved.seen.map(|id| id.to_string()));
+        self.remote.replace(&[moved])?;
+        match aside {
+            Ok(aside) => tracing::warn!(
+                %branch, remote, reference, overwritten = seen, kept_as = aside,
+                "somebody else has moved the reference of snapshots at the remote: it is set back"
+            ),
+            Err(error) => tracing::warn!(
+                %branch, remote, reference, overwritten = seen,
+                "somebody else has moved the reference of snapshots at the remote: it is set back, and what it was is not kept: {error}"
+            ),
+        }
+        Ok(())
+    }
+
+    /// Remembers that the snapshots here were pushed.
+    fn remember(&self, branch: &BranchName) -> Result<(), ReferenceError> {
+        let (name, here) = (pushed(branch), self.here(branch)?);
+        match here.filter(|_| here != self.repository.reference(&name).ok().flatten()) {
+            Some(here) => Ok(self.repository.set_reference(&name, here)?),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the last snapshots of a branch in this repository.
+    fn here(&self, branch: &BranchName) -> Result<Option<CommitId>, ReferenceError> {
+        Ok(self.repository.reference(&reference(branch))?)
+    }
+
+    /// Returns true if the snapshots `here` are those at the remote, or come after them.
+    fn goes_on(&self, here: Option<CommitId>, there: CommitId) -> bool {
+        here.is_some_and(|here| self.repository.is_ancestor(there, here).unwrap_or(false))
+    }
+
+    /// Moves references that leave no place for that of a branch out of the way at the remote: those of deleted
+    /// branches, and those that are none of hierad's.
+    fn make_room(&self, branch: &BranchName, there: &References) -> Result<(), ReferenceError> {
+        let own_kept = kept(branch);
+        let here = self.here(branch)?;
+        for (name, other, target) in in_the_way(self.repository, branch, there)? {
+            let kept = kept(&other);
+            if self.repository.reference(&kept)?.is_none() {
+                self.remote.fetch(&name, &kept)?;
+            }
+            let overwritten = there.get(&kept).filter(|seen| **seen != target).map(ToString::to_string);
+            tracing::info!(%branch, remote = self.remote.name, from = name, to = kept, %target, overwritten, "the snapshots of a deleted branch make way");
+            let kept = Moved { name: &kept, seen: there.get(&kept).copied(), to: self.repository.reference(&kept)? };
+            self.remote.replace(&[kept, Moved { name: &name, seen: Some(target), to: None }])?;
+        }
+        for (name, target) in
+            there.iter().filter(|(name, _)| exclude(name, &reference(branch)) && branch_of(name).is_none())
+        {
+            let aside = self.while_fetched(branch, name, || self.set_aside(branch, *target));
+            self.replace(branch, Moved { name, seen: Some(*target), to: None }, aside)?;
+        }
+        if let Some(target) = there.get(&own_kept).filter(|target| self.goes_on(here, **target)) {
+            self.remote.replace(&[Moved { name: &own_kept, seen: Some(*target), to: None }])?;
+        }
+        Ok(())
+    }
+}
