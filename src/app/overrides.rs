@@ -55,6 +55,8 @@ pub struct Overrides {
     pub show_secrets: bool,
     /// The key of fingerprints: a file, or hexadecimal digits.
     pub fingerprint_key: Option<String>,
+    /// The objects of the repository that are in quarantine.
+    pub quarantine: Option<PathBuf>,
     /// True if settings of the user and of the system do not count.
     pub is_isolated: bool,
     /// The listener for the progress of the work.
@@ -111,8 +113,11 @@ impl Overrides {
     /// [`Repository::locate`] does.
     pub fn repository(&self) -> std::result::Result<Repository, OpenError> {
         let repository = match &self.repo {
-            Some(folder) if self.repo_is_trusted => Repository::discover(folder),
-            repo => Repository::locate(repo.as_deref(), &Environment::of_process()),
+            Some(folder) if self.repo_is_trusted => Repository::discover_with(folder, self.quarantine.as_deref()),
+            repo => {
+                let environment = Environment { quarantine: self.quarantine.clone(), ..Environment::of_process() };
+                Repository::locate(repo.as_deref(), &environment)
+            }
         }?;
         if let Some(top) = repository.work_dir() {
             disk::look_at(top);

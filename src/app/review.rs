@@ -1,15 +1,21 @@
-//! Finds the two commits of a request in the checkout of a CI job, which is often shallow, or in a repository of the
-//! daemon: what is missing is fetched from the remote, a few commits deeper each time.
+//! Finds the two commits of a request in the checkout of a CI job or in a repository of the daemon. What is missing is
+//! fetched from the remote into a quarantine, which goes with the review: whoever proposes a request may push to it as
+//! often as he likes.
 //!
-//! Fetched commits have references of hierad's own, which no watch takes for branches. Those of another run never
-//! count: the branch has moved since then, and the run may remove them at any time.
+//! A shallow checkout, which a job has made for itself, is made a few commits deeper each time instead. What it gets
+//! has references of hierad's own, which no watch takes for branches. Those of another run never count: the branch has
+//! moved since then, and the run may remove them at any time.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use super::{Overrides, Result};
 use crate::diagnostic::describe;
-use crate::git::{Asked, CommitId, Repository};
+use crate::git::{Asked, CommitId, Quarantine, Repository};
+
+/// The most bytes that are fetched for a review.
+const MOST: u64 = 1 << 30;
 
 /// The references of hierad's own that what is fetched gets.
 const REFERENCES: &str = "refs/hierad/review";
@@ -57,26 +63,51 @@ pub struct Sides {
     pub target: Option<CommitId>,
 }
 
-/// The references of what was fetched for one request. They keep its commits until this is dropped.
+impl Wanted {
+    /// The reference, or commit, of the remote that has the last commit.
+    fn head_there(&self) -> Option<&String> {
+        self.head_ref.as_ref().or(self.head.as_ref())
+    }
+
+    /// The reference, or commit, of the remote that is compared with.
+    fn base_there(&self) -> Option<String> {
+        self.base_branch.as_ref().map(|branch| format!("refs/heads/{branch}")).or(self.base.clone())
+    }
+}
+
+/// The objects that were fetched for one request. They are there until this is dropped.
 pub struct Fetched {
+    quarantine: Option<Quarantine>,
+    _references: Option<FetchedReferences>,
+}
+
+impl Fetched {
+    /// Returns the folder of the objects that the repository itself has not.
+    pub fn quarantine(&self) -> Option<PathBuf> {
+        self.quarantine.as_ref().map(Quarantine::objects)
+    }
+}
+
+/// The references of what a shallow checkout has fetched for one request.
+struct FetchedReferences {
     overrides: Overrides,
     head: String,
     base: String,
 }
 
-impl Fetched {
-    fn new(overrides: &Overrides, wanted: &Wanted) -> Fetched {
+impl FetchedReferences {
+    fn new(overrides: &Overrides, wanted: &Wanted) -> FetchedReferences {
         let (process, run) = (std::process::id(), RUNS.fetch_add(1, Ordering::Relaxed));
         let place = format!("{REFERENCES}/{}/{}.{process}.{run}", wanted.number.unwrap_or(0), now().as_secs());
-        Fetched { overrides: overrides.clone(), head: format!("{place}/head"), base: format!("{place}/base") }
+        FetchedReferences { overrides: overrides.clone(), head: format!("{place}/head"), base: format!("{place}/base") }
     }
 
-    fn fetch(&self, repository: &Repository, wanted: &Wanted, deepen: Option<u32>) -> Result<()> {
-        let branch = wanted.base_branch.as_ref().map(|branch| format!("refs/heads/{branch}"));
-        let base = branch.as_ref().or(wanted.base.as_ref()).map(|base| (base.as_str(), self.base.as_str()));
-        let head = wanted.head_ref.as_ref().or(wanted.head.as_ref()).map(|head| (head.as_str(), self.head.as_str()));
+    fn fetch(&self, repository: &Repository, wanted: &Wanted, deepen: u32) -> Result<()> {
+        let base = wanted.base_there();
+        let head = wanted.head_there().map(|head| (head.as_str(), self.head.as_str()));
+        let base = base.as_ref().map(|base| (base.as_str(), self.base.as_str()));
         let references: Vec<(&str, &str)> = head.into_iter().chain(base).collect();
-        Ok(repository.remote(&wanted.remote, Asked::Nobody).fetch_history(&references, deepen)?)
+        Ok(repository.remote(&wanted.remote, Asked::Nobody).fetch_history(&references, Some(deepen))?)
     }
 
     fn remove(&self) -> Result<()> {
@@ -90,7 +121,7 @@ impl Fetched {
     }
 }
 
-impl Drop for Fetched {
+impl Drop for FetchedReferences {
     fn drop(&mut self) {
         if let Err(error) = self.remove() {
             tracing::debug!(%error, "what was fetched keeps its references");
@@ -98,33 +129,53 @@ impl Drop for Fetched {
     }
 }
 
-/// Finds the commits, fetching what is missing. What was fetched is there for as long as the references are.
+/// Finds the commits, fetching what is missing. What was fetched is there for as long as the second part is.
 pub fn sides(overrides: &Overrides, wanted: &Wanted) -> Result<(Sides, Option<Fetched>)> {
-    let mut reason = String::new();
-    if !wanted.is_fetched {
-        match find(overrides, wanted, None) {
-            Ok(sides) => return Ok((sides, None)),
-            Err(failure) => reason = describe(&*failure),
-        }
-    }
-    if let Err(error) = overrides.repository().map_err(Into::into).and_then(|repository| remove_outdated(&repository)) {
+    let repository = overrides.repository()?;
+    let known = || find(&repository, wanted, known_branch(&repository, wanted)?);
+    let reason = match (!wanted.is_fetched).then(known) {
+        Some(Ok(sides)) => return Ok((sides, None)),
+        Some(Err(failure)) => describe(&*failure),
+        None => String::new(),
+    };
+    if let Err(error) = remove_outdated(&repository) {
         tracing::debug!(%error, "what a former run has fetched keeps its references");
     }
-    let fetched = Fetched::new(overrides, wanted);
+    let found = if repository.is_shallow() {
+        deepened(overrides, wanted, reason)
+    } else {
+        fetched(overrides, &repository, wanted)
+    };
+    let (sides, fetched) = found.map_err(|failure| told(&describe(&*failure)))?;
+    Ok((sides, Some(fetched)))
+}
+
+/// Fetches into a quarantine what a repository lacks.
+fn fetched(overrides: &Overrides, repository: &Repository, wanted: &Wanted) -> Result<(Sides, Fetched)> {
+    let (quarantine, base) = (repository.quarantine()?, wanted.base_there());
+    let names: Vec<&str> = wanted.head_there().into_iter().chain(&base).map(String::as_str).collect();
+    let targets = quarantine.fetch(&wanted.remote, &names, MOST)?;
+    let inside = Overrides { quarantine: Some(quarantine.objects()), ..overrides.clone() }.repository()?;
+    let base = base.and(targets.last().copied());
+    Ok((find(&inside, wanted, base)?, Fetched { quarantine: Some(quarantine), _references: None }))
+}
+
+/// Fetches more of the history of a shallow checkout, until it has both commits. `reason` tells what it lacks.
+fn deepened(overrides: &Overrides, wanted: &Wanted, mut reason: String) -> Result<(Sides, Fetched)> {
+    let fetched = FetchedReferences::new(overrides, wanted);
     for deeper in DEEPER {
         let repository = overrides.repository()?;
-        let is_shallow = repository.is_shallow();
-        let done = fetched.fetch(&repository, wanted, is_shallow.then_some(deeper));
-        done.map_err(|error| told(&error.to_string()))?;
-        match find(overrides, wanted, Some(&fetched)) {
-            Ok(sides) => return Ok((sides, Some(fetched))),
-            Err(failure) => reason = describe(&*failure),
-        }
-        if !is_shallow {
+        if !repository.is_shallow() {
             break;
         }
+        fetched.fetch(&repository, wanted, deeper)?;
+        let repository = overrides.repository()?;
+        match find(&repository, wanted, repository.reference(&fetched.base)?) {
+            Ok(sides) => return Ok((sides, Fetched { quarantine: None, _references: Some(fetched) })),
+            Err(failure) => reason = describe(&*failure),
+        }
     }
-    Err(told(&reason))
+    Err(reason.into())
 }
 
 /// Removes what runs that were killed have left.
@@ -150,13 +201,13 @@ fn told(reason: &str) -> super::Failure {
     format!("{reason}; {ADVICE}").into()
 }
 
-fn find(overrides: &Overrides, wanted: &Wanted, fetched: Option<&Fetched>) -> Result<Sides> {
-    let repository = overrides.repository()?;
+/// Finds the commits in a repository. `branch` is the tip of the branch that takes the commits, if it is known.
+fn find(repository: &Repository, wanted: &Wanted, branch: Option<CommitId>) -> Result<Sides> {
     let head = wanted.head.as_deref().unwrap_or("HEAD");
     let after = repository.resolve(head)?;
     // What is not there fails when its parents are asked for, so that it is fetched.
     repository.parents(after)?;
-    let Some(base) = base(&repository, wanted, fetched)? else {
+    let Some(base) = base(repository, wanted, branch)? else {
         return Ok(Sides { before: repository.first_parent(after)?, after, target: None });
     };
     let before = repository.merge_base(base, after)?;
@@ -164,14 +215,17 @@ fn find(overrides: &Overrides, wanted: &Wanted, fetched: Option<&Fetched>) -> Re
     Ok(Sides { before: Some(before), after, target: Some(base) })
 }
 
-/// Returns the commit whose merge base counts: the branch as it was just fetched, or as the remote had it last, or the
-/// named commit.
-fn base(repository: &Repository, wanted: &Wanted, fetched: Option<&Fetched>) -> Result<Option<CommitId>> {
-    if let Some(branch) = &wanted.base_branch {
-        let known = || format!("refs/remotes/{}/{branch}", wanted.remote);
-        let name = fetched.map_or_else(known, |fetched| fetched.base.clone());
-        let missing = || format!("the branch {branch} of {} is not there", wanted.remote);
-        return Ok(Some(repository.reference(&name)?.ok_or_else(missing)?));
+/// Returns the commit whose merge base counts: the tip of the branch, or the named commit.
+fn base(repository: &Repository, wanted: &Wanted, branch: Option<CommitId>) -> Result<Option<CommitId>> {
+    if let Some(name) = &wanted.base_branch {
+        let missing = || format!("the branch {name} of {} is not there", wanted.remote);
+        return Ok(Some(branch.ok_or_else(missing)?));
     }
     wanted.base.as_deref().map(|base| Ok(repository.resolve(base)?)).transpose()
+}
+
+/// Returns the tip of the branch that takes the commits, as the remote had it last.
+fn known_branch(repository: &Repository, wanted: &Wanted) -> Result<Option<CommitId>> {
+    let Some(branch) = &wanted.base_branch else { return Ok(None) };
+    Ok(repository.reference(&format!("refs/remotes/{}/{branch}", wanted.remote))?)
 }

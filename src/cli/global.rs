@@ -88,6 +88,9 @@ pub(super) struct Global {
     pub(super) no_pager: bool,
     #[arg(skip)]
     pub(super) progress: Progress,
+    /// The objects of the repository that are in quarantine.
+    #[arg(skip)]
+    quarantine: Option<PathBuf>,
     /// True if settings of the user and of the system do not count.
     #[arg(skip)]
     is_isolated: bool,
@@ -116,6 +119,7 @@ impl Global {
             no_keys: flags.no_keys,
             show_secrets: flags.show_secrets,
             fingerprint_key: flags.fingerprint_key,
+            quarantine: flags.quarantine,
             is_isolated: flags.is_isolated,
             progress: Some(self.progress.listener()),
         }
@@ -130,6 +134,11 @@ impl Global {
     /// Returns the flags for the commits of strangers: no key is read, and no secret shown.
     pub(super) fn for_strangers(&self) -> Global {
         Global { no_keys: true, show_secrets: false, ..self.clone() }
+    }
+
+    /// Returns the flags for a repository with objects in quarantine.
+    pub(super) fn with_quarantine(&self, quarantine: Option<PathBuf>) -> Global {
+        Global { quarantine, ..self.clone() }
     }
 
     /// Returns what tells this configuration from others, or nothing if no flag does.

@@ -72,6 +72,8 @@ pub(super) struct GitCommand {
     place: Vec<OsString>,
     repository: PathBuf,
     borrowed: Vec<PathBuf>,
+    /// The folder for new objects, if that is not the repository's own.
+    objects: Option<PathBuf>,
 }
 
 impl GitCommand {
@@ -79,12 +81,18 @@ impl GitCommand {
     /// besides its own.
     pub(super) fn for_git_dir(git_dir: &Path, borrowed: &[PathBuf]) -> GitCommand {
         let place = vec!["--git-dir".into(), git_dir.into()];
-        GitCommand { place, repository: git_dir.to_owned(), borrowed: borrowed.to_vec() }
+        GitCommand { place, repository: git_dir.to_owned(), borrowed: borrowed.to_vec(), objects: None }
+    }
+
+    /// Makes the command for a git directory whose objects are in a folder of their own.
+    pub(super) fn for_quarantine(git_dir: &Path, objects: &Path) -> GitCommand {
+        GitCommand { objects: Some(objects.to_owned()), ..GitCommand::for_git_dir(git_dir, &[]) }
     }
 
     /// Makes the command for the repository that git itself finds from a folder. Git then checks who owns it.
     pub(super) fn from_folder(folder: &Path) -> GitCommand {
-        GitCommand { place: vec!["-C".into(), folder.into()], repository: folder.to_owned(), borrowed: Vec::new() }
+        let place = vec!["-C".into(), folder.into()];
+        GitCommand { place, repository: folder.to_owned(), borrowed: Vec::new(), objects: None }
     }
 
     /// Runs a subcommand and returns its output, or `None` if it exits with status 1 and no message, as git does to say
@@ -104,7 +112,7 @@ impl GitCommand {
     pub(super) fn change(&self, arguments: &[&str]) -> Result<(), CommandError> {
         let mut command = self.command();
         command.args(["-c", "core.hooksPath=/dev/null"]).args(arguments);
-        let output = limited::output(&mut command, limited::QUERY);
+        let output = limited::output(&mut command, &limited::QUERY.into());
         let output = output.map_err(|error| self.not_run(&error))?;
         if output.status.success() {
             return Ok(());
@@ -124,7 +132,7 @@ impl GitCommand {
     fn run(&self, arguments: &[&str]) -> io::Result<Output> {
         let mut command = self.command();
         command.env("GIT_OPTIONAL_LOCKS", "0").env("GIT_NO_LAZY_FETCH", "1").env("GIT_TERMINAL_PROMPT", "0");
-        limited::output(command.args(arguments), limited::QUERY)
+        limited::output(command.args(arguments), &limited::QUERY.into())
     }
 
     /// Returns the command without a subcommand.
@@ -133,6 +141,9 @@ impl GitCommand {
         clean(&mut command);
         if let Some(folders) = self.borrowed_variable() {
             command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", folders);
+        }
+        if let Some(folder) = &self.objects {
+            command.env("GIT_OBJECT_DIRECTORY", folder);
         }
         // libgit2 does not know replaced objects, so no answer may depend on them.
         command.env("LC_ALL", "C").env("GIT_NO_REPLACE_OBJECTS", "1").arg("--no-pager").args(&self.place);

@@ -169,7 +169,7 @@ impl Import {
         let id = child.id();
         // A failure to flush shows in the exit status.
         drop(input.into_inner());
-        let output = limited::wait_with_output(child, limited::TRANSFER);
+        let output = limited::wait_with_output(child, &limited::TRANSFER.into());
         let output = output.map_err(|error| self.broken(&error.to_string()))?;
         if !output.status.success() {
             // This report is of use only to authors of import streams.
@@ -216,7 +216,7 @@ fn identity(text: &str) -> String {
 /// Runs `git gc --auto`: each import leaves a pack, which git joins in the background when there are many.
 pub(super) fn gc(command: &GitCommand) -> Result<(), CommandError> {
     let mut git = command.command();
-    let output = limited::output(git.args(["gc", "--auto", "--quiet"]), limited::TRANSFER);
+    let output = limited::output(git.args(["gc", "--auto", "--quiet"]), &limited::TRANSFER.into());
     let output = output.map_err(|error| command.not_run(&error))?;
     if output.status.success() { Ok(()) } else { Err(command.failed("gc", &output.stderr)) }
 }

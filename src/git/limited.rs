@@ -1,7 +1,9 @@
 //! Runs a child process within limits of time and memory: what it reads comes from a repository that others may feed.
 
 use std::ffi::OsString;
+use std::fs::DirEntry;
 use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::OnceLock;
 use std::thread;
@@ -18,6 +20,46 @@ pub const GIT_MEMORY: u64 = 4 << 30;
 
 /// The longest pause between two looks at a child.
 const LOOK: Duration = Duration::from_millis(20);
+
+/// The limits of a child.
+#[derive(Debug, Clone)]
+pub(super) struct Limits {
+    /// The longest time.
+    pub(super) time: Duration,
+    /// A folder that it fills, and the most bytes in that.
+    pub(super) folder: Option<(PathBuf, u64)>,
+}
+
+impl From<Duration> for Limits {
+    fn from(time: Duration) -> Limits {
+        Limits { time, folder: None }
+    }
+}
+
+impl Limits {
+    /// Returns what a child has gone beyond, if it began at `start`.
+    fn exceeded(&self, start: Instant) -> Option<io::Error> {
+        if start.elapsed() >= self.time {
+            let text = format!("it was ended after {} seconds", self.time.as_secs_f32());
+            return Some(io::Error::new(io::ErrorKind::TimedOut, text));
+        }
+        let (folder, most) = self.folder.as_ref()?;
+        let text = || format!("it was ended, since what it fetches takes more than {} MiB", most >> 20);
+        (size(folder) > *most).then(|| io::Error::new(io::ErrorKind::FileTooLarge, text()))
+    }
+}
+
+/// Returns the bytes of all files in a folder.
+fn size(folder: &Path) -> u64 {
+    let Ok(entries) = folder.read_dir() else { return 0 };
+    let of = |entry: DirEntry| match entry.metadata() {
+        Ok(metadata) if metadata.is_dir() => size(&entry.path()),
+        Ok(metadata) => metadata.len(),
+        // Git removes and renames files.
+        Err(_) => 0,
+    };
+    entries.flatten().map(of).sum()
+}
 
 /// Limits the memory of a running child to so many bytes. Where the system cannot, nothing is limited.
 pub fn limit_memory(process: u32, bytes: u64) {
@@ -52,11 +94,11 @@ pub fn bound(command: &Command) -> Option<Command> {
 }
 
 /// Does the same as [`output`]. Where this process [binds](bind_exchanges) its exchanges, the command ends with it.
-pub(super) fn bound_output(command: &Command, limit: Duration) -> io::Result<Output> {
-    let Some(mut bound) = bound(command) else { return output(&mut copy(command, None), limit) };
+pub(super) fn bound_output(command: &Command, limits: &Limits) -> io::Result<Output> {
+    let Some(mut bound) = bound(command) else { return output(&mut copy(command, None), limits) };
     let child = bound.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     limit_memory(child.id(), GIT_MEMORY);
-    wait_with_output(child, limit)
+    wait_with_output(child, limits)
 }
 
 /// Returns the same command behind the words of another one.
@@ -79,39 +121,40 @@ fn copy(command: &Command, behind: Option<(&OsString, &[OsString])>) -> Command 
     copy
 }
 
-/// Runs `command` to its end, and returns its output. If it takes longer than `limit` it is killed.
-pub(super) fn output(command: &mut Command, limit: Duration) -> io::Result<Output> {
+/// Runs `command` to its end, and returns its output. If it goes beyond `limits` it is killed.
+pub(super) fn output(command: &mut Command, limits: &Limits) -> io::Result<Output> {
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     limit_memory(child.id(), GIT_MEMORY);
-    wait_with_output(child, limit)
+    wait_with_output(child, limits)
 }
 
-/// Waits for the end of a child, and returns what it writes until then. If it takes longer than `limit` it is killed.
-pub(super) fn wait_with_output(mut child: Child, limit: Duration) -> io::Result<Output> {
+/// Waits for the end of a child, and returns what it writes until then. If it goes beyond `limits` it is killed.
+pub(super) fn wait_with_output(mut child: Child, limits: &Limits) -> io::Result<Output> {
     let (out, err) = (child.stdout.take(), child.stderr.take());
     // A grandchild may hold the pipes open, so the readers are waited for only if the child itself has ended.
     let readers = (thread::spawn(|| all_of(out)), thread::spawn(|| all_of(err)));
-    let status = wait(&mut child, limit)?;
+    let status = wait(&mut child, limits)?;
     let read = |reader: thread::JoinHandle<Vec<u8>>| reader.join().unwrap_or_default();
     Ok(Output { status, stdout: read(readers.0), stderr: read(readers.1) })
 }
 
-fn wait(child: &mut Child, limit: Duration) -> io::Result<ExitStatus> {
-    let end = Instant::now() + limit;
+fn wait(child: &mut Child, limits: &Limits) -> io::Result<ExitStatus> {
+    let start = Instant::now();
     let mut pause = Duration::from_micros(200);
     loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(status);
+        let status = child.try_wait()?;
+        let exceeded = limits.exceeded(start);
+        if let Some(status) = status {
+            return exceeded.filter(|error| error.kind() == io::ErrorKind::FileTooLarge).map_or(Ok(status), Err);
         }
-        if Instant::now() >= end {
+        if let Some(error) = exceeded {
             // The end of its input ends one that is bound, with all that it has started.
             if child.stdin.take().is_some() {
                 thread::sleep(LOOK);
             }
             child.kill()?;
             child.wait()?;
-            let text = format!("it was ended after {} seconds", limit.as_secs_f32());
-            return Err(io::Error::new(io::ErrorKind::TimedOut, text));
+            return Err(error);
         }
         thread::sleep(pause);
         pause = (pause * 2).min(LOOK);
@@ -133,10 +176,10 @@ mod tests {
     #[test]
     fn a_child_that_hangs_is_ended() {
         let start = Instant::now();
-        let error = output(Command::new("sleep").arg("600"), Duration::from_millis(50)).unwrap_err();
+        let error = output(Command::new("sleep").arg("600"), &Duration::from_millis(50).into()).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut, "{error}");
         assert!(start.elapsed() < Duration::from_mins(1));
-        let done = output(Command::new("echo").arg("hello"), QUERY).unwrap();
+        let done = output(Command::new("echo").arg("hello"), &QUERY.into()).unwrap();
         assert_eq!((done.status.code(), &*done.stdout), (Some(0), b"hello\n".as_slice()));
     }
 }

@@ -4,8 +4,8 @@
 //! [`BranchPatterns`] selects branches, and [`Import`] writes commits with `git fast-import`.
 //!
 //! This is the only module that uses libgit2 or the `git` command. It reads a user's repository and writes there only
-//! to references of hierad's own (`fast_import`); the repositories that hierad makes for itself are in `scratch` and
-//! `mirror`. It knows nothing of Hiera, nodes or reports.
+//! to references of hierad's own (`fast_import`) and into a folder for a while (`quarantine`); the repositories that
+//! hierad makes for itself are in `scratch` and `mirror`. It knows nothing of Hiera, nodes or reports.
 //!
 //! Objects are read through libgit2's object database, from any number of threads. References are read by libgit2 too
 //! or, in formats that it does not know (reftables), by the `git` command.
@@ -24,6 +24,7 @@ mod mirror;
 mod names;
 mod objects;
 mod open;
+mod quarantine;
 mod raw;
 mod refs;
 mod remote;
@@ -44,6 +45,7 @@ pub use limited::{GIT_MEMORY, bind_exchanges, bound, limit_memory};
 pub use mirror::{Mirror, MirrorError};
 pub use objects::ObjectError;
 pub use open::{Environment, GitDirs, OpenError, git_dirs};
+pub use quarantine::{Quarantine, QuarantineError};
 pub use raw::{CommitInfo, CommitTime};
 pub use refs::{Head, RefsError, RevisionError};
 pub use remote::{Asked, Moved, References, Remote};
@@ -93,6 +95,12 @@ impl Repository {
     /// see [`locate`](Repository::locate).
     pub fn discover(path: &Path) -> Result<Repository, OpenError> {
         Repository::open(Start::Trusted(path), &Environment::default())
+    }
+
+    /// Does the same, and sees the objects of a [quarantine](Repository::quarantine), if there is one.
+    pub fn discover_with(path: &Path, quarantine: Option<&Path>) -> Result<Repository, OpenError> {
+        let quarantine = quarantine.map(Path::to_owned);
+        Repository::open(Start::Trusted(path), &Environment { quarantine, ..Environment::default() })
     }
 
     /// Opens the repository that contains `path`. Without a path, opens the one that the environment names, or else the
@@ -311,6 +319,11 @@ impl Repository {
     /// Returns a remote of the repository, by its name or its address. Its exchanges end after half an hour.
     pub fn remote(&self, name: &str, asked: Asked) -> Remote {
         Remote::new(self.shared(), name, asked)
+    }
+
+    /// Makes a place for objects that are fetched for a while.
+    pub fn quarantine(&self) -> Result<Quarantine, QuarantineError> {
+        Quarantine::make(self.common_dir())
     }
 
     /// Returns true if `remote` can be pushed to: it is a remote of the repository, or an address. The remote itself is

@@ -79,6 +79,8 @@ pub struct Environment {
     pub object_directory: Option<PathBuf>,
     /// `GIT_ALTERNATE_OBJECT_DIRECTORIES`.
     pub alternate_object_directories: Vec<PathBuf>,
+    /// The folder of objects in quarantine, which no variable names.
+    pub quarantine: Option<PathBuf>,
 }
 
 impl Environment {
@@ -93,6 +95,7 @@ impl Environment {
             alternate_object_directories: std::env::split_paths(&alternates)
                 .filter(|folder| !folder.as_os_str().is_empty())
                 .collect(),
+            quarantine: None,
         }
     }
 }
@@ -144,7 +147,8 @@ pub fn git_dirs(path: Option<&Path>, environment: &Environment) -> Result<GitDir
 pub(super) fn open(start: Start<'_>, environment: &Environment) -> Result<Opened, OpenError> {
     let by_environment = matches!(start, Start::Any(None)) && environment.git_dir.is_some();
     let Found { folder, git_dir } = find_by(start, environment)?;
-    let borrowed = if is_named(environment, &git_dir) { borrowed(environment) } else { Vec::new() };
+    let mut borrowed = if is_named(environment, &git_dir) { borrowed(environment) } else { Vec::new() };
+    borrowed.extend(environment.quarantine.clone());
     let (mut layout, refs) = match open_handle(&git_dir) {
         Ok(handle) => (library_layout(&handle), Refs::library(&git_dir, &borrowed, handle)),
         Err(error) => (command_layout(&folder, &git_dir, &error)?, Refs::command(&git_dir, &borrowed)),

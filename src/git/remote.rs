@@ -1,11 +1,12 @@
 //! Exchanges references with other repositories, with the user's own git and credentials.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Duration;
 
 use super::command::{CommandError, GitCommand};
 use super::id::CommitId;
-use super::limited;
+use super::limited::{self, Limits};
 use super::mirror::ask_nobody;
 
 /// References by their full names.
@@ -27,7 +28,7 @@ pub struct Remote {
     /// The name or the address.
     pub name: String,
     asked: Asked,
-    limit: Duration,
+    limits: Limits,
 }
 
 /// A reference that is moved at a remote, from where it was seen to somewhere else.
@@ -54,13 +55,18 @@ impl Moved<'_> {
 
 impl Remote {
     pub(super) fn new(command: GitCommand, name: &str, asked: Asked) -> Remote {
-        Remote { command, name: name.to_owned(), asked, limit: limited::TRANSFER }
+        Remote { command, name: name.to_owned(), asked, limits: limited::TRANSFER.into() }
     }
 
     /// Limits the time of each exchange.
     #[must_use]
-    pub fn within(self, limit: Duration) -> Remote {
-        Remote { limit, ..self }
+    pub fn within(self, time: Duration) -> Remote {
+        Remote { limits: Limits { time, ..self.limits }, ..self }
+    }
+
+    /// Limits the size of a folder that each exchange fills.
+    pub(super) fn filling(self, folder: &Path, bytes: u64) -> Remote {
+        Remote { limits: Limits { folder: Some((folder.to_owned(), bytes)), ..self.limits }, ..self }
     }
 
     /// Returns true if git may ask the user for a password.
@@ -79,6 +85,12 @@ impl Remote {
         let refspec = format!("+{from}:{to}");
         let options = ["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--"];
         self.run("fetch", &[&options[..], &[&self.name, &refspec]].concat()).map(drop)
+    }
+
+    /// Fetches references, or commits, and writes of their targets nothing but `FETCH_HEAD`.
+    pub(super) fn fetch_nowhere(&self, names: &[&str]) -> Result<(), CommandError> {
+        let options = ["--quiet", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance", "--refmap=", "--"];
+        self.run("fetch", &[&options[..], &[&self.name], names].concat()).map(drop)
     }
 
     /// Fetches references to references of hierad's own. In a shallow clone, `deepen` more commits come with them.
@@ -116,8 +128,8 @@ impl Remote {
         }
         git.arg(subcommand).args(arguments);
         let output = match self.asked {
-            Asked::Nobody => limited::bound_output(&git, self.limit),
-            Asked::User => limited::output(&mut git, self.limit),
+            Asked::Nobody => limited::bound_output(&git, &self.limits),
+            Asked::User => limited::output(&mut git, &self.limits),
         };
         let output = output.map_err(|error| self.command.not_run(&error))?;
         if output.status.success() {

@@ -9,6 +9,7 @@ mod hooked;
 mod life;
 mod links;
 mod policies;
+mod quarantine;
 mod races;
 mod saved;
 mod scene;

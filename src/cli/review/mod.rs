@@ -15,7 +15,7 @@ use clap::{Args, ValueEnum};
 use super::diff::{self, ExitCode};
 use super::filter::Chosen;
 use super::{Global, Result, Status, bound, log, output};
-use crate::app::review::{Sides, sides};
+use crate::app::review::{Fetched, Sides, sides};
 use crate::disk;
 use crate::forge::{Conclusion, Posted};
 use crate::pipeline::{Comparison, RevisionId, judge};
@@ -164,7 +164,8 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
         return Ok(Status::Done);
     }
     let global = if arguments.with_keys && !target.ci.is_fork { global.clone() } else { global.for_strangers() };
-    let (sides, _fetched) = sides(&global.overrides(), &target.wanted)?;
+    let (sides, fetched) = sides(&global.overrides(), &target.wanted)?;
+    let global = global.with_quarantine(fetched.as_ref().and_then(Fetched::quarantine));
     let report = compare(&global, arguments, sides)?;
     // Whoever writes a policy wants the job to fail, without a flag.
     let status = diff::status(arguments.exit_code.unwrap_or(ExitCode::Policies), &report);

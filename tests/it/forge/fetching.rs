@@ -1,10 +1,10 @@
 //! Commits that are fetched for a review: into a mirror, and several requests beside each other.
 
+use std::fs;
 use std::path::Path;
 
 use hierad::app::Overrides;
 use hierad::app::review::{Wanted, sides};
-use hierad::git::{BranchPatterns, Repository};
 
 use super::life::FIRST;
 use super::scene::Scene;
@@ -13,7 +13,7 @@ use crate::support::git_in;
 use crate::support::terminal::{Printed, hierad, run};
 
 /// A bare clone of `main` alone, as a daemon keeps it, and the address of the repository that it is of.
-fn mirror(scene: &Scene) -> (std::path::PathBuf, String) {
+pub(super) fn mirror(scene: &Scene) -> (std::path::PathBuf, String) {
     let (origin, folder) = (scene.site.beside("origin.git"), scene.site.beside("mirror.git"));
     let address = format!("file://{}", origin.display());
     let path = folder.to_str().unwrap();
@@ -21,11 +21,11 @@ fn mirror(scene: &Scene) -> (std::path::PathBuf, String) {
     (folder, address)
 }
 
-fn references(folder: &Path, prefix: &str) -> Vec<String> {
+pub(super) fn references(folder: &Path, prefix: &str) -> Vec<String> {
     git_in(folder, ["for-each-ref", "--format=%(refname)", prefix]).lines().map(str::to_owned).collect()
 }
 
-fn review(scene: &Scene, folder: &Path, arguments: &[&str]) -> Printed {
+pub(super) fn review(scene: &Scene, folder: &Path, arguments: &[&str]) -> Printed {
     let mut command = hierad(scene.site.root());
     command.args(["review", "--profiles", "profiles", "--repo"]).arg(folder).args(arguments);
     command.args(["--forge", "github", "--project", "o/n", "--request", "7", "--id", "default", "--api"]);
@@ -153,20 +153,13 @@ fn requests_are_fetched_beside_each_other() {
     let (eight, held_too) = sides(&two.overrides(), &two.wanted(8)).unwrap();
     assert_eq!(seven.before, Some(scene.site.id("main")));
     assert_eq!(eight.before.map(|commit| commit.to_string()), Some(first.clone()));
-    // Each run has references of its own: the number of the request, the run, and the side.
-    let kept = || -> Vec<String> {
-        let names = references(folder, "refs/hierad");
-        let parts = names.iter().map(|name| name.strip_prefix("refs/hierad/review/").unwrap().split('/').collect());
-        parts.map(|parts: Vec<&str>| format!("{}/{}", parts[0], parts[2])).collect()
-    };
-    assert_eq!(kept(), ["7/base", "7/head", "8/base", "8/head"]);
-    // No watch sees them.
-    let branches = Repository::discover(folder).unwrap().branches(&BranchPatterns::all()).unwrap();
-    assert_eq!(branches.keys().map(ToString::to_string).collect::<Vec<_>>(), ["main"]);
+    // Each run has a place of its own, and no watch sees it.
+    let places = || fs::read_dir(folder.join("hierad/quarantine")).unwrap().count() - 1;
+    assert_eq!((places(), references(folder, "refs")), (2, vec!["refs/heads/main".to_owned()]));
     drop(held);
-    assert_eq!(kept(), ["8/base", "8/head"]);
+    assert_eq!(places(), 1);
     drop(held_too);
-    assert_eq!(references(folder, "refs/hierad"), [""; 0]);
+    assert_eq!(places(), 0);
 }
 
 #[test]

@@ -1,0 +1,125 @@
+//! A place for objects that are fetched for a while: a folder of their own in the git directory, which borrows all
+//! others from the repository. It is limited in size, and the repository has nothing of it once it is gone.
+//!
+//! The folder is a git directory that shares the repository's settings and references, as that of a linked work tree
+//! does. No reference leads into it. Its lock tells that somebody uses it; the next one that is made removes those that
+//! nobody uses any more.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use super::command::{CommandError, GitCommand};
+use super::id::CommitId;
+use super::remote::{Asked, Remote};
+use crate::disk::FileMode;
+
+/// The folder of all of them, in the git directory.
+const PLACE: &str = "hierad/quarantine";
+
+/// The number of attempts to remove one while something is written there, and the pause after each.
+const LOOKS: usize = 100;
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Those that this process has made.
+static MADE: AtomicU64 = AtomicU64::new(0);
+
+/// A failure to make a quarantine.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot make a place for what is fetched in {}: {source}", place.display())]
+pub struct QuarantineError {
+    place: PathBuf,
+    source: io::Error,
+}
+
+/// Objects that were fetched. They are gone with it.
+#[derive(Debug)]
+pub struct Quarantine {
+    folder: PathBuf,
+    command: GitCommand,
+    _lock: File,
+}
+
+impl Quarantine {
+    pub(super) fn make(common_dir: &Path) -> Result<Quarantine, QuarantineError> {
+        let place = common_dir.join(PLACE);
+        let made = Quarantine::make_in(&place, common_dir);
+        let (folder, lock) = made.map_err(|source| QuarantineError { place, source })?;
+        let command = GitCommand::for_quarantine(&folder, &folder.join("objects"));
+        Ok(Quarantine { folder, command, _lock: lock })
+    }
+
+    /// Makes the folder, and takes its lock.
+    fn make_in(place: &Path, common_dir: &Path) -> io::Result<(PathBuf, File)> {
+        FileMode::PRIVATE.create_folder(place)?;
+        // Nobody takes a folder that is being made for one that nobody uses.
+        let others = File::create(place.join("lock"))?;
+        others.lock()?;
+        remove_unused(place)?;
+        let folder = place.join(format!("{}.{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed)));
+        FileMode::PRIVATE.create_folder(&folder.join("objects/info"))?;
+        let lock = File::create(folder.join("lock"))?;
+        lock.lock()?;
+        let write = |name: &str, content: &Path| {
+            let mut file = File::create(folder.join(name))?;
+            file.write_all(content.as_os_str().as_encoded_bytes())?;
+            file.write_all(b"\n")
+        };
+        write("objects/info/alternates", &common_dir.join("objects"))?;
+        write("commondir", common_dir)?;
+        write("HEAD", Path::new("ref: refs/hierad/none"))?;
+        Ok((folder, lock))
+    }
+
+    /// Returns the folder of its objects.
+    pub fn objects(&self) -> PathBuf {
+        self.folder.join("objects")
+    }
+
+    /// Fetches references, or commits, from a remote of the repository or an address, and returns their targets in the
+    /// same order. Git is ended once all that is here takes more than `limit` bytes.
+    pub fn fetch(&self, remote: &str, names: &[&str], limit: u64) -> Result<Vec<CommitId>, CommandError> {
+        let remote = Remote::new(self.command.clone(), remote, Asked::Nobody).filling(&self.folder, limit);
+        remote.fetch_nowhere(names)?;
+        let unread = |reason: &str| self.command.failed("fetch", reason.as_bytes());
+        let told = fs::read_to_string(self.folder.join("FETCH_HEAD")).map_err(|error| unread(&error.to_string()))?;
+        let targets: Vec<CommitId> =
+            told.lines().filter_map(|line| CommitId::from_hex(line.split_once('\t')?.0)).collect();
+        if targets.len() == names.len() { Ok(targets) } else { Err(unread("it has not told what it has fetched")) }
+    }
+}
+
+impl Drop for Quarantine {
+    fn drop(&mut self) {
+        if let Err(error) = remove(&self.folder) {
+            tracing::debug!(%error, folder = %self.folder.display(), "what was fetched is not removed");
+        }
+    }
+}
+
+/// Removes a folder. What a git that was ended has started may write there for a moment.
+fn remove(folder: &Path) -> io::Result<()> {
+    for _ in 0..LOOKS {
+        match fs::remove_dir_all(folder) {
+            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => thread::sleep(PAUSE),
+            result => return result,
+        }
+    }
+    fs::remove_dir_all(folder)
+}
+
+/// Removes the folders that nobody uses.
+fn remove_unused(place: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(place)? {
+        let folder = entry?.path();
+        let is_used = || File::open(folder.join("lock")).is_ok_and(|lock| lock.try_lock().is_err());
+        if folder.is_dir() && !is_used() {
+            // One that its process removes at this moment is gone soon.
+            _ = fs::remove_dir_all(&folder);
+        }
+    }
+    Ok(())
+}
