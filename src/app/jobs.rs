@@ -14,6 +14,7 @@ use crate::daemon::queue::{Body, Job};
 use crate::daemon::service::{AttemptLimits, Recovery, Resolve, Resolved, Sources, Unresolved};
 use crate::diagnostic::Diagnostic;
 use crate::event::EventKind;
+use crate::git::BranchName;
 use crate::inventory::AnswerSet;
 use crate::node::ProfileError;
 use crate::pipeline::{DiffFilter, PipelineError, RevisionId};
@@ -76,6 +77,14 @@ impl Resolve for JobResolver {
     fn limits(&self) -> AttemptLimits {
         let Limits { time, memory, .. } = self.repository.get().map_or_else(|_| Limits::default(), |open| open.limits);
         AttemptLimits { time, memory }
+    }
+
+    fn default_branch(&self) -> Option<BranchName> {
+        self.repository.get().ok()?.repository.branch().ok().flatten()
+    }
+
+    fn has_apart(&self) -> bool {
+        self.program.is_some()
     }
 
     fn apart(&self, job: &Job) -> Option<Command> {

@@ -163,7 +163,8 @@ impl Exporter {
         }
         tracing::warn!(%branch, commit = %source, "the snapshots of this commit were wrong: they are written once more");
         self.written.insert(branch.clone(), State { is_wrong: true, ..state });
-        let again = CommitEvent { branch: branch.clone(), before: Some(source), after: source, kind: EventKind::Facts };
+        let (before, kind) = (Some(source), EventKind::Facts);
+        let again = CommitEvent { branch: branch.clone(), before, after: source, kind, judge: None };
         self.batch(branch, &[again], None)
     }
 

@@ -22,6 +22,8 @@ mod sizes;
 mod soak;
 mod troubles;
 #[cfg(unix)]
+mod turns;
+#[cfg(unix)]
 mod unit;
 #[cfg(target_os = "linux")]
 mod year;

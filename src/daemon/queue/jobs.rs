@@ -28,6 +28,19 @@ pub struct Job {
     pub answers: Option<String>,
 }
 
+/// The first job of a branch that is not resolved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    /// Its number.
+    pub number: JobNumber,
+    /// Its branch.
+    pub branch: BranchName,
+    /// The number of attempts that were begun.
+    pub attempts: i64,
+    /// The time until it is due.
+    pub wait: Duration,
+}
+
 /// A report in the forms that sinks take.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RenderedReport {
@@ -72,27 +85,44 @@ impl Queue {
         Ok(())
     }
 
-    /// Returns the oldest job of the repository that is not resolved and the time until it is due, or `None` if all
-    /// are resolved. Jobs that cannot be read are set aside.
-    pub async fn next_job(&self, repository: &RepositoryName) -> Result<Option<(Job, Duration)>, QueueError> {
-        let query =
-            format!("SELECT {JOB}, due FROM job WHERE state = 'waiting' AND repository = ? ORDER BY number LIMIT 1");
-        loop {
-            let query = sqlx::query(sqlx::AssertSqlSafe(&*query)).bind(repository.as_str());
-            let Some(row) = self.first(query).await? else { return Ok(None) };
-            let number = JobNumber(row.try_get(0)?);
-            match self.whole(&row).await {
-                Ok(next) => return Ok(Some((next, until(row.try_get(9)?)))),
-                Err(error) if error.is_damage() => {
-                    tracing::error!(job = number.0, %error, "the job cannot be read; it is set aside");
-                    self.not_resolved(number, &error.to_string(), None).await?;
-                }
-                Err(error) => return Err(error),
+    /// Returns the first job of each branch of the repository that is not resolved, in the order of their numbers.
+    pub async fn waiting(&self, repository: &RepositoryName) -> Result<Vec<Waiting>, QueueError> {
+        // A cross join is made from left to right: the jobs are looked up by their numbers.
+        let query = "WITH RECURSIVE first (branch, number) AS ( \
+            SELECT * FROM (SELECT branch, number FROM job \
+                WHERE state = 'waiting' AND repository = ?1 ORDER BY branch, number LIMIT 1) \
+            UNION ALL SELECT job.branch, job.number FROM first CROSS JOIN job ON job.number = (SELECT next.number FROM job AS next \
+                WHERE next.state = 'waiting' AND next.repository = ?1 AND next.branch > first.branch \
+                ORDER BY next.branch, next.number LIMIT 1)) \
+            SELECT job.number, CAST(job.branch AS BLOB), job.attempts, job.due FROM first CROSS JOIN job USING (number) ORDER BY 1";
+        let rows = self.all(sqlx::query(query).bind(repository.as_str())).await?;
+        let waiting = |row: &SqliteRow| {
+            let branch: Vec<u8> = row.try_get(1)?;
+            let branch = BranchName::new(String::from_utf8_lossy(&branch));
+            let wait = until(row.try_get(3)?);
+            Ok(Waiting { number: JobNumber(row.try_get(0)?), branch, attempts: row.try_get(2)?, wait })
+        };
+        rows.iter().map(waiting).collect()
+    }
+
+    /// Returns a job that waits, or `None` if it does not any more. One that cannot be read is set aside.
+    pub async fn take(&self, number: JobNumber) -> Result<Option<Job>, QueueError> {
+        let query = format!("SELECT {JOB} FROM job WHERE number = ? AND state = 'waiting'");
+        let Some(row) = self.first(sqlx::query(sqlx::AssertSqlSafe(query)).bind(number.0)).await? else {
+            return Ok(None);
+        };
+        match self.whole(&row).await {
+            Ok(job) => Ok(Some(job)),
+            Err(error) if error.is_damage() => {
+                tracing::error!(job = number.0, %error, "the job cannot be read; it is set aside");
+                self.not_resolved(number, &error.to_string(), None).await?;
+                Ok(None)
             }
+            Err(error) => Err(error),
         }
     }
 
-    /// Returns the job with this number as [`next_job`](Queue::next_job) does, or `None` if there is none.
+    /// Returns the job with this number, whatever its state, or `None` if there is none.
     pub async fn job(&self, number: JobNumber) -> Result<Option<Job>, QueueError> {
         let query = format!("SELECT {JOB} FROM job WHERE number = ?");
         match self.first(sqlx::query(sqlx::AssertSqlSafe(query)).bind(number.0)).await? {

@@ -36,7 +36,7 @@ use database::{Database, Step};
 
 pub use body::Body;
 pub use deliveries::NextDelivery;
-pub use jobs::{Job, PackedReport, RenderedReport};
+pub use jobs::{Job, PackedReport, RenderedReport, Waiting};
 pub use overview::{PendingItem, Stage, StageCount};
 pub use reports::{Cursor, ReportQuery, StoredReport};
 pub use retention::{Forgotten, Retention};

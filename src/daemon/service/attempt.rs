@@ -1,27 +1,23 @@
-//! Decides how a job is tried.
-//!
-//! The first attempt is made in this process, which has read most of what it takes. Whatever was begun and not ended
-//! well is then tried in a process of its own (`apart`), which has limits of time and memory: it may die, and the
-//! daemon goes on. What goes over the limits there, or dies again, is set aside.
+//! Tries a job in this process, which has read most of what it takes. Whatever was begun and not ended well is then
+//! tried in a process of its own (`apart`), which has limits of time and memory: it may die, and the daemon goes on.
+//! What goes over the limits there, or dies again, is set aside. Where a job is tried is decided in `turns`.
 
 use std::any::Any;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::task::{JoinError, JoinHandle, spawn_blocking};
 use tokio::time::timeout;
 use tracing::Span;
 
-use super::apart;
 use super::deliver::SinkWorker;
 use super::resolution::{Outcome, Resolve, Unresolved, address, broken_off};
 use crate::daemon::queue::Job;
 
-/// Makes the attempts at the jobs of a repository, one at a time.
+/// Makes the attempts in this process at the jobs of a repository, one at a time.
 pub(super) struct Attempts {
     resolve: Arc<dyn Resolve>,
     sinks: Arc<[Arc<SinkWorker>]>,
-    /// An attempt in this process that goes on, though it was given up.
+    /// An attempt that goes on, though it was given up.
     stray: Option<JoinHandle<Result<Outcome, Unresolved>>>,
 }
 
@@ -30,24 +26,20 @@ impl Attempts {
         Attempts { resolve, sinks, stray: None }
     }
 
-    /// Returns the time after which an attempt is broken off.
-    pub(super) fn deadline(&self) -> Duration {
-        self.resolve.limits().deadline()
+    /// Returns what resolves the jobs.
+    pub(super) fn resolve(&self) -> &dyn Resolve {
+        &*self.resolve
     }
 
-    /// Makes an attempt at a job, which counts it.
-    pub(super) async fn attempt(&mut self, job: &Job) -> Result<Outcome, Unresolved> {
-        let is_stray_there = self.stray.as_ref().is_some_and(|stray| !stray.is_finished());
-        let apart = if job.attempts > 1 || job.is_delicate || is_stray_there { self.resolve.apart(job) } else { None };
-        match apart {
-            Some(command) => apart::resolve(command, self.resolve.limits()).await,
-            None => self.here(job).await,
-        }
+    /// Returns true as long as an attempt that was given up goes on: nothing else is to be resolved here meanwhile.
+    pub(super) fn is_lost(&self) -> bool {
+        self.stray.as_ref().is_some_and(|stray| !stray.is_finished())
     }
 
-    async fn here(&mut self, job: &Job) -> Result<Outcome, Unresolved> {
+    /// Makes an attempt at a job.
+    pub(super) async fn make(&mut self, job: &Job) -> Result<Outcome, Unresolved> {
         let (resolve, sinks, job, span) = (self.resolve.clone(), self.sinks.clone(), job.clone(), Span::current());
-        let deadline = self.deadline();
+        let deadline = self.resolve.limits().deadline();
         let mut task = spawn_blocking(move || {
             let _span = span.entered();
             let resolved = resolve.resolve(&job)?;
@@ -85,17 +77,16 @@ mod tests {
 
     use tokio::process::Command;
 
-    use super::super::resolution::{Addressed, AttemptLimits, Recovery, Resolved};
+    use super::super::apart;
+    use super::super::resolution::{AttemptLimits, Recovery, Resolved};
     use super::*;
-    use crate::daemon::queue::{Body, PackedReport};
     use crate::event::{CommitEvent, EventKind, JobId, JobName, JobNumber};
     use crate::git::{BranchName, CommitId};
 
-    /// Does something else at each attempt, and answers by a shell command when it is asked apart.
+    /// Waits until it is told to fail, or panics.
     struct Trouble {
         here: Mutex<Receiver<()>>,
         panics: bool,
-        apart: &'static str,
         limits: AttemptLimits,
     }
 
@@ -111,16 +102,14 @@ mod tests {
         }
 
         fn apart(&self, _: &Job) -> Option<Command> {
-            let mut command = Command::new("sh");
-            command.args(["-c", self.apart]);
-            Some(command)
+            None
         }
     }
 
-    fn attempts(panics: bool, apart: &'static str) -> (Attempts, Sender<()>) {
+    fn attempts(panics: bool) -> (Attempts, Sender<()>) {
         let (tell, here) = channel();
         let limits = AttemptLimits { time: Duration::from_secs(5), memory: None };
-        let resolve = Trouble { here: Mutex::new(here), panics, apart, limits };
+        let resolve = Trouble { here: Mutex::new(here), panics, limits };
         (Attempts::new(Arc::new(resolve), Arc::new([])), tell)
     }
 
@@ -133,27 +122,31 @@ mod tests {
     }
 
     async fn failure(attempts: &mut Attempts, job: Job) -> (String, Recovery) {
-        let Unresolved { error, recovery } = attempts.attempt(&job).await.unwrap_err();
+        let Unresolved { error, recovery } = attempts.make(&job).await.unwrap_err();
         (error.to_string(), recovery)
     }
 
     #[tokio::test]
     async fn a_panic_is_a_failed_attempt() {
-        let (mut attempts, _) = attempts(true, "exit 7");
+        let (mut attempts, _) = attempts(true);
         let (error, recovery) = failure(&mut attempts, job(1)).await;
         assert_eq!(error, "hierad has panicked, which is a fault in it: no words");
         assert_eq!(recovery, Recovery::RetryApart);
-        let (error, recovery) = failure(&mut attempts, job(2)).await;
-        assert_eq!(error, "the process that resolves it has ended: exit status: 7; the log may tell why");
-        assert_eq!(recovery, Recovery::RetryApart);
+    }
+
+    #[tokio::test]
+    async fn a_process_that_ends_is_a_failed_attempt() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "exit 7"]);
+        let limits = AttemptLimits { time: Duration::from_secs(5), memory: None };
+        let Unresolved { error, recovery } = apart::resolve(command, limits).await.unwrap_err();
+        let text = "the process that resolves it has ended: exit status: 7; the log may tell why";
+        assert_eq!((error.to_string().as_str(), recovery), (text, Recovery::RetryApart));
     }
 
     #[tokio::test(start_paused = true)]
     async fn an_attempt_that_does_not_stop_is_left_alone() {
-        let (mut attempts, tell) = attempts(
-            false,
-            "echo '{\"resolved\":{\"sinks\":[\"a\"],\"text\":null,\"blind\":null,\"answers\":\"a\"}}'; echo '{}'",
-        );
+        let (mut attempts, tell) = attempts(false);
         let clock = async {
             tokio::task::yield_now().await;
             tokio::time::advance(Duration::from_secs(16)).await;
@@ -162,13 +155,10 @@ mod tests {
         assert_eq!(error, "it takes more than 15.5 seconds and does not stop");
         assert_eq!(recovery, Recovery::RetryApart);
         tokio::time::resume();
-        // As long as it goes on, nothing else is resolved here.
-        let report = PackedReport { json: Body::received(b"{}\n".to_vec()).unwrap(), text: None };
-        let report = Some(Addressed { report, sinks: vec!["a".to_owned()], blind: None });
-        let expected = Outcome { report, answers: Some("a".to_owned()) };
-        assert_eq!(attempts.attempt(&job(1)).await.unwrap(), expected);
+        assert!(attempts.is_lost(), "as long as it goes on, nothing else is resolved here");
         tell.send(()).unwrap();
         _ = attempts.stray.take().unwrap().await.unwrap();
+        assert!(!attempts.is_lost());
         tell.send(()).unwrap();
         assert_eq!(failure(&mut attempts, job(1)).await.0, "here");
     }

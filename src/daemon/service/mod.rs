@@ -8,8 +8,8 @@
 //!   reloaded.
 //! - `watching` and `enqueue` bring commits into the queue, `resolve` makes their reports, `deliver` gives these to
 //!   the sinks, `scheduled` does work that is due at times, and `review` reviews the requests that forges tell of.
-//! - `attempt` decides how a commit is tried: in this process, or `apart` in one of its own. `resolution` has the types
-//!   for that.
+//! - `turns` decides which commit of a repository is tried next, and where: in this process (`attempt`), or `apart` in
+//!   one of its own. `resolution` has the types for that.
 //! - `locks` keeps two services from doing the same work at once.
 
 mod apart;
@@ -24,6 +24,7 @@ mod resolve;
 mod review;
 mod running;
 mod scheduled;
+mod turns;
 mod watching;
 
 use std::sync::Arc;

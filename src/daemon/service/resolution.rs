@@ -6,6 +6,7 @@ use tokio::process::Command;
 
 use crate::daemon::queue::{Body, Job, PackedReport};
 use crate::delivery::{Sink, plain_text};
+use crate::git::BranchName;
 use crate::report::Report;
 
 /// Resolves the jobs of a repository.
@@ -23,6 +24,16 @@ pub trait Resolve: Send + Sync {
 
     /// Returns the limits of an attempt.
     fn limits(&self) -> AttemptLimits;
+
+    /// Returns the default branch, or `None` if it is not known. It may block.
+    fn default_branch(&self) -> Option<BranchName> {
+        None
+    }
+
+    /// Returns true if there is a command for a process of its own.
+    fn has_apart(&self) -> bool {
+        false
+    }
 
     /// Returns the command that resolves a job in a process of its own and writes the [`answer`](super::answer), or
     /// `None` if there is none.

@@ -1,26 +1,34 @@
-//! Makes the reports of the commits in the queue, the oldest first.
+//! Makes the reports of the commits in the queue. `turns` decides which one is next, and where.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::Notify;
+use tokio::task::spawn_blocking;
+use tokio::time::sleep;
 use tracing::Instrument;
 
+use super::apart;
 use super::attempt::Attempts;
 use super::deliver::SinkWorker;
 use super::facts::{FactsLook, FactsWatch};
 use super::resolution::{Addressed, Outcome, Recovery, Resolve, Unresolved};
+use super::turns::{Place, Turn, Turns};
 use super::watching::saw_branch;
 use super::{LONGEST_PAUSE, LOOK, MAX_ENDS, ServiceError, insist, span};
 use crate::daemon::backoff::backoff;
 use crate::daemon::handle::ServiceHandle;
-use crate::daemon::progress::Step;
-use crate::daemon::queue::{Job, Queue};
+use crate::daemon::progress::{Step, UnderWay};
+use crate::daemon::queue::{Job, Queue, Waiting};
 use crate::daemon::shutdown::Shutdown;
 use crate::event::RepositoryName;
+use crate::git::BranchName;
 
 /// The pause between two looks at the answers of sources of nodes.
 const FACTS_LOOK: Duration = Duration::from_secs(1);
+
+/// The pause between two looks at what waits while a process of its own may be needed, or may have to make way.
+const APART_LOOK: Duration = Duration::from_secs(1);
 
 /// Resolves the jobs of one repository.
 pub(super) struct Resolver {
@@ -32,52 +40,140 @@ pub(super) struct Resolver {
     pub(super) handle: Arc<ServiceHandle>,
 }
 
+/// An attempt at a job that is under way.
+struct Attempt {
+    job: Job,
+    start: Instant,
+    _under_way: UnderWay,
+}
+
 impl Resolver {
     /// Resolves jobs until the service ends.
-    pub(super) async fn run(self, resolve: Arc<dyn Resolve>, mut shutdown: Shutdown) -> Result<(), ServiceError> {
+    pub(super) async fn run(self, resolve: Arc<dyn Resolve>, shutdown: Shutdown) -> Result<(), ServiceError> {
         // A former service may have resolved some in the end.
         self.notify(self.sinks.iter());
-        let (queue, handle) = (self.queue.clone(), self.handle.clone());
-        let mut facts =
-            FactsWatch { repository: self.repository.clone(), queue, handle, resolve: resolve.clone(), seen: None };
-        let mut attempts = Attempts::new(resolve, self.sinks.clone());
-        while !shutdown.is_requested() {
-            match insist(&self.handle, &mut shutdown, || self.queue.next_job(&self.repository)).await {
-                None => break,
-                Some(None) => match facts.look(&mut shutdown).await {
-                    FactsLook::Jobs => {}
-                    FactsLook::Nothing => shutdown.sleep_until_woken(&self.wake, FACTS_LOOK).await,
-                    FactsLook::NoSources => shutdown.sleep_until_woken(&self.wake, LOOK).await,
-                },
-                Some(Some((_, wait))) if !wait.is_zero() => {
-                    shutdown.sleep_until_woken(&self.wake, wait.min(LOOK)).await;
-                }
-                Some(Some((job, _))) => {
-                    let span = span(&job, None);
-                    self.job(job, &mut attempts, &mut shutdown).instrument(span).await;
-                }
-            }
-        }
+        let turns = Turns::new(self.wake.clone(), resolve.has_apart());
+        tokio::join!(self.here(resolve.clone(), &turns, shutdown.clone()), self.apart(&*resolve, &turns, shutdown));
         Ok(())
     }
 
-    /// Resolves a job, and notes the result. The attempt is noted before it is made, since it may be the end of the
-    /// daemon.
-    async fn job(&self, mut job: Job, attempts: &mut Attempts, shutdown: &mut Shutdown) {
-        if insist(&self.handle, shutdown, || self.queue.begin(job.name.number)).await.is_none() {
-            return;
+    /// Resolves jobs in this process, one at a time.
+    async fn here(&self, resolve: Arc<dyn Resolve>, turns: &Turns, mut shutdown: Shutdown) {
+        let (repository, queue, handle) = (self.repository.clone(), self.queue.clone(), self.handle.clone());
+        let mut facts = FactsWatch { repository, queue, handle, resolve: resolve.clone(), seen: None };
+        let mut default = DefaultBranch { resolve: resolve.clone(), known: None };
+        let mut attempts = Attempts::new(resolve, self.sinks.clone());
+        while !shutdown.is_requested() {
+            let Some(waiting) = self.waiting(&mut shutdown).await else { break };
+            turns.note(default.get().await, attempts.is_lost());
+            let Some(turn) = turns.begin(&waiting, Place::Here) else {
+                self.rest(&waiting, turns, &mut facts, &mut shutdown).await;
+                continue;
+            };
+            let Some(Some(job)) = insist(&self.handle, &mut shutdown, || self.queue.take(turn.number)).await else {
+                continue;
+            };
+            if job.is_delicate && attempts.resolve().has_apart() {
+                turn.leave_to_apart();
+                continue;
+            }
+            let span = span(&job, None);
+            self.job_here(job, turn, &mut attempts, &mut shutdown).instrument(span).await;
         }
-        job.attempts += 1;
-        let limit = attempts.deadline().saturating_mul(2);
-        let under_way = self.handle.progress.begin(Step::Resolve(self.repository.clone()), limit);
-        let start = Instant::now();
-        let result = if job.attempts > i64::from(MAX_ENDS) {
-            let text = format!("the daemon has ended {MAX_ENDS} times while this was resolved");
-            Err(Unresolved { error: text.into(), recovery: Recovery::SetAside })
+    }
+
+    /// Rests until there is something to do in this process.
+    async fn rest(&self, waiting: &[Waiting], turns: &Turns, facts: &mut FactsWatch, shutdown: &mut Shutdown) {
+        let pause = if waiting.is_empty() && turns.is_idle() {
+            match facts.look(shutdown).await {
+                FactsLook::Jobs => return,
+                FactsLook::Nothing => FACTS_LOOK,
+                FactsLook::NoSources => LOOK,
+            }
         } else {
-            attempts.attempt(&job).await
+            let due = waiting.iter().map(|job| job.wait).filter(|wait| !wait.is_zero());
+            due.min().unwrap_or(LOOK).min(LOOK)
         };
-        drop(under_way);
+        shutdown.sleep_until_woken(&self.wake, pause).await;
+    }
+
+    /// Resolves in processes of their own, one at a time, what is not for this process or does not wait for it.
+    async fn apart(&self, resolve: &dyn Resolve, turns: &Turns, mut shutdown: Shutdown) {
+        while !shutdown.is_requested() {
+            let waiting = if turns.wants_apart() { self.waiting(&mut shutdown).await } else { Some(Vec::new()) };
+            let Some(turn) = waiting.and_then(|waiting| turns.begin(&waiting, Place::Apart)) else {
+                shutdown.sleep_until_woken(turns.apart(), APART_LOOK).await;
+                continue;
+            };
+            let Some(Some(job)) = insist(&self.handle, &mut shutdown, || self.queue.take(turn.number)).await else {
+                continue;
+            };
+            let span = span(&job, None);
+            self.job_apart(job, turn, resolve, &mut shutdown).instrument(span).await;
+        }
+    }
+
+    async fn job_here(&self, job: Job, turn: Turn, attempts: &mut Attempts, shutdown: &mut Shutdown) {
+        let Some(attempt) = self.begin(job, attempts.resolve(), shutdown).await else { return };
+        let result = match worn_out(&attempt.job) {
+            Some(error) => Err(error),
+            None => attempts.make(&attempt.job).await,
+        };
+        self.finish(attempt, result, shutdown).await;
+        turn.end();
+    }
+
+    async fn job_apart(&self, job: Job, turn: Turn, resolve: &dyn Resolve, shutdown: &mut Shutdown) {
+        let Some(attempt) = self.begin(job, resolve, shutdown).await else { return };
+        let result = match (worn_out(&attempt.job), resolve.apart(&attempt.job)) {
+            (Some(error), _) => Err(error),
+            (None, None) => Err(Unresolved { error: "there is no program for it".into(), recovery: Recovery::Wait }),
+            (None, Some(command)) => {
+                tracing::info!("resolving in a process of its own");
+                tokio::select! {
+                    result = apart::resolve(command, resolve.limits()) => result,
+                    () = self.has_to_make_way(&turn) => {
+                        tracing::info!("the commit takes long, and makes way for one of another branch");
+                        let number = attempt.job.name.number;
+                        insist(&self.handle, shutdown, || self.queue.give_back(number)).await;
+                        return turn.make_way();
+                    }
+                }
+            }
+        };
+        self.finish(attempt, result, shutdown).await;
+        turn.end();
+    }
+
+    /// Resolves when the job of a turn has to make way for another one.
+    async fn has_to_make_way(&self, turn: &Turn) {
+        loop {
+            sleep(APART_LOOK).await;
+            // A queue that cannot be used is told by whoever has to use it.
+            if let Ok(waiting) = self.queue.waiting(&self.repository).await
+                && turn.makes_way(&waiting)
+            {
+                return;
+            }
+        }
+    }
+
+    async fn waiting(&self, shutdown: &mut Shutdown) -> Option<Vec<Waiting>> {
+        insist(&self.handle, shutdown, || self.queue.waiting(&self.repository)).await
+    }
+
+    /// Notes that an attempt at a job begins, before it is made, since it may be the end of the daemon.
+    async fn begin(&self, mut job: Job, resolve: &dyn Resolve, shutdown: &mut Shutdown) -> Option<Attempt> {
+        insist(&self.handle, shutdown, || self.queue.begin(job.name.number)).await?;
+        job.attempts += 1;
+        let limit = resolve.limits().deadline().saturating_mul(2);
+        let under_way = self.handle.progress.begin(Step::Resolve(self.repository.clone()), limit);
+        Some(Attempt { job, start: Instant::now(), _under_way: under_way })
+    }
+
+    /// Notes the result of an attempt.
+    async fn finish(&self, attempt: Attempt, result: Result<Outcome, Unresolved>, shutdown: &mut Shutdown) {
+        let Attempt { job, start, .. } = attempt;
         self.handle.metrics.resolved(&self.repository, start.elapsed(), result.is_ok());
         match result {
             Ok(outcome) => self.done(&job, outcome, shutdown).await,
@@ -133,5 +229,29 @@ impl Resolver {
         }
         let text = error.to_string();
         insist(&self.handle, shutdown, || self.queue.not_resolved(job.name.number, &text, again)).await;
+    }
+}
+
+/// Returns the reason not to try a job any more: the daemon itself has ended in it again and again.
+fn worn_out(job: &Job) -> Option<Unresolved> {
+    let text = format!("the daemon has ended {MAX_ENDS} times while this was resolved");
+    (job.attempts > i64::from(MAX_ENDS)).then(|| Unresolved { error: text.into(), recovery: Recovery::SetAside })
+}
+
+/// The default branch of a repository, as it was a moment ago.
+struct DefaultBranch {
+    resolve: Arc<dyn Resolve>,
+    known: Option<(Option<BranchName>, Instant)>,
+}
+
+impl DefaultBranch {
+    async fn get(&mut self) -> Option<BranchName> {
+        if let Some((branch, _)) = self.known.as_ref().filter(|(_, at)| at.elapsed() < LOOK) {
+            return branch.clone();
+        }
+        let resolve = self.resolve.clone();
+        let branch = spawn_blocking(move || resolve.default_branch()).await.ok().flatten();
+        self.known = Some((branch.clone(), Instant::now()));
+        branch
     }
 }

@@ -77,9 +77,9 @@ async fn queue(folder: &std::path::Path) -> Queue {
         judge: None,
     };
     queue.add(&repository, &[b'1', b'2', b'3'].map(event)).await.unwrap();
-    while let Some((job, _)) = queue.next_job(&repository).await.unwrap() {
+    while let Some(first) = queue.waiting(&repository).await.unwrap().first() {
         let report = RenderedReport { json: b"{\"schema\":\"hierad.diff/2\"}\n".to_vec(), text: None };
-        queue.resolved(job.name.number, &report.packed(), &[], None).await.unwrap();
+        queue.resolved(first.number, &report.packed(), &[], None).await.unwrap();
     }
     queue
 }

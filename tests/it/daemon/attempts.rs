@@ -8,10 +8,11 @@ use hierad::git::{BranchName, CommitId};
 use super::service::{PROFILES, SITE, Service};
 use crate::support::Sandbox;
 
-/// Answers for a function that finds nothing. It kills who asks, or never answers, if the level's options say so.
+/// Answers for a function that finds nothing. It kills who asks, answers late or never if the level's options say so.
 const SCRIPT: &str = r#"while read -r line; do
   case $line in
     *deadly*) kill -9 $PPID;;
+    *pausing*) sleep 5;;
     *slow*) echo $PPID >> "$0.asked"; sleep 600;;
   esac
   id=${line#*:}
@@ -21,6 +22,11 @@ done
 
 /// A daemon with a function that a command answers for.
 fn with_function() -> Service {
+    with_patient_function(10)
+}
+
+/// The same, with so many seconds for an answer.
+pub(super) fn with_patient_function(seconds: u32) -> Service {
     let site = Sandbox::of(SITE);
     std::fs::write(site.beside("profiles.ndjson"), PROFILES).unwrap();
     let script = site.beside("answer");
@@ -28,13 +34,15 @@ fn with_function() -> Service {
     let script = script.display();
     Service::of(
         site,
-        &format!("backends: {{asked: {{command: [sh, {script}]}}}}\nsnapshots: {{history: {{ref: true}}}}\n"),
+        &format!(
+            "backends: {{asked: {{command: [sh, {script}], timeout: {seconds}}}}}\nsnapshots: {{history: {{ref: true}}}}\n"
+        ),
     )
 }
 
 impl Service {
     /// Commits a hierarchy whose function behaves like this.
-    fn commit_mood(&self, mood: &str) -> String {
+    pub(super) fn commit_mood(&self, mood: &str) -> String {
         let config = "version: 5\nhierarchy:\n- {name: Asked, lookup_key: asked, options: {mode: MODE}}\n\
             - {name: Node, path: 'nodes/%{trusted.certname}.yaml'}\n- {name: Common, path: common.yaml}\n";
         self.site.write("hiera.yaml", config.replace("MODE", mood));

@@ -12,6 +12,8 @@ use hierad::git::{BranchName, CommitId};
 use tokio::sync::mpsc as channel;
 use tokio::time::advance;
 
+use crate::support::next_job;
+
 /// An output that tells of a write, and takes it when it may.
 struct Slow(channel::UnboundedSender<()>, mpsc::Receiver<()>);
 
@@ -33,7 +35,7 @@ async fn queue(folder: &std::path::Path) -> Queue {
     let after = CommitId::from_hex(&"1".repeat(40)).unwrap();
     let event = CommitEvent { branch: BranchName::new("main"), before: None, after, kind: EventKind::New, judge: None };
     queue.add(&"data".into(), &[event]).await.unwrap();
-    let (job, _) = queue.next_job(&"data".into()).await.unwrap().unwrap();
+    let (job, _) = next_job(&queue, "data").await.unwrap();
     let report = RenderedReport { json: b"{}\n".to_vec(), text: None };
     queue.resolved(job.name.number, &report.packed(), &["slow"], None).await.unwrap();
     queue

@@ -9,7 +9,7 @@ use hierad::event::{CommitEvent, EventKind, JobNumber};
 use hierad::git::{BranchName, CommitId};
 
 use super::service::SITE;
-use crate::support::Sandbox;
+use crate::support::{Sandbox, next_job};
 
 fn event(digit: &str) -> CommitEvent {
     let after = CommitId::from_hex(&digit.repeat(40)).unwrap();
@@ -27,7 +27,7 @@ fn written() -> RenderedReport {
 
 /// The id of the next job, which then has a report for a sink that has taken it if `is_taken`.
 async fn resolve(queue: &Queue, is_taken: bool) -> String {
-    let (job, _) = queue.next_job(&"data".into()).await.unwrap().unwrap();
+    let (job, _) = next_job(queue, "data").await.unwrap();
     queue.resolved(job.name.number, &written().packed(), &["sink"], None).await.unwrap();
     if is_taken {
         queue.delivered(job.name.number, "sink").await.unwrap();
@@ -76,7 +76,7 @@ async fn old_delivered_jobs_are_forgotten() {
         matches!(queue.next_delivery("sink", None).await.unwrap(), NextDelivery::Report { job, .. } if job.name.number == JobNumber(2))
     );
     queue.add(&"data".into(), &[event("a")]).await.unwrap();
-    let (next, _) = queue.next_job(&"data".into()).await.unwrap().unwrap();
+    let (next, _) = next_job(&queue, "data").await.unwrap();
     assert_eq!(next.name.number, JobNumber(5), "a number is not used again");
     queue.check().await.unwrap();
 }
@@ -88,7 +88,7 @@ async fn repeated_events_are_new_jobs() {
     for _ in 0..2 {
         queue.add(&"data".into(), &[event("a")]).await.unwrap();
     }
-    let (first, _) = queue.next_job(&"data".into()).await.unwrap().unwrap();
+    let (first, _) = next_job(&queue, "data").await.unwrap();
     queue.not_resolved(first.name.number, "gone", None).await.unwrap();
     assert_eq!(queue.drop(None, None, false).await.unwrap(), 1);
     queue.add(&"data".into(), &[event("a")]).await.unwrap();
@@ -103,11 +103,11 @@ async fn retry_makes_waiting_jobs_due() {
     let ask = |arguments: &str| site.hierad(&format!("queue --state ../state {arguments}"));
     queue.add(&"data".into(), &[event("a"), event("b")]).await.unwrap();
     for (arguments, retried) in [("retry --all", "1 to be tried again\n"), ("retry 1", "1 to be tried again\n")] {
-        let (job, wait) = queue.next_job(&"data".into()).await.unwrap().unwrap();
+        let (job, wait) = next_job(&queue, "data").await.unwrap();
         assert_eq!((job.name.number, job.attempts, wait), (JobNumber(1), 0, Duration::ZERO));
         queue.begin(JobNumber(1)).await.unwrap();
         queue.not_resolved(JobNumber(1), "gone", Some(Duration::from_hours(1))).await.unwrap();
-        let (_, wait) = queue.next_job(&"data".into()).await.unwrap().unwrap();
+        let (_, wait) = next_job(&queue, "data").await.unwrap();
         assert!(wait > Duration::from_mins(59), "{wait:?}");
         let list = ask("");
         assert!(list.ok().contains("1  waiting      main aaaaaaaa, tried once, again in 3"), "{list:?}");
@@ -115,7 +115,7 @@ async fn retry_makes_waiting_jobs_due() {
         assert_eq!(ask(arguments).ok(), retried);
     }
     assert_eq!(ask("retry 2").ok(), "0 to be tried again\n", "it is to be tried anyway");
-    let (job, _) = queue.next_job(&"data".into()).await.unwrap().unwrap();
+    let (job, _) = next_job(&queue, "data").await.unwrap();
     queue.resolved(job.name.number, &written().packed(), &["sink"], None).await.unwrap();
     for action in ["retry", "drop"] {
         assert!(ask(&format!("{action} --sink sink")).ok().starts_with("0 "));
@@ -141,7 +141,7 @@ async fn a_branch_that_waits_holds_up_no_other() {
         [("data", "a", "1"), ("data", "a", "2"), ("data", "b", "3"), ("other", "a", "4"), ("data", "b", "5")]
     {
         queue.add(&repository.into(), &[on(branch, digit)]).await.unwrap();
-        let (job, _) = queue.next_job(&repository.into()).await.unwrap().unwrap();
+        let (job, _) = next_job(&queue, repository).await.unwrap();
         queue.resolved(job.name.number, &written().packed(), &["sink"], None).await.unwrap();
     }
     let next = async |repository: &str| queue.next_delivery("sink", Some(&repository.into())).await.unwrap();
@@ -168,7 +168,7 @@ async fn a_refused_report_comes_before_later_ones() {
     let (queue, _lock) = Queue::create(folder.path()).await.unwrap();
     for repository in ["data", "data", "other"] {
         queue.add(&repository.into(), &[event("1")]).await.unwrap();
-        let (job, _) = queue.next_job(&repository.into()).await.unwrap().unwrap();
+        let (job, _) = next_job(&queue, repository).await.unwrap();
         queue.resolved(job.name.number, &written().packed(), &["sink"], None).await.unwrap();
     }
     let next = async || queue.next_delivery("sink", None).await.unwrap();
@@ -202,7 +202,7 @@ async fn a_clock_that_was_ahead_puts_nothing_off() {
     queue.not_delivered(JobNumber(2), "sink", "no", Some(Duration::from_mins(1))).await.unwrap();
     queue.not_resolved(JobNumber(3), "no", Some(Duration::from_mins(1))).await.unwrap();
     change(folder.path(), YEAR_AHEAD).await;
-    let (_, wait) = queue.next_job(&"data".into()).await.unwrap().unwrap();
+    let (_, wait) = next_job(&queue, "data").await.unwrap();
     assert_eq!(wait, Duration::ZERO);
     for next in [
         queue.next_delivery("sink", None).await.unwrap(),
@@ -264,7 +264,7 @@ async fn forgotten_reports_give_their_room_back() {
     let queue = Queue::open(folder.path()).await.unwrap();
     queue.add(&"data".into(), &[event("b")]).await.unwrap();
     let json = "{\"key\": \"value\"}, ".repeat(100_000).into_bytes();
-    let (job, _) = queue.next_job(&"data".into()).await.unwrap().unwrap();
+    let (job, _) = next_job(&queue, "data").await.unwrap();
     let report = RenderedReport { json: json.clone(), text: Some("text\n".repeat(1000)) };
     queue.resolved(job.name.number, &report.packed(), &["sink"], None).await.unwrap();
     let next = queue.next_delivery("sink", None).await.unwrap();
@@ -281,7 +281,7 @@ async fn what_was_set_aside_long_ago_is_forgotten() {
     queue.add(&"data".into(), &[event("a"), event("b")]).await.unwrap();
     queue.add(&"gone".into(), &[event("c")]).await.unwrap();
     queue.not_resolved(JobNumber(1), "no", None).await.unwrap();
-    let (job, _) = queue.next_job(&"data".into()).await.unwrap().unwrap();
+    let (job, _) = next_job(&queue, "data").await.unwrap();
     queue.resolved(job.name.number, &written().packed(), &["sink", "gone"], None).await.unwrap();
     queue.not_delivered(job.name.number, "sink", "no", None).await.unwrap();
     assert_eq!(forget(&queue, Duration::from_hours(1)).await, Forgotten::default());
@@ -305,7 +305,7 @@ async fn jobs_of_a_repository_that_is_away_delay_no_other() {
     let took = async || {
         let start = Instant::now();
         for _ in 0..100 {
-            assert!(queue.next_job(&"data".into()).await.unwrap().is_none());
+            assert!(next_job(&queue, "data").await.is_none());
         }
         start.elapsed()
     };
@@ -338,7 +338,7 @@ const FORMER: [(&str, bool); 5] = [
 ];
 
 /// Statements that make version 9 from version 10.
-const VERSION_9: &str = "ALTER TABLE job DROP COLUMN judge; PRAGMA user_version = 9";
+const VERSION_9: &str = "ALTER TABLE job DROP COLUMN judge; DROP INDEX job_by_branch; PRAGMA user_version = 9";
 
 /// Statements that make version 8 from version 9.
 const VERSION_8: &str = "ALTER TABLE delivery DROP COLUMN begun; PRAGMA user_version = 8";
@@ -397,7 +397,7 @@ async fn queues_of_former_versions_go_on() {
         }
         let (back, knew_schedules) = FORMER[count - 1];
         let queue = Queue::open(folder.path()).await.unwrap();
-        assert_eq!(queue.next_job(&"data".into()).await.unwrap().unwrap().0.name.number, JobNumber(3), "{back}");
+        assert_eq!(next_job(&queue, "data").await.unwrap().0.name.number, JobNumber(3), "{back}");
         let known = queue.last_done("nightly", now).await.unwrap() < now - Duration::from_mins(30);
         assert_eq!(known, knew_schedules, "{back}");
         let next = queue.next_delivery("sink", None).await.unwrap();
@@ -427,7 +427,7 @@ async fn rows_that_cannot_be_read_are_set_aside() {
     let damage = "UPDATE job SET kind = 'nonsense' WHERE number = 1; UPDATE job SET branch = CAST(x'ff61' AS TEXT) WHERE number = 2; \
         UPDATE job SET after = 'zz' WHERE number = 3; UPDATE report SET body = x'7801ff' WHERE job = 5";
     sqlx::raw_sql(damage).execute(&mut connection).await.unwrap();
-    let (next, _) = queue.next_job(&"data".into()).await.unwrap().unwrap();
+    let (next, _) = next_job(&queue, "data").await.unwrap();
     assert_eq!(next.name.number, JobNumber(4));
     assert!(matches!(queue.next_delivery("sink", None).await.unwrap(), NextDelivery::Later(Duration::ZERO)));
     let delivery = queue.next_delivery("sink", None).await.unwrap();

@@ -20,6 +20,7 @@ use serde_json::{Value as Json, json};
 use tokio::sync::oneshot;
 
 use super::client::{Answer, PATIENCE, raw, request};
+use crate::support::next_job;
 
 /// A way to make answers.
 enum Manner {
@@ -196,7 +197,7 @@ fn queue(step: impl AsyncFnOnce(&Queue)) -> tempfile::TempDir {
 }
 
 async fn resolve(queue: &Queue, repository: &str, sinks: &[&str]) {
-    let (job, _) = queue.next_job(&repository.into()).await.unwrap().unwrap();
+    let (job, _) = next_job(queue, repository).await.unwrap();
     let report = RenderedReport { json: b"{}\n".to_vec(), text: None };
     queue.resolved(job.name.number, &report.packed(), sinks, None).await.unwrap();
 }

@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, UNIX_EPOCH};
 
+use hierad::daemon::queue::{Job, Queue};
 use hierad::git::{CommitId, Repository};
 use tempfile::TempDir;
 
@@ -126,6 +127,17 @@ impl Sandbox {
     /// The commit that `git` itself sees in a revision.
     pub(crate) fn id(&self, revision: &str) -> CommitId {
         CommitId::from_hex(&self.git(["rev-list", "--max-count=1", revision])).unwrap()
+    }
+}
+
+/// Returns the oldest job of a repository that waits, and the time until it is due.
+pub(crate) async fn next_job(queue: &Queue, repository: &str) -> Option<(Job, Duration)> {
+    loop {
+        let waiting = queue.waiting(&repository.into()).await.unwrap();
+        let first = waiting.first()?;
+        if let Some(job) = queue.take(first.number).await.unwrap() {
+            return Some((job, first.wait));
+        }
     }
 }
 
