@@ -119,7 +119,7 @@ impl Pipeline {
     /// Adds the hits of a report by another pipeline that weigh more than those of the same policies so far.
     fn add_hits(&self, hits: &mut Vec<PolicyHit>, report: Report, other: &Pipeline, judge: RevisionId) {
         let by = match judge {
-            RevisionId::Commit(id) => id.short().to_string(),
+            RevisionId::Commit(id) => id.short(),
             RevisionId::WorkTree | RevisionId::Empty => "the revision before".to_owned(),
         };
         for hit in report.policies {
@@ -127,7 +127,7 @@ impl Pipeline {
                 continue;
             }
             let here = hit.nodes.iter().filter_map(|node| self.fleet.find(other.fleet.name(node)));
-            let nodes = NodeSet::from_iter(here);
+            let nodes: NodeSet = here.collect();
             hits.push(PolicyHit { found: format!("{}, read as {by} does", hit.found), nodes, ..hit });
         }
     }

@@ -178,7 +178,9 @@ impl BranchTracker {
             (None, None) => Vec::new(),
         };
         let judge = old.or_else(|| self.default_tip().filter(|default| Some(*default) != tip));
-        commits.iter_mut().for_each(|commit| commit.judge = judge);
+        for commit in &mut commits {
+            commit.judge = judge;
+        }
         Ok(commits)
     }
 

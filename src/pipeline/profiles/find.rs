@@ -166,7 +166,7 @@ pub fn files_in_tree(tree: &dyn FileTree, path: &str) -> std::result::Result<BTr
                     match entry {
                         Entry::Folder => pending.push((path, real)),
                         _ if is_profile_file(Path::new(&name)) => {
-                            found.extend(file_at(tree, &real)?.map(|id| (path, id)))
+                            found.extend(file_at(tree, &real)?.map(|id| (path, id)));
                         }
                         _ => {}
                     }
