@@ -88,21 +88,26 @@ impl Author<'_> {
     }
 
     fn hostile(&mut self, kind: Kind) {
-        let id = match kind {
+        let id = self.hostile_on("main", kind);
+        self.made.push(Made { id, what: Err(kind) });
+    }
+
+    /// Makes a hostile commit on top of `main` on a branch, and returns its id.
+    fn hostile_on(&mut self, branch: &str, kind: Kind) -> String {
+        match kind {
             Kind::Files { generator, kind } => {
                 let size = 1 + self.random.below(2);
-                import(self.site, &(generators::ALL[generator].make)(&mut self.random, kind, size), false)
+                import_to(self.site, branch, &(generators::ALL[generator].make)(&mut self.random, kind, size))
             }
             Kind::Odd(number) => {
                 let seed = self.random.next();
                 let (prelude, script) = (commits::PRELUDE, commits::ALL[number].script);
                 std::fs::write(self.site.beside("message0"), format!("evil: {seed}\n")).unwrap();
                 let id = self.site.sh(&format!("SEED={seed}\n{prelude}\n{script}"));
-                self.site.git(["update-ref", "refs/heads/main", &id]);
+                self.site.git(["update-ref", &format!("refs/heads/{branch}"), &id]);
                 id
             }
-        };
-        self.made.push(Made { id, what: Err(kind) });
+        }
     }
 }
 
@@ -118,15 +123,29 @@ fn common(count: usize) -> Vec<u8> {
     [content.as_slice(), format!("honest_count: {count}\n").as_bytes()].concat()
 }
 
+/// Makes a commit on `branch`, which begins at `main`, with these files beside those of `main` and returns its id.
+fn import_to(site: &Sandbox, branch: &str, files: &Files) -> String {
+    let reference = format!("refs/heads/{branch}");
+    fast_import(site, &reference, "from refs/heads/main^0\n", files);
+    site.git(["rev-parse", &reference])
+}
+
 /// Makes a commit of `main` with these files in place of all others, or beside them, and returns its id.
 fn import(site: &Sandbox, files: &Files, replaces: bool) -> String {
+    if !replaces {
+        return import_to(site, "main", files);
+    }
+    fast_import(site, "refs/import/tree", "", files);
+    let id = site.git(["commit-tree", "-p", "refs/heads/main", "-m", "good", "refs/import/tree^{tree}"]);
+    site.git(["update-ref", "refs/heads/main", &id]);
+    site.git(["rev-parse", "refs/heads/main"])
+}
+
+fn fast_import(site: &Sandbox, reference: &str, from: &str, files: &Files) {
     let mut command = git_command(site.root());
     command.args(["fast-import", "--quiet", "--force", "--date-format=now"]);
     let mut git = command.stdin(Stdio::piped()).spawn().unwrap();
     let mut input = std::io::BufWriter::new(git.stdin.take().unwrap());
-    // The tree of `main` may be one that git cannot read.
-    let (reference, from) =
-        if replaces { ("refs/import/tree", "") } else { ("refs/heads/main", "from refs/heads/main^0\n") };
     write!(input, "commit {reference}\ncommitter Ada <ada@example.com> now\ndata 0\n{from}").unwrap();
     for (path, content) in files {
         let path = path.replace('\\', "\\\\").replace('"', "\\\"");
@@ -136,11 +155,6 @@ fn import(site: &Sandbox, files: &Files, replaces: bool) -> String {
     }
     drop(input);
     assert!(git.wait().unwrap().success());
-    if replaces {
-        let id = site.git(["commit-tree", "-p", "refs/heads/main", "-m", "good", "refs/import/tree^{tree}"]);
-        site.git(["update-ref", "refs/heads/main", &id]);
-    }
-    site.git(["rev-parse", "refs/heads/main"])
 }
 
 /// The daemon, and what was seen of it.
@@ -388,4 +402,76 @@ fn hundreds_of_hostile_commits_harm_no_good_one() {
     let (seed, pairs, kills) = (setting("HIERAD_SEED", 1), setting("HIERAD_PAIRS", 200), setting("HIERAD_KILLS", 20));
     assert!(Kind::all().len() >= 60);
     run(seed, usize::try_from(pairs).unwrap(), usize::try_from(kills).unwrap(), &Kind::all());
+}
+
+/// The hostile branches beside `main`.
+const BRANCHES: usize = 10;
+
+/// The most times that a good commit may take as long as one without hostile ones beside it.
+const SLOWER: u32 = 10;
+
+/// The time that a good commit is taken to need at least: the look at the references and the pauses of this test.
+const LEAST: Duration = Duration::from_millis(500);
+
+/// Has the daemon report good commits of `main` while so many hostile ones come to other branches.
+fn run_beside(seed: u64, hostile: usize, all: &[Kind]) {
+    let site = Sandbox::of(SITE);
+    std::fs::write(site.beside("profiles.ndjson"), PROFILES).unwrap();
+    let service = Service::of(site, &format!("limits: {{memory: {CEILING}}}\n"));
+    let daemon = service.start();
+    service.wait("the daemon", || service.log().contains("hierad: watching"));
+    let mut author = Author { site: &service.site, random: Random::new(seed), made: Vec::new() };
+    let mut reports = Reports::default();
+    let mut good = |author: &mut Author<'_>, count: usize| {
+        let start = Instant::now();
+        author.good(count);
+        let id = author.made.last().unwrap().id.clone();
+        while !reports.have(&id, &service) {
+            assert!(start.elapsed() < PATIENCE, "no report of the good commit {count}");
+            assert!(service.get("/health/live").status == 200, "the daemon does not live");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        start.elapsed()
+    };
+    let usual = (1..=5).map(|count| good(&mut author, count)).max().unwrap().max(LEAST);
+    let (mut slowest, mut peak, mut kinds) = (Duration::ZERO, 0, Vec::new());
+    for count in 0..hostile {
+        if kinds.is_empty() {
+            kinds = all.to_vec();
+        }
+        let kind = kinds.swap_remove(author.random.below(kinds.len()));
+        author.hostile_on(&format!("evil-{}", count % BRANCHES), kind);
+        if count % BRANCHES == BRANCHES - 1 {
+            slowest = slowest.max(good(&mut author, 6 + count / BRANCHES));
+        }
+        peak = peak.max(memory(&daemon).unwrap_or(0));
+    }
+    let disk = service.site.sh("du -sk ../state | cut -f1");
+    eprintln!("usual {usual:?}, beside {hostile} hostile commits {slowest:?}, {peak} KiB, {disk} KiB of state");
+    assert!(slowest < usual * SLOWER, "{slowest:?} for {usual:?}");
+    assert!(peak < MEMORY, "{peak} KiB");
+    // What cannot be resolved is told, and the daemon is ready for the rest.
+    let waits = || service.site.hierad("queue list --limit 100000 --format json").out.contains("\"state\":\"waiting\"");
+    let end = Instant::now() + PATIENCE;
+    while waits() {
+        assert!(Instant::now() < end, "hostile commits still wait");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert_eq!(service.get("/health/ready").status, 200);
+    service.end(daemon);
+}
+
+#[test]
+fn hostile_branches_hold_up_no_good_commit() {
+    let is_light = |kind: &Kind| match kind {
+        Kind::Files { generator, .. } => [0, 2, 3, 6, 9].contains(generator),
+        Kind::Odd(number) => (9..commits::ALL.len()).contains(number),
+    };
+    run_beside(1, 20, &Kind::all().into_iter().filter(is_light).collect::<Vec<_>>());
+}
+
+#[test]
+#[ignore = "needs half an hour"]
+fn hundreds_of_hostile_commits_on_branches_hold_up_no_good_one() {
+    run_beside(setting("HIERAD_SEED", 1), usize::try_from(setting("HIERAD_PAIRS", 200)).unwrap(), &Kind::all());
 }
