@@ -21,5 +21,6 @@ mod compatibility;
 mod console;
 mod links;
 mod pages;
+mod promises;
 mod shell;
 mod snippets;
