@@ -122,7 +122,7 @@ impl SettingsJudge {
             id => self.content(id).unwrap_or_default(),
         };
         let contents = revisions.map(content);
-        contents.before != contents.after && reading(&contents.before) != reading(&contents.after)
+        read_otherwise(&contents.before, &contents.after)
     }
 
     /// Returns the profiles in the tree that are not the same before and after, or are gone. New ones are read on both
@@ -143,12 +143,14 @@ impl SettingsJudge {
         files.and_then(std::result::Result::ok).unwrap_or_default()
     }
 
-    /// Returns true if policies judge what a report says, by this revision.
+    /// Returns the policies that judge by a revision: the trusted ones or, without any, its own.
+    fn policies_by(&self, judge: RevisionId) -> Result<Policies, SettingsError> {
+        self.policies.clone().map_or_else(|| self.policies_of(judge), Ok)
+    }
+
+    /// Returns true if policies judge by a revision, or would if they could be read.
     pub(super) fn has_policies(&self, judge: RevisionId) -> bool {
-        match &self.policies {
-            Some(policies) => !policies.rules.is_empty(),
-            None => self.content(judge).as_deref().is_some_and(has_policies),
-        }
+        self.policies_by(judge).map_or(true, |policies| !policies.rules.is_empty())
     }
 
     /// Returns the path of the settings in the tree.
@@ -159,7 +161,7 @@ impl SettingsJudge {
     /// Returns true if a settings file reads the tree in another way than the checked-out one does.
     pub(super) fn reads_otherwise(&self, content: &[u8]) -> bool {
         let here = self.checked_out.as_ref().map_or(&b""[..], |file| file.text.as_bytes());
-        here != content && reading(here) != reading(content)
+        read_otherwise(here, content)
     }
 
     /// Returns the settings file of a revision, or `None` if there is none that could be read.
@@ -212,7 +214,7 @@ impl Judge for SettingsJudge {
             (false, None) => return None,
         };
         let what = if is_read_otherwise { "says how the data is read" } else { "says what a node is" };
-        let more = if others == 0 { String::new() } else { format!(", and so {}", count_more(others)) };
+        let more = if others == 0 { String::new() } else { format!(", and so {}", count(others, "more file")) };
         Some(BlindSpot {
             code: CHANGED,
             headline: format!("{first} changes, which {what}{more}"),
@@ -230,12 +232,9 @@ impl Judge for SettingsJudge {
     }
 
     fn policies(&self, judge: RevisionId, report: &Report) -> Vec<PolicyHit> {
-        match self.policies.clone().map_or_else(|| self.policies_of(judge), Ok) {
-            Ok(policies) => {
-                let hidden =
-                    Some(&policies).filter(|policies| !policies.rules.is_empty()).and_then(|_| self.hidden(report));
-                policies.judge(report, today()).into_iter().chain(hidden).collect()
-            }
+        match self.policies_by(judge) {
+            Ok(policies) if policies.rules.is_empty() => Vec::new(),
+            Ok(policies) => policies.judge(report, today()).into_iter().chain(self.hidden(report)).collect(),
             Err(error) => vec![PolicyHit::unreadable(NOT_READ, error.to_string())],
         }
     }
@@ -265,9 +264,9 @@ pub fn today() -> Day {
     jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date()
 }
 
-/// `1 more file`
-fn count_more(files: usize) -> String {
-    count(files, "more file")
+/// Returns true if two settings files have the tree read in different ways.
+fn read_otherwise(one: &[u8], other: &[u8]) -> bool {
+    one != other && reading(one) != reading(other)
 }
 
 /// Returns true if settings have policies, even if they cannot be read.

@@ -53,7 +53,7 @@ pub struct Wanted {
 }
 
 /// The commits that are compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sides {
     /// The merge base; `None` before a first commit.
     pub before: Option<CommitId>,
@@ -61,6 +61,8 @@ pub struct Sides {
     pub after: CommitId,
     /// The tip of the branch that takes the commits; `None` if it is not named.
     pub target: Option<CommitId>,
+    /// The sentences on names that were ambiguous.
+    pub ambiguities: Vec<String>,
 }
 
 impl Wanted {
@@ -208,11 +210,12 @@ fn find(repository: &Repository, wanted: &Wanted, branch: Option<CommitId>) -> R
     // What is not there fails when its parents are asked for, so that it is fetched.
     repository.parents(after)?;
     let Some(base) = base(repository, wanted, branch)? else {
-        return Ok(Sides { before: repository.first_parent(after)?, after, target: None });
+        let (before, ambiguities) = (repository.first_parent(after)?, repository.ambiguities());
+        return Ok(Sides { before, after, target: None, ambiguities });
     };
     let before = repository.merge_base(base, after)?;
     let before = before.ok_or_else(|| format!("{base} and {after} have no commit in common"))?;
-    Ok(Sides { before: Some(before), after, target: Some(base) })
+    Ok(Sides { before: Some(before), after, target: Some(base), ambiguities: repository.ambiguities() })
 }
 
 /// Returns the commit whose merge base counts: the tip of the branch, or the named commit.

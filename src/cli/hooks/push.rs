@@ -162,7 +162,7 @@ fn check(global: &Global, remote: &Remote, updates: Vec<Update>, mode: Mode) -> 
 /// Returns the sides of an update. What the remote has judges it; a new branch is judged by its default branch.
 fn sides(repository: &Repository, remote: &Remote, update: &Update, before: CommitId) -> Sides {
     let sides = Sides::of(RevisionId::Commit(before), RevisionId::Commit(update.new));
-    let default = || repository.reference(&format!("refs/remotes/{}/HEAD", remote.name)).ok()?;
+    let default = || repository.resolve_trusted(&format!("refs/remotes/{}/HEAD", remote.name)).ok();
     let target = if update.old.is_none() && remote.is_named { default() } else { None };
     Sides { target: target.map(RevisionId::Commit), ..sides }
 }

@@ -166,7 +166,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let global = if arguments.with_keys && !target.ci.is_fork { global.clone() } else { global.for_strangers() };
     let (sides, fetched) = sides(&global.overrides(), &target.wanted)?;
     let global = global.with_quarantine(fetched.as_ref().and_then(Fetched::quarantine));
-    let report = compare(&global, arguments, sides)?;
+    let report = compare(&global, arguments, &sides)?;
     // Whoever writes a policy wants the job to fail, without a flag.
     let status = diff::status(arguments.exit_code.unwrap_or(ExitCode::Policies), &report);
     let options = comment_options(arguments, &target, &sides.after.to_string());
@@ -196,17 +196,18 @@ fn is_closed(target: &Target) -> bool {
 }
 
 /// Compares the two sides.
-fn compare(global: &Global, arguments: &Arguments, sides: Sides) -> Result<Report> {
+fn compare(global: &Global, arguments: &Arguments, found: &Sides) -> Result<Report> {
     let workspace = global.open()?;
     let sides = judge::Sides {
-        before: sides.before.map_or(RevisionId::Empty, RevisionId::Commit),
-        after: RevisionId::Commit(sides.after),
-        target: sides.target.map(RevisionId::Commit),
+        before: found.before.map_or(RevisionId::Empty, RevisionId::Commit),
+        after: RevisionId::Commit(found.after),
+        target: found.target.map(RevisionId::Commit),
     };
     let progress = global.show_progress(&workspace);
     let branch = workspace.branch()?;
     let pipeline = global.pipeline(&workspace, branch.as_ref(), &[sides.before, sides.after], &|_| true)?;
-    let Comparison { report, effective: _effective } = arguments.chosen.compare(&pipeline, sides)?;
+    let Comparison { mut report, effective: _effective } = arguments.chosen.compare(&pipeline, sides)?;
+    report.tell_names(found.ambiguities.clone());
     drop(progress);
     workspace.save();
     Ok(report)

@@ -73,8 +73,9 @@ fn an_ambiguous_name_is_told_in_the_verdict() {
         assert_eq!(told.contains(words), is_told, "{from}: {told}");
     }
     let printed = sandbox.hierad(&format!("diff --profiles ../n.ndjson --allow-blind main...{first}"));
-    printed.says(&[]);
     assert!(printed.out.contains("'main' is ambiguous"), "{printed:?}");
+    let printed = sandbox.hierad(&format!("review --profiles ../n.ndjson --base main --head {first} --summary -"));
+    assert!(printed.out.contains("is ambiguous"), "{printed:?}");
 }
 
 #[test]
