@@ -1,8 +1,8 @@
 //! The references of snapshots at a remote that they are pushed to, where others can write, too.
 //!
-//! What was pushed from here is hierad's own, and counts: a reference of this repository remembers it. Whatever else is
-//! in its place at the remote makes way, and is kept there under another name. A repository that has pushed nothing yet
-//! may be a mirror that was made anew: it goes on from what is at the remote and says that it is of the branch.
+//! A commit that was pushed from here is hierad's own, and counts: a reference of this repository remembers it. Another
+//! one in its place at the remote makes way, and is kept there under another name. A repository that has pushed nothing
+//! yet may be a mirror that was made anew: it goes on from a commit at the remote that says to be of the branch.
 
 use super::history::{is_of_branch, reference, source_of};
 use super::references::{

@@ -1,6 +1,6 @@
 //! Tries a job in this process, which has read most of what it takes. Whatever was begun and not ended well is then
 //! tried in a process of its own (`apart`), which has limits of time and memory: it may die, and the daemon goes on.
-//! What goes over the limits there, or dies again, is set aside. Where a job is tried is decided in `turns`.
+//! A job that goes over the limits there, or dies again, is set aside. Where a job is tried is decided in `turns`.
 
 use std::any::Any;
 use std::sync::Arc;

@@ -17,7 +17,10 @@ use crate::event::JobNumber;
 use crate::git::BranchName;
 
 /// The time that a commit may take before those of other branches wait no longer for its end.
-pub(super) const TURN: Duration = Duration::from_secs(10);
+const TURN: Duration = Duration::from_secs(10);
+
+/// The time after which the default branch waits no longer: everybody works with it.
+const DEFAULT_TURN: Duration = Duration::from_secs(1);
 
 /// The most branches whose last turns are remembered.
 const REMEMBERED: usize = 10_000;
@@ -66,9 +69,14 @@ impl State {
         self.has_apart && (self.is_here_lost || waiting.attempts > 0 || self.delicate.contains(&waiting.number))
     }
 
-    /// Returns true if the commit in this process takes so long that others do not wait for it.
-    fn is_here_late(&self) -> bool {
-        let is_late = |(place, since): &(Place, Instant)| *place == Place::Here && since.elapsed() >= TURN;
+    /// Returns the time after which a branch does not wait any longer for the end of another one's commit.
+    fn patience(&self, branch: &BranchName) -> Duration {
+        if self.is_default(branch) { DEFAULT_TURN } else { TURN }
+    }
+
+    /// Returns true if the commit in this process has taken so long.
+    fn is_here_late(&self, time: Duration) -> bool {
+        let is_late = |(place, since): &(Place, Instant)| *place == Place::Here && since.elapsed() >= time;
         self.has_apart && self.under_way.values().any(is_late)
     }
 
@@ -78,7 +86,7 @@ impl State {
         is_free
             && match place {
                 Place::Here => !self.is_for_apart(waiting),
-                Place::Apart => self.is_for_apart(waiting) || self.is_here_late(),
+                Place::Apart => self.is_for_apart(waiting) || self.is_here_late(self.patience(&waiting.branch)),
             }
     }
 
@@ -141,7 +149,7 @@ impl Turns {
     /// Returns true if there may be something to do in a process of its own.
     pub(super) fn wants_apart(&self) -> bool {
         let state = self.state();
-        state.has_apart && (state.is_apart_wanted || state.is_here_late())
+        state.has_apart && (state.is_apart_wanted || state.is_here_late(DEFAULT_TURN))
     }
 
     /// Returns what is notified when there may be something to do in a process of its own.
@@ -169,7 +177,7 @@ impl Turn {
         let times = state.made_way.get(&self.number).copied().unwrap_or(0);
         let own_time = TURN.saturating_mul(1_u32.checked_shl(times).unwrap_or(u32::MAX));
         let is_held_up = |job: &Waiting| {
-            let time = if state.is_default(&job.branch) { TURN } else { own_time };
+            let time = if state.is_default(&job.branch) { DEFAULT_TURN } else { own_time };
             state.can_begin(job, Place::Apart) && took >= time
         };
         waiting.iter().any(is_held_up)
@@ -293,6 +301,24 @@ mod tests {
         assert_eq!(main.number, JobNumber(5));
         advance(TURN * 9).await;
         assert!(!main.makes_way(&jobs));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_default_branch_waits_for_nobody() {
+        let turns = turns();
+        let jobs = waiting(&[(1, "a"), (2, "b"), (3, "main")]);
+        let _here = turns.begin(&jobs[..2], Place::Here).unwrap();
+        advance(DEFAULT_TURN).await;
+        assert!(turns.wants_apart());
+        assert!(turns.begin(&jobs[..2], Place::Apart).is_none(), "others wait");
+        let main = turns.begin(&jobs, Place::Apart).unwrap();
+        assert_eq!(main.number, JobNumber(3));
+        main.end();
+        advance(TURN).await;
+        let apart = turns.begin(&jobs[..2], Place::Apart).unwrap();
+        advance(DEFAULT_TURN).await;
+        assert!(!apart.makes_way(&jobs[..2]));
+        assert!(apart.makes_way(&jobs));
     }
 
     #[tokio::test]
