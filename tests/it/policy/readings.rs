@@ -113,3 +113,15 @@ fn the_reading_that_judges_must_be_one() {
     );
     assert_eq!(hits(&site).len(), found.len());
 }
+
+#[test]
+fn policies_judge_however_they_are_written() {
+    for settings in [SETTINGS.replace("policies:", "\"policies\":"), format!("{{{}}}\n", SETTINGS.replace('\n', ", "))]
+    {
+        let site = site(&settings);
+        propose(&site, &format!("-- hierad.yaml\n{settings}# more\n{WEB}"), "profiles/web01.yaml");
+        let report = site.hierad("diff --format json main...HEAD").json();
+        assert!(lines(&report).iter().any(|hit| hit.starts_with("ports | hit | failure | ")), "{report}");
+        assert_eq!(report["judge"], site.id("main").to_string());
+    }
+}
