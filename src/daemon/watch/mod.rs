@@ -153,8 +153,9 @@ impl Loop {
         mut wakes: mpsc::Receiver<Wake>,
         handler: &mut impl Handler,
     ) -> Result<(), WatchError> {
+        let mut is_cut = false;
         loop {
-            let retry = wake::retry_delay(self.failures, self.poll);
+            let retry = if is_cut { Some(Duration::ZERO) } else { wake::retry_delay(self.failures, self.poll) };
             let wake = wake::next(&mut wakes, &mut self.shutdown, retry).await;
             tracing::trace!(?wake, "woken");
             if wake == Wake::Shutdown {
@@ -169,6 +170,7 @@ impl Loop {
                 (tracker, look)
             })
             .await?;
+            is_cut = look.is_cut;
             let is_seen = self.log(&look);
             let is_taken = self.hand_out(&look.commits, &mut tracker, handler).await?;
             handler.looked(is_seen && is_taken);

@@ -21,6 +21,9 @@ const QUIET: Duration = Duration::from_millis(5);
 /// The time after which changes count even if branches go on to move.
 const PATIENCE: Duration = Duration::from_millis(200);
 
+/// The time after which a look hands out what it has, since it may take long to compare many branches with each other.
+const LONGEST: Duration = Duration::from_secs(1);
+
 /// The findings of a look.
 #[derive(Default)]
 pub(super) struct Look {
@@ -28,6 +31,8 @@ pub(super) struct Look {
     pub(super) commits: Vec<CommitEvent>,
     /// The branches that could not be read, which stay as they were.
     pub(super) failures: Vec<Failure>,
+    /// True if it took long, and has left branches to the next look.
+    pub(super) is_cut: bool,
 }
 
 /// A branch, or the list of them, could not be read.
@@ -55,6 +60,10 @@ pub(super) struct BranchTracker {
     checkpoint: BranchCheckpoint,
     /// True if the checkpoint was not yet given to the handler as it is.
     is_unsaved: bool,
+    /// The branches that the last look could not read. They come last, so that they hold up no other.
+    failed: HashSet<BranchName>,
+    /// The longest time of a look.
+    longest: Duration,
 }
 
 /// The changes of the branches since the checkpoint.
@@ -74,7 +83,8 @@ impl BranchTracker {
         catch_up: NonZeroUsize,
         checkpoint: BranchCheckpoint,
     ) -> BranchTracker {
-        BranchTracker { repository, patterns, catch_up, checkpoint, is_unsaved: true }
+        let failed = HashSet::new();
+        BranchTracker { repository, patterns, catch_up, checkpoint, is_unsaved: true, failed, longest: LONGEST }
     }
 
     /// Returns true if the repository is still there.
@@ -110,14 +120,26 @@ impl BranchTracker {
         for change in others {
             self.set(&change.branch, change.new);
         }
+        let start = Instant::now();
+        let failed = std::mem::take(&mut self.failed);
+        let default = self.repository.branch().ok().flatten();
         // Branches that have moved come first: a new branch leaves out the commits that came to another one in the
         // same look. Commits that only a merge has brought there stay: they were the new branch's before the merge.
-        let (moved, created): (Vec<_>, Vec<_>) = watched.into_iter().partition(|change| change.old.is_some());
+        let mut watched = watched;
+        let order = |change: &RefChange| {
+            (failed.contains(&change.branch), change.old.is_none(), default.as_ref() != Some(&change.branch))
+        };
+        watched.sort_by_key(order);
         let mut tips: Vec<CommitId> =
             self.checkpoint.branches.values().chain(&self.checkpoint.former).copied().collect();
         let mut found = HashSet::new();
-        for change in moved.into_iter().chain(created) {
+        for (number, change) in watched.into_iter().enumerate() {
             let branch = change.branch.clone();
+            if number > 0 && start.elapsed() >= self.longest {
+                look.is_cut = true;
+                self.failed.extend(failed);
+                break;
+            }
             match self.examine(change, &tips, &found) {
                 Ok(commits) => {
                     found.extend(commits.iter().map(|commit| commit.after));
@@ -125,7 +147,10 @@ impl BranchTracker {
                     tips.extend(for_all.map(|commit| commit.after));
                     look.commits.extend(arrivals::bounded(commits, self.catch_up));
                 }
-                Err(error) => look.failures.push(Failure { about: format!("branch {branch}"), error }),
+                Err(error) => {
+                    look.failures.push(Failure { about: format!("branch {branch}"), error });
+                    self.failed.insert(branch);
+                }
             }
         }
         look
@@ -258,6 +283,32 @@ mod tests {
         assert_eq!(look.commits.len(), 1);
         look.commits.iter().for_each(|commit| tracker.advance(commit));
         assert!(tracker.look(|_| unreachable!("no branch has moved")).commits.is_empty());
+    }
+
+    #[test]
+    fn a_look_that_takes_long_hands_out_what_it_has() {
+        let folder = tempfile::tempdir().unwrap();
+        let scratch = Scratch::init(folder.path()).unwrap();
+        scratch.commit("one", 1).unwrap();
+        let repository = Repository::discover(folder.path()).unwrap();
+        let checkpoint = BranchCheckpoint::now(&repository).unwrap();
+        for name in ["a", "b", "z"] {
+            git(folder.path(), &["update-ref", &format!("refs/heads/{name}"), "main"]);
+        }
+        scratch.commit("two", 2).unwrap();
+        std::fs::write(folder.path().join(".git/refs/heads/a"), format!("{}\n", "1".repeat(40))).unwrap();
+        let mut tracker = BranchTracker::new(repository, BranchPatterns::all(), CATCH_UP, checkpoint);
+        tracker.longest = Duration::ZERO;
+        let mut seen = Vec::new();
+        for _ in 0..5 {
+            let look = tracker.look(|_| ());
+            assert!(look.commits.len() + look.failures.len() <= 1, "one branch at a time");
+            look.commits.iter().for_each(|commit| tracker.advance(commit));
+            let names = look.commits.iter().map(|commit| commit.branch.to_string());
+            seen.extend(names.chain(look.failures.iter().map(|failure| failure.about.clone())));
+        }
+        assert_eq!(seen, ["main", "branch a", "branch a"], "the default branch first, and one that fails last");
+        assert_eq!(tracker.checkpoint.branches.len(), 3, "b and z are known, and have no commits of their own");
     }
 
     #[test]

@@ -434,7 +434,7 @@ fn run_beside(seed: u64, hostile: usize, all: &[Kind]) {
         start.elapsed()
     };
     let usual = (1..=5).map(|count| good(&mut author, count)).max().unwrap().max(LEAST);
-    let (mut slowest, mut peak, mut kinds) = (Duration::ZERO, 0, Vec::new());
+    let (mut slowest, mut log, mut peak, mut kinds) = (Duration::ZERO, String::new(), 0, Vec::new());
     for count in 0..hostile {
         if kinds.is_empty() {
             kinds = all.to_vec();
@@ -442,13 +442,17 @@ fn run_beside(seed: u64, hostile: usize, all: &[Kind]) {
         let kind = kinds.swap_remove(author.random.below(kinds.len()));
         author.hostile_on(&format!("evil-{}", count % BRANCHES), kind);
         if count % BRANCHES == BRANCHES - 1 {
-            slowest = slowest.max(good(&mut author, 6 + count / BRANCHES));
+            let before = service.log().len();
+            let took = good(&mut author, 6 + count / BRANCHES);
+            if took > slowest {
+                (slowest, log) = (took, service.log().split_off(before));
+            }
         }
         peak = peak.max(memory(&daemon).unwrap_or(0));
     }
     let disk = service.site.sh("du -sk ../state | cut -f1");
     eprintln!("usual {usual:?}, beside {hostile} hostile commits {slowest:?}, {peak} KiB, {disk} KiB of state");
-    assert!(slowest < usual * SLOWER, "{slowest:?} for {usual:?}");
+    assert!(slowest < usual * SLOWER, "{slowest:?} for {usual:?}; the log meanwhile:\n{log:.20000}");
     assert!(peak < MEMORY, "{peak} KiB");
     // What cannot be resolved is told, and the daemon is ready for the rest.
     let waits = || service.site.hierad("queue list --limit 100000 --format json").out.contains("\"state\":\"waiting\"");
