@@ -286,7 +286,8 @@ fn watches_resume() {
         assert_eq!(found, expected);
     };
     let since = |commit| BranchCheckpoint::since(&repository, &BranchPatterns::all(), commit).unwrap();
-    check(since(first), &["main new first..second", "topic new first..second", "topic new second..t1"]);
+    // The checked-out branch comes first.
+    check(since(first), &["topic new first..second", "topic new second..t1", "main new first..second"]);
     check(since(second), &["topic new second..t1"]);
     let tips = |tips: &[(&str, hierad::git::CommitId)]| {
         BranchCheckpoint::from(
