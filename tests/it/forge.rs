@@ -5,7 +5,7 @@ mod daemon;
 mod description;
 mod elsewhere;
 mod fetching;
-mod hooked;
+pub(crate) mod hooked;
 mod life;
 mod links;
 mod policies;

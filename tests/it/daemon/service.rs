@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -58,7 +59,7 @@ impl Service {
         let receiver = Receiver::start();
         site.git(["config", "gc.auto", "0"]);
         let settings = format!(
-            "profiles: {profiles}\nstate: {state}\n{more}http: {{listen: '127.0.0.1:0'}}\n\
+            "profiles: {profiles}\nstate: {state}\n{more}\
              sinks:\n  files: {{folder: {files}}}\n  \
              web: {{webhook: 'http://{web}/hook', timeout: 2}}\n  \
              told: {{command: [sh, -c, 'echo $HIERAD_ID $HIERAD_BRANCH $HIERAD_AFTER >> {told}']}}\n",
@@ -76,7 +77,7 @@ impl Service {
     pub(crate) fn start(&self) -> Child {
         let log = fs::File::options().create(true).append(true).open(self.site.beside("log")).unwrap();
         let mut command = hierad(self.site.root());
-        command.args(["-v", "--color", "never", "watch", "--poll", "0.05"]);
+        command.args(["-v", "--color", "never", "watch", "--poll", "0.05", "--listen", "127.0.0.1:0"]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap()
     }
 
@@ -129,15 +130,20 @@ impl Service {
         });
     }
 
-    /// Asks the running daemon.
-    pub(crate) fn get(&self, path: &str) -> Answer {
+    /// Returns the address that the running daemon answers at.
+    pub(crate) fn address(&self) -> SocketAddr {
         let address = || {
             let log = self.log();
             let (_, after) = log.rsplit_once("hierad: answering at http://")?;
             Some(after.split_once('\n')?.0.parse().unwrap())
         };
         self.wait("an address", || address().is_some());
-        raw(address().unwrap(), &request("GET", path, "", b""))
+        address().unwrap()
+    }
+
+    /// Asks the running daemon.
+    pub(crate) fn get(&self, path: &str) -> Answer {
+        raw(self.address(), &request("GET", path, "", b""))
     }
 
     /// Returns the metric of this name, or `None` if there is none.

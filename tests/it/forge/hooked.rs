@@ -9,9 +9,10 @@ use serde_json::{Value as Json, json};
 use sha2::Sha256;
 
 use super::scene::Scene;
-use super::server::{Kind, TOKEN};
+use super::server::{Forge, Kind, TOKEN};
 use crate::http::client::{Answer, Daemon, connect_from, raw, raw_on, request};
 use crate::support::terminal::hierad;
+use crate::support::{Sandbox, git_command};
 
 const SECRET: &str = "open sesame, open";
 
@@ -113,6 +114,48 @@ impl Hooked {
         let project = if self.scene.forge.kind == Kind::GitLab { "5" } else { "o/n" };
         let reviews = format!("{} {project}", name(self.scene.forge.kind));
         daemon.metric(&format!("hierad_reviews_total{{reviews=\"{reviews}\",result=\"{result}\"}}")).unwrap()
+    }
+}
+
+/// A forge whose request 7 takes any commit of a repository, which a daemon of somebody else watches.
+pub(crate) struct Requests {
+    forge: Forge,
+}
+
+impl Requests {
+    /// The forge of a repository with these files on `main`.
+    pub(crate) fn of(files: &str) -> (Sandbox, Requests) {
+        let Scene { site, forge, .. } = Scene::of(Kind::GitHub, files);
+        site.git(["remote", "set-head", "origin", "main"]);
+        site.git(["checkout", "--quiet", "main"]);
+        site.write_secret(".git/secret", SECRET);
+        site.write_secret(".git/token", TOKEN);
+        (site, Requests { forge })
+    }
+
+    /// The settings of a daemon that reviews them.
+    pub(crate) fn settings(&self, site: &Sandbox) -> String {
+        let (git, api) = (site.root().join(".git").display().to_string(), self.forge.api());
+        format!(
+            "http: {{webhook_secret_files: {{github: {git}/secret}}}}\n\
+             reviews: [{{forge: github, project: o/n, api: '{api}', token_file: {git}/token}}]\n"
+        )
+    }
+
+    /// Pushes a commit to the request and tells the daemon at an address, unless git does not push it.
+    pub(crate) fn push(&self, site: &Sandbox, commit: &str, address: SocketAddr) {
+        let refspec = format!("{commit}:refs/pull/7/head");
+        let push = git_command(site.root()).args(["push", "--quiet", "--force", "origin", &refspec]).output().unwrap();
+        if push.status.success() {
+            commit.clone_into(&mut self.forge.state().head);
+            let answer = send(address, Kind::GitHub, SECRET, &event(Kind::GitHub).to_string());
+            assert_eq!(answer.status, 202, "{answer:?}");
+        }
+    }
+
+    /// The number of comments that are there.
+    pub(crate) fn comments(&self) -> usize {
+        self.forge.state().comments.len()
     }
 }
 
