@@ -412,21 +412,9 @@ fn interpolates_nothing(text: &Text) -> bool {
 
 /// Opens encrypted texts.
 pub trait Opener {
-    /// Returns a text with its encrypted blocks opened; any other value is itself.
-    fn open(&self, value: &Value) -> Result<Opened, LookupError>;
-
-    /// Returns the stand-in for a text whose secrets took part in expressions, by the text with its names and by what
-    /// became of it: nothing tells of what kind that is, or if it failed.
-    fn close(&self, text: &Value, outcome: Result<Value, LookupError>) -> Value;
-}
-
-/// A text with its blocks opened.
-#[derive(Debug)]
-pub struct Opened {
-    /// The text, with names in place of secrets if lookups have those.
-    pub text: Value,
-    /// The text with the secrets themselves, if there is a name in the place of one that takes part in an expression.
-    pub expression: Option<Result<Value, LookupError>>,
+    /// Returns a text with its encrypted blocks opened, or with names in their place if lookups have those; any other
+    /// value is itself.
+    fn open(&self, value: &Value) -> Result<Value, LookupError>;
 }
 
 /// Returns the same with each text opened by `opener` before it is interpolated, hash keys aside.
@@ -434,14 +422,7 @@ pub fn interpolate_opened(value: &Value, context: &Context<'_>, opener: &dyn Ope
     if matches!(value, Value::Array(_) | Value::Hash(_)) {
         return collection(value, context, &|part| interpolate_opened(part, context, opener));
     }
-    let Opened { text, expression } = opener.open(value)?;
-    match expression {
-        None => interpolate(&text, context),
-        Some(real) => {
-            let outcome = explain::unseen(context.recorder(), || interpolate(&real?, context));
-            Ok(opener.close(&text, outcome))
-        }
-    }
+    interpolate(&opener.open(value)?, context)
 }
 
 /// Returns a collection of what `of_part` makes of the items of an array, or of the values of a hash; the same one,

@@ -22,7 +22,7 @@ pub fn is_in_expression(text: &Text) -> bool {
 }
 
 /// Returns the `%{...}` of a text; one that is not closed goes to the end.
-pub fn expressions(text: &str) -> impl Iterator<Item = &str> {
+fn expressions(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
         rest = &rest[rest.find("%{")?..];
@@ -34,15 +34,6 @@ pub fn expressions(text: &str) -> impl Iterator<Item = &str> {
 
 /// Returns what an operation makes of these values, some of them secrets.
 pub fn made(operation: &str, inputs: &[&Value]) -> Value {
-    made_by(operation, inputs, |content| {
-        let mut digest = [0; 16];
-        digest.copy_from_slice(&Sha256::digest(content)[..16]);
-        digest
-    })
-}
-
-/// Returns the same by a digest of one's own, for values that are no stand-ins.
-pub fn made_by(operation: &str, inputs: &[&Value], digest: impl FnOnce(&[u8]) -> [u8; 16]) -> Value {
     let mut content = Vec::new();
     put(b'm', operation.as_bytes(), &mut content);
     for input in inputs {
@@ -52,7 +43,9 @@ pub fn made_by(operation: &str, inputs: &[&Value], digest: impl FnOnce(&[u8]) ->
     let secrecy = secrecy.unwrap_or(Secrecy::SENSITIVE);
     let form = secrecy.form.max(Form::Named);
     let kind = if form == Form::Encrypted { HiddenKind::Encrypted } else { HiddenKind::Secret };
-    let hidden = Hidden { kind, fingerprint: digest(&content) };
+    let mut fingerprint = [0; 16];
+    fingerprint.copy_from_slice(&Sha256::digest(content)[..16]);
+    let hidden = Hidden { kind, fingerprint };
     Value::Rich(Rich::Hidden(hidden).into()).sealed(Some(Secrecy { form, ..secrecy }))
 }
 

@@ -13,8 +13,8 @@ use super::key;
 use crate::hiera::LookupError;
 use crate::hiera::backend::eyaml::Decryption;
 use crate::hiera::budget::{Budget, PLACE_STEPS};
+use crate::hiera::interpolation::Opener;
 use crate::hiera::interpolation::server_only;
-use crate::hiera::interpolation::{Opened, Opener};
 use crate::hiera::scope::{SERVER_FACTS, Scope, Variable};
 use crate::hiera::stand_in::{is_in_expression, made, made_digest, token};
 use crate::puppet::ruby;
@@ -89,15 +89,10 @@ pub(super) fn answer(
     let inner = |value| answer(value, decryption, context);
     match value {
         Value::String(_) | Value::Bytes(_) => {
-            let of_text = |value: &Value| match value {
+            let opened = decryption.map(|decryption| decryption.open(value)).transpose()?;
+            match opened.as_ref().unwrap_or(value) {
                 Value::String(string) => text(string, context),
                 bytes => Ok(bytes.clone()),
-            };
-            let Some(decryption) = decryption else { return of_text(value) };
-            let Opened { text: opened, expression } = decryption.open(value)?;
-            match expression {
-                None => of_text(&opened),
-                Some(real) => Ok(decryption.close(&opened, real.and_then(|real| of_text(&real)))),
             }
         }
         Value::Array(items) => budget.inside(|| {

@@ -16,7 +16,7 @@ use crate::support::random::Random;
 use crate::support::terminal::hierad;
 
 /// Secrets, and others of which everything that a conversion, a pattern or a merge could ask has another answer.
-const PLAINTEXTS: [[&str; 2]; 14] = [
+const PLAINTEXTS: [[&str; 2]; 19] = [
     ["hunter2", "correct horse battery"],
     ["5", "five"],
     ["true", "7.5"],
@@ -31,6 +31,12 @@ const PLAINTEXTS: [[&str; 2]; 14] = [
     ["/etc/passwd", "https://user:pass@host/"],
     ["!", "~zzz"],
     ["[1, 2]", "\u{e9}\u{1F600}"],
+    // Expressions are not looked at.
+    ["%{facts.role}", "%{facts.none}"],
+    ["%{trusted.certname}", "web01"],
+    ["a %{lookup('k0')} b", "a %{lookup('missing')} b"],
+    ["%{alias('k1')}", "%{nothing('k1')}"],
+    ["%{literal('%')}{facts.role}", "%{"],
 ];
 
 const RUNS: [&str; 18] = [

@@ -20,8 +20,7 @@ use std::sync::Arc;
 use self::blocks::{Block, Part};
 use self::names::Named;
 use crate::hiera::LookupError;
-use crate::hiera::interpolation::{Opened, Opener};
-use crate::hiera::stand_in::{expressions, made_by};
+use crate::hiera::interpolation::Opener;
 use crate::puppet::ruby;
 use crate::value::{Form, Secrecy, Value};
 
@@ -83,90 +82,64 @@ enum Piece {
 }
 
 impl Opener for Decryption<'_> {
-    fn open(&self, value: &Value) -> Result<Opened, LookupError> {
-        let plain = |value: &Value| Opened { text: value.clone(), expression: None };
+    /// With names nothing of a plaintext is searched for expressions: whoever turns bits of a ciphertext could learn from
+    /// what became of one how the plaintext goes on.
+    fn open(&self, value: &Value) -> Result<Value, LookupError> {
         let text = match value {
             Value::String(text) => text.as_bytes(),
             Value::Bytes(bytes) => bytes,
-            _ => return Ok(plain(value)),
+            _ => return Ok(value.clone()),
         };
         if !blocks::is_encrypted(text) {
-            return Ok(plain(value));
+            return Ok(value.clone());
         }
         let parts: Vec<Part<'_>> = blocks::parts(text).collect();
-        let mut clear = Vec::with_capacity(text.len());
-        let mut named = Vec::new();
-        let (mut secrecy, mut all_clear) = (None, true);
+        let mut opened = Vec::with_capacity(text.len());
+        let mut secrecy = None;
         for (at, part) in parts.iter().enumerate() {
             match part {
-                Part::Plain(plain) => {
-                    clear.extend(*plain);
-                    named.extend(*plain);
-                }
+                Part::Plain(plain) => opened.extend(*plain),
                 Part::Block(block) => {
                     let piece = self.piece(block).map_err(|why| self.failed(text, why))?;
-                    let is_last = at + 1 == parts.len();
-                    let (form, name) = self.name(&piece, block, is_last);
-                    named.extend(name.bytes());
-                    all_clear &= matches!(piece, Piece::Plain(_));
-                    match piece {
-                        Piece::Plain(plain) => clear.extend(&*plain),
-                        Piece::Rejected(_) | Piece::Closed => clear.extend(name.bytes()),
-                    }
+                    let (form, content) = self.content(piece, block, at + 1 == parts.len());
+                    opened.extend(&*content);
                     secrecy = Secrecy::join(secrecy, Some(Secrecy { form, seal: block.seal() }));
                 }
             }
         }
-        chomp(&mut clear);
-        chomp(&mut named);
-        if self.keys.names().is_none() {
-            return Ok(Opened { text: self.searched(clear, secrecy)?, expression: None });
-        }
-        let text = Value::bytes(named).sealed(secrecy);
-        let (real, with_names) = (String::from_utf8_lossy(&clear), text.as_str().unwrap_or_default());
-        let is_apart = expressions(&real).eq(expressions(with_names));
-        let clear_secrecy = secrecy.map(|secrecy| Secrecy { form: Form::Clear, ..secrecy });
-        let expression = (all_clear && !is_apart).then(|| self.searched(clear, clear_secrecy));
-        Ok(Opened { text, expression })
-    }
-
-    fn close(&self, opened: &Value, outcome: Result<Value, LookupError>) -> Value {
-        let outcome = outcome.unwrap_or_else(|error| Value::from(error.text.as_str()));
-        let digest = |content: &[u8]| self.keys.names().map_or([0; 16], |names| names.digest(content));
-        made_by("an expression", &[opened, &outcome], digest)
-    }
-}
-
-impl Decryption<'_> {
-    /// Returns a text that lookups have as it is. Ruby searches no text for a pattern that is not UTF-8.
-    fn searched(&self, clear: Vec<u8>, secrecy: Option<Secrecy>) -> Result<Value, LookupError> {
-        match Value::bytes(clear) {
-            Value::Bytes(bytes) if self.is_searched(&bytes) => {
+        chomp(&mut opened);
+        match Value::bytes(opened) {
+            // Ruby searches no text for a pattern that is not UTF-8.
+            Value::Bytes(bytes) if self.keys.names().is_none() && self.is_searched(&bytes) => {
                 Err(LookupError::puppet("invalid byte sequence in UTF-8"))
             }
             value => Ok(value.sealed(secrecy)),
         }
     }
+}
 
+impl Decryption<'_> {
     /// Returns true if a plaintext is searched for expressions: Puppet looks for the beginning of one first.
     fn is_searched(&self, plain: &[u8]) -> bool {
         matches!(self.reader, Reader::Hiera3 { .. }) || plain.windows(2).any(|two| two == b"%{")
     }
 
-    /// Returns what stands for a block where lookups have no secrets, and the form that the secret has.
-    fn name(&self, piece: &Piece, block: &Block, is_last: bool) -> (Form, String) {
+    /// Returns what a text has in place of a block, a name if lookups have those, and the form that the secret has then.
+    fn content(&self, piece: Piece, block: &Block, is_last: bool) -> (Form, Arc<[u8]>) {
         let (Reader::Puppet { key, .. } | Reader::Hiera3 { key }) = self.reader;
+        let stand_in =
+            |names, kind, content: &[u8]| (Form::Named, Arc::from(names::name(names, kind, key, content).into_bytes()));
         match (piece, self.keys.names()) {
-            (Piece::Plain(_), None) => (Form::Clear, String::new()),
+            (Piece::Plain(plain), None) => (Form::Clear, plain),
             (Piece::Plain(plain), Some(names)) => {
                 let mut plain = plain.to_vec();
                 if is_last {
                     chomp(&mut plain);
                 }
-                (Form::Named, names::name(names, Named::Plain, key, &plain))
+                stand_in(names, Named::Plain, &plain)
             }
-            (Piece::Rejected(instead), Some(names)) => (Form::Named, names::name(names, Named::Rejected, key, instead)),
-            (Piece::Rejected(_) | Piece::Closed, _) => (Form::Encrypted, block.text().to_owned()),
+            (Piece::Rejected(instead), Some(names)) => stand_in(names, Named::Rejected, &instead),
+            (Piece::Rejected(_) | Piece::Closed, _) => (Form::Encrypted, block.text().as_bytes().into()),
         }
     }
 
