@@ -58,8 +58,8 @@ pub enum Entry {
     Folder,
     /// A symbolic link and the text it holds.
     Link(String),
-    /// A git submodule: its content is in another repository.
-    Submodule,
+    /// A git submodule: its content is in another repository, at the commit with this id if that is known.
+    Submodule(Option<[u8; 20]>),
 }
 
 /// A tree could not be read: its storage is damaged or gone, or there is too much of it.
@@ -216,7 +216,7 @@ pub fn follow(tree: &dyn FileTree, path: &str) -> Result<Target, TreeError> {
         enter(&mut at, &name);
         match tree.entry(&at)? {
             None => return Ok(Target::Absent),
-            Some(Entry::Submodule) => return Ok(Target::Outside(format!("{at} is a submodule"))),
+            Some(Entry::Submodule(_)) => return Ok(Target::Outside(format!("{at} is a submodule"))),
             Some(Entry::Link(target)) => {
                 links += 1;
                 if links > LINK_LIMIT {

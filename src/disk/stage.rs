@@ -61,7 +61,7 @@ pub fn stage(
         let target = to.join(&name);
         let written = choose(&path, &entry, &target)?;
         match (written, entry) {
-            (Choice::Nothing, _) | (_, Entry::Submodule) => {}
+            (Choice::Nothing, _) | (_, Entry::Submodule(_)) => {}
             (Choice::Content(content), _) => create(&target, &content).map_err(|error| failed(&path, error))?,
             (Choice::Entry, Entry::File(id)) => {
                 create(&target, &tree.read(id)?).map_err(|error| failed(&path, error))?;

@@ -29,6 +29,7 @@ mod raw;
 mod refs;
 mod remote;
 mod scratch;
+mod staged;
 mod tree;
 mod worktree;
 
@@ -159,7 +160,8 @@ impl Repository {
 
     /// Returns the checked-out files as they are now, or `None` in a bare repository.
     pub fn work_tree(&self) -> Option<WorkTree> {
-        self.work_dir().map(|folder| WorkTree::new(folder).reading_at_most(self.file_limit()))
+        let tree = |folder: &Path| WorkTree::new(folder).with_index(self.git_dir(), &self.objects);
+        self.work_dir().map(|folder| tree(folder).reading_at_most(self.file_limit()))
     }
 
     /// Returns true if the repository is a shallow clone, which has only the recent part of its history.

@@ -68,7 +68,7 @@ impl CommitTree {
         Ok(match item.kind {
             EntryKind::File => Entry::File(BlobId(item.id)),
             EntryKind::Folder => Entry::Folder,
-            EntryKind::Submodule => Entry::Submodule,
+            EntryKind::Submodule => Entry::Submodule(Some(item.id)),
             EntryKind::Link => match self.objects.link(item.id) {
                 Ok(target) => Entry::Link(String::from_utf8_lossy(&target).into_owned()),
                 // No system could make it: it leads out of the tree.

@@ -1,9 +1,13 @@
-//! The checked-out files as a tree: as if everything in the work tree were committed, ignored files included.
+//! The checked-out files as a tree: as if everything in the work tree were committed, ignored files included. What a
+//! sparse checkout leaves out is there as in the index.
 
 use std::fs::{self, FileType};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
+use super::objects::Objects;
+use super::staged::Staged;
 use crate::disk::{FrozenFiles, failed, is_absence};
 use crate::tree::{BlobId, Entry, FileTree, TreeError, child};
 
@@ -11,12 +15,22 @@ use crate::tree::{BlobId, Entry, FileTree, TreeError, child};
 pub struct WorkTree {
     root: PathBuf,
     seen: FrozenFiles,
+    /// The git directory of the work tree and the repository's objects, if it has any.
+    repository: Option<(PathBuf, Arc<Objects>)>,
+    /// The entries of the index that the files do not tell of, once they are needed.
+    staged: OnceLock<Result<Staged, String>>,
 }
 
 impl WorkTree {
     /// Makes the tree of the files below the folder `root`.
     pub fn new(root: impl Into<PathBuf>) -> WorkTree {
-        WorkTree { root: root.into(), seen: FrozenFiles::default() }
+        let (seen, staged) = (FrozenFiles::default(), OnceLock::new());
+        WorkTree { root: root.into(), seen, repository: None, staged }
+    }
+
+    /// Has the index in a git directory tell of what is not on disk.
+    pub(super) fn with_index(self, git_dir: &Path, objects: &Arc<Objects>) -> WorkTree {
+        WorkTree { repository: Some((git_dir.to_owned(), Arc::clone(objects))), ..self }
     }
 
     /// Sets the size of the largest file that is read, in bytes.
@@ -30,9 +44,24 @@ impl WorkTree {
         &self.root
     }
 
+    fn staged(&self) -> Result<&Staged, TreeError> {
+        let read = || {
+            self.repository.as_ref().map_or(Ok(Staged::default()), |(folder, objects)| Staged::read(folder, objects))
+        };
+        self.staged.get_or_init(read).as_ref().map_err(|reason| TreeError::new("git's index", reason.as_str()))
+    }
+
+    /// Returns the commit that a submodule is at, or `None` for a repository that is no submodule.
+    fn commit_of(&self, path: &str, disk: &Path) -> Result<Option<[u8; 20]>, TreeError> {
+        let Some(Entry::Submodule(staged)) = self.staged()?.submodules.entry(path)? else { return Ok(None) };
+        let head = git2::Repository::open(disk).and_then(|repository| repository.refname_to_id("HEAD"));
+        Ok(head.ok().and_then(|id| id.as_bytes().try_into().ok()).or(staged))
+    }
+
     fn entry_at(&self, path: &str, disk: &Path) -> Result<Option<Entry>, TreeError> {
         let found = fs::symlink_metadata(disk).map(|metadata| metadata.file_type());
         match found.and_then(|kind| self.entry_of(path, disk, kind)) {
+            Ok(Some(Entry::Submodule(_))) => Ok(Some(Entry::Submodule(self.commit_of(path, disk)?))),
             Ok(entry) => Ok(entry),
             Err(error) if is_absence(&error) => Ok(None),
             Err(error) => Err(failed(path, &error)),
@@ -44,7 +73,7 @@ impl WorkTree {
             Some(Entry::Link(fs::read_link(disk)?.to_string_lossy().into_owned()))
         } else if kind.is_dir() {
             let is_repository = !path.is_empty() && fs::symlink_metadata(disk.join(".git")).is_ok();
-            Some(if is_repository { Entry::Submodule } else { Entry::Folder })
+            Some(if is_repository { Entry::Submodule(None) } else { Entry::Folder })
         } else if kind.is_file() {
             Some(Entry::File(self.seen.file(path, disk)?))
         } else {
@@ -70,12 +99,8 @@ impl WorkTree {
     }
 }
 
-impl FileTree for WorkTree {
-    fn entry(&self, path: &str) -> Result<Option<Entry>, TreeError> {
-        self.on_disk(path).map_or(Ok(None), |disk| self.entry_at(path, &disk))
-    }
-
-    fn list(&self, path: &str) -> Result<Vec<(String, Entry)>, TreeError> {
+impl WorkTree {
+    fn list_on_disk(&self, path: &str) -> Result<Vec<(String, Entry)>, TreeError> {
         let Some(disk) = self.on_disk(path) else { return Ok(Vec::new()) };
         if self.entry_at(path, &disk)? != Some(Entry::Folder) {
             return Ok(Vec::new());
@@ -90,11 +115,28 @@ impl FileTree for WorkTree {
             let entry = self.entry_at(&child(path, &name), &file.path())?;
             names.extend(entry.map(|entry| (name, entry)));
         }
+        Ok(names)
+    }
+}
+
+impl FileTree for WorkTree {
+    fn entry(&self, path: &str) -> Result<Option<Entry>, TreeError> {
+        let found = self.on_disk(path).map_or(Ok(None), |disk| self.entry_at(path, &disk))?;
+        if found.is_some() { Ok(found) } else { self.staged()?.left_out.entry(path) }
+    }
+
+    fn list(&self, path: &str) -> Result<Vec<(String, Entry)>, TreeError> {
+        let mut names = self.list_on_disk(path)?;
+        let left_out = self.staged()?.left_out.list(path)?;
+        names.extend(left_out);
+        // Stable: what is on disk comes first.
         names.sort_by(|a, b| a.0.cmp(&b.0));
+        names.dedup_by(|a, b| a.0 == b.0);
         Ok(names)
     }
 
     fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError> {
-        self.seen.read(id)
+        let left_out = || self.repository.as_ref().and_then(|(_, objects)| objects.blob(id.0).ok());
+        self.seen.read(id).or_else(|error| left_out().ok_or(error))
     }
 }

@@ -81,7 +81,7 @@ fn of(path: &str, name: Option<&str>, list: List<'_>) -> Result<Content, TreeErr
                 Entry::File(id) => (b'f', &id.0[..]),
                 Entry::Folder => (b'd', &[][..]),
                 Entry::Link(to) => (b'l', to.as_bytes()),
-                Entry::Submodule => (b's', &[][..]),
+                Entry::Submodule(id) => (b's', id.as_ref().map_or(&[][..], |id| &id[..])),
             };
             sha.update([kind]);
             for part in [entry_name.as_bytes(), text] {

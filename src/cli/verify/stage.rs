@@ -268,7 +268,7 @@ impl Writer {
             Ok(match entry {
                 _ if path == git || is_code && self.code == Code::Installed => Choice::Nothing,
                 Entry::File(id) => Choice::Content(self.content(name, tree.read(*id)?)),
-                Entry::Folder | Entry::Link(_) | Entry::Submodule => Choice::Entry,
+                Entry::Folder | Entry::Link(_) | Entry::Submodule(_) => Choice::Entry,
             })
         })?;
         Ok(())

@@ -174,6 +174,8 @@ pub struct Environment {
     pub module_folders: BTreeMap<Arc<str>, String>,
     /// The ids of folders of the repository, as far as somebody has asked for them.
     pub contents: ContentIds,
+    /// Modules that a Puppetfile brings.
+    pub deployed_modules: Vec<DeclaredModule>,
     /// Modules that a Puppetfile or `.fixtures.yml` names, and that are in no folder of the modulepath.
     pub absent_modules: Vec<DeclaredModule>,
     /// The error of every lookup.
@@ -227,6 +229,7 @@ impl Environment {
             module_names: modules.names,
             module_folders: modules.folders,
             contents: ContentIds::default(),
+            deployed_modules: modules.deployed,
             absent_modules: modules.absent,
             fault: conf.fault.filter(|_| options.modulepath.is_none() || !conf.fault_in_modulepath),
             modules_fault: modules.fault,

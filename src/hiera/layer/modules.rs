@@ -25,6 +25,8 @@ pub(super) struct Modules {
     pub(super) names: BTreeSet<Arc<str>>,
     /// The folders of those in the repository.
     pub(super) folders: BTreeMap<Arc<str>, String>,
+    /// Modules that a Puppetfile brings.
+    pub(super) deployed: Vec<DeclaredModule>,
     /// Modules that are named for deployment, and are not here.
     pub(super) absent: Vec<DeclaredModule>,
     /// The reason for which Puppet cannot load any module.
@@ -58,8 +60,10 @@ impl Modules {
                 }
             }
         }
-        modules.absent = declared(loader, root)?;
-        modules.absent.retain(|module| !seen.contains(&*module.name));
+        modules.deployed = declared(loader, &child(root, "Puppetfile"), in_puppetfile)?;
+        let named = declared(loader, &child(root, ".fixtures.yml"), in_fixtures)?;
+        let is_absent = |module: &&DeclaredModule| !seen.contains(&*module.name);
+        modules.absent = modules.deployed.iter().chain(&named).filter(is_absent).cloned().collect();
         Ok(modules)
     }
 
@@ -129,24 +133,21 @@ impl Modules {
     }
 }
 
-/// Returns the modules that files for deployment in the environment at `root` name.
-fn declared(loader: &Loader<'_>, root: &str) -> Result<Vec<DeclaredModule>, TreeError> {
-    let (puppetfile, fixtures) = (child(root, "Puppetfile"), child(root, ".fixtures.yml"));
-    let mut modules = Vec::new();
-    if let Some(content) = read(&**loader.tree, &puppetfile)? {
-        modules.extend(in_puppetfile(&content, &puppetfile));
-    }
-    if let Some(content) = read(&**loader.tree, &fixtures)? {
-        modules.extend(in_fixtures(&content, &fixtures));
-    }
-    Ok(modules)
+/// Returns the modules that the file for deployment at `path` names, if it is there.
+fn declared(
+    loader: &Loader<'_>,
+    path: &str,
+    names: impl FnOnce(&[u8], &str) -> Vec<DeclaredModule>,
+) -> Result<Vec<DeclaredModule>, TreeError> {
+    let content = read(&**loader.tree, path)?;
+    Ok(content.map(|content| names(&content, path)).unwrap_or_default())
 }
 
 fn is_folder(loader: &mut Loader<'_>, tree: &dyn FileTree, path: &str, entry: &Entry) -> Result<bool, TreeError> {
     Ok(match entry {
         Entry::Folder => true,
         Entry::File(_) => false,
-        Entry::Link(_) | Entry::Submodule => match follow(tree, path)? {
+        Entry::Link(_) | Entry::Submodule(_) => match follow(tree, path)? {
             Target::Folder(_) => true,
             Target::Outside(why) => {
                 loader.note("modules-outside", Place::file(path), format!("{why}: the module's data is not searched"));

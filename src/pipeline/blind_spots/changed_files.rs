@@ -23,7 +23,10 @@ const OTHER_FOLDERS: [&str; 7] = ["examples", "files", "fixtures", "locales", "s
 const DATA_ENDS: [&str; 5] = [".yaml", ".yml", ".json", ".eyaml", ".conf"];
 
 /// Files that define hierarchies and layers.
-const CONFIG_FILES: [&str; 4] = ["hiera.yaml", "environment.conf", "Puppetfile", ".fixtures.yml"];
+const CONFIG_FILES: [&str; 4] = ["hiera.yaml", "environment.conf", DEPLOYMENT_FILES[0], DEPLOYMENT_FILES[1]];
+
+/// Those of them that only say which modules there are.
+const DEPLOYMENT_FILES: [&str; 2] = ["Puppetfile", ".fixtures.yml"];
 
 /// The part that a changed file plays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +54,8 @@ pub(in crate::pipeline) struct ChangedFiles {
     pub(super) unnamed: BTreeSet<String>,
     /// Files that define hierarchies and layers.
     configs: BTreeSet<String>,
+    /// Submodules with other commits.
+    pub(super) submodules: BTreeSet<String>,
     /// True if the `lookup_options` of a reached file differ before and after.
     pub(super) changes_options: bool,
     /// True if the commit touches anything of Hiera, configuration included.
@@ -69,6 +74,10 @@ impl ChangedFiles {
             }
             files.is_hiera_touched |= outside.may_read(&path);
             files.is_hiera_touched |= lacks_layer && DATA_ENDS.iter().any(|end| path.ends_with(end));
+            if context.both_revisions().iter().any(|revision| is_submodule(revision, &path)) {
+                files.submodules.insert(path);
+                continue;
+            }
             if !context.both_revisions().iter().any(|revision| is_file(revision, &path)) {
                 // A link may lead to data.
                 files.is_hiera_touched |= context.both_revisions().iter().any(|revision| is_link(revision, &path));
@@ -96,7 +105,8 @@ impl ChangedFiles {
             }
         }
         let counts = [files.reached.len(), files.unreached.len(), files.unnamed.len()];
-        files.is_hiera_touched |= !files.configs.is_empty() || counts.iter().any(|count| *count > 0);
+        files.is_hiera_touched |= !files.configs.is_empty() || !files.submodules.is_empty();
+        files.is_hiera_touched |= counts.iter().any(|count| *count > 0);
         Ok(files)
     }
 
@@ -114,6 +124,7 @@ impl ChangedFiles {
         let mut all = of(&self.opaque, FileKind::Opaque);
         all.extend(of(&self.reached, FileKind::Data));
         all.extend(of(&self.configs, FileKind::Config));
+        all.retain(|(path, _)| !DEPLOYMENT_FILES.iter().any(|name| path.rsplit('/').next() == Some(name)));
         all.extend(of(&self.unreached, FileKind::Unreached));
         all.extend(of(&self.unnamed, FileKind::Unreached));
         all.sort_by(|a, b| a.0.cmp(&b.0));
@@ -190,7 +201,12 @@ fn is_config(revision: &Revision, path: &str) -> bool {
 }
 
 fn is_link(revision: &Revision, path: &str) -> bool {
-    matches!(revision.environment.tree.entry(path), Ok(Some(Entry::Link(_) | Entry::Submodule)))
+    matches!(revision.environment.tree.entry(path), Ok(Some(Entry::Link(_))))
+}
+
+/// Returns true for a submodule whose commit is known: any other repository in a work tree is none.
+fn is_submodule(revision: &Revision, path: &str) -> bool {
+    matches!(revision.environment.tree.entry(path), Ok(Some(Entry::Submodule(Some(_)))))
 }
 
 fn is_file(revision: &Revision, path: &str) -> bool {

@@ -10,6 +10,7 @@ pub mod accept;
 pub(super) mod changed_files;
 pub(super) mod failing_keys;
 pub(super) mod keys_not_allowed;
+mod other_versions;
 pub(super) mod outside_levels;
 pub(super) mod path_patterns;
 pub(super) mod undefined_variables;
@@ -32,7 +33,7 @@ use changed_files::ChangedFiles;
 pub use wording::nodes_of;
 
 /// The codes of all blind spots.
-pub const CODES: [&str; 21] = [
+pub const CODES: [&str; 22] = [
     "absent-backend",
     "absent-module",
     "changed-settings",
@@ -46,6 +47,7 @@ pub const CODES: [&str; 21] = [
     "no-keys",
     "no-level-read",
     "no-profiles",
+    "other-version",
     "outside-repository",
     "profile-left-out",
     "refused-setting",
@@ -94,6 +96,7 @@ impl DiffContext<'_> {
             spots.extend(refused.iter().cloned());
         }
         if files.is_hiera_touched || self.affected.touches_data {
+            spots.extend(self.other_versions(files));
             spots.extend(left_out(&self.revisions.after.fleet));
             spots.extend(unreadable::missing_layer(self.both_revisions()));
             spots.extend(outside_levels::mapped_to_nothing(self.both_revisions()));

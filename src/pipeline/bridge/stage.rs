@@ -163,7 +163,7 @@ impl Chosen<'_> {
         match entry {
             Entry::Folder => Ok(Choice::Entry),
             Entry::Link(to) => self.link(path, to, target),
-            Entry::Submodule => Err(StageError::Refused(format!("{path} is a submodule"))),
+            Entry::Submodule(_) => Err(StageError::Refused(format!("{path} is a submodule"))),
             Entry::File(id) => {
                 let content = self.tree.read(*id)?;
                 self.size += content.len();

@@ -346,7 +346,7 @@ fn load(fixture: &str) -> Revision {
     let fleet =
         Fleet::new(vec![NodeProfile { name: "n".into(), environment: "production".into(), ..NodeProfile::default() }]);
     let mut tree = MemoryTree::from_fixture(fixture);
-    tree.insert("submodule", Entry::Submodule);
+    tree.insert("submodule", Entry::Submodule(None));
     let options = EnvironmentOptions { reader: Reader::Auto, ..EnvironmentOptions::default() };
     let environment = Environment::load(Arc::new(tree), options, Arc::default()).unwrap();
     Revision::new(environment, Arc::new(fleet), &Workers::of(1)).unwrap()

@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use hierad::git::{Repository, WorkTree};
-use hierad::tree::{BlobId, Entry, FileTree, Target, follow};
+use hierad::tree::{BlobId, Entry, FileTree, Target, changes, follow};
 
 use crate::support::{Sandbox, git_in};
 
@@ -59,7 +59,7 @@ fn check_mixed(tree: &dyn FileTree) {
         "data.d/x.yaml: x: 1",
         "folder: Link(\"data.d\")",
         "modules: Folder",
-        "modules/sub: Submodule",
+        "modules/sub: Submodule(Some([85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85, 85]))",
     ];
     assert_eq!(found, expected);
     assert_eq!(tree.entry("").unwrap(), Some(Entry::Folder));
@@ -109,6 +109,45 @@ fn work_tree_files_are_read_once() {
     );
     let unknown = tree.read(BlobId::of(b"never")).unwrap_err();
     assert_eq!(unknown.reason, "no such content on disk");
+}
+
+#[test]
+fn what_a_sparse_checkout_leaves_out_is_as_in_the_index() {
+    let set_up: [(&str, &[&str]); 6] = [
+        ("by folders", &["git sparse-checkout set --cone data"]),
+        ("by patterns", &["git sparse-checkout set --no-cone '/data/' '!/data/nodes/'"]),
+        ("with an index of folders", &["git sparse-checkout set --cone --sparse-index data"]),
+        ("with a split index", &["git update-index --split-index", "git sparse-checkout set --cone data"]),
+        (
+            "file by file",
+            &["git update-index --skip-worktree lab/a.yaml data/nodes/a.yaml", "rm lab/a.yaml data/nodes/a.yaml"],
+        ),
+        (
+            "one that is there again",
+            &["git sparse-checkout set --cone data", "mkdir -p lab", "echo 'a: 3' > lab/a.yaml"],
+        ),
+    ];
+    for (kind, commands) in set_up {
+        let sandbox = Sandbox::new();
+        for path in ["data/common.yaml", "data/nodes/a.yaml", "lab/a.yaml", "lab/deep/b.yaml"] {
+            sandbox.write(path, format!("a: 1 # {path}\n"));
+        }
+        symlink("../data/common.yaml", sandbox.root().join("lab/link.yaml")).unwrap();
+        sandbox.commit("all");
+        for command in commands {
+            sandbox.sh(command);
+        }
+        let repository = sandbox.open();
+        let (commit, tree) = (repository.tree(sandbox.id("HEAD")).unwrap(), repository.work_tree().unwrap());
+        let expected: &[&str] = if kind.contains("again") { &["lab/a.yaml"] } else { &[] };
+        assert_eq!(changes(&commit, &tree).unwrap().iter().collect::<Vec<_>>(), expected, "{kind}");
+        let Some(Entry::File(id)) = tree.entry("lab/deep/b.yaml").unwrap() else { panic!("{kind}: it is not there") };
+        assert_eq!(tree.read(id).unwrap(), b"a: 1 # lab/deep/b.yaml\n", "{kind}");
+    }
+    // What somebody has deleted is gone.
+    let sandbox = mixed();
+    std::fs::remove_file(sandbox.root().join("data/common.yaml")).unwrap();
+    assert_eq!(sandbox.open().work_tree().unwrap().entry("data/common.yaml").unwrap(), None);
 }
 
 /// Removes one object file of a repository whose objects are loose.

@@ -82,8 +82,8 @@ enum Piece {
 }
 
 impl Opener for Decryption<'_> {
-    /// With names nothing of a plaintext is searched for expressions: whoever turns bits of a ciphertext could learn from
-    /// what became of one how the plaintext goes on.
+    /// With names no plaintext is searched for expressions: whoever turns bits of a ciphertext could learn from what
+    /// becomes of one how the plaintext goes on.
     fn open(&self, value: &Value) -> Result<Value, LookupError> {
         let text = match value {
             Value::String(text) => text.as_bytes(),
@@ -124,7 +124,7 @@ impl Decryption<'_> {
         matches!(self.reader, Reader::Hiera3 { .. }) || plain.windows(2).any(|two| two == b"%{")
     }
 
-    /// Returns what a text has in place of a block, a name if lookups have those, and the form that the secret has then.
+    /// Returns what a text has in place of a block, which is a name if lookups have those, and the secret's form.
     fn content(&self, piece: Piece, block: &Block, is_last: bool) -> (Form, Arc<[u8]>) {
         let (Reader::Puppet { key, .. } | Reader::Hiera3 { key }) = self.reader;
         let stand_in =
