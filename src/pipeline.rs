@@ -17,6 +17,7 @@ pub mod export;
 pub mod host;
 pub mod judge;
 mod key_use;
+mod manifest_calls;
 mod node_changes;
 pub mod policy_trial;
 pub mod profiles;
@@ -44,6 +45,7 @@ pub use variable_use::{LevelUse, VariableUse};
 
 use blind_spots::DiffContext;
 use judge::{Judge, Readings, Sides, Strict};
+use manifest_calls::ManifestCalls;
 
 /// The most resolved revisions that are kept: the last ones used.
 const MAX_CACHED_REVISIONS: usize = 4;
@@ -116,6 +118,7 @@ pub struct Pipeline {
     readings: Option<Arc<dyn Readings>>,
     workers: Workers,
     kept: Mutex<VecDeque<(RevisionId, Arc<Revision>)>>,
+    manifests: ManifestCalls,
 }
 
 impl Pipeline {
@@ -123,7 +126,17 @@ impl Pipeline {
     pub fn new(revisions: Revisions, fleet: Arc<Fleet>, workers: Workers, disclosure: Arc<Disclosure>) -> Pipeline {
         let names = NodeNames::new(fleet.clone());
         let judge = Arc::new(Strict);
-        Pipeline { revisions, fleet, names, disclosure, judge, readings: None, workers, kept: Mutex::default() }
+        Pipeline {
+            revisions,
+            fleet,
+            names,
+            disclosure,
+            judge,
+            readings: None,
+            workers,
+            kept: Mutex::default(),
+            manifests: ManifestCalls::default(),
+        }
     }
 
     /// Sets the settings that judge the tree.
@@ -223,6 +236,7 @@ impl Pipeline {
             accepted: &self.judge.accepted(sides.judge()),
             settings: [self.judge.changed(Diff::new(before, after)), self.judge.refused()],
             disclosure: &self.disclosure,
+            manifests: &self.manifests,
         };
         let files = context.changed_files()?;
         let mut blind_spots = context.blind_spots(&files)?;

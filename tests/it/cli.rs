@@ -10,6 +10,7 @@ mod help;
 mod hiera3;
 mod layers;
 mod lookup;
+mod merges_in_manifests;
 mod other_versions;
 mod pager;
 mod places;

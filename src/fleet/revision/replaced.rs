@@ -15,6 +15,7 @@ use crate::hiera::explain::Recorder;
 use crate::hiera::hierarchy::{Content, Hierarchy, Level, Location};
 use crate::hiera::layer::LayerId;
 use crate::hiera::lookup::{Lookup, NodeSources};
+use crate::hiera::merge::Strategy;
 use crate::hiera::sources::{FoundOptions, OptionsOf, Resolved, Sources};
 use crate::node::{NodeId, NodeSet};
 use crate::tree::BlobId;
@@ -101,15 +102,26 @@ impl Revision {
 impl NodeRevision<'_> {
     /// Looks `key` up as if files and levels were `replaced`, at no more than this cost. Returns the cost, too.
     pub fn get_with(&self, key: &str, replaced: &Replaced<'_>, limit: Cost) -> (Outcome, Cost) {
-        self.look_up(key, replaced, None, limit)
+        self.look_up((key, None), replaced, None, limit)
     }
 
     /// Looks `key` up at no more than this cost, and reports each step to `recorder`. Returns the cost, too.
     pub fn explain(&self, key: &str, recorder: &Recorder, limit: Cost) -> (Outcome, Cost) {
-        self.look_up(key, &Replaced::default(), Some(recorder), limit)
+        self.look_up((key, None), &Replaced::default(), Some(recorder), limit)
     }
 
-    fn look_up(&self, key: &str, replaced: &Replaced<'_>, by: Option<&Recorder>, limit: Cost) -> (Outcome, Cost) {
+    /// Looks `key` up by this strategy, whatever `lookup_options` say, at no more than this cost.
+    pub fn merged(&self, key: &str, strategy: &Strategy, limit: Cost) -> Outcome {
+        self.look_up((key, Some(strategy)), &Replaced::default(), None, limit).0
+    }
+
+    fn look_up(
+        &self,
+        (key, strategy): (&str, Option<&Strategy>),
+        replaced: &Replaced<'_>,
+        by: Option<&Recorder>,
+        limit: Cost,
+    ) -> (Outcome, Cost) {
         let dependencies = Dependencies::new(false);
         let view = NodeView { revision: self.revision, node: self.node, dependencies: &dependencies, answers: None };
         let sources = ReplacingSources { own: self, view, replaced, known: RefCell::default() };
@@ -119,7 +131,7 @@ impl NodeRevision<'_> {
             Some(recorder) => lookup.explained_by(recorder),
             None => lookup,
         };
-        (lookup.get(key, None), lookup.cost())
+        (lookup.get(key, strategy), lookup.cost())
     }
 
     /// Returns the hierarchy of a layer, or `None` if there is no such layer.

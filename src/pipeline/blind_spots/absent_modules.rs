@@ -1,11 +1,9 @@
 //! Finds modules that are not in the repository. Their `lookup_options` may merge values that a commit changes at a
 //! level that others shadow.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::collections::BTreeSet;
 
-use super::{DiffContext, accept, wording};
-use crate::diff::Changes;
+use super::{DiffContext, accept, changed_nodes, wording};
 use crate::hiera::key::colons;
 use crate::hiera::layer::Environment;
 use crate::node::NodeSet;
@@ -65,13 +63,4 @@ impl DiffContext<'_> {
 
 fn is_loaded(environment: &Environment, module: &str) -> bool {
     environment.module_names.contains(module)
-}
-
-/// Returns the nodes on which each key changes.
-fn changed_nodes(changes: &Changes) -> BTreeMap<&Arc<str>, NodeSet> {
-    let mut by_key: BTreeMap<&Arc<str>, NodeSet> = BTreeMap::new();
-    for change in &changes.changes {
-        by_key.entry(&change.key).or_default().union_with(&change.nodes);
-    }
-    by_key
 }

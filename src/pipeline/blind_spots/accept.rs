@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use crate::pattern::Pattern;
 
 /// The codes of blind spots that settings may accept, with the things whose names are accepted.
-pub const CODES: [(&str, &str); 8] = [
+pub const CODES: [(&str, &str); 9] = [
     ("absent-module", "modules"),
     ("failing-keys", "keys"),
+    ("merge-in-manifest", "keys"),
     ("other-version", "submodules and modules"),
     ("outside-repository", "paths"),
     ("unlisted-keys", "files"),

@@ -10,6 +10,7 @@ pub mod accept;
 pub(super) mod changed_files;
 pub(super) mod failing_keys;
 pub(super) mod keys_not_allowed;
+mod merges_in_manifests;
 mod other_versions;
 pub(super) mod outside_levels;
 pub(super) mod path_patterns;
@@ -17,13 +18,14 @@ pub(super) mod undefined_variables;
 pub mod unreadable;
 mod wording;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::diff::{Changes, Diff};
 use crate::disclosure::Disclosure;
 use crate::fleet::{AffectedKeys, Effective, Fleet, Revision};
 use crate::node::NodeSet;
+use crate::pipeline::manifest_calls::ManifestCalls;
 use crate::report::{BlindSpot, Remedy};
 use crate::tree::{self, TreeError};
 
@@ -33,7 +35,7 @@ use changed_files::ChangedFiles;
 pub use wording::nodes_of;
 
 /// The codes of all blind spots.
-pub const CODES: [&str; 22] = [
+pub const CODES: [&str; 23] = [
     "absent-backend",
     "absent-module",
     "changed-settings",
@@ -42,6 +44,7 @@ pub const CODES: [&str; 22] = [
     "failing-keys",
     "hidden-by-filter",
     "invalid-hiera-yaml",
+    "merge-in-manifest",
     "missing-datadir",
     "no-hiera-yaml",
     "no-keys",
@@ -75,6 +78,8 @@ pub(super) struct DiffContext<'a> {
     pub(super) settings: [Option<BlindSpot>; 2],
     /// The parts of secrets that may be shown.
     pub(super) disclosure: &'a Disclosure,
+    /// The lookups of manifests.
+    pub(super) manifests: &'a ManifestCalls,
 }
 
 impl DiffContext<'_> {
@@ -109,6 +114,7 @@ impl DiffContext<'_> {
             spots.extend(self.keys_not_allowed());
             spots.extend(self.failing_keys());
             spots.extend(self.undefined_variables(files)?);
+            spots.extend(self.merges_in_manifests()?);
             spots.extend(self.absent_modules());
             spots.extend(self.unreached_files(files));
             spots.extend(self.opaque_files(files));
@@ -153,6 +159,15 @@ fn left_out(fleet: &Fleet) -> Option<BlindSpot> {
         files: files.into_iter().collect(),
         ..BlindSpot::default()
     })
+}
+
+/// Returns the nodes on which each key changes.
+fn changed_nodes(changes: &Changes) -> BTreeMap<&Arc<str>, NodeSet> {
+    let mut by_key: BTreeMap<&Arc<str>, NodeSet> = BTreeMap::new();
+    for change in &changes.changes {
+        by_key.entry(&change.key).or_default().union_with(&change.nodes);
+    }
+    by_key
 }
 
 /// Returns the paths of the repository that differ.

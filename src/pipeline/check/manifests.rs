@@ -9,19 +9,9 @@ use crate::diagnostic::{Place, Severity};
 use crate::diff::{self, Diff};
 use crate::fleet::{Effective, Revision};
 use crate::node::NodeSet;
+use crate::pipeline::manifest_calls::name;
 use crate::puppet::json;
-use crate::puppet::manifest::{LookupCall, lookup_calls};
-use crate::tree::{TreeError, files_called};
 use crate::value::{Hash, Value};
-
-/// The largest manifest that is read, in bytes.
-const MAX_MANIFEST: usize = 1 << 20;
-
-/// Folders whose manifests are never applied to a node.
-const PASSED_FOLDERS: [&str; 4] = ["spec", "examples", "tests", "fixtures"];
-
-/// The merge strategies for a key, with the places that use them.
-type Strategies = Vec<(Value, BTreeSet<Place>)>;
 
 impl Pipeline {
     /// Returns faults for the keys that a manifest merges differently, on the nodes where that makes another value.
@@ -31,7 +21,7 @@ impl Pipeline {
         revision: &Revision,
         effective: &Effective,
     ) -> Result<Vec<Fault>, PipelineError> {
-        let mut calls = calls(revision)?;
+        let mut calls = self.manifests.of(revision, |_| true)?;
         let mut faults = Vec::new();
         // Each round resolves one more strategy of each key.
         while !calls.is_empty() {
@@ -70,40 +60,10 @@ impl Pipeline {
     }
 }
 
-/// Returns the strategies that manifests use for keys of the data, without keys whose strategy the settings give.
-fn calls(revision: &Revision) -> Result<BTreeMap<Arc<str>, Strategies>, TreeError> {
-    let environment = &revision.environment;
-    let settings = &environment.options.lookup_options;
-    let is_decided = |key: &str| settings.find(key).map_or(true, |of| of.is_some_and(|of| of.names_strategy()));
-    let mut found: BTreeMap<Arc<str>, Strategies> = BTreeMap::new();
-    let is_manifest = |name: &str| name.strip_suffix(".pp").is_some();
-    let is_passed = |name: &str| name.starts_with('.') || PASSED_FOLDERS.contains(&name);
-    for (path, id) in files_called(&*environment.tree, is_manifest, is_passed)? {
-        let content = environment.tree.read(id)?;
-        if content.len() > MAX_MANIFEST {
-            continue;
-        }
-        for LookupCall { key, merge, line } in lookup_calls(&String::from_utf8_lossy(&content)) {
-            let Some(key) = revision.keys.get(key.as_str()).filter(|key| !is_decided(key)) else { continue };
-            let strategies = found.entry(key.clone()).or_default();
-            let place = Place::line(path.as_str(), line);
-            match strategies.iter_mut().find(|(known, _)| *known == merge) {
-                Some((_, places)) => drop(places.insert(place)),
-                None => strategies.push((merge, BTreeSet::from([place]))),
-            }
-        }
-    }
-    Ok(found)
-}
-
 fn fault(key: &str, merge: &Value) -> Fault {
-    let strategy = match merge {
-        Value::Hash(options) => options.get("strategy").cloned().unwrap_or_default(),
-        name => name.clone(),
-    };
     let text = format!(
         "manifests look up '{key}' with the merge strategy '{}', the data says otherwise: what is shown for it is not what nodes get",
-        strategy.to_s()
+        name(merge)
     );
     let options = Hash::from_iter([("merge", merge.clone())]);
     let options = Hash::from_iter([(key, Value::Hash(options.into()))]);

@@ -1,0 +1,103 @@
+//! Finds keys of the commit that manifests look up with a merge strategy of their own: nodes get what that merges, and
+//! the report shows what the data alone give.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::{DiffContext, accept, changed_nodes, wording};
+use crate::fleet::NodeRevision;
+use crate::hiera::budget::Cost;
+use crate::hiera::merge::Strategy;
+use crate::node::{NodeId, NodeSet};
+use crate::pipeline::manifest_calls::{Strategies, name};
+use crate::puppet::json;
+use crate::report::{BlindSpot, Remedy};
+use crate::tree::TreeError;
+use crate::value::{Hash, Value};
+
+/// The code of such blind spots.
+const MERGE: &str = "merge-in-manifest";
+
+/// The most lookups on a node that are made to see if a merge makes a difference.
+const MOST_LOOKUPS: usize = 2000;
+
+impl DiffContext<'_> {
+    /// Returns a blind spot for keys whose merged values change on nodes that see no change of them.
+    pub(super) fn merges_in_manifests(&self) -> Result<Option<BlindSpot>, TreeError> {
+        let changed = changed_nodes(self.changes);
+        let mut found: Vec<(Arc<str>, Strategies, NodeSet)> = Vec::new();
+        let mut left = MOST_LOOKUPS;
+        for revision in self.both_revisions() {
+            let is_wanted = |key: &Arc<str>| self.affected.keys.contains_key(key) && !self.accepted.has(MERGE, key);
+            for (key, strategies) in self.manifests.of(revision, is_wanted)? {
+                let Some(affected) = self.affected.keys.get(&key) else { continue };
+                let unseen = changed.get(&key).map_or_else(|| affected.clone(), |nodes| affected.difference(nodes));
+                let unseen = self.differing(&key, &strategies, &unseen, &mut left);
+                if !unseen.is_empty() && !found.iter().any(|(known, ..)| *known == key) {
+                    found.push((key, strategies, unseen));
+                }
+            }
+        }
+        let Some((first, strategies, _)) = found.first() else { return Ok(None) };
+        let nodes = NodeSet::union_of(self.revisions.after.fleet.len(), found.iter().map(|(.., nodes)| nodes.clone()));
+        let of = wording::nodes_of(&nodes, self.revisions.after.fleet.len());
+        let names: BTreeSet<String> = strategies.iter().map(|(merge, _)| format!("'{}'", name(merge))).collect();
+        let names = names.into_iter().collect::<Vec<_>>().join(" and ");
+        let place = strategies.iter().find_map(|(_, places)| places.first());
+        let place = place.map(|place| format!(" ({place})")).unwrap_or_default();
+        let others = found.len() - 1;
+        let more = if others > 0 { format!(", and {} more", wording::count(others, "key")) } else { String::new() };
+        Ok(Some(BlindSpot {
+            code: MERGE,
+            headline: format!("manifests look up '{first}' with the merge strategy {names}{more}"),
+            message: format!(
+                "manifests look up '{first}' with the merge strategy {names}{place}{more}: what they find changes on {of}, \
+                 and is not shown",
+            ),
+            fix: Some(fix(&found)),
+            nodes,
+            keys: found.iter().map(|(key, ..)| key.clone()).collect(),
+            ..BlindSpot::default()
+        }))
+    }
+}
+
+impl DiffContext<'_> {
+    /// Returns those of some nodes whose value by one of the strategies changes. Where no lookups are `left`, it counts as
+    /// changed.
+    fn differing(&self, key: &str, strategies: &Strategies, nodes: &NodeSet, left: &mut usize) -> NodeSet {
+        let strategies: Vec<Strategy> =
+            strategies.iter().filter_map(|(merge, _)| Strategy::from_option(merge).ok()).collect();
+        let differs = |node: NodeId, left: &mut usize| {
+            if *left < strategies.len() {
+                return true;
+            }
+            *left -= strategies.len();
+            let [before, after] = self.both_revisions().map(|revision| revision.of_node(node));
+            let value = |of: &NodeRevision<'_>, strategy: &Strategy| of.merged(key, strategy, Cost::OF_KEY);
+            strategies.iter().any(|strategy| value(&before, strategy) != value(&after, strategy))
+        };
+        nodes.iter().filter(|node| differs(*node, left)).collect()
+    }
+}
+
+/// Returns the setting that has reports show what manifests look up, or accepts the keys that they look up in several
+/// ways.
+fn fix(found: &[(Arc<str>, Strategies, NodeSet)]) -> Remedy {
+    const MOST: usize = 8;
+    let of = |(key, strategies, _): &(Arc<str>, Strategies, NodeSet)| {
+        let [(merge, _)] = &strategies[..] else { return None };
+        let options = Hash::from_iter([("merge", merge.clone())]);
+        Some((Value::from(&**key), Value::Hash(options.into())))
+    };
+    let options: Hash = found.iter().filter_map(of).take(MOST).collect();
+    if options.is_empty() {
+        let keys = found.iter().take(MOST).map(|(key, ..)| &**key);
+        return Remedy::with_yaml(
+            "look at the manifests or, if it is fine, put into hierad.yaml",
+            accept::line(MERGE, keys),
+        );
+    }
+    let options = json::compact(&Value::Hash(options.into()));
+    Remedy::with_yaml("have reports show what they look up: put into hierad.yaml", format!("lookup_options: {options}"))
+}
