@@ -134,7 +134,7 @@ impl Drop for FetchedReferences {
 /// Finds the commits, fetching what is missing. What was fetched is there for as long as the second part is.
 pub fn sides(overrides: &Overrides, wanted: &Wanted) -> Result<(Sides, Option<Fetched>)> {
     let repository = overrides.repository()?;
-    let known = || find(&repository, wanted, known_branch(&repository, wanted)?);
+    let known = || find(&repository, wanted, known_branch(&repository, wanted));
     let reason = match (!wanted.is_fetched).then(known) {
         Some(Ok(sides)) => return Ok((sides, None)),
         Some(Err(failure)) => describe(&*failure),
@@ -227,8 +227,8 @@ fn base(repository: &Repository, wanted: &Wanted, branch: Option<CommitId>) -> R
     wanted.base.as_deref().map(|base| Ok(repository.resolve(base)?)).transpose()
 }
 
-/// Returns the tip of the branch that takes the commits, as the remote had it last.
-fn known_branch(repository: &Repository, wanted: &Wanted) -> Result<Option<CommitId>> {
-    let Some(branch) = &wanted.base_branch else { return Ok(None) };
-    Ok(repository.reference(&format!("refs/remotes/{}/{branch}", wanted.remote))?)
+/// Returns the tip of the branch that takes the commits, as the remote had it last. Its policies judge.
+fn known_branch(repository: &Repository, wanted: &Wanted) -> Option<CommitId> {
+    let branch = wanted.base_branch.as_ref()?;
+    repository.resolve_trusted(&format!("refs/remotes/{}/{branch}", wanted.remote)).ok()
 }

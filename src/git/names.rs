@@ -5,6 +5,7 @@
 //! trust hangs on a name it is one exact reference.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use git2::Oid;
 
@@ -89,8 +90,8 @@ impl Refs {
     }
 
     /// Returns the commit of a name that trust hangs on: a full id, a reference by its full name, a remote-tracking
-    /// branch of a configured remote, or a branch. A tag counts by its full name only, and what lies below
-    /// `refs/remotes/` without a remote that fetches it is somebody's push.
+    /// branch of a configured remote, the default branch of one, or a branch. A tag counts by its full name only, and
+    /// what lies below `refs/remotes/` without a remote that fetches it is somebody's push.
     pub(super) fn trusted(&self, name: &str, objects: &Objects) -> Result<CommitId, RevisionError> {
         let unnamed = || RevisionError::NotExact { revision: name.to_owned() };
         let id = match CommitId::from_hex(name) {
@@ -101,25 +102,85 @@ impl Refs {
     }
 
     fn full_name(&self, name: &str) -> Result<Option<String>, RefsError> {
-        let fetched = self.fetched()?;
-        let is_fetched = |reference: &str| fetched.iter().any(|pattern| is_covered(reference, pattern));
-        if name == "HEAD" || name.starts_with("refs/") {
-            return Ok((!name.starts_with(TRACKING) || is_fetched(name)).then(|| name.to_owned()));
+        let remotes = self.remotes()?;
+        let full = if name == "HEAD" || name.starts_with("refs/") {
+            name.to_owned()
+        } else if remotes.has(name) {
+            format!("{TRACKING}{name}")
+        } else if is_no_branch(name) {
+            return Ok(None);
+        } else {
+            format!("refs/heads/{name}")
+        };
+        if full.starts_with(TRACKING) {
+            return self.fetched(full, &remotes);
         }
-        let tracking = format!("{TRACKING}{name}");
-        let full = if is_fetched(&tracking) { tracking } else { format!("refs/heads/{name}") };
         Ok(git2::Reference::is_valid_name(&full).then_some(full))
     }
 
-    /// Returns the remote-tracking branches that the configured remotes fetch to: names, or patterns with one `*`. A
-    /// mirror's `refs/*` has somebody's `refs/remotes/` in it as well.
-    fn fetched(&self) -> Result<Vec<String>, CommandError> {
-        let (Refs::Library(_, command) | Refs::Command(command)) = self;
-        let lines = command.query(&["config", "--null", "--get-regexp", r"^remote\..*\.fetch$"])?.unwrap_or_default();
-        let refspecs = lines.split('\0').filter_map(|line| Some(line.split_once('\n')?.1));
-        let targets = refspecs.filter_map(|refspec| Some(refspec.rsplit_once(':')?.1));
-        Ok(targets.filter(|target| target.starts_with(TRACKING)).map(str::to_owned).collect())
+    /// Returns the full name of a remote-tracking branch if a remote fetches it. A remote's `HEAD` is git's word on the
+    /// default branch only if it is symbolic: otherwise somebody pushed a branch of that name, which was fetched.
+    fn fetched(&self, name: String, remotes: &Remotes) -> Result<Option<String>, RefsError> {
+        let name = if name.ends_with("/HEAD") { self.symbolic_target(&name)? } else { Some(name) };
+        Ok(name.filter(|name| !name.ends_with("/HEAD") && remotes.fetch(name)))
     }
+
+    /// Returns the full name of the reference that a symbolic one leads to in the end.
+    fn symbolic_target(&self, name: &str) -> Result<Option<String>, CommandError> {
+        let (Refs::Library(_, command) | Refs::Command(command)) = self;
+        Ok(command.query(&["symbolic-ref", "--quiet", name])?.map(|target| target.trim_end().to_owned()))
+    }
+
+    fn remotes(&self) -> Result<Remotes, CommandError> {
+        let (Refs::Library(_, command) | Refs::Command(command)) = self;
+        let lines = command.query(&["config", "--null", "--get-regexp", r"^remote\..*\.(url|fetch)$"])?;
+        let mut remotes = Remotes::default();
+        for line in lines.unwrap_or_default().split('\0') {
+            let Some((key, value)) = line.split_once('\n') else { continue };
+            let Some((remote, field)) = key.rsplit_once('.') else { continue };
+            remotes.names.extend(remote.strip_prefix("remote.").map(str::to_owned));
+            let target = value.rsplit_once(':').map(|(_, target)| target).filter(|_| field == "fetch");
+            remotes.targets.extend(target.filter(|target| target.starts_with(TRACKING)).map(str::to_owned));
+        }
+        Ok(remotes)
+    }
+}
+
+/// The configured remotes.
+#[derive(Default)]
+struct Remotes {
+    names: BTreeSet<String>,
+    /// The remote-tracking branches that they fetch to: names, or patterns with one `*`. A mirror's `refs/*` has
+    /// somebody's `refs/remotes/` in it as well.
+    targets: Vec<String>,
+}
+
+impl Remotes {
+    /// Returns true for the short name of a branch of a remote, whether it is fetched or not: in a mirror, which has no
+    /// remote-tracking branches, somebody may push a branch that is called so.
+    fn has(&self, name: &str) -> bool {
+        let is_below = |remote: &String| name.strip_prefix(remote.as_str()).is_some_and(|rest| rest.starts_with('/'));
+        self.names.iter().any(is_below) || self.fetch(&format!("{TRACKING}{name}"))
+    }
+
+    /// Returns true if a remote-tracking branch is fetched.
+    fn fetch(&self, reference: &str) -> bool {
+        self.targets.iter().any(|pattern| is_covered(reference, pattern))
+    }
+}
+
+/// The first parts of names that git completes to something else than a branch, and the usual name of a remote.
+const OTHERS: [&str; 5] = ["@", "heads", "origin", "remotes", "tags"];
+
+/// Returns true for a short name by which people mean something else than the branch that somebody may push under it:
+/// a remote's branch in a repository without remotes, a name that git completes, a reference such as `FETCH_HEAD`, or
+/// the beginning of an id. Such a branch counts by its full name.
+fn is_no_branch(name: &str) -> bool {
+    let first = name.split('/').next().unwrap_or_default();
+    let is_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    // A branch may well be called as a day: 20261127.
+    let is_id = name.len() >= 7 && name.bytes().all(is_hex) && name.bytes().any(|byte| byte.is_ascii_lowercase());
+    OTHERS.contains(&first) || name.ends_with("HEAD") || is_id
 }
 
 /// Returns the object whose id begins so, if it is the only one: of several, one may be a commit, which libgit2 looks

@@ -106,10 +106,11 @@ impl Finder<'_> {
 
     /// Returns the branch of the origin that is most likely its default one, if the clone does not know that.
     fn default_branch(&self) -> Result<Option<String>> {
-        let mut branches = self.repository.references(ORIGIN)?;
-        if branches.contains_key(&format!("{ORIGIN}HEAD")) {
+        if self.repository.resolve_trusted(&format!("{ORIGIN}HEAD")).is_ok() {
             return Ok(None);
         }
+        let mut branches = self.repository.references(ORIGIN)?;
+        branches.remove(&format!("{ORIGIN}HEAD"));
         if branches.len() > 1 {
             branches.retain(|name, _| DEFAULT_BRANCHES.iter().any(|usual| name.strip_prefix(ORIGIN) == Some(usual)));
         }

@@ -50,7 +50,14 @@ pub(super) const RULES: [(Rule, &str); 6] = [
         Rule {
             what: "a revision that is trusted is resolved",
             pattern: r"\bresolve_trusted\(",
-            places: &["src/git/", "src/app/global_layer.rs", "src/cli/hooks/push.rs", "src/pipeline/bridge/trusted.rs"],
+            places: &[
+                "src/git/",
+                "src/app/global_layer.rs",
+                "src/app/review.rs",
+                "src/cli/hooks/push.rs",
+                "src/cli/init/find.rs",
+                "src/pipeline/bridge/trusted.rs",
+            ],
         },
         "let commit = repository.resolve_trusted(name)?;",
     ),

@@ -387,6 +387,43 @@ fn somebody_must_say_whose_code_is_trusted() {
 }
 
 #[test]
+fn a_branch_of_a_trusted_name_runs_nothing() {
+    let site = site_with("", "");
+    let server = site.beside("server.git");
+    git_in(site.root(), ["clone", "--quiet", "--bare", ".", server.to_str().unwrap()]);
+    site.files("-- modules/site/lib/puppet/functions/site/own.rb\n# evil\n");
+    let evil = site.commit("a proposal");
+    let places = [(&["HEAD"][..], "true"), (&["HEAD"], "origin/HEAD"), (&["x/HEAD"], "origin/x/HEAD")];
+    let in_mirrors = [(&["origin/main"][..], "origin/main"), (&["heads/main"], "heads/main"), (&["@"], "'@'")];
+    for (format, (pushed, named)) in ["files", "reftable"]
+        .into_iter()
+        .flat_map(|format| places.iter().chain(&in_mirrors).map(move |it| (format, it)))
+    {
+        let is_mirror = in_mirrors.iter().any(|(_, other)| other == named);
+        for name in *pushed {
+            git_in(site.root(), ["push", "--quiet", server.to_str().unwrap(), &format!("{evil}:refs/heads/{name}")]);
+        }
+        let job = site.beside(&format!("job-{format}-{}", named.replace(['/', '\''], "-")));
+        git_in(site.root(), ["init", "--quiet", &format!("--ref-format={format}"), job.to_str().unwrap()]);
+        git_in(&job, ["remote", "add", "origin", server.to_str().unwrap()]);
+        let target = if is_mirror { "refs/heads" } else { "refs/remotes/origin" };
+        git_in(&job, ["config", "remote.origin.fetch", &format!("+refs/heads/*:{target}/*")]);
+        git_in(&job, ["fetch", "--quiet", "origin"]);
+        git_in(&job, ["checkout", "--quiet", "--detach", &evil.to_string()]);
+        let ask = |named: &str| {
+            trust(&site, &settings("").replace("puppet: true", &format!("puppet: {named}")));
+            let flags = format!("--repo {} --config .git/hierad.yaml", job.display());
+            site.hierad(&format!("lookup code --node web01 {flags}"))
+        };
+        let refused = ask(named);
+        assert!(refused.err.contains("is not run"), "{format} {named}: {refused:?}");
+        let honest = if is_mirror { "refs/heads/main" } else { "origin/main" };
+        assert!(ask(honest).err.contains("differs from that of"), "{format} {honest}");
+    }
+    assert_eq!(asked(&site).len(), 0);
+}
+
+#[test]
 fn settings_of_the_tree_run_nothing() {
     let site = site_with("", "");
     std::fs::remove_file(site.root().join(".git/hierad.yaml")).unwrap();

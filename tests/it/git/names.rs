@@ -128,6 +128,89 @@ fn remote_tracking_branches_of_no_remote_are_somebodys_push() {
     }
 }
 
+#[test]
+fn a_default_branch_is_a_symbolic_reference() {
+    for format in ["files", "reftable"] {
+        let server = Sandbox::new();
+        let main = server.commit("main");
+        server.git(["switch", "--quiet", "--create", "evil"]);
+        let evil = server.commit("evil");
+        for name in ["HEAD", "x/HEAD"] {
+            server.git(["update-ref", &format!("refs/heads/{name}"), &evil.to_string()]);
+        }
+        let job = Sandbox::with(&[&format!("--ref-format={format}")]);
+        job.git(["remote", "add", "origin", server.root().to_str().unwrap()]);
+        job.git(["fetch", "--quiet", "origin", "+refs/heads/*:refs/remotes/origin/*"]);
+        let names =
+            ["origin/HEAD", "refs/remotes/origin/HEAD", "origin/x/HEAD", "refs/remotes/origin/x/HEAD", "origin"];
+        for name in names {
+            assert!(job.open().resolve_trusted(name).is_err(), "{format}: {name}");
+        }
+        assert_eq!(job.open().resolve_trusted("origin/main").unwrap(), main);
+        // A reference that leads to such a branch is no better.
+        job.git(["symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/x/HEAD"]);
+        job.git(["update-ref", "refs/remotes/gone/main", &evil.to_string()]);
+        assert!(job.open().resolve_trusted("origin/HEAD").is_err());
+        job.git(["symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/gone/main"]);
+        assert!(job.open().resolve_trusted("origin/HEAD").is_err());
+        job.git(["symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/main"]);
+        job.git(["fetch", "--quiet", "origin"]);
+        for name in &names[..2] {
+            assert_eq!(job.open().resolve_trusted(name).unwrap(), main, "{format}: {name}");
+        }
+        // A clone of one branch fetches that one alone.
+        let clone = server.beside("clone");
+        let url = format!("file://{}", server.root().display());
+        git_in(
+            server.root(),
+            ["clone", "--quiet", "--branch", "main", "--single-branch", &url, clone.to_str().unwrap()],
+        );
+        git_in(&clone, ["remote", "set-head", "origin", "main"]);
+        assert_eq!(Repository::discover(&clone).unwrap().resolve_trusted("origin/HEAD").unwrap(), main);
+    }
+}
+
+#[test]
+fn a_branch_is_not_what_its_name_means_elsewhere() {
+    let server = Sandbox::new();
+    let main = server.commit("main");
+    server.git(["switch", "--quiet", "--create", "evil"]);
+    let evil = server.commit("evil").to_string();
+    let short = &evil[..9];
+    let id = format!("{}a{}", &short[..4], &short[4..]);
+    let pushed = [
+        "origin/main",
+        "upstream/main",
+        "heads/main",
+        "remotes/origin/main",
+        "tags/v1",
+        "@",
+        "FETCH_HEAD",
+        "origin/HEAD",
+        &id,
+    ];
+    for name in pushed {
+        server.git(["update-ref", &format!("refs/heads/{name}"), &evil]);
+    }
+    let honest = ["main", "release/1", "20261127", "originals/main", "release/heads"];
+    for name in honest {
+        server.git(["update-ref", &format!("refs/heads/{name}"), &main.to_string()]);
+    }
+    let mirror = server.beside("mirror.git");
+    git_in(server.root(), ["clone", "--quiet", "--mirror", ".", mirror.to_str().unwrap()]);
+    git_in(&mirror, ["remote", "add", "upstream", "https://example.com/upstream"]);
+    git_in(&mirror, ["config", "remote.upstream.fetch", "+refs/heads/*:refs/heads/*"]);
+    let repository = Repository::discover(&mirror).unwrap();
+    for name in pushed {
+        assert!(repository.resolve_trusted(name).is_err(), "{name}");
+        let full = format!("refs/heads/{name}");
+        assert_eq!(repository.resolve_trusted(&full).unwrap().to_string(), evil, "{full}");
+    }
+    for name in honest {
+        assert_eq!(repository.resolve_trusted(name).unwrap(), main, "{name}");
+    }
+}
+
 /// Runs a command of a mirror, and returns what it prints.
 fn told(mut command: Command) -> String {
     let output = command.output().unwrap();
