@@ -4,6 +4,7 @@ mod access;
 mod mode;
 mod named;
 mod regular;
+mod secret;
 mod stage;
 mod stamp;
 
@@ -15,8 +16,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use access::{can_run, can_write};
 pub use mode::{FileMode, ModeError};
-pub use named::{append_named, check_named, check_output, leaves, look_at, read_named, write_named};
-pub use regular::{open_below, read_below, read_regular, real_below};
+pub use named::{
+    append_named, check_named, check_output, is_of_work_tree, leaves, look_at, read_named, read_regular, write_named,
+};
+pub use regular::{open_below, read_below, real_below};
+pub use secret::{Secret, SecretError, read_key, read_secret, read_token};
 pub use stage::{Choice, StageError, create, link, stage};
 pub use stamp::{SMALL, Stamp};
 
@@ -106,6 +110,14 @@ impl Disk {
         Ok(self.lock().links.entry(path.to_owned()).or_insert(target).clone())
     }
 
+    /// Returns the entry at a path, wherever it leads if it is a link.
+    fn any_entry(&self, path: &str) -> Result<Option<Entry>, TreeError> {
+        match self.kind(path).and_then(|kind| kind.map_or(Ok(None), |kind| self.entry_of(path, kind))) {
+            Err(error) if is_absence(&error) => Ok(None),
+            entry => entry.map_err(|error| failed(path, &error)),
+        }
+    }
+
     fn entry_of(&self, path: &str, kind: FileType) -> io::Result<Option<Entry>> {
         Ok(if kind.is_symlink() {
             Some(Entry::Link(self.link(path)?))
@@ -137,11 +149,11 @@ impl FileTree for Disk {
     }
 
     fn entry(&self, path: &str) -> Result<Option<Entry>, TreeError> {
-        match self.kind(path).and_then(|kind| kind.map_or(Ok(None), |kind| self.entry_of(path, kind))) {
-            Ok(entry) => Ok(entry),
-            Err(error) if is_absence(&error) => Ok(None),
-            Err(error) => Err(failed(path, &error)),
+        let entry = self.any_entry(path)?;
+        if let Some(Entry::Link(_)) = entry {
+            named::check_link(Path::new(path)).map_err(|error| failed(path, &error))?;
         }
+        Ok(entry)
     }
 
     fn list(&self, path: &str) -> Result<Vec<(String, Entry)>, TreeError> {
@@ -152,7 +164,9 @@ impl FileTree for Disk {
                 _ => Ok(Vec::new()),
             };
         };
-        let entries = listing.keys().map(|name| Ok(self.entry(&child(path, name))?.map(|entry| (name.clone(), entry))));
+        // Links that nobody follows do no harm.
+        let entry = |name: &String| Ok(self.any_entry(&child(path, name))?.map(|entry| (name.clone(), entry)));
+        let entries = listing.keys().map(entry);
         entries.filter_map(Result::transpose).collect()
     }
 
@@ -231,7 +245,7 @@ impl FrozenFiles {
             let id = BlobId::of(format!("a file of {size} bytes, too large").as_bytes());
             return Ok((file(id), Content::TooLarge(size)));
         }
-        let content = read_regular(disk, self.limit)?;
+        let content = regular::read_regular(disk, self.limit)?;
         let id = BlobId::of(&content);
         let is_large = content.len() > IN_MEMORY_SIZE;
         Ok((file(id), if is_large { Content::OnDisk(disk.to_owned()) } else { Content::InMemory(content.into()) }))
@@ -243,7 +257,7 @@ impl FrozenFiles {
         let is_small = seen.files.values().map(|file| file.stamp.size()).sum::<u64>() <= SMALL;
         let is_same = |file: &SeenFile| {
             if is_small {
-                read_regular(&file.disk, self.limit).is_ok_and(|content| BlobId::of(&content) == file.id)
+                regular::read_regular(&file.disk, self.limit).is_ok_and(|content| BlobId::of(&content) == file.id)
             } else {
                 file.is_settled || !file.stamp.is_settled()
             }
@@ -259,7 +273,7 @@ impl FrozenFiles {
             Some(Content::TooLarge(size)) => {
                 return Err(TreeError::too_large(id.to_string(), too_large(size, self.limit)));
             }
-            Some(Content::OnDisk(disk)) => match read_regular(&disk, self.limit) {
+            Some(Content::OnDisk(disk)) => match regular::read_regular(&disk, self.limit) {
                 Ok(content) if BlobId::of(&content) == id => return Ok(content),
                 Ok(_) => format!("{} has changed meanwhile", disk.display()),
                 Err(error) => error.to_string(),

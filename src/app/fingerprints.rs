@@ -11,11 +11,9 @@ pub(super) fn disclosure(overrides: &Overrides, key_file: Option<&Path>) -> Resu
         return Ok(Disclosure::shown());
     }
     // An empty environment variable counts as unset.
-    let named = match &overrides.fingerprint_key {
-        Some(key) if !key.is_empty() => {
-            Key::from_hex(key).map_or_else(|| key_file::read(Path::new(key)), Ok).map(Some)?
-        }
-        _ => key_file.map(key_file::read).transpose()?,
+    let named = match overrides.fingerprint_key.as_deref().filter(|key| !key.is_empty()) {
+        Some(key) => Some(named_key(key)?),
+        None => key_file.map(key_file::read).transpose()?,
     };
     if let Some(key) = named {
         return Ok(Disclosure::masked(|| key));
@@ -23,6 +21,20 @@ pub(super) fn disclosure(overrides: &Overrides, key_file: Option<&Path>) -> Resu
     let fresh = Key::random().map_err(|error| format!("the system gives no random numbers: {error}"))?;
     let path = default_file(|name| std::env::var_os(name).map(PathBuf::from));
     Ok(Disclosure::masked(|| installation_key(path, fresh)))
+}
+
+/// Returns the key that a flag or the environment has, or that is in the file that it names. Only what is there is a
+/// file: anything else may be a key that somebody has mistyped, which is not shown.
+fn named_key(text: &str) -> Result<Key> {
+    if let Some(key) = Key::from_hex(text.trim()) {
+        return Ok(key);
+    }
+    if Path::new(text).symlink_metadata().is_err() {
+        let wrong = "--fingerprint-key or HIERAD_FINGERPRINT_KEY has neither 64 hexadecimal digits, as `openssl rand -hex 32` \
+                     prints, nor the path of a file that is there";
+        return Err(wrong.into());
+    }
+    Ok(key_file::read(Path::new(text))?)
 }
 
 /// Returns the key of this installation, and makes it if there is none. If it cannot be kept, `fresh` serves for this

@@ -11,9 +11,10 @@ use super::open_repository::RepositoryHandle;
 use super::{DaemonOptions, Overrides, Program, Result};
 use crate::daemon::http::{Forge, Project};
 use crate::daemon::service::{AttemptLimits, Review, Reviews};
+use crate::disk;
 use crate::event::RepositoryName;
 use crate::forge::{Kind, Page};
-use crate::settings::{Limits, ReviewSetting, Settings, read_secret};
+use crate::settings::{Limits, ReviewSetting, Settings};
 
 /// The time that fetching and posting have, beyond that of the comparison: forges may have a client wait.
 const AROUND: Duration = Duration::from_mins(20);
@@ -43,7 +44,7 @@ pub(super) fn check(settings: &Settings, overrides: &Overrides) -> Result<()> {
             let text = format!("reviews of {name} need 'http' with '{forge}' in 'webhook_secret_files'");
             return Err(text.into());
         }
-        read_secret(token_file).map_err(|error| format!("reviews of {name}: {error}"))?;
+        disk::read_secret(token_file).map_err(|error| format!("reviews of {name}: {error}"))?;
     }
     Ok(())
 }

@@ -4,7 +4,8 @@ use std::net::SocketAddr;
 
 use super::{Result, requests};
 use crate::daemon::http::{Forge, Listener, Options, Server};
-use crate::settings::{HttpSetting, Settings, read_token};
+use crate::disk::read_token;
+use crate::settings::{HttpSetting, Settings};
 
 /// Lays the flag's address over the settings.
 pub(super) fn listening(mut settings: Settings, address: Option<SocketAddr>) -> Result<Settings> {

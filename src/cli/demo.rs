@@ -14,6 +14,7 @@ use super::diff::{Format, Style as ReportStyle, write};
 use super::{Global, Result, Status, output};
 use crate::app::{BranchPipelines, Failure};
 use crate::daemon::{self, BranchCheckpoint, HandlerError, WatchOptions};
+use crate::disk;
 use crate::event::CommitEvent;
 use crate::git::Scratch;
 
@@ -44,6 +45,9 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
         Some(folder) => folder.clone(),
         None => temporary.path().to_owned(),
     };
+    // A link of a repository around the demo leads nowhere.
+    _ = global.overrides().repository();
+    disk::check_output(&folder)?;
     let demo = Demo::start(global, &folder)?;
     demo.play()?;
     if arguments.keep.is_some() {

@@ -1,23 +1,24 @@
 //! The file with the key of an installation, readable by its owner only.
 
-use std::fs;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use zeroize::Zeroizing;
-
 use super::Key;
+use crate::disk::{FileMode, SecretError, is_of_work_tree, read_secret};
 
 /// A key file that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
-    /// It cannot be read.
-    #[error("cannot read the key for fingerprints of secrets from {path}: {source}")]
-    Read {
+    /// It cannot be read, or is not taken.
+    #[error("the key for fingerprints of secrets: {0}")]
+    Secret(#[from] SecretError),
+    /// It lies where commits put files.
+    #[error(
+        "the key for fingerprints of secrets would be {path} in the work tree, where a commit may put one that its author knows: name a file elsewhere with 'fingerprint_key', --fingerprint-key or HIERAD_FINGERPRINT_KEY"
+    )]
+    OfWorkTree {
         /// The file.
         path: PathBuf,
-        /// The reason.
-        source: io::Error,
     },
     /// It holds something else.
     #[error(
@@ -39,16 +40,20 @@ pub enum KeyError {
 
 /// Reads the key in the file at `path`.
 pub fn read(path: &Path) -> Result<Key, KeyError> {
-    let text = fs::read_to_string(path).map_err(|source| KeyError::Read { path: path.into(), source })?;
-    let text = Zeroizing::new(text);
-    Key::from_hex(text.trim()).ok_or_else(|| KeyError::Invalid { path: path.into() })
+    let failed = |source| SecretError::Read { path: path.into(), source };
+    if is_of_work_tree(path).map_err(failed)? {
+        return Err(KeyError::OfWorkTree { path: path.into() });
+    }
+    let text = read_secret(path)?;
+    let key = std::str::from_utf8(&text).ok().and_then(|text| Key::from_hex(text.trim()));
+    key.ok_or_else(|| KeyError::Invalid { path: path.into() })
 }
 
 /// Reads the key in the file at `path`, or makes the file with the key `fresh` if there is none. Several processes that
 /// do so at the same time get the same key.
 pub fn read_or_make(path: &Path, fresh: &Key) -> Result<Key, KeyError> {
     match read(path) {
-        Err(KeyError::Read { source, .. }) if source.kind() == ErrorKind::NotFound => {}
+        Err(KeyError::Secret(SecretError::Read { source, .. })) if source.kind() == ErrorKind::NotFound => {}
         known => return known,
     }
     match make(path, fresh) {
@@ -61,7 +66,7 @@ pub fn read_or_make(path: &Path, fresh: &Key) -> Result<Key, KeyError> {
 /// Makes the file atomically, unless another process has made it meanwhile.
 fn make(path: &Path, key: &Key) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
-    make_folder(folder)?;
+    FileMode::PRIVATE.create_folder(folder)?;
     // Temporary files are their owner's alone, and stay so under their new name.
     let mut file = tempfile::Builder::new().prefix(".fingerprint-").tempfile_in(folder)?;
     file.write_all(key.to_hex().as_bytes())?;
@@ -70,16 +75,10 @@ fn make(path: &Path, key: &Key) -> io::Result<()> {
     file.persist_noclobber(path).map(|_| ()).map_err(|error| error.error)
 }
 
-fn make_folder(folder: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::disclosure::Domain;
 
@@ -112,7 +111,7 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"hello");
         assert!(matches!(
             read_or_make(&path.join("below"), &fresh()),
-            Err(KeyError::Read { .. } | KeyError::Write { .. })
+            Err(KeyError::Secret(SecretError::Read { .. }) | KeyError::Write { .. })
         ));
     }
 }

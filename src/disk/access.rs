@@ -3,8 +3,11 @@
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-/// Tests if files can be made in a folder, or the folder itself if it is not there. Changes nothing.
+use super::named::check_output;
+
+/// Tests if files can be made in a folder that is named, or the folder itself if it is not there. Changes nothing.
 pub fn can_write(folder: &Path) -> io::Result<()> {
+    check_output(folder)?;
     let folder = std::path::absolute(folder)?;
     let there = folder.ancestors().find(|path| path.symlink_metadata().is_ok()).unwrap_or(&folder);
     if !there.is_dir() {

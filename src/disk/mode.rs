@@ -5,6 +5,8 @@ use std::io;
 use std::path::Path;
 use std::str::FromStr;
 
+use super::named::check_output;
+
 /// The permissions of a file: for its owner alone, unless others are let in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileMode(u32);
@@ -19,8 +21,9 @@ impl FileMode {
     pub const PRIVATE: FileMode = FileMode(0o600);
 
     /// Creates a folder and those above it, for everybody who may read the files in it, whatever the mask of the
-    /// process. Leaves those that are there.
+    /// process. Leaves those that are there. Fails as [`check_output`] does.
     pub fn create_folder(self, folder: &Path) -> io::Result<()> {
+        check_output(folder)?;
         let is_missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
         let missing: Vec<&Path> = folder.ancestors().take_while(is_missing).collect();
         let mut builder = DirBuilder::new();
@@ -95,6 +98,26 @@ impl FromStr for FileMode {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[cfg(unix)]
+    fn no_folder_is_made_through_a_link_of_a_work_tree() {
+        let folder = tempfile::tempdir().unwrap();
+        let tree = folder.path().join("tree");
+        for name in ["tree/.git", "tree/sub", "other"] {
+            std::fs::create_dir_all(folder.path().join(name)).unwrap();
+        }
+        for (name, target) in [("out", "../other"), ("new", "../other/new"), ("git", ".git"), ("in", "sub")] {
+            std::os::unix::fs::symlink(target, tree.join(name)).unwrap();
+        }
+        crate::disk::look_at(&tree);
+        for name in ["out", "out/a/b", "new", "new/a", "git/hooks", "in"] {
+            assert!(FileMode::PRIVATE.create_folder(&tree.join(name)).is_err(), "{name}");
+        }
+        for name in ["sub", "a/b", "in/a", ".git/a", "../other/a"] {
+            assert!(FileMode::PRIVATE.create_folder(&tree.join(name)).is_ok(), "{name}");
+        }
+    }
 
     #[test]
     fn modes_are_octal_and_sensible() {

@@ -1,13 +1,16 @@
 //! Files at paths that the user names.
 //!
 //! In a work tree that is looked at, a commit may have put a link where the user, or a recipe for CI, names a file. So
-//! below such a work tree no link leads out of it, and nothing is written through one. Paths elsewhere, pipes and
-//! devices are the user's own.
+//! below such a work tree no link leads out of it, or into its git directory, and nothing is written through one. Paths
+//! elsewhere, what no commit writes (`.git`), pipes and devices are the user's own.
 
+use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{PoisonError, RwLock};
+
+use super::regular;
 
 /// The work trees that are looked at, without links.
 static WORK_TREES: RwLock<Vec<PathBuf>> = RwLock::new(Vec::new());
@@ -21,20 +24,40 @@ pub fn look_at(top: &Path) {
     }
 }
 
-/// Returns the work tree that is looked at and has a path in it, which must be without links.
+/// Returns the work tree that is looked at and in which commits may write a path, which must be without links.
 fn around(real: &Path) -> Option<PathBuf> {
     let known = WORK_TREES.read().unwrap_or_else(PoisonError::into_inner);
-    known.iter().filter(|top| real.starts_with(top)).max_by_key(|top| top.as_os_str().len()).cloned()
+    let top = known.iter().filter(|top| real.starts_with(top)).max_by_key(|top| top.as_os_str().len())?;
+    is_of_commits(top, real).then(|| top.clone())
+}
+
+/// Returns true if commits may write a path without links in a work tree.
+fn is_of_commits(top: &Path, real: &Path) -> bool {
+    real.strip_prefix(top).is_ok_and(|inside| !inside.components().any(|part| is_git(part.as_os_str())))
+}
+
+fn is_git(name: &OsStr) -> bool {
+    name.eq_ignore_ascii_case(".git")
 }
 
 /// Returns true if links lead from a place in a work tree that is looked at out of that, or into its git directory.
 /// Both paths must be without links.
 pub fn leaves(from: &Path, to: &Path) -> bool {
-    let is_git = |path: &Path| path.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git"));
-    around(from).is_some_and(|top| !to.starts_with(&top) || is_git(to) && !is_git(from))
+    around(from).is_some_and(|top| !is_of_commits(&top, to))
 }
 
-/// Returns the work tree that is looked at and has the named path in it, as it is written. Fails if a link on the way
+/// Fails if the link at a path, whose folder is without links, leads out of a work tree that is looked at.
+pub(super) fn check_link(path: &Path) -> io::Result<()> {
+    match (path.parent(), path.canonicalize()) {
+        (Some(folder), Ok(real)) if leaves(folder, &real) => Err(refused(path, LEADS_OUT)),
+        _ => Ok(()),
+    }
+}
+
+/// The reason for refusing a link.
+const LEADS_OUT: &str = "leads out of the work tree by a link, which a commit may have made";
+
+/// Returns the work tree that is looked at and in which commits may write the named path. Fails if a link on the way
 /// leads out of it.
 fn checked(path: &Path) -> io::Result<Option<PathBuf>> {
     let whole = std::path::absolute(path)?;
@@ -52,12 +75,12 @@ fn checked(path: &Path) -> io::Result<Option<PathBuf>> {
         }
         let Ok(kind) = place.symlink_metadata() else { break };
         let real = place.canonicalize();
-        match (&inside, &real) {
-            (Some(top), real) if kind.is_symlink() && !real.as_ref().is_ok_and(|real| real.starts_with(top)) => {
-                return Err(refused(path, "leads out of the work tree by a link, which a commit may have made"));
+        let is_link = kind.is_symlink() && !is_git(part.as_os_str());
+        match &inside {
+            Some(top) if is_link && !real.as_ref().is_ok_and(|real| is_of_commits(top, real)) => {
+                return Err(refused(path, LEADS_OUT));
             }
-            (None, Ok(real)) => inside = around(real),
-            _ => {}
+            _ => inside = real.map_or(inside, |real| around(&real)),
         }
     }
     Ok(inside)
@@ -70,6 +93,18 @@ fn refused(path: &Path, why: &str) -> io::Error {
 /// Fails if a link leads from the named path out of a work tree that is looked at.
 pub fn check_named(path: &Path) -> io::Result<()> {
     checked(path).map(drop)
+}
+
+/// Returns true if commits may write the named path, in a work tree that is looked at. Fails as [`check_named`] does.
+pub fn is_of_work_tree(path: &Path) -> io::Result<bool> {
+    Ok(checked(path)?.is_some())
+}
+
+/// Reads a named regular file of at most `limit` bytes. A pipe, a device or a folder is an error, and is not waited
+/// for.
+pub fn read_regular(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    check_named(path)?;
+    regular::read_regular(path, limit)
 }
 
 /// Reads a named file, whatever it is.
@@ -127,6 +162,10 @@ mod tests {
         fs::create_dir(tree.join("sub/deep")).unwrap();
         symlink("sub/deep", tree.join("deep")).unwrap();
         symlink(&tree, base.join("entry")).unwrap();
+        fs::write(tree.join(".git/config"), "text").unwrap();
+        symlink(".git/config", tree.join("config")).unwrap();
+        symlink(".git", tree.join("git")).unwrap();
+        symlink("../../other/c", tree.join(".git/own")).unwrap();
         symlink("../other/c", base.join("other/own")).unwrap();
         look_at(&tree);
         let is_read = |name: &str| read_named(&base.join(name)).is_ok();
@@ -139,6 +178,8 @@ mod tests {
             "other/own",
             "tree/sub/../a",
             "tree/deep/../b",
+            "tree/.git/config",
+            "tree/.git/own",
         ] {
             assert!(is_read(name), "{name}");
         }
@@ -150,8 +191,10 @@ mod tests {
             "entry/outer/c",
             "tree/sub/../out",
             "tree/deep/../only",
+            "tree/config",
+            "tree/git/config",
         ] {
-            assert!(!is_read(name), "{name}");
+            assert!(!is_read(name) && read_regular(&base.join(name), 9).is_err(), "{name}");
         }
         let write = |name: &str| write_named(&base.join(name), b"new");
         let append = |name: &str| append_named(&base.join(name)).map(drop);
@@ -163,6 +206,8 @@ mod tests {
             "tree/in",
             "tree/sub/out",
             "tree/deep/../only",
+            "tree/git/hooks",
+            "tree/config",
         ] {
             assert!(write(name).is_err() && append(name).is_err(), "{name}");
         }

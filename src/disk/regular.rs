@@ -5,8 +5,8 @@ use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 /// Reads a regular file of at most `limit` bytes. A pipe, a device or a folder is an error, and is not waited for.
-pub fn read_regular(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
-    read(&regular(open(path, false)?)?, limit)
+pub(super) fn read_regular(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    read(&open_regular(path)?, limit)
 }
 
 /// Reads a regular file of at most `limit` bytes that is below `root`, with all links resolved, and not in a git
@@ -29,6 +29,11 @@ pub fn real_below(root: &Path, path: &Path) -> io::Result<PathBuf> {
         Some(inside) if !is_git(inside) => Ok(real),
         _ => Err(refused("it leads out of the tree")),
     }
+}
+
+/// Opens a regular file, wherever links lead.
+pub(super) fn open_regular(path: &Path) -> io::Result<File> {
+    regular(open(path, false)?)
 }
 
 fn regular(file: File) -> io::Result<File> {

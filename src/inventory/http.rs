@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 use super::FetchError;
 use crate::delivery::{describe, one_line};
 use crate::disk;
-use crate::settings::{PuppetDbSetting, TokenSetting, read_secret};
+use crate::settings::{PuppetDbSetting, TokenSetting};
 
 /// The most bytes of an answer.
 const MAX_BODY: usize = 512 << 20;
@@ -136,7 +136,7 @@ fn headers(token: Option<&TokenSetting>) -> Result<HeaderMap, FetchError> {
 
 fn read_token(token: &TokenSetting) -> Result<Zeroizing<Vec<u8>>, FetchError> {
     match token {
-        TokenSetting::File(path) => read_secret(path).map_err(|error| FetchError::Settings(error.to_string())),
+        TokenSetting::File(path) => disk::read_secret(path).map_err(|error| FetchError::Settings(error.to_string())),
         TokenSetting::Variable(name) => match std::env::var(name) {
             Ok(token) if !token.trim().is_empty() => Ok(Zeroizing::new(token.trim().as_bytes().to_vec())),
             _ => Err(FetchError::Settings(format!("'token_env': the variable {name} of the environment has no token"))),
@@ -147,7 +147,7 @@ fn read_token(token: &TokenSetting) -> Result<Zeroizing<Vec<u8>>, FetchError> {
 fn identity(certificate: &Path, key: &Path) -> Result<Identity, FetchError> {
     let mut both = Zeroizing::new(pem(certificate, "cert")?);
     both.push(b'\n');
-    both.extend(read_secret(key).map_err(|error| FetchError::Settings(error.to_string()))?.iter());
+    both.extend(disk::read_key(key).map_err(|error| FetchError::Settings(error.to_string()))?.iter());
     Identity::from_pem(&both).map_err(|_| {
         let (certificate, key) = (certificate.display(), key.display());
         FetchError::Settings(format!("{certificate} and {key} are no certificate with its key in PEM form"))

@@ -19,7 +19,6 @@ mod raw;
 mod raw_profiles;
 mod repository;
 mod review;
-mod secret;
 mod sink;
 mod snapshots;
 mod source;
@@ -53,7 +52,6 @@ pub use origin::{Origin, TreeFolder};
 pub use profiles::{ProfileEntry, ProgramSetting, PuppetDbSetting, SitePpSetting, SourceSetting, TokenSetting};
 pub use repository::{RepositorySetting, RepositorySource};
 pub use review::ReviewSetting;
-pub use secret::{Secret, SecretError, read_secret, read_token};
 pub use sink::{STDOUT, SinkError, SinkSetting};
 pub use snapshots::{FolderPattern, PushTarget, SnapshotSetting, SnapshotTarget};
 

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::source::SourceFile;
-use super::{HttpSetting, RepositorySetting, SecretError, SettingsError, raw, read_secret};
+use super::{HttpSetting, RepositorySetting, SettingsError, raw};
 use crate::delivery::{
     Command, Filter, Folder, Mail, MailError, MailOptions, MailServer, MailTls, Mailbox, Private, Sink, SizeLimit,
     Stream, Target, Webhook, WebhookError, WebhookOptions, WholeReports, mailbox,
 };
-use crate::disk::FileMode;
+use crate::disk::{FileMode, SecretError, read_regular, read_secret};
 use crate::git::BranchPatterns;
 use crate::pattern::Pattern;
 
@@ -28,6 +28,9 @@ const DEFAULT_MAX_SIZE: f64 = 16.0;
 
 /// The default time for which a delivery is retried, in hours.
 const DEFAULT_RETRY_FOR: f64 = 24.0;
+
+/// The most bytes of a file with certificates.
+const MAX_PEM: u64 = 16 << 20;
 
 /// A sink as declared. The daemon opens it and reads its secrets then, since those who only compare revisions may not
 /// read them.
@@ -160,7 +163,7 @@ impl MailSetting {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, SinkFault> {
-    std::fs::read(path).map_err(|source| SinkFault::Read { path: path.into(), source })
+    read_regular(path, MAX_PEM).map_err(|source| SinkFault::Read { path: path.into(), source })
 }
 
 /// Checks the sink `name` of a daemon that watches `repositories`.

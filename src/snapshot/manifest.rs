@@ -1,13 +1,16 @@
 //! `manifest.json`: the source of the snapshots in a folder.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::SCHEMA;
+use crate::disk::read_regular;
 use crate::report::BlindSpot;
+
+/// The most bytes of an old one.
+const MAX_SIZE: u64 = 256 << 20;
 
 /// The name of its file.
 pub(super) const MANIFEST: &str = "manifest.json";
@@ -90,7 +93,7 @@ impl Manifest {
 
 /// Returns the files that the manifest at `path` names; only such names as this module makes.
 pub(super) fn known_files(path: &Path) -> BTreeSet<String> {
-    let content = fs::read(path).unwrap_or_default();
+    let content = read_regular(path, MAX_SIZE).unwrap_or_default();
     let known: Option<Known> = serde_json::from_slice(&content).ok();
     let names = known.filter(|known| known.schema == SCHEMA).into_iter().flat_map(|known| known.files.into_values());
     names.filter(|name| !name.starts_with('.') && !name.contains(['/', '\\']) && name != MANIFEST).collect()

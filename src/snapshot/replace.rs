@@ -78,10 +78,10 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().unwrap_or(Path::new("."))
 }
 
-/// Returns true if the file at `path` holds just `content`, and gives it its mode then. A file of another size is not
-/// read.
+/// Returns true if the file at `path`, which is no link, holds just `content`, and gives it its mode then. A file of
+/// another size is not read.
 fn holds(path: &Path, content: &[u8], mode: FileMode) -> io::Result<bool> {
-    let metadata = fs::metadata(path)?;
+    let metadata = fs::symlink_metadata(path)?;
     if !metadata.is_file() || metadata.len() != content.len() as u64 {
         return Ok(false);
     }

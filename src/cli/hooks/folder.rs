@@ -9,6 +9,10 @@ use std::path::{Path, PathBuf};
 
 use super::script::{Hook, asks_for_its_name, is_marked};
 use crate::cli::Result;
+use crate::disk;
+
+/// The most bytes of a hook that is looked at.
+const MAX_SIZE: u64 = 64 << 20;
 
 /// The content of the place of a hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,7 +102,7 @@ fn state(path: &Path, hook: Hook) -> io::Result<State> {
         Ok(found) if found.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
         found => _ = found?,
     }
-    let (content, metadata) = match (fs::read(path), fs::metadata(path)) {
+    let (content, metadata) = match (disk::read_regular(path, MAX_SIZE), fs::metadata(path)) {
         (Ok(content), Ok(metadata)) => (content, metadata),
         // A dangling link belongs to somebody, too.
         (Err(error), _) | (_, Err(error)) if error.kind() == io::ErrorKind::NotFound => {

@@ -19,7 +19,8 @@ use super::inspection::Format;
 use super::{Global, Result, Status, output};
 use crate::app::Failure;
 use crate::diagnostic::describe;
-use crate::git::{self, ConfigScope, Environment, Repository};
+use crate::disk;
+use crate::git::{self, ConfigScope, Environment};
 use folder::{Slot, State};
 use script::Hook;
 
@@ -134,7 +135,7 @@ struct Place {
 
 impl Place {
     fn find(global: &Global) -> Result<Place> {
-        let repository = Repository::locate(global.repo.as_deref(), &Environment::of_process())?;
+        let repository = global.overrides().repository()?;
         let has_work_tree = repository.work_dir().is_some();
         let Some(setting) = git::config_path(repository.git_dir(), "core.hooksPath")? else {
             return Ok(Place { folder: repository.common_dir().join("hooks"), shared: None, has_work_tree });
@@ -147,7 +148,9 @@ impl Place {
             ConfigScope::Repository => None,
             ConfigScope::Other(name) => Some(name),
         };
-        Ok(Place { folder: top.join(setting.value), shared, has_work_tree })
+        let folder = top.join(setting.value);
+        disk::check_named(&folder).map_err(|error| format!("core.hooksPath: {error}"))?;
+        Ok(Place { folder, shared, has_work_tree })
     }
 
     /// Fails if a change would affect other repositories and `--shared` is missing.

@@ -62,8 +62,7 @@ impl Saved {
     /// Reads a review that another job has saved.
     pub(super) fn read(path: &Path) -> Result<Saved> {
         let wrong = |reason: &dyn Display| format!("{} is no saved review: {reason}", path.display());
-        let content =
-            disk::check_named(path).and_then(|()| disk::read_regular(path, MAX_SIZE)).map_err(|error| wrong(&error))?;
+        let content = disk::read_regular(path, MAX_SIZE).map_err(|error| wrong(&error))?;
         let Form { schema } = serde_json::from_slice(&content).map_err(|error| wrong(&error))?;
         if schema == FORMER_SCHEMA {
             let reason = "an older hierad has saved it as Markdown, which is not posted any more; save it with the same \

@@ -15,7 +15,7 @@ pub(super) struct Rule {
 }
 
 /// The rules, each with a line that would break it elsewhere.
-pub(super) const RULES: [(Rule, &str); 6] = [
+pub(super) const RULES: [(Rule, &str); 7] = [
     (
         // A path that the user names is opened in `disk`: these are files of hierad's own, or of the machine.
         Rule {
@@ -23,16 +23,13 @@ pub(super) const RULES: [(Rule, &str); 6] = [
             pattern: r"\bFile::(open|create|create_new|options)\b|\bOpenOptions\b|\bfs::(read|read_to_string|write|copy|rename|hard_link)\b",
             places: &[
                 "src/disk",
-                "src/disclosure/key_file.rs",
                 "src/git/",
                 "src/inventory/store.rs",
                 "src/pipeline/cache.rs",
                 "src/pipeline/bridge/ruby.rs",
                 "src/pipeline/profiles/",
-                "src/settings/secret.rs",
-                "src/settings/sink.rs",
                 "src/setup/",
-                "src/snapshot/",
+                "src/snapshot/replace.rs",
                 "src/daemon/queue/",
                 "src/daemon/metrics.rs",
                 "src/daemon/watch/notification.rs",
@@ -45,6 +42,31 @@ pub(super) const RULES: [(Rule, &str); 6] = [
             ],
         },
         "fn facts(path: &Path) -> Vec<u8> { std::fs::read(path).unwrap_or_default() }",
+    ),
+    (
+        // So is a folder.
+        Rule {
+            what: "a folder is made or listed",
+            pattern: r"\bread_dir\(|\bcreate_dir(?:_all)?\(|\bDirBuilder\b|\btemp(?:file|dir)_in\(|\bmake_in\(",
+            places: &[
+                "src/disk",
+                "src/disclosure/key_file.rs",
+                "src/git/",
+                "src/inventory/overlay.rs",
+                "src/inventory/store.rs",
+                "src/pipeline/bridge/stage.rs",
+                "src/pipeline/cache.rs",
+                "src/pipeline/profiles/",
+                "src/setup/",
+                "src/snapshot/replace.rs",
+                "src/app/tree_profiles.rs",
+                "src/app/trust.rs",
+                "src/cli/demo.rs",
+                "src/cli/hooks/folder.rs",
+                "src/cli/verify/",
+            ],
+        },
+        "fn out(folder: &Path) { _ = std::fs::create_dir_all(folder); }",
     ),
     (
         Rule {

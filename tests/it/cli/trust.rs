@@ -230,13 +230,83 @@ fn a_commit_does_not_choose_the_key_of_fingerprints() {
     };
     let own = render();
     assert!(own.ok().contains("hmac-sha256:"), "{own:#?}");
-    site.write("key", format!("{}\n", "0".repeat(64)));
-    site.write("hierad.yaml", "profiles: [profiles]\nfingerprint_key: key\n");
+    let key = format!("{}\n", "0".repeat(64));
+    site.write_secret("../key", &key);
+    site.write("hierad.yaml", "profiles: [profiles]\nfingerprint_key: ../key\n");
     let printed = render();
     printed.is(0).says(&["hierad.yaml:2: 'fingerprint_key' does not count from the tree"]);
     assert_eq!(printed.out, own.out);
     site.hierad("trust").ok();
-    assert_ne!(render().ok(), own.out);
+    let named = render();
+    assert_ne!(named.ok(), own.out);
+    // Nor where a file of the tree is the one that is named, or the usual one.
+    for name in ["key", ".local/share/hierad/fingerprint.key", "hierad/fingerprint.key"] {
+        site.write_secret(name, &key);
+    }
+    symlink("../key", site.root().join("out")).unwrap();
+    symlink("repository/key", site.beside("in")).unwrap();
+    for flag in ["key", "out", "../in", "data/../key", "../repository/key"] {
+        let printed = site.hierad(&format!("render . --format ndjson --fingerprint-key {flag}"));
+        printed.fails(&["the key for fingerprints of secrets", "a commit may"]);
+    }
+    site.write("hierad.yaml", "profiles: [profiles]\n");
+    let root = site.root();
+    for (home, data) in
+        [(root.to_owned(), "".into()), (site.beside("home"), root.to_owned()), (root.join("none"), "".into())]
+    {
+        let mut command = hierad(root);
+        command.args(["render", ".", "--format", "ndjson", "--profiles", "profiles"]);
+        let printed = site.masked(command.env("HOME", home).env("XDG_DATA_HOME", data));
+        printed.is(0).says(&["in the work tree", "fingerprints of secrets differ from run to run"]);
+        assert_ne!(printed.out, named.out);
+    }
+    site.write_secret(".git/key", &key);
+    assert_eq!(site.hierad("render . --format ndjson --fingerprint-key .git/key").ok(), named.out);
+}
+
+#[test]
+fn a_key_of_fingerprints_is_a_secret_of_its_owner() {
+    let site = proposed("-- data/common.yaml\nmotd: hello\nlookup_options: {motd: {convert_to: Sensitive}}\n");
+    let digits = "7".repeat(64);
+    let render = |key: &str| {
+        let mut command = hierad(site.root());
+        command
+            .args(["render", ".", "--format", "ndjson", "--profiles", "profiles"])
+            .env("HIERAD_FINGERPRINT_KEY", key);
+        site.masked(&mut command)
+    };
+    let known = render(&digits);
+    for honest in [format!("{digits}\n"), format!(" {digits}\r\n")] {
+        assert_eq!(render(&honest).ok(), known.ok());
+    }
+    for wrong in [
+        format!("0x{digits}"),
+        format!("'{digits}'"),
+        format!("{digits}7"),
+        digits[1..].to_owned(),
+        format!("{digits}\n{digits}"),
+        format!("/{digits}"),
+        format!("sha256:{digits}"),
+    ] {
+        let printed = render(&wrong);
+        printed.fails(&["neither 64 hexadecimal digits"]);
+        assert!(!format!("{printed:?}").contains(&digits[10..]), "{printed:#?}");
+    }
+    site.write_secret("../key", &format!("{digits}\n"));
+    let mode = |mode: u32| {
+        let permissions = std::os::unix::fs::PermissionsExt::from_mode(mode);
+        std::fs::set_permissions(site.beside("key"), permissions).unwrap();
+    };
+    assert_eq!(render("../key").ok(), known.ok());
+    mode(0o644);
+    render("../key").is(0).says(&["everybody on this machine can read the secret in ../key"]);
+    mode(0o666);
+    render("../key").fails(&["others can write the file ../key"]);
+    assert!(std::process::Command::new("mkfifo").arg(site.beside("pipe")).status().unwrap().success());
+    std::fs::create_dir(site.beside("large")).unwrap();
+    for file in ["../pipe", "/dev/zero", "/dev/stdin", "../large"] {
+        render(file).fails(&["the key for fingerprints of secrets"]);
+    }
 }
 
 #[test]
@@ -540,6 +610,9 @@ fn named_files_are_reached_by_no_link_of_the_tree() {
         refused(&format!("nodes fetch --output {out}"));
         refused(&format!("export --output {out} HEAD"));
     }
+    for out in ["folder/demo", "new"] {
+        refused(&format!("demo --keep {out}"));
+    }
     let folder = std::fs::read_dir(site.beside("disk")).unwrap().map(|entry| entry.unwrap().file_name());
     assert_eq!(folder.collect::<std::collections::BTreeSet<_>>().len(), 2);
     assert_eq!(std::fs::read_to_string(site.beside("disk/out")).unwrap(), "precious");
@@ -547,6 +620,73 @@ fn named_files_are_reached_by_no_link_of_the_tree() {
         site.hierad(&format!("review --base main --summary {out}")).is(0);
     }
     site.hierad("lookup motd --node new --facts ../disk/facts.yaml").ok();
+}
+
+#[test]
+fn layers_that_are_named_are_reached_by_no_link_of_the_tree() {
+    let site = proposed(
+        "-- data/common.yaml\nmotd: bye\n-- hiera.yaml\nversion: 5\nhierarchy:\n  - {name: a, path: c.yaml, datadir: /opt/x}\n",
+    );
+    beside(&site, "disk/hiera.yaml", "version: 5\nhierarchy: [{name: c, path: c.yaml}]\n");
+    beside(&site, "disk/data/c.yaml", "secret: TOPSECRET\n");
+    beside(&site, "disk/m/m1/hiera.yaml", "version: 5\n");
+    beside(&site, "disk/m/m1/data/common.yaml", "m1::secret: TOPSECRET\n");
+    symlink("../disk", site.root().join("folder")).unwrap();
+    symlink("../../disk/m/m1", site.root().join("data/m1")).unwrap();
+    site.commit("links");
+    let root = site.root().display().to_string();
+    let ask = |settings: &str, arguments: &str| {
+        site.write(".git/hierad.yaml", format!("profiles: [../profiles]\n{settings}\n"));
+        site.hierad(&format!("lookup --node web01 {arguments}"))
+    };
+    let modules = "--modulepath $basemodulepath m1::secret";
+    for (settings, arguments) in [
+        ("", "secret --global-hiera-config folder/hiera.yaml"),
+        ("global_hiera_config: ../folder/hiera.yaml", "secret"),
+        ("", &format!("{modules} --basemodulepath folder/m")),
+        ("", &format!("{modules} --basemodulepath {root}/folder/../folder/m")),
+        ("", &format!("{modules} --basemodulepath data")),
+        ("basemodulepath: [../folder/m]", modules),
+        (&format!("datadirs: {{/opt/x: {root}/folder/data}}"), "secret"),
+    ] {
+        let printed = ask(settings, arguments);
+        assert!(!format!("{printed:?}").contains("TOPSECRET"), "{settings} {arguments}: {printed:#?}");
+        printed.says(&["link, which a commit may have made"]);
+    }
+    // What lies elsewhere is the user's own, with its links, and so is a link in the tree that stays there.
+    symlink("disk", site.beside("own")).unwrap();
+    site.files("-- modules/m2/hiera.yaml\nversion: 5\n-- modules/m2/data/common.yaml\nm2::a: here\n");
+    symlink("modules", site.root().join("linked")).unwrap();
+    for (settings, arguments, value) in [
+        ("", "secret --global-hiera-config ../own/hiera.yaml", "TOPSECRET"),
+        ("basemodulepath: [../../own/m]", modules, "TOPSECRET"),
+        (&format!("datadirs: {{/opt/x: {}}}", site.beside("own/data").display()), "secret", "TOPSECRET"),
+        ("", "--modulepath $basemodulepath m2::a --basemodulepath linked", "here"),
+    ] {
+        let printed = ask(settings, arguments);
+        assert!(printed.out.contains(value), "{settings} {arguments}: {printed:#?}");
+    }
+}
+
+#[test]
+fn folders_of_a_daemon_are_reached_by_no_link_of_the_tree() {
+    let site = proposed("-- data/common.yaml\nmotd: bye\n");
+    std::fs::create_dir_all(site.beside("disk/out")).unwrap();
+    symlink("../disk", site.root().join("folder")).unwrap();
+    symlink("../disk/new", site.root().join("new")).unwrap();
+    site.commit("links");
+    let check = |settings: &str| {
+        beside(&site, "daemon.yaml", &format!("profiles: repository/profiles\n{settings}\n"));
+        site.hierad("--config ../daemon.yaml watch --check-config")
+    };
+    let place = site.root().display();
+    for named in ["folder/out", "folder/other", "folder", "new"] {
+        let printed =
+            check(&format!("sinks: {{x: {{folder: {place}/{named}}}}}\nstate: {}", site.beside("s").display()));
+        printed.fails(&["link, which a commit may have made"]);
+        check(&format!("state: {place}/{named}")).fails(&["link, which a commit may have made"]);
+    }
+    check(&format!("sinks: {{x: {{folder: {place}/reports}}}}\nstate: {place}/.git/state")).is(0);
 }
 
 #[test]

@@ -138,6 +138,38 @@ fn a_folder_of_the_repositorys_own() {
 }
 
 #[test]
+fn hooks_are_installed_through_no_link_of_the_tree() {
+    let site = Sandbox::new();
+    std::fs::create_dir(site.beside("victim")).unwrap();
+    std::fs::write(site.beside("victim/pre-push"), "precious").unwrap();
+    site.write("own/readme", "hooks of the repository");
+    let link = |target: &str, name: &str| std::os::unix::fs::symlink(target, site.root().join(name)).unwrap();
+    for (target, name) in [("../victim", "out"), ("../new", "new"), (".git/info", "git"), ("own", "linked")] {
+        link(target, name);
+    }
+    std::fs::create_dir(site.root().join("files")).unwrap();
+    link("../../victim/pre-push", "files/pre-push");
+    site.commit("links");
+    for folder in ["out", "out/deep", "new", "git", "linked/../out", "files"] {
+        site.git(["config", "core.hooksPath", folder]);
+        for command in ["hooks install", "hooks install pre-push --force", "hooks remove"] {
+            site.hierad(command).fails(&["link, which a commit may have made"]);
+        }
+    }
+    assert_eq!(std::fs::read_to_string(site.beside("victim/pre-push")).unwrap(), "precious");
+    assert_eq!(std::fs::read_dir(site.beside("victim")).unwrap().count(), 1);
+    assert!(!site.beside("new").exists() && !site.root().join(".git/info/pre-push").exists());
+    // The user's own folder may be elsewhere, a link of the git directory, or a link that stays in the tree.
+    link("../../victim", ".git/elsewhere");
+    for folder in ["own", "linked", ".git/elsewhere", "../victim"] {
+        site.git(["config", "core.hooksPath", folder]);
+        site.hierad("hooks install").ok();
+        site.hierad("hooks remove").ok();
+    }
+    assert_eq!(std::fs::read_to_string(site.beside("victim/pre-push")).unwrap(), "precious");
+}
+
+#[test]
 fn a_folder_of_the_users() {
     let site = Sandbox::new();
     let own = site.beside("hooks");

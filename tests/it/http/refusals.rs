@@ -126,6 +126,16 @@ fn weak_tokens_are_refused() {
         check().is(0).says(&["WARN", "everybody on this machine can read the secret in ../token"]);
         mode(0o640);
         assert_eq!(check().is(0).err, "");
+        // Nobody puts another file in its place.
+        let folder = |mode: u32| {
+            let permissions = std::os::unix::fs::PermissionsExt::from_mode(mode);
+            std::fs::set_permissions(site.beside(""), permissions).unwrap();
+        };
+        folder(0o777);
+        check().fails(&["others can write the folder", "and put another secret in the place of ../token"]);
+        folder(0o1777);
+        assert_eq!(check().is(0).err, "");
+        folder(0o755);
     }
 }
 

@@ -100,8 +100,9 @@ fn snapshots_are_stable_with_the_key() {
 fn unusable_keys_are_reported() {
     let site = site();
     let named = |arguments: &str| hierad_on(&site, arguments);
-    named("render --fingerprint-key nowhere").fails(&["cannot read the key for fingerprints of secrets from nowhere"]);
-    named("render --fingerprint-key hiera.yaml").fails(&["hiera.yaml does not hold a key"]);
+    named("render --fingerprint-key nowhere").fails(&["neither 64 hexadecimal digits", "nor the path of a file"]);
+    named("render --fingerprint-key hiera.yaml").fails(&["would be hiera.yaml in the work tree"]);
+    named("render --fingerprint-key .git/HEAD").fails(&[".git/HEAD does not hold a key"]);
     // Without a home the fingerprints are those of one run; without a secret nobody needs one.
     let homeless = |arguments: &str| run(command(&site, arguments).env("XDG_DATA_HOME", "/dev/null"));
     homeless("render").is(0).says(&["WARN", "/dev/null/hierad/fingerprint.key", "differ from run to run"]);

@@ -1,0 +1,341 @@
+//! Reads secrets from files: tokens, passwords, keys.
+//!
+//! Who writes such a file, or puts another one in its place, chooses the secret. So nobody may but its owner: the user
+//! that runs hierad, or root.
+
+use std::ffi::OsString;
+use std::fs::Metadata;
+use std::io::{self, Read};
+use std::path::{Component, Path, PathBuf};
+
+use zeroize::Zeroizing;
+
+use super::named::check_named;
+use super::regular::open_regular;
+
+/// A secret, which is wiped from memory when it is dropped.
+pub type Secret = Zeroizing<Vec<u8>>;
+
+/// A secret that cannot be read, or is not taken.
+#[derive(Debug, thiserror::Error)]
+pub enum SecretError {
+    /// The file cannot be read.
+    #[error("cannot read {}: {source}", .path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        source: io::Error,
+    },
+    /// The file is empty.
+    #[error("the file {} is empty", .0.display())]
+    Empty(PathBuf),
+    /// The file is too large for a secret.
+    #[error("the file {} is too large for a secret: {MAX_SIZE} bytes are the most", .0.display())]
+    TooLarge(PathBuf),
+    /// Others can write the file.
+    #[error("others can write the file {path} and choose the secret in it: run `chmod go-w {path}`", path = .0.display())]
+    Writable(PathBuf),
+    /// The file, or a link to it, belongs to somebody else.
+    #[error(
+        "{place} belongs to another user, who can choose the secret in {path}: give it to the user that runs hierad, or to root, with `chown`",
+        place = .place.display(), path = .path.display()
+    )]
+    Foreign {
+        /// The file as it is named.
+        path: PathBuf,
+        /// The file, folder or link of another user.
+        place: PathBuf,
+    },
+    /// Others can put another file in its place.
+    #[error(
+        "others can write the folder {place} and put another secret in the place of {path}: run `chmod go-w {place}`",
+        place = .place.display(), path = .path.display()
+    )]
+    Replaceable {
+        /// The file as it is named.
+        path: PathBuf,
+        /// The folder.
+        place: PathBuf,
+    },
+    /// The token can be guessed.
+    #[error(
+        "the token in the file {} has fewer than {SHORTEST_TOKEN} characters, so it can be guessed: `openssl rand -hex 32` makes a good one",
+        .0.display()
+    )]
+    Short(PathBuf),
+}
+
+/// The least number of characters of a token.
+const SHORTEST_TOKEN: usize = 16;
+
+/// The most bytes of a secret.
+const MAX_SIZE: u64 = 1 << 20;
+
+/// The most links that lead to a file, as on Linux.
+const MAX_LINKS: usize = 40;
+
+/// Reads a secret by which others prove themselves, such as a token. It must not be short.
+pub fn read_token(path: &Path) -> Result<Secret, SecretError> {
+    let token = read_secret(path)?;
+    let is_long = String::from_utf8_lossy(&token).chars().count() >= SHORTEST_TOKEN;
+    if is_long { Ok(token) } else { Err(SecretError::Short(path.into())) }
+}
+
+/// Reads the secret in a file, without white space at its end. Others must be able neither to write the file nor to
+/// replace it. If they can read it, the log tells: containers mount secrets so.
+pub fn read_secret(path: &Path) -> Result<Secret, SecretError> {
+    check_way(path)?;
+    read(path, owner::is_own)
+}
+
+/// Reads a key by which hierad proves itself, such as that of a certificate. It may belong to another user, as Puppet's
+/// do: who replaces it gets nothing by it.
+pub fn read_key(path: &Path) -> Result<Secret, SecretError> {
+    read(path, |_| true)
+}
+
+fn read(path: &Path, is_own: impl Fn(&Metadata) -> bool) -> Result<Secret, SecretError> {
+    let failed = |source| SecretError::Read { path: path.into(), source };
+    check_named(path).map_err(failed)?;
+    let file = open_regular(path).map_err(failed)?;
+    let metadata = file.metadata().map_err(failed)?;
+    if !is_own(&metadata) {
+        return Err(SecretError::Foreign { path: path.into(), place: path.into() });
+    }
+    let mode = owner::mode(&metadata);
+    if mode & 0o022 != 0 {
+        return Err(SecretError::Writable(path.into()));
+    }
+    if metadata.len() > MAX_SIZE {
+        return Err(SecretError::TooLarge(path.into()));
+    }
+    // With room for all of it, since what is left behind when it grows is not wiped.
+    let mut content = Zeroizing::new(Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default() + 1));
+    file.take(MAX_SIZE).read_to_end(&mut content).map_err(failed)?;
+    if content.trim_ascii_end().is_empty() {
+        return Err(SecretError::Empty(path.into()));
+    }
+    if mode & 0o004 != 0 {
+        let path = path.display();
+        tracing::warn!("everybody on this machine can read the secret in {path}: `chmod o-r {path}` ends that");
+    }
+    Ok(Zeroizing::new(content.trim_ascii_end().to_vec()))
+}
+
+/// Fails if others can have the path lead to another file: by a folder on the way that they can write, or by a link of
+/// theirs. In a folder such as `/tmp`, which has the sticky bit, nobody replaces what is another's.
+fn check_way(path: &Path) -> Result<(), SecretError> {
+    let failed = |source| SecretError::Read { path: path.into(), source };
+    let mut pending = Vec::new();
+    let mut place = PathBuf::new();
+    let mut links = 0;
+    enter(&std::path::absolute(path).map_err(failed)?, &mut place, &mut pending);
+    while let Some(name) = pending.pop() {
+        if name == ".." {
+            place.pop();
+            continue;
+        }
+        let folder = place.symlink_metadata().map_err(failed)?;
+        if !owner::is_own(&folder) {
+            return Err(SecretError::Foreign { path: path.into(), place });
+        }
+        let is_open = owner::is_open(&folder);
+        if is_open && !owner::is_sticky(&folder) {
+            return Err(SecretError::Replaceable { path: path.into(), place });
+        }
+        let at = place.join(&name);
+        let entry = at.symlink_metadata().map_err(failed)?;
+        if is_open && !owner::is_own(&entry) {
+            return Err(SecretError::Foreign { path: path.into(), place: at });
+        }
+        if entry.is_symlink() {
+            links += 1;
+            if links > MAX_LINKS {
+                return Err(failed(io::Error::other("it leads into a loop of symbolic links")));
+            }
+            enter(&at.read_link().map_err(failed)?, &mut place, &mut pending);
+        } else {
+            place = at;
+        }
+    }
+    Ok(())
+}
+
+/// Puts the names of a path before those that are pending, the next one last. A path from the root begins anew there.
+fn enter(path: &Path, place: &mut PathBuf, pending: &mut Vec<OsString>) {
+    for part in path.components().rev() {
+        match part {
+            Component::Normal(name) => pending.push(name.into()),
+            Component::ParentDir => pending.push("..".into()),
+            Component::CurDir => {}
+            Component::RootDir | Component::Prefix(_) => {
+                path.ancestors().last().unwrap_or(Path::new("/")).clone_into(place);
+            }
+        }
+    }
+}
+
+#[cfg(unix)]
+mod owner {
+    use std::fs::Metadata;
+    use std::os::unix::fs::MetadataExt;
+
+    pub(super) fn mode(metadata: &Metadata) -> u32 {
+        metadata.mode()
+    }
+
+    /// Returns true for what belongs to the user of this process, or to root.
+    pub(super) fn is_own(metadata: &Metadata) -> bool {
+        metadata.uid() == 0 || metadata.uid() == rustix::process::geteuid().as_raw()
+    }
+
+    /// Returns true for a folder that others can write. The group that has the number of its owner is that of the owner
+    /// alone: where users have one, their folders are often open to it.
+    pub(super) fn is_open(folder: &Metadata) -> bool {
+        let is_private = folder.gid() == folder.uid();
+        folder.mode() & if is_private { 0o002 } else { 0o022 } != 0
+    }
+
+    pub(super) fn is_sticky(folder: &Metadata) -> bool {
+        folder.mode() & 0o1000 != 0
+    }
+}
+
+/// There are no such permissions here.
+#[cfg(not(unix))]
+mod owner {
+    use std::fs::Metadata;
+
+    pub(super) fn mode(_: &Metadata) -> u32 {
+        0
+    }
+
+    pub(super) fn is_own(_: &Metadata) -> bool {
+        true
+    }
+
+    pub(super) fn is_open(_: &Metadata) -> bool {
+        false
+    }
+
+    pub(super) fn is_sticky(_: &Metadata) -> bool {
+        false
+    }
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, chown, symlink};
+
+    use super::*;
+
+    struct Place(tempfile::TempDir);
+
+    impl Place {
+        fn at(&self, path: &str) -> PathBuf {
+            self.0.path().join(path)
+        }
+
+        /// Makes a file with a secret, and the folder that it is in.
+        fn secret(&self, path: &str) -> PathBuf {
+            let path = self.at(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, "open sesame, open\n").unwrap();
+            mode(&path, 0o600);
+            path
+        }
+    }
+
+    fn mode(path: &Path, mode: u32) {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    fn is_taken(path: &Path) -> bool {
+        read_secret(path).is_ok()
+    }
+
+    #[test]
+    fn nobody_else_can_choose_a_secret() {
+        let place = Place(tempfile::tempdir().unwrap());
+        let own = place.secret("own/token");
+        assert_eq!(&**read_secret(&own).unwrap(), b"open sesame, open");
+        symlink("own", place.at("folder")).unwrap();
+        symlink("../folder/./token", place.at("own/link")).unwrap();
+        symlink(place.at("own/link"), place.at("far")).unwrap();
+        for honest in ["folder/token", "own/link", "far", "own/../folder/link"] {
+            assert!(is_taken(&place.at(honest)), "{honest}");
+        }
+        for bits in [0o602, 0o620, 0o666] {
+            mode(&own, bits);
+            assert!(matches!(read_secret(&own), Err(SecretError::Writable(_))), "{bits:o}");
+        }
+        mode(&own, 0o640);
+        assert!(is_taken(&own));
+        // A folder that all can write, at any height, and a link into one.
+        let open = place.secret("open/deep/token");
+        symlink("open/deep/token", place.at("into")).unwrap();
+        mode(&place.at("open"), 0o777);
+        for path in [&open, &place.at("into"), &place.at("open/deep/../../open/deep/token")] {
+            assert!(matches!(read_secret(path), Err(SecretError::Replaceable { .. })), "{}", path.display());
+        }
+        assert!(read_key(&open).is_ok());
+        // With the sticky bit, what is one's own stays.
+        mode(&place.at("open"), 0o1777);
+        assert!(is_taken(&open) && is_taken(&place.at("into")));
+    }
+
+    #[test]
+    fn the_group_of_a_user_is_his_own() {
+        use std::os::unix::fs::MetadataExt;
+        let place = Place(tempfile::tempdir().unwrap());
+        let token = place.secret("folder/token");
+        let metadata = fs::metadata(place.at("folder")).unwrap();
+        mode(&place.at("folder"), 0o770);
+        assert_eq!(is_taken(&token), metadata.uid() == metadata.gid());
+    }
+
+    #[test]
+    fn what_belongs_to_others_is_not_taken() {
+        if !rustix::process::geteuid().is_root() {
+            return; // who is not root gives nothing away
+        }
+        let place = Place(tempfile::tempdir().unwrap());
+        let give = |path: &str| chown(place.at(path), Some(1234), None).unwrap();
+        let foreign = |path: &Path| matches!(read_secret(path), Err(SecretError::Foreign { .. }));
+        let file = place.secret("a/token");
+        give("a/token");
+        assert!(foreign(&file) && read_key(&file).is_ok());
+        let folder = place.secret("b/token");
+        give("b");
+        assert!(foreign(&folder));
+        let above = place.secret("c/deep/token");
+        give("c");
+        assert!(foreign(&above));
+        // A link of another in a folder such as /tmp.
+        let own = place.secret("own/token");
+        fs::create_dir(place.at("d")).unwrap();
+        mode(&place.at("d"), 0o1777);
+        symlink(&own, place.at("d/link")).unwrap();
+        assert!(is_taken(&place.at("d/link")));
+        std::os::unix::fs::lchown(place.at("d/link"), Some(1234), None).unwrap();
+        assert!(foreign(&place.at("d/link")));
+    }
+
+    #[test]
+    fn a_secret_is_a_small_regular_file() {
+        let place = Place(tempfile::tempdir().unwrap());
+        let pipe = place.at("pipe");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        symlink("loop", place.at("loop")).unwrap();
+        let large = place.secret("large");
+        fs::write(&large, vec![b'x'; usize::try_from(MAX_SIZE).unwrap() + 1]).unwrap();
+        let empty = place.secret("empty");
+        fs::write(&empty, " \n").unwrap();
+        for path in [&*pipe, &place.at("loop"), &large, &empty, Path::new("/dev/zero"), place.0.path(), Path::new("")] {
+            assert!(!is_taken(path), "{}", path.display());
+        }
+    }
+}
