@@ -3,31 +3,68 @@
 
 use tokio::process::{Child, Command};
 
-/// The variables that hold the tokens of forges and of their CI jobs.
-pub const TOKEN_VARIABLES: [&str; 16] = [
-    "ACTIONS_ID_TOKEN_REQUEST_TOKEN",
-    "ACTIONS_RUNTIME_TOKEN",
-    "BITBUCKET_STEP_OIDC_TOKEN",
-    "CI_DEPLOY_PASSWORD",
-    "CI_JOB_TOKEN",
-    "CI_REGISTRY_PASSWORD",
-    "FORGEJO_TOKEN",
-    "GH_ENTERPRISE_TOKEN",
-    "GH_TOKEN",
-    "GITEA_TOKEN",
-    "GITHUB_TOKEN",
-    "GITLAB_TOKEN",
-    "HIERAD_GITEA_TOKEN",
-    "HIERAD_GITHUB_TOKEN",
-    "HIERAD_GITLAB_TOKEN",
-    "SYSTEM_ACCESSTOKEN",
+/// The names of forges and of CI servers, as words in the names of their variables.
+const FORGES: [&str; 22] = [
+    "ACTIONS",
+    "APPVEYOR",
+    "BITBUCKET",
+    "BUILDKITE",
+    "CI",
+    "CIRCLE",
+    "CIRCLECI",
+    "CODEBERG",
+    "DRONE",
+    "FORGEJO",
+    "GH",
+    "GITEA",
+    "GITHUB",
+    "GITLAB",
+    "GL",
+    "HIERAD",
+    "JENKINS",
+    "RUNNER",
+    "SEMAPHORE",
+    "TEAMCITY",
+    "TRAVIS",
+    "WOODPECKER",
 ];
 
-/// Keeps the tokens of forges from a program that answers for data: it works on what a stranger has written.
+/// Parts of words, and words, by which a variable says that it holds a secret.
+const SECRET_PARTS: [&str; 7] = ["TOKEN", "PASSWORD", "PASSWD", "SECRET", "JWT", "CREDENTIAL", "NETRC"];
+const SECRET_WORDS: [&str; 5] = ["PAT", "KEY", "AUTH", "PASS", "COOKIE"];
+
+/// The beginnings of git's variables for single settings, such as a header with a token. Those with paths of settings
+/// are others.
+const GIT_SETTINGS: [&str; 4] = ["GIT_CONFIG_COUNT", "GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_", "GIT_CONFIG_PARAMETERS"];
+
+/// Keeps the secrets of forges, of their CI jobs and of hierad itself from a program that answers for data: it works on
+/// what a stranger has written. All else that the user has set is for it.
 pub fn without_tokens(command: &mut std::process::Command) {
-    for name in TOKEN_VARIABLES {
-        command.env_remove(name);
+    for (name, value) in std::env::vars_os() {
+        if is_token(&name.to_string_lossy(), &value.to_string_lossy()) {
+            command.env_remove(name);
+        }
     }
+}
+
+/// Returns true for a variable with a secret of a forge or a CI server: by its name, or as an address that has a
+/// password in it.
+pub fn is_token(name: &str, value: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    if name == "SYSTEM_ACCESSTOKEN" || GIT_SETTINGS.iter().any(|setting| name.starts_with(setting)) {
+        return true;
+    }
+    let words: Vec<&str> = name.split(|c: char| !c.is_ascii_alphanumeric()).collect();
+    let is_secret = SECRET_PARTS.iter().any(|part| name.contains(part))
+        || words.iter().any(|word| SECRET_WORDS.contains(word))
+        || has_password(value);
+    is_secret && words.iter().any(|word| FORGES.contains(word))
+}
+
+/// Returns true for an address with a user before its host.
+fn has_password(value: &str) -> bool {
+    let host = value.split_once("://").and_then(|(_, rest)| rest.split(['/', '?', '#']).next());
+    host.is_some_and(|host| host.contains('@'))
 }
 
 /// The process group of a command. All its processes are killed when this is dropped.
@@ -86,5 +123,77 @@ impl Drop for Group {
     fn drop(&mut self) {
         #[cfg(unix)]
         self.signal(rustix::process::Signal::KILL);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_of_forges_are_told_from_what_programs_need() {
+        let address = "https://gitlab-ci-token:x@gitlab.example.com/a/b.git";
+        for name in [
+            "ACTIONS_ID_TOKEN_REQUEST_TOKEN",
+            "ACTIONS_RUNTIME_TOKEN",
+            "BITBUCKET_STEP_OIDC_TOKEN",
+            "BUILDKITE_AGENT_ACCESS_TOKEN",
+            "CIRCLE_OIDC_TOKEN_V2",
+            "CI_DEPENDENCY_PROXY_PASSWORD",
+            "CI_DEPLOY_PASSWORD",
+            "CI_JOB_JWT",
+            "CI_JOB_JWT_V2",
+            "CI_JOB_TOKEN",
+            "CI_NETRC_PASSWORD",
+            "CI_REGISTRY_PASSWORD",
+            "CI_SERVER_TLS_KEY_FILE",
+            "DRONE_NETRC_FILE",
+            "FORGEJO_TOKEN",
+            "GH_ENTERPRISE_TOKEN",
+            "GH_PAT",
+            "GITHUB_APP_PRIVATE_KEY",
+            "GIT_CONFIG_COUNT",
+            "GIT_CONFIG_KEY_0",
+            "GIT_CONFIG_PARAMETERS",
+            "GIT_CONFIG_VALUE_12",
+            "GL_TOKEN",
+            "HIERAD_FINGERPRINT_KEY",
+            "HIERAD_GITEA_TOKEN",
+            "INPUT_GITHUB-TOKEN",
+            "RELEASE_GITHUB_API_TOKEN",
+            "SYSTEM_ACCESSTOKEN",
+            "gitlab_private_token",
+        ] {
+            assert!(is_token(name, "x"), "{name}");
+        }
+        assert!(is_token("CI_REPOSITORY_URL", address) && is_token("DRONE_REMOTE_URL", address));
+        for name in [
+            "AWS_SECRET_ACCESS_KEY",
+            "AZURE_CLIENT_SECRET",
+            "CI",
+            "CI_COMMIT_AUTHOR",
+            "CI_PROJECT_PATH",
+            "CONJUR_AUTHN_API_KEY",
+            "GITHUB_ACTIONS",
+            "GITHUB_EVENT_PATH",
+            "GITHUB_PATH",
+            "GIT_CONFIG_GLOBAL",
+            "GIT_CONFIG_NOSYSTEM",
+            "HIERAD_CONFIG",
+            "HOME",
+            "LANG",
+            "MYSQL_PWD",
+            "PATH",
+            "PGPASSWORD",
+            "RUNNER_TEMP",
+            "SSH_AUTH_SOCK",
+            "VAULT_ADDR",
+            "VAULT_TOKEN",
+        ] {
+            assert!(!is_token(name, "/a/b@c"), "{name}");
+        }
+        for (name, value) in [("HTTPS_PROXY", address), ("CI_PROJECT_URL", "https://gitlab.example.com/a@b")] {
+            assert!(!is_token(name, value), "{name}");
+        }
     }
 }

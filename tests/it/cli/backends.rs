@@ -48,17 +48,28 @@ fn lookup(site: &Sandbox, key: &str) -> String {
 #[test]
 fn commands_do_not_have_the_tokens_of_forges() {
     let site = site("lookup_key: vault", "{command: [./answer]}");
-    site.write(
-        "answer",
-        ECHO.replacen('\n', "\necho \"$GITHUB_TOKEN $HIERAD_GITLAB_TOKEN $VAULT_TOKEN\" > tokens\n", 1),
-    );
+    site.write("answer", ECHO.replacen('\n', "\nenv | grep -o '^.*=.*TOPSECRET' | sort > tokens\n", 1));
     site.hierad("trust").ok();
     let mut command = hierad(site.root());
-    for name in ["GITHUB_TOKEN", "HIERAD_GITLAB_TOKEN", "VAULT_TOKEN"] {
-        command.env(name, name);
+    for name in [
+        "CI_DEPENDENCY_PROXY_PASSWORD",
+        "CI_JOB_JWT_V2",
+        "CI_JOB_TOKEN",
+        "CIRCLE_OIDC_TOKEN",
+        "GITHUB_TOKEN",
+        "HIERAD_GITLAB_TOKEN",
+        "GH_PAT",
+        "AZURE_CLIENT_SECRET",
+        "VAULT_TOKEN",
+    ] {
+        command.env(name, "TOPSECRET");
     }
+    command.env("CI_REPOSITORY_URL", "https://gitlab-ci-token:TOPSECRET@gitlab.example.com/a/b.git");
+    command.env("GIT_CONFIG_COUNT", "1").env("GIT_CONFIG_KEY_0", "http.extraheader");
+    command.env("GIT_CONFIG_VALUE_0", "AUTHORIZATION: TOPSECRET");
     run(command.args(["lookup", "motd", "--node", "web01", "--rev", "."])).ok();
-    assert_eq!(std::fs::read_to_string(site.root().join("tokens")).unwrap(), "  VAULT_TOKEN\n");
+    let has = std::fs::read_to_string(site.root().join("tokens")).unwrap();
+    assert_eq!(has, "AZURE_CLIENT_SECRET=TOPSECRET\nVAULT_TOKEN=TOPSECRET\n");
 }
 
 #[test]
