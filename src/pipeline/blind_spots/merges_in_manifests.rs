@@ -63,8 +63,7 @@ impl DiffContext<'_> {
 }
 
 impl DiffContext<'_> {
-    /// Returns those of some nodes whose value by one of the strategies changes. Where no lookups are `left`, it counts as
-    /// changed.
+    /// Returns those of some nodes whose value by one of the strategies changes, or may: if no lookups are `left`.
     fn differing(&self, key: &str, strategies: &Strategies, nodes: &NodeSet, left: &mut usize) -> NodeSet {
         let strategies: Vec<Strategy> =
             strategies.iter().filter_map(|(merge, _)| Strategy::from_option(merge).ok()).collect();
