@@ -1,24 +1,25 @@
 //! Judges a tree by trusted settings or, without any, by the settings of the revision before it.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::settings_files::FoundSettings;
 use super::tree_profiles::TreeProfiles;
 use crate::diff::Diff;
-use crate::git::{CommitId, Repository};
+use crate::git::{CommitId, ObjectError, Repository};
 use crate::pipeline::RevisionId;
 use crate::pipeline::blind_spots::accept::Accepted;
 use crate::pipeline::judge::Judge;
 use crate::policy::{Day, Policies};
 use crate::report::{BlindSpot, PolicyHit, Remedy, Report, Verdict, count};
 use crate::settings::{
-    CheckSetting, Judgement, MAX_SETTINGS_SIZE, Origin, Refusal, SETTINGS_FILE, SettingsError, SettingsFile,
-    TreeFolder, judging, reading,
+    CheckSetting, Judgement, MAX_SETTINGS_SIZE, Origin, Reading, Refusal, SettingsError, SettingsFile, TreeFolder,
+    judging,
 };
-use crate::tree::{BlobId, FileTree, Target, follow};
+use crate::tree::{BlobId, FileTree, Target, TreeError, follow};
 
 /// The code of the blind spot of settings and profiles of the tree that differ.
 const CHANGED: &str = "changed-settings";
@@ -30,8 +31,10 @@ pub(super) struct SettingsJudge {
     accept: Option<Accepted>,
     check: Option<CheckSetting>,
     policies: Option<Policies>,
-    /// The path of the settings in the tree.
-    path: String,
+    /// The paths in the tree at which settings are read; the first is that of the ones that judge.
+    paths: Vec<String>,
+    /// The top of the checked-out files, from which paths of the settings lead.
+    top: PathBuf,
     /// The content of the checked-out settings, if they are not trusted.
     checked_out: Option<SettingsFile>,
     refused: Vec<Refusal>,
@@ -44,13 +47,13 @@ pub(super) struct SettingsJudge {
 impl SettingsJudge {
     /// Makes the judge of a run by the settings that were found, whose profiles may lie in the tree.
     pub(super) fn new(repository: Arc<Repository>, found: &FoundSettings, profiles: TreeProfiles) -> SettingsJudge {
-        let path = found.tree.as_ref().and_then(path_in_tree);
         SettingsJudge {
+            top: repository.work_dir().and_then(|top| top.canonicalize().ok()).unwrap_or_else(|| "/".into()),
             repository,
             accept: found.settings.accept.clone(),
             check: found.settings.check.clone(),
             policies: found.settings.policies.clone(),
-            path: path.unwrap_or_else(|| SETTINGS_FILE.to_owned()),
+            paths: found.paths.clone(),
             checked_out: found.tree.clone(),
             refused: found.refused.clone(),
             profiles,
@@ -65,28 +68,24 @@ impl SettingsJudge {
 
     /// Returns what the settings of a revision say. Those that cannot be read say nothing.
     fn judgement(&self, base: RevisionId) -> Judgement {
-        let content = self.content(base);
-        self.tell(content.as_deref());
-        self.read(content).unwrap_or_else(|error| {
+        let read = self.file(base).and_then(|file| self.read(file.as_ref()));
+        read.unwrap_or_else(|error| {
             tracing::debug!(%error, "the settings of the base revision accept nothing");
             Judgement::default()
         })
     }
 
-    fn read(&self, content: Option<Vec<u8>>) -> Result<Judgement, SettingsError> {
-        let Some(content) = content else { return Ok(Judgement::default()) };
-        let origin = Origin::Tree(TreeFolder { root: "/".into(), folder: "".into() });
-        Judgement::read(&SettingsFile::new(Path::new(&self.path), Ok(content), origin)?)
+    fn read(&self, file: Option<&SettingsFile>) -> Result<Judgement, SettingsError> {
+        self.tell(file);
+        file.map_or_else(|| Ok(Judgement::default()), Judgement::read)
     }
 
-    /// Returns the policies of a revision. Settings that cannot be read are a fault only if they have some.
+    /// Returns the policies of a revision. Settings that cannot be read may have some.
     fn policies_of(&self, base: RevisionId) -> Result<Policies, SettingsError> {
-        let content = self.content(base);
-        self.tell(content.as_deref());
-        let has_some = content.as_deref().is_some_and(has_policies);
-        match self.read(content) {
-            Err(error) if has_some => Err(error),
-            read => Ok(read.unwrap_or_default().policies),
+        let file = self.file(base)?;
+        match self.read(file.as_ref()) {
+            Err(_) if !file.as_ref().is_some_and(SettingsFile::may_have_policies) => Ok(Policies::default()),
+            read => Ok(read?.policies),
         }
     }
 
@@ -100,9 +99,9 @@ impl SettingsJudge {
     }
 
     /// Tells once that the checked-out settings do not judge.
-    fn tell(&self, base: Option<&[u8]>) {
+    fn tell(&self, base: Option<&SettingsFile>) {
         let Some(file) = &self.checked_out else { return };
-        let [here, there] = [judging(file.text.as_bytes()), judging(base.unwrap_or_default())];
+        let [here, there] = [Some(file), base].map(|file| judging(file.map_or("", |file| &file.text).as_bytes()));
         if here == there || here.iter().all(Option::is_none) || self.is_told.swap(true, Ordering::Relaxed) {
             return;
         }
@@ -114,15 +113,19 @@ impl SettingsJudge {
         );
     }
 
-    /// Returns true if the settings of the tree have it read in another way before and after.
-    fn changes_reading(&self, revisions: Diff<RevisionId>) -> bool {
-        let Some(checked_out) = &self.checked_out else { return false };
-        let content = |id| match id {
-            RevisionId::WorkTree => checked_out.text.clone().into_bytes(),
-            id => self.content(id).unwrap_or_default(),
-        };
-        let contents = revisions.map(content);
-        read_otherwise(&contents.before, &contents.after)
+    /// Returns the path of settings in the tree that have it read in another way before and after, whatever is checked
+    /// out, and whether it is trusted: that is how others read it who have that revision.
+    fn changed_reading(&self, revisions: Diff<RevisionId>) -> Option<&String> {
+        self.paths.iter().find(|path| {
+            let found = revisions.map(|id| self.target(id, path));
+            if let (Ok(before), Ok(after)) = (&found.before, &found.after)
+                && is_same(before, after)
+            {
+                return false;
+            }
+            let readings = revisions.map(|id| self.file_at(id, path).and_then(|file| reading(file.as_ref())));
+            !matches!((readings.before, readings.after), (Ok(before), Ok(after)) if before == after)
+        })
     }
 
     /// Returns the profiles in the tree that are not the same before and after, or are gone. New ones are read on both
@@ -135,12 +138,8 @@ impl SettingsJudge {
 
     /// Returns the profile files of a revision, none if they cannot be read.
     pub(super) fn profile_files(&self, id: RevisionId) -> BTreeMap<String, BlobId> {
-        let files = match id {
-            RevisionId::Commit(commit) => self.repository.tree(commit).ok().map(|tree| self.profiles.files(&tree)),
-            RevisionId::WorkTree => self.repository.work_tree().map(|tree| self.profiles.files(&tree)),
-            RevisionId::Empty => None,
-        };
-        files.and_then(std::result::Result::ok).unwrap_or_default()
+        let tree = self.tree(id).ok().flatten();
+        tree.and_then(|tree| self.profiles.files(&*tree).ok()).unwrap_or_default()
     }
 
     /// Returns the policies that judge by a revision: the trusted ones or, without any, its own.
@@ -153,23 +152,54 @@ impl SettingsJudge {
         self.policies_by(judge).map_or(true, |policies| !policies.rules.is_empty())
     }
 
-    /// Returns the path of the settings in the tree.
-    pub(super) fn path(&self) -> &str {
-        &self.path
-    }
-
     /// Returns true if a settings file reads the tree in another way than the checked-out one does.
-    pub(super) fn reads_otherwise(&self, content: &[u8]) -> bool {
-        let here = self.checked_out.as_ref().map_or(&b""[..], |file| file.text.as_bytes());
-        read_otherwise(here, content)
+    pub(super) fn reads_otherwise(&self, file: Option<&SettingsFile>) -> bool {
+        let readings = [self.checked_out.as_ref(), file].map(reading);
+        !matches!(&readings, [Ok(here), Ok(there)] if here == there)
     }
 
-    /// Returns the settings file of a revision, or `None` if there is none that could be read.
-    pub(super) fn content(&self, id: RevisionId) -> Option<Vec<u8>> {
-        let RevisionId::Commit(commit) = id else { return None };
-        let tree = self.repository.tree(commit).ok()?;
-        let Ok(Target::File(_, blob)) = follow(&tree, &self.path) else { return None };
-        tree.read(blob).ok().filter(|content| content.len() as u64 <= MAX_SETTINGS_SIZE)
+    /// Returns the settings file of a revision that judges, or `None` if there is none.
+    pub(super) fn file(&self, id: RevisionId) -> Result<Option<SettingsFile>, SettingsError> {
+        let is_commit = matches!(id, RevisionId::Commit(_));
+        if is_commit { self.file_at(id, &self.paths[0]) } else { Ok(None) }
+    }
+
+    /// Returns the settings file of a revision at `path` of the tree, as its path is there, or `None` if nothing is
+    /// there.
+    fn file_at(&self, id: RevisionId, path: &str) -> Result<Option<SettingsFile>, SettingsError> {
+        let failed = |reason: String| SettingsError::Read { path: path.into(), source: io::Error::other(reason) };
+        let damaged = |error: TreeError| failed(error.to_string());
+        let blob = match self.target(id, path).map_err(damaged)? {
+            Target::File(_, blob) => blob,
+            Target::Absent => return Ok(None),
+            Target::Folder(_) => return Err(failed("it is a folder".to_owned())),
+            Target::Outside(reason) => return Err(failed(reason)),
+        };
+        let content = self.tree(id).map_err(damaged)?.map(|tree| tree.read(blob)).transpose().map_err(damaged)?;
+        let content = content.unwrap_or_default();
+        if content.len() as u64 > MAX_SETTINGS_SIZE {
+            return Err(failed(format!("it is larger than {MAX_SETTINGS_SIZE} bytes")));
+        }
+        let folder = Path::new(path).parent().unwrap_or(Path::new("")).to_owned();
+        let origin = Origin::Tree(TreeFolder { root: self.top.clone(), folder });
+        SettingsFile::new(Path::new(path), Ok(content), origin).map(Some)
+    }
+
+    /// Returns the target of a path in a revision.
+    fn target(&self, id: RevisionId, path: &str) -> Result<Target, TreeError> {
+        self.tree(id)?.map_or(Ok(Target::Absent), |tree| follow(&*tree, path))
+    }
+
+    /// Returns the tree of a revision, or `None` if it has none.
+    fn tree(&self, id: RevisionId) -> Result<Option<Box<dyn FileTree>>, TreeError> {
+        Ok(match id {
+            RevisionId::Commit(commit) => {
+                let damaged = |error: ObjectError| TreeError::new(commit.to_string(), error.to_string());
+                Some(Box::new(self.repository.tree(commit).map_err(damaged)?))
+            }
+            RevisionId::WorkTree => self.repository.work_tree().map(|tree| Box::new(tree) as Box<dyn FileTree>),
+            RevisionId::Empty => None,
+        })
     }
 }
 
@@ -185,9 +215,9 @@ impl Judge for SettingsJudge {
 
     fn refused(&self) -> Option<BlindSpot> {
         let missed: Vec<&Refusal> = self.refused.iter().filter(|refusal| refusal.is_missed).collect();
-        let first = missed.first()?;
+        let (first, judging) = (missed.first()?, &self.paths[0]);
         let more = if missed.len() > 1 { format!("; and {} more", missed.len() - 1) } else { String::new() };
-        let path = if first.path.ends_with(&self.path) { self.path.clone() } else { first.path.display().to_string() };
+        let path = if first.path.ends_with(judging) { judging.clone() } else { first.path.display().to_string() };
         let place = first.line.map_or_else(|| path.clone(), |line| format!("{path}:{line}"));
         Some(BlindSpot {
             code: "refused-setting",
@@ -197,7 +227,7 @@ impl Judge for SettingsJudge {
                 "put them into .git/hierad.yaml or a file that --config names, or run `hierad trust` if they are yours",
             )),
             is_standing: true,
-            files: vec![self.path.clone()],
+            files: vec![judging.clone()],
             ..BlindSpot::default()
         })
     }
@@ -207,26 +237,26 @@ impl Judge for SettingsJudge {
             return None;
         }
         let profiles = self.changed_profiles(revisions);
-        let is_read_otherwise = self.changes_reading(revisions);
-        let (first, others) = match (is_read_otherwise, profiles.split_first()) {
-            (true, _) => (self.path.as_str(), profiles.len()),
-            (false, Some((first, others))) => (first.as_str(), others.len()),
-            (false, None) => return None,
+        let settings = self.changed_reading(revisions);
+        let is_read_otherwise = settings.is_some();
+        let (first, others) = match (settings, profiles.split_first()) {
+            (Some(path), _) => (path, profiles.len()),
+            (None, Some((first, others))) => (first, others.len()),
+            (None, None) => return None,
         };
         let what = if is_read_otherwise { "says how the data is read" } else { "says what a node is" };
         let more = if others == 0 { String::new() } else { format!(", and so {}", count(others, "more file")) };
+        let by = if self.checked_out.is_some() { "the checked-out files" } else { "the settings of this run" };
         Some(BlindSpot {
             code: CHANGED,
             headline: format!("{first} changes, which {what}{more}"),
-            message: format!(
-                "{first} is not the same before and after{more}: both sides are read as the checked-out files say"
-            ),
+            message: format!("{first} is not the same before and after{more}: both sides are read as {by} say"),
             fix: Some(Remedy::words(if is_read_otherwise {
                 "review that file first; --config names settings outside of the tree"
             } else {
                 "`hierad diff --nodes-before` shows what other facts change; profiles outside of the tree no commit writes"
             })),
-            files: is_read_otherwise.then(|| self.path.clone()).into_iter().chain(profiles).collect(),
+            files: settings.cloned().into_iter().chain(profiles).collect(),
             ..BlindSpot::default()
         })
     }
@@ -254,7 +284,7 @@ impl SettingsJudge {
             return None;
         }
         let files = report.blind_spots.iter().filter(|spot| spot.code == CHANGED).flat_map(|spot| &spot.files);
-        let profile = files.into_iter().find(|file| **file != self.path)?;
+        let profile = files.into_iter().find(|file| !self.paths.contains(file))?;
         Some(PolicyHit::unreadable(TOGETHER, format!("{profile} changes together with data")))
     }
 }
@@ -264,19 +294,15 @@ pub fn today() -> Day {
     jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date()
 }
 
-/// Returns true if two settings files have the tree read in different ways.
-fn read_otherwise(one: &[u8], other: &[u8]) -> bool {
-    one != other && reading(one) != reading(other)
+/// Returns what a settings file says of the reading of the tree.
+fn reading(file: Option<&SettingsFile>) -> Result<Reading, SettingsError> {
+    file.map_or_else(|| Ok(Reading::default()), SettingsFile::reading)
 }
 
-/// Returns true if settings have policies, even if they cannot be read.
-fn has_policies(content: &[u8]) -> bool {
-    content.split(|byte| *byte == b'\n').any(|line| line.starts_with(b"policies:"))
-}
-
-/// Returns the path of a settings file in the tree.
-fn path_in_tree(file: &SettingsFile) -> Option<String> {
-    let Origin::Tree(place) = &file.origin else { return None };
-    let path = place.folder.join(file.path.file_name()?);
-    Some(path.to_str()?.to_owned())
+/// Returns true if the same is at two places.
+fn is_same(one: &Target, other: &Target) -> bool {
+    match (one, other) {
+        (Target::File(_, one), Target::File(_, other)) => one == other,
+        (one, other) => one == other,
+    }
 }

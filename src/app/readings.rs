@@ -15,6 +15,7 @@ use crate::git::{BranchName, CommitId};
 use crate::node::ProfileError;
 use crate::pipeline::judge::Readings;
 use crate::pipeline::{Pipeline, RevisionId};
+use crate::settings::SettingsFile;
 
 /// The readings of a workspace, for nodes as a branch is deployed.
 struct TreeReadings {
@@ -69,13 +70,13 @@ impl Workspace {
     /// how this one reads.
     fn as_read_by(&self, judge: CommitId) -> Result<Option<Workspace>> {
         let Some(top) = self.repository.work_dir().and_then(|top| top.canonicalize().ok()) else { return Ok(None) };
-        let content = self.judge.content(RevisionId::Commit(judge));
-        let is_read_otherwise =
-            !self.sources.is_tree_trusted && self.judge.reads_otherwise(content.as_deref().unwrap_or_default());
+        let file = self.judge.file(RevisionId::Commit(judge))?;
+        let is_read_otherwise = !self.sources.is_tree_trusted && self.judge.reads_otherwise(file.as_ref());
         if !is_read_otherwise && !self.has_other_profiles(judge) {
             return Ok(None);
         }
-        let mut settings = self.sources.settings(&top, self.judge.path(), content)?;
+        let mut settings =
+            self.sources.settings(file.map(|file| SettingsFile { path: top.join(&file.path), ..file }))?;
         let stage = tempfile::tempdir()?;
         let profiles = TreeProfiles::of(&self.repository, &settings);
         profiles.stage(&self.repository.tree(judge)?, stage.path(), &mut settings)?;

@@ -29,6 +29,8 @@ pub(super) struct FoundSettings {
     pub(super) trusted: Option<SettingsFile>,
     /// True if that is the file of the tree.
     pub(super) is_tree_trusted: bool,
+    /// The paths in the tree at which settings are read; the first is that of the ones that judge.
+    pub(super) paths: Vec<String>,
 }
 
 /// The files and flags that settings come from, besides the file of the tree.
@@ -41,12 +43,9 @@ pub(super) struct SettingsSources {
 }
 
 impl SettingsSources {
-    /// Returns the settings with the file at `path` in the tree, whose top is `top`, in place of the checked-out one.
-    pub(super) fn settings(&self, top: &Path, path: &str, content: Option<Vec<u8>>) -> Result<Settings> {
-        let folder = Path::new(path).parent().unwrap_or(Path::new("")).to_owned();
-        let origin = Origin::Tree(TreeFolder { root: top.to_owned(), folder });
-        let tree = content.filter(|_| !self.is_tree_trusted);
-        let tree = tree.map(|content| SettingsFile::new(&top.join(path), Ok(content), origin)).transpose()?;
+    /// Returns the settings with another `tree` file in place of the checked-out one.
+    pub(super) fn settings(&self, tree: Option<SettingsFile>) -> Result<Settings> {
+        let tree = tree.filter(|_| !self.is_tree_trusted);
         let files: Vec<SettingsFile> = self.trusted.iter().cloned().chain(tree).collect();
         let mut settings = Settings::combine(&files)?.settings;
         self.overrides.lay_over(&mut settings)?;
@@ -90,6 +89,21 @@ impl Places {
         Some((TreeFolder { root: root.clone(), folder: folder_of(&real)? }, real))
     }
 
+    /// Returns the paths in the tree at which settings are read, whatever is there: that of the `named` file, if it
+    /// lies there, and the usual one, unless the named file takes its part. A trusted one does not judge.
+    fn paths_in_tree(&self, overrides: &Overrides, named: Option<&SettingsFile>) -> Vec<String> {
+        let named_path = overrides.config().and_then(|path| {
+            let (place, path) = self.in_tree(path)?;
+            Some(place.folder.join(path.file_name()?).to_str()?.to_owned())
+        });
+        let usual = SETTINGS_FILE.to_owned();
+        match (named_path, named.is_some_and(|file| file.origin == Origin::Trusted)) {
+            (Some(path), false) => vec![path],
+            (Some(path), true) if path != usual => vec![usual, path],
+            _ => vec![usual],
+        }
+    }
+
     /// Reads a file by the rules of its place.
     pub(super) fn read(&self, path: &Path) -> std::result::Result<SettingsFile, SettingsError> {
         let Some((folder, path)) = self.in_tree(path) else { return SettingsFile::trusted(path) };
@@ -112,6 +126,7 @@ fn enclosing(git_dir: &Path) -> Option<PathBuf> {
 pub(super) fn find(overrides: &Overrides, repository: &Repository) -> Result<FoundSettings> {
     let places = Places::of(repository);
     let named = overrides.config().map(|path| places.read(path)).transpose()?;
+    let paths = places.paths_in_tree(overrides, named.as_ref());
     let (mut tree, mut ruling) = match named {
         Some(file) if file.origin == Origin::Trusted => (None, Some(file)),
         named => (named, None),
@@ -139,7 +154,8 @@ pub(super) fn find(overrides: &Overrides, repository: &Repository) -> Result<Fou
         tree => (None, tree.filter(|_| !is_faulty)),
     };
     let is_tree_trusted = trusted_tree.is_some();
-    Ok(FoundSettings { settings: combined.settings, refused, tree, trusted: ruling.or(trusted_tree), is_tree_trusted })
+    let (settings, trusted) = (combined.settings, ruling.or(trusted_tree));
+    Ok(FoundSettings { settings, refused, tree, trusted, is_tree_trusted, paths })
 }
 
 impl Places {

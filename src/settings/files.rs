@@ -11,9 +11,8 @@ use super::{Settings, SettingsError, accept, check, policy, raw};
 use crate::disk;
 use crate::pipeline::blind_spots::accept::Accepted;
 use crate::policy::Policies;
-use crate::puppet::document::FaultKind;
 use crate::puppet::{json, yaml};
-use crate::value::{Hash, Value};
+use crate::value::Value;
 
 /// The most bytes of a settings file.
 pub const MAX_SETTINGS_SIZE: u64 = 1 << 20;
@@ -112,7 +111,13 @@ impl SettingsFile {
         Ok(found)
     }
 
-    fn parse(&self) -> Result<(raw::Settings, SourceFile<'_>), SettingsError> {
+    /// Returns false if the file is known to have no policies, whatever else is wrong with it.
+    pub fn may_have_policies(&self) -> bool {
+        serde_yaml::from_str(&self.text).map_or(true, |raw::Policies { policies }| policies.is_some())
+    }
+
+    /// Reads the file as it is written, but for what is read as data are.
+    pub(super) fn parse(&self) -> Result<(raw::Settings, SourceFile<'_>), SettingsError> {
         let lines = Lines::of(&self.text);
         // A file of comments alone is null to serde and means no settings.
         let raw: Option<raw::Settings> = serde_yaml::from_str(&self.text).map_err(|error| SettingsError::Invalid {
@@ -171,24 +176,6 @@ impl Judgement {
     }
 }
 
-/// Returns what a settings file says of the reading of the tree, for comparison: everything but what judges it.
-pub fn reading(content: &[u8]) -> Value {
-    if has_anchors(content) {
-        return as_text(content);
-    }
-    let parsed = yaml::parse(content);
-    // Dates of waivers are no data, but texts here.
-    match (parsed.fault.filter(|fault| fault.kind != FaultKind::Class), parsed.value.as_hash()) {
-        (None, Some(hash)) => {
-            let is_judging = |key: &Value| key.as_str().is_some_and(|key| JUDGING.contains(&key));
-            let kept = hash.iter().filter(|(key, _)| !is_judging(key));
-            Value::hash(kept.map(|(key, value)| (key.clone(), value.clone())).collect::<Hash>())
-        }
-        (None, None) => parsed.value,
-        (Some(_), _) => as_text(content),
-    }
-}
-
 /// Returns what a settings file says of the settings that judge the tree, for comparison.
 pub fn judging(content: &[u8]) -> [Option<Value>; JUDGING.len()] {
     if has_anchors(content) {
@@ -199,7 +186,7 @@ pub fn judging(content: &[u8]) -> [Option<Value>; JUDGING.len()] {
 }
 
 /// Returns true if a document may name a value twice: to compare the values of two of them could take for ever.
-fn has_anchors(content: &[u8]) -> bool {
+pub(super) fn has_anchors(content: &[u8]) -> bool {
     content.contains(&b'&')
 }
 

@@ -49,6 +49,12 @@ pub(super) struct Settings {
     pub(super) reviews: Vec<Review>,
 }
 
+/// The policies of a file in which something else may be wrong.
+#[derive(Debug, Deserialize)]
+pub(super) struct Policies {
+    pub(super) policies: Option<IgnoredAny>,
+}
+
 /// The faults that `hierad check` reports.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, expecting = "a hash such as {severity: error, allow: [CODE]}")]
@@ -223,7 +229,7 @@ pub(super) struct EyamlKeys {
 }
 
 /// A declared function.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, PartialEq, Deserialize)]
 #[serde(
     deny_unknown_fields,
     expecting = "a hash such as {not_found: true}, {values: FILE}, {command: [PROGRAM]} or {puppet: true}"
@@ -261,7 +267,7 @@ impl Backend {
 }
 
 /// A revision whose code is trusted: `true` for that of the default branch, or which.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, PartialEq, Deserialize)]
 #[serde(untagged, expecting = "must be true or a revision such as origin/production")]
 pub(super) enum CodeRevision {
     Default(bool),
@@ -269,14 +275,14 @@ pub(super) enum CodeRevision {
 }
 
 /// The global layer's hiera.yaml.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub(super) enum GlobalConfig {
     File(String),
     InRepository(RepositoryFile),
 }
 
 /// A file in a repository.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a hash such as {repo: DIR, rev: REV, path: FILE}")]
 pub(super) struct RepositoryFile {
     pub(super) repo: Option<String>,

@@ -10,18 +10,18 @@ use serde::{Deserialize, Deserializer};
 const EXPECTED: &str = "a path, or a hash with one source such as {puppetdb: {url: URL}}";
 
 /// The entries, in order.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq)]
 pub(super) struct Profiles(pub(super) Vec<ProfileEntry>);
 
 /// An entry.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub(super) enum ProfileEntry {
     Path(String),
     Source(Box<ProfileSource>),
 }
 
 /// A source: one of these.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default, expecting = "a hash with one source such as {puppetdb: {url: URL}}")]
 pub(super) struct ProfileSource {
     pub(super) puppetdb: Option<PuppetDb>,
@@ -35,7 +35,7 @@ pub(super) struct ProfileSource {
 }
 
 /// A manifest with node blocks.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a hash such as {file: FILE, role: 'role($role)'}")]
 pub(super) struct SitePp {
     pub(super) file: String,
@@ -46,7 +46,7 @@ pub(super) struct SitePp {
 }
 
 /// A program that is run for each node.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub(super) enum Program {
     /// The program alone.
     Plain(String),
@@ -55,7 +55,7 @@ pub(super) enum Program {
 }
 
 /// A program with options.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a hash such as {command: [PROGRAM, ARGUMENT], timeout: SECONDS}")]
 pub(super) struct FullProgram {
     pub(super) command: Vec<String>,
@@ -66,7 +66,7 @@ pub(super) struct FullProgram {
 }
 
 /// A `PuppetDB`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a hash such as {url: URL, cert: FILE, key: FILE, ca: FILE}")]
 pub(super) struct PuppetDb {
     pub(super) url: String,

@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::sync::LazyLock;
 
-use hierad::settings::{Judgement, Origin, Settings, SettingsFile, TreeFolder, judging, reading};
+use hierad::settings::{Judgement, Origin, Settings, SettingsFile, TreeFolder, judging};
 use libfuzzer_sys::fuzz_target;
 use tempfile::TempDir;
 
@@ -13,7 +13,6 @@ use tempfile::TempDir;
 static TREE: LazyLock<TempDir> = LazyLock::new(|| TempDir::new().expect("a folder"));
 
 fuzz_target!(|content: &[u8]| {
-    _ = reading(content);
     _ = judging(content);
     let root = TREE.path().to_owned();
     let of = |origin| SettingsFile::new(&TREE.path().join("hierad.yaml"), Ok(content.to_vec()), origin);
@@ -23,6 +22,7 @@ fuzz_target!(|content: &[u8]| {
     }
     let Ok(file) = of(Origin::Tree(TreeFolder { root, folder: Path::new("").to_owned() })) else { return };
     _ = file.privileges();
+    _ = file.reading();
     _ = Judgement::read(&file);
     if let Ok(combined) = Settings::combine(&[file]) {
         let settings = combined.settings;

@@ -700,12 +700,14 @@ fn changed_settings_are_a_blind_spot() {
         "{report:#}"
     );
     assert_eq!(diff(&site, "HEAD HEAD").json()["verdict"], "no_change");
-    // Words change nothing, and what is trusted is the user's own.
+    // Words change nothing.
     site.files(&format!("{options}# words\n"));
     site.commit("words");
     assert_eq!(diff(&site, "").json()["verdict"], "no_change");
+    // Who trusts the file reads both sides by it; others read each as its own says.
     site.hierad("trust").ok();
-    assert_eq!(diff(&site, "main...HEAD").json()["verdict"], "no_change");
+    assert_eq!(codes(&diff(&site, "main...HEAD").json()), ["changed-settings"]);
+    assert_eq!(diff(&site, "").json()["verdict"], "no_change");
 }
 
 #[test]

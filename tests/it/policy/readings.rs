@@ -125,3 +125,75 @@ fn policies_judge_however_they_are_written() {
         assert_eq!(report["judge"], site.id("main").to_string());
     }
 }
+
+#[test]
+fn a_change_of_the_reading_is_told_whatever_is_checked_out() {
+    let other = "-- hierad.yaml\nhiera_config: other.yaml\n";
+    let cases: [(&str, String, String, &str); 7] = [
+        ("it goes", other.to_owned(), String::new(), "hierad.yaml"),
+        ("it comes", String::new(), other.to_owned(), ""),
+        ("it changes", other.to_owned(), "-- hierad.yaml\nhiera_config: hiera.yaml\n".to_owned(), ""),
+        ("a folder comes in its place", other.to_owned(), "-- hierad.yaml/x\n1\n".to_owned(), "hierad.yaml"),
+        ("it is broken", other.to_owned(), "-- hierad.yaml\n]\n".to_owned(), ""),
+        ("it was broken", "-- hierad.yaml\n]\n".to_owned(), other.to_owned(), ""),
+        ("it is large", other.to_owned(), format!("{other}{}\n", "#".repeat(1 << 20)), ""),
+    ];
+    for (name, before, after, removed) in &cases {
+        let site = Sandbox::of(&format!("{SITE}{DATA}{OTHER}{before}"));
+        let profiles = site.beside("nodes");
+        std::fs::rename(site.root().join("profiles"), &profiles).unwrap();
+        site.commit("profiles elsewhere");
+        propose(&site, after, removed);
+        site.git(["checkout", "--quiet", "--orphan", "neither"]);
+        site.git(["rm", "--quiet", "-rf", "hierad.yaml", "--ignore-unmatch"]);
+        site.git(["commit", "--quiet", "--message", "neither"]);
+        for out in ["main", "request", "neither"] {
+            site.git(["checkout", "--quiet", out]);
+            let flags = format!("--profiles {} --format json", profiles.display());
+            let told = site.hierad(&format!("diff {flags} main...request")).json();
+            assert_eq!(told["verdict"], "no_change_seen", "{name}, {out}: {told}");
+            assert_eq!(told["blind_spots"][0]["code"], "changed-settings", "{name}, {out}: {told}");
+            site.write(".git/hierad.yaml", format!("profiles: [{}]\n", profiles.display()));
+            assert_eq!(site.hierad("diff --format json main...request").json()["verdict"], "no_change_seen", "{name}");
+            std::fs::remove_file(site.root().join(".git/hierad.yaml")).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_change_of_the_reading_is_told_where_it_is_trusted() {
+    let site = Sandbox::of(&format!("{SITE}{DATA}{OTHER}-- hierad.yaml\nprofiles: [profiles]\n"));
+    site.files("-- ci.yaml\nprofiles: [profiles]\n");
+    site.commit("settings of another name");
+    site.hierad("trust").ok();
+    site.hierad("trust ci.yaml").ok();
+    for (name, settings, verdict) in [
+        ("hierad.yaml", "hiera_config: other.yaml", "no_change_seen"),
+        ("hierad.yaml", "variables: {role: lab}", "no_change_seen"),
+        ("ci.yaml", "environment: 'on'", "no_change_seen"),
+        ("hierad.yaml", "# words", "no_change"),
+        ("hierad.yaml", "branches: [main]\nkeep_reports: 2", "no_change"),
+        ("ci.yaml", "policies: []", "no_change"),
+    ] {
+        propose(&site, &format!("-- {name}\nprofiles: [profiles]\n{settings}\n"), "");
+        for out in ["main", "request"] {
+            site.git(["checkout", "--quiet", out]);
+            let report = site.hierad(&format!("diff --config {name} --format json main...request")).json();
+            assert_eq!(report["verdict"], verdict, "{name}: {settings}, {out}: {report}");
+        }
+    }
+}
+
+#[test]
+fn texts_that_are_obeyed_otherwise_are_another_reading() {
+    for (one, other) in [("on", "yes"), ("010", "8"), ("1_0", "10"), ("1.0", "1.00"), ("no", "off")] {
+        let settings = |name: &str| format!("-- hierad.yaml\n{SETTINGS}environment: {name}\n");
+        let levels = "-- hiera.yaml\nversion: 5\nhierarchy: [{name: E, paths: ['%{environment}.yaml', common.yaml]}]\n";
+        let site = Sandbox::of(&format!("{SITE}{DATA}{levels}{}-- data/{one}.yaml\nport: 80\n", settings(one)));
+        propose(&site, &settings(other), "");
+        assert_eq!(site.hierad("diff --format json main...HEAD").json()["verdict"], "no_change_seen", "{one}");
+        site.files(&format!("-- data/{one}.yaml\nport: 81\n"));
+        site.commit("data");
+        site.hierad("diff --exit-code=policies main...HEAD").is(4);
+    }
+}

@@ -99,6 +99,68 @@ fn policies_that_cannot_be_read_fail() {
     assert_eq!(hits(&site), [""; 0]);
 }
 
+#[test]
+fn whatever_cannot_be_read_may_have_policies() {
+    let many = format!("{PORTS}{}", "#".repeat(1 << 20));
+    let deep = format!("{PORTS}accept: {}{}\n", "[".repeat(250), "]".repeat(250));
+    let fault = "nonsense: 1\n";
+    for (name, settings) in [
+        ("quoted", format!("\"policies\": [{{name: x}}]\n{fault}")),
+        ("in braces", format!("{{policies: [{{name: x}}], {}}}\n", fault.trim())),
+        ("a blank before the colon", format!("policies : [{{name: x}}]\n{fault}")),
+        ("a question mark", format!("? policies\n: [{{name: x}}]\n{fault}")),
+        ("an escape", format!("\"polic\\x69es\": [{{name: x}}]\n{fault}")),
+        ("a byte order mark", format!("\u{feff}{PORTS}{fault}")),
+        ("carriage returns", format!("{PORTS}{fault}").replace('\n', "\r")),
+        ("no grammar", format!("{PORTS}]\n")),
+        ("large", many),
+        ("deep", deep),
+        ("a list", "[policies]\n".to_owned()),
+        ("twice", format!("profiles: a\nprofiles: b\n{PORTS}")),
+    ] {
+        let site = Sandbox::of(&format!("{SITE}{DATA}"));
+        site.write("hierad.yaml", settings);
+        refuses(&site, name);
+    }
+    let site = Sandbox::of(&format!("{SITE}{DATA}"));
+    std::fs::write(site.root().join("hierad.yaml"), b"policies: [\xff]\n").unwrap();
+    refuses(&site, "not UTF-8");
+    for (name, target) in [("a link out", "../hierad.yaml"), ("a link to itself", "hierad.yaml"), ("a folder", "data")]
+    {
+        let site = Sandbox::of(&format!("{SITE}{DATA}"));
+        link(&site, target);
+        refuses(&site, name);
+    }
+    // A link to a file of the tree is read, and faults of settings that have no policies are no concern.
+    let site = Sandbox::of(&format!("{SITE}{DATA}-- etc/settings.yaml\nprofiles: [profiles]\n"));
+    link(&site, "etc/settings.yaml");
+    site.commit("a link");
+    site.files(WEB);
+    site.commit("data");
+    assert_eq!(hits(&site), [""; 0]);
+}
+
+/// Makes the settings of the tree a link.
+fn link(site: &Sandbox, target: &str) {
+    let path = site.root().join("hierad.yaml");
+    _ = std::fs::remove_file(&path);
+    std::os::unix::fs::symlink(target, path).unwrap();
+}
+
+/// Fails unless a change of data is refused that comes after the settings that are there.
+#[track_caller]
+fn refuses(site: &Sandbox, name: &str) {
+    site.commit("settings");
+    site.files(WEB);
+    site.commit("data");
+    let printed = site.hierad("diff --profiles profiles --exit-code=policies --format json");
+    assert!(
+        lines(&printed.json()).iter().any(|hit| hit.starts_with("unreadable-policies | hit | failure | ")),
+        "{name}"
+    );
+    printed.is(4);
+}
+
 /// Fails unless settings of the tree, and those of the machine, are refused with these words.
 #[track_caller]
 fn fails_with(site: &Sandbox, settings: &str, expected: &str) {

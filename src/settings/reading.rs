@@ -1,0 +1,154 @@
+//! The part of a settings file that says how the tree is read, to compare it between two revisions.
+
+use std::collections::BTreeMap;
+
+use super::files::SettingsFile;
+use super::raw::{self, Backend, Eyaml, GlobalConfig};
+use super::raw_profiles::Profiles;
+use super::source::SourceFile;
+use super::{SettingsError, files};
+use crate::value::Value;
+
+/// The way to read the tree that a settings file asks for, as it is obeyed. Settings that judge the tree, or are for
+/// those who run hierad, are no part of it.
+#[derive(Debug, Default, PartialEq)]
+pub struct Reading {
+    profiles: Profiles,
+    texts: [Option<String>; 2],
+    puppet: Option<u64>,
+    hiera: Option<serde_yaml::Value>,
+    hiera3_yaml_aliases: bool,
+    global_hiera_config: Option<GlobalConfig>,
+    modulepath: Vec<String>,
+    basemodulepath: Vec<String>,
+    datadirs: BTreeMap<String, String>,
+    backends: BTreeMap<String, Backend>,
+    eyaml: Eyaml,
+    /// Those that are read as data are.
+    data: Vec<Option<Value>>,
+}
+
+impl SettingsFile {
+    /// Returns what the file says of the reading of the tree.
+    pub fn reading(&self) -> Result<Reading, SettingsError> {
+        let (raw, source) = self.parse()?;
+        Ok(Reading::of(raw, &source, &self.text))
+    }
+}
+
+impl Reading {
+    /// Takes each setting that is not known to have no part in it.
+    fn of(raw: raw::Settings, source: &SourceFile<'_>, text: &str) -> Reading {
+        let raw::Settings {
+            profiles,
+            hiera_config,
+            environment,
+            puppet,
+            hiera,
+            hiera3_yaml_aliases,
+            global_hiera_config,
+            modulepath,
+            basemodulepath,
+            lookup_options,
+            variables,
+            datadirs,
+            backends,
+            eyaml,
+            // These judge the tree.
+            accept: _,
+            check: _,
+            policies: _,
+            waivers: _,
+            // These are for those who run hierad.
+            fingerprint_key: _,
+            branches: _,
+            state: _,
+            catch_up: _,
+            keep_reports: _,
+            sinks: _,
+            snapshots: _,
+            http: _,
+            limits: _,
+            repositories: _,
+            reviews: _,
+        } = raw;
+        let as_data = |name: &str, is_there| source.lines.value([name]).filter(|_| is_there).cloned();
+        // To compare values that a document names twice could take for ever.
+        let data = if files::has_anchors(text.as_bytes()) {
+            vec![Some(Value::from(text.to_owned()))]
+        } else {
+            vec![as_data("lookup_options", lookup_options.is_some()), as_data("variables", variables.is_some())]
+        };
+        Reading {
+            profiles,
+            texts: [hiera_config, environment],
+            puppet,
+            hiera,
+            hiera3_yaml_aliases,
+            global_hiera_config,
+            modulepath: modulepath.into_vec(),
+            basemodulepath: basemodulepath.into_vec(),
+            datadirs,
+            backends,
+            eyaml,
+            data: if data.iter().all(Option::is_none) { Vec::new() } else { data },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::settings::{Origin, TreeFolder};
+
+    fn reading(text: &str) -> Reading {
+        let origin = Origin::Tree(TreeFolder { root: "/".into(), folder: "".into() });
+        let file = SettingsFile::new(Path::new("/hierad.yaml"), Ok(text.into()), origin);
+        file.and_then(|file| file.reading()).unwrap()
+    }
+
+    #[test]
+    fn settings_that_are_obeyed_otherwise_are_told_apart() {
+        for (one, other) in [
+            ("environment: on", "environment: yes"),
+            ("environment: 010", "environment: 8"),
+            ("environment: 1_0", "environment: 10"),
+            ("environment: 1.0", "environment: 1.00"),
+            ("environment: 0x1f", "environment: 31"),
+            ("environment: 1:30", "environment: 90"),
+            ("hiera_config: 0o7", "hiera_config: 7"),
+            ("hiera_config: no", "hiera_config: off"),
+            ("datadirs: {data: on}", "datadirs: {data: yes}"),
+            ("datadirs: {010: a}", "datadirs: {8: a}"),
+            ("modulepath: 2026-01-01", "modulepath: 2026-1-1"),
+            ("backends: {a: {values: on}}", "backends: {a: {values: yes}}"),
+            ("profiles: [a, b]", "profiles: [b, a]"),
+            ("variables: {a: x, b: y}", "variables: {b: y, a: x}"),
+            ("variables: {a: x}", "variables: {a: y}"),
+            ("lookup_options: {a: {merge: deep}}", "lookup_options: {a: {merge: hash}}"),
+            ("puppet: 7", ""),
+            ("hiera: 3", ""),
+            ("variables: &a {a: x}", "variables: {a: x}"),
+        ] {
+            assert_ne!(reading(one), reading(other), "{one} | {other}");
+        }
+    }
+
+    #[test]
+    fn settings_that_are_obeyed_alike_are_not() {
+        for (one, other) in [
+            ("environment: 'on'", "environment: on # as ever"),
+            ("{profiles: [nodes], puppet: 7}", "\"puppet\": 7\nprofiles:\n- nodes\n"),
+            ("", "# nothing"),
+            ("", "variables:\nlookup_options:\nmodulepath: []\n"),
+            ("", "policies: []\nwaivers: []\naccept: {}\ncheck: {}\nbranches: [main]\nkeep_reports: 1\n"),
+            ("profiles: nodes", "profiles: [nodes]"),
+            ("modulepath: a", "modulepath: [a]"),
+            ("variables: {a: x}", "variables:\n  a: 'x'\n"),
+        ] {
+            assert_eq!(reading(one), reading(other), "{one} | {other}");
+        }
+    }
+}
