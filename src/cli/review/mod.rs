@@ -84,7 +84,7 @@ pub(super) struct Arguments {
     /// status 4
     #[arg(long, value_name = "OF", num_args = 0..=1, require_equals = true, default_missing_value = "changes")]
     exit_code: Option<ExitCode>,
-    /// Read the keys that settings allow, but not for a fork
+    /// Read the keys that settings allow, if the commits are known not to be of a fork
     #[arg(long)]
     with_keys: bool,
     /// Append the review to a file, as Markdown [default: the step's summary in Actions]; '-' prints it
@@ -163,7 +163,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     if is_closed(&target) {
         return Ok(Status::Done);
     }
-    let global = if arguments.with_keys && !target.ci.is_fork { global.clone() } else { global.for_strangers() };
+    let global = if arguments.with_keys && target.ci.is_own { global.clone() } else { global.for_strangers() };
     let (sides, fetched) = sides(&global.overrides(), &target.wanted)?;
     let global = global.with_quarantine(fetched.as_ref().and_then(Fetched::quarantine));
     let report = compare(&global, arguments, &sides)?;

@@ -40,11 +40,13 @@ impl Poster<'_> {
         };
         if let Some(request) = request {
             let ci = &mut target.ci;
+            let is_last = ci.head.as_ref().is_none_or(|head| *head == request.head);
             ci.number = Some(request.number);
             ci.head = Some(ci.head.take().unwrap_or(request.head));
             ci.head_ref = Some(head_ref(client.kind(), request.number));
             ci.base_branch = Some(ci.base_branch.take().unwrap_or(request.base));
-            ci.is_fork |= request.is_fork;
+            // The forge tells of its last commit, the job of the one that it runs for.
+            ci.is_own = !request.is_fork && (ci.is_own || is_last);
             ci.is_closed |= !request.is_open;
             target.set_wanted(self.arguments);
         }
@@ -63,7 +65,7 @@ impl Poster<'_> {
         match self.comment(client, target, number, review.saved).await {
             Ok(Some(posted)) => tell(&posted, number),
             Ok(None) => {}
-            Err(error) if error.is_forbidden() && target.ci.is_fork => {
+            Err(error) if error.is_forbidden() && !target.ci.is_own => {
                 log::print(&format_args!(
                     "hierad: no comment, as the token of a fork's run may not write one: {error}"
                 ));
@@ -168,7 +170,7 @@ impl Poster<'_> {
     #[expect(clippy::unused_self, reason = "it is one of the ways to post")]
     fn forgive(&self, target: &Target, done: std::result::Result<bool, ForgeError>) -> Result<bool> {
         match done {
-            Err(error) if error.is_forbidden() && target.ci.is_fork => {
+            Err(error) if error.is_forbidden() && !target.ci.is_own => {
                 log::print(&format_args!("hierad: no check: {error}"));
                 Ok(false)
             }

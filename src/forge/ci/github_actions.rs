@@ -4,11 +4,11 @@ use std::path::Path;
 
 use serde_json::Value as Json;
 
-use super::{Ci, Read, Variable, head_ref};
+use super::{Ci, NO_COMMIT, Read, Variable, head_ref};
 use crate::forge::{ForgeError, Kind, Run};
 
-/// The id of no commit, from which a new branch comes.
-const NO_COMMIT: &str = "0000000000000000000000000000000000000000";
+/// The events of commits that are in the repository itself. Others may be of a request, as comments on it are.
+const OWN: [&str; 6] = ["push", "create", "release", "schedule", "workflow_dispatch", "repository_dispatch"];
 
 pub(super) fn read(variable: Variable<'_>, read: Read<'_>) -> Result<Ci, ForgeError> {
     let api = variable("GITHUB_API_URL");
@@ -19,6 +19,7 @@ pub(super) fn read(variable: Variable<'_>, read: Read<'_>) -> Result<Ci, ForgeEr
     let page = server.zip(project.clone()).map(|(server, project)| format!("{server}/{project}"));
     let run_id = variable("GITHUB_RUN_ID");
     let number = |name: &str| variable(name).and_then(|text| text.parse().ok());
+    let event_name = variable("GITHUB_EVENT_NAME").unwrap_or_default();
     let ci = Ci {
         kind: Some(kind),
         api,
@@ -31,13 +32,14 @@ pub(super) fn read(variable: Variable<'_>, read: Read<'_>) -> Result<Ci, ForgeEr
         page,
         author: (kind == Kind::GitHub).then_some("github-actions[bot]"),
         has_commands: true,
+        is_own: OWN.contains(&&*event_name),
         ..Ci::default()
     };
     let Some(path) = variable("GITHUB_EVENT_PATH") else { return Ok(ci) };
     let wrong = |reason: String| ForgeError::Options(format!("the event in {path} cannot be read: {reason}"));
     let event = read(Path::new(&path)).map_err(|error| wrong(error.to_string()))?;
     let event: Json = serde_json::from_slice(&event).map_err(|error| wrong(error.to_string()))?;
-    Ok(with_event(ci, kind, &event, variable("GITHUB_EVENT_NAME").as_deref().unwrap_or_default()))
+    Ok(with_event(ci, kind, &event, &event_name))
 }
 
 fn with_event(ci: Ci, kind: Kind, event: &Json, name: &str) -> Ci {
@@ -48,7 +50,7 @@ fn with_event(ci: Ci, kind: Kind, event: &Json, name: &str) -> Ci {
         return Ci {
             head: text("/workflow_run/head_sha"),
             from: text("/workflow_run/head_repository/owner/login").zip(text("/workflow_run/head_branch")),
-            is_fork: text("/workflow_run/head_repository/full_name") != ci.project,
+            is_own: ci.project.is_some() && text("/workflow_run/head_repository/full_name") == ci.project,
             // The run that this one follows: the later one of those for a commit counts.
             run: run.map(|run| Run(run, number("/workflow_run/run_attempt").unwrap_or(1))),
             followed: ci.page.as_ref().zip(run).map(|(page, run)| format!("{page}/actions/runs/{run}")),
@@ -64,13 +66,16 @@ fn with_event(ci: Ci, kind: Kind, event: &Json, name: &str) -> Ci {
             head_ref: number.map(|number| head_ref(kind, number)),
             base_branch: text("/pull_request/base/ref"),
             base: text("/pull_request/base/sha"),
-            is_fork: repository("head").is_none() || repository("head") != repository("base"),
+            is_own: repository("head").is_some() && repository("head") == repository("base"),
             is_closed: text("/pull_request/state").as_deref() == Some("closed"),
             ..ci
         };
     }
     if name == "push" {
-        return Ci { base: text("/before").filter(|before| before != NO_COMMIT), ..ci };
+        let is_new = text("/before").is_none_or(|before| before == NO_COMMIT);
+        let is_default = |branch: &String| text("/ref").is_some_and(|name| name == format!("refs/heads/{branch}"));
+        let default = text("/repository/default_branch").filter(|branch| is_new && !is_default(branch));
+        return Ci { base: text("/before").filter(|_| !is_new), base_branch: default, ..ci };
     }
     ci
 }

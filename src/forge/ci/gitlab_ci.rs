@@ -1,13 +1,15 @@
 //! GitLab CI.
 
-use super::{Ci, Variable, head_ref};
+use super::{Ci, NO_COMMIT, Variable, head_ref};
 use crate::forge::{Kind, Run};
 
 pub(super) fn read(variable: Variable<'_>) -> Ci {
     let number = |name: &str| variable(name).and_then(|text| text.parse::<u64>().ok());
     let request = number("CI_MERGE_REQUEST_IID");
     let target = variable("CI_MERGE_REQUEST_PROJECT_ID");
-    let source = variable("CI_MERGE_REQUEST_SOURCE_PROJECT_ID");
+    let branch = variable("CI_COMMIT_BRANCH");
+    let before = variable("CI_COMMIT_BEFORE_SHA").filter(|before| before != NO_COMMIT);
+    let default = variable("CI_DEFAULT_BRANCH").filter(|name| before.is_none() && branch.as_ref() != Some(name));
     Ci {
         kind: Some(Kind::GitLab),
         api: variable("CI_API_V4_URL"),
@@ -16,12 +18,25 @@ pub(super) fn read(variable: Variable<'_>) -> Ci {
         // A pipeline for merged results runs on a commit that is in no branch.
         head: variable("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA").or_else(|| variable("CI_COMMIT_SHA")),
         head_ref: request.map(|number| head_ref(Kind::GitLab, number)),
-        base_branch: variable("CI_MERGE_REQUEST_TARGET_BRANCH_NAME"),
-        base: variable("CI_MERGE_REQUEST_DIFF_BASE_SHA").or_else(|| variable("CI_COMMIT_BEFORE_SHA")),
-        is_fork: source.is_some() && source != target,
+        base_branch: variable("CI_MERGE_REQUEST_TARGET_BRANCH_NAME").or(default),
+        base: variable("CI_MERGE_REQUEST_DIFF_BASE_SHA").or(before),
+        is_own: is_own(variable),
         run: number("CI_PIPELINE_ID").map(|pipeline| Run(pipeline, number("CI_JOB_ID").unwrap_or(0))),
         url: variable("CI_JOB_URL"),
         page: variable("CI_MERGE_REQUEST_PROJECT_URL").or_else(|| variable("CI_PROJECT_URL")),
         ..Ci::default()
     }
+}
+
+/// Returns true if the commits are known to be of the project: those of a branch or tag, or of a request within it.
+fn is_own(variable: Variable<'_>) -> bool {
+    let is_same = |[source, target]: [&str; 2]| variable(source).is_some_and(|id| Some(id) == variable(target));
+    if variable("CI_MERGE_REQUEST_IID").is_some() {
+        return is_same(["CI_MERGE_REQUEST_SOURCE_PROJECT_ID", "CI_MERGE_REQUEST_PROJECT_ID"]);
+    }
+    if variable("CI_EXTERNAL_PULL_REQUEST_IID").is_some() {
+        let side = ["SOURCE", "TARGET"].map(|side| format!("CI_EXTERNAL_PULL_REQUEST_{side}_REPOSITORY"));
+        return is_same([&side[0], &side[1]]);
+    }
+    variable("CI_COMMIT_BRANCH").or_else(|| variable("CI_COMMIT_TAG")).is_some()
 }

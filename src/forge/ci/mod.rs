@@ -27,12 +27,12 @@ pub struct Ci {
     pub head: Option<String>,
     /// The reference at which the forge keeps that commit.
     pub head_ref: Option<String>,
-    /// The branch that the request is to be merged into.
+    /// The branch that the request is to be merged into; for a branch that is new, the default branch.
     pub base_branch: Option<String>,
     /// A commit of that branch, or the one before a push.
     pub base: Option<String>,
-    /// True if the commits come from another repository.
-    pub is_fork: bool,
+    /// True if the commits are known to come from the project itself. What is not known may be of a fork.
+    pub is_own: bool,
     /// True if the request is closed.
     pub is_closed: bool,
     /// The owner and the branch of the run that this one follows, where the request has to be found by them.
@@ -53,6 +53,9 @@ pub struct Ci {
     pub has_commands: bool,
 }
 
+/// The id of no commit, from which a new branch comes.
+const NO_COMMIT: &str = "0000000000000000000000000000000000000000";
+
 /// Asks for a variable of the environment; empty ones count as unset.
 pub type Variable<'a> = &'a dyn Fn(&str) -> Option<String>;
 
@@ -61,7 +64,7 @@ pub type Read<'a> = &'a dyn Fn(&Path) -> std::io::Result<Vec<u8>>;
 
 impl Ci {
     /// Reads the environment of GitHub Actions, of those of Gitea and Forgejo, of GitLab CI, Jenkins or Bitbucket
-    /// Pipelines. Elsewhere nothing is known.
+    /// Pipelines. Of others nothing is known, but that who runs no CI job chooses the commits himself.
     pub fn detect(variable: Variable<'_>, read: Read<'_>) -> Result<Ci, ForgeError> {
         let is_set = |name: &str| variable(name).is_some();
         if is_set("GITHUB_ACTIONS") || is_set("GITEA_ACTIONS") || is_set("FORGEJO_ACTIONS") {
@@ -76,7 +79,7 @@ impl Ci {
         if is_set("JENKINS_URL") {
             return Ok(pipelines::jenkins(variable));
         }
-        Ok(Ci::default())
+        Ok(Ci { is_own: !is_set("CI"), ..Ci::default() })
     }
 
     /// Returns the names of the variables that may hold the token, the first of them first. Programs of others
@@ -107,6 +110,86 @@ mod tests {
         for kind in [Kind::GitHub, Kind::GitLab, Kind::Gitea] {
             let known = |name: &&str| crate::process::is_token(name, "");
             assert!(Ci::token_variables(kind).iter().all(known), "{kind:?}");
+        }
+    }
+
+    fn detect(variables: &[(&str, &str)], event: &str) -> Ci {
+        let variable = |name: &str| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        Ci::detect(&variable, &|_: &Path| Ok(event.as_bytes().to_vec())).unwrap()
+    }
+
+    fn github(name: &str, event: &str) -> Ci {
+        let variables = [("GITHUB_ACTIONS", "true"), ("GITHUB_REPOSITORY", "o/n"), ("GITHUB_EVENT_NAME", name)];
+        detect(&[&variables[..], &[("GITHUB_EVENT_PATH", "event")]].concat(), event)
+    }
+
+    fn gitlab(variables: &[(&str, &str)]) -> Ci {
+        detect(&[&[("GITLAB_CI", "true")], variables].concat(), "")
+    }
+
+    #[test]
+    fn what_is_not_known_to_be_of_the_project_may_be_of_a_fork() {
+        let request = |head: &str| {
+            format!(r#"{{"pull_request": {{"head": {head}, "base": {{"repo": {{"full_name": "o/n"}}}}}}}}"#)
+        };
+        let followed = |head: &str| format!(r#"{{"workflow_run": {{"head_repository": {head}}}}}"#);
+        let (target, request_id) = (("CI_MERGE_REQUEST_PROJECT_ID", "1"), ("CI_MERGE_REQUEST_IID", "7"));
+        let source = |id| ("CI_MERGE_REQUEST_SOURCE_PROJECT_ID", id);
+        let mirrored = ("CI_EXTERNAL_PULL_REQUEST_IID", "7");
+        for (name, ci, is_own) in [
+            ("a push", github("push", "{}"), true),
+            ("by hand", github("workflow_dispatch", "{}"), true),
+            ("a comment", github("issue_comment", r#"{"issue": {"number": 1}}"#), false),
+            ("a queue of merges", github("merge_group", "{}"), false),
+            ("an event of no name", github("", "{}"), false),
+            ("a request", github("pull_request", &request(r#"{"repo": {"full_name": "o/n"}}"#)), true),
+            ("of a fork", github("pull_request_target", &request(r#"{"repo": {"full_name": "s/n"}}"#)), false),
+            ("of a fork that is gone", github("pull_request", &request(r#"{"repo": null}"#)), false),
+            ("after a run", github("workflow_run", &followed(r#"{"full_name": "o/n"}"#)), true),
+            ("after that of a fork", github("workflow_run", &followed(r#"{"full_name": "s/n"}"#)), false),
+            ("after one of nobody", github("workflow_run", "{}"), false),
+            ("a branch", gitlab(&[("CI_COMMIT_BRANCH", "b")]), true),
+            ("a tag", gitlab(&[("CI_COMMIT_TAG", "t")]), true),
+            ("neither", gitlab(&[]), false),
+            ("a merge request", gitlab(&[request_id, target, source("1")]), true),
+            ("of another project", gitlab(&[request_id, target, source("2")]), false),
+            ("of a project that is gone", gitlab(&[request_id, target]), false),
+            ("of nothing", gitlab(&[request_id]), false),
+            ("of a mirror", gitlab(&[mirrored, ("CI_COMMIT_BRANCH", "b")]), false),
+            ("a change", detect(&[("JENKINS_URL", "x"), ("CHANGE_ID", "7")], ""), true),
+            ("of a fork", detect(&[("JENKINS_URL", "x"), ("CHANGE_ID", "7"), ("CHANGE_FORK", "s")], ""), false),
+            ("another CI", detect(&[("CI", "true")], ""), false),
+            ("none", detect(&[], ""), true),
+        ] {
+            assert_eq!(ci.is_own, is_own, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_new_branch_is_compared_with_the_default_branch() {
+        let pushed = |before: &str, name: &str| {
+            let repository = r#""repository": {"default_branch": "main"}"#;
+            github("push", &format!(r#"{{"before": "{before}", "ref": "refs/heads/{name}", {repository}}}"#))
+        };
+        let built = |before: &str, name: &str| {
+            gitlab(&[("CI_COMMIT_BEFORE_SHA", before), ("CI_COMMIT_BRANCH", name), ("CI_DEFAULT_BRANCH", "main")])
+        };
+        let requested = [("CI_COMMIT_BEFORE_SHA", NO_COMMIT), ("CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "stable")];
+        let known = "1".repeat(40);
+        for (name, ci, branch, base) in [
+            ("a new branch", pushed(NO_COMMIT, "new"), Some("main"), None),
+            ("a known branch", pushed(&known, "new"), None, Some(&*known)),
+            ("the default branch", pushed(&known, "main"), None, Some(&*known)),
+            ("a new default branch", pushed(NO_COMMIT, "main"), None, None),
+            ("new on GitLab", built(NO_COMMIT, "new"), Some("main"), None),
+            ("known on GitLab", built(&known, "new"), None, Some(&*known)),
+            ("a new default branch on GitLab", built(NO_COMMIT, "main"), None, None),
+            ("a request on GitLab", gitlab(&requested), Some("stable"), None),
+        ] {
+            assert_eq!((ci.base_branch.as_deref(), ci.base.as_deref()), (branch, base), "{name}");
         }
     }
 }

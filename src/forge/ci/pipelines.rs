@@ -13,7 +13,7 @@ pub(super) fn jenkins(variable: Variable<'_>) -> Ci {
     let ci = Ci {
         number,
         base_branch: variable("CHANGE_TARGET"),
-        is_fork: variable("CHANGE_FORK").is_some(),
+        is_own: variable("CHANGE_FORK").is_none(),
         run: build.map(|build| Run(build, 1)),
         url: variable("BUILD_URL"),
         // What is checked out may be a merge: the forge knows the last commit of a change.
@@ -43,12 +43,13 @@ fn place(url: &str) -> Option<(Kind, String, String, String)> {
     Some((kind, api, project.to_owned(), format!("{server}/{project}")))
 }
 
-/// Reads the variables of Bitbucket Pipelines, where the review is only written.
+/// Reads the variables of Bitbucket Pipelines, where the review is only written. Requests of forks run none there.
 pub(super) fn bitbucket(variable: Variable<'_>) -> Ci {
     Ci {
         head: variable("BITBUCKET_COMMIT"),
         base_branch: variable("BITBUCKET_PR_DESTINATION_BRANCH"),
         base: variable("BITBUCKET_PR_DESTINATION_COMMIT"),
+        is_own: true,
         ..Ci::default()
     }
 }
