@@ -192,13 +192,13 @@ impl Pipeline {
         after: RevisionId,
         filter: &DiffFilter<'_>,
     ) -> Result<Comparison, PipelineError> {
-        self.diff_with(Sides::of(before, after), filter, &self.workers)
+        self.diff_with(&Sides::of(before, after), filter, &self.workers)
     }
 
     /// Compares two revisions as [`diff`](Pipeline::diff) does. A comparison that `workers` stop is not whole.
     pub fn diff_with(
         &self,
-        sides: Sides,
+        sides: &Sides,
         filter: &DiffFilter<'_>,
         workers: &Workers,
     ) -> Result<Comparison, PipelineError> {
@@ -206,19 +206,19 @@ impl Pipeline {
     }
 
     /// Compares two revisions as [`diff`](Pipeline::diff) does, by the settings that judge between them.
-    pub fn diff_between(&self, sides: Sides, filter: &DiffFilter<'_>) -> Result<Comparison, PipelineError> {
+    pub fn diff_between(&self, sides: &Sides, filter: &DiffFilter<'_>) -> Result<Comparison, PipelineError> {
         self.diff_with(sides, filter, &self.workers)
     }
 
     /// Compares two revisions; with `tells_use` the report tells of the use of keys what catalogs say.
     fn compared(
         &self,
-        sides: Sides,
+        sides: &Sides,
         filter: &DiffFilter<'_>,
         workers: &Workers,
         tells_use: bool,
     ) -> Result<Comparison, PipelineError> {
-        let Sides { before, after, .. } = sides;
+        let Sides { before, after, .. } = *sides;
         let kept = self.load_both(Diff::new(before, after))?;
         let revisions = kept.as_ref().map(|kept| &**kept);
         let (keys, affected, effective) = Pipeline::compare(revisions, workers);

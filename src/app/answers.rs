@@ -85,7 +85,7 @@ impl Answers for EffectiveValues {
         };
         let sides = Sides::of(before.map_or(RevisionId::Empty, RevisionId::Commit), after.point());
         self.settled(after.branch.as_ref(), |pipeline| {
-            let compared = pipeline.diff_with(sides, &DiffFilter::ALL, &self.workers(stop)).map_err(broken)?;
+            let compared = pipeline.diff_with(&sides, &DiffFilter::ALL, &self.workers(stop)).map_err(broken)?;
             wanted_still(stop)?;
             let commit = after.commit.to_string();
             let files = self.page.as_ref().map(|page| page.files(&commit));

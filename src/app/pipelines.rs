@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use super::outside::Outside;
 use super::recent::Recent;
 use super::{Failure, Result, Workspace};
-use crate::event::CommitEvent;
+use crate::event::{CommitEvent, EventKind};
 use crate::git::BranchName;
 use crate::inventory::{AnswerSet, Inventory};
 use crate::node::ProfileError;
@@ -242,8 +242,10 @@ fn compare_with(pipeline: &Pipeline, event: &CommitEvent) -> Result<Comparison> 
     }
     let before = before.map_or(RevisionId::Empty, RevisionId::Commit);
     let target = event.judge.filter(|judge| !repository.is_gone(*judge)).map(RevisionId::Commit);
-    let sides = Sides { before, after: RevisionId::Commit(event.after), target };
-    Ok(pipeline.diff_between(sides, &DiffFilter::ALL)?)
+    // A new branch is judged by the default branch, which is to take its commits.
+    let branch = (event.kind == EventKind::Created).then(|| repository.branch().ok().flatten()).flatten();
+    let sides = Sides { before, after: RevisionId::Commit(event.after), target, branch };
+    Ok(pipeline.diff_between(&sides, &DiffFilter::ALL)?)
 }
 
 #[cfg(test)]

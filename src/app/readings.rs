@@ -13,7 +13,7 @@ use super::{Failure, Result};
 use crate::diagnostic::describe;
 use crate::git::{BranchName, CommitId};
 use crate::node::ProfileError;
-use crate::pipeline::judge::Readings;
+use crate::pipeline::judge::{OtherReading, Readings, Sides};
 use crate::pipeline::{Pipeline, RevisionId};
 use crate::settings::SettingsFile;
 
@@ -24,12 +24,13 @@ struct TreeReadings {
 }
 
 impl Readings for TreeReadings {
-    fn reading(&self, judge: RevisionId, points: &[RevisionId]) -> std::result::Result<Option<Pipeline>, String> {
+    fn reading(&self, sides: &Sides) -> std::result::Result<Option<OtherReading>, String> {
+        let judge = sides.judge();
         let RevisionId::Commit(commit) = judge else { return Ok(None) };
         if !self.workspace.has_policies(judge) {
             return Ok(None);
         }
-        self.pipeline(commit, points).map_err(|failure| {
+        self.other(commit, sides).map_err(|failure| {
             let reason = describe(&*failure);
             format!("the tree cannot be read as {} has it: {reason}", commit.short())
         })
@@ -37,16 +38,31 @@ impl Readings for TreeReadings {
 }
 
 impl TreeReadings {
-    fn pipeline(&self, judge: CommitId, points: &[RevisionId]) -> Result<Option<Pipeline>> {
-        let Some(other) = self.workspace.as_read_by(judge)? else { return Ok(None) };
-        let branch = self.branch.as_ref().map(BranchName::as_str);
+    fn other(&self, judge: CommitId, sides: &Sides) -> Result<Option<OtherReading>> {
+        // Whoever proposes commits chooses the branch that they are on, but not the one that takes them.
+        let branch = sides.branch.as_ref().or(self.branch.as_ref()).map(BranchName::as_str);
+        let other = match self.workspace.as_read_by(judge)? {
+            Some(other) => other,
+            None if self.is_elsewhere(branch) => self.workspace.clone(),
+            None => return Ok(None),
+        };
         let revisions = other.revisions();
-        let (fleet, errors) = other.profiles(&revisions, branch, points, &|_| true)?;
+        let (fleet, errors) = other.profiles(&revisions, branch, &[sides.before, sides.after], &|_| true)?;
         match (fleet.is_empty(), errors.into_iter().next()) {
             (true, None) => Ok(None),
             (true, Some(error)) => Err(Failure::from(error.to_string())),
-            (false, _) => Ok(Some(other.pipeline(revisions, Arc::new(fleet)))),
+            (false, _) => {
+                let pipeline = other.pipeline(revisions, Arc::new(fleet));
+                Ok(Some(OtherReading { pipeline, owner: Box::new(other) }))
+            }
         }
+    }
+
+    /// Returns true if the nodes are in another environment where `branch` is deployed.
+    fn is_elsewhere(&self, branch: Option<&str>) -> bool {
+        let here = self.branch.as_ref().map(BranchName::as_str);
+        let [here, there] = [here, branch].map(|branch| self.workspace.environment_of_nodes(branch));
+        here != there
     }
 }
 

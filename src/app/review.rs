@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 
 use super::{Overrides, Result};
 use crate::diagnostic::describe;
-use crate::git::{Asked, CommitId, Quarantine, Repository};
+use crate::git::{Asked, BranchName, CommitId, Quarantine, Repository};
 
 /// The most bytes that are fetched for a review.
 const MOST: u64 = 1 << 30;
@@ -61,6 +61,8 @@ pub struct Sides {
     pub after: CommitId,
     /// The tip of the branch that takes the commits; `None` if it is not named.
     pub target: Option<CommitId>,
+    /// The name of that branch, if it is known.
+    pub branch: Option<BranchName>,
     /// The sentences on names that were ambiguous.
     pub ambiguities: Vec<String>,
 }
@@ -211,11 +213,16 @@ fn find(repository: &Repository, wanted: &Wanted, branch: Option<CommitId>) -> R
     repository.parents(after)?;
     let Some(base) = base(repository, wanted, branch)? else {
         let (before, ambiguities) = (repository.first_parent(after)?, repository.ambiguities());
-        return Ok(Sides { before, after, target: None, ambiguities });
+        return Ok(Sides { before, after, target: None, branch: None, ambiguities });
     };
     let before = repository.merge_base(base, after)?;
     let before = before.ok_or_else(|| format!("{base} and {after} have no commit in common"))?;
-    Ok(Sides { before: Some(before), after, target: Some(base), ambiguities: repository.ambiguities() })
+    let branch = match (&wanted.base_branch, &wanted.base) {
+        (Some(name), _) => Some(BranchName::new(name)),
+        (None, base) => base.as_ref().map(|name| repository.branch_called(name)).transpose()?.flatten(),
+    };
+    let ambiguities = repository.ambiguities();
+    Ok(Sides { before: Some(before), after, target: Some(base), branch, ambiguities })
 }
 
 /// Returns the commit whose merge base counts: the tip of the branch, or the named commit.

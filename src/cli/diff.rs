@@ -141,7 +141,7 @@ fn compare(global: &Global, workspace: &Workspace, arguments: &Arguments) -> Res
     let (Some(old), Some(new)) = (&arguments.nodes_before, &arguments.nodes_after) else {
         let sides = revisions(workspace, arguments)?;
         let pipeline = global.pipeline(workspace, branch.as_ref(), &[sides.before, sides.after], &|_| true)?;
-        let mut compared = arguments.chosen.compare(&pipeline, sides)?;
+        let mut compared = arguments.chosen.compare(&pipeline, &sides)?;
         compared.report.tell_names(workspace.repository.ambiguities());
         return Ok(compared);
     };
@@ -238,11 +238,12 @@ fn revisions(workspace: &Workspace, arguments: &Arguments) -> Result<Sides> {
         (Some(from), Some(to)) => workspace.points([from, to]).map(sides),
         (Some(range), None) => {
             if let Some((from, to)) = range.split_once("...") {
+                let branch = repository.branch_called(&or_head(from))?;
                 let [from, to] = repository.resolve_all([&or_head(from), &or_head(to)])?;
                 let base = repository.merge_base(from, to)?;
                 let base = base.ok_or_else(|| format!("{range}: the two have no commit in common"))?;
                 let [base, to, from] = [base, to, from].map(RevisionId::Commit);
-                return Ok(Sides { before: base, after: to, target: Some(from) });
+                return Ok(Sides { before: base, after: to, target: Some(from), branch });
             }
             if let Some((from, to)) = range.split_once("..").filter(|_| range != "..") {
                 return workspace.points([&or_head(from), &or_head(to)]).map(sides);

@@ -26,7 +26,7 @@ pub(super) struct Chosen {
 
 impl Chosen {
     /// Compares two revisions. Fails if there is no such node or key.
-    pub(super) fn compare(&self, pipeline: &Pipeline, sides: Sides) -> Result<Comparison> {
+    pub(super) fn compare(&self, pipeline: &Pipeline, sides: &Sides) -> Result<Comparison> {
         matches_something("--node", &self.node, || pipeline.fleet.iter().map(|(_, name)| &**name))?;
         let filter = DiffFilter { key: &|key| any(&self.key, key), node: &|name| any(&self.node, name) };
         let compared = pipeline.diff_between(sides, &filter)?;

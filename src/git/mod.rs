@@ -180,6 +180,22 @@ impl Repository {
         self.refs.resolve(revisions, &self.objects, (self.is_shallow(), &self.ambiguous))
     }
 
+    /// Returns the branch, here or at a remote, that a name means, or `None` if it means none.
+    pub fn branch_called(&self, name: &str) -> Result<Option<BranchName>, RefsError> {
+        if name == "HEAD" {
+            return self.branch();
+        }
+        let name = name.strip_prefix("refs/").unwrap_or(name);
+        let here = name.strip_prefix("heads/").unwrap_or(name);
+        if self.reference(&format!("refs/heads/{here}"))?.is_some() {
+            return Ok(Some(BranchName::new(here)));
+        }
+        let there = name.strip_prefix("remotes/").unwrap_or(name);
+        let branch = there.split_once('/').map(|(_, branch)| branch).filter(|branch| *branch != "HEAD");
+        let is_there = self.reference(&format!("refs/remotes/{there}"))?.is_some();
+        Ok(branch.filter(|_| is_there).map(BranchName::new))
+    }
+
     /// Returns a sentence for each name, of those resolved so far, that is a branch's and a tag's.
     pub fn ambiguities(&self) -> Vec<String> {
         self.ambiguous.told()

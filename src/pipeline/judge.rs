@@ -1,18 +1,19 @@
 //! The part that settings have in what a report says of the tree: who accepts its blind spots, and what the settings
 //! themselves leave unseen.
 
+use std::any::Any;
 use std::cmp::Reverse;
 
 use super::{DiffFilter, Pipeline, PipelineError, RevisionId};
 use crate::diff::Diff;
-use crate::git::CommitId;
+use crate::git::{BranchName, CommitId};
 use crate::node::NodeSet;
 use crate::pipeline::blind_spots::accept::Accepted;
 use crate::report::{BlindSpot, PolicyHit, Report};
 use crate::workers::Workers;
 
 /// The two revisions of a comparison.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sides {
     /// The earlier one.
     pub before: RevisionId,
@@ -21,16 +22,19 @@ pub struct Sides {
     /// The tip of the branch that takes what is between them, whose settings judge it; `None` if those of the earlier
     /// one do. That may be a merge base, which whoever proposes the commits chooses: it may be older than a policy.
     pub target: Option<RevisionId>,
+    /// The branch of that tip, if it is known: where branches are environments, the nodes are in this one once it has
+    /// the commits, whatever branch they come from.
+    pub branch: Option<BranchName>,
 }
 
 impl Sides {
     /// Returns two revisions of which the earlier one judges the later one.
     pub fn of(before: RevisionId, after: RevisionId) -> Sides {
-        Sides { before, after, target: None }
+        Sides { before, after, target: None, branch: None }
     }
 
     /// Returns the revision whose settings judge.
-    pub(super) fn judge(self) -> RevisionId {
+    pub fn judge(&self) -> RevisionId {
         self.target.unwrap_or(self.before)
     }
 }
@@ -41,10 +45,18 @@ const NOT_READ: &str =
 
 /// Makes pipelines that read the tree as another revision says.
 pub trait Readings: Send + Sync {
-    /// Returns a pipeline that reads as the settings and profiles of the revision `judge` have it, ready for some
-    /// points, or `None` if that is how this one reads, or if nobody asks since there are no policies. Fails with the
-    /// reason if those cannot be read.
-    fn reading(&self, judge: RevisionId, points: &[RevisionId]) -> Result<Option<Pipeline>, String>;
+    /// Returns a pipeline that reads as the revision does that judges `sides`: by its settings and profiles, on
+    /// nodes of its branch. Returns `None` if this one does, or if there are no policies. Fails with the reason if
+    /// the tree cannot be read so.
+    fn reading(&self, sides: &Sides) -> Result<Option<OtherReading>, String>;
+}
+
+/// Another way to read the tree.
+pub struct OtherReading {
+    /// The pipeline that reads it so.
+    pub pipeline: Pipeline,
+    /// The owner of files that the pipeline reads again and again: they are there until this is dropped.
+    pub owner: Box<dyn Any>,
 }
 
 /// Judges a tree by settings that the tree does not write itself.
@@ -95,21 +107,23 @@ impl Pipeline {
     /// has it read in another way, in that way as well: who changes how the tree is read escapes no policy by it.
     pub(super) fn judged(
         &self,
-        sides: Sides,
+        sides: &Sides,
         filter: &DiffFilter<'_>,
         workers: &Workers,
         report: Report,
     ) -> Result<Report, PipelineError> {
         let judge = sides.judge();
         let mut hits = self.judge.policies(judge, &report);
-        let reading = self.readings.as_ref().map(|readings| readings.reading(judge, &[sides.before, sides.after]));
+        let reading = self.readings.as_ref().map(|readings| readings.reading(sides));
         match reading {
             None | Some(Ok(None)) => {}
-            Some(Ok(Some(other))) => match other.compared(sides, filter, workers, false) {
-                Ok(compared) => self.add_hits(&mut hits, compared.report, &other, judge),
-                Err(error @ (PipelineError::Stopped(_) | PipelineError::ProfilesChanged)) => return Err(error),
-                Err(error) => hits.push(PolicyHit::unreadable(NOT_READ, error.to_string())),
-            },
+            Some(Ok(Some(OtherReading { pipeline: other, owner: _owner }))) => {
+                match other.compared(sides, filter, workers, false) {
+                    Ok(compared) => self.add_hits(&mut hits, compared.report, &other, judge),
+                    Err(error @ (PipelineError::Stopped(_) | PipelineError::ProfilesChanged)) => return Err(error),
+                    Err(error) => hits.push(PolicyHit::unreadable(NOT_READ, error.to_string())),
+                }
+            }
             Some(Err(reason)) => hits.push(PolicyHit::unreadable(NOT_READ, reason)),
         }
         hits.sort_by_key(|hit| Reverse(hit.counts_as()));

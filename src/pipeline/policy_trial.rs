@@ -98,7 +98,7 @@ impl Pipeline {
     /// Returns the report of a commit, or the reason why there is none.
     fn tried(&self, before: CommitId, commit: CommitId) -> Result<Report, String> {
         let [before, after] = [before, commit].map(RevisionId::Commit);
-        let compared = self.compared(Sides::of(before, after), &DiffFilter::ALL, &self.workers, false);
+        let compared = self.compared(&Sides::of(before, after), &DiffFilter::ALL, &self.workers, false);
         let report = compared.map_err(|error| describe(&error))?.report;
         match report.blind_spots.first().filter(|_| report.is_unreadable == Diff::new(true, true)) {
             Some(spot) => Err(spot.headline.clone()),

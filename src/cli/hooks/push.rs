@@ -146,7 +146,7 @@ fn check(global: &Global, remote: &Remote, updates: Vec<Update>, mode: Mode) -> 
         for Step { update, before } in steps {
             let progress = global.show_progress(&workspace);
             let Comparison { mut report, effective: _effective } =
-                pipeline.diff_between(sides(&workspace.repository, remote, &update, before), &DiffFilter::ALL)?;
+                pipeline.diff_between(&sides(&workspace.repository, remote, &update, before), &DiffFilter::ALL)?;
             drop(progress);
             let branch = BranchName::new(remote.branch(&update.branch));
             let (before, after, kind) = (Some(before), update.new, EventKind::New);

@@ -202,11 +202,12 @@ fn compare(global: &Global, arguments: &Arguments, found: &Sides) -> Result<Repo
         before: found.before.map_or(RevisionId::Empty, RevisionId::Commit),
         after: RevisionId::Commit(found.after),
         target: found.target.map(RevisionId::Commit),
+        branch: found.branch.clone(),
     };
     let progress = global.show_progress(&workspace);
     let branch = workspace.branch()?;
     let pipeline = global.pipeline(&workspace, branch.as_ref(), &[sides.before, sides.after], &|_| true)?;
-    let Comparison { mut report, effective: _effective } = arguments.chosen.compare(&pipeline, sides)?;
+    let Comparison { mut report, effective: _effective } = arguments.chosen.compare(&pipeline, &sides)?;
     report.tell_names(found.ambiguities.clone());
     drop(progress);
     workspace.save();

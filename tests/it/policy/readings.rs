@@ -197,3 +197,59 @@ fn texts_that_are_obeyed_otherwise_are_another_reading() {
         site.hierad("diff --exit-code=policies main...HEAD").is(4);
     }
 }
+
+#[test]
+fn the_nodes_are_in_the_environment_of_the_target() {
+    let levels = "-- hiera.yaml\nversion: 5\nhierarchy: [{name: E, paths: ['env/%{environment}.yaml', common.yaml]}]\n";
+    let settings = format!("{SETTINGS}environment: branch\n");
+    let site = Sandbox::of(&format!("{SITE}{DATA}{levels}-- hierad.yaml\n{settings}-- data/env/main.yaml\nport: 80\n"));
+    for (name, files, status) in [
+        ("data of the target's environment", "-- data/env/main.yaml\nport: 81\n", 4),
+        ("other data of it", "-- data/env/main.yaml\nport: 80\nmotd: x\n", 0),
+        ("data of the environment of the request", "-- data/env/request.yaml\nport: 81\n", 0),
+    ] {
+        propose(&site, files, "");
+        for out in ["main", "request", "request~0"] {
+            site.git(["checkout", "--quiet", out]);
+            // The request is judged in the environment that is checked out, too.
+            let status = if name.ends_with("of the request") && out == "request" { 4 } else { status };
+            for range in ["main...request", "refs/heads/main...request"] {
+                let printed = site.hierad(&format!("diff --exit-code=policies {range}"));
+                assert_eq!(printed.status, status, "{name}, {out}: {printed:?}");
+            }
+            let printed = site.hierad("review --base main --head request --summary ../summary");
+            assert_eq!(printed.status, status, "{name}, {out}: {printed:?}");
+        }
+    }
+}
+
+#[test]
+fn another_reading_may_read_profiles_twice() {
+    let levels = "-- hiera.yaml\nversion: 5\nhierarchy: [{name: R, paths: ['v/%{role}.yaml', common.yaml]}]\n";
+    let settings = format!("{SETTINGS}variables: {{role: web}}\n");
+    let profiles = "-- profiles/n.yaml\n{name: n, facts: {os: {family: Debian}}}\n";
+    let site = Sandbox::of(&format!(
+        "{SITE}{DATA}{levels}{profiles}-- hierad.yaml\n{}-- data/v/web.yaml\nh: 5\n",
+        settings.replace("[profiles]", "[profiles/n.yaml]").replace("variables", "# the profiles alone\nvariables")
+    ));
+    let main = settings.replace("[profiles]", "[profiles/n.yaml]");
+    for (name, files, status) in [
+        ("another fact", "-- profiles/n.yaml\n{name: n, facts: {os: {family: RedHat}}}\n".to_owned(), 0),
+        ("a variable", format!("-- hierad.yaml\n{}", main.replace("web", "db")), 0),
+        ("another Puppet", format!("-- hierad.yaml\n{main}puppet: 7\n"), 0),
+        (
+            "a new node",
+            format!("-- hierad.yaml\n{}-- profiles/o.yaml\n{{name: o}}\n", main.replace("n.yaml", "?.yaml")),
+            0,
+        ),
+        (
+            "a variable and data",
+            format!("-- hierad.yaml\n{}-- data/common.yaml\nport: 9\n", main.replace("web", "db")),
+            4,
+        ),
+    ] {
+        propose(&site, &files, "");
+        let printed = site.hierad("review --base main --summary ../summary");
+        assert_eq!(printed.status, status, "{name}: {printed:?}");
+    }
+}
