@@ -263,6 +263,7 @@ impl Pipeline {
             names: self.names.clone(),
             nodes,
             keys: key_count,
+            former_keys: revisions.before.keys.iter().filter(|key| (filter.key)(key)).count(),
             origins,
             changes,
             uses: BTreeMap::new(),

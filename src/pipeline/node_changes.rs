@@ -45,6 +45,7 @@ impl Pipeline {
             names: self.names.clone(),
             nodes,
             keys: count,
+            former_keys: was.keys.iter().filter(|key| (filter.key)(key)).count(),
             changes,
             uses: BTreeMap::new(),
             origins: Origins::default(),

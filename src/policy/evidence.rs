@@ -35,6 +35,8 @@ pub(super) struct TouchedChange {
     pub(super) nodes: NodeSet,
     /// The places in its value, each with the line that it comes from if that is known.
     pub(super) places: Vec<(ValuePath, Option<Place>)>,
+    /// True if it is not known if the rule is about them, since a value is secret or unknown.
+    pub(super) is_unseen: bool,
 }
 
 /// Something else that a rule is about.
@@ -79,13 +81,17 @@ impl Evidence<'_> {
     fn exceeds(&self, limits: &Thresholds) -> bool {
         let (report, at) = (self.report, &self.changes);
         limits.nodes.is_none_or(|limit| limit.is_less_than(self.node_set().len(), self.nodes))
-            && limits.keys.is_none_or(|limit| limit.is_less_than(self.keys().len(), report.keys.total))
+            && limits.keys.is_none_or(|limit| limit.is_less_than(self.keys().len(), report.former_keys))
             && limits.groups.is_none_or(|limit| groups(report, at) > limit)
     }
 
     fn keys(&self) -> Vec<Arc<str>> {
-        let keys: BTreeSet<&Arc<str>> = self.changes.iter().map(|change| &self.report.changes[change.at].key).collect();
-        keys.into_iter().cloned().collect()
+        self.keys_of(|_| true).into_iter().cloned().collect()
+    }
+
+    fn keys_of(&self, is_meant: impl Fn(&TouchedChange) -> bool) -> BTreeSet<&Arc<str>> {
+        let changes = self.changes.iter().filter(|change| is_meant(change));
+        changes.map(|change| &self.report.changes[change.at].key).collect()
     }
 
     fn node_set(&self) -> NodeSet {
@@ -105,6 +111,10 @@ impl Evidence<'_> {
         let mut parts = Vec::new();
         if keys > 0 {
             parts.push(format!("{} on {}", count(keys, "key"), self.report.share_of(nodes.len())));
+        }
+        let unseen = self.keys_of(|change| change.is_unseen).len();
+        if unseen > 0 {
+            parts.push(format!("{} not judged, being secret or not known", count(unseen, "key")));
         }
         for of_kind in self.others.chunk_by(|a, b| a.kind == b.kind) {
             parts.push(others(of_kind));

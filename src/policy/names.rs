@@ -43,6 +43,13 @@ impl<'a> Names<'a> {
         self.extent == Extent::Below
     }
 
+    /// Returns true if a place may be named that is in this one.
+    pub(super) fn may_be_in(&self, path: &ValuePath) -> bool {
+        let mut name = self.key.to_owned();
+        path.0.iter().for_each(|segment| name.push_str(&ValuePath(vec![segment.clone()]).to_string()));
+        self.extent == Extent::Below && self.patterns.iter().any(|pattern| may_be_below(pattern, &name))
+    }
+
     /// Returns true if a place is named, or one that it is in.
     pub(super) fn have(&self, path: &ValuePath) -> bool {
         match self.extent {

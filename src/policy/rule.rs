@@ -134,7 +134,7 @@ impl LineKind {
 pub struct Thresholds {
     /// Nodes; a share is of those that the rule is about.
     pub nodes: Option<Amount>,
-    /// Keys; a share is of all keys.
+    /// Keys; a share is of those that were there before, so that added ones make none smaller.
     pub keys: Option<Amount>,
     /// Groups of the report.
     pub groups: Option<usize>,

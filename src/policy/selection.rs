@@ -2,12 +2,14 @@
 
 use std::borrow::Cow;
 
+use super::ValueTest;
 use super::evidence::{Evidence, Other, OtherKind, TouchedChange};
 use super::names::Names;
 use super::rule::{ChangeRule, FileRule, Kind, LineKind, Rule, Subject};
 use super::secret_words::is_clear_secret;
+use super::value_test::Seen;
 use crate::diagnostic::{Place, Severity};
-use crate::diff::{ChangeKind, LeafKind};
+use crate::diff::{ChangeKind, Diff, LeafKind};
 use crate::hiera::Outcome;
 use crate::node::NodeSet;
 use crate::pattern::any;
@@ -49,9 +51,10 @@ fn changes(rule: &ChangeRule, report: &Report, nodes: Option<&NodeSet>) -> Vec<T
             if rule.looks_at_values() { change.each_variant().collect() } else { vec![Cow::Borrowed(change)] };
         for variant in variants {
             let on = nodes.map_or_else(|| variant.nodes.clone(), |nodes| variant.nodes.intersection(nodes));
-            let places = places(rule, &names, &variant);
-            if !on.is_empty() && !places.is_empty() {
-                found.push(TouchedChange { at, nodes: on, places });
+            for (is_unseen, places) in places(rule, &names, &variant) {
+                if !on.is_empty() && !places.is_empty() {
+                    found.push(TouchedChange { at, nodes: on.clone(), places, is_unseen });
+                }
             }
         }
     }
@@ -71,29 +74,41 @@ impl ChangeRule {
 }
 
 /// A place in the value of a key that a change touches.
+#[derive(Clone)]
 struct Touch<'a> {
     path: Cow<'a, ValuePath>,
     before: Option<&'a Value>,
     after: Option<&'a Value>,
+    /// True for a side of which the whole value is not known.
+    is_unknown: Diff<bool>,
     /// The difference that it is in; `None` for the whole value.
     leaf: Option<&'a Leaf>,
 }
 
-/// Returns the places of a change that a rule is about, with their lines.
-fn places(rule: &ChangeRule, names: &Names<'_>, change: &KeyChange) -> Vec<(ValuePath, Option<Place>)> {
+/// Places in the value of a key, with their lines.
+type Places = Vec<(ValuePath, Option<Place>)>;
+
+/// Returns the places of a change that a rule is about, and, as `true`, those that it may be about, since nobody can
+/// tell what is there.
+fn places(rule: &ChangeRule, names: &Names<'_>, change: &KeyChange) -> [(bool, Places); 2] {
     let touches = touches(change, rule.looks_at_values() || names.are_below());
-    let is_meant = |touch: &&Touch<'_>| {
+    let answer = |touch: &Touch<'_>| {
         let is_of_kind = || rule.kinds.is_empty() || rule.kinds.iter().any(|kind| touch.is_of(*kind, change));
-        let is_met = |test: &Option<super::ValueTest>, value| test.as_ref().is_none_or(|test| test.is_met_by(value));
-        is_of_kind()
-            && is_met(&rule.values.before, touch.before)
-            && is_met(&rule.values.after, touch.after)
-            && names.have(&touch.path)
+        let is_met = |test: &Option<ValueTest>, seen| test.as_ref().map_or(Some(true), |test| test.is_met_by(seen));
+        let seen = touch.seen();
+        let is_named = match names.have(&touch.path) {
+            true => Some(true),
+            false if [seen.before, seen.after].into_iter().any(Seen::is_hidden) && names.may_be_in(&touch.path) => None,
+            false => Some(false),
+        };
+        let answers = [is_named, is_met(&rule.values.before, seen.before), is_met(&rule.values.after, seen.after)];
+        let is_out = answers.contains(&Some(false)) || !is_of_kind();
+        if is_out { None } else { Some(answers.contains(&None)) }
     };
-    let mut meant: Vec<&Touch<'_>> = touches.iter().filter(is_meant).collect();
+    let mut meant: Vec<(bool, &Touch<'_>)> = touches.iter().filter_map(|touch| Some((answer(touch)?, touch))).collect();
     // The whole value says nothing beside its differences.
-    if meant.iter().any(|touch| touch.leaf.is_some()) {
-        meant.retain(|touch| touch.leaf.is_some());
+    if meant.iter().any(|(_, touch)| touch.leaf.is_some()) {
+        meant.retain(|(_, touch)| touch.leaf.is_some());
     }
     let of_error = match change.outcome.after.as_deref() {
         Some(Outcome::Failed(error)) => error.place.clone(),
@@ -104,13 +119,18 @@ fn places(rule: &ChangeRule, names: &Names<'_>, change: &KeyChange) -> Vec<(Valu
         let origin = touch.leaf.or(first).and_then(|leaf| leaf.origins().after);
         origin.map(|origin| origin.place.clone()).or_else(|| of_error.clone())
     };
-    meant.into_iter().map(|touch| (touch.path.clone().into_owned(), line(touch))).collect()
+    let place = |touch: &Touch<'_>| (touch.path.clone().into_owned(), line(touch));
+    [false, true].map(|unseen| {
+        let of_it = meant.iter().filter(|(is_unseen, _)| *is_unseen == unseen);
+        (unseen, of_it.map(|(_, touch)| place(touch)).collect())
+    })
 }
 
 /// Returns the places that a change touches: the whole value and each difference; with `is_deep` all that is in them.
 fn touches(change: &KeyChange, is_deep: bool) -> Vec<Touch<'_>> {
     let (before, after) = (found(change.outcome.before.as_deref()), found(change.outcome.after.as_deref()));
-    let root = Touch { path: Cow::Owned(ValuePath::default()), before, after, leaf: None };
+    let is_unknown = change.outcome.as_ref().map(|outcome| is_unknown(outcome.as_deref()));
+    let root = Touch { path: Cow::Owned(ValuePath::default()), before, after, is_unknown, leaf: None };
     let mut all = Vec::with_capacity(change.leaves.len() + 1);
     // One side of a change without differences is no value: all of the other one is new, or gone.
     if change.leaves.is_empty() && is_deep {
@@ -122,7 +142,7 @@ fn touches(change: &KeyChange, is_deep: bool) -> Vec<Touch<'_>> {
         let part = leaf.change.part.as_ref().map(Option::as_ref);
         let Some(path) = leaf.change.path() else { continue };
         let (before, after) = (part.before.map(|part| &part.value), part.after.map(|part| &part.value));
-        let touch = Touch { path: Cow::Borrowed(path), before, after, leaf: Some(leaf) };
+        let touch = Touch { path: Cow::Borrowed(path), before, after, is_unknown: Diff::default(), leaf: Some(leaf) };
         // The parts of a value in a new order are what they were.
         if is_deep && leaf.change.kind != LeafKind::Reordered { push_all(touch, &mut all) } else { all.push(touch) }
     }
@@ -136,12 +156,17 @@ fn found(outcome: Option<&Outcome>) -> Option<&Value> {
     }
 }
 
+/// Returns true if a value may be anything. So it may where Puppet fails for want of what a profile lacks.
+fn is_unknown(outcome: Option<&Outcome>) -> bool {
+    matches!(outcome, Some(Outcome::Failed(_)))
+}
+
 /// Adds a place and all that are in it.
 fn push_all<'a>(touch: Touch<'a>, all: &mut Vec<Touch<'a>>) {
-    let (path, before, after, leaf) = (touch.path.clone(), touch.before, touch.after, touch.leaf);
+    let Touch { path, before, after, is_unknown, leaf } = touch.clone();
     all.push(touch);
     let mut inner = |segment: Segment, before, after| {
-        push_all(Touch { path: Cow::Owned(path.child(segment)), before, after, leaf }, all);
+        push_all(Touch { path: Cow::Owned(path.child(segment)), before, after, is_unknown, leaf }, all);
     };
     let hash = |value: Option<&'a Value>| value.and_then(Value::as_hash);
     let (was, is) = (hash(before), hash(after));
@@ -161,6 +186,16 @@ fn push_all<'a>(touch: Touch<'a>, all: &mut Vec<Touch<'a>>) {
 }
 
 impl Touch<'_> {
+    /// Returns what is seen of the values.
+    fn seen(&self) -> Diff<Seen<'_>> {
+        let seen = |value, is_unknown| match value {
+            Some(value) => Seen::Value(value),
+            None if is_unknown => Seen::Unknown,
+            None => Seen::Nothing,
+        };
+        Diff::new(seen(self.before, self.is_unknown.before), seen(self.after, self.is_unknown.after))
+    }
+
     fn is_of(&self, kind: Kind, change: &KeyChange) -> bool {
         let leaf = || self.leaf.map(|leaf| &*leaf.change);
         let is_entry = |kind| leaf().is_some_and(|leaf| leaf.kind == kind && !self.path.0.is_empty());

@@ -2,7 +2,7 @@
 
 use crate::pattern::Pattern;
 use crate::report::type_name;
-use crate::value::Value;
+use crate::value::{Rich, Value};
 
 /// A condition on a value. Each part that is given must be true.
 #[derive(Debug, Clone, Default)]
@@ -15,18 +15,86 @@ pub struct ValueTest {
     pub type_name: Option<String>,
 }
 
+/// The value that a condition is about.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Seen<'a> {
+    /// This one.
+    Value(&'a Value),
+    /// There is none.
+    Nothing,
+    /// There may be any.
+    Unknown,
+}
+
+impl Seen<'_> {
+    /// Returns true if nobody may look at it, or can.
+    pub(super) fn is_hidden(self) -> bool {
+        match self {
+            Seen::Value(value) => is_hidden(value),
+            Seen::Nothing => false,
+            Seen::Unknown => true,
+        }
+    }
+}
+
 impl ValueTest {
-    /// Returns true if a value is there and meets the condition.
-    pub(super) fn is_met_by(&self, value: Option<&Value>) -> bool {
-        let Some(value) = value else { return false };
+    /// Returns true if a value is there and meets the condition, or `None` if that cannot be known: of secrets nothing
+    /// is to be learnt.
+    pub(super) fn is_met_by(&self, value: Seen<'_>) -> Option<bool> {
+        let value = match value {
+            Seen::Value(value) => value,
+            Seen::Nothing => return Some(false),
+            Seen::Unknown => return None,
+        };
         let is_type = |wanted: &String| {
             let name = type_name(value);
-            name == wanted || (wanted == "Numeric" && matches!(name, "Integer" | "Float"))
+            let is_so = name == wanted || (wanted == "Numeric" && matches!(name, "Integer" | "Float"));
+            (is_so || !is_hidden(value)).then_some(is_so)
         };
-        self.equals.as_ref().is_none_or(|wanted| wanted == value)
-            && self.type_name.as_ref().is_none_or(is_type)
-            && (self.matches.is_empty()
-                || text(value).is_some_and(|text| self.matches.iter().any(|pattern| pattern.matches(&text))))
+        let has_text = |text: String| self.matches.iter().any(|pattern| pattern.matches(&text));
+        let is_matched = || (!is_hidden(value)).then(|| text(value).is_some_and(has_text));
+        all([
+            self.equals.as_ref().map_or(Some(true), |wanted| is_equal(wanted, value)),
+            self.type_name.as_ref().map_or(Some(true), is_type),
+            if self.matches.is_empty() { Some(true) } else { is_matched() },
+        ])
+    }
+}
+
+/// Returns true if a value stands for one that nobody may look at.
+fn is_hidden(value: &Value) -> bool {
+    match value {
+        Value::Secret(_) => true,
+        Value::Rich(rich) => matches!(**rich, Rich::Hidden(_) | Rich::Sensitive(_)),
+        _ => false,
+    }
+}
+
+/// Returns true if all answers are yes, and false if one is no, whatever those are that nobody knows.
+fn all(answers: impl IntoIterator<Item = Option<bool>>) -> Option<bool> {
+    let mut is_known = true;
+    for answer in answers {
+        match answer {
+            Some(true) => {}
+            Some(false) => return Some(false),
+            None => is_known = false,
+        }
+    }
+    is_known.then_some(true)
+}
+
+/// Returns true if a value is the `wanted` one, or `None` if it may be, for all that can be seen of it.
+fn is_equal(wanted: &Value, value: &Value) -> Option<bool> {
+    match (wanted, value) {
+        (_, value) if is_hidden(value) => None,
+        (Value::Array(wanted), Value::Array(items)) if wanted.len() == items.len() => {
+            all(wanted.iter().zip(items.iter()).map(|(wanted, item)| is_equal(wanted, item)))
+        }
+        (Value::Hash(wanted), Value::Hash(entries)) if wanted.len() == entries.len() => {
+            let part = |(key, value)| wanted.get_value(key).map_or(Some(false), |wanted| is_equal(wanted, value));
+            all(entries.iter().map(part))
+        }
+        _ => Some(wanted == value),
     }
 }
 

@@ -83,7 +83,7 @@ impl TouchedChange {
         if !others.is_empty() {
             rest.push(TouchedChange { nodes: on.clone(), places: others, ..self });
         }
-        (Some(TouchedChange { at: self.at, nodes: on, places: covered }), rest)
+        (Some(TouchedChange { nodes: on, places: covered, ..self }), rest)
     }
 }
 

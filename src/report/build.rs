@@ -28,6 +28,8 @@ pub struct Input<'a> {
     pub nodes: NodeSet,
     /// The number of keys that were compared.
     pub keys: usize,
+    /// The number of those of them that the earlier side has.
+    pub former_keys: usize,
     /// The changes, as [`crate::diff::changes`] gives them.
     pub changes: Changes,
     /// The use of changed keys, as far as it is to be told.
@@ -106,6 +108,7 @@ impl Report {
             job: None,
             nodes: Count { total: input.nodes.len(), changed: nodes.len() },
             keys,
+            former_keys: input.former_keys,
             groups,
             causes,
             changes: changes.into_iter().zip(others).map(key_change).collect(),

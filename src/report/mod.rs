@@ -82,6 +82,8 @@ pub struct Report {
     pub nodes: Count,
     /// The number of keys that were compared, and of those that change.
     pub keys: Count,
+    /// The number of those that were there before.
+    pub former_keys: usize,
     /// All changes, by key and then by first node. Those whose values differ from node to node may have many variants.
     pub changes: Vec<KeyChange>,
     /// Errors that several keys share. Their changes are in no group.

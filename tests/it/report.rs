@@ -116,6 +116,7 @@ pub(crate) fn report(yaml: &Yaml) -> Report {
         nodes: fleet.all(),
         names: NodeNames::new(Arc::new(fleet)),
         keys: yaml["keys"].as_u64().map_or_else(|| keys(&before, &after), |n| usize::try_from(n).unwrap()),
+        former_keys: yaml["keys"].as_u64().map_or_else(|| keys(&before, &after), |n| usize::try_from(n).unwrap()),
         changes: changes(Diff::new(&before, &after), &Workers::of(1)),
         uses,
         origins: Origins::default(),

@@ -288,3 +288,78 @@ fn values_of_each_node() {
     let policies = "policies:\n  - {name: it, level: note, message: m, keys: motd, after: {matches: '*web01'}}\n";
     assert_eq!(hits(&site(policies, names)), ["it | hit | note | 1 key on 1 of 2 nodes"]);
 }
+
+/// The data of `sshd::config`, with lines that follow it.
+macro_rules! sshd {
+    ($value:literal $(, $line:literal)*) => {
+        concat!("-- data/common.yaml\nmotd: hello\nntp: [a, b]\ntoken: abc\ndb::password: hunter2\nport: 1\n",
+        "sshd::config: ", $value, "\n", $($line, "\n",)*)
+    };
+}
+
+#[test]
+fn what_cannot_be_looked_at_is_not_judged_and_told() {
+    let rule = "keys: sshd::config.PermitRootLogin, after: {matches: 'yes'}";
+    let policies = |rule: &str| format!("policies:\n  - {{name: it, level: failure, message: look, {rule}}}\n");
+    let told = ["it | hit | failure | 1 key on both nodes; 1 key not judged, being secret or not known"];
+    let sensitive = "lookup_options: {sshd::config: {convert_to: Sensitive}}";
+    let eyaml = "-- hiera.yaml\nversion: 5\nhierarchy: [{name: E, path: common.yaml, lookup_key: eyaml_lookup_key}]\n";
+    let unknown =
+        "-- hiera.yaml\nversion: 5\nhierarchy: [{name: U, lookup_key: nobody_knows}, {name: C, path: common.yaml}]\n";
+    let block = sshd!("{Port: 22, PermitRootLogin: 'ENC[PKCS7,MIIBeQ==]'}");
+    let whole = sshd!("{Port: 22, PermitRootLogin: 'yes'}", "lookup_options: {sshd::config: {convert_to: Sensitive}}");
+    for (name, rule, files) in [
+        ("a block that nobody can open", rule, format!("{eyaml}{block}")),
+        ("a block, by its value", "keys: sshd::config, after: {equals: 'yes'}", format!("{eyaml}{block}")),
+        (
+            "a block, by its type",
+            "keys: sshd::config.PermitRootLogin, after: {type: Boolean}",
+            format!("{eyaml}{block}"),
+        ),
+        (
+            "a block, within a value",
+            "keys: sshd::config, after: {equals: {Port: 22, PermitRootLogin: 'yes'}}",
+            format!("{eyaml}{block}"),
+        ),
+        ("sensitive as a whole", rule, whole.to_owned()),
+        ("sensitive, without a condition", "keys: sshd::config.PermitRootLogin", whole.to_owned()),
+        ("of a variable that profiles lack", rule, sshd!("{Port: 22, PermitRootLogin: '%{nope}'}").to_owned()),
+        ("of a function that nobody knows", rule, format!("{unknown}{}", sshd!("{Port: 22, PermitRootLogin: 'yes'}"))),
+    ] {
+        let found = hits(&site(&policies(rule), &files));
+        assert_eq!(found, told, "{name}");
+    }
+    // What is known, or is not meant, or stays, is no concern.
+    for (name, rule, files) in [
+        ("another key", "keys: motd, after: {matches: 'yes'}", whole.to_owned()),
+        ("a clear value", rule, sshd!("{Port: 23, PermitRootLogin: 'no'}").to_owned()),
+    ] {
+        assert_eq!(hits(&site(&policies(rule), &files)), [""; 0], "{name}");
+    }
+    // A waiver covers what it names.
+    let waiver = "waivers: [{policy: it, keys: sshd::config, reason: known, expires: 2999-01-31}]\n";
+    let found = hits(&site(&format!("{}{waiver}", policies(rule)), whole));
+    assert_eq!(found, [told[0].replace(" hit ", " waived ")]);
+    assert!(whole.contains(sensitive));
+}
+
+#[test]
+fn added_keys_make_no_share_smaller() {
+    let added = (0..40).fold(String::new(), |text, n| text + &format!("z{n}: 1\n"));
+    let policies = |rule: &str| format!("policies:\n  - {{name: it, level: failure, message: m, {rule}}}\n");
+    for (name, rule, files) in [
+        ("in the same file", "kinds: removed, more_than: {keys: 10%}", format!("{NO_SSHD_AND_MOTD}{added}")),
+        (
+            "where no node sees them",
+            "kinds: removed, more_than: {keys: 10%}",
+            format!("{NO_SSHD}-- data/roles/none.yaml\n{added}"),
+        ),
+        ("on one node", "kinds: removed, more_than: {keys: 10%}", format!("{NO_SSHD}-- data/nodes/db01.yaml\n{added}")),
+        ("with a glob of keys", "keys: 's*', more_than: {keys: 10%}", format!("{NO_SSHD}{added}")),
+        ("added ones alone", "kinds: added, more_than: {keys: 100%}", format!("{NO_MOTD}{added}")),
+    ] {
+        assert!(hits(&site(&policies(rule), &files))[0].starts_with("it | hit | failure | "), "{name}");
+    }
+    let few = policies("kinds: changed, more_than: {keys: 25%}");
+    assert_eq!(hits(&site(&few, &format!("{MOTD}{added}"))), [""; 0]);
+}

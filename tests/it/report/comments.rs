@@ -165,6 +165,7 @@ fn report(random: &mut Random, lists: [usize; 3]) -> Report {
         nodes: fleet.all(),
         names: NodeNames::new(fleet),
         keys: keys.len(),
+        former_keys: keys.len(),
         changes,
         uses: BTreeMap::new(),
         origins: Origins { changes: origins, lines, ..Origins::default() },

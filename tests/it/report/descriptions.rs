@@ -64,6 +64,7 @@ fn report(fleet: &Arc<Fleet>, names: &[&str], sets: &[NodeSet]) -> Report {
         nodes: fleet.all(),
         names: NodeNames::new(fleet.clone()),
         keys: sets.len(),
+        former_keys: sets.len(),
         changes: changes(Diff::new(&effective(1), &effective(2)), &Workers::of(1)),
         uses: BTreeMap::new(),
         origins: Origins::default(),

@@ -193,6 +193,7 @@ fn report_of(fleet: Fleet, before: &Effective, after: &Effective) -> Report {
         nodes: fleet.all(),
         names: NodeNames::new(Arc::new(fleet)),
         keys: before.keys.keys().chain(after.keys.keys()).collect::<BTreeSet<_>>().len(),
+        former_keys: before.keys.keys().chain(after.keys.keys()).collect::<BTreeSet<_>>().len(),
         changes: changes(Diff::new(before, after), &Workers::of(1)),
         uses: BTreeMap::new(),
         origins: Origins::default(),

@@ -53,6 +53,7 @@ fn forms(both: Diff<&Effective>, fleet: &Arc<Fleet>, nodes: &NodeSet, disclosure
         nodes: fleet.all(),
         names: NodeNames::new(fleet.clone()),
         keys: both.after.keys.len(),
+        former_keys: both.after.keys.len(),
         changes: changes(both, &Workers::of(1)),
         uses: BTreeMap::new(),
         origins: Origins::default(),
