@@ -24,5 +24,7 @@ mod trouble;
 mod trust;
 mod verdict;
 mod verify;
+#[cfg(unix)]
+mod verify_reach;
 mod watch;
 mod what_if;

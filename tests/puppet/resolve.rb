@@ -23,8 +23,9 @@
 # - manifest: (optional) Puppet code that is evaluated in the top scope before the lookups.
 # - eyaml: (optional) {"pkcs7_private_key": FILE...}: the key pair for all encrypted data, in place of those that
 #   options name.
-# - within: (optional) folders: levels of the environment and of modules find no files but those in them, wherever links
-#   lead.
+# - within: (optional) folders: levels find no files but those in them, wherever links lead.
+# - global_reads_all: (optional) true if that does not hold for levels of the global layer.
+# - eyaml_allowed: (optional, with --data-only) {"files": [GLOB...], "variables": [NAME...]}: the keys that may be read.
 # - explain: (optional) lookups to explain, each
 #   {"node": NAME, "keys": [KEY...], "merge": OPTION, "only_options": bool} (merge and only_options optional); the
 #   answer has "explained": [{"text": TEXT, "data": HASH, "error": TEXT or null}...] in their order: what
@@ -35,8 +36,10 @@
 # {"repo": DIR, "error": TEXT}. --puppet-lib is the library folder of another Puppet than the installed one.
 #
 # Values JSON cannot hold are in Puppet's rich data form, see `Encoding`. Paths in error texts are relative to the
-# repository. With --data-only no code of the repository is loaded. A request {"version": true} is answered by {"puppet": VERSION}. Repositories never influence each other:
-# each has its own environment, loaders, caches and compilers.
+# repository. With --data-only no code of the repository is loaded, and no file is opened but those of the request; each
+# node has "not_asked": [KEY...], the keys that would take such code or files, whatever else is said of them.
+# A request {"version": true} is answered by {"puppet": VERSION}. Repositories never influence each other: each has its
+# own environment, loaders, caches and compilers.
 ENV['LC_ALL'] = 'C.UTF-8'
 ENV['TZ'] = 'UTC'
 Encoding.default_external = Encoding::UTF_8
@@ -48,7 +51,6 @@ ARGV.each_cons(2) { |flag, dir| $LOAD_PATH.unshift(File.expand_path(dir)) if fla
 require 'puppet'
 require 'puppet/pops'
 require 'puppet/parser/compiler'
-require_relative 'data_only' if ARGV.include?('--data-only')
 
 # A value that JSON cannot hold becomes {"__ptype": TYPE, "__pvalue": TEXT}; a hash whose keys are not all strings
 # becomes {"__ptype": "Hash", "__pvalue": [k, v, k, v...]}. Beyond Puppet's own form: Float for what is not finite,
@@ -146,18 +148,39 @@ module ChosenKeys
   end
 end
 
-# Holds the levels of the environment and of modules to files in given folders. Those of the global layer find all.
+# Holds levels to files in given folders. Those of a global layer that reads all find all.
 module Confined
   class << self
-    attr_accessor :folders, :is_global
+    attr_accessor :is_free
 
+    def confine(request)
+      @folders = request['within']
+      @global_reads_all = request['global_reads_all']
+      @found = {}
+    end
+
+    # Returns true if a level may find a file.
     def inside?(path)
-      return true if folders.nil? || is_global
+      return true if @folders.nil?
+      return @found[path.to_s] = true if is_free
 
       real = File.realpath(path)
-      folders.any? { |folder| real.start_with?("#{folder}/") }
+      @folders.any? { |folder| real.start_with?("#{folder}/") }
     rescue SystemCallError
       false
+    end
+
+    # Returns true if a level of a global layer that reads all has found a file.
+    def found?(path)
+      @found.include?(path)
+    end
+
+    def provide(provider)
+      before = is_free
+      self.is_free = @global_reads_all && provider.is_a?(Puppet::Pops::Lookup::GlobalDataProvider)
+      yield
+    ensure
+      self.is_free = before
     end
   end
 
@@ -169,18 +192,27 @@ module Confined
     Puppet::Pops::Lookup::ResolvedLocation.prepend(self)
   end
 
+  # The levels of a layer, whatever other layers are asked for their sake.
   module Layer
-    def create_configured_data_providers(invocation, provider, *)
-      before = Confined.is_global
-      Confined.is_global = provider.is_a?(Puppet::Pops::Lookup::GlobalDataProvider)
-      super
-    ensure
-      Confined.is_global = before
+    def unchecked_key_lookup(*)
+      Confined.provide(self) { super }
     end
 
-    [Puppet::Pops::Lookup::HieraConfigV3, Puppet::Pops::Lookup::HieraConfigV4, Puppet::Pops::Lookup::HieraConfigV5].each do |config|
-      config.prepend(self)
-    end
+    Puppet::Pops::Lookup::ConfiguredDataProvider.prepend(self)
+  end
+end
+
+# The end of a lookup that takes what Puppet is not asked for, such as code of the repository. Nothing rescues it by
+# accident.
+class NotAsked < Exception # rubocop:disable Lint/InheritException
+  class << self
+    # True if there was one since this was set to false: it counts even if somebody rescues it.
+    attr_accessor :noted
+  end
+
+  def initialize(what)
+    super("takes #{what}, which Puppet is not asked for")
+    NotAsked.noted = true
   end
 end
 
@@ -195,7 +227,11 @@ class Puppetry
   end
   Puppet::Pops::Loaders.prepend(SharedSystemLoader)
 
+  # The folder of its settings.
+  attr_reader :folder
+
   def initialize(folder)
+    @folder = folder
     @environments = File.join(folder, 'code', 'environments')
     modules = File.join(folder, 'code', 'modules')
     FileUtils.mkdir_p([@environments, modules])
@@ -318,7 +354,7 @@ class Resolution
   end
 
   def node(profile, environment)
-    line = { 'node' => profile['name'], 'values' => {}, 'errors' => {} }
+    line = { 'node' => profile['name'], 'values' => {}, 'errors' => {}, 'not_asked' => [] }
     compiler = @puppetry.compiler(profile, environment)
     compiler.compile do |catalog|
       Puppet::Pops::Parser::EvaluatingParser.new.evaluate_string(compiler.topscope, @manifest) if @manifest
@@ -335,10 +371,13 @@ class Resolution
   end
 
   def failed(profile, error)
-    { 'node' => profile['name'], 'values' => {}, 'errors' => (@keys_of ? @keys_of[profile['name']] : @keys).map { |key| [key, text(error)] }.to_h }
+    keys = @keys_of ? @keys_of[profile['name']] : @keys
+    not_asked = error.is_a?(NotAsked) ? keys : []
+    { 'node' => profile['name'], 'values' => {}, 'errors' => keys.to_h { |key| [key, text(error)] }, 'not_asked' => not_asked }
   end
 
   def answer(key, compiler, line)
+    NotAsked.noted = false
     invocation = Puppet::Pops::Lookup::Invocation.new(compiler.topscope, {}, {})
     value = Puppet::Pops::Lookup.lookup(key, nil, NOT_FOUND, true, @merge, invocation)
     line['values'][key] = RichData.encode(value) unless value.equal?(NOT_FOUND)
@@ -347,6 +386,8 @@ class Resolution
   rescue Exception => e
     line['errors'][key] = text(e)
     forget_global_options(compiler)
+  ensure
+    line['not_asked'] << key if NotAsked.noted
   end
 
   # If the options of the global layer fail, Puppet goes on without them for the next key. A lookup of a single key
@@ -410,12 +451,18 @@ def answer(puppetry, request)
   return { 'puppet' => Puppet.version } if request['version']
 
   ChosenKeys.choose(request['eyaml'])
-  Confined.folders = request['within']
+  Confined.confine(request)
   resolution = Resolution.new(puppetry, request)
-  answer = { 'repo' => request['repo'], 'keys' => resolution.keys, 'nodes' => resolution.nodes }
-  lookups = request['explain']
-  answer['explained'] = Explanation.new(puppetry, request).explained(lookups) if lookups
-  answer
+  explanation = Explanation.new(puppetry, request) if request['explain']
+  held(request, [puppetry.folder]) do
+    answer = { 'repo' => request['repo'], 'keys' => resolution.keys, 'nodes' => resolution.nodes }
+    explanation ? answer.merge('explained' => explanation.explained(request['explain'])) : answer
+  end
+end
+
+# Does what is in the block; with --data-only, within what the request and the folders allow.
+def held(request, folders = [], &block)
+  defined?(DataOnly) ? DataOnly.hold(request, folders, &block) : yield
 end
 
 # Answers each request on standard input with the block's answer, a line each.
@@ -435,6 +482,8 @@ rescue *Resolution::FATAL
 rescue Exception => e
   { 'repo' => request['repo'], 'error' => "#{e.class}: #{e.message}".scrub }
 end
+
+require_relative 'data_only' if ARGV.include?('--data-only')
 
 if $PROGRAM_NAME == __FILE__
   Dir.mktmpdir('hierad_puppet') do |folder|

@@ -82,19 +82,22 @@ class Hiera3Resolution
   private
 
   def node(profile)
-    line = { 'node' => profile['name'], 'values' => {}, 'errors' => {} }
+    line = { 'node' => profile['name'], 'values' => {}, 'errors' => {}, 'not_asked' => [] }
     scope = Variables.of(profile)
     (@keys_of ? @keys_of[line['node']] : @keys).each { |key| answer(key, scope, line) }
     line
   end
 
   def answer(key, scope, line)
+    NotAsked.noted = false
     value = fresh_hiera.lookup(key, NOT_FOUND, scope, nil, resolution(key))
     line['values'][key] = RichData.encode(value) unless value.equal?(NOT_FOUND)
   rescue *Resolution::FATAL
     raise
   rescue Exception => e
     line['errors'][key] = e.message.dup.force_encoding(Encoding::UTF_8).scrub
+  ensure
+    line['not_asked'] << key if NotAsked.noted
   end
 
   def resolution(key)
@@ -119,8 +122,8 @@ if $PROGRAM_NAME == __FILE__
 
     ChosenKeys.choose(request['eyaml'])
     Aliases.taken = request['yaml_aliases']
-    Confined.folders = request['within']
+    Confined.confine(request)
     resolution = Hiera3Resolution.new(request)
-    { 'repo' => request['repo'], 'keys' => resolution.keys, 'nodes' => resolution.nodes }
+    held(request) { { 'repo' => request['repo'], 'keys' => resolution.keys, 'nodes' => resolution.nodes } }
   end
 end

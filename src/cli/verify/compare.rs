@@ -11,9 +11,6 @@ use crate::puppet::ErrorKind;
 use crate::puppet::json;
 use crate::value::{Secrecy, Text, Value};
 
-/// The end of the error of an answer that may not be had without code of the repository.
-const NEEDS_CODE: &str = ": --run-code loads it";
-
 /// The answer of one side for a key on a node.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Answer {
@@ -27,6 +24,8 @@ pub(super) enum Answer {
     Unknown,
     /// hierad cannot know the answer: it is the result of a function that hierad does not have.
     Function,
+    /// Puppet is not asked: it would take code, or a file that hierad does not read.
+    NotAsked,
 }
 
 /// The result of comparing two answers.
@@ -38,6 +37,8 @@ pub(super) enum Verdict {
     Different,
     /// hierad does not know the answer.
     Unknown,
+    /// Puppet is not asked.
+    NotAsked,
 }
 
 impl Answer {
@@ -70,18 +71,15 @@ impl Answer {
         match self {
             Answer::Found(value) => value.secrecy().is_some() || holds_sensitive(value),
             Answer::Failed(text) => text.secrecy().is_some(),
-            Answer::NotFound | Answer::Unknown | Answer::Function => false,
+            Answer::NotFound | Answer::Unknown | Answer::Function | Answer::NotAsked => false,
         }
     }
 
-    /// Returns true if the answer takes a function or a backend that is not of the installation.
+    /// Returns true if the answer takes a function that is not of the installation.
     pub(super) fn needs_code(&self) -> bool {
         match self {
             Answer::Function => true,
-            Answer::Failed(text) => {
-                let text = text.visible();
-                missing_function(text).is_some() || text.contains(NEEDS_CODE)
-            }
+            Answer::Failed(text) => missing_function(text.visible()).is_some(),
             _ => false,
         }
     }
@@ -104,6 +102,7 @@ impl fmt::Display for Answer {
             Answer::NotFound => f.write_str("not found"),
             Answer::Failed(text) => write!(f, "fails: {}", text.visible()),
             Answer::Unknown | Answer::Function => f.write_str("unknown"),
+            Answer::NotAsked => f.write_str("not asked"),
         }
     }
 }
@@ -112,6 +111,7 @@ impl fmt::Display for Answer {
 pub(super) fn verdict(puppet: &Answer, hierad: &Answer) -> Verdict {
     let same = match (puppet, hierad) {
         (_, Answer::Unknown | Answer::Function) => return Verdict::Unknown,
+        (Answer::NotAsked, _) => return Verdict::NotAsked,
         (Answer::Found(theirs), Answer::Found(ours)) => theirs == ours || written(theirs) == written(ours),
         (Answer::Failed(_), Answer::Failed(_)) | (Answer::NotFound, Answer::NotFound) => true,
         _ => false,

@@ -250,6 +250,7 @@ impl Verification<'_> {
                     }
                     match compare::verdict(&theirs, &ours) {
                         Verdict::Unknown => findings.unknown += 1,
+                        Verdict::NotAsked => findings.code += 1,
                         Verdict::Same => findings.count(&ours),
                         Verdict::Different => different.push((asked.node, key.clone(), ours)),
                     }
@@ -274,12 +275,25 @@ impl Verification<'_> {
         let asked = [Asked::new(node, &self.profiles[&node], std::slice::from_ref(&key))];
         let theirs =
             self.puppet.ask(self.stage, self.staged, &asked)?.remove(&(node, key.clone())).unwrap_or(Answer::NotFound);
-        if compare::verdict(&theirs, &ours) == Verdict::Same {
-            findings.count(&ours);
-            return Ok(());
+        match compare::verdict(&theirs, &ours) {
+            Verdict::Same => findings.count(&ours),
+            Verdict::Unknown => findings.unknown += 1,
+            Verdict::NotAsked => findings.code += 1,
+            Verdict::Different => return self.disagree(node, key, [theirs, ours], &asked, findings),
         }
+        Ok(())
+    }
+
+    fn disagree(
+        &mut self,
+        node: NodeId,
+        key: Arc<str>,
+        [theirs, ours]: [Answer; 2],
+        asked: &[Asked],
+        findings: &mut Findings,
+    ) -> Result<()> {
         let explained = if findings.disagreements.len() < TOLD {
-            Some(self.explain(node, &key, &asked, ours.is_secret() || theirs.is_secret())?)
+            Some(self.explain(node, &key, asked, ours.is_secret() || theirs.is_secret())?)
         } else {
             None
         };

@@ -13,6 +13,7 @@ use super::stage::{Stage, Staged};
 use crate::cli::Result;
 use crate::hiera::merge::Strategy;
 use crate::node::{NodeId, NodeProfile};
+use crate::pipeline::bridge::WATCH;
 use crate::process::without_tokens;
 use crate::puppet::json;
 use crate::value::{Hash, Value};
@@ -66,7 +67,8 @@ impl Reference {
 }
 
 /// The programs. Their headers describe requests and answers. The one for Hiera 3 needs the others.
-const PROGRAMS: [(&str, &str); 3] = [
+const PROGRAMS: [(&str, &str); 4] = [
+    ("watch.rb", WATCH),
     ("data_only.rb", include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/puppet/data_only.rb"))),
     ("resolve.rb", include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/puppet/resolve.rb"))),
     ("resolve_hiera3.rb", include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/puppet/resolve_hiera3.rb"))),
@@ -163,6 +165,9 @@ impl Process {
                 let keyed = entries.filter_map(|(key, value)| Some((key.as_str()?, answer(value))));
                 told.extend(keyed.map(|(key, answer)| ((asked.node, key.into()), answer)));
             }
+            let not_asked = node.get("not_asked").and_then(Value::as_array).unwrap_or_default();
+            let keys = not_asked.iter().filter_map(Value::as_str);
+            told.extend(keys.map(|key| ((asked.node, key.into()), Answer::NotAsked)));
         }
         Ok(told)
     }

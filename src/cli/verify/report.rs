@@ -37,7 +37,7 @@ pub(super) struct Findings {
     pub(super) errors: usize,
     /// The answers that hierad does not know.
     pub(super) unknown: usize,
-    /// The answers that take code of the repository, which may not run.
+    /// The answers that take code of the repository, which may not run, or files that hierad does not read.
     pub(super) code: usize,
     /// The answers that the settings declare, which Puppet does not know.
     pub(super) declared: usize,
@@ -115,7 +115,7 @@ pub(super) fn write_text(findings: &Findings, out: &mut dyn Write) -> io::Result
     writeln!(out, "{name} {version} and hierad: {nodes}, {keys}, {answers} answers compared")?;
     writeln!(out, "{errors} fail on both sides, {unknown} are unknown to hierad")?;
     if *code > 0 {
-        let what = "need code beyond Puppet's own, which only --run-code loads";
+        let what = "need code beyond Puppet's own, or files that hierad does not read, which only --run-code loads";
         writeln!(out, "{code} are not compared: they {what}")?;
     }
     if *declared > 0 {
@@ -231,7 +231,7 @@ impl WireAnswer {
             Answer::Failed(_) if hidden => Some(WireAnswer::Error("[secret]".into())),
             Answer::Found(value) => raw(value),
             Answer::Failed(text) => Some(WireAnswer::Error(text.visible().to_owned())),
-            Answer::NotFound | Answer::Unknown | Answer::Function => None,
+            Answer::NotFound | Answer::Unknown | Answer::Function | Answer::NotAsked => None,
         }
     }
 }

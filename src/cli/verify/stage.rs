@@ -31,10 +31,12 @@ pub(super) struct Staged {
     global: Option<PathBuf>,
     /// The folders that `$basemodulepath` stands for.
     basemodulepath: Vec<String>,
-    /// The key pair for all encrypted data.
-    keys: Option<KeyNames>,
+    /// The keys for encrypted data.
+    keys: KeyChoice,
     /// The folders with all that the layers of the commit may read, as hierad holds them to it.
     within: Vec<PathBuf>,
+    /// True if the global layer is on disk, and the user's own: it reads what it names.
+    global_reads_all: bool,
     /// True if Hiera 3 takes aliases in YAML.
     yaml_aliases: bool,
 }
@@ -68,11 +70,15 @@ impl Stage {
         writer.folder(tree, &self.path("files"))?;
         let (root, name) = settings.hiera_config.rsplit_once('/').unwrap_or(("", &settings.hiera_config));
         self.put_in_place(settings, root)?;
-        let targets = settings.datadirs.iter().map(|(_, to)| self.target(to));
-        let roots = [self.path("files")].into_iter().chain(targets).filter_map(|root| root.canonicalize().ok());
-        let mut within: Vec<PathBuf> = roots.collect();
+        // A folder of the tree is below the first, unless a link leads out of it.
+        let on_disk = |to: &DatadirSetting| matches!(to, DatadirSetting::Disk(_)).then(|| self.target(to));
+        let targets = settings.datadirs.iter().filter_map(|(_, to)| on_disk(to));
+        let roots = ["files", "global"].map(|name| self.path(name)).into_iter().chain(targets);
+        let mut within: Vec<PathBuf> = roots.filter_map(|root| root.canonicalize().ok()).collect();
         drop_leaving_links(&self.path("files"), &within)?;
+        let own = settings.modulepath.iter().flatten().filter(|folder| folder.starts_with('/'));
         let modules = settings.basemodulepath.iter().map(|folder| PathBuf::from(absolute(folder)));
+        let modules = modules.chain(own.map(PathBuf::from));
         within.extend(modules.filter_map(|folder| folder.canonicalize().ok()));
         let environment = self.path("files").join(root);
         fs::create_dir_all(&environment)?;
@@ -87,11 +93,10 @@ impl Stage {
             environment,
             global: global.map(|global| self.global(global, &settings.global_hiera_config, &writer)).transpose()?,
             basemodulepath: settings.basemodulepath.iter().map(|folder| absolute(folder)).collect(),
-            keys: match &settings.eyaml {
-                KeyChoice::Pair(keys) => Some(keys.clone()),
-                KeyChoice::Named(_) | KeyChoice::NoKeys => None,
-            },
+            keys: settings.eyaml.clone(),
             within,
+            global_reads_all: global.is_some_and(|global| global.tree.is_some())
+                && !matches!(settings.global_hiera_config, GlobalSetting::Repository { .. }),
             yaml_aliases: settings.hiera3_yaml_aliases,
         })
     }
@@ -186,12 +191,37 @@ impl Staged {
             ("environmentpath", path(&self.environments)),
             ("yaml_aliases", self.yaml_aliases.into()),
             ("within", self.within.iter().map(path).collect()),
+            ("global_reads_all", self.global_reads_all.into()),
+            ("eyaml_allowed", Value::hash(allowed(&self.keys))),
             ("basemodulepath", self.basemodulepath.iter().map(|folder| Value::from(folder.as_str())).collect()),
         ]);
         request.extend(self.global.as_ref().map(|global| ("global", path(global))));
-        request.extend(self.keys.as_ref().map(|keys| ("eyaml", Value::hash(eyaml_options(keys)))));
+        if let KeyChoice::Pair(keys) = &self.keys {
+            request.insert("eyaml", Value::hash(eyaml_options(keys)));
+        }
         request
     }
+}
+
+/// The keys that may be read: files as globs, and variables.
+fn allowed(keys: &KeyChoice) -> Hash {
+    let (files, variables): (Vec<String>, Vec<String>) = match keys {
+        KeyChoice::Named(allowed) => {
+            (allowed.files().map(str::to_owned).collect(), allowed.variables().map(str::to_owned).collect())
+        }
+        KeyChoice::Pair(KeyNames { private, public }) => {
+            let files = [private, public].into_iter().filter_map(|key| key.file.as_deref());
+            (files.map(literal).collect(), Vec::new())
+        }
+        KeyChoice::NoKeys => (Vec::new(), Vec::new()),
+    };
+    let texts = |texts: Vec<String>| texts.into_iter().map(Value::from).collect::<Value>();
+    Hash::from_iter([("files", texts(files)), ("variables", texts(variables))])
+}
+
+/// Returns the glob of one path.
+fn literal(path: &str) -> String {
+    path.chars().flat_map(|sign| ['\\'].into_iter().filter(move |_| "\\*?[{".contains(sign)).chain([sign])).collect()
 }
 
 /// The options that name a key pair.
@@ -262,11 +292,13 @@ struct Writer {
 impl Writer {
     fn folder(&self, tree: &dyn FileTree, target: &Path) -> Result<()> {
         let git = child(tree.root(), ".git");
-        disk::stage(tree, tree.root(), target, &mut |path, entry, _| {
+        disk::stage(tree, tree.root(), target, &mut |path, entry, at| {
             let name = path.rsplit('/').next().unwrap_or(path);
             let is_code = Path::new(name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("rb"));
             Ok(match entry {
                 _ if path == git || is_code && self.code == Code::Installed => Choice::Nothing,
+                // Names that are not UTF-8 may be read as one. No level can name them.
+                _ if name.contains(char::REPLACEMENT_CHARACTER) && at.symlink_metadata().is_ok() => Choice::Nothing,
                 Entry::File(id) => Choice::Content(self.content(name, tree.read(*id)?)),
                 Entry::Folder | Entry::Link(_) | Entry::Submodule(_) => Choice::Entry,
             })

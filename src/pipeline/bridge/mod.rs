@@ -28,7 +28,11 @@ use stage::{Stage, failed};
 use trusted::Trusted;
 
 /// The files of the program that Ruby runs; the first one is run.
-const PROGRAM: [(&str, &str); 2] = [("bridge.rb", include_str!("bridge.rb")), ("access.rb", include_str!("access.rb"))];
+const PROGRAM: [(&str, &str); 3] =
+    [("bridge.rb", include_str!("bridge.rb")), ("access.rb", include_str!("access.rb")), ("watch.rb", WATCH)];
+
+/// The part of it that watches the ways in which Ruby reaches files and programs.
+pub const WATCH: &str = include_str!("watch.rb");
 
 /// The time that Puppet may take to start.
 const START: Duration = Duration::from_mins(1);

@@ -222,7 +222,7 @@ fn code_of_a_commit_is_not_run() {
     let mode = std::fs::read_to_string(site.beside("mode")).unwrap();
     assert!(mode.starts_with("drwx------"), "{mode}");
     assert!(is_data_only && !has_code);
-    let told = "3 are not compared: they need code beyond Puppet's own, which only --run-code loads\n";
+    let told = "3 are not compared: they need code beyond Puppet's own, or files that hierad does not read, which only --run-code loads\n";
     assert!(verified.is(3).out.contains(told), "{verified:#?}");
     assert_eq!(given(&site, "files/environment.conf"), "modulepath = site\n");
     assert_eq!(verify("--format json").0.json()["code"], 3);

@@ -70,6 +70,16 @@ impl AllowedKeys {
         Ok(allowed)
     }
 
+    /// Returns the globs of the files, as they are written.
+    pub fn files(&self) -> impl Iterator<Item = &str> {
+        self.files.iter().map(|glob| glob.glob().glob())
+    }
+
+    /// Returns the environment variables.
+    pub fn variables(&self) -> impl Iterator<Item = &str> {
+        self.variables.iter().map(String::as_str)
+    }
+
     /// Returns true if both keys of a pair may be read.
     pub(super) fn allow(&self, names: &KeyNames) -> bool {
         [&names.private, &names.public].into_iter().all(|name| self.allows(name))
