@@ -54,39 +54,51 @@ impl SettingsSources {
 }
 
 /// The places of a repository that tell trusted files from others.
-pub(super) struct Places {
-    /// The top of the files that commits write, with all links resolved; `None` if there are none.
-    root: Option<PathBuf>,
+pub(super) struct Places<'a> {
+    repository: &'a Repository,
+    /// The tops of the files that commits write, with all links resolved: of the repository, and of another one that
+    /// its git directory lies in.
+    roots: Vec<PathBuf>,
     /// The git directories, in which no commit writes.
     git_dirs: Vec<PathBuf>,
-    trusted: TrustStore,
+    /// The records of trust, if no commit can have written them.
+    trusted: Option<TrustStore>,
 }
 
-impl Places {
-    pub(super) fn of(repository: &Repository) -> Places {
+impl Places<'_> {
+    pub(super) fn of(repository: &Repository) -> Places<'_> {
         let real = |path: &Path| path.canonicalize().ok();
-        let outer = if repository.work_dir().is_none() { enclosing(repository.common_dir()) } else { None };
-        let is_inner = outer.is_some();
-        let root = repository.work_dir().and_then(real).or(outer);
-        let git_dirs = [repository.git_dir(), repository.common_dir()].into_iter().filter_map(real);
-        let git_dirs = git_dirs.filter(|_| !is_inner).collect();
-        Places { root, git_dirs, trusted: TrustStore::of(repository) }
+        let outer = repository.enclosing_work_dir();
+        let own = [repository.git_dir(), repository.common_dir()];
+        let git_dirs = own.into_iter().filter(|_| outer.is_none()).filter_map(real).collect();
+        let roots = repository.work_dir().and_then(real).into_iter().chain(outer).collect();
+        Places { repository, roots, git_dirs, trusted: TrustStore::of(repository).ok() }
+    }
+
+    /// Returns the top of the tree that a path, whose folder has no links, is in.
+    fn root_of(&self, path: &Path) -> Option<PathBuf> {
+        if self.git_dirs.iter().any(|git| path.starts_with(git)) {
+            return None;
+        }
+        let root = self.roots.iter().find(|root| path.starts_with(root)).cloned();
+        root.or_else(|| self.repository.checkout_at(path.parent()?))
     }
 
     /// Returns the folder of a file of the tree, with the path to read it at, or `None` if no commit writes the file.
     fn in_tree(&self, path: &Path) -> Option<(TreeFolder, PathBuf)> {
-        let root = self.root.as_ref()?;
-        let is_inside =
-            |path: &PathBuf| path.starts_with(root) && !self.git_dirs.iter().any(|git| path.starts_with(git));
-        let folder_of = |path: &Path| path.parent()?.strip_prefix(root).ok().map(Path::to_owned);
+        let folder_of = |path: &Path| {
+            let root = self.root_of(path)?;
+            let folder = path.parent()?.strip_prefix(&root).ok()?.to_owned();
+            Some(TreeFolder { root, folder })
+        };
         // A link of the tree is the tree's, wherever it leads; so is a file of the tree that a link elsewhere leads to.
         let whole = std::path::absolute(path).ok()?;
         let named = whole.parent().and_then(|folder| Some(folder.canonicalize().ok()?.join(whole.file_name()?)));
-        if let Some(named) = named.filter(is_inside) {
-            return Some((TreeFolder { root: root.clone(), folder: folder_of(&named)? }, path.to_owned()));
+        if let Some(folder) = named.and_then(|named| folder_of(&named)) {
+            return Some((folder, path.to_owned()));
         }
-        let real = path.canonicalize().ok().filter(is_inside)?;
-        Some((TreeFolder { root: root.clone(), folder: folder_of(&real)? }, real))
+        let real = path.canonicalize().ok()?;
+        Some((folder_of(&real)?, real))
     }
 
     /// Returns the paths in the tree at which settings are read, whatever is there: that of the `named` file, if it
@@ -109,17 +121,10 @@ impl Places {
         let Some((folder, path)) = self.in_tree(path) else { return SettingsFile::trusted(path) };
         let content = disk::read_below(&folder.root, &path, MAX_SETTINGS_SIZE);
         let file = SettingsFile::new(&path, content, Origin::Tree(folder))?;
-        let origin = if self.trusted.has(&file) { Origin::Trusted } else { file.origin };
+        let origin =
+            if self.trusted.as_ref().is_some_and(|trusted| trusted.has(&file)) { Origin::Trusted } else { file.origin };
         Ok(SettingsFile { origin, ..file })
     }
-}
-
-/// Returns the top of a work tree that a bare repository lies in, as one that was committed does.
-fn enclosing(git_dir: &Path) -> Option<PathBuf> {
-    let real = git_dir.canonicalize().ok()?;
-    let outer = real.ancestors().skip(1).find(|folder| folder.join(".git").exists())?;
-    let below = real.strip_prefix(outer).ok()?;
-    (!below.starts_with(".git")).then(|| outer.to_owned())
 }
 
 /// Finds the settings of a run in `repository`, and combines them.
@@ -158,7 +163,7 @@ pub(super) fn find(overrides: &Overrides, repository: &Repository) -> Result<Fou
     Ok(FoundSettings { settings, refused, tree, trusted, is_tree_trusted, paths })
 }
 
-impl Places {
+impl Places<'_> {
     /// Returns the first trusted file of those that nobody names, and true if it is not of this repository alone.
     fn ruling(
         &self,

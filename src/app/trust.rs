@@ -35,8 +35,17 @@ pub struct TrustedFile {
 }
 
 impl TrustStore {
-    pub(super) fn of(repository: &Repository) -> TrustStore {
-        TrustStore { file: repository.common_dir().join(RECORDS) }
+    /// Finds the records. Fails where a commit of another repository may have written them.
+    pub(super) fn of(repository: &Repository) -> Result<TrustStore> {
+        match repository.enclosing_work_dir() {
+            Some(outer) => Err(format!(
+                "the git directory {} is in the work tree of {}, where a commit may write what is trusted: move it out of there",
+                repository.common_dir().display(),
+                outer.display()
+            )
+            .into()),
+            None => Ok(TrustStore { file: repository.common_dir().join(RECORDS) }),
+        }
     }
 
     /// Returns true if this file of the tree is trusted as it is.
@@ -129,7 +138,7 @@ pub fn trust(repo: Option<&Path>, path: Option<&Path>) -> Result<(String, Vec<Pr
     let file = file_of_tree(&repository, path)?;
     Settings::combine(&[SettingsFile { origin: Origin::Trusted, ..file.clone() }])?;
     let (privileges, record) = (file.privileges()?, record(&file)?);
-    TrustStore::of(&repository).replace(path_of(&record), Some(record.clone()))?;
+    TrustStore::of(&repository)?.replace(path_of(&record), Some(record.clone()))?;
     Ok((path_of(&record).to_owned(), privileges))
 }
 
@@ -142,7 +151,7 @@ pub fn revoke(repo: Option<&Path>, path: Option<&Path>) -> Result<bool> {
     let folder = folder.strip_prefix(top.canonicalize()?).map_err(|_| "the file is not in the tree")?.to_owned();
     let place = TreeFolder { root: PathBuf::new(), folder };
     let gone = SettingsFile { path: whole, text: String::new(), origin: Origin::Trusted };
-    let (path, store) = (path_in_tree(&gone, &place)?, TrustStore::of(&repository));
+    let (path, store) = (path_in_tree(&gone, &place)?, TrustStore::of(&repository)?);
     let was_trusted = store.read()?.iter().any(|record| path_of(record) == path);
     store.replace(&path, None)?;
     Ok(was_trusted)
@@ -156,6 +165,6 @@ pub fn trusted(repo: Option<&Path>) -> Result<Vec<TrustedFile>> {
         let file = file_of_tree(&repository, Some(&top.join(path_of(known))));
         file.and_then(|file| record(&file)).is_ok_and(|record| record == *known)
     };
-    let records = TrustStore::of(&repository).read()?;
+    let records = TrustStore::of(&repository)?.read()?;
     Ok(records.iter().map(|record| TrustedFile { path: path_of(record).to_owned(), counts: counts(record) }).collect())
 }

@@ -33,7 +33,7 @@ mod staged;
 mod tree;
 mod worktree;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use branches::{BranchPatterns, Branches, PatternError, RefChange, changes};
@@ -156,6 +156,18 @@ impl Repository {
     /// Returns the top folder of the checked-out files, or `None` in a bare repository.
     pub fn work_dir(&self) -> Option<&Path> {
         self.layout.work.as_deref()
+    }
+
+    /// Returns the top of the work tree of another repository that the git directory lies in, where commits of that one
+    /// write; `None` if it does in none.
+    pub fn enclosing_work_dir(&self) -> Option<PathBuf> {
+        open::enclosing(self.common_dir())
+    }
+
+    /// Returns the top of the files that this repository has checked out at or above `folder`, though it may have been
+    /// opened without them; `None` if it has none there.
+    pub fn checkout_at(&self, folder: &Path) -> Option<PathBuf> {
+        open::checkout(self.git_dir(), folder)
     }
 
     /// Returns the checked-out files as they are now, or `None` in a bare repository.

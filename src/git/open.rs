@@ -33,7 +33,7 @@ pub enum OpenError {
         path: PathBuf,
     },
     /// It lies in the work tree of another one, so that a commit there may have made it, with its configuration.
-    #[error("{} is a git directory in the work tree of {}, where a commit may have made it with its configuration; if it is yours, name it by GIT_DIR", path.display(), outer.display())]
+    #[error("{} is a git directory in the work tree of {}, where a commit may have made it with its configuration; if it is yours, name it by GIT_DIR, or exactly in the settings", path.display(), outer.display())]
     Embedded {
         /// The git directory.
         path: PathBuf,
@@ -157,7 +157,7 @@ pub(super) fn open(start: Start<'_>, environment: &Environment) -> Result<Opened
         layout.work = work_dir_by_name(&folder, &git_dir).or(layout.work);
     }
     if by_environment {
-        layout.work = work_dir_by_environment(environment, layout.work);
+        layout.work = work_dir_by_environment(environment, &layout);
     }
     let mut folders = vec![layout.common.join("objects")];
     folders.extend(borrowed);
@@ -175,7 +175,14 @@ struct Found {
 /// Finds the git directory at or above a folder or, without one, the one that the environment names.
 fn find_by(start: Start<'_>, environment: &Environment) -> Result<Found, OpenError> {
     let path = match start {
-        Start::Trusted(path) => return find(path, false),
+        Start::Trusted(path) => {
+            let found = find(path, false)?;
+            // To name a folder is not to name the git directory that a commit may have made above it.
+            if found.folder != found.git_dir {
+                check_safe(&found, true)?;
+            }
+            return Ok(found);
+        }
         Start::Any(path) => path,
     };
     let named = if path.is_none() { environment.git_dir.as_deref() } else { None };
@@ -243,6 +250,23 @@ fn is_named(environment: &Environment, git_dir: &Path) -> bool {
         .is_some_and(|named| named.git_dir == git_dir)
 }
 
+/// Returns the top of the work tree of another repository that a git directory lies in, as one that was committed does.
+pub(super) fn enclosing(git_dir: &Path) -> Option<PathBuf> {
+    let real = git_dir.canonicalize().ok()?;
+    let is_others = |folder: &&Path| {
+        folder.join(".git").symlink_metadata().is_ok() && work_dir_by_name(folder, &real).as_deref() != Some(*folder)
+    };
+    let outer = real.ancestors().skip(1).find(|folder| is_others(folder) || real.starts_with(folder.join(".git")))?;
+    (!real.starts_with(outer.join(".git"))).then(|| outer.to_owned())
+}
+
+/// Returns the top of the files that were checked out by a git directory and are at or above `folder`, whatever the
+/// environment and `core.bare` say of its work tree.
+pub(super) fn checkout(git_dir: &Path, folder: &Path) -> Option<PathBuf> {
+    let has_files = git_dir.join("index").exists();
+    has_files.then(|| work_dir_by_name(folder, git_dir)).flatten()
+}
+
 fn borrowed(environment: &Environment) -> Vec<PathBuf> {
     let folders = environment.object_directory.iter().chain(&environment.alternate_object_directories);
     folders.filter_map(|folder| folder.canonicalize().ok()).collect()
@@ -250,11 +274,16 @@ fn borrowed(environment: &Environment) -> Vec<PathBuf> {
 
 /// Returns the top of the work tree as git does: the named one, or else the current folder. Hooks may run in the git
 /// directory.
-fn work_dir_by_environment(environment: &Environment, known: Option<PathBuf>) -> Option<PathBuf> {
+fn work_dir_by_environment(environment: &Environment, layout: &Layout) -> Option<PathBuf> {
+    let known = layout.work.clone();
     if let Some(named) = &environment.work_tree {
         return named.canonicalize().ok();
     }
     let known = known?;
+    // `core.worktree` comes before the current folder.
+    if layout.own == layout.common && layout.own.parent() != Some(&known) {
+        return Some(known);
+    }
     let here = std::env::current_dir().and_then(|here| here.canonicalize()).ok();
     match here {
         Some(here) if !here.starts_with(&known) && !here.join("HEAD").is_file() => Some(here),

@@ -4,6 +4,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use serde_json::Value as Json;
+use sha2::{Digest, Sha256};
 
 use crate::support::extent::patience;
 use crate::support::terminal::{Printed, SITE, hierad, run};
@@ -538,6 +539,91 @@ fn a_commit_makes_no_trusted_places() {
     let printed = run(command().env("GIT_DIR", "bare"));
     printed.says(&["does not count, as it is inside of the tree"]);
     assert!(!was_run(&site));
+}
+
+/// Returns the record of trust that a commit could write for a settings file that runs a program.
+fn forged(path: &str, settings: &str, word: &str, program: &str) -> String {
+    let content = Sha256::digest(program);
+    let mut digest = Sha256::new();
+    for part in [path.as_bytes(), settings.as_bytes(), word.as_bytes(), b"program", content.as_slice()] {
+        digest.update((part.len() as u64).to_be_bytes());
+        digest.update(part);
+    }
+    let hex: String = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("{hex} {path}\n")
+}
+
+#[test]
+fn a_commit_forges_no_record_of_trust() {
+    let site = evil();
+    git_in(site.root(), ["clone", "--quiet", "--bare", ".", "bare"]);
+    let settings = EVIL_SETTINGS.replace("[profiles]", "[../profiles]");
+    let program = EVIL.replace("../owned", &site.beside("owned").display().to_string());
+    site.write("bare/hierad.yaml", &settings);
+    site.write("bare/evil.sh", &program);
+    site.sh("chmod +x bare/evil.sh");
+    site.write("bare/hierad/trusted", forged("bare/hierad.yaml", &settings, "./evil.sh", &program));
+    let root = site.root().display().to_string();
+    let elsewhere = site.beside("elsewhere");
+    std::fs::create_dir_all(&elsewhere).unwrap();
+    let elsewhere = elsewhere.display().to_string();
+    for (more, variables) in [
+        ("", vec![("GIT_DIR", "bare")]),
+        ("", vec![("GIT_DIR", "bare"), ("GIT_WORK_TREE", ".")]),
+        ("", vec![("GIT_DIR", "bare"), ("GIT_WORK_TREE", &elsewhere)]),
+        ("--config bare/hierad.yaml", vec![("GIT_DIR", "bare"), ("GIT_WORK_TREE", &elsewhere)]),
+        ("--config bare/hierad.yaml", vec![("GIT_DIR", "bare"), ("GIT_WORK_TREE", &root)]),
+    ] {
+        let mut command = hierad(site.root());
+        command.args(["lookup", "motd", "--node", "web01", "--profiles", "profiles"]).args(more.split_whitespace());
+        let printed = run(command.envs(variables.clone()));
+        assert!(!was_run(&site), "{variables:?} {more}: {printed:#?}");
+        let mut command = hierad(site.root());
+        let trusted = run(command.args(["trust", "bare/hierad.yaml"]).envs(variables.clone()));
+        assert_eq!(trusted.status, 1, "{variables:?}: {trusted:#?}");
+    }
+}
+
+#[test]
+fn checked_out_files_are_a_tree_however_git_finds_them() {
+    let site = evil();
+    let top = site.root().display().to_string();
+    let (git_dir, elsewhere) = (format!("{top}/.git"), site.beside("elsewhere"));
+    std::fs::create_dir_all(&elsewhere).unwrap();
+    let config = format!("{top}/hierad.yaml");
+    site.write("evil.sh", EVIL.replace("../owned", &site.beside("owned").display().to_string()));
+    let ran = |folder: &Path, variables: &[(&str, &str)], config: &str| {
+        let mut command = hierad(folder);
+        command.args(["lookup", "motd", "--node", "web01", "--profiles"]).arg(format!("{top}/profiles"));
+        let printed = run(command.envs(variables.iter().copied()).env("HIERAD_CONFIG", config));
+        let was_run = was_run(&site);
+        (was_run, printed)
+    };
+    let other = elsewhere.display().to_string();
+    let by_git_dir = [("GIT_DIR", &*git_dir)];
+    let with_tree = [("GIT_DIR", &*git_dir), ("GIT_WORK_TREE", &*other)];
+    let try_all = |what: &str| {
+        for (folder, variables) in [(&*elsewhere, &by_git_dir[..]), (&*elsewhere, &with_tree[..]), (site.root(), &[])] {
+            let (was_run, printed) = ran(folder, variables, &config);
+            assert!(!was_run, "{what} {variables:?}: {printed:#?}");
+        }
+    };
+    try_all("as it is");
+    site.git(["config", "core.bare", "true"]);
+    try_all("core.bare");
+    site.git(["config", "core.bare", "false"]);
+    site.git(["config", "core.worktree", &other]);
+    try_all("core.worktree");
+    site.git(["config", "--unset", "core.worktree"]);
+    // A file elsewhere is the user's own.
+    beside(
+        &site,
+        "own.yaml",
+        &EVIL_SETTINGS.replace("./evil.sh", &format!("{top}/evil.sh")).replace("[profiles]", "[]"),
+    );
+    let own = site.beside("own.yaml").display().to_string();
+    let (was_run, printed) = ran(&elsewhere, &by_git_dir, &own);
+    assert!(was_run, "{printed:#?}");
 }
 
 #[test]

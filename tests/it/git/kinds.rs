@@ -138,8 +138,9 @@ fn git_directories_of_a_commit_are_refused() {
         cp -r sub .GIT; cp -r sub x.git");
     for path in ["sub", "sub/inside", "sub/refs", "deep/er/x.git", "up", "root", "common", ".GIT", "x.git"] {
         assert!(!is_read(&sandbox, path, &Environment::default()), "{path}");
-        // The repositories that settings name are no stranger's.
-        Repository::discover(&sandbox.root().join(path)).unwrap();
+        // A repository that settings name is no stranger's; a folder that they name is not one's own repository.
+        let by_settings = Repository::discover(&sandbox.root().join(path));
+        assert_eq!(by_settings.is_ok(), !["sub/inside", "sub/refs"].contains(&path), "{path}");
     }
     let named = Environment { git_dir: Some(sandbox.root().join("sub")), ..Environment::default() };
     assert!(is_read(&sandbox, "sub", &named) && !is_read(&sandbox, "x.git", &named));
