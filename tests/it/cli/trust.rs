@@ -468,6 +468,30 @@ fn trust_ends_with_any_change_of_what_commands_name() {
         ("[sh, -c, 'exec ./good.sh --all']", "", "cp evil.txt good.sh"),
         ("[sh, -c, 'f=good.sh; exec \"./$f\"']", "", "cp evil.txt good.sh"),
         ("[./answer]", "cp evil.txt answer", "chmod +x answer"),
+        // Words that cannot be followed by what they say.
+        (
+            "[./tools/../answer]",
+            "mkdir tools; touch tools/x; cp good.sh answer",
+            "rm -r tools; mkdir -p e/d; touch e/d/x; ln -s e/d tools; cp evil.txt e/answer; chmod +x e/answer",
+        ),
+        (
+            "[sh, -c, 'cd scripts && exec ./run.sh']",
+            "mkdir scripts; cp good.sh scripts/run.sh",
+            "cp evil.txt scripts/run.sh",
+        ),
+        ("[sh, -c, 'cd scripts; . ./lib']", "mkdir scripts; cp good.sh scripts/lib", "cp evil.txt scripts/lib"),
+        ("[env, --chdir=scripts, ./run.sh]", "mkdir scripts; cp good.sh scripts/run.sh", "cp evil.txt scripts/run.sh"),
+        ("[env, -Cscripts, ./run.sh]", "mkdir scripts; cp good.sh scripts/run.sh", "cp evil.txt scripts/run.sh"),
+        ("[sh, -c, 'exec \"$PWD/good.sh\"']", "", "cp evil.txt good.sh"),
+        ("[sh, -c, 'exec ./goo[d].sh']", "", "cp evil.txt good.sh"),
+        ("[sh, -c, 'exec ./good\\.sh']", "", "cp evil.txt good.sh"),
+        ("[sh, -c, 'exec ./good.*']", "", "cp evil.txt good.sh"),
+        ("[sh, -c, 'exec ./\"go\"od.sh']", "", "cp evil.txt good.sh"),
+        (
+            "[ruby, -r./lib.rb, ./good.rb]",
+            "touch good.rb; echo 1 > lib.rb",
+            "echo 'system(%q(touch ../owned))' > lib.rb",
+        ),
         (
             "[sh, ./answer]",
             "{ head -c 70000000 /dev/zero | tr '\\0' '\\n'; } > answer",
