@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::escape::{characters, code as code_span, fence, html, html_code, shorten_to};
+use super::escape::{NOTHING, characters, code as code_span, fence, html, html_code, shorten_to};
 use super::{MAX_HEADLINE, NOTES_BUDGET, Options};
 use crate::diagnostic::Place;
 use crate::report::detail::Mark;
@@ -129,7 +129,7 @@ impl Document {
     /// Returns as much of the verdict as fits.
     fn brief(&self, budget: usize) -> String {
         let most = MAX_HEADLINE.min(budget);
-        let start: String = self.headline.chars().take(most + 1).collect();
+        let start: String = self.headline.trim_start().chars().take(most + 1).collect();
         let mut texts = (0..=most).rev().map(|most| html(&shorten_to(&start, most)));
         texts.find(|text| characters(text) <= budget).unwrap_or_default()
     }
@@ -164,6 +164,8 @@ impl Block {
     /// Returns the block in Markdown, as a part.
     pub(super) fn markdown(&self, options: &Options) -> String {
         match self {
+            // What is empty would be no block, but a blank line, or a tag that may begin one.
+            Block::Paragraph(line) | Block::Small(line) if !line.is_shown() => String::new(),
             Block::Paragraph(line) => format!("\n{}\n", line.markdown(options)),
             Block::Small(line) => format!("\n<sub>{}</sub>\n", line.markdown(options)),
             Block::List(items) => items.iter().fold("\n".to_owned(), |text, item| text + &item.markdown(options)),
@@ -173,17 +175,17 @@ impl Block {
             }
             Block::Difference(lines) => {
                 let line = |(sign, text): &(Sign, String)| format!("{} {}", sign.as_str(), visible(text));
-                "\n".to_owned() + &fenced(lines.iter().map(line), "", "diff")
+                "\n".to_owned() + &fenced(lines.iter().map(line), "diff")
             }
         }
     }
 }
 
 /// Returns lines in a fence.
-fn fenced(lines: impl Iterator<Item = String>, indent: &str, language: &str) -> String {
-    let body = lines.fold(String::new(), |body, line| body + indent + &line + "\n");
+fn fenced(lines: impl Iterator<Item = String>, language: &str) -> String {
+    let body = lines.fold(String::new(), |body, line| body + &line + "\n");
     let fence = fence(&body);
-    format!("{indent}{fence}{language}\n{body}{indent}{fence}\n")
+    format!("{fence}{language}\n{body}{fence}\n")
 }
 
 /// Returns a row of the table in Markdown.
@@ -192,12 +194,18 @@ pub(super) fn row_markdown(cells: &[Line; 3], options: &Options) -> String {
 }
 
 impl Item {
+    /// Returns the item in Markdown; nothing if it shows nothing.
     pub(super) fn markdown(&self, options: &Options) -> String {
-        let remedy = self.remedy.as_ref().map(|remedy| format!("  <br>{}\n", remedy.markdown(options)));
-        let lines = || self.settings.iter().map(|line| visible(line).into_owned());
-        let settings = (!self.settings.is_empty()).then(|| fenced(lines(), "  ", ""));
-        let line = format!("- {}\n", self.line.markdown(options));
-        line + &remedy.unwrap_or_default() + &settings.unwrap_or_default()
+        let lines = [Some(&self.line), self.remedy.as_ref()].into_iter().flatten().filter(|line| line.is_shown());
+        // A tag alone on the first line would begin a block of HTML: there is a text before each break.
+        let text = lines.map(|line| line.markdown(options) + "\n").collect::<Vec<_>>().join("<br>");
+        let settings = self.settings.iter().map(|line| visible(line).into_owned());
+        let settings = if self.settings.is_empty() { String::new() } else { fenced(settings, "") };
+        let lines = text.lines().chain(settings.lines());
+        lines.fold(String::new(), |item, line| {
+            let indent = if item.is_empty() { "- " } else { "  " };
+            item + indent + line + "\n"
+        })
     }
 }
 
@@ -254,35 +262,64 @@ impl Line {
         self.0.is_empty()
     }
 
-    /// Returns the line in Markdown. Blanks at its ends would have a meaning.
+    /// Returns true if somebody sees anything of the line.
+    fn is_shown(&self) -> bool {
+        self.0.iter().any(Piece::is_shown)
+    }
+
+    /// Returns the line in Markdown. Blanks and breaks at its ends would have a meaning.
     fn markdown(&self, options: &Options) -> String {
-        self.written(|piece| piece.markdown(options)).trim().to_owned()
+        self.written(NOTHING, |piece| piece.markdown(options)).trim().to_owned()
     }
 
     /// Returns the line in HTML, without links.
     fn html(&self) -> String {
-        self.written(Piece::html)
+        self.written("", Piece::html)
     }
 
-    /// Text beside text is one, so that what parts them hides nothing.
-    fn written(&self, write: impl Fn(&Piece) -> String) -> String {
-        let runs = self.0.chunk_by(|one, next| matches!((one, next), (Piece::Text(_), Piece::Text(_))));
-        let text = |piece: &Piece| if let Piece::Text(text) = piece { text.clone() } else { String::new() };
-        let run = |run: &[Piece]| match run {
-            [one] => write(one),
-            run => write(&Piece::Text(run.iter().map(text).collect())),
-        };
-        runs.map(run).collect()
+    /// Text beside text is one, so that what parts them hides nothing; marks beside marks would be taken for others, so
+    /// `nothing` stands between them.
+    fn written(&self, nothing: &str, write: impl Fn(&Piece) -> String) -> String {
+        let start = self.0.iter().position(Piece::is_shown).unwrap_or(self.0.len());
+        let end = self.0.iter().rposition(Piece::is_shown).map_or(start, |last| last + 1);
+        let pieces: Vec<&Piece> = self.0[start..end].iter().filter(|piece| !piece.is_empty()).collect();
+        let text = |piece: &&Piece| if let Piece::Text(text) = piece { text.clone() } else { String::new() };
+        let mut out = String::new();
+        let mut is_after_mark = false;
+        for run in pieces.chunk_by(|one, next| matches!((one, next), (Piece::Text(_), Piece::Text(_)))) {
+            let is_mark = !matches!(run[0], Piece::Text(_) | Piece::Break);
+            out += if is_after_mark && is_mark { nothing } else { "" };
+            out += &if let [one] = run { write(one) } else { write(&Piece::Text(run.iter().map(text).collect())) };
+            is_after_mark = is_mark;
+        }
+        out
     }
 }
 
 impl Piece {
+    /// Returns true if nothing is written of the piece.
+    fn is_empty(&self) -> bool {
+        match self {
+            Piece::Text(text) => text.is_empty(),
+            Piece::Strong(text) | Piece::Small(text) => text.trim().is_empty(),
+            Piece::Code(_) | Piece::Break | Piece::Place { .. } | Piece::FullReport(..) => false,
+        }
+    }
+
+    /// Returns true if somebody sees anything of the piece.
+    fn is_shown(&self) -> bool {
+        match self {
+            Piece::Text(text) => !text.trim().is_empty(),
+            Piece::Break => false,
+            _ => !self.is_empty(),
+        }
+    }
+
     fn markdown(&self, options: &Options) -> String {
         match self {
             Piece::Text(text) => html(text),
             Piece::Code(text) => code_span(text),
-            Piece::Strong(text) if text.trim().is_empty() => String::new(),
-            Piece::Strong(text) => format!("**{}**", html(text.trim())),
+            Piece::Strong(text) => strong_markdown(text.trim()),
             Piece::Small(text) => format!("<sub>{}</sub>", html(text)),
             Piece::Break => "<br>".to_owned(),
             Piece::Place { text, path, line } => {
@@ -304,6 +341,13 @@ impl Piece {
             Piece::Break | Piece::FullReport(..) => " ".to_owned(),
         }
     }
+}
+
+/// Returns text in bold. Asterisks mean that beside letters and digits wherever they stand, and beside other characters
+/// only in some places.
+fn strong_markdown(text: &str) -> String {
+    let is_word = text.starts_with(char::is_alphanumeric) && text.ends_with(char::is_alphanumeric);
+    if is_word { format!("**{}**", html(text)) } else { format!("<strong>{}</strong>", html(text)) }
 }
 
 /// Returns how to see what is left out.

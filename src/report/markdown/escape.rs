@@ -19,7 +19,7 @@ pub(super) fn html_code(text: &str) -> String {
 }
 
 /// Nothing, which parts what a forge would take for a name, a number or an address.
-const NOTHING: &str = "<!-- -->";
+pub(super) const NOTHING: &str = "<!-- -->";
 
 /// Forges take this many hexadecimal digits for the id of a commit.
 const DIGITS_OF_ID: usize = 7;

@@ -6,6 +6,7 @@ use serde_json::{Value as Json, json};
 use super::scene::Scene;
 use super::server::Kind;
 use super::strangers::followed;
+use crate::support::random::Random;
 use crate::support::terminal::Printed;
 
 /// The pages of the repository on the forge.
@@ -399,4 +400,198 @@ fn saved_reviews_of_any_size_fit_a_comment() {
     saved["comment"] = json!({"headline": "", "parts": []});
     fork.post(&saved).ok();
     check(&fork.comment());
+}
+
+/// Texts that would be something else at the start of a line, at its end or beside another piece.
+const TEXTS: [&str; 24] = [
+    "x",
+    "",
+    " ",
+    "\u{a0}",
+    "- x",
+    "1",
+    ". x",
+    ") x",
+    "# x",
+    "```",
+    "~~~",
+    "---",
+    "===",
+    "> x",
+    "    x",
+    "<img src=http://evil.example/x>",
+    "<!-- x",
+    "</details>",
+    "[x](http://evil.example/)",
+    "*",
+    "www",
+    ".evil.example",
+    "@team",
+    "/close",
+];
+
+/// Makes documents of the form of a saved review, whatever hierad itself would write.
+struct Forms(Random);
+
+impl Forms {
+    fn text(&mut self) -> &'static str {
+        TEXTS[self.0.below(TEXTS.len())]
+    }
+
+    fn some<T>(&mut self, most: usize, make: impl Fn(&mut Forms) -> T) -> Vec<T> {
+        (0..self.0.below(most + 1)).map(|_| make(self)).collect()
+    }
+
+    fn line(&mut self) -> Json {
+        json!(self.some(3, |forms| {
+            let text = forms.text();
+            match forms.0.below(9) {
+                0 | 1 => json!("break"),
+                2 => json!({"code": text}),
+                3 | 4 => json!({"strong": text}),
+                5 => json!({"small": text}),
+                6 => json!({"place": {"text": text, "path": "a/b", "line": 1}}),
+                _ => json!({"text": text}),
+            }
+        }))
+    }
+
+    fn item(&mut self) -> Json {
+        let remedy = if self.0.below(2) == 0 { json!(null) } else { self.line() };
+        json!({"line": self.line(), "remedy": remedy, "settings": self.some(2, Forms::text)})
+    }
+
+    fn block(&mut self) -> Json {
+        match self.0.below(6) {
+            0 => json!({"paragraph": self.line()}),
+            1 => json!({"small": self.line()}),
+            2 | 3 => json!({"list": self.some(3, Forms::item)}),
+            4 => json!({"table": self.some(2, |forms| [forms.line(), forms.line(), forms.line()])}),
+            _ => json!({"difference": self.some(2, |forms| ("+", forms.text()))}),
+        }
+    }
+
+    fn part(&mut self) -> Json {
+        match self.0.below(5) {
+            0 => json!({"fold": {"summary": self.line(), "is_open": true, "blocks": self.some(3, Forms::block)}}),
+            _ => json!({"block": self.block()}),
+        }
+    }
+}
+
+/// Returns true if a line of a document shows anything.
+fn is_shown(line: &Json) -> bool {
+    let is_shown = |piece: &Json| match piece.as_object().and_then(|piece| piece.iter().next()) {
+        Some((kind, text)) if kind != "code" && kind != "place" => !text.as_str().unwrap().trim().is_empty(),
+        piece => piece.is_some(),
+    };
+    line.as_array().unwrap().iter().any(is_shown)
+}
+
+/// Returns the structure that a block of a document stands for. What shows nothing is nothing.
+fn meant(block: &Json) -> Vec<String> {
+    let (kind, content) = block.as_object().unwrap().iter().next().unwrap();
+    let fence = |lines: Vec<String>| format!("fence {:?}", lines.concat());
+    match (&**kind, content.as_array()) {
+        ("paragraph" | "small", _) => is_shown(content).then(|| "text".to_owned()).into_iter().collect(),
+        ("list", Some(items)) => {
+            let item = |item: &Json| -> Vec<String> {
+                let has_text = is_shown(&item["line"]) || item["remedy"].is_array() && is_shown(&item["remedy"]);
+                let settings = item["settings"].as_array().unwrap().iter();
+                let settings: Vec<String> = settings.map(|line| format!("{}\n", line.as_str().unwrap())).collect();
+                let settings = (!settings.is_empty()).then(|| fence(settings));
+                let inner: Vec<String> = has_text.then(|| "text".to_owned()).into_iter().chain(settings).collect();
+                if inner.is_empty() { inner } else { [vec!["item".to_owned()], inner].concat() }
+            };
+            let items: Vec<String> = items.iter().flat_map(item).collect();
+            if items.is_empty() { items } else { [vec!["list".into()], items, vec!["end".into()]].concat() }
+        }
+        ("table", Some(rows)) => vec![format!("table {}", rows.len())],
+        ("difference", Some(lines)) => {
+            vec![fence(lines.iter().map(|line| format!("+ {}\n", line[1].as_str().unwrap())).collect())]
+        }
+        _ => {
+            let blocks = content["blocks"].as_array().unwrap().iter().flat_map(meant);
+            ["details".to_owned()].into_iter().chain(blocks).chain(["/details".to_owned()]).collect()
+        }
+    }
+}
+
+/// Returns the structure that a forge finds in a comment.
+fn found(body: &str) -> Vec<String> {
+    let (mut found, mut fence, mut rows, mut is_text) = (Vec::new(), None::<String>, None, false);
+    for event in Parser::new_ext(body, Options::all()) {
+        let is_inline = matches!(
+            event,
+            Event::Text(_)
+                | Event::Code(_)
+                | Event::InlineHtml(_)
+                | Event::SoftBreak
+                | Event::Start(Tag::Strong)
+                | Event::End(TagEnd::Strong | TagEnd::Link)
+                | Event::Start(Tag::Link { .. })
+        );
+        match event {
+            Event::Text(text) if fence.is_some() => _ = fence.as_mut().map(|fence| fence.push_str(&text)),
+            Event::Start(Tag::CodeBlock(_)) => fence = Some(String::new()),
+            Event::End(TagEnd::CodeBlock) => found.push(format!("fence {:?}", fence.take().unwrap())),
+            Event::Start(Tag::Table(_)) => rows = Some(0),
+            Event::Start(Tag::TableRow) => rows = rows.map(|rows| rows + 1),
+            Event::End(TagEnd::Table) => found.push(format!("table {}", rows.take().unwrap())),
+            Event::Start(Tag::List(_)) => found.push("list".into()),
+            Event::Start(Tag::Item) => found.push("item".into()),
+            Event::End(TagEnd::List(_)) => found.push("end".into()),
+            Event::Html(tag) => found.extend(
+                ["</details", "<details"]
+                    .iter()
+                    .filter_map(|start| tag.starts_with(start).then(|| start[1..].to_owned())),
+            ),
+            _ if is_inline && !is_text && rows.is_none() => found.push("text".into()),
+            _ => {}
+        }
+        is_text = is_inline;
+    }
+    found
+}
+
+/// Joins lists that follow each other, which are one.
+fn joined(mut structure: Vec<String>) -> Vec<String> {
+    while let Some(at) = structure.windows(2).position(|two| two == ["end", "list"]) {
+        structure.drain(at..at + 2);
+    }
+    structure
+}
+
+#[test]
+fn saved_documents_of_any_form_keep_their_structure() {
+    let fork = Fork::new();
+    let mut saved = fork.saved();
+    let mut forms = Forms(Random::new(7));
+    let item = |item: Json| vec![json!({"block": {"list": [item]}})];
+    let settings =
+        json!(["<img src=http://evil.example/1.png>", "@victim closes #1", "", "# x", "<!-- hierad-review: x -->"]);
+    let mut documents = vec![
+        item(json!({"line": ["break"], "remedy": null, "settings": settings})),
+        item(json!({"line": [], "remedy": [], "settings": settings})),
+        item(json!({"line": [{"strong": " "}], "remedy": [{"text": " "}], "settings": settings})),
+        item(json!({"line": [{"text": "x"}], "remedy": ["break", {"small": ""}], "settings": settings})),
+        vec![json!({"block": {"small": ["break"]}}), json!({"block": {"paragraph": ["break", "break"]}})],
+        vec![json!({"block": {"paragraph": [{"text": "1"}, {"strong": ""}, {"text": ") x"}]}})],
+        vec![json!({"block": {"paragraph": [{"text": "www"}, {"strong": " "}, {"text": ".evil.example"}]}})],
+    ];
+    documents.extend((0..25).map(|_| (0..30).map(|_| forms.part()).collect()));
+    for parts in documents {
+        let inner = |part: &Json| part.get("block").unwrap_or(&part["fold"]).clone();
+        let of_part = |part: &Json| {
+            if part["fold"].is_object() { meant(&json!({"fold": inner(part)})) } else { meant(&inner(part)) }
+        };
+        let meant = joined(parts.iter().flat_map(of_part).collect());
+        saved["comment"]["parts"] = json!(parts);
+        fork.post(&saved).ok();
+        let comment = fork.comment();
+        check(&comment);
+        let body = comment.split_once('\n').unwrap().1;
+        let found = joined(found(body.split_once('\n').unwrap().1));
+        assert_eq!(found, meant, "{body}");
+    }
 }
