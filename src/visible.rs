@@ -5,52 +5,62 @@
 
 use std::borrow::Cow;
 use std::fmt::Write;
+use std::sync::LazyLock;
+
+use regex_syntax::hir::{Class, Hir, HirKind};
 
 /// Escapes the active characters of foreign text (a name, a message, a line of a longer text).
 pub fn visible(text: &str) -> Cow<'_, str> {
-    escaped(text, is_active, escape)
+    escaped(text, |_| true, escape)
 }
 
 /// Escapes the active characters of foreign text but for the ends of its lines.
 pub fn visible_lines(text: &str) -> Cow<'_, str> {
-    escaped(text, |c| is_active(c) && c != '\n', escape)
+    escaped(text, |c| c != '\n', escape)
 }
 
 /// Escapes the active characters in the texts of a JSON document, or of a part of one. It stands for the same value.
 pub fn visible_json(document: &str) -> Cow<'_, str> {
     // JSON itself forbids the other control characters in texts, and has line ends between them.
-    escaped(document, |c| is_active(c) && c >= '\u{7f}', escape_json)
+    escaped(document, |c| c >= '\u{7f}', escape_json)
 }
 
-/// Escapes the active characters of whole lines that a program writes, but for tabulators and the colours that it gives
-/// them. A JSON document stands for the same value.
+/// Escapes the active characters of whole lines that a program writes, but for tabulators. A JSON document stands for
+/// the same value.
 pub fn visible_output(lines: &str) -> Cow<'_, str> {
     // Nearly all output is so, and its bytes are looked at together.
     let is_plain = |byte: u8| (0x20..0x7f).contains(&byte) || byte == b'\n' || byte == b'\t';
-    let is_all_plain = lines.bytes().fold(true, |all, byte| all & is_plain(byte));
-    if is_all_plain || !lines.chars().any(|c| is_active(c) && !matches!(c, '\n' | '\t')) {
+    if lines.bytes().fold(true, |all, byte| all & is_plain(byte)) {
         return Cow::Borrowed(lines);
     }
+    escaped(lines, |c| !matches!(c, '\n' | '\t'), escape_json)
+}
+
+/// Escapes the same in lines whose writer has made all foreign text harmless and has added colours, which stay.
+pub fn visible_coloured(lines: &str) -> Cow<'_, str> {
+    if !lines.contains('\x1b') {
+        return visible_output(lines);
+    }
     let mut out = String::with_capacity(lines.len());
-    let mut rest = lines;
-    while let Some(c) = rest.chars().next() {
-        let colour = colour(rest);
-        let (shown, behind) = rest.split_at(if colour > 0 { colour } else { c.len_utf8() });
-        match c {
-            _ if colour > 0 => out.push_str(shown),
-            c if is_active(c) && !matches!(c, '\n' | '\t') => escape_json(c, &mut out),
-            c => out.push(c),
+    for (at, text) in lines.split('\x1b').enumerate() {
+        let colour = if at == 0 { 0 } else { colour(text) };
+        match (at, colour) {
+            (0, _) => {}
+            (_, 0) => escape_json('\x1b', &mut out),
+            _ => out.push('\x1b'),
         }
-        rest = behind;
+        let (colour, text) = text.split_at(colour);
+        out.push_str(colour);
+        out.push_str(&visible_output(text));
     }
     Cow::Owned(out)
 }
 
-/// Returns the length of the sequence for a colour that a text begins with, or 0 if it begins with none.
+/// Returns the length of what sets a colour at the start of the text behind an escape character, or 0.
 fn colour(text: &str) -> usize {
-    let Some(sequence) = text.strip_prefix("\u{1b}[") else { return 0 };
+    let Some(sequence) = text.strip_prefix('[') else { return 0 };
     let end = sequence.bytes().position(|byte| !matches!(byte, b'0'..=b'9' | b';'));
-    end.filter(|end| sequence.as_bytes()[*end] == b'm').map_or(0, |end| end + 3)
+    end.filter(|end| sequence.as_bytes()[*end] == b'm').map_or(0, |end| end + 2)
 }
 
 /// Parts what the runner of a CI job would take for a command in its log: a line that begins with `::`, and `##[`,
@@ -71,33 +81,74 @@ pub fn without_commands(lines: &str) -> Cow<'_, str> {
 /// Writes a text in quotes, with escapes.
 pub fn quote(text: impl Iterator<Item = char>, out: &mut String) {
     out.push('"');
+    let mut before = ' ';
     for c in text {
         match c {
             '"' | '\\' => out.extend(['\\', c]),
-            c if is_active(c) => escape(c, out),
+            c if is_active(before, c) => escape(c, out),
             c => out.push(c),
         }
+        before = c;
     }
     out.push('"');
 }
 
-/// Returns true for characters that are acted on rather than shown: controls, and format characters that hide or
-/// reorder text.
-fn is_active(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
-        || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+/// Returns true for characters behind `before` that are acted on rather than shown: controls, and all that Unicode says
+/// are not shown, which hide or reorder text or make two names look the same. An emoji may say that it is one: that is
+/// how people type it.
+fn is_active(before: char, c: char) -> bool {
+    if c < '\u{7f}' {
+        return c < ' ';
+    }
+    let is_unseen =
+        c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{fff9}'..='\u{fffb}') || IGNORABLE.has(c);
+    is_unseen && !(c == EMOJI_STYLE && PICTURES.has(before))
 }
 
+/// The character that asks for the picture of the one before it.
+const EMOJI_STYLE: char = '\u{fe0f}';
+
+/// Characters that are shown as nothing wherever they are unknown.
+static IGNORABLE: LazyLock<Characters> = LazyLock::new(|| Characters::of(r"\p{Default_Ignorable_Code_Point}"));
+
+/// Characters that are pictures.
+static PICTURES: LazyLock<Characters> = LazyLock::new(|| Characters::of(r"[\p{Extended_Pictographic}--\p{ASCII}]"));
+
+/// A class of characters: the ends of its ranges, in order.
+struct Characters(Vec<(char, char)>);
+
+impl Characters {
+    /// Returns the characters of a class that Unicode knows.
+    fn of(class: &str) -> Characters {
+        match regex_syntax::parse(class).map(Hir::into_kind) {
+            Ok(HirKind::Class(Class::Unicode(class))) => {
+                Characters(class.ranges().iter().map(|range| (range.start(), range.end())).collect())
+            }
+            _ => Characters(Vec::new()),
+        }
+    }
+
+    fn has(&self, c: char) -> bool {
+        let at = self.0.partition_point(|(_, end)| *end < c);
+        self.0.get(at).is_some_and(|(start, _)| *start <= c)
+    }
+}
+
+/// Escapes the active characters among those that are meant.
 fn escaped(text: &str, is_meant: impl Fn(char) -> bool, escape: impl Fn(char, &mut String)) -> Cow<'_, str> {
     // Nearly all texts are so, and their bytes are looked at together.
     let is_plain = text.bytes().fold(true, |is_plain, byte| is_plain & (0x20..0x7f).contains(&byte));
-    if is_plain || !text.chars().any(&is_meant) {
+    let is_escaped = |before: &mut char, c: char| {
+        let before = std::mem::replace(before, c);
+        Some((c, is_active(before, c) && is_meant(c)))
+    };
+    let characters = || text.chars().scan(' ', is_escaped);
+    if is_plain || !characters().any(|(_, is_escaped)| is_escaped) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if is_meant(c) { escape(c, &mut out) } else { out.push(c) }
+    for (c, is_escaped) in characters() {
+        if is_escaped { escape(c, &mut out) } else { out.push(c) }
     }
     Cow::Owned(out)
 }
@@ -131,15 +182,47 @@ mod tests {
     }
 
     #[test]
-    fn output_keeps_its_lines_and_colours_only() {
-        let written = "a\tb\n\u{1b}[1;32mgreen\u{1b}[0m \u{1b}[2J\u{1b}]0;x\u{7} \u{202e}\u{1b}[\r\n";
-        let shown = "a\tb\n\u{1b}[1;32mgreen\u{1b}[0m \\u001b[2J\\u001b]0;x\\u0007 \\u202e\\u001b[\\u000d\n";
-        assert_eq!(visible_output(written), shown);
+    fn output_keeps_its_lines_and_the_colours_of_its_writer_only() {
+        let written = "a\tb\n\u{1b}[1;32mgreen\u{1b}[0m \u{1b}[2J\u{1b}]0;x\u{7} \u{202e}\u{1b}[\r\n\u{1b}";
+        let shown = "a\tb\n\u{1b}[1;32mgreen\u{1b}[0m \\u001b[2J\\u001b]0;x\\u0007 \\u202e\\u001b[\\u000d\n\\u001b";
+        assert_eq!(visible_coloured(written), shown);
+        assert_eq!(visible_output(written), shown.replace('\u{1b}', "\\u001b"));
         assert!(matches!(visible_output("a\tb\n"), Cow::Borrowed(_)));
+        assert!(matches!(visible_coloured("\u{e9}\n"), Cow::Borrowed(_)));
         let value = "é\u{202e}\u{7f}\u{e0041}\u{1f600}";
         let document = serde_json::to_string(value).unwrap();
         let shown = visible_output(&document);
-        assert!(!shown.chars().any(is_active) && serde_json::from_str::<String>(&shown).unwrap() == value, "{shown}");
+        assert!(shown.is_ascii() || !shown.contains('\u{202e}'), "{shown}");
+        assert_eq!(serde_json::from_str::<String>(&shown).unwrap(), value);
+    }
+
+    #[test]
+    fn what_shows_nothing_becomes_an_escape_and_emoji_stay() {
+        for c in "\u{ad}\u{34f}\u{61c}\u{115f}\u{1160}\u{17b4}\u{180b}\u{180e}\u{180f}\u{200b}\u{200d}\u{200f}\u{2028}\u{202e}\u{2060}\u{2065}\
+                  \u{206f}\u{3164}\u{fe00}\u{fe0e}\u{fe0f}\u{feff}\u{ffa0}\u{fff0}\u{fff9}\u{1bca0}\u{1d173}\u{e0000}\u{e0041}\u{e0100}\u{e0fff}"
+            .chars()
+        {
+            let (text, escape) = (format!("a{c}1"), format!("{:x}", u32::from(c)));
+            for shown in [visible(&text), visible_lines(&text)] {
+                assert!(!shown.contains(c) && shown.contains(&escape), "{escape}: {shown:?}");
+            }
+            assert!(![visible_output(&text), visible_json(&text)].iter().any(|shown| shown.contains(c)), "{escape}");
+        }
+        for honest in [
+            "⚠\u{fe0f} été",
+            "❤\u{fe0f}",
+            "1️".trim_end_matches('\u{fe0f}'),
+            "한글 ᄒᆞᆫ",
+            "日本語",
+            "हिन्दी",
+            "עברית",
+            "Ω\u{301}",
+            "🇫🇷",
+        ] {
+            assert!(matches!(visible(honest), Cow::Borrowed(_)), "{honest}");
+        }
+        // Nothing but the one before says what it is about.
+        assert_eq!(visible("⚠\u{fe0f}\u{fe0f} 1\u{fe0f}"), "⚠\u{fe0f}\\ufe0f 1\\ufe0f");
     }
 
     #[test]
@@ -161,7 +244,7 @@ mod tests {
         for text in ["plain", "é\u{202e}\u{9b}\u{7f}", "\u{2028}\u{feff}\u{e0041}\u{1f600}", "\"\\\n\u{1}"] {
             for document in [serde_json::to_string(text), serde_json::to_string_pretty(&[text])].map(Result::unwrap) {
                 let safe = visible_json(&document);
-                assert!(!safe.chars().any(|c| is_active(c) && c != '\n'), "{safe:?}");
+                assert!(!safe.chars().any(|c| is_active(' ', c) && c != '\n'), "{safe:?}");
                 let value = |document: &str| serde_json::from_str::<serde_json::Value>(document).unwrap();
                 assert_eq!(value(&safe), value(&document));
             }

@@ -107,14 +107,14 @@ impl Demo {
     fn play(self) -> Result<()> {
         let mut steps: Vec<&Dir<'_>> = part("steps")?.dirs().collect();
         steps.sort_by_key(|step| step.path());
-        say(&format!(
+        self.say(&format!(
             "Five nodes, and a repository with their data. A daemon watches it; now come {} commits.\n\n",
             steps.len()
         ))?;
         for (minute, step) in (1i64..).zip(steps) {
             self.step(step, minute)?;
         }
-        say("That was all: try it on your own data with  hierad diff --profiles FOLDER\n")?;
+        self.say("That was all: try it on your own data with  hierad diff --profiles FOLDER\n")?;
         _ = self.stop.send(());
         self.daemon.join().map_err(|_| "the daemon has failed")?
     }
@@ -123,13 +123,13 @@ impl Demo {
         let about = step.get_file(step.path().join("about.txt")).and_then(|file| file.contents_utf8());
         let (message, lesson) = about.unwrap_or_default().split_once('\n').unwrap_or_default();
         let files = step.get_dir(step.path().join("files")).ok_or("a step of the demo has no files")?;
-        say(&self.paint(&format!("$ git commit -m {message:?}"), COMMAND))?;
-        say(&format!("\n{}\n", self.edits(files)?))?;
+        self.say(&self.paint(&format!("$ git commit -m {message:?}"), COMMAND))?;
+        self.say(&format!("\n{}\n", self.edits(files)?))?;
         copy(files, &self.repository)?;
         self.scratch.commit(message, minute)?;
         let report = self.reports.recv_timeout(PATIENCE).map_err(|_| "the daemon has not reported the commit")?;
-        say(&String::from_utf8_lossy(&report))?;
-        say(&format!("\n{}\n\n", self.paint(lesson.trim_end(), LESSON)))
+        self.say(&String::from_utf8_lossy(&report))?;
+        self.say(&format!("\n{}\n\n", self.paint(lesson.trim_end(), LESSON)))
     }
 
     /// Returns the changes of a step in the files, as git shows them.
@@ -155,15 +155,15 @@ impl Demo {
         Ok(text)
     }
 
+    fn say(&self, text: &str) -> Result<()> {
+        let mut out = output::coloured(self.color);
+        out.write_all(text.as_bytes())?;
+        Ok(out.flush()?)
+    }
+
     fn paint(&self, text: &str, style: Style) -> String {
         if self.color { format!("{style}{text}{style:#}") } else { text.to_owned() }
     }
-}
-
-fn say(text: &str) -> Result<()> {
-    let mut out = output::stdout();
-    out.write_all(text.as_bytes())?;
-    Ok(out.flush()?)
 }
 
 fn report(pipelines: &mut BranchPipelines, event: &CommitEvent, global: &Global) -> Result<Vec<u8>> {

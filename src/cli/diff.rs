@@ -116,6 +116,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let is_paged = arguments.format == Format::Text && !arguments.in_hook;
     let mut out = match arguments.format {
         _ if is_paged => Paged::new(&workspace, global),
+        Format::Text => Paged::plain(output::coloured(output::color(global))),
         Format::Github => Paged::plain(output::commands()),
         _ => Paged::plain(output::stdout()),
     };

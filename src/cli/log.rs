@@ -1,14 +1,18 @@
 //! Logging set-up: to standard error, by `-v` or `HIERAD_LOG`.
 
-use std::fmt::Display;
+use std::fmt::{self, Debug, Display};
 use std::io;
 
+use anstyle::Style;
 use clap::ValueEnum;
+use tracing::field::Field;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::field::MakeExt;
+use tracing_subscriber::fmt::format::{Writer, debug_fn};
 
 use super::job::parted;
 use super::{Global, output};
-use crate::visible::{visible, visible_json, visible_lines};
+use crate::visible::{visible, visible_coloured, visible_json, visible_lines};
 
 /// The format of log lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -63,10 +67,25 @@ pub(super) fn start(global: &Global, format: Format) {
     let log = log.with_writer(move || Lines { out: progress.stderr(), format, color });
     let log = log.with_target(false).with_ansi(color);
     _ = match format {
-        Format::Text => log.try_init(),
+        Format::Text => log.fmt_fields(debug_fn(write_field).delimited(" ")).try_init(),
         Format::Json => log.json().flatten_event(true).with_span_list(false).try_init(),
     };
 }
+
+/// Writes a field of a message, or the message itself, with nothing in it that a terminal would act on: what does so
+/// after that is a colour of the log.
+fn write_field(out: &mut Writer<'_>, field: &Field, value: &dyn Debug) -> fmt::Result {
+    let value = format!("{value:?}");
+    let value = visible(&value);
+    match field.name() {
+        "message" => write!(out, "{value}"),
+        name if out.has_ansi_escapes() => write!(out, "{FIELD}{name}{FIELD:#}={value}"),
+        name => write!(out, "{name}={value}"),
+    }
+}
+
+/// The name of a field.
+const FIELD: Style = Style::new().italic();
 
 /// Takes whole lines of the log, and leaves nothing in them that a terminal would act on but the log's own colours. A
 /// message of several lines becomes one, so that no data can forge another message.
@@ -83,8 +102,7 @@ impl<W: io::Write> io::Write for Lines<W> {
         let end = &text[line.len()..];
         let line = match self.format {
             Format::Json => visible_json(line),
-            // Messages have no escape characters any more: the formatter has written them out.
-            Format::Text if self.color => line.split('\x1b').map(visible).collect::<Vec<_>>().join("\x1b").into(),
+            Format::Text if self.color => visible_coloured(line),
             Format::Text => visible(line),
         };
         self.out.write_all(format!("{}{end}", parted(&line)).as_bytes())?;

@@ -138,10 +138,14 @@ enum Command {
 pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => {
-            let asked_for = !error.use_stderr();
-            _ = error.print();
-            return if asked_for { ExitCode::SUCCESS } else { ExitCode::from(1) };
+        // A message on wrong arguments has their text, which a stranger may have written, among its colours.
+        Err(error) if error.use_stderr() => {
+            log::print(&error.render().to_string().trim_end());
+            return ExitCode::from(1);
+        }
+        Err(help) => {
+            _ = output::print_help(&help.render());
+            return ExitCode::SUCCESS;
         }
     };
     fault::keep_secrets(cli.global.show_secrets);

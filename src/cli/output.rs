@@ -3,14 +3,16 @@
 use std::borrow::Cow;
 use std::io::{Error, IsTerminal, Result, Stdout, Write};
 use std::mem;
+use std::process::ChildStdin;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{Builder, JoinHandle};
 
 use anstream::stream::RawStream;
+use clap::builder::StyledStr;
 
 use super::global::{Color, Global};
 use super::job::parted;
-use crate::visible::visible_output;
+use crate::visible::{visible_coloured, visible_output};
 
 /// The width without a terminal.
 const DEFAULT_WIDTH: usize = 100;
@@ -52,10 +54,29 @@ pub(super) fn height() -> Option<usize> {
     rows.map(|rows| rows.saturating_sub(6).max(LEAST_HEIGHT))
 }
 
-/// Returns standard output, buffered. The caller has to flush it. Whatever it is given, a terminal acts on nothing in
-/// it but colours, and the runner of a CI job on nothing at all.
+/// Returns standard output, buffered. The caller has to flush it. Whatever it is given, neither a terminal nor the
+/// runner of a CI job acts on anything in it.
 pub(super) fn stdout() -> Output {
     Output::new(Content::Text)
+}
+
+/// Returns the same for a writer that makes each text harmless before it adds a colour to it.
+pub(super) fn coloured(color: bool) -> Output {
+    Output::new(Content::of_colour(color))
+}
+
+/// Prints what a user asks the parser of arguments for, which has no text of a stranger.
+pub(super) fn print_help(help: &StyledStr) -> Result<()> {
+    let is_coloured = has_color(&Global::default(), &std::io::stdout());
+    let mut out = Output::new(Content::of_colour(is_coloured));
+    let text = if is_coloured { help.ansi().to_string() } else { help.to_string() };
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
+/// Returns a writer that leaves nothing in what a pager gets that [`coloured`] would not leave.
+pub(super) fn to_pager(pager: ChildStdin, color: bool) -> Harmless<ChildStdin> {
+    Harmless { pending: Pending { content: Content::of_colour(color), piece: Vec::new() }, out: pager }
 }
 
 /// Returns standard output for the commands that the runner of a CI job is meant to find, buffered.
@@ -78,6 +99,8 @@ pub(super) fn for_process() -> Output {
 enum Content {
     /// Lines for people, and documents for programs.
     Text,
+    /// The same with colours.
+    Coloured,
     /// Lines for the runner of a CI job.
     Commands,
     /// Bytes that are not looked at.
@@ -85,6 +108,10 @@ enum Content {
 }
 
 impl Content {
+    fn of_colour(is_coloured: bool) -> Content {
+        if is_coloured { Content::Coloured } else { Content::Text }
+    }
+
     /// Makes whole lines harmless.
     fn harmless(self, lines: Vec<u8>) -> Vec<u8> {
         if self == Content::Bytes {
@@ -94,8 +121,8 @@ impl Content {
             Ok(text) => text,
             Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
         };
-        let shown = visible_output(&text);
-        let parted = if self == Content::Text { parted(&shown) } else { Cow::Borrowed(&*shown) };
+        let shown = if self == Content::Coloured { visible_coloured(&text) } else { visible_output(&text) };
+        let parted = if self == Content::Commands { Cow::Borrowed(&*shown) } else { parted(&shown) };
         match (parted, &shown) {
             (Cow::Owned(parted), _) => parted.into_bytes(),
             (Cow::Borrowed(_), Cow::Owned(shown)) => shown.clone().into_bytes(),
@@ -113,9 +140,20 @@ const WAITING: usize = 4;
 
 /// Standard output. A thread writes pieces while the next one is made.
 pub(super) struct Output {
+    pending: Pending,
+    writer: Option<Writer>,
+}
+
+/// A piece that is not written yet.
+struct Pending {
     content: Content,
     piece: Vec<u8>,
-    writer: Option<Writer>,
+}
+
+/// Another place than standard output for what people read.
+pub(super) struct Harmless<W> {
+    pending: Pending,
+    out: W,
 }
 
 /// Returns the length of bytes without the beginning of a character at their end.
@@ -132,9 +170,11 @@ struct Writer {
     thread: JoinHandle<Result<()>>,
 }
 
-impl Output {
-    fn new(content: Content) -> Output {
-        Output { content, piece: Vec::new(), writer: None }
+impl Pending {
+    /// Adds bytes, and returns what is to be written of them.
+    fn add(&mut self, bytes: &[u8]) -> Option<Vec<u8>> {
+        self.piece.extend_from_slice(bytes);
+        (self.piece.len() >= PIECE).then(|| self.take())
     }
 
     /// Takes what is to be written of the piece: whole lines, but of a long one, which is none of people, whole
@@ -144,6 +184,31 @@ impl Output {
         let end = lines.unwrap_or_else(|| whole_characters(&self.piece));
         let rest = self.piece.split_off(end);
         self.content.harmless(mem::replace(&mut self.piece, rest))
+    }
+
+    /// Takes all that is left.
+    fn rest(&mut self) -> Vec<u8> {
+        self.content.harmless(mem::take(&mut self.piece))
+    }
+}
+
+impl<W: Write> Write for Harmless<W> {
+    fn write(&mut self, bytes: &[u8]) -> Result<usize> {
+        if let Some(piece) = self.pending.add(bytes) {
+            self.out.write_all(&piece)?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.out.write_all(&self.pending.rest())?;
+        self.out.flush()
+    }
+}
+
+impl Output {
+    fn new(content: Content) -> Output {
+        Output { pending: Pending { content, piece: Vec::new() }, writer: None }
     }
 
     /// Sends a piece to the thread.
@@ -167,9 +232,7 @@ impl Output {
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> Result<usize> {
-        self.piece.extend_from_slice(bytes);
-        if self.piece.len() >= PIECE {
-            let piece = self.take();
+        if let Some(piece) = self.pending.add(bytes) {
             self.send(piece)?;
         }
         Ok(bytes.len())
@@ -177,7 +240,7 @@ impl Write for Output {
 
     fn flush(&mut self) -> Result<()> {
         self.finish()?;
-        let rest = self.content.harmless(mem::take(&mut self.piece));
+        let rest = self.pending.rest();
         Named(std::io::stdout()).write_all(&rest)?;
         Named(std::io::stdout()).flush()
     }
@@ -214,13 +277,13 @@ mod tests {
     fn pieces_part_no_character_and_no_line() {
         let text = format!("ä{}é\u{202e}", "x".repeat(20));
         for length in 1..text.len() {
-            let mut output = Output { content: Content::Text, piece: text.as_bytes()[..length].to_vec(), writer: None };
-            let mut taken = output.take();
-            output.piece.extend_from_slice(&text.as_bytes()[length..]);
-            taken.extend(output.content.harmless(mem::take(&mut output.piece)));
+            let mut pending = Pending { content: Content::Text, piece: text.as_bytes()[..length].to_vec() };
+            let mut taken = pending.take();
+            pending.add(&text.as_bytes()[length..]);
+            taken.extend(pending.rest());
             assert_eq!(String::from_utf8(taken).unwrap(), text.replace('\u{202e}', "\\u202e"), "{length}");
         }
-        let mut output = Output { content: Content::Text, piece: b"a\n::b".to_vec(), writer: None };
-        assert_eq!((output.take(), mem::take(&mut output.piece)), (b"a\n".to_vec(), b"::b".to_vec()));
+        let mut pending = Pending { content: Content::Text, piece: b"a\n::b".to_vec() };
+        assert_eq!((pending.take(), mem::take(&mut pending.piece)), (b"a\n".to_vec(), b"::b".to_vec()));
     }
 }

@@ -4,6 +4,7 @@ use std::env;
 use std::io::{Error, ErrorKind, IsTerminal, Result, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 
+use super::output::Harmless;
 use super::{Global, output};
 use crate::app::Workspace;
 use crate::git;
@@ -18,7 +19,7 @@ pub(super) enum Paged {
 pub(super) struct Pager {
     child: Child,
     /// `None` once all is written.
-    input: Option<ChildStdin>,
+    input: Option<Harmless<ChildStdin>>,
 }
 
 impl Paged {
@@ -26,8 +27,8 @@ impl Paged {
     pub(super) fn new(workspace: &Workspace, global: &Global) -> Paged {
         let is_wanted = !global.no_pager && std::io::stdout().is_terminal();
         let command = is_wanted.then(|| chosen(workspace)).flatten();
-        let pager = command.and_then(|command| Pager::start(&command));
-        pager.map_or_else(|| Paged::plain(output::stdout()), Paged::Pager)
+        let pager = command.and_then(|command| Pager::start(&command, output::color(global)));
+        pager.map_or_else(|| Paged::plain(output::coloured(output::color(global))), Paged::Pager)
     }
 
     /// Returns standard output as it is.
@@ -48,7 +49,8 @@ impl Paged {
         match self {
             Paged::Plain(mut out) => out.flush(),
             Paged::Pager(mut pager) => {
-                drop(pager.input.take());
+                // A reader that leaves the pager has seen enough.
+                _ = pager.input.take().map(|mut input| input.flush());
                 pager.child.wait().map(drop)
             }
         }
@@ -77,7 +79,7 @@ impl Write for Paged {
 }
 
 impl Pager {
-    fn start(command: &str) -> Option<Pager> {
+    fn start(command: &str, color: bool) -> Option<Pager> {
         let mut shell = Command::new("sh");
         shell.args(["-c", command]).stdin(Stdio::piped());
         // As git does: `less` ends at once if a screen is enough, passes colours on and leaves the text on the
@@ -89,7 +91,7 @@ impl Pager {
         }
         let mut child = shell.spawn().ok()?;
         leave_interrupts_to_the_pager().ok()?;
-        let input = child.stdin.take();
+        let input = child.stdin.take().map(|input| output::to_pager(input, color));
         Some(Pager { child, input })
     }
 }

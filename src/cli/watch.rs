@@ -168,7 +168,7 @@ impl Mode {
 
 /// Prints a report, with an empty line after the forms for people.
 fn print(report: &Report, format: Format, global: &Global) -> std::io::Result<()> {
-    let mut out = output::stdout();
+    let mut out = output::coloured(output::color(global));
     write(report, format, global, &Style::default(), &mut out)?;
     if format != Format::Json {
         writeln!(out)?;

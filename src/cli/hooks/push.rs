@@ -168,7 +168,7 @@ fn sides(repository: &Repository, remote: &Remote, update: &Update, before: Comm
 }
 
 fn print(report: &Report, global: &Global) -> Result<()> {
-    let mut out = output::stdout();
+    let mut out = output::coloured(output::color(global));
     write(report, Format::Text, global, &Style { lines: Some(HOOK_LINES), ..Style::default() }, &mut out)?;
     writeln!(out)?;
     out.flush()?;

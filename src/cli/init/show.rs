@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::tell;
 use crate::app::Workspace;
 use crate::cli::diff::{Format, HOOK_LINES, Style, write};
-use crate::cli::{Global, Result, Status, verify};
+use crate::cli::{Global, Result, Status, output, verify};
 use crate::git::CommitId;
 use crate::pipeline::{Comparison, DiffFilter, Pipeline, RevisionId};
 use crate::report::{Verdict, count};
@@ -71,7 +71,9 @@ impl Ready {
         tell(out, "last change", &format!("hierad diff {} {}", short(before), short(after)))?;
         writeln!(out)?;
         let style = Style { lines: Some(HOOK_LINES), ..Style::default() };
-        write(&comparison.report, Format::Text, global, &style, out)?;
+        out.flush()?;
+        let mut out = output::coloured(output::color(global));
+        write(&comparison.report, Format::Text, global, &style, &mut out)?;
         out.flush()?;
         Ok(Status::Done)
     }

@@ -1,12 +1,13 @@
 //! Styled lines, their widths, and the column of their origins.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use anstyle::Style;
 use unicode_width::UnicodeWidthStr;
 
 use super::{Options, PLAIN, QUIET};
-use crate::report::visible::{ELLIPSIS, shorten};
+use crate::report::visible::{ELLIPSIS, shorten, visible};
 
 /// One line of text.
 #[derive(Debug, Clone, Default)]
@@ -24,7 +25,10 @@ impl Line {
 
     #[must_use]
     pub(super) fn add(mut self, style: Style, text: impl Into<String>) -> Line {
-        self.spans.push((style, text.into()));
+        let text = text.into();
+        // Nothing but the styles here is a colour, whatever the data are.
+        let text = if let Cow::Owned(shown) = visible(&text) { shown } else { text };
+        self.spans.push((style, text));
         self
     }
 

@@ -14,8 +14,8 @@ pub(super) struct Rule {
     places: &'static [&'static str],
 }
 
-/// The rules, each with a line that would break it elsewhere.
-pub(super) const RULES: [(Rule, &str); 7] = [
+/// The rules, each with lines that would break it elsewhere.
+pub(super) const RULES: [(Rule, &[&str]); 8] = [
     (
         // A path that the user names is opened in `disk`: these are files of hierad's own, or of the machine.
         Rule {
@@ -41,7 +41,7 @@ pub(super) const RULES: [(Rule, &str); 7] = [
                 "src/cli/verify/",
             ],
         },
-        "fn facts(path: &Path) -> Vec<u8> { std::fs::read(path).unwrap_or_default() }",
+        &["fn facts(path: &Path) -> Vec<u8> { std::fs::read(path).unwrap_or_default() }"],
     ),
     (
         // So is a folder.
@@ -66,7 +66,7 @@ pub(super) const RULES: [(Rule, &str); 7] = [
                 "src/cli/verify/",
             ],
         },
-        "fn out(folder: &Path) { _ = std::fs::create_dir_all(folder); }",
+        &["fn out(folder: &Path) { _ = std::fs::create_dir_all(folder); }"],
     ),
     (
         Rule {
@@ -81,7 +81,7 @@ pub(super) const RULES: [(Rule, &str); 7] = [
                 "src/pipeline/bridge/trusted.rs",
             ],
         },
-        "let commit = repository.resolve_trusted(name)?;",
+        &["let commit = repository.resolve_trusted(name)?;"],
     ),
     (
         // None of these says whose code is run, or whose settings count.
@@ -99,7 +99,7 @@ pub(super) const RULES: [(Rule, &str); 7] = [
                 "src/pipeline/judge.rs",
             ],
         },
-        "let commit = repository.resolve(&rev)?;",
+        &["let commit = repository.resolve(&rev)?;"],
     ),
     (
         Rule {
@@ -112,23 +112,58 @@ pub(super) const RULES: [(Rule, &str); 7] = [
                 "src/cli/verify/stage.rs",
             ],
         },
-        "std::os::unix::fs::symlink(to, at)?;",
+        &["std::os::unix::fs::symlink(to, at)?;"],
     ),
     (
+        // Macros, handles of all kinds, and what the parser of arguments prints by itself.
         Rule {
             what: "text is written to standard output",
-            pattern: r"\bio::stdout\(\)(?:[^.]|\.(?:lock|write|flush))|\bprint(?:ln)?!",
+            pattern: r"\b(?:io|anstream|rustix)::stdout\(\)(?:[^.]|\.(?:lock|write|flush))|\buse [^;]*\bstdout\b|\bprint(?:ln)?!|\b(?:AutoStream|StripStream)::|\.print(?:_long)?(?:_help)?\(\)|\.exit\(\)|/dev/(?:stdout|tty|fd/)",
             places: &["src/cli/output.rs"],
         },
-        "println!(\"{headline}\");",
+        &[
+            "println!(\"{headline}\");",
+            "anstream::println!(\"{headline}\");",
+            "_ = anstream::stdout().write_all(headline);",
+            "use std::io::{Write, stdout};",
+            "_ = error.print();",
+            "Cli::command().print_help();",
+            "error.exit()",
+            "let terminal = open(\"/dev/tty\");",
+        ],
     ),
     (
         Rule {
             what: "text is written to standard error",
-            pattern: r"\bio::stderr\(\)(?:[^.]|\.(?:lock|write|flush))|\beprint(?:ln)?!",
+            pattern: r"\b(?:io|anstream|rustix)::stderr\(\)(?:[^.]|\.(?:lock|write|flush))|\buse [^;]*\bstderr\b|\beprint(?:ln)?!|\bdbg!|/dev/stderr",
             places: &["src/cli/log.rs", "src/cli/fault.rs", "src/cli/progress.rs", "src/cli/output.rs"],
         },
-        "eprintln!(\"{headline}\");",
+        &[
+            "eprintln!(\"{headline}\");",
+            "anstream::eprint!(\"{headline}\");",
+            "_ = writeln!(anstream::stderr().lock(), \"{headline}\");",
+            "use std::io::stderr;",
+            "dbg!(headline);",
+        ],
+    ),
+    (
+        // A pager shows what it gets. The others are programs that answer, and the input of a sink, which is data.
+        Rule {
+            what: "another program gets text",
+            pattern: r"\bStdio::piped\(\)|\bChildStdin\b|\bstdin\.take\(\)",
+            places: &[
+                "src/cli/output.rs",
+                "src/cli/pager.rs",
+                "src/cli/verify/",
+                "src/daemon/mirror.rs",
+                "src/daemon/service/",
+                "src/delivery/command.rs",
+                "src/git/",
+                "src/inventory/program.rs",
+                "src/pipeline/backend_command.rs",
+            ],
+        },
+        &["let input = pager.stdin.take();", "command.stdin(Stdio::piped());"],
     ),
 ];
 

@@ -164,3 +164,68 @@ fn a_value_for_a_program_stays_what_it_is() {
     let yaml = site.hierad("lookup motd --node web01");
     assert_eq!(serde_yaml::from_str::<String>(yaml.ok()).unwrap(), value);
 }
+
+/// Colours that are not hierad's own: hidden text, all forms of parameters, a reset.
+const COLOURS: &str = "\u{1b}[8m\u{1b}[m\u{1b}[;m\u{1b}[38;5;200m\u{1b}[0;8;30;40m\u{1b}[9999m\u{1b}[8:3m";
+
+#[test]
+fn colours_of_the_data_are_none_of_the_outputs() {
+    for choice in ["always", "never"] {
+        let site = site(COLOURS);
+        for call in CALLS.iter().flat_map(|(_, calls)| *calls) {
+            let mut command = hierad(site.root());
+            command.args(["--color", choice]).args(call.split(' ').map(|word| match word {
+                "NAME" => COLOURS,
+                "KEY" => "motd",
+                word => word,
+            }));
+            let printed = run(&mut command);
+            for text in [&printed.out, &printed.err] {
+                let foreign = COLOURS.split_inclusive('m').find(|colour| text.contains(colour));
+                assert_eq!(foreign, None, "{choice}, {call}: {text:?}");
+                assert!(!text.contains("\\u001b[1m") && !text.contains("\\u001b[0m"), "{choice}, {call}: {text}");
+            }
+            if call.starts_with("diff") && !call.contains("format") {
+                assert_eq!(printed.out.contains("\u{1b}[1m"), choice == "always", "{call}: {}", printed.out);
+            }
+        }
+    }
+    let site = site(COLOURS);
+    assert_eq!(site.hierad("lookup motd --node web01 --render-as s").ok(), format!("{COLOURS}2\n"));
+}
+
+#[test]
+fn messages_on_arguments_have_nothing_of_the_arguments_but_text() {
+    let site = Sandbox::of(SITE);
+    let marks = ["\n::error::FORGED", "##[add-mask]FORGED", "##vso[task.x]FORGED"];
+    for odd in [ACTIVE, COLOURS, "\u{3164}", "\u{e0100}"].into_iter().chain(marks) {
+        let flag = format!("--{odd}");
+        let value = format!("--threads={odd}");
+        let calls: [&[&str]; 7] = [
+            &["lookup", &flag],
+            &["diff", &flag],
+            &[&flag],
+            &[odd],
+            &["diff", "--format", odd],
+            &[&value, "diff"],
+            &["diff", "a", "b", odd],
+        ];
+        for call in calls {
+            for choice in ["always", "never"] {
+                let mut command = hierad(site.root());
+                command.args(["--color", choice]).args(call).env("GITHUB_ACTIONS", "true").env("CLICOLOR_FORCE", "1");
+                let printed = run(&mut command);
+                printed.is(1);
+                assert!(printed.err.contains("error:"), "{call:?}: {printed:?}");
+                let active = |c: char| c.is_control() && c != '\n' || "\u{202e}\u{3164}\u{e0100}".contains(c);
+                assert_eq!(printed.err.find(active), None, "{call:?}: {:?}", printed.err);
+                let is_command = |line: &str| line.starts_with("::") || line.contains("##[") || line.contains("##vso[");
+                assert!(!printed.err.lines().any(is_command), "{call:?}: {}", printed.err);
+            }
+        }
+    }
+    let help = site.hierad("--help");
+    assert!(help.ok().contains("Usage: hierad"), "{help:?}");
+    let wrong = site.hierad("dif");
+    assert!(wrong.err.contains("a similar subcommand exists: 'diff'"), "{wrong:?}");
+}
