@@ -183,10 +183,18 @@ pub enum Target {
 /// The most links that one path may go through, as in Linux.
 const LINK_LIMIT: usize = 40;
 
+/// The most names that the links of one path may lead through, all together. Trees are 256 folders deep at most.
+const LINKED_LIMIT: usize = 4096;
+
 /// Follows `path` from the root of `tree` as the operating system does from the root of a checkout: name by name, `..`
 /// from where links have led, links inside the tree followed. A path or link that leaves the tree is
 /// [`Target::Outside`], so is a submodule and a loop of links.
 pub fn follow(tree: &dyn FileTree, path: &str) -> Result<Target, TreeError> {
+    follow_counted(tree, path, &mut 0)
+}
+
+/// Does the same, and adds the number of names in the links that it goes through to those `linked`.
+pub fn follow_counted(tree: &dyn FileTree, path: &str, linked: &mut usize) -> Result<Target, TreeError> {
     let root = tree.root();
     let Some(inner) = below(root, path) else {
         return Ok(Target::Outside(format!(
@@ -196,12 +204,12 @@ pub fn follow(tree: &dyn FileTree, path: &str) -> Result<Target, TreeError> {
     };
     let mut pending = names(inner);
     // The names in links on the way, the next one last.
-    let mut linked: Vec<String> = Vec::new();
+    let mut ahead: Vec<String> = Vec::new();
     let mut at = String::with_capacity(path.len());
     at.push_str(root);
     let mut here = Entry::Folder;
-    let mut links = 0;
-    while let Some(name) = linked.pop().map(Cow::Owned).or_else(|| pending.next().map(Cow::Borrowed)) {
+    let (mut links, limit) = (0, linked.saturating_add(LINKED_LIMIT));
+    while let Some(name) = ahead.pop().map(Cow::Owned).or_else(|| pending.next().map(Cow::Borrowed)) {
         if here != Entry::Folder {
             return Ok(Target::Absent);
         }
@@ -233,7 +241,13 @@ pub fn follow(tree: &dyn FileTree, path: &str) -> Result<Target, TreeError> {
                     }
                     None => return Ok(Target::Outside(format!("{at} is a symbolic link to {target}"))),
                 };
-                linked.extend(names(inner).rev().map(str::to_owned));
+                // What is between two slashes is looked at, too, if it is nothing.
+                *linked = linked.saturating_add(1 + inner.split('/').count());
+                if *linked > limit {
+                    let reason = format!("{path} leads through links of more than {LINKED_LIMIT} names");
+                    return Ok(Target::Outside(reason));
+                }
+                ahead.extend(names(inner).rev().map(str::to_owned));
             }
             Some(entry) => here = entry,
         }
@@ -263,11 +277,12 @@ fn parent(root: &str, at: &str) -> Option<usize> {
     Some(at.rfind('/').unwrap_or(0).max(root.len()))
 }
 
-/// Returns true if `path` names a link, wherever that leads. Links in the folders on the way are followed.
-pub fn is_link(tree: &dyn FileTree, path: &str) -> Result<bool, TreeError> {
+/// Returns true if `path` names a link, wherever that leads. Links in the folders on the way are followed. Adds the
+/// number of names in them to those `linked`.
+pub fn is_link(tree: &dyn FileTree, path: &str, linked: &mut usize) -> Result<bool, TreeError> {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     let folder = if folder.len() < tree.root().len() { tree.root() } else { folder };
-    let Target::Folder(at) = follow(tree, folder)? else { return Ok(false) };
+    let Target::Folder(at) = follow_counted(tree, folder, linked)? else { return Ok(false) };
     Ok(matches!(tree.entry(&child(&at, name))?, Some(Entry::Link(_))))
 }
 
@@ -421,6 +436,32 @@ mod tests {
         check("data/abs/x.yaml", "outside: data/abs is a symbolic link to /etc/puppet");
         check("data/up", "outside: data/up leads above the root of the repository");
         check("loop/a", "outside: loop/a leads into a loop of symbolic links");
+    }
+
+    #[test]
+    fn links_lead_through_a_bounded_number_of_names() {
+        let mut tree = MemoryTree::from_fixture("-- l/x.yaml\nx: 1\n-- l/up -> ../l/../l\n");
+        for (name, target) in
+            [("long", "../l/".repeat(800)), ("dots", "./".repeat(2000)), ("slashes", format!(".{}", "/".repeat(4000)))]
+        {
+            tree.insert(&format!("l/{name}"), Entry::Link(target));
+        }
+        let found = |path: &str| {
+            let mut linked = 0;
+            (follow_counted(&tree, path, &mut linked).unwrap(), linked)
+        };
+        for (once, twice) in [("long", 2), ("dots", 2), ("slashes", 1)]
+            .map(|(name, times)| (format!("l/{name}"), format!("l{}", format!("/{name}").repeat(times + 1))))
+        {
+            let (target, linked) = found(&format!("{once}/x.yaml"));
+            assert!(matches!(target, Target::File(path, _) if path == "l/x.yaml"), "{once}");
+            assert!((1000..=LINKED_LIMIT).contains(&linked), "{once}: {linked}");
+            assert!(matches!(found(&twice).0, Target::Outside(why) if why.contains("more than 4096 names")), "{twice}");
+        }
+        // Forty links of a few names are fine, as they are for Linux.
+        let (target, linked) = found(&format!("l{}/x.yaml", "/up".repeat(40)));
+        assert!(matches!(target, Target::File(..)) && linked < 300, "{linked}");
+        assert_eq!(found("l/x.yaml").1, 0);
     }
 
     #[test]

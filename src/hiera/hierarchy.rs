@@ -473,7 +473,7 @@ impl<'a> Resolver<'a> {
                 None => Content::Other,
             },
             Target::Folder(_) => unread(format!("Is a directory @ io_fread - {path}")),
-            Target::Absent if globbed && is_link(files, path).is_ok_and(|link| link) => {
+            Target::Absent if globbed && is_link(files, path, &mut 0).is_ok_and(|link| link) => {
                 unread(format!("No such file or directory @ rb_file_s_stat - {path}"))
             }
             Target::Absent => Content::Absent,

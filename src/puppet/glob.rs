@@ -7,7 +7,7 @@
 //!
 //! Source: Ruby's `dir.c` (`ruby_brace_expand`, `glob_helper`).
 
-use crate::tree::{Entry, FileTree, Target, TreeError, below, child, follow, is_link};
+use crate::tree::{Entry, FileTree, Target, TreeError, below, child, follow_counted, is_link};
 
 /// The longest pattern: no path is longer for an operating system.
 const LENGTH_LIMIT: usize = 4096;
@@ -16,7 +16,7 @@ const LENGTH_LIMIT: usize = 4096;
 const BRACES_LIMIT: usize = 10_000;
 
 /// The most that is looked at for one pattern: names in folders, once for each part of the pattern that they are
-/// compared with, and the paths that lead on.
+/// compared with, those in links, and the paths that lead on.
 const WORK_LIMIT: usize = 1_000_000;
 
 /// The most that is looked at for all patterns of a hierarchy, which have equal shares of it.
@@ -158,11 +158,12 @@ impl<'t> Walk<'t> {
                 None => self.has_too_many_braces = true,
             }
         }
-        let target = follow(self.tree, path)?;
+        // Names in links are names that are looked at.
+        let target = follow_counted(self.tree, path, &mut self.work)?;
         let there = match &target {
             Target::Folder(_) | Target::File(..) => true,
             // A dangling link is there, and reading it fails; one that leaves the tree is nothing that can be known.
-            Target::Absent => is_link(self.tree, path)?,
+            Target::Absent => is_link(self.tree, path, &mut self.work)?,
             Target::Outside(_) => false,
         };
         let done = patterns.iter().any(|p| p.is_empty());
@@ -499,6 +500,38 @@ mod tests {
         assert!(deep.contains("leads to more than"), "{deep}");
         assert_eq!(glob(&tree, &format!("d/{}7", "a*".repeat(100))).unwrap().len(), 100);
         assert_eq!(glob(&tree, "d/**/**/**/*9").unwrap().len(), 100);
+    }
+
+    #[test]
+    fn names_in_links_are_part_of_the_limit() {
+        let site = |target: &str| {
+            let mut tree = MemoryTree::new();
+            tree.add("l/x.yaml", b"");
+            for name in ["l/a", "l/b"] {
+                tree.insert(name, Entry::Link(target.to_owned()));
+            }
+            tree
+        };
+        let long = ["../l/".repeat(800) + ".", "../l/".repeat(10), "./".repeat(2000), "../l/none/".into()];
+        for target in &long {
+            for pattern in ["/?".repeat(17), "/{a,b}".repeat(17), "/[ab]".repeat(17), "/*".repeat(30)] {
+                let tree = site(target);
+                let mut walk = Walk::new(&tree, WORK_LIMIT);
+                walk.below("", &[format!("l{pattern}/x.yaml")]).unwrap();
+                // No step is more than the links of a path are.
+                assert!(walk.work < WORK_LIMIT + 40_000, "{target:.20} {pattern}: {}", walk.work);
+            }
+        }
+        let cost = |target: &str| {
+            let tree = site(target);
+            let mut walk = Walk::new(&tree, WORK_LIMIT);
+            walk.below("", &["l/?/?/x.yaml".into()]).unwrap();
+            (walk.work, walk.found.len())
+        };
+        // As many as there are ways.
+        let (short, found) = cost("../l");
+        assert_eq!((found, cost(&long[0]).1), (4, 4));
+        assert!(short < 300 && cost(&long[0]).0 > 10_000, "{short}");
     }
 
     #[test]
