@@ -57,6 +57,7 @@ impl<'a> Builder<'a> {
 
     fn value(&mut self, tree: &Tree) -> Result<NodeRef> {
         self.budget.spend(1)?;
+        self.budget.values.set(self.budget.values.get() + 1);
         match tree {
             Tree::Simple(token) => self.simple(token),
             Tree::Object { line, members, trailing } => self.object(*line, members, *trailing),
@@ -94,6 +95,7 @@ impl<'a> Builder<'a> {
                     self.path.push(path.clone());
                     let value = self.field(*adds, value);
                     let value = nested(path.rest.as_deref(), value?.on_line(*line));
+                    self.budget.values.set(self.budget.values.get() + path.names().count());
                     self.path.pop();
                     self.put(&mut entries, &path.first, value)?;
                 }

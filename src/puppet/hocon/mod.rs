@@ -39,8 +39,11 @@ type Name = Rc<[u8]>;
 /// three times as long for each `a += 1` more: six seconds for a dozen of them.
 const STEP_LIMIT: usize = 10_000_000;
 
-/// The most text that joining makes, in bytes.
+/// The most text that joining and substitutions make, in bytes.
 const TEXT_LIMIT: usize = 64 << 20;
+
+/// The bytes that count for a value that is there once more than in the text.
+const COPY: usize = 160;
 
 /// The stack that must be left, and the size of the piece that is added if there is less.
 const STACK: usize = 2 << 20;
@@ -66,6 +69,16 @@ type Result<T> = std::result::Result<T, Refusal>;
 impl Refusal {
     fn config(origin: Option<Origin>, text: &str) -> Refusal {
         Refusal::Config(origin.map_or_else(|| text.to_owned(), |origin| format!("{}: {text}", origin.describe())))
+    }
+
+    /// Names the root key of a value that is more than is sane.
+    fn of_key(self, key: &Name) -> Refusal {
+        match self {
+            Refusal::Limit(text) => {
+                Refusal::Limit(format!("{text}, with the key {:.80}", String::from_utf8_lossy(key)))
+            }
+            other => other,
+        }
     }
 
     fn too_deep() -> Refusal {
@@ -133,6 +146,8 @@ impl Origin {
 struct Budget {
     steps: Cell<usize>,
     text: Cell<usize>,
+    /// The values in the document that were not handed out yet: a value more is a copy.
+    values: Cell<usize>,
     /// True if the gem has loaded the class that it needs to merge objects with substitutions.
     merges_loaded: Cell<bool>,
 }
@@ -160,7 +175,17 @@ impl Budget {
     fn write(&self, bytes: usize) -> Result<()> {
         self.text.set(self.text.get().saturating_add(bytes));
         if self.text.get() > TEXT_LIMIT {
-            return Err(Refusal::Limit(format!("joining makes more than {} MiB of text", TEXT_LIMIT >> 20)));
+            return Err(Refusal::Limit(format!("joining and substitutions make more than {} MiB", TEXT_LIMIT >> 20)));
+        }
+        Ok(())
+    }
+
+    /// Hands out a value, of which there may be more than in the text: each substitution makes its own.
+    fn hand_out(&self) -> Result<()> {
+        self.spend(1)?;
+        match self.values.get().checked_sub(1) {
+            Some(left) => self.values.set(left),
+            None => self.write(COPY)?,
         }
         Ok(())
     }
@@ -193,7 +218,7 @@ pub fn parse(content: &[u8]) -> Parsed {
 
 /// Returns the data that a resolved node stands for.
 fn unwrap(node: &NodeRef, budget: &Budget, depth: usize) -> Result<(Value, Marks)> {
-    budget.spend(1)?;
+    budget.hand_out()?;
     if depth > MAX_DEPTH {
         return Err(Refusal::too_deep());
     }
@@ -216,7 +241,9 @@ fn unwrap(node: &NodeRef, budget: &Budget, depth: usize) -> Result<(Value, Marks
         }
         Kind::Object(object) => {
             let entries = object.entries.iter().map(|(key, item)| {
-                let (value, mark) = unwrap(item, budget, depth + 1)?;
+                budget.write(key.len())?;
+                let value = unwrap(item, budget, depth + 1);
+                let (value, mark) = if depth == 0 { value.map_err(|refusal| refusal.of_key(key))? } else { value? };
                 marks.push(mark);
                 Ok((Value::bytes(key.to_vec()), value))
             });

@@ -192,3 +192,47 @@ fn a_run_has_an_end_in_time_and_memory() {
         assert!(printed.out.contains("hierad uses nearly all of its 1 MiB of memory"), "{:.1000}", printed.out);
     }
 }
+
+#[test]
+fn copies_that_substitutions_make_are_part_of_the_text() {
+    let times = |text: &str, count: usize| vec![text; count].join(",");
+    let keys = |count: usize, value: &str| (0..count).map(|n| format!("k{n}:{value}\n")).collect::<String>();
+    let long = format!("a = {{{}:1}}\n", "k".repeat(1_000_000));
+    let objects = format!("a = {{{}}}\n", keys(2000, "1"));
+    let lists = format!("a = [{}]\n", times("1", 2000));
+    for hostile in [
+        format!("{long}b = [{}]", times("${a}", 300)),
+        format!("{long}b = {{{}}}", keys(300, "${a}")),
+        format!("{long}b = ${{a}}\nc = [{}]", times("[${b}]", 300)),
+        format!("{long}b = [{}]", times("${a} {x: 1}", 300)),
+        format!("x.{long}b = [{}]", times("${x}", 300)),
+        format!("{objects}b = [{}]", times("${a}", 2000)),
+        format!("{objects}b = [{}]", times("${a} {x: 1}", 500)),
+        format!("{lists}b = [{}]", times("${a}", 2000)),
+        format!("{lists}b = {{{}}}", keys(2000, "${a}")),
+        format!("a = {{{}}}\nx = 1\nb = [{}]", keys(50, "${x}"), times("${a}", 10_000)),
+    ] {
+        let parsed = hocon::parse(hostile.as_bytes());
+        let fault = parsed.fault.unwrap_or_else(|| panic!("{hostile:.100}"));
+        assert_eq!(fault.kind, FaultKind::Limit, "{hostile:.100}: {fault:?}");
+        assert!(
+            ["the key b", "the key c"].iter().any(|key| fault.text.contains(key)),
+            "{hostile:.100}: {}",
+            fault.text
+        );
+    }
+    // As much as people write: defaults for many services, many keys, long keys, keys of many parts.
+    for honest in [
+        format!(
+            "a = {{{}}}\n{}",
+            keys(50, "[x, y]"),
+            (0..500).map(|n| format!("s{n} = ${{a}} {{port: {n}}}\n")).collect::<String>()
+        ),
+        keys(full_or(1_000_000, 100_000), "{a: [1]}"),
+        (0..full_or(500_000, 100_000)).map(|n| format!("a{n}.b.c.d.e = 1\n")).collect(),
+        format!("{}:1\n{}:2\n", "k".repeat(5_000_000), "l".repeat(5_000_000)),
+    ] {
+        let parsed = hocon::parse(honest.as_bytes());
+        assert!(parsed.fault.is_none(), "{honest:.100}: {:?}", parsed.fault);
+    }
+}
