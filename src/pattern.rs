@@ -75,12 +75,20 @@ pub fn any(patterns: &[Pattern], name: &str) -> bool {
 /// The least similarity, from 0 to 1, of a suggestion.
 const MIN_SIMILARITY: f64 = 0.75;
 
+/// The most bytes of names that are compared letter by letter, which takes as long as one times the other.
+const MAX_COMPARED: usize = 200;
+
 /// Returns at most `most` of `names` that are similar to `wanted`, the nearest first.
 pub fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>, most: usize) -> Vec<&'n str> {
     let wanted = wanted.trim_matches(['*', '?']);
     let similarity = |name: &str| {
         let is_part = !wanted.is_empty() && name.contains(wanted);
-        if is_part { 1.0 } else { strsim::jaro_winkler(wanted, name) }
+        let is_short = wanted.len().max(name.len()) <= MAX_COMPARED;
+        match (is_part, is_short) {
+            (true, _) => 1.0,
+            (false, true) => strsim::jaro_winkler(wanted, name),
+            (false, false) => 0.0,
+        }
     };
     let mut near: Vec<(f64, &str)> =
         names.map(|name| (similarity(name), name)).filter(|(similarity, _)| *similarity >= MIN_SIMILARITY).collect();
@@ -98,6 +106,9 @@ mod tests {
         assert_eq!(nearest("ntp::server", names.into_iter(), 1), ["ntp::servers"]);
         assert_eq!(nearest("monit", names.into_iter(), 3), ["monit::alert"]);
         assert_eq!(nearest("zzz", names.into_iter(), 3), [""; 0]);
+        let long = ["ab".repeat(5000), "ab".repeat(100), "b".repeat(201)];
+        let found = |wanted: &str| nearest(wanted, long.iter().map(String::as_str), 3).len();
+        assert_eq!([found(&"ba".repeat(5000)), found(&"ba".repeat(95)), found(&"ab".repeat(90))], [0, 2, 2]);
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::value::Value;
 /// The most bytes of a settings file.
 pub const MAX_SETTINGS_SIZE: u64 = 1 << 20;
 
-/// The most brackets that may be open, those in texts and comments included.
+/// The most collections that may be open.
 const MAX_DEPTH: usize = 200;
 
 /// The settings that judge the tree.
@@ -194,19 +194,39 @@ fn as_text(content: &[u8]) -> Value {
     Value::from(String::from_utf8_lossy(content).into_owned())
 }
 
-/// Returns true if more brackets are open than settings need. Each of them makes the reader of YAML slower.
+/// Returns true if more collections are open than settings need, in any document of a file. Each of them makes serde's
+/// reader of YAML slower, which has the same grammar, and reads all documents to refuse the second one.
 fn nests_too_deeply(text: &str) -> bool {
-    let mut depth = 0_usize;
-    text.bytes().any(|byte| {
-        match byte {
-            b'[' | b'{' => depth += 1,
-            b']' | b'}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        depth > MAX_DEPTH
-    })
+    let behind = text.match_indices('\n').map(|(end, _)| &text[end + 1..]);
+    let documents = behind.filter(|rest| rest.starts_with("---") || rest.starts_with("..."));
+    let mut documents = documents.map(|rest| rest.strip_prefix("...").unwrap_or(rest));
+    yaml::nests_deeper(text.as_bytes(), MAX_DEPTH)
+        || documents.any(|text| yaml::nests_deeper(text.as_bytes(), MAX_DEPTH))
 }
 
 fn invalid(text: &str) -> std::io::Error {
     std::io::Error::new(std::io::ErrorKind::InvalidData, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nests_too_deeply;
+
+    #[test]
+    fn depth_is_that_of_the_reader() {
+        let deep = |open: &str| format!("a: {}", open.repeat(300));
+        for hostile in ["[", "{a: ", "[ #]\n", "[\"]\",", "[']',", "- ", "[{a: ", "[ # }}\n"].map(deep) {
+            let hostile = if hostile.starts_with("a: - ") { hostile.replacen("a: ", "", 1) } else { hostile };
+            assert!(nests_too_deeply(&hostile), "{hostile:.40}");
+            for before in ["x: 1\n---\n", "x: 1\n...\n", "%YAML 1.1\n---\nx: !!float y\n...\n%TAG !e! x\n---\n"] {
+                assert!(nests_too_deeply(&format!("{before}{hostile}")), "{before}{hostile:.40}");
+            }
+        }
+        for honest in
+            ["a: [b, c]\n".repeat(5000), format!("a: '{}'\n", "[".repeat(1000)), format!("# {}\n", "[{".repeat(1000))]
+        {
+            assert!(!nests_too_deeply(&honest), "{honest:.40}");
+        }
+        assert!(!nests_too_deeply(&format!("a: {}{}", "[".repeat(199), "]".repeat(199))));
+    }
 }

@@ -17,6 +17,7 @@ mod symkeys;
 mod tag;
 
 use super::document::Parsed;
+use event::{Data, Event, Onward};
 
 pub use edit::Edit;
 pub use symkeys::symkeys_to_string;
@@ -38,6 +39,21 @@ enum Refusal {
 /// Returns true if a scalar that nothing marks as text is one.
 pub fn is_text(text: &str) -> bool {
     scalar::is_text(text)
+}
+
+/// Returns true if collections nest more than `most` deep in the first document of `content`, as far as it can be read.
+pub fn nests_deeper(content: &[u8], most: usize) -> bool {
+    let mut depth = 0_usize;
+    let mut count = |event: Event<'_>| {
+        match event.data {
+            Data::Sequence(_) | Data::Mapping(_) => depth += 1,
+            Data::End => depth = depth.saturating_sub(1),
+            Data::Alias(_) | Data::Scalar { .. } => {}
+        }
+        if depth > most { Onward::Stop } else { Onward::Next }
+    };
+    _ = grammar::first_document(content, &mut count);
+    depth > most
 }
 
 /// Reads the first document of `content`.

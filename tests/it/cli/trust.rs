@@ -207,8 +207,19 @@ fn hostile_settings_take_no_time() {
     let accept = format!("profiles: [profiles]\naccept: {{unreached-file: [{}]}}\n", patterns.join(", "));
     let large = "profiles: [profiles]\naccept: {unreached-file: ['re:\\w{1000}']}\n".to_owned();
     let deep = format!("profiles: {}\n", "[".repeat(200_000));
+    let behind = |open: &str| format!("profiles: [profiles]\naccept: {}", open.repeat(1_000_000 / open.len()));
+    let second = behind("[ #]\n").replacen("accept", "---\naccept", 1);
+    let names = |policy: &str, waiver: &str| {
+        format!(
+            "profiles: [profiles]\npolicies: [{{name: {}, level: note, message: x, keys: [a]}}]\nwaivers: [{{policy: {}, reason: x, expires: 2027-01-31}}]\n",
+            policy.repeat(100_000),
+            waiver.repeat(200_000),
+        )
+    };
     let site = Sandbox::of(SITE);
-    for settings in [bomb("first"), bomb("unique"), accept, large, deep] {
+    let brackets = [behind("[ #]\n"), behind("[\"]\",\n"), behind("[']',\n"), behind("{a #}\n: "), second];
+    let names = [names("ab", "c"), names("ab", "b")];
+    for settings in [bomb("first"), bomb("unique"), accept, large, deep].into_iter().chain(brackets).chain(names) {
         site.write("hierad.yaml", settings);
         site.commit("hostile");
         // As the base, as what changes, and as what is checked out.
