@@ -1,5 +1,6 @@
 //! Puts a summary in the place of a report that is too large for a sink.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,8 +17,8 @@ use super::{Filter, Parcel};
 /// The lists of a report, which a summary leaves empty.
 const LISTS: [&str; 7] = ["node_sets", "causes", "changes", "groups", "reencrypted", "lines", "diagnostics"];
 
-/// The lists whose entries stay, without their sets of nodes.
-const KEPT: [&str; 2] = ["blind_spots", "policies"];
+/// The lists whose entries stay, without their sets of nodes, as far as there is room; the most important first.
+const KEPT: [&str; 2] = ["policies", "blind_spots"];
 
 /// The most bytes of a report that a sink takes, and the places where the whole report can be read.
 #[derive(Debug, Clone, Default)]
@@ -40,8 +41,8 @@ pub struct WholeReports {
 impl SizeLimit {
     /// Returns the report, or a summary of it if it is too large.
     pub(super) fn limited(&self, parcel: &Parcel) -> Arc<[u8]> {
-        let is_large = self.bytes.is_some_and(|bytes| parcel.report.len() > bytes);
-        let summary = is_large.then(|| summary(&parcel.report, self.whole.place(parcel).as_deref())).flatten();
+        let limit = self.bytes.filter(|bytes| parcel.report.len() > *bytes);
+        let summary = limit.and_then(|limit| summary(&parcel.report, self.whole.place(parcel).as_deref(), limit));
         summary.map_or_else(|| parcel.report.clone(), Into::into)
     }
 }
@@ -67,10 +68,37 @@ fn link(url: &Url, parcel: &Parcel) -> Option<String> {
     Some(url.into())
 }
 
-/// Returns the summary of a report: the same document with its lists empty, and where the whole is. Returns `None` if
-/// it is no report.
-fn summary(report: &[u8], place: Option<&str>) -> Option<Vec<u8>> {
-    let fields: Fields<'_> = serde_json::from_slice(report).ok()?;
+/// Returns the summary of a report: the same document with its lists empty, and where the whole is. Of the lists that it
+/// keeps, entries that go over the limit are counted. Returns `None` if it is no report.
+fn summary(report: &[u8], place: Option<&str>, limit: usize) -> Option<Vec<u8>> {
+    let mut fields: Fields<'_> = serde_json::from_slice(report).ok()?;
+    let mut kept: Vec<(&str, Vec<Value>)> = Vec::new();
+    for (name, field) in &mut fields.0 {
+        if let Field::Kept(entries) = field {
+            kept.push((name, std::mem::take(entries)));
+        }
+    }
+    kept.sort_by_key(|(name, _)| KEPT.iter().position(|known| known == name));
+    let mut left_out: BTreeMap<&str, usize> = kept.iter().map(|(name, entries)| (*name, entries.len())).collect();
+    // All that is said in any case, with the numbers at their largest.
+    let mut room = limit.saturating_sub(written(&fields, report.len(), place, &left_out)?.len());
+    for (name, entries) in kept {
+        let fits = |entry: &Value| {
+            let size = serde_json::to_string(entry).map_or(usize::MAX, |text| text.len() + 1);
+            room.checked_sub(size).map(|rest| room = rest).is_some()
+        };
+        let (all, entries) = (entries.len(), entries.into_iter().filter(fits).collect::<Vec<_>>());
+        left_out.insert(name, all - entries.len());
+        if let Some((_, field)) = fields.0.iter_mut().find(|(known, _)| *known == name) {
+            *field = Field::Kept(entries);
+        }
+    }
+    left_out.retain(|_, count| *count > 0);
+    written(&fields, report.len(), place, &left_out)
+}
+
+/// Writes the fields of a summary.
+fn written(fields: &Fields<'_>, size: usize, place: Option<&str>, left_out: &BTreeMap<&str, usize>) -> Option<Vec<u8>> {
     let mut text = Vec::new();
     let mut out = serde_json::Serializer::new(&mut text);
     let mut map = out.serialize_map(None).ok()?;
@@ -83,8 +111,11 @@ fn summary(report: &[u8], place: Option<&str>) -> Option<Vec<u8>> {
         .ok()?;
     }
     map.serialize_entry("truncated", &true).ok()?;
-    map.serialize_entry("size", &report.len()).ok()?;
+    map.serialize_entry("size", &size).ok()?;
     map.serialize_entry("report", &place).ok()?;
+    if !left_out.is_empty() {
+        map.serialize_entry("left_out", left_out).ok()?;
+    }
     map.end().ok()?;
     text.push(b'\n');
     Some(text)

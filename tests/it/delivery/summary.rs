@@ -80,6 +80,45 @@ fn large_reports_are_summed_up() {
 }
 
 #[test]
+fn a_summary_keeps_to_the_limit() {
+    let (_, whole) = large();
+    let least = 3_000;
+    let entries = |count: usize, length: usize| -> Json {
+        (0..count).map(|n| serde_json::json!({"code": n, "text": "x".repeat(length)})).collect()
+    };
+    for (spots, policies, length) in
+        [(1000, 0, 20), (1000, 1000, 200), (0, 1000, 20), (60, 1, 1000), (2, 2, 5_000), (20_000, 3, 1)]
+    {
+        let mut report = whole.clone();
+        (report["blind_spots"], report["policies"]) = (entries(spots, length), entries(policies, length));
+        let parcel = super::parcel(report.to_string().as_bytes());
+        for bytes in [least, 10_000, 100_000].into_iter().filter(|bytes| *bytes < parcel.report.len()) {
+            let summary = read_by_command(&parcel, SizeLimit { bytes: Some(bytes), whole: Arc::default() });
+            assert!(
+                summary.to_string().len() < bytes,
+                "{spots} {policies} {length} {bytes}: {}",
+                summary.to_string().len()
+            );
+            for (name, count) in [("blind_spots", spots), ("policies", policies)] {
+                let left_out = summary["left_out"][name].as_u64().unwrap_or(0);
+                let told = summary[name].as_array().unwrap().len() + usize::try_from(left_out).unwrap();
+                assert_eq!(told, count, "{name}, {length} {bytes}");
+            }
+            // Those of policies come first.
+            let has_spots = !summary["blind_spots"].as_array().unwrap().is_empty();
+            assert!(!has_spots || summary["left_out"].get("policies").is_none(), "{spots} {policies} {length} {bytes}");
+        }
+    }
+    // All that fits is there, and nothing is counted.
+    let mut report = whole;
+    (report["blind_spots"], report["policies"]) = (entries(5, 20), entries(5, 20));
+    let parcel = super::parcel(report.to_string().as_bytes());
+    let summary = read_by_command(&parcel, SizeLimit { bytes: Some(9_000), whole: Arc::default() });
+    assert_eq!((&summary["blind_spots"], &summary["policies"]), (&entries(5, 20), &entries(5, 20)));
+    assert_eq!(summary.get("left_out"), None);
+}
+
+#[test]
 fn webhooks_sign_the_summary() {
     let (parcel, _) = large();
     let server = Http::start(|_| Answer::ok());
