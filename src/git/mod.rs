@@ -197,6 +197,10 @@ impl Repository {
         if name == "HEAD" {
             return self.branch();
         }
+        // A notation such as `main~1` is no name.
+        if !git2::Reference::is_valid_name(&format!("refs/heads/{name}")) {
+            return Ok(None);
+        }
         let name = name.strip_prefix("refs/").unwrap_or(name);
         let here = name.strip_prefix("heads/").unwrap_or(name);
         if self.reference(&format!("refs/heads/{here}"))?.is_some() {
