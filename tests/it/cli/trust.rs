@@ -1,5 +1,6 @@
 //! Settings that a stranger's commit brings: what of them counts, and how the user lets more of them count.
 
+use std::fmt::Write as _;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
@@ -584,7 +585,8 @@ fn forged(path: &str, settings: &str, word: &str, program: &str) -> String {
         digest.update((part.len() as u64).to_be_bytes());
         digest.update(part);
     }
-    let hex: String = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    let mut hex = String::new();
+    digest.finalize().iter().for_each(|byte| write!(hex, "{byte:02x}").unwrap());
     format!("{hex} {path}\n")
 }
 

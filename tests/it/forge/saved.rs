@@ -527,9 +527,8 @@ fn found(body: &str) -> Vec<String> {
                 | Event::Code(_)
                 | Event::InlineHtml(_)
                 | Event::SoftBreak
-                | Event::Start(Tag::Strong)
+                | Event::Start(Tag::Strong | Tag::Link { .. })
                 | Event::End(TagEnd::Strong | TagEnd::Link)
-                | Event::Start(Tag::Link { .. })
         );
         match event {
             Event::Text(text) if fence.is_some() => _ = fence.as_mut().map(|fence| fence.push_str(&text)),
@@ -544,7 +543,8 @@ fn found(body: &str) -> Vec<String> {
             Event::Html(tag) => found.extend(
                 ["</details", "<details"]
                     .iter()
-                    .filter_map(|start| tag.starts_with(start).then(|| start[1..].to_owned())),
+                    .filter(|start| tag.starts_with(**start))
+                    .map(|start| start[1..].to_owned()),
             ),
             _ if is_inline && !is_text && rows.is_none() => found.push("text".into()),
             _ => {}

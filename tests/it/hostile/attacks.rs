@@ -196,10 +196,11 @@ fn a_run_has_an_end_in_time_and_memory() {
 #[test]
 fn copies_that_substitutions_make_are_part_of_the_text() {
     let times = |text: &str, count: usize| vec![text; count].join(",");
-    let keys = |count: usize, value: &str| (0..count).map(|n| format!("k{n}:{value}\n")).collect::<String>();
+    let lines = |count: usize, line: &dyn Fn(usize) -> String| (0..count).map(line).collect::<Vec<_>>().concat();
+    let keys = |count: usize, value: &str| lines(count, &|n| format!("k{n}:{value}\n"));
     let long = format!("a = {{{}:1}}\n", "k".repeat(1_000_000));
     let objects = format!("a = {{{}}}\n", keys(2000, "1"));
-    let lists = format!("a = [{}]\n", times("1", 2000));
+    let list = format!("a = [{}]\n", times("1", 2000));
     for hostile in [
         format!("{long}b = [{}]", times("${a}", 300)),
         format!("{long}b = {{{}}}", keys(300, "${a}")),
@@ -208,8 +209,8 @@ fn copies_that_substitutions_make_are_part_of_the_text() {
         format!("x.{long}b = [{}]", times("${x}", 300)),
         format!("{objects}b = [{}]", times("${a}", 2000)),
         format!("{objects}b = [{}]", times("${a} {x: 1}", 500)),
-        format!("{lists}b = [{}]", times("${a}", 2000)),
-        format!("{lists}b = {{{}}}", keys(2000, "${a}")),
+        format!("{list}b = [{}]", times("${a}", 2000)),
+        format!("{list}b = {{{}}}", keys(2000, "${a}")),
         format!("a = {{{}}}\nx = 1\nb = [{}]", keys(50, "${x}"), times("${a}", 10_000)),
     ] {
         let parsed = hocon::parse(hostile.as_bytes());
@@ -223,13 +224,9 @@ fn copies_that_substitutions_make_are_part_of_the_text() {
     }
     // As much as people write: defaults for many services, many keys, long keys, keys of many parts.
     for honest in [
-        format!(
-            "a = {{{}}}\n{}",
-            keys(50, "[x, y]"),
-            (0..500).map(|n| format!("s{n} = ${{a}} {{port: {n}}}\n")).collect::<String>()
-        ),
+        format!("a = {{{}}}\n{}", keys(50, "[x, y]"), lines(500, &|n| format!("s{n} = ${{a}} {{port: {n}}}\n"))),
         keys(full_or(1_000_000, 100_000), "{a: [1]}"),
-        (0..full_or(500_000, 100_000)).map(|n| format!("a{n}.b.c.d.e = 1\n")).collect(),
+        lines(full_or(500_000, 100_000), &|n| format!("a{n}.b.c.d.e = 1\n")),
         format!("{}:1\n{}:2\n", "k".repeat(5_000_000), "l".repeat(5_000_000)),
     ] {
         let parsed = hocon::parse(honest.as_bytes());

@@ -108,7 +108,7 @@ fn the_log_has_no_colours_and_sequences_but_its_own() {
     site.write(&format!("data/{odd}.yaml"), "a: 1\n");
     site.write("data/common.yaml", "motd: changed\n");
     site.commit(odd);
-    let daemon = format!("sinks: {{bad: {{command: [sh, -c, 'printf \"x\\033[8my\" >&2; exit 1']}}}}\n");
+    let daemon = "sinks: {bad: {command: [sh, -c, 'printf \"x\\033[8my\" >&2; exit 1']}}\n";
     std::fs::write(site.beside("daemon.yaml"), daemon).unwrap();
     for (format, color) in [("text", "always"), ("text", "never"), ("json", "always")] {
         let mut command = hierad(site.root());
