@@ -167,6 +167,27 @@ pub fn files_called(
     Ok(found)
 }
 
+/// Returns the links of the whole tree that lead to something in it, with the paths that they lead to.
+pub fn links(tree: &dyn FileTree) -> Result<Vec<(String, String)>, TreeError> {
+    let (mut found, mut extent) = (Vec::new(), Extent::default());
+    let mut pending = vec![tree.root().to_owned()];
+    while let Some(folder) = pending.pop() {
+        extent.see(&folder)?;
+        for (name, entry) in tree.list(&folder)? {
+            let path = child(&folder, &name);
+            match entry {
+                Entry::Folder => pending.push(path),
+                Entry::Link(_) => match follow(tree, &path)? {
+                    Target::File(real, _) | Target::Folder(real) => found.push((path, real)),
+                    Target::Absent | Target::Outside(_) => {}
+                },
+                _ => {}
+            }
+        }
+    }
+    Ok(found)
+}
+
 /// The target of a path, all links followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {

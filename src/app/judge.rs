@@ -169,14 +169,14 @@ impl SettingsJudge {
     fn file_at(&self, id: RevisionId, path: &str) -> Result<Option<SettingsFile>, SettingsError> {
         let failed = |reason: String| SettingsError::Read { path: path.into(), source: io::Error::other(reason) };
         let damaged = |error: TreeError| failed(error.to_string());
-        let blob = match self.target(id, path).map_err(damaged)? {
-            Target::File(_, blob) => blob,
+        // A work tree has what it was asked for.
+        let Some(tree) = self.tree(id).map_err(damaged)? else { return Ok(None) };
+        let content = match follow(&*tree, path).map_err(damaged)? {
+            Target::File(_, blob) => tree.read(blob).map_err(damaged)?,
             Target::Absent => return Ok(None),
             Target::Folder(_) => return Err(failed("it is a folder".to_owned())),
             Target::Outside(reason) => return Err(failed(reason)),
         };
-        let content = self.tree(id).map_err(damaged)?.map(|tree| tree.read(blob)).transpose().map_err(damaged)?;
-        let content = content.unwrap_or_default();
         if content.len() as u64 > MAX_SETTINGS_SIZE {
             return Err(failed(format!("it is larger than {MAX_SETTINGS_SIZE} bytes")));
         }
@@ -244,7 +244,7 @@ impl Judge for SettingsJudge {
             (None, Some((first, others))) => (first, others.len()),
             (None, None) => return None,
         };
-        let what = if is_read_otherwise { "says how the data is read" } else { "says what a node is" };
+        let what = if is_read_otherwise { "says how the data is read" } else { self.profiles.what(first) };
         let more = if others == 0 { String::new() } else { format!(", and so {}", count(others, "more file")) };
         let by = if self.checked_out.is_some() { "the checked-out files" } else { "the settings of this run" };
         Some(BlindSpot {

@@ -1,4 +1,5 @@
-//! The node profiles that lie in the tree that is looked at, so that its commits write them.
+//! The node profiles that lie in the tree that is looked at, so that its commits write them; and the files of values of
+//! `backends`, which are read once for all revisions as well.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,13 +10,15 @@ use crate::disk;
 use crate::git::Repository;
 use crate::pipeline::profiles::files_in_tree;
 use crate::settings::{ProfileEntry, Settings, TreeFolder};
-use crate::tree::{BlobId, FileTree, TreeError};
+use crate::tree::{BlobId, Entry, FileTree, TreeError};
 
-/// The paths of profiles in a work tree.
+/// The paths of profiles, and of files of values, in a work tree.
 pub(super) struct TreeProfiles {
     top: PathBuf,
     /// The paths from the top, which may be patterns.
     paths: Vec<String>,
+    /// Those of files of values.
+    values: Vec<String>,
 }
 
 impl TreeProfiles {
@@ -23,18 +26,29 @@ impl TreeProfiles {
     pub(super) fn of(repository: &Repository, settings: &Settings) -> TreeProfiles {
         let top = repository.work_dir().and_then(|top| top.canonicalize().ok()).unwrap_or_default();
         let mut entries = settings.profiles.clone();
-        let paths =
-            entries.iter_mut().filter_map(ProfileEntry::path_mut).filter_map(|path| below(&top, path)).collect();
-        TreeProfiles { top, paths }
+        let values: Vec<String> = settings.value_files.iter().filter_map(|path| below(&top, path)).collect();
+        let paths = entries.iter_mut().filter_map(ProfileEntry::path_mut).filter_map(|path| below(&top, path));
+        TreeProfiles { paths: paths.chain(values.iter().cloned()).collect(), values, top }
     }
 
-    /// Returns the profile files of a revision, by path.
+    /// Returns the files of a revision, by path; a submodule that they lie in counts as one, by its commit.
     pub(super) fn files(&self, tree: &dyn FileTree) -> std::result::Result<BTreeMap<String, BlobId>, TreeError> {
         let mut files = BTreeMap::new();
         for path in &self.paths {
             files.extend(files_in_tree(tree, path)?);
+            let names = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
+            for above in names.map(|at| &path[..at]) {
+                if let Some(Entry::Submodule(Some(commit))) = tree.entry(above)? {
+                    files.insert(above.to_owned(), BlobId(commit));
+                }
+            }
         }
         Ok(files)
+    }
+
+    /// Returns what a file says.
+    pub(super) fn what(&self, file: &str) -> &'static str {
+        if self.values.iter().any(|path| path == file) { "says what a backend finds" } else { "says what a node is" }
     }
 
     /// Writes the profile files of a revision to `folder`, and has `settings` name them there. Paths at which it has

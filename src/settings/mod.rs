@@ -95,6 +95,8 @@ pub struct Settings {
     pub datadirs: Vec<(String, DatadirSetting)>,
     /// Declarations of functions that hierad does not have.
     pub backends: Backends,
+    /// The files of values of some of them.
+    pub value_files: Vec<PathBuf>,
     /// Those of them that the machine's Puppet runs, which are to be told of their repository.
     pub bridges: Vec<Arc<PuppetBridge>>,
     /// Blind spots that are accepted; `None` for those that the base revision accepts.
@@ -217,6 +219,7 @@ impl Default for Settings {
             hiera3_yaml_aliases: false,
             datadirs: Vec::new(),
             backends: Backends::new(),
+            value_files: Vec::new(),
             bridges: Vec::new(),
             accept: None,
             check: None,
@@ -260,6 +263,7 @@ impl Settings {
             hiera3_yaml_aliases: "hiera3_yaml_aliases",
             datadirs: "datadirs",
             backends: "backends",
+            value_files: "backends",
             bridges: "backends",
             accept: "accept",
             check: "check",

@@ -23,6 +23,8 @@ impl SourceFile<'_> {
     /// Checks all settings of the file.
     pub(super) fn check(&self, raw: raw::Settings) -> Result<Settings, SettingsError> {
         let (mut backends, mut bridges) = (Backends::new(), Vec::new());
+        let of_values = raw.backends.values().filter_map(|backend| backend.values.as_ref());
+        let value_files = of_values.map(|path| self.folder.join(path)).collect();
         for (name, backend) in raw.backends {
             backends.insert(name.clone(), backend::check(self, &name, backend, &mut bridges)?);
         }
@@ -56,6 +58,7 @@ impl SourceFile<'_> {
             hiera3_yaml_aliases: raw.hiera3_yaml_aliases,
             datadirs,
             backends,
+            value_files,
             bridges,
             accept: Some(accept::check(self, raw.accept)?).filter(|_| self.lines.says("accept")),
             check: Some(check::check(self, raw.check)?).filter(|_| self.lines.says("check")),

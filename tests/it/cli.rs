@@ -8,6 +8,7 @@ mod demo;
 mod diff;
 mod help;
 mod hiera3;
+mod inputs;
 mod layers;
 mod lookup;
 mod merges_in_manifests;

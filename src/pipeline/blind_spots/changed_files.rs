@@ -10,7 +10,7 @@ use crate::hiera::backend::DataFile;
 use crate::hiera::layer::Environment;
 use crate::hiera::options::LOOKUP_OPTIONS;
 use crate::report::{BlindSpot, Remedy};
-use crate::tree::{Entry, Target, TreeError, child, folder_of, follow};
+use crate::tree::{Entry, Target, TreeError, child, folder_of, follow, links};
 use crate::value::Value;
 
 /// The usual names of folders of data.
@@ -65,7 +65,7 @@ pub(in crate::pipeline) struct ChangedFiles {
 impl ChangedFiles {
     pub(super) fn find(context: &DiffContext<'_>) -> Result<ChangedFiles, TreeError> {
         let mut files = ChangedFiles::default();
-        let mut folders = None;
+        let mut folders: Option<[Places<'_>; 2]> = None;
         let outside = Outside::of(context.both_revisions());
         let lacks_layer = unreadable::lacks_layer(context.both_revisions());
         for path in changed_paths(context.revisions)? {
@@ -96,9 +96,13 @@ impl ChangedFiles {
                 files.reached.insert(path);
                 continue;
             }
-            let places = folders.get_or_insert_with(|| context.both_revisions().map(Places::of));
+            if folders.is_none() {
+                let [before, after] = context.both_revisions();
+                folders = Some([Places::of(before)?, Places::of(after)?]);
+            }
+            let places = folders.iter().flatten();
             let is_data = context.both_revisions().iter().any(|revision| revision.environment.has_data_file_at(&path));
-            if places.iter().any(|places| places.leads_to(&path) || is_data && places.has_datadir_of(&path)) {
+            if places.into_iter().any(|places| places.leads_to(&path) || is_data && places.has_datadir_of(&path)) {
                 files.unreached.insert(path);
             } else if is_data && looks_like_data(context, &path)? {
                 files.unnamed.insert(path);
@@ -171,18 +175,27 @@ struct Places<'a> {
     patterns: Vec<PathPattern<'a>>,
     /// The datadirs, as far as they do not depend on variables.
     datadirs: BTreeSet<String>,
+    /// The links of the tree, with the paths that they lead to.
+    links: Vec<(String, String)>,
 }
 
 impl<'a> Places<'a> {
-    fn of(revision: &'a Revision) -> Places<'a> {
+    fn of(revision: &'a Revision) -> Result<Places<'a>, TreeError> {
         let mut datadirs = datadirs(&revision.environment);
         // The root of the repository does not count as a datadir.
         datadirs.remove("");
-        Places { patterns: patterns(&revision.environment), datadirs }
+        let links = links(&*revision.environment.tree)?;
+        Ok(Places { patterns: patterns(&revision.environment), datadirs, links })
     }
 
+    /// Returns true if a level leads to a path, or to a link that leads there.
     fn leads_to(&self, path: &str) -> bool {
-        self.patterns.iter().any(|pattern| pattern.matches(path))
+        let is_read = |path: &str| self.patterns.iter().any(|pattern| pattern.matches(path));
+        let by = |(link, target): &(String, String)| match path.strip_prefix(target.as_str())? {
+            rest if rest.is_empty() || rest.starts_with('/') => Some(format!("{link}{rest}")),
+            _ => None,
+        };
+        is_read(path) || self.links.iter().filter_map(by).any(|path| is_read(&path))
     }
 
     fn has_datadir_of(&self, path: &str) -> bool {

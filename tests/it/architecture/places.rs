@@ -59,6 +59,7 @@ pub(super) const RULES: [(Rule, &[&str]); 8] = [
                 "src/pipeline/profiles/",
                 "src/setup/",
                 "src/snapshot/replace.rs",
+                "src/app/programs.rs",
                 "src/app/tree_profiles.rs",
                 "src/app/trust.rs",
                 "src/cli/demo.rs",

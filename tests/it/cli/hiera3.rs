@@ -255,7 +255,7 @@ profiles: profiles/
         "hiera.yaml",
         "version: 5\ndefaults: {datadir: hieradata, data_hash: yaml_data}\nhierarchy: [{name: C, path: common.yaml}]\n",
     );
-    site.settings("profiles: profiles/\nhiera: by-version\n");
+    site.write(".git/hierad.yaml", "profiles: [../profiles/]\nhiera: by-version\n");
     site.commit("third");
     for (range, verdict) in [("HEAD~2 HEAD~1", "changes"), ("HEAD~1 HEAD", "no_change")] {
         assert_eq!(site.hierad(&format!("diff {range} --format json")).json()["verdict"], verdict, "{range}");

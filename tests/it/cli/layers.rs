@@ -218,11 +218,14 @@ fn classes_of_hiera_3_are_declared() {
     assert_eq!(lookup(&site, "motd"), "hello");
     let absent = "the backend 'mongodb' of Hiera 3 is taken for one that is not installed";
     assert!(site.hierad("check").out.contains(absent), "{:#?}", site.hierad("check"));
+    site.commit("settings");
     site.files("-- data/common.yaml\nmotd: changed\n");
     assert_eq!(site.hierad("diff . --format json").json()["blind_spots"][0]["code"], "absent-backend");
     let backends = "backends: {mongodb: {not_found: true}}";
     site.settings(format!("profiles: profiles\nglobal_hiera_config: ../etc/hiera.yaml\n{backends}\n"));
     assert!(!site.hierad("check").out.contains(absent));
+    site.commit("declared");
+    site.files("-- data/common.yaml\nmotd: again\n");
     assert_eq!(site.hierad("diff . --format json").json()["blind_spots"], serde_json::json!([]));
     let values = "backends: {mongodb: {values: values.yaml}}";
     site.write("values.yaml", "motd: declared\n");

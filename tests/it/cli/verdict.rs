@@ -123,6 +123,8 @@ hierarchy:
     };
     case.check();
     site.settings(format!("profiles: [profiles]\n{}\n", case.fix));
+    site.commit("settings");
+    site.files("-- data/common.yaml\nmotd: hello\nport: 1\nntp: [a, b]\n");
     assert_eq!(site.hierad("diff . --format json").json()["verdict"], "no_change");
 }
 
@@ -563,4 +565,41 @@ ntp: [a, b]
     assert_eq!(seen("ntp"), ("no_change_seen".to_owned(), vec!["undefined-variable".to_owned()]));
     // No file of a site has this key.
     assert_eq!(seen("other"), ("no_change".to_owned(), Vec::new()));
+}
+
+#[test]
+fn changed_files_that_links_lead_to() {
+    let roles = "-- data/roles/cache.yaml\nmotd: cache\n";
+    for (link, to, file) in [
+        ("data/roles/cache.yaml", "cache.txt", "data/roles/cache.txt"),
+        ("data/roles/cache.yaml", "../../lib/cache.yaml", "lib/cache.yaml"),
+        ("data/nodes", "../lib/nodes", "lib/nodes/old01.yaml"),
+        ("data/nodes", "../lib/all", "lib/nodes/old01.yaml"),
+        ("data/nodes/old01.yaml", "../roles/cache.yaml", "data/roles/cache.yaml"),
+    ] {
+        let site = Sandbox::of(&format!(
+            "{SITE}-- lib/README\nhi\n{}",
+            if file == "data/roles/cache.yaml" { roles } else { "" }
+        ));
+        let symlink = |link: &str, to: &str| {
+            let path = site.root().join(link);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::os::unix::fs::symlink(to, path).unwrap();
+        };
+        symlink(link, to);
+        if to.ends_with("all") {
+            symlink("lib/all", "nodes");
+        }
+        for value in ["one", "two"] {
+            site.files(&format!("-- {file}\nmotd: {value}\n"));
+            site.commit(value);
+        }
+        let report = site.hierad("diff --format json").json();
+        assert_eq!(report["verdict"], "no_change_seen", "{link} -> {to}: {report}");
+        let spot = &report["blind_spots"][0];
+        assert_eq!((&spot["code"], &spot["files"][0]), (&"unreached-file".into(), &file.into()), "{link} -> {to}");
+    }
+    // Not so where no level has the link's path.
+    let site = site("-- lib/x.txt\nmotd: one\n-- lib/y.txt\na\n", "-- lib/x.txt\nmotd: two\n");
+    assert_eq!(site.hierad("diff --format json").json()["verdict"], "no_change");
 }

@@ -1,0 +1,81 @@
+//! Files of the tree by which both sides of a comparison are read: profiles, and values of backends.
+
+use serde_json::Value as Json;
+
+use crate::support::Sandbox;
+
+/// A backend whose values lie in the tree.
+const SITE: &str = "
+-- hierad.yaml
+profiles: [nodes]
+backends: {vault: {values: lib/values.yaml}}
+-- hiera.yaml
+version: 5
+hierarchy:
+  - {name: Vault, lookup_key: vault}
+  - {name: Common, path: common.yaml}
+-- data/common.yaml
+a: 1
+b: 1
+-- nodes/n1.yaml
+{name: n1}
+-- lib/values.yaml
+b: 2
+";
+
+fn changed(files: &str) -> (Json, Vec<Json>) {
+    let site = Sandbox::of(SITE);
+    site.files(files);
+    site.commit("second");
+    let report = site.hierad("diff --format json").json();
+    let spots = report["blind_spots"].as_array().unwrap().iter();
+    let spots = spots.filter(|spot| spot["code"] == "changed-settings").cloned().collect();
+    (report["verdict"].clone(), spots)
+}
+
+#[test]
+fn values_of_a_backend_that_change_are_no_calm() {
+    for files in [
+        "-- lib/values.yaml\nb: 3\n",
+        "-- lib/values.yaml\nb: 2\nc: 1\n",
+        "-- lib/values.yaml\nb: 3\n-- data/common.yaml\na: 1\nb: 5\n",
+        "-- lib/values.yaml\n{b: 2}\n",
+        "-- lib/values.yaml\nb: 2\n-- nodes/n1.yaml\n{name: n1, facts: {x: 1}}\n",
+    ] {
+        let (verdict, spots) = changed(files);
+        assert_eq!((verdict, spots.len()), ("no_change_seen".into(), 1), "{files}");
+        let (file, says) =
+            if files.contains("nodes") { ("nodes/n1.yaml", "node is") } else { ("lib/values.yaml", "finds") };
+        assert_eq!(spots[0]["files"][0], file);
+        assert!(spots[0]["headline"].as_str().unwrap().ends_with(says), "{spots:?}");
+    }
+    let (verdict, spots) = changed("-- data/common.yaml\na: 2\nb: 1\n");
+    assert_eq!((verdict, spots), ("changes".into(), Vec::new()));
+}
+
+#[test]
+fn policies_are_not_evaded_by_values() {
+    let site = Sandbox::of(
+        &SITE
+            .replace("-- hiera.yaml", "policies: [{name: guard, level: failure, message: no, keys: b}]\n-- hiera.yaml"),
+    );
+    site.files("-- lib/values.yaml\nb: 3\n-- data/common.yaml\na: 1\nb: 5\n");
+    site.commit("second");
+    site.hierad("diff --exit-code=policies").is(4);
+}
+
+#[test]
+fn profiles_in_a_submodule_that_moves_are_other_profiles() {
+    let site = Sandbox::of(SITE);
+    site.git(["rm", "--quiet", "-r", "nodes"]);
+    for commit in ["1", "2"] {
+        let link = format!("160000,{},nodes", commit.repeat(40));
+        site.git(["update-index", "--add", "--cacheinfo", &link]);
+        site.git(["commit", "--quiet", "-m", "nodes"]);
+    }
+    site.files("-- ../nodes/n1.yaml\n{name: n1}\n");
+    site.sh("cp -r ../nodes nodes && git -C nodes init --quiet");
+    let report = site.hierad("diff --format json HEAD~1 HEAD").json();
+    let codes: Vec<&Json> = report["blind_spots"].as_array().unwrap().iter().map(|spot| &spot["code"]).collect();
+    assert_eq!(codes, ["changed-settings", "other-version"], "{report}");
+}
