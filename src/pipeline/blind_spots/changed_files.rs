@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::path_patterns::{PathPattern, datadirs, is_below, patterns};
-use super::{DiffContext, accept, changed_paths, outside_levels, unreadable, wording};
+use super::{DiffContext, accept, attributes, changed_paths, outside_levels, unreadable, wording};
 use crate::fleet::Revision;
 use crate::hiera::backend::DataFile;
 use crate::hiera::layer::Environment;
@@ -54,6 +54,8 @@ pub(in crate::pipeline) struct ChangedFiles {
     pub(super) unnamed: BTreeSet<String>,
     /// Files that define hierarchies and layers.
     configs: BTreeSet<String>,
+    /// Files of git's attributes.
+    pub(super) attributes: BTreeSet<String>,
     /// Submodules with other commits.
     pub(super) submodules: BTreeSet<String>,
     /// True if the `lookup_options` of a reached file differ before and after.
@@ -74,6 +76,10 @@ impl ChangedFiles {
             }
             files.is_hiera_touched |= outside.may_read(&path);
             files.is_hiera_touched |= lacks_layer && DATA_ENDS.iter().any(|end| path.ends_with(end));
+            if path.rsplit('/').next() == Some(attributes::NAME) {
+                files.attributes.insert(path);
+                continue;
+            }
             if context.both_revisions().iter().any(|revision| is_submodule(revision, &path)) {
                 files.submodules.insert(path);
                 continue;

@@ -7,6 +7,7 @@
 mod absent_backends;
 mod absent_modules;
 pub mod accept;
+mod attributes;
 pub(super) mod changed_files;
 pub(super) mod failing_keys;
 pub(super) mod keys_not_allowed;
@@ -97,6 +98,7 @@ impl DiffContext<'_> {
         }
         let [changed, refused] = &self.settings;
         let mut spots: Vec<BlindSpot> = changed.iter().cloned().collect();
+        spots.extend(self.changed_attributes(&files.attributes)?);
         if changed.is_some() || files.is_hiera_touched || self.affected.touches_data {
             spots.extend(refused.iter().cloned());
         }

@@ -79,3 +79,40 @@ fn profiles_in_a_submodule_that_moves_are_other_profiles() {
     let codes: Vec<&Json> = report["blind_spots"].as_array().unwrap().iter().map(|spot| &spot["code"]).collect();
     assert_eq!(codes, ["changed-settings", "other-version"], "{report}");
 }
+
+#[test]
+fn attributes_that_convert_files_are_no_calm() {
+    let site = |before: &str, after: &str| {
+        let site = Sandbox::of(SITE);
+        site.files(before);
+        site.commit("before");
+        site.files(after);
+        site.commit("after");
+        site.hierad("diff --format json").json()
+    };
+    let (root, data) = ("-- .gitattributes\n# ours\n", "-- data/.gitattributes\n");
+    for (before, after) in [
+        (root.to_owned(), format!("{root}data/*.yaml ident\n")),
+        (format!("{root}* filter=lfs diff=lfs -text\n"), root.to_owned()),
+        (format!("{data}*.yaml filter=a\n"), format!("{data}*.yaml filter=b\n")),
+        (root.to_owned(), format!("{root}*.yaml text working-tree-encoding=UTF-16LE\n")),
+        (format!("{root}* filter=x\n"), format!("{root}* filter=x\ndata/* -filter\n")),
+        (format!("{root}* filter=x\n"), format!("{root}* filter=x\ndata/* !filter\n")),
+        (root.to_owned(), format!("{root}[attr]hidden filter=x\n")),
+    ] {
+        let report = site(&before, &after);
+        let spot = &report["blind_spots"][0];
+        assert_eq!(
+            (&report["verdict"], &spot["code"]),
+            (&"no_change_seen".into(), &"changed-settings".into()),
+            "{after}"
+        );
+        assert!(spot["headline"].as_str().unwrap().ends_with("changes, which says how git converts files"), "{spot}");
+    }
+    for (before, after) in [
+        (root.to_owned(), format!("{root}* text=auto\n*.sh eol=lf\nspec export-ignore\n")),
+        (format!("{root}*.yaml filter=a\n"), format!("{root}# encrypted\n*.yaml   filter=a\n")),
+    ] {
+        assert_eq!(site(&before, &after)["verdict"], "no_change", "{after}");
+    }
+}
