@@ -423,10 +423,11 @@ impl<'a> Resolver<'a> {
             }
             Mount::Nothing => return Ok(Vec::new()),
         };
-        let paths = glob_of_many(tree, &pattern, self.config.glob_count())
+        let found = glob_of_many(tree, &pattern, self.config.glob_count())
             .map_err(|e| LookupError::unknown(e).at(declared.place.clone()))?;
         let original = PlacedText { text: pattern.as_str().into(), place: declared.place.clone() };
-        paths.iter().map(|path| self.inside(&original, tree, path, backend, true)).collect()
+        found.outside.iter().for_each(|why| self.outside(declared, why));
+        found.paths.iter().map(|path| self.inside(&original, tree, path, backend, true)).collect()
     }
 
     /// Returns the content of `path`, which is absolute or relative to the root of the repository.

@@ -7,6 +7,8 @@
 //!
 //! Source: Ruby's `dir.c` (`ruby_brace_expand`, `glob_helper`).
 
+use std::collections::BTreeSet;
+
 use crate::tree::{Entry, FileTree, Target, TreeError, below, child, follow_counted, is_link};
 
 /// The longest pattern: no path is longer for an operating system.
@@ -67,22 +69,31 @@ enum Kind {
 
 /// Returns the paths in `tree` that `pattern` matches, files and links that are no folders, in the order of `Dir.glob`.
 pub fn glob(tree: &dyn FileTree, pattern: &str) -> Result<Vec<String>, GlobError> {
-    Walk::new(tree, WORK_LIMIT).all(pattern)
+    Ok(Walk::new(tree, WORK_LIMIT).all(pattern)?.paths)
 }
 
 /// Returns the same for one of so many patterns, which have a share of the work each.
-pub fn glob_of_many(tree: &dyn FileTree, pattern: &str, patterns: usize) -> Result<Vec<String>, GlobError> {
+pub fn glob_of_many(tree: &dyn FileTree, pattern: &str, patterns: usize) -> Result<Found, GlobError> {
     Walk::new(tree, WORK_LIMIT.min(SHARED_LIMIT / patterns.max(1))).all(pattern)
 }
 
 /// Returns the folders in `tree` that `pattern` matches.
 pub fn glob_folders(tree: &dyn FileTree, pattern: &str) -> Result<Vec<String>, GlobError> {
-    Walk { folders: true, ..Walk::new(tree, WORK_LIMIT) }.all(pattern)
+    Ok(Walk { folders: true, ..Walk::new(tree, WORK_LIMIT) }.all(pattern)?.paths)
 }
 
 /// Returns true if a path has characters that make it a pattern.
 pub fn is_pattern(path: &str) -> bool {
     path.contains(['*', '?', '[', '{'])
+}
+
+/// The end of a walk.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// The paths that it matches.
+    pub paths: Vec<String>,
+    /// The reasons why it may match more: where it leads out of the tree.
+    pub outside: BTreeSet<String>,
 }
 
 struct Walk<'t> {
@@ -91,15 +102,15 @@ struct Walk<'t> {
     work: usize,
     limit: usize,
     has_too_many_braces: bool,
-    found: Vec<String>,
+    found: Found,
 }
 
 impl<'t> Walk<'t> {
     fn new(tree: &'t dyn FileTree, limit: usize) -> Walk<'t> {
-        Walk { tree, folders: false, work: 0, limit, has_too_many_braces: false, found: Vec::new() }
+        Walk { tree, folders: false, work: 0, limit, has_too_many_braces: false, found: Found::default() }
     }
 
-    fn all(mut self, pattern: &str) -> Result<Vec<String>, GlobError> {
+    fn all(mut self, pattern: &str) -> Result<Found, GlobError> {
         let too_much = |problem: String| GlobError::TooMuch { pattern: pattern.to_owned(), problem };
         if pattern.len() > LENGTH_LIMIT {
             return Err(too_much(format!("is longer than {LENGTH_LIMIT} bytes")));
@@ -168,9 +179,16 @@ impl<'t> Walk<'t> {
         };
         let done = patterns.iter().any(|p| p.is_empty());
         if done && there && matches!(target, Target::Folder(_)) == self.folders {
-            self.found.push(path.to_owned());
+            self.found.paths.push(path.to_owned());
         }
-        let Target::Folder(folder) = target else { return Ok(()) };
+        let folder = match target {
+            Target::Folder(folder) => folder,
+            Target::Outside(why) => {
+                self.found.outside.insert(why);
+                return Ok(());
+            }
+            Target::File(..) | Target::Absent => return Ok(()),
+        };
         if patterns.iter().any(|p| matches!(kind(p), Some(Kind::Recursive | Kind::Magic(_)))) {
             let entries = self.entries(&folder, patterns)?;
             self.work += entries.len();
@@ -526,7 +544,7 @@ mod tests {
             let tree = site(target);
             let mut walk = Walk::new(&tree, WORK_LIMIT);
             walk.below("", &["l/?/?/x.yaml".into()]).unwrap();
-            (walk.work, walk.found.len())
+            (walk.work, walk.found.paths.len())
         };
         // As many as there are ways.
         let (short, found) = cost("../l");

@@ -603,3 +603,44 @@ fn changed_files_that_links_lead_to() {
     let site = site("-- lib/x.txt\nmotd: one\n-- lib/y.txt\na\n", "-- lib/x.txt\nmotd: two\n");
     assert_eq!(site.hierad("diff --format json").json()["verdict"], "no_change");
 }
+
+#[test]
+fn globs_that_lead_outside() {
+    let symlink = |site: &Sandbox, link: &str, to: &str| {
+        let path = site.root().join(link);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(to, path).unwrap();
+    };
+    let codes = |site: &Sandbox| -> Vec<String> {
+        site.files("-- data/common.yaml\nmotd: bye\nntp: [a, b]\n");
+        site.commit("second");
+        let report = site.hierad("diff --format json").json();
+        let spots = report["blind_spots"].as_array().unwrap().iter();
+        spots.map(|spot| format!("{} {}", spot["code"].as_str().unwrap(), spot["message"].as_str().unwrap())).collect()
+    };
+    let with = |glob: &str| {
+        let hierarchy =
+            format!("hierarchy:\n  - {{name: Private, glob: '{glob}'}}\n  - {{name: Common, path: common.yaml}}\n");
+        Sandbox::of(&format!("{SITE}-- hiera.yaml\nversion: 5\n{hierarchy}"))
+    };
+    for (glob, link) in [
+        ("private/*.yaml", "data/private"),
+        ("*/own.yaml", "data/private"),
+        ("{private,other}/*.yaml", "data/private"),
+        ("p*/**/*.yaml", "data/private"),
+        ("private/*.yaml", "data/private/own.yaml"),
+        ("private/%{trusted.certname}/*.yaml", "data/private/web01"),
+    ] {
+        let site = with(glob);
+        symlink(&site, link, "/srv/private");
+        let found = codes(&site);
+        let expected = format!("outside-repository {link} is a symbolic link to /srv/private: ");
+        assert!(found.len() == 1 && found[0].starts_with(&expected), "{glob}: {found:?}");
+    }
+    // One that stays inside, and one that no part of the pattern leads to.
+    for (glob, link, to) in [("private/*.yaml", "data/private", "roles"), ("p*/*.yaml", "data/other", "/srv/private")] {
+        let site = with(glob);
+        symlink(&site, link, to);
+        assert_eq!(codes(&site), Vec::<String>::new(), "{glob}");
+    }
+}
