@@ -226,6 +226,8 @@ pub fn follow_counted(tree: &dyn FileTree, path: &str, linked: &mut usize) -> Re
     let mut pending = names(inner);
     // The names in links on the way, the next one last.
     let mut ahead: Vec<String> = Vec::new();
+    // The link that they are from.
+    let mut link: Option<String> = None;
     let mut at = String::with_capacity(path.len());
     at.push_str(root);
     let mut here = Entry::Folder;
@@ -234,11 +236,16 @@ pub fn follow_counted(tree: &dyn FileTree, path: &str, linked: &mut usize) -> Re
         if here != Entry::Folder {
             return Ok(Target::Absent);
         }
+        if matches!(name, Cow::Borrowed(_)) {
+            link = None;
+        }
         if name == ".." {
-            match parent(root, &at) {
-                Some(parent) => at.truncate(parent),
-                None => return Ok(Target::Outside(format!("{path} leads above the root of the repository"))),
-            }
+            let Some(parent) = parent(root, &at) else {
+                // All that is behind a link leads there.
+                let from = link.as_deref().unwrap_or(path);
+                return Ok(Target::Outside(format!("{from} leads above the root of the repository")));
+            };
+            at.truncate(parent);
             continue;
         }
         let folder = at.len();
@@ -251,6 +258,7 @@ pub fn follow_counted(tree: &dyn FileTree, path: &str, linked: &mut usize) -> Re
                 if links > LINK_LIMIT {
                     return Ok(Target::Outside(format!("{path} leads into a loop of symbolic links")));
                 }
+                link.get_or_insert_with(|| at.clone());
                 let inner = match below(root, &target) {
                     _ if !target.starts_with('/') => {
                         at.truncate(folder);
@@ -456,6 +464,8 @@ mod tests {
         check("data/here/none.yaml", "absent");
         check("data/abs/x.yaml", "outside: data/abs is a symbolic link to /etc/puppet");
         check("data/up", "outside: data/up leads above the root of the repository");
+        check("data/up/nodes/x.yaml", "outside: data/up leads above the root of the repository");
+        check("data/here/../../x.yaml", "outside: data/here/../../x.yaml leads above the root of the repository");
         check("loop/a", "outside: loop/a leads into a loop of symbolic links");
     }
 

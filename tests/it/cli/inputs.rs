@@ -95,7 +95,7 @@ fn attributes_that_convert_files_are_no_calm() {
         (root.to_owned(), format!("{root}data/*.yaml ident\n")),
         (format!("{root}* filter=lfs diff=lfs -text\n"), root.to_owned()),
         (format!("{data}*.yaml filter=a\n"), format!("{data}*.yaml filter=b\n")),
-        (root.to_owned(), format!("{root}*.yaml text working-tree-encoding=UTF-16LE\n")),
+        (root.to_owned(), format!("{root}*.txt text working-tree-encoding=UTF-16LE\n")),
         (format!("{root}* filter=x\n"), format!("{root}* filter=x\ndata/* -filter\n")),
         (format!("{root}* filter=x\n"), format!("{root}* filter=x\ndata/* !filter\n")),
         (root.to_owned(), format!("{root}[attr]hidden filter=x\n")),
