@@ -29,9 +29,10 @@ const FORGES: [&str; 22] = [
     "WOODPECKER",
 ];
 
-/// Parts of words, and words, by which a variable says that it holds a secret.
-const SECRET_PARTS: [&str; 7] = ["TOKEN", "PASSWORD", "PASSWD", "SECRET", "JWT", "CREDENTIAL", "NETRC"];
-const SECRET_WORDS: [&str; 5] = ["PAT", "KEY", "AUTH", "PASS", "COOKIE"];
+/// Parts of words, and words with or without an S at the end, by which a variable says that it holds a secret.
+const SECRET_PARTS: [&str; 10] =
+    ["TOKEN", "PASSW", "PASSPHRASE", "SECRET", "JWT", "CRED", "NETRC", "OAUTH", "APIKEY", "SSHKEY"];
+const SECRET_WORDS: [&str; 6] = ["PAT", "KEY", "AUTH", "PASS", "COOKIE", "PEM"];
 
 /// The beginnings of git's variables for single settings, such as a header with a token. Those with paths of settings
 /// are others.
@@ -55,16 +56,27 @@ pub fn is_token(name: &str, value: &str) -> bool {
         return true;
     }
     let words: Vec<&str> = name.split(|c: char| !c.is_ascii_alphanumeric()).collect();
-    let is_secret = SECRET_PARTS.iter().any(|part| name.contains(part))
-        || words.iter().any(|word| SECRET_WORDS.contains(word))
-        || has_password(value);
-    is_secret && words.iter().any(|word| FORGES.contains(word))
+    // One word may have both, such as GITHUBTOKEN.
+    let is_joined = |word: &&str| {
+        FORGES.iter().filter_map(|forge| word.strip_prefix(forge)).any(|rest| !rest.is_empty() && is_secret(rest))
+    };
+    let is_of_forge = words.iter().any(|word| FORGES.contains(word));
+    let tells = words.iter().any(|word| is_secret(word)) || has_password(value);
+    is_of_forge && tells || words.iter().any(is_joined)
 }
 
-/// Returns true for an address with a user before its host.
+/// Returns true for a word that says that something is secret.
+fn is_secret(word: &str) -> bool {
+    let one = word.strip_suffix('S').unwrap_or(word);
+    SECRET_PARTS.iter().any(|part| word.contains(part)) || SECRET_WORDS.contains(&word) || SECRET_WORDS.contains(&one)
+}
+
+/// Returns true for a text with an address that has a user before its host.
 fn has_password(value: &str) -> bool {
-    let host = value.split_once("://").and_then(|(_, rest)| rest.split(['/', '?', '#']).next());
-    host.is_some_and(|host| host.contains('@'))
+    let ends = |c: char| matches!(c, '/' | '?' | '#') || c.is_whitespace();
+    value
+        .match_indices("//")
+        .any(|(at, slashes)| value[at + slashes.len()..].split(ends).next().is_some_and(|host| host.contains('@')))
 }
 
 /// The process group of a command. All its processes are killed when this is dropped.
@@ -167,6 +179,19 @@ mod tests {
             assert!(is_token(name, "x"), "{name}");
         }
         assert!(is_token("CI_REPOSITORY_URL", address) && is_token("DRONE_REMOTE_URL", address));
+        for name in [
+            "GITHUBTOKEN",
+            "GHTOKEN",
+            "GITHUB_APIKEY",
+            "CI_SSHKEY",
+            "CI_KEYS",
+            "GITLAB_PATS",
+            "GITLAB_PASSPHRASE",
+            "GITEA_CREDS",
+        ] {
+            assert!(is_token(name, "x"), "{name}");
+        }
+        assert!(is_token("CI_URLS", "https://a.example https://u:p@b/") && is_token("CI_PROXY", "//u:p@b/x"));
         for name in [
             "AWS_SECRET_ACCESS_KEY",
             "AZURE_CLIENT_SECRET",

@@ -84,7 +84,13 @@ impl Client {
         let head = encoded(&format!("{owner}:{branch}"));
         let path = format!("{}/pulls?state=open&head={head}&per_page=100", self.project.path);
         let found = self.project.http.list(&path, github::READ).await?;
-        Ok(found.iter().filter_map(github::request).collect())
+        // Gitea's list is of all requests, whatever it is asked.
+        let is_from = |request: &&Json| {
+            let text = |pointer: &str| request.pointer(pointer).and_then(Json::as_str);
+            let from = text("/head/repo/full_name").and_then(|name| Some(name.split_once('/')?.0));
+            from.is_some_and(|from| from.eq_ignore_ascii_case(owner)) && text("/head/ref") == Some(branch)
+        };
+        Ok(found.iter().filter(is_from).filter_map(github::request).collect())
     }
 
     /// Returns the name under which the token writes, or `None` if the forge does not tell.

@@ -62,6 +62,9 @@ pub type Variable<'a> = &'a dyn Fn(&str) -> Option<String>;
 /// Reads a file that a variable names.
 pub type Read<'a> = &'a dyn Fn(&Path) -> std::io::Result<Vec<u8>>;
 
+/// Variables that jobs of other CI servers have.
+const JOBS: [&str; 6] = ["CI", "TF_BUILD", "CODEBUILD_BUILD_ID", "TEAMCITY_VERSION", "BUILD_NUMBER", "BUILD_ID"];
+
 impl Ci {
     /// Reads the environment of GitHub Actions, of those of Gitea and Forgejo, of GitLab CI, Jenkins or Bitbucket
     /// Pipelines. Of others nothing is known, but that who runs no CI job chooses the commits himself.
@@ -79,7 +82,7 @@ impl Ci {
         if is_set("JENKINS_URL") {
             return Ok(pipelines::jenkins(variable));
         }
-        Ok(Ci { is_own: !is_set("CI"), ..Ci::default() })
+        Ok(Ci { is_own: !JOBS.iter().any(|name| is_set(name)), ..Ci::default() })
     }
 
     /// Returns the names of the variables that may hold the token, the first of them first. Programs of others
@@ -161,6 +164,11 @@ mod tests {
             ("of a mirror", gitlab(&[mirrored, ("CI_COMMIT_BRANCH", "b")]), false),
             ("a change", detect(&[("JENKINS_URL", "x"), ("CHANGE_ID", "7")], ""), true),
             ("of a fork", detect(&[("JENKINS_URL", "x"), ("CHANGE_ID", "7"), ("CHANGE_FORK", "s")], ""), false),
+            ("a branch of Jenkins", detect(&[("JENKINS_URL", "x"), ("BRANCH_NAME", "b")], ""), true),
+            ("what a plugin builds", detect(&[("JENKINS_URL", "x"), ("ghprbPullId", "7")], ""), false),
+            ("Azure Pipelines", detect(&[("TF_BUILD", "True")], ""), false),
+            ("CodeBuild", detect(&[("CODEBUILD_BUILD_ID", "x:1")], ""), false),
+            ("TeamCity", detect(&[("TEAMCITY_VERSION", "2026.1")], ""), false),
             ("another CI", detect(&[("CI", "true")], ""), false),
             ("none", detect(&[], ""), true),
         ] {

@@ -13,7 +13,8 @@ pub(super) fn jenkins(variable: Variable<'_>) -> Ci {
     let ci = Ci {
         number,
         base_branch: variable("CHANGE_TARGET"),
-        is_own: variable("CHANGE_FORK").is_none(),
+        // Jobs of plugins that build requests have no name of a branch.
+        is_own: (number.is_some() || variable("BRANCH_NAME").is_some()) && variable("CHANGE_FORK").is_none(),
         run: build.map(|build| Run(build, 1)),
         url: variable("BUILD_URL"),
         // What is checked out may be a merge: the forge knows the last commit of a change.

@@ -272,6 +272,7 @@ impl Server {
         pull["number"] = 7.into();
         pull["state"] = if state.is_open { "open" } else { "closed" }.into();
         pull["head"]["sha"] = state.head.clone().into();
+        pull["head"]["ref"] = "feature".into();
         pull["base"]["ref"] = "main".into();
         pull["head"]["repo"]["full_name"] = if state.is_fork { "stranger/n" } else { "o/n" }.into();
         pull["base"]["repo"]["full_name"] = "o/n".into();

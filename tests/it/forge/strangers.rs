@@ -88,6 +88,25 @@ fn a_saved_review_is_posted_by_the_run_that_follows() {
 }
 
 #[test]
+fn a_saved_review_is_not_posted_on_what_others_propose_with_that_commit() {
+    let scene = Scene::new(Kind::GitHub);
+    let head = scene.push(FIRST);
+    let file = scene.site.beside("review.json");
+    scene.job(&head, &format!("--save {}", file.display())).run().ok();
+    scene.forge.state().comments.clear();
+    // The list has the request of somebody else, as Gitea's has whatever is asked for.
+    for (place, other) in [("/workflow_run/head_branch", "evil"), ("/workflow_run/head_repository/owner/login", "o2")] {
+        scene.forge.state().is_fork = true;
+        let mut event = followed(&head);
+        *event.pointer_mut(place).unwrap() = other.into();
+        let mut job = scene.job(&head, &format!("--post {}", file.display()));
+        scene.event(&mut job.command, 2000, "workflow_run", &event);
+        job.run().ok();
+        assert_eq!(scene.forge.state().comments.len(), 0, "{place}");
+    }
+}
+
+#[test]
 fn secrets_are_not_for_reviews() {
     let scene = Scene::new(Kind::GitHub);
     let head = scene.push(FIRST);
