@@ -48,6 +48,8 @@ pub(in crate::pipeline) struct ChangedFiles {
     pub(super) reached: BTreeSet<String>,
     /// Those of them that only functions in Ruby may read.
     pub(super) opaque: BTreeSet<String>,
+    /// Those of modules that cannot be read on one side: nothing else may tell of their keys.
+    pub(super) unread: BTreeSet<String>,
     /// Data that no known node reads, in a datadir or at a path that a level has for some nodes.
     pub(super) unreached: BTreeSet<String>,
     /// Files that look like data, in a folder that no level names.
@@ -98,6 +100,9 @@ impl ChangedFiles {
                     && !both.iter().any(|revision| revision.has_file_at(&path));
                 if is_opaque {
                     files.opaque.insert(path.clone());
+                }
+                if both.iter().any(|revision| is_of_module(revision, &path)) && !all_readable(both, &path)? {
+                    files.unread.insert(path.clone());
                 }
                 files.reached.insert(path);
                 continue;
@@ -228,6 +233,20 @@ fn is_submodule(revision: &Revision, path: &str) -> bool {
     matches!(revision.environment.tree.entry(path), Ok(Some(Entry::Submodule(Some(_)))))
 }
 
+fn is_of_module(revision: &Revision, path: &str) -> bool {
+    revision.environment.module_folders.values().any(|folder| is_below(path, folder))
+}
+
+/// Returns true if a data file has no fault on either side.
+fn all_readable(revisions: [&Revision; 2], path: &str) -> Result<bool, TreeError> {
+    for revision in revisions {
+        if data_file(&revision.environment, path)?.is_some_and(|file| file.fault().is_some()) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 fn is_file(revision: &Revision, path: &str) -> bool {
     matches!(follow(&*revision.environment.tree, path), Ok(Target::File(..)))
 }
@@ -280,6 +299,20 @@ impl DiffContext<'_> {
             ),
             fix: Some(remedy("unlisted-keys", "ask for such keys by name, with `hierad lookup`,", &opaque)),
             files: opaque.clone(),
+            ..BlindSpot::default()
+        })
+    }
+
+    /// Returns a blind spot for files of modules that cannot be read, whose keys are not known.
+    pub(super) fn unread_files(&self, files: &ChangedFiles) -> Option<BlindSpot> {
+        let unread = self.not_accepted("unlisted-keys", &files.unread);
+        let names = wording::some(unread.iter().map(String::as_str));
+        (!unread.is_empty()).then(|| BlindSpot {
+            code: "unlisted-keys",
+            headline: format!("{} cannot be read", short(&unread)),
+            message: format!("{names} cannot be read before or after: keys that nothing else has are not looked up"),
+            fix: Some(remedy("unlisted-keys", "`hierad check` tells what is wrong: correct it", &unread)),
+            files: unread.clone(),
             ..BlindSpot::default()
         })
     }

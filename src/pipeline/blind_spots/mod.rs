@@ -120,6 +120,7 @@ impl DiffContext<'_> {
             spots.extend(self.absent_modules());
             spots.extend(self.unreached_files(files));
             spots.extend(self.opaque_files(files));
+            spots.extend(self.unread_files(files));
         }
         Ok(spots)
     }

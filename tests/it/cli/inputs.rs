@@ -116,3 +116,36 @@ fn attributes_that_convert_files_are_no_calm() {
         assert_eq!(site(&before, &after)["verdict"], "no_change", "{after}");
     }
 }
+
+#[test]
+fn files_of_modules_that_cannot_be_read_are_no_calm() {
+    let deep = |value: u32| format!("m::x: {value}\nm::d: {}{}\n", "[".repeat(800), "]".repeat(800));
+    let json = |value: u32| format!("{{\"m::x\": {value}, \"m::d\": {}{}}}\n", "[".repeat(800), "]".repeat(800));
+    let path = "modules/m/data/c.yaml";
+    for (file, format, before, after) in [
+        (path, "yaml_data", deep(1), deep(2)),
+        (path, "yaml_data", String::new(), deep(2)),
+        (path, "yaml_data", deep(1), String::new()),
+        ("modules/m/data/c.json", "json_data", json(1), json(2)),
+        (path, "yaml_data", "m::x: [\n".to_owned(), "m::x: [1\n".to_owned()),
+    ] {
+        let name = file.rsplit('/').next().unwrap();
+        let module = format!(
+            "-- modules/m/hiera.yaml\nversion: 5\nhierarchy: [{{name: c, path: {name}, data_hash: {format}}}]\n"
+        );
+        let site = Sandbox::of(&format!("{SITE}{module}"));
+        for text in [before, after] {
+            if text.is_empty() {
+                _ = std::fs::remove_file(site.root().join(file));
+            } else {
+                site.write(file, text);
+            }
+            site.git(["add", "--all"]);
+            site.git(["commit", "--quiet", "--allow-empty", "-m", "one more"]);
+        }
+        let report = site.hierad("diff --format json").json();
+        let codes: Vec<&Json> = report["blind_spots"].as_array().unwrap().iter().map(|spot| &spot["code"]).collect();
+        assert!(codes.contains(&&Json::from("unlisted-keys")), "{file}: {report}");
+        site.hierad("diff --exit-code").is(3);
+    }
+}

@@ -59,10 +59,12 @@ impl Service {
         let receiver = Receiver::start();
         site.git(["config", "gc.auto", "0"]);
         let settings = format!(
-            "profiles: {profiles}\nstate: {state}\n{more}\
+            "profiles: {profiles}\nstate: {state}\n{more}{http}\
              sinks:\n  files: {{folder: {files}}}\n  \
              web: {{webhook: 'http://{web}/hook', timeout: 2}}\n  \
              told: {{command: [sh, -c, 'echo $HIERAD_ID $HIERAD_BRANCH $HIERAD_AFTER >> {told}']}}\n",
+            http =
+                if more.lines().any(|line| line.starts_with("http:")) { "" } else { "http: {listen: '127.0.0.1:0'}\n" },
             profiles = site.beside("profiles.ndjson").display(),
             state = site.beside("state").display(),
             files = site.beside("files").display(),
@@ -77,7 +79,7 @@ impl Service {
     pub(crate) fn start(&self) -> Child {
         let log = fs::File::options().create(true).append(true).open(self.site.beside("log")).unwrap();
         let mut command = hierad(self.site.root());
-        command.args(["-v", "--color", "never", "watch", "--poll", "0.05", "--listen", "127.0.0.1:0"]);
+        command.args(["-v", "--color", "never", "watch", "--poll", "0.05"]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log).spawn().unwrap()
     }
 

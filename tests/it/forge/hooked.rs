@@ -137,7 +137,7 @@ impl Requests {
     pub(crate) fn settings(&self, site: &Sandbox) -> String {
         let (git, api) = (site.root().join(".git").display().to_string(), self.forge.api());
         format!(
-            "http: {{webhook_secret_files: {{github: {git}/secret}}}}\n\
+            "http: {{listen: '127.0.0.1:0', webhook_secret_files: {{github: {git}/secret}}}}\n\
              reviews: [{{forge: github, project: o/n, api: '{api}', token_file: {git}/token}}]\n"
         )
     }
