@@ -1,7 +1,7 @@
 //! The files and backends that a revision reads: which files are data of some node, and whether anything is read at
 //! all.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
@@ -15,25 +15,29 @@ use crate::hiera::backend::eyaml::NoKey;
 use crate::hiera::backend::{Backend, DeclaredFunction, Folder, Runner};
 use crate::hiera::hierarchy::{Content, Data, Level, Location};
 use crate::node::NodeSet;
-use crate::tree::{FileTree, Target, TreeError, follow};
+use crate::tree::{Target, TreeError, follow};
 
 impl Revision {
-    /// Returns true if the hierarchy of some node leads to the file at `path` of the repository.
-    pub fn reaches(&self, path: &str) -> Result<bool, TreeError> {
-        let changed = BTreeSet::from([path.to_owned()]);
+    /// Returns those of some paths of the repository that the hierarchy of some node leads to.
+    pub fn reached<'p>(&self, paths: &'p BTreeSet<String>) -> Result<BTreeSet<&'p str>, TreeError> {
+        let mut found = BTreeSet::new();
         for levels in &self.levels {
-            let classes = classes_of(levels, &levels.nodes_affected_by(&changed));
-            if classes.iter().any(|class| class.paths().any(|one| one == path) || class.may_read(path)) {
-                return Ok(true);
-            }
-            // A path of the hierarchy may lead to the file through links.
-            for one in classes.iter().flat_map(|class| class.paths()) {
-                if leads_to(&*self.environment.tree, one, path)? {
-                    return Ok(true);
+            let classes = classes_of(levels, &levels.nodes_affected_by(paths));
+            let named: HashSet<&str, RandomState> = classes.iter().flat_map(|class| class.paths()).collect();
+            let folders: Vec<&Folder> = classes.iter().flat_map(|class| class.folders()).collect();
+            let is_read = |path: &str| named.contains(path) || folders.iter().any(|folder| folder.has(path));
+            found.extend(paths.iter().map(String::as_str).filter(|path| is_read(path)));
+            // A path of the hierarchy may lead to the others through links.
+            let others = paths.iter().filter(|path| !found.contains(path.as_str())).cloned().collect();
+            let classes = classes_of(levels, &levels.nodes_affected_by(&others));
+            let named: HashSet<&str, RandomState> = classes.iter().flat_map(|class| class.paths()).collect();
+            for path in named.into_iter().filter(|path| !path.starts_with('/')) {
+                if let Target::File(at, _) = follow(&*self.environment.tree, path)? {
+                    found.extend(paths.get(&at).map(String::as_str));
                 }
             }
         }
-        Ok(false)
+        Ok(found)
     }
 
     /// Returns true if a function in Ruby may read the file at `path` for some node. It may find other keys there than
@@ -176,7 +180,12 @@ impl ClassLevels {
 
     /// Returns true if a function in Ruby may read the file at `path`.
     fn may_read(&self, path: &str) -> bool {
-        self.levels().filter_map(|level| level.data_read()).flat_map(Data::folders).any(|folder| folder.has(path))
+        self.folders().any(|folder| folder.has(path))
+    }
+
+    /// Returns the folders in which a function in Ruby may read files.
+    fn folders(&self) -> impl Iterator<Item = &Folder> {
+        self.levels().filter_map(|level| level.data_read()).flat_map(Data::folders)
     }
 
     /// Returns true if some level can be read.
@@ -202,8 +211,4 @@ fn classes_of<'l>(levels: &'l ResolvedLevels, nodes: &NodeSet) -> Vec<&'l Arc<Cl
     let has_some = |of_class: &NodeSet| !of_class.intersection(nodes).is_empty();
     let classes = classes.iter().zip(partition.classes()).filter(|(_, of_class)| has_some(of_class));
     classes.map(|(class, _)| class).collect()
-}
-
-fn leads_to(tree: &dyn FileTree, from: &str, to: &str) -> Result<bool, TreeError> {
-    Ok(!from.starts_with('/') && matches!(follow(tree, from)?, Target::File(at, _) if at == to))
 }

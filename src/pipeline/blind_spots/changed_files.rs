@@ -72,7 +72,10 @@ impl ChangedFiles {
         let mut folders: Option<[Places<'_>; 2]> = None;
         let outside = Outside::of(context.both_revisions());
         let lacks_layer = unreadable::lacks_layer(context.both_revisions());
-        for path in changed_paths(context.revisions)? {
+        let changed = changed_paths(context.revisions)?;
+        let mut reached = context.revisions.before.reached(&changed)?;
+        reached.extend(context.revisions.after.reached(&changed)?);
+        for path in changed.iter().cloned() {
             if context.both_revisions().iter().any(|revision| is_config(revision, &path)) {
                 files.configs.insert(path.clone());
             }
@@ -91,7 +94,7 @@ impl ChangedFiles {
                 files.is_hiera_touched |= context.both_revisions().iter().any(|revision| is_link(revision, &path));
                 continue;
             }
-            if context.revisions.before.reaches(&path)? || context.revisions.after.reaches(&path)? {
+            if reached.contains(path.as_str()) {
                 let [before, after] =
                     [options(context.revisions.before, &path)?, options(context.revisions.after, &path)?];
                 files.changes_options |= before != after;
@@ -286,35 +289,42 @@ pub(super) fn data_file(environment: &Environment, path: &str) -> Result<Option<
     }
 }
 
+/// The texts of a blind spot for files whose keys are not all known.
+struct Unlisted {
+    headline: String,
+    message: String,
+    advice: &'static str,
+}
+
 impl DiffContext<'_> {
-    /// Returns a blind spot for changed files in which functions in Ruby may find keys that nothing else tells of.
-    pub(super) fn opaque_files(&self, files: &ChangedFiles) -> Option<BlindSpot> {
-        let opaque = self.not_accepted("unlisted-keys", &files.opaque);
-        let names = wording::some(opaque.iter().map(String::as_str));
-        (!opaque.is_empty()).then(|| BlindSpot {
-            code: "unlisted-keys",
-            headline: format!("functions may find more keys in {}", short(&opaque)),
+    /// Returns blind spots for changed files with keys that nothing lists: those of functions in Ruby, and those of
+    /// modules in files that cannot be read.
+    pub(super) fn unlisted_keys(&self, files: &ChangedFiles) -> impl Iterator<Item = BlindSpot> {
+        let opaque = self.unlisted(&files.opaque, |names, short| Unlisted {
+            headline: format!("functions may find more keys in {short}"),
             message: format!(
                 "only functions in Ruby may read {names}: keys that they find there beside those at the top of data files are not looked up",
             ),
-            fix: Some(remedy("unlisted-keys", "ask for such keys by name, with `hierad lookup`,", &opaque)),
-            files: opaque.clone(),
-            ..BlindSpot::default()
-        })
+            advice: "ask for such keys by name, with `hierad lookup`,",
+        });
+        let unread = self.unlisted(&files.unread, |names, short| Unlisted {
+            headline: format!("{short} cannot be read"),
+            message: format!("{names} cannot be read before or after: keys that nothing else has are not looked up"),
+            advice: "`hierad check` tells what is wrong: correct it",
+        });
+        [opaque, unread].into_iter().flatten()
     }
 
-    /// Returns a blind spot for files of modules that cannot be read, whose keys are not known.
-    pub(super) fn unread_files(&self, files: &ChangedFiles) -> Option<BlindSpot> {
-        let unread = self.not_accepted("unlisted-keys", &files.unread);
-        let names = wording::some(unread.iter().map(String::as_str));
-        (!unread.is_empty()).then(|| BlindSpot {
-            code: "unlisted-keys",
-            headline: format!("{} cannot be read", short(&unread)),
-            message: format!("{names} cannot be read before or after: keys that nothing else has are not looked up"),
-            fix: Some(remedy("unlisted-keys", "`hierad check` tells what is wrong: correct it", &unread)),
-            files: unread.clone(),
-            ..BlindSpot::default()
-        })
+    fn unlisted(&self, files: &BTreeSet<String>, say: impl FnOnce(&str, &str) -> Unlisted) -> Option<BlindSpot> {
+        const CODE: &str = "unlisted-keys";
+        let files = self.not_accepted(CODE, files);
+        if files.is_empty() {
+            return None;
+        }
+        let Unlisted { headline, message, advice } =
+            say(&wording::some(files.iter().map(String::as_str)), &short(&files));
+        let fix = Some(remedy(CODE, advice, &files));
+        Some(BlindSpot { code: CODE, headline, message, fix, files, ..BlindSpot::default() })
     }
 
     /// Returns the files that are not accepted for blind spots with this code.

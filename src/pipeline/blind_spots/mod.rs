@@ -119,8 +119,7 @@ impl DiffContext<'_> {
             spots.extend(self.merges_in_manifests()?);
             spots.extend(self.absent_modules());
             spots.extend(self.unreached_files(files));
-            spots.extend(self.opaque_files(files));
-            spots.extend(self.unread_files(files));
+            spots.extend(self.unlisted_keys(files));
         }
         Ok(spots)
     }
