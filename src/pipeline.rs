@@ -19,6 +19,7 @@ pub mod judge;
 mod key_use;
 mod manifest_calls;
 mod node_changes;
+mod once_merged;
 pub mod policy_trial;
 pub mod profiles;
 pub mod render;
@@ -33,7 +34,7 @@ use crate::diagnostic::Diagnostic;
 use crate::diff::{self, Changes, Diff};
 use crate::disclosure::Disclosure;
 use crate::fleet::{self, AffectedKeys, Distinction, Effective, Finding, Fleet, Revision};
-use crate::git::{CommitId, CommitInfo, ObjectError, Repository};
+use crate::git::{CommitId, CommitInfo, Merge, MergeError, ObjectError, Repository};
 use crate::hiera::layer::{DeclaredModule, Environment};
 use crate::node::{NodeId, NodeSet};
 use crate::report::{BlindSpot, Commit, Input, NodeNames, Report};
@@ -59,6 +60,9 @@ pub enum PipelineError {
     /// The files of the commit cannot be read.
     #[error(transparent)]
     Tree(#[from] TreeError),
+    /// Two commits cannot be merged.
+    #[error(transparent)]
+    Merge(#[from] MergeError),
     /// Node profiles have changed since they were first read, so that some values would be unknown.
     #[error("node profiles have changed while they were read: try again")]
     ProfilesChanged,
@@ -75,6 +79,8 @@ pub enum PipelineError {
 pub enum RevisionId {
     /// A commit.
     Commit(CommitId),
+    /// The files that a branch has once it has taken another one.
+    Merged(Merge),
     /// The checked-out files, committed or not.
     WorkTree,
     /// The empty tree before the first commit.
@@ -242,12 +248,10 @@ impl Pipeline {
         let mut blind_spots = context.blind_spots(&files)?;
         let files = files.with_kinds();
         let (nodes, key_count, changes) = self.filter_changes(filter, &keys, changes, &mut blind_spots);
-        let distinctions = if changes.changes.is_empty() {
-            Vec::new()
-        } else {
-            let environments = [&revisions.before.environment, &revisions.after.environment];
-            Distinction::between(environments, &blind_spots::changed_paths(revisions)?, &revisions.after.fleet)?
-        };
+        let merged = self.once_merged(sides, filter, workers)?;
+        let otherwise = merged.as_ref().and_then(|merged| merged.blind_spot(&changes, self.fleet.len()));
+        blind_spots.splice(..0, otherwise);
+        let distinctions = distinctions(revisions, &changes)?;
         let is_filtered = blind_spots.iter().any(|spot| spot.code == "hidden-by-filter");
         let both = (revisions, effective.as_ref());
         let origins = causes::find(&changes, both, files, is_filtered, workers)?;
@@ -282,6 +286,10 @@ impl Pipeline {
         let divided = (!uses.is_empty()).then(|| Input { uses, ..input.clone() });
         // Policies do not know of the use of keys.
         let report = self.judged(sides, filter, workers, Report::new(input))?;
+        let report = match merged {
+            Some(merged) => merged.judged(self, sides.judge(), report),
+            None => report,
+        };
         let report = match divided {
             Some(divided) => Report { policies: report.policies, judge: report.judge, ..Report::new(divided) },
             None => report,
@@ -346,7 +354,7 @@ impl Pipeline {
             RevisionId::WorkTree => {
                 Some(Commit { id: ".".to_owned(), summary: "the checked-out files".to_owned(), ..Commit::default() })
             }
-            RevisionId::Empty => None,
+            RevisionId::Merged(_) | RevisionId::Empty => None,
         })
     }
 
@@ -398,6 +406,15 @@ impl Pipeline {
         findings.extend(revision.findings.iter().cloned());
         findings
     }
+}
+
+/// Returns the variables that tell nodes with a change from others; none if there is no change.
+fn distinctions(revisions: Diff<&Revision>, changes: &Changes) -> Result<Vec<Distinction>, TreeError> {
+    if changes.changes.is_empty() {
+        return Ok(Vec::new());
+    }
+    let environments = [&revisions.before.environment, &revisions.after.environment];
+    Distinction::between(environments, &blind_spots::changed_paths(revisions)?, &revisions.after.fleet)
 }
 
 /// Leaves out findings on modules that both sides lack, even if only one side has keys of the module.

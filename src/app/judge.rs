@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::settings_files::FoundSettings;
 use super::tree_profiles::TreeProfiles;
 use crate::diff::Diff;
-use crate::git::{CommitId, ObjectError, Repository};
+use crate::git::{CommitId, MergeError, ObjectError, Repository};
 use crate::pipeline::RevisionId;
 use crate::pipeline::blind_spots::accept::Accepted;
 use crate::pipeline::judge::Judge;
@@ -147,11 +147,6 @@ impl SettingsJudge {
         self.policies.clone().map_or_else(|| self.policies_of(judge), Ok)
     }
 
-    /// Returns true if policies judge by a revision, or would if they could be read.
-    pub(super) fn has_policies(&self, judge: RevisionId) -> bool {
-        self.policies_by(judge).map_or(true, |policies| !policies.rules.is_empty())
-    }
-
     /// Returns true if a settings file reads the tree in another way than the checked-out one does.
     pub(super) fn reads_otherwise(&self, file: Option<&SettingsFile>) -> bool {
         let readings = [self.checked_out.as_ref(), file].map(reading);
@@ -196,6 +191,10 @@ impl SettingsJudge {
             RevisionId::Commit(commit) => {
                 let damaged = |error: ObjectError| TreeError::new(commit.to_string(), error.to_string());
                 Some(Box::new(self.repository.tree(commit).map_err(damaged)?))
+            }
+            RevisionId::Merged(merge) => {
+                let reason = |error: MergeError| TreeError::new("the merge", error.to_string());
+                Some(Box::new(self.repository.merged(merge).map_err(reason)?))
             }
             RevisionId::WorkTree => self.repository.work_tree().map(|tree| Box::new(tree) as Box<dyn FileTree>),
             RevisionId::Empty => None,
@@ -259,6 +258,10 @@ impl Judge for SettingsJudge {
             files: settings.cloned().into_iter().chain(profiles).collect(),
             ..BlindSpot::default()
         })
+    }
+
+    fn has_policies(&self, judge: RevisionId) -> bool {
+        self.policies_by(judge).map_or(true, |policies| !policies.rules.is_empty())
     }
 
     fn policies(&self, judge: RevisionId, report: &Report) -> Vec<PolicyHit> {

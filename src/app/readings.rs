@@ -27,9 +27,6 @@ impl Readings for TreeReadings {
     fn reading(&self, sides: &Sides) -> std::result::Result<Option<OtherReading>, String> {
         let judge = sides.judge();
         let RevisionId::Commit(commit) = judge else { return Ok(None) };
-        if !self.workspace.has_policies(judge) {
-            return Ok(None);
-        }
         self.other(commit, sides).map_err(|failure| {
             let reason = describe(&*failure);
             format!("the tree cannot be read as {} has it: {reason}", commit.short())

@@ -312,11 +312,6 @@ impl Workspace {
         }
     }
 
-    /// Returns true if there are policies by which a revision judges.
-    pub(super) fn has_policies(&self, judge: RevisionId) -> bool {
-        self.judge.has_policies(judge)
-    }
-
     /// Makes a pipeline over `revisions` for `fleet`.
     pub fn pipeline(&self, revisions: Revisions, fleet: Arc<Fleet>) -> Pipeline {
         let pipeline = Pipeline::new(revisions, fleet, self.workers.clone(), self.disclosure.clone());

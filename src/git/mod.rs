@@ -20,6 +20,7 @@ mod history;
 mod id;
 mod limited;
 mod loose;
+mod merge;
 mod mirror;
 mod names;
 mod objects;
@@ -43,6 +44,7 @@ pub use fast_import::{Import, ImportError, NewCommit};
 pub use history::{Chain, ChainEnd, HistoryError, Parents};
 pub use id::{BranchName, CommitId};
 pub use limited::{GIT_MEMORY, bind_exchanges, bound, limit_memory};
+pub use merge::{Merge, MergeError, MergedTree};
 pub use mirror::{Mirror, MirrorError};
 pub use objects::ObjectError;
 pub use open::{Environment, GitDirs, OpenError, git_dirs};
@@ -283,6 +285,12 @@ impl Repository {
     /// Opens the files of a commit.
     pub fn tree(&self, commit: CommitId) -> Result<CommitTree, ObjectError> {
         CommitTree::open(&self.objects, commit)
+    }
+
+    /// Opens the files that two merged commits have. They are merged in memory: the repository stays as it is.
+    pub fn merged(&self, merge: Merge) -> Result<MergedTree, MergeError> {
+        let Merge { base, ours, theirs } = merge;
+        MergedTree::new([self.tree(base)?, self.tree(ours)?, self.tree(theirs)?])
     }
 
     /// Returns the parents of a commit, and tells if a shallow clone has left them out.

@@ -46,7 +46,7 @@ const NOT_READ: &str =
 /// Makes pipelines that read the tree as another revision says.
 pub trait Readings: Send + Sync {
     /// Returns a pipeline that reads as the revision does that judges `sides`: by its settings and profiles, on
-    /// nodes of its branch. Returns `None` if this one does, or if there are no policies. Fails with the reason if
+    /// nodes of its branch. Returns `None` if this one does. Fails with the reason if
     /// the tree cannot be read so.
     fn reading(&self, sides: &Sides) -> Result<Option<OtherReading>, String>;
 }
@@ -73,6 +73,9 @@ pub trait Judge: Send + Sync {
     /// Returns the blind spot of settings of the tree that differ between two revisions.
     fn changed(&self, revisions: Diff<RevisionId>) -> Option<BlindSpot>;
 
+    /// Returns true if the revision `judge` has policies, or would if they could be read.
+    fn has_policies(&self, judge: RevisionId) -> bool;
+
     /// Returns the policies of the revision `judge` that a report hits.
     fn policies(&self, judge: RevisionId, report: &Report) -> Vec<PolicyHit>;
 }
@@ -97,6 +100,10 @@ impl Judge for Strict {
         None
     }
 
+    fn has_policies(&self, _: RevisionId) -> bool {
+        false
+    }
+
     fn policies(&self, _: RevisionId, _: &Report) -> Vec<PolicyHit> {
         Vec::new()
     }
@@ -114,35 +121,36 @@ impl Pipeline {
     ) -> Result<Report, PipelineError> {
         let judge = sides.judge();
         let mut hits = self.judge.policies(judge, &report);
-        let reading = self.readings.as_ref().map(|readings| readings.reading(sides));
+        let readings = self.readings.as_ref().filter(|_| self.judge.has_policies(judge));
+        let reading = readings.map(|readings| readings.reading(sides));
         match reading {
             None | Some(Ok(None)) => {}
             Some(Ok(Some(OtherReading { pipeline: other, owner: _owner }))) => {
                 match other.compared(sides, filter, workers, false) {
-                    Ok(compared) => self.add_hits(&mut hits, compared.report, &other, judge),
+                    Ok(compared) => {
+                        let way = format!("read as {} does", name(judge));
+                        self.add_hits(&mut hits, compared.report, &other, &way);
+                    }
                     Err(error @ (PipelineError::Stopped(_) | PipelineError::ProfilesChanged)) => return Err(error),
                     Err(error) => hits.push(PolicyHit::unreadable(NOT_READ, error.to_string())),
                 }
             }
             Some(Err(reason)) => hits.push(PolicyHit::unreadable(NOT_READ, reason)),
         }
-        hits.sort_by_key(|hit| Reverse(hit.counts_as()));
+        weightiest_first(&mut hits);
         Ok(Report { judge: self.judge.id(judge).map(|id| id.to_string()), policies: hits, ..report })
     }
 
-    /// Adds the hits of a report by another pipeline that weigh more than those of the same policies so far.
-    fn add_hits(&self, hits: &mut Vec<PolicyHit>, report: Report, other: &Pipeline, judge: RevisionId) {
-        let by = match judge {
-            RevisionId::Commit(id) => id.short(),
-            RevisionId::WorkTree | RevisionId::Empty => "the revision before".to_owned(),
-        };
+    /// Adds the hits of a report by another pipeline, on a comparison made in another `way`, that weigh more than those
+    /// of the same policies so far.
+    pub(super) fn add_hits(&self, hits: &mut Vec<PolicyHit>, report: Report, other: &Pipeline, way: &str) {
         for hit in report.policies {
             if hits.iter().any(|known| known.name == hit.name && known.counts_as() >= hit.counts_as()) {
                 continue;
             }
             let here = hit.nodes.iter().filter_map(|node| self.fleet.find(other.fleet.name(node)));
             let nodes: NodeSet = here.collect();
-            hits.push(PolicyHit { found: format!("{}, read as {by} does", hit.found), nodes, ..hit });
+            hits.push(PolicyHit { found: format!("{}, {way}", hit.found), nodes, ..hit });
         }
     }
 
@@ -152,8 +160,21 @@ impl Pipeline {
         let commit = match id {
             RevisionId::Commit(commit) => repository.parents(commit).ok().and_then(|p| p.present.first().copied()),
             RevisionId::WorkTree => repository.resolve("HEAD").ok(),
-            RevisionId::Empty => None,
+            RevisionId::Merged(_) | RevisionId::Empty => None,
         };
         commit.map_or(RevisionId::Empty, RevisionId::Commit)
+    }
+}
+
+/// Sorts hits by what they count as.
+pub(super) fn weightiest_first(hits: &mut [PolicyHit]) {
+    hits.sort_by_key(|hit| Reverse(hit.counts_as()));
+}
+
+/// Returns what a revision is called in texts.
+fn name(judge: RevisionId) -> String {
+    match judge {
+        RevisionId::Commit(id) => id.short(),
+        RevisionId::Merged(_) | RevisionId::WorkTree | RevisionId::Empty => "the revision before".to_owned(),
     }
 }

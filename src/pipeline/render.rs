@@ -65,7 +65,7 @@ impl Pipeline {
         self.fleet_has_stayed()?;
         let commit = match id {
             RevisionId::Commit(id) => Some(id.to_string()),
-            RevisionId::WorkTree | RevisionId::Empty => None,
+            RevisionId::Merged(_) | RevisionId::WorkTree | RevisionId::Empty => None,
         };
         let puppet = self.revisions.options.puppet.number();
         let manifest = Manifest::new(commit, self.fleet.len(), rendered.keys, puppet);

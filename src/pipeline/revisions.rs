@@ -32,6 +32,7 @@ impl Revisions {
     pub fn tree(&self, id: RevisionId) -> Result<Arc<dyn FileTree>, PipelineError> {
         Ok(match id {
             RevisionId::Commit(commit) => Arc::new(self.repository.tree(commit)?),
+            RevisionId::Merged(merge) => Arc::new(self.repository.merged(merge)?),
             RevisionId::WorkTree => Arc::new(self.repository.work_tree().ok_or(PipelineError::NoWorkTree)?),
             RevisionId::Empty => Arc::new(MemoryTree::new()),
         })

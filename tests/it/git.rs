@@ -2,6 +2,7 @@
 
 mod history;
 mod kinds;
+mod merges;
 mod names;
 mod revisions;
 mod trees;

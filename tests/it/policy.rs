@@ -2,6 +2,7 @@
 
 mod conditions;
 mod forms;
+mod merged;
 mod readings;
 mod settings;
 mod trial;

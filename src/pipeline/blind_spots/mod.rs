@@ -36,7 +36,7 @@ use changed_files::ChangedFiles;
 pub use wording::nodes_of;
 
 /// The codes of all blind spots.
-pub const CODES: [&str; 23] = [
+pub const CODES: [&str; 24] = [
     "absent-backend",
     "absent-module",
     "changed-settings",
@@ -46,6 +46,7 @@ pub const CODES: [&str; 23] = [
     "hidden-by-filter",
     "invalid-hiera-yaml",
     "merge-in-manifest",
+    "merged-otherwise",
     "missing-datadir",
     "no-hiera-yaml",
     "no-keys",
@@ -164,7 +165,7 @@ fn left_out(fleet: &Fleet) -> Option<BlindSpot> {
 }
 
 /// Returns the nodes on which each key changes.
-fn changed_nodes(changes: &Changes) -> BTreeMap<&Arc<str>, NodeSet> {
+pub(super) fn changed_nodes(changes: &Changes) -> BTreeMap<&Arc<str>, NodeSet> {
     let mut by_key: BTreeMap<&Arc<str>, NodeSet> = BTreeMap::new();
     for change in &changes.changes {
         by_key.entry(&change.key).or_default().union_with(&change.nodes);

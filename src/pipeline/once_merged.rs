@@ -1,0 +1,117 @@
+//! Looks at a change as the branch has it once it has taken the change, if that branch has gone on since.
+//!
+//! A report shows what was changed since the merge base, and whoever proposes the change chooses the commit that it
+//! begins at. A level that hid the change there, or a lookup that was not there yet, may be otherwise on the branch.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::blind_spots::{changed_nodes, nodes_of};
+use super::judge::{Sides, weightiest_first};
+use super::{DiffFilter, Pipeline, PipelineError, RevisionId};
+use crate::diff::Changes;
+use crate::git::Merge;
+use crate::node::NodeSet;
+use crate::report::{BlindSpot, PolicyHit, Remedy, Report, count};
+use crate::workers::Workers;
+
+/// The advice where it is not known what the branch becomes.
+const NOT_MERGED: &str =
+    "the branch has gone on, and no policy judged what it becomes: merge it into this, and look again";
+
+/// The change as the branch has it.
+pub(super) struct OnceMerged {
+    /// The two sides that are compared: the branch, and what it becomes.
+    pub(super) sides: Sides,
+    /// The report on it, or the reason why there is none, such as a conflict.
+    pub(super) report: Result<Report, String>,
+}
+
+impl Sides {
+    /// Returns the tip of the branch that takes the commits, and what it becomes by that; `None` if it is no other than
+    /// the revision that they begin at.
+    fn once_merged(&self) -> Option<Sides> {
+        let (RevisionId::Commit(base), RevisionId::Commit(theirs)) = (self.before, self.after) else { return None };
+        let Some(RevisionId::Commit(ours)) = self.target.filter(|target| *target != self.before) else { return None };
+        let after = RevisionId::Merged(Merge { base, ours, theirs });
+        Some(Sides { branch: self.branch.clone(), ..Sides::of(RevisionId::Commit(ours), after) })
+    }
+}
+
+impl Pipeline {
+    /// Compares the branch that takes the commits with what it becomes by that.
+    pub(super) fn once_merged(
+        &self,
+        sides: &Sides,
+        filter: &DiffFilter<'_>,
+        workers: &Workers,
+    ) -> Result<Option<OnceMerged>, PipelineError> {
+        let Some(sides) = sides.once_merged() else { return Ok(None) };
+        let report = match self.compared(&sides, filter, workers, false) {
+            Ok(compared) => Ok(compared.report),
+            Err(error @ (PipelineError::Stopped(_) | PipelineError::ProfilesChanged)) => return Err(error),
+            Err(error) => Err(error.to_string()),
+        };
+        Ok(Some(OnceMerged { sides, report }))
+    }
+}
+
+impl OnceMerged {
+    /// Returns the blind spot of keys that change on more nodes once the change is merged than are among `changes`, in
+    /// a fleet of so many nodes, or of data that cannot be compared then. A change that cannot be merged has none.
+    pub(super) fn blind_spot(&self, changes: &Changes, all: usize) -> Option<BlindSpot> {
+        let (Ok(report), known) = (&self.report, changed_nodes(changes)) else { return None };
+        if report.is_unreadable.before || report.is_unreadable.after {
+            return Some(self.spot("nothing can be compared"));
+        }
+        let (mut keys, mut nodes) = (BTreeSet::<Arc<str>>::new(), NodeSet::new());
+        for change in &report.changes {
+            let others =
+                known.get(&change.key).map_or_else(|| change.nodes.clone(), |known| change.nodes.difference(known));
+            if !others.is_empty() {
+                keys.insert(change.key.clone());
+                nodes.union_with(&others);
+            }
+        }
+        let first = keys.first()?;
+        let what = match keys.len() {
+            1 => format!("{first} changes on {}", nodes_of(&nodes, all)),
+            number => format!("{} change on {}", count(number, "more key"), nodes_of(&nodes, all)),
+        };
+        Some(BlindSpot { keys: keys.into_iter().collect(), nodes, ..self.spot(&what) })
+    }
+
+    fn spot(&self, what: &str) -> BlindSpot {
+        let branch = self.branch();
+        BlindSpot {
+            code: "merged-otherwise",
+            headline: format!("merged into {branch}, {what}"),
+            message: format!("{branch} has gone on since this was begun: once it is merged, {what}"),
+            fix: Some(Remedy::words(format!("merge {branch} into it, or begin it anew there, and look again"))),
+            ..BlindSpot::default()
+        }
+    }
+
+    /// Adds to a report the hits of policies on what the branch becomes, by the settings of the revision `judge`.
+    pub(super) fn judged(self, pipeline: &Pipeline, judge: RevisionId, mut report: Report) -> Report {
+        let way = format!("merged into {}", self.branch());
+        match self.report {
+            Ok(merged) => pipeline.add_hits(&mut report.policies, merged, pipeline, &way),
+            Err(reason) if pipeline.judge.has_policies(judge) => {
+                report.policies.push(PolicyHit::unreadable(NOT_MERGED, format!("{way}: {reason}")));
+            }
+            Err(_) => {}
+        }
+        weightiest_first(&mut report.policies);
+        report
+    }
+
+    /// Returns the name of the branch that takes the change or, if it is not known, the id of its tip.
+    fn branch(&self) -> String {
+        match (&self.sides.branch, self.sides.before) {
+            (Some(branch), _) => branch.to_string(),
+            (None, RevisionId::Commit(tip)) => tip.short(),
+            (None, _) => "the branch".to_owned(),
+        }
+    }
+}
