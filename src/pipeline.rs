@@ -17,7 +17,6 @@ pub mod export;
 pub mod host;
 pub mod judge;
 mod key_use;
-mod manifest_calls;
 mod node_changes;
 mod once_merged;
 pub mod policy_trial;
@@ -46,7 +45,6 @@ pub use variable_use::{LevelUse, VariableUse};
 
 use blind_spots::DiffContext;
 use judge::{Judge, Readings, Sides, Strict};
-use manifest_calls::ManifestCalls;
 
 /// The most resolved revisions that are kept: the last ones used.
 const MAX_CACHED_REVISIONS: usize = 4;
@@ -124,7 +122,6 @@ pub struct Pipeline {
     readings: Option<Arc<dyn Readings>>,
     workers: Workers,
     kept: Mutex<VecDeque<(RevisionId, Arc<Revision>)>>,
-    manifests: ManifestCalls,
 }
 
 impl Pipeline {
@@ -132,17 +129,7 @@ impl Pipeline {
     pub fn new(revisions: Revisions, fleet: Arc<Fleet>, workers: Workers, disclosure: Arc<Disclosure>) -> Pipeline {
         let names = NodeNames::new(fleet.clone());
         let judge = Arc::new(Strict);
-        Pipeline {
-            revisions,
-            fleet,
-            names,
-            disclosure,
-            judge,
-            readings: None,
-            workers,
-            kept: Mutex::default(),
-            manifests: ManifestCalls::default(),
-        }
+        Pipeline { revisions, fleet, names, disclosure, judge, readings: None, workers, kept: Mutex::default() }
     }
 
     /// Sets the settings that judge the tree.
@@ -242,7 +229,6 @@ impl Pipeline {
             accepted: &self.judge.accepted(sides.judge()),
             settings: [self.judge.changed(Diff::new(before, after)), self.judge.refused()],
             disclosure: &self.disclosure,
-            manifests: &self.manifests,
         };
         let files = context.changed_files()?;
         let mut blind_spots = context.blind_spots(&files)?;

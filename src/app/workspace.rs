@@ -341,6 +341,7 @@ impl Workspace {
             host: Arc::new(Host),
             global: self.global().cloned(),
             lookup_options: self.settings.lookup_options.clone(),
+            reads_manifests: self.settings.reads_manifests,
             variables: self.settings.variables.clone(),
             modulepath: self.settings.modulepath.as_ref().map(|folders| folders.join(":")),
             basemodulepath: self.settings.basemodulepath.iter().map(|folder| absolute(folder)).collect(),

@@ -24,6 +24,7 @@ pub mod interpolation;
 pub mod key;
 pub mod layer;
 pub mod lookup;
+pub mod manifests;
 pub mod merge;
 pub mod options;
 pub mod provenance;

@@ -27,6 +27,8 @@ pub enum How {
     Variable,
     /// It holds the `lookup_options` that decide how the key is merged.
     LookupOptions,
+    /// It is the lookup in a manifest that says how the key is merged.
+    Manifest,
     /// It holds the `lookup_options` that convert the value.
     Conversion,
     /// It is the level in `hiera.yaml`.
@@ -44,6 +46,7 @@ impl How {
             How::Lookup => "lookup",
             How::Variable => "variable",
             How::LookupOptions => "lookup_options",
+            How::Manifest => "manifest",
             How::Conversion => "conversion",
             How::Hierarchy => "hierarchy",
         }

@@ -309,6 +309,7 @@ impl Leaf {
             let word = match source.how {
                 How::KnockOut => "knocked out by ",
                 How::LookupOptions | How::Conversion => "lookup_options at ",
+                How::Manifest => "merged as in ",
                 How::Hierarchy => "level at ",
                 How::Alias | How::Lookup => "looking up ",
                 _ => "from ",
@@ -331,7 +332,8 @@ impl Leaf {
         let reference = after.iter().find(is_reference).or_else(|| before.iter().find(is_reference));
         let new = || after.iter().find(|source| differs(source, before));
         let gone = || before.iter().find(|source| differs(source, after));
-        reference.or_else(new).or_else(gone)
+        let asked = || after.iter().chain(before).find(|source| source.how == How::Manifest);
+        reference.or_else(new).or_else(gone).or_else(asked)
     }
 }
 

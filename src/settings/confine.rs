@@ -64,6 +64,7 @@ pub(super) fn confine(
         modulepath,
         basemodulepath,
         lookup_options,
+        manifests,
         variables,
         datadirs,
         backends,
@@ -93,6 +94,7 @@ pub(super) fn confine(
         hiera,
         hiera3_yaml_aliases,
         lookup_options,
+        manifests,
         variables,
         // These do as long as they stay inside of the tree.
         profiles: refused.profiles(place, profiles),

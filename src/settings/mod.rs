@@ -85,6 +85,8 @@ pub struct Settings {
     pub basemodulepath: Vec<PathBuf>,
     /// Merge strategies and conversions that override those in data.
     pub lookup_options: Arc<LookupOptions>,
+    /// True if the lookups of manifests say how keys are merged.
+    pub reads_manifests: bool,
     /// Variables of the top scope that the data gives, in the order in which they are set.
     pub variables: Arc<[VariableText]>,
     /// The reader of hiera.yaml: Puppet or Hiera 3.
@@ -214,6 +216,7 @@ impl Default for Settings {
             modulepath: None,
             basemodulepath: Vec::new(),
             lookup_options: Arc::default(),
+            reads_manifests: true,
             variables: Arc::default(),
             reader: Reader::Auto,
             hiera3_yaml_aliases: false,
@@ -258,6 +261,7 @@ impl Settings {
             modulepath: "modulepath",
             basemodulepath: "basemodulepath",
             lookup_options: "lookup_options",
+            reads_manifests: "manifests",
             variables: "variables",
             reader: "hiera",
             hiera3_yaml_aliases: "hiera3_yaml_aliases",

@@ -25,6 +25,7 @@ pub(super) struct Settings {
     pub(super) basemodulepath: OneOrMany,
     /// Parsed again as a data file is, since its values are data.
     pub(super) lookup_options: Option<IgnoredAny>,
+    pub(super) manifests: Option<bool>,
     /// Read again, since their order counts.
     pub(super) variables: Option<IgnoredAny>,
     pub(super) datadirs: BTreeMap<String, String>,

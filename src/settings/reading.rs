@@ -18,6 +18,7 @@ pub struct Reading {
     puppet: Option<u64>,
     hiera: Option<serde_yaml::Value>,
     hiera3_yaml_aliases: bool,
+    manifests: Option<bool>,
     global_hiera_config: Option<GlobalConfig>,
     modulepath: Vec<String>,
     basemodulepath: Vec<String>,
@@ -50,6 +51,7 @@ impl Reading {
             modulepath,
             basemodulepath,
             lookup_options,
+            manifests,
             variables,
             datadirs,
             backends,
@@ -85,6 +87,7 @@ impl Reading {
             puppet,
             hiera,
             hiera3_yaml_aliases,
+            manifests: manifests.filter(|are_read| !are_read),
             global_hiera_config,
             modulepath: modulepath.into_vec(),
             basemodulepath: basemodulepath.into_vec(),
@@ -130,6 +133,7 @@ mod tests {
             ("lookup_options: {a: {merge: deep}}", "lookup_options: {a: {merge: hash}}"),
             ("puppet: 7", ""),
             ("hiera: 3", ""),
+            ("manifests: false", ""),
             ("variables: &a {a: x}", "variables: {a: x}"),
         ] {
             assert_ne!(reading(one), reading(other), "{one} | {other}");
@@ -145,6 +149,7 @@ mod tests {
             ("", "variables:\nlookup_options:\nmodulepath: []\n"),
             ("", "policies: []\nwaivers: []\naccept: {}\ncheck: {}\nbranches: [main]\nkeep_reports: 1\n"),
             ("profiles: nodes", "profiles: [nodes]"),
+            ("manifests: true", ""),
             ("modulepath: a", "modulepath: [a]"),
             ("variables: {a: x}", "variables:\n  a: 'x'\n"),
         ] {

@@ -48,6 +48,7 @@ impl SourceFile<'_> {
             modulepath: Some(raw.modulepath.into_vec()).filter(|folders| !folders.is_empty()),
             basemodulepath: raw.basemodulepath.into_vec().into_iter().map(|path| self.folder.join(path)).collect(),
             lookup_options: if raw.lookup_options.is_some() { self.lookup_options()? } else { Arc::default() },
+            reads_manifests: raw.manifests.unwrap_or(true),
             variables: if raw.variables.is_some() { variables::check(self)? } else { Arc::default() },
             puppet: match raw.puppet {
                 None | Some(8) => Puppet::V8,

@@ -102,6 +102,8 @@ pub(super) fn sample(global: &Global, sample: usize) -> Option<Result<String>> {
 fn findings(global: &Global, arguments: &Arguments) -> Result<Findings> {
     let mut workspace = global.open()?;
     workspace.compares_secrets = true;
+    // Puppet is asked as `puppet lookup` does it, and not as manifests do.
+    workspace.settings.reads_manifests = false;
     let progress = global.show_progress(&workspace);
     let stage = Stage::new()?;
     let ruby = ruby::find(arguments.puppet_ruby.as_deref())

@@ -71,7 +71,8 @@ impl<'a> First<'a> {
     fn takes_first(&self, key: &str) -> bool {
         let settings = &self.before.environment.options.lookup_options;
         let options = || self.before.options(&options_of(self.before, module(key).map(Arc::from).as_ref()));
-        matches!(settings.find(key), Ok(None)) && options().are_none_for(key)
+        let is_asked = [self.before, self.after].iter().any(|of| of.environment.asked_by_manifests(key).is_some());
+        !is_asked && matches!(settings.find(key), Ok(None)) && options().are_none_for(key)
     }
 
     /// Returns the texts that `nodes` find first and that cannot fail, with the nodes of each.

@@ -105,7 +105,8 @@ impl Comparison<'_> {
         self.add_layers(&mut changed)?;
         let asks_functions = changed.asks_functions;
         let mut affected = changed.into_nodes_by_key();
-        *touches_data = !affected.is_empty() || asks_functions;
+        let asked_otherwise = self.before.environment.lookups.differing(&self.after.environment.lookups)?;
+        *touches_data = !affected.is_empty() || !asked_otherwise.is_empty() || asks_functions;
         if !affected.is_empty() {
             let references = References::new(self)?;
             if !affected.contains_key(LOOKUP_OPTIONS) && !references.is_referrer(LOOKUP_OPTIONS) {
@@ -121,6 +122,8 @@ impl Comparison<'_> {
                 self.after.adopt_options(self.before);
             }
         }
+        // What other keys refer to is looked up without the strategies of manifests.
+        affected.extend(asked_otherwise.into_iter().map(|key| (key, self.fleet.all())));
         affected.insert("".into(), self.fleet.all()); // eyaml fails on it wherever there is a file
         Some(affected)
     }

@@ -21,6 +21,11 @@ impl Step {
                 let entries = [(symbol("type"), symbol("merge_source")), (symbol("merge_source"), (*key).into())];
                 Value::hash(Hash::from_iter(entries))
             }
+            (Some(Branch::MergeInManifest(place)), _) => {
+                let entries =
+                    [(symbol("type"), symbol("merge_source")), (symbol("merge_source"), place.to_string().into())];
+                Value::hash(Hash::from_iter(entries))
+            }
             (Some(Branch::Merge(..)), [only]) => only.entry(places),
             _ => Value::hash(self.hash(places)),
         }
@@ -70,7 +75,7 @@ impl Step {
     fn about(&self, hash: &mut Hash) {
         let text = |text: &str| Value::from(text);
         let (kind, fields) = match &self.branch {
-            None | Some(Branch::Key(_) | Branch::MergeSource(_)) => ("root", vec![]),
+            None | Some(Branch::Key(_) | Branch::MergeSource(_) | Branch::MergeInManifest(_)) => ("root", vec![]),
             Some(Branch::InvalidKey(_)) => ("invalid_key", vec![]),
             Some(Branch::NoModule(_) | Branch::NoModuleData(_)) => ("module", vec![]),
             Some(Branch::Layer(layer)) => ("data_provider", layer_fields(layer)),

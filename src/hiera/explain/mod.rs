@@ -30,6 +30,8 @@ pub enum Branch {
     NoModuleData(Arc<str>),
     /// Merge options were found under this key.
     MergeSource(&'static str),
+    /// The lookup in a manifest here names the merge strategy.
+    MergeInManifest(Place),
     /// A fold of several variants by a strategy, with its options.
     Merge(&'static str, Hash),
     /// A level of the hierarchy.

@@ -44,6 +44,7 @@ impl Writer<'_> {
                 writeln!(self.out, "{indent}Module data provider for module \"{module}\" not found")
             }
             Some(Branch::MergeSource(key)) => writeln!(self.out, "{indent}Using merge options from \"{key}\" hash"),
+            Some(Branch::MergeInManifest(place)) => writeln!(self.out, "{indent}Using the merge strategy of {place}"),
             Some(Branch::Merge(strategy, options)) => self.merge(step, strategy, options, indent),
             Some(Branch::Layer(layer)) => {
                 writeln!(self.out, "{indent}{}", layer.name())?;

@@ -27,6 +27,8 @@ use super::backend::{Backends, DataFile, DataFiles, Format, KeyQuota};
 use super::config::{Config, Configs, Hiera3, Owner};
 use super::hierarchy::{Datadir, Source};
 use super::host::{HostAccess, NoHost};
+use super::key::is_plain;
+use super::manifests::{Agreement, ManifestLookups, Manifests};
 use super::options::LookupOptions;
 use super::{LookupError, Reader};
 use crate::diagnostic::Diagnostic;
@@ -48,6 +50,8 @@ pub struct EnvironmentOptions {
     pub global: Option<GlobalConfig>,
     /// Options that win over those in the data.
     pub lookup_options: Arc<LookupOptions>,
+    /// True if the lookups of manifests say how keys are merged.
+    pub reads_manifests: bool,
     /// Variables of the top scope that the data gives, in the order in which they are set.
     pub variables: Arc<[VariableText]>,
     /// Paths that datadirs lead to, absolute or from the root of the repository, and what they stand for.
@@ -99,6 +103,7 @@ impl Default for EnvironmentOptions {
             hiera_config: HIERA_YAML.into(),
             global: None,
             lookup_options: Arc::default(),
+            reads_manifests: true,
             variables: Arc::default(),
             datadirs: Vec::new(),
             modulepath: None,
@@ -122,6 +127,8 @@ pub struct Store {
     pub files: DataFiles,
     /// Files hiera.yaml.
     pub configs: Configs,
+    /// The lookups of manifests.
+    pub manifests: Manifests,
     /// Compiled patterns.
     pub regexes: Regexes,
     /// Key pairs, with what they have decrypted.
@@ -178,6 +185,8 @@ pub struct Environment {
     pub deployed_modules: Vec<DeclaredModule>,
     /// Modules that a Puppetfile or `.fixtures.yml` names, and that are in no folder of the modulepath.
     pub absent_modules: Vec<DeclaredModule>,
+    /// The lookups of its manifests.
+    pub lookups: ManifestLookups,
     /// The error of every lookup.
     pub fault: Option<LookupError>,
     /// The error of every lookup of a key with a module's name.
@@ -220,7 +229,11 @@ impl Environment {
         let diagnostics = loader.diagnostics;
         let keys = Keys::new(options.eyaml.clone(), options.host.clone(), store.key_pairs.clone())
             .named_by(options.secret_names.clone());
+        let folders = modules.folders.keys().cloned();
+        let lookups =
+            if options.reads_manifests { store.manifests.lookups(&*tree, folders) } else { ManifestLookups::default() };
         Ok(Environment {
+            lookups,
             tree,
             global,
             is_hiera3,
@@ -289,6 +302,12 @@ impl Environment {
             Format::Json if self.is_hiera3 => Format::Hiera3Json,
             format => format,
         }
+    }
+
+    /// Returns the merge strategy with which manifests ask for a key, if they say one. Hiera 3 merges no dotted key.
+    pub fn asked_by_manifests(&self, key: &str) -> Option<Arc<Agreement>> {
+        let agreed = self.lookups.agreed(key, &self.options.lookup_options);
+        agreed.filter(|_| !self.is_hiera3 || is_plain(key))
     }
 
     /// Returns all layers, in no order of priority.

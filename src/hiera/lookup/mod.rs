@@ -144,9 +144,15 @@ impl<'a> Lookup<'a> {
         self
     }
 
-    /// Returns the effective value of `key`: with the merge strategy that `lookup_options` name, or with `strategy`. It
-    /// wants 1 MiB of the thread's stack; lookups that nest are given more.
+    /// Returns the effective value of `key`: with `strategy`, or else with the merge strategy of the manifests, or that
+    /// of `lookup_options`. It wants 1 MiB of the thread's stack; lookups that nest are given more.
     pub fn get(&self, key: &str, strategy: Option<&Strategy>) -> Outcome {
+        let is_asked = strategy.is_none() && !self.only_options;
+        let asked = if is_asked { self.environment.asked_by_manifests(key) } else { None };
+        if let Some(asked) = &asked {
+            self.step(|| Branch::MergeInManifest(asked.place.clone()), || ());
+        }
+        let strategy = strategy.or(asked.as_ref().map(|asked| &asked.strategy));
         if let Some(engine) = self.hiera3() {
             return Outcome::from_result(engine.and_then(|engine| self.get_by(&engine, key, strategy)));
         }

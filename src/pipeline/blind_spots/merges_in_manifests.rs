@@ -7,9 +7,10 @@ use std::sync::Arc;
 use super::{DiffContext, accept, changed_nodes, wording};
 use crate::fleet::NodeRevision;
 use crate::hiera::budget::Cost;
+use crate::hiera::layer::Environment;
+use crate::hiera::manifests::{Asked, name};
 use crate::hiera::merge::Strategy;
 use crate::node::{NodeId, NodeSet};
-use crate::pipeline::manifest_calls::{Strategies, name};
 use crate::puppet::json;
 use crate::report::{BlindSpot, Remedy};
 use crate::tree::TreeError;
@@ -25,25 +26,30 @@ impl DiffContext<'_> {
     /// Returns a blind spot for keys whose merged values change on nodes that see no change of them.
     pub(super) fn merges_in_manifests(&self) -> Result<Option<BlindSpot>, TreeError> {
         let changed = changed_nodes(self.changes);
-        let mut found: Vec<(Arc<str>, Strategies, NodeSet)> = Vec::new();
+        let mut found: Vec<(Arc<str>, Vec<Asked>, NodeSet)> = Vec::new();
         let mut left = MOST_LOOKUPS;
-        for revision in self.both_revisions() {
-            let is_wanted = |key: &Arc<str>| self.affected.keys.contains_key(key) && !self.accepted.has(MERGE, key);
-            for (key, strategies) in self.manifests.of(revision, is_wanted)? {
-                let Some(affected) = self.affected.keys.get(&key) else { continue };
-                let unseen = changed.get(&key).map_or_else(|| affected.clone(), |nodes| affected.difference(nodes));
-                let unseen = self.differing(&key, &strategies, &unseen, &mut left);
-                if !unseen.is_empty() && !found.iter().any(|(known, ..)| *known == key) {
-                    found.push((key, strategies, unseen));
+        for Environment { lookups, options, .. } in self.both_revisions().map(|revision| &revision.environment) {
+            if let Some(error) = &lookups.error {
+                return Err(error.clone());
+            }
+            for (key, affected) in &self.affected.keys {
+                let strategies = lookups.strategies(key, &options.lookup_options);
+                if strategies.is_empty() || self.accepted.has(MERGE, key) || found.iter().any(|(of, ..)| of == key) {
+                    continue;
+                }
+                let unseen = changed.get(key).map_or_else(|| affected.clone(), |nodes| affected.difference(nodes));
+                let unseen = self.differing(key, &strategies, &unseen, &mut left);
+                if !unseen.is_empty() {
+                    found.push((key.clone(), strategies, unseen));
                 }
             }
         }
         let Some((first, strategies, _)) = found.first() else { return Ok(None) };
         let nodes = NodeSet::union_of(self.revisions.after.fleet.len(), found.iter().map(|(.., nodes)| nodes.clone()));
         let of = wording::nodes_of(&nodes, self.revisions.after.fleet.len());
-        let names: BTreeSet<String> = strategies.iter().map(|(merge, _)| format!("'{}'", name(merge))).collect();
+        let names: BTreeSet<String> = strategies.iter().map(|asked| format!("'{}'", name(&asked.merge))).collect();
         let names = names.into_iter().collect::<Vec<_>>().join(" and ");
-        let place = strategies.iter().find_map(|(_, places)| places.first());
+        let place = strategies.iter().find_map(|asked| asked.places.first());
         let place = place.map(|place| format!(" ({place})")).unwrap_or_default();
         let others = found.len() - 1;
         let more = if others > 0 { format!(", and {} more", wording::count(others, "key")) } else { String::new() };
@@ -64,12 +70,11 @@ impl DiffContext<'_> {
 
 impl DiffContext<'_> {
     /// Returns those of some nodes whose value by one of the strategies changes, or may: if no lookups are `left`.
-    fn differing(&self, key: &str, strategies: &Strategies, nodes: &NodeSet, left: &mut usize) -> NodeSet {
-        let strategies: Vec<Strategy> =
-            strategies.iter().filter_map(|(merge, _)| Strategy::from_option(merge).ok()).collect();
+    fn differing(&self, key: &str, asked: &[Asked], nodes: &NodeSet, left: &mut usize) -> NodeSet {
+        let strategies: Vec<Strategy> = asked.iter().filter_map(|of| Strategy::from_option(&of.merge).ok()).collect();
         let differs = |node: NodeId, left: &mut usize| {
             if *left < strategies.len() {
-                return true;
+                return asked.iter().any(|asked| asked.names_key);
             }
             *left -= strategies.len();
             let [before, after] = self.both_revisions().map(|revision| revision.of_node(node));
@@ -82,10 +87,10 @@ impl DiffContext<'_> {
 
 /// Returns the setting that has reports show what manifests look up, or accepts the keys that they look up in several
 /// ways.
-fn fix(found: &[(Arc<str>, Strategies, NodeSet)]) -> Remedy {
+fn fix(found: &[(Arc<str>, Vec<Asked>, NodeSet)]) -> Remedy {
     const MOST: usize = 8;
-    let of = |(key, strategies, _): &(Arc<str>, Strategies, NodeSet)| {
-        let [(merge, _)] = &strategies[..] else { return None };
+    let of = |(key, strategies, _): &(Arc<str>, Vec<Asked>, NodeSet)| {
+        let [Asked { merge, .. }] = &strategies[..] else { return None };
         let options = Hash::from_iter([("merge", merge.clone())]);
         Some((Value::from(&**key), Value::Hash(options.into())))
     };

@@ -26,7 +26,6 @@ use crate::diff::{Changes, Diff};
 use crate::disclosure::Disclosure;
 use crate::fleet::{AffectedKeys, Effective, Fleet, Revision};
 use crate::node::NodeSet;
-use crate::pipeline::manifest_calls::ManifestCalls;
 use crate::report::{BlindSpot, Remedy};
 use crate::tree::{self, TreeError};
 
@@ -80,8 +79,6 @@ pub(super) struct DiffContext<'a> {
     pub(super) settings: [Option<BlindSpot>; 2],
     /// The parts of secrets that may be shown.
     pub(super) disclosure: &'a Disclosure,
-    /// The lookups of manifests.
-    pub(super) manifests: &'a ManifestCalls,
 }
 
 impl DiffContext<'_> {

@@ -74,6 +74,7 @@ impl<'a> Sources<'a> {
             (None, None) => {}
         }
         sources.extend(side.of(&self.options).clone());
+        sources.extend(self.asked(side));
         sources.extend(origin.as_ref().and_then(|origin| self.level(side, origin)));
         sources.sort();
         sources.dedup();
@@ -132,6 +133,12 @@ impl<'a> Sources<'a> {
             let line = marks.children.get(options.index_of(name)?).map(|marks| marks.line);
             Some(Source { place: Place { path: path.clone(), line }, level: Some(level.clone()), how })
         })
+    }
+
+    /// Returns the place of the lookup in a manifest that says how the key is merged, if one does.
+    fn asked(&self, side: Side) -> Option<Source> {
+        let asked = side.of(&self.revisions).environment.asked_by_manifests(self.key)?;
+        Some(Source { place: asked.place.clone(), level: None, how: How::Manifest })
     }
 
     /// Returns the place of a level, if some hiera.yaml differs.

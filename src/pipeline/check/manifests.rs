@@ -1,15 +1,15 @@
 //! Finds manifests that look up keys with another merge strategy than the data has, so that nodes get other values than
 //! reports show.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{Fault, Pipeline, PipelineError, RevisionId};
-use crate::diagnostic::{Place, Severity};
+use crate::diagnostic::Severity;
 use crate::diff::{self, Diff};
 use crate::fleet::{Effective, Revision};
+use crate::hiera::manifests::{Asked, name};
 use crate::node::NodeSet;
-use crate::pipeline::manifest_calls::name;
 use crate::puppet::json;
 use crate::value::{Hash, Value};
 
@@ -21,16 +21,22 @@ impl Pipeline {
         revision: &Revision,
         effective: &Effective,
     ) -> Result<Vec<Fault>, PipelineError> {
-        let mut calls = self.manifests.of(revision, |_| true)?;
+        let environment = &revision.environment;
+        let asked = |key: &Arc<str>| {
+            let mut asked = environment.lookups.strategies(key, &environment.options.lookup_options);
+            asked.retain(|asked| asked.names_key);
+            Some((key.clone(), asked)).filter(|(_, asked)| !asked.is_empty())
+        };
+        let mut calls: BTreeMap<Arc<str>, Vec<Asked>> = revision.keys.iter().filter_map(asked).collect();
         let mut faults = Vec::new();
         // Each round resolves one more strategy of each key.
         while !calls.is_empty() {
-            let round: BTreeMap<Arc<str>, (Value, BTreeSet<Place>)> =
-                calls.iter_mut().filter_map(|(key, strategies)| Some((key.clone(), strategies.pop()?))).collect();
+            let round: BTreeMap<Arc<str>, Asked> =
+                calls.iter_mut().filter_map(|(key, asked)| Some((key.clone(), asked.pop()?))).collect();
             calls.retain(|_, strategies| !strategies.is_empty());
             let changed = self.changed_by(id, effective, &round)?;
             faults.extend(changed.into_iter().filter_map(|(key, nodes)| {
-                let (merge, places) = round.get(&key)?;
+                let Asked { merge, places, .. } = round.get(&key)?;
                 Some(Fault { places: places.clone(), ..fault(&key, merge) }.on(nodes))
             }));
         }
@@ -42,10 +48,10 @@ impl Pipeline {
         &self,
         id: RevisionId,
         effective: &Effective,
-        round: &BTreeMap<Arc<str>, (Value, BTreeSet<Place>)>,
+        round: &BTreeMap<Arc<str>, Asked>,
     ) -> Result<BTreeMap<Arc<str>, NodeSet>, PipelineError> {
         let mut revisions = self.revisions.clone();
-        let options = round.iter().map(|(key, (merge, _))| (Value::from(&**key), merge.clone()));
+        let options = round.iter().map(|(key, asked)| (Value::from(&**key), asked.merge.clone()));
         revisions.options.lookup_options = Arc::new(revisions.options.lookup_options.with_merges(options));
         let environment = revisions.environment(id)?;
         let merged = Revision::new(environment, self.fleet.clone(), &self.workers)?;

@@ -1,25 +1,65 @@
-//! Literal values among the words of a manifest.
+//! Literal values, and strings of which pieces are known, among the words of a manifest.
+
+use std::sync::Arc;
 
 use super::tokens::{Token, Word};
-use crate::value::{Hash, Value};
+use crate::value::Value;
 
 /// The deepest nesting of values; deeper ones are not read.
 const MAX_DEPTH: usize = 16;
 
-/// Returns the arguments of a call, None for each that is no literal; None if there is no call here.
+/// An expression, as far as it is known without evaluating anything.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Expression {
+    Literal(Value),
+    /// A string: the pieces of it that are known, with something unknown between any two.
+    Template(Vec<String>),
+    /// A variable, by its name.
+    Variable(String),
+    /// A hash with names that are known, and some values that are no literals.
+    Options(Vec<(String, Expression)>),
+    Other,
+}
+
+impl Expression {
+    pub(super) fn literal(&self) -> Option<&Value> {
+        if let Expression::Literal(value) = self { Some(value) } else { None }
+    }
+
+    /// Returns an entry of a hash, if it is one and has it.
+    pub(super) fn entry(&self, name: &str) -> Option<Expression> {
+        match self {
+            Expression::Literal(Value::Hash(hash)) => hash.get(name).cloned().map(Expression::Literal),
+            Expression::Options(entries) => entries.iter().find(|(of, _)| of == name).map(|(_, value)| value.clone()),
+            _ => None,
+        }
+    }
+
+    /// Makes a hash.
+    fn hash(entries: Vec<(String, Expression)>) -> Expression {
+        let literal =
+            |(name, value): &(String, Expression)| Some((Value::from(name.as_str()), value.literal()?.clone()));
+        match entries.iter().map(literal).collect::<Option<Vec<_>>>() {
+            Some(entries) => Expression::Literal(Value::Hash(Arc::new(entries.into_iter().collect()))),
+            None => Expression::Options(entries),
+        }
+    }
+}
+
+/// Returns the arguments of a call, or `None` if there is no call here.
 ///
 /// In parentheses, or, for a function that stands alone, the one argument behind it.
-pub(super) fn arguments(words: &[Word]) -> Option<Vec<Option<Value>>> {
+pub(super) fn arguments(words: &[Word]) -> Option<Vec<Expression>> {
     let mut reader = Reader { words, depth: 0 };
     if !reader.takes('(') {
-        return matches!(reader.peek(), Some(Token::Text(_))).then(|| vec![reader.literal()]);
+        return matches!(reader.peek(), Some(Token::Text(_) | Token::Template(_)))
+            .then(|| reader.simple().into_iter().collect());
     }
-    let mut arguments = Vec::new();
-    let mut options = Hash::default();
+    let (mut arguments, mut options) = (Vec::new(), Vec::new());
     while !reader.takes(')') {
         // Options at the end need no braces.
         match reader.item()? {
-            Item::Entry(Some(Value::String(name)), value) => drop(options.insert(&*name, value.unwrap_or_default())),
+            Item::Entry(Expression::Literal(Value::String(name)), value) => options.push((name.to_string(), value)),
             Item::Entry(value, _) | Item::Value(value) => arguments.push(value),
         }
         if !reader.takes(',') && reader.peek() != Some(&Token::Sign(')')) {
@@ -27,7 +67,7 @@ pub(super) fn arguments(words: &[Word]) -> Option<Vec<Option<Value>>> {
         }
     }
     if !options.is_empty() {
-        arguments.push(Some(Value::Hash(options.into())));
+        arguments.push(Expression::hash(options));
     }
     Some(arguments)
 }
@@ -35,15 +75,15 @@ pub(super) fn arguments(words: &[Word]) -> Option<Vec<Option<Value>>> {
 /// Returns the literal that words begin with, and the number of its words.
 pub(super) fn leading(words: &[Word]) -> Option<(Value, usize)> {
     let mut reader = Reader { words, depth: 0 };
-    let value = reader.literal()?;
+    let Some(Expression::Literal(value)) = reader.simple() else { return None };
     Some((value, words.len() - reader.words.len()))
 }
 
-/// An item between commas; `None` stands for a value that is no literal.
+/// An item between commas.
 enum Item {
-    Value(Option<Value>),
+    Value(Expression),
     /// A key and a value with an arrow between them.
-    Entry(Option<Value>, Option<Value>),
+    Entry(Expression, Expression),
 }
 
 struct Reader<'w> {
@@ -64,7 +104,7 @@ impl Reader<'_> {
         is_next
     }
 
-    /// Reads up to the next comma or closing bracket; None at the end of the text.
+    /// Reads up to the next comma or closing bracket; `None` at the end of the text.
     fn item(&mut self) -> Option<Item> {
         let before = self.words.len();
         let value = self.value();
@@ -75,35 +115,33 @@ impl Reader<'_> {
         (self.words.len() < before).then_some(Item::Value(value))
     }
 
-    /// Reads the literal up to the next comma or closing bracket. `None` if there is something else, which is passed
-    /// over.
-    fn value(&mut self) -> Option<Value> {
-        let value = self.literal();
+    /// Reads the expression up to the next comma or closing bracket.
+    fn value(&mut self) -> Expression {
+        let value = self.simple();
         let is_whole = matches!(self.peek(), Some(Token::Arrow | Token::Sign(',' | ')' | ']' | '}')));
         if !is_whole {
             self.skip();
         }
-        value.filter(|_| is_whole)
+        value.filter(|_| is_whole).unwrap_or(Expression::Other)
     }
 
-    fn literal(&mut self) -> Option<Value> {
+    /// Reads a literal, a string or a variable; `None` if something else begins here.
+    fn simple(&mut self) -> Option<Expression> {
         let (word, rest) = self.words.split_first()?;
-        match &word.token {
-            Token::Text(text) => {
-                self.words = rest;
-                Some(text.as_str().into())
-            }
-            Token::Name(name) => {
-                self.words = rest;
-                Some(named(name))
-            }
-            Token::Sign('[') => self.nested(Reader::array),
-            Token::Sign('{') => self.nested(Reader::hash),
-            _ => None,
-        }
+        let simple = match &word.token {
+            Token::Text(text) => Expression::Literal(text.as_str().into()),
+            Token::Name(name) => Expression::Literal(named(name)),
+            Token::Template(pieces) => Expression::Template(pieces.clone()),
+            Token::Variable(name) => Expression::Variable(name.clone()),
+            Token::Sign('[') => return self.nested(Reader::array),
+            Token::Sign('{') => return self.nested(Reader::hash),
+            _ => return None,
+        };
+        self.words = rest;
+        Some(simple)
     }
 
-    fn nested(&mut self, read: impl FnOnce(&mut Self) -> Option<Value>) -> Option<Value> {
+    fn nested(&mut self, read: impl FnOnce(&mut Self) -> Option<Expression>) -> Option<Expression> {
         if self.depth == MAX_DEPTH {
             return None;
         }
@@ -113,30 +151,31 @@ impl Reader<'_> {
         value
     }
 
-    fn array(&mut self) -> Option<Value> {
+    /// Reads an array of literals.
+    fn array(&mut self) -> Option<Expression> {
         self.takes('[');
         let mut items = Vec::new();
         while !self.takes(']') {
-            items.push(self.value()?);
+            let Expression::Literal(item) = self.value() else { return None };
+            items.push(item);
             if !self.takes(',') && self.peek() != Some(&Token::Sign(']')) {
                 return None;
             }
         }
-        Some(Value::Array(items.into()))
+        Some(Expression::Literal(Value::Array(items.into())))
     }
 
-    /// Reads a hash. An entry whose value is no literal is undef: it exists.
-    fn hash(&mut self) -> Option<Value> {
+    fn hash(&mut self) -> Option<Expression> {
         self.takes('{');
-        let mut hash = Hash::default();
+        let mut entries = Vec::new();
         while !self.takes('}') {
-            let Item::Entry(Some(Value::String(name)), value) = self.item()? else { return None };
-            hash.insert(&*name, value.unwrap_or_default());
+            let Item::Entry(Expression::Literal(Value::String(name)), value) = self.item()? else { return None };
+            entries.push((name.to_string(), value));
             if !self.takes(',') && self.peek() != Some(&Token::Sign('}')) {
                 return None;
             }
         }
-        Some(Value::Hash(hash.into()))
+        Some(Expression::hash(entries))
     }
 
     /// Goes to the next comma, arrow or closing bracket of the innermost open bracket.

@@ -1,7 +1,7 @@
 //! Variables that a manifest takes from the data before anything else: `$role = lookup('role')`.
 
-use super::Function;
-use super::literal::arguments;
+use super::literal::{Expression, arguments};
+use super::lookups::Function;
 use super::site::{closing, ends_with, is_assigned};
 use super::tokens::{Token, Word, tokens};
 use crate::value::Value;
@@ -45,13 +45,18 @@ fn plain_lookup(words: &[Word]) -> Option<String> {
         Function::named(name).filter(|function| matches!(function, Function::Lookup | Function::Hiera("first")))?;
     let arguments = arguments(&words[1..])?;
     // The second argument of `lookup` may be a type.
-    let is_plain = matches!((&arguments[..], function), ([_], _) | ([_, Some(Value::String(_))], Function::Lookup));
+    let is_type = |argument: &Expression| matches!(argument.literal(), Some(Value::String(_)));
+    let is_plain = match &arguments[..] {
+        [_] => true,
+        [_, kind] => matches!(function, Function::Lookup) && is_type(kind),
+        _ => false,
+    };
     let end = closing(words, 1);
     let is_all = ends_with(words.get(end)?, words.get(end + 1));
-    match &function.keys(&arguments)[..] {
-        [key] if is_plain && is_all && !key.is_empty() && !key.contains(['\'', '"', '%', '}']) => Some(key.clone()),
-        _ => None,
-    }
+    let keys = function.keys(&arguments, &[]);
+    let [name] = &keys[..] else { return None };
+    let is_safe = |key: &str| !key.is_empty() && !key.contains(['\'', '"', '%', '}']);
+    name.whole().filter(|key| is_plain && is_all && is_safe(key)).map(str::to_owned)
 }
 
 #[cfg(test)]

@@ -25,8 +25,8 @@ pub(super) enum Token {
     Variable(String),
     /// A regular expression.
     Regex(String),
-    /// A string with variables, whose value is not known.
-    Opaque,
+    /// A string that is not known as a whole: the pieces of it that are, with something unknown between any two.
+    Template(Vec<String>),
     /// `=>`
     Arrow,
     /// Any other sign.
@@ -132,7 +132,7 @@ impl Lexer<'_> {
         match self.words.last().map(|word| &word.token) {
             None | Some(Token::Arrow) => true,
             Some(Token::Name(name)) => matches!(&**name, "node" | "and" | "or" | "in" | "if" | "unless" | "case"),
-            Some(Token::Text(_) | Token::Variable(_) | Token::Regex(_) | Token::Opaque) => false,
+            Some(Token::Text(_) | Token::Variable(_) | Token::Regex(_) | Token::Template(_)) => false,
             Some(Token::Sign(sign)) => !matches!(sign, ')' | ']'),
         }
     }
@@ -166,29 +166,29 @@ impl Lexer<'_> {
 
     /// Reads a string in double quotes. Inside of `${...}` there may be strings, which may have variables in turn.
     fn double_quoted(&mut self) {
-        let (mut text, line, mut is_plain) = (String::new(), self.line, true);
+        let (mut pieces, line) = (vec![String::new()], self.line);
         let mut open = 0usize;
-        while let Some((_, sign)) = self.next() {
+        while let Some((at, sign)) = self.next() {
             match sign {
                 '"' if open == 0 => {
-                    let token = if is_plain { Token::Text(text) } else { Token::Opaque };
+                    let token = if pieces.len() == 1 { Token::Text(pieces.remove(0)) } else { Token::Template(pieces) };
                     self.words.push(Word { token, line });
                     return;
                 }
                 '\\' => {
-                    is_plain = false;
                     self.next();
+                    pieces.extend((open == 0).then(String::new));
                 }
-                '$' => {
-                    is_plain = false;
-                    if self.peek() == Some('{') {
-                        self.next();
-                        open += 1;
-                    }
+                '$' if self.peek() == Some('{') => {
+                    self.next();
+                    open += 1;
+                    pieces.extend((open == 1).then(String::new));
                 }
+                '$' if open == 0 && self.word_end(at) > at + 1 => pieces.push(String::new()),
                 '{' if open > 0 => open += 1,
                 '}' if open > 0 => open -= 1,
-                sign => text.push(sign),
+                sign if open == 0 => pieces.last_mut().into_iter().for_each(|piece| piece.push(sign)),
+                _ => {}
             }
         }
     }
@@ -202,7 +202,7 @@ impl Lexer<'_> {
                 ')' => {
                     let end = name.split([':', '/']).next().unwrap_or_default();
                     self.heredocs.push(end.trim().trim_matches('"').trim().to_owned());
-                    self.push(Token::Opaque);
+                    self.push(Token::Template(vec![String::new(); 2]));
                     return;
                 }
                 '\n' => return,

@@ -302,9 +302,9 @@ fn manifests_that_merge_differently_are_findings() {
         "
 -- manifests/site.pp
 node default {
-  $ntp = lookup('ntp', {merge => unique})
+  $ntp = lookup('ntp', {merge => unique}) + lookup('ntp')
   $port = lookup('port', Integer, 'first', 1)
-  create_resources('user', hiera_hash('users'))
+  create_resources('user', hiera_hash('users') + hiera('users'))
   create_resources('file', lookup('absent', {merge => deep}))
 }
 -- data/common.yaml

@@ -31,24 +31,98 @@ fn spot(report: &Json) -> Option<&Json> {
     report["blind_spots"].as_array().unwrap().iter().find(|spot| spot["code"] == "merge-in-manifest")
 }
 
+/// The values of a key in a report, by the names of the nodes on which they change: before and after.
+fn changes(report: &Json, key: &str) -> Vec<(String, Json, Json)> {
+    let changes = report["changes"].as_array().unwrap().iter().filter(|change| change["key"] == key);
+    let nodes =
+        |change: &Json| report["node_sets"][usize::try_from(change["nodes"].as_u64().unwrap()).unwrap()].to_string();
+    changes.map(|of| (nodes(of), of["before"]["value"].clone(), of["after"]["value"].clone())).collect()
+}
+
 #[test]
-fn what_manifests_merge_is_no_calm() {
+fn what_all_manifests_merge_in_one_way_is_shown() {
     for (manifest, key) in [
         ("$l = lookup('list', Array, 'unique')", "list"),
         ("$l = lookup({'name' => 'list', 'merge' => 'unique'})", "list"),
         ("$l = hiera_array('list')", "list"),
         ("hiera_include('list')", "list"),
         ("lookup('list', {merge => unique}).include", "list"),
+        ("contain 'list'.lookup(Array, 'unique')", "list"),
+        ("$l = lookup('list', Array, 'unique')\n$m = lookup(['list', 'other'], {merge => unique})", "list"),
+        ("$l = lookup('list.0', String, 'unique')", "list"),
+        ("$l = lookup(\"list.${x}\", String, 'unique')", "list"),
+        ("$l = lookup(\"li${x}\", Array, 'unique')", "list"),
         ("$u = hiera_hash('users', {})", "users"),
         ("$u = lookup('users', Hash, {'strategy' => 'deep', 'knockout_prefix' => '--'}, {})", "users"),
-        ("$u = lookup('users', Hash, 'first')\n$v = lookup('users', Hash, 'hash')", "users"),
     ] {
         let report = report(manifest, "");
+        let changes = changes(&report, key);
+        assert!(changes.iter().any(|(nodes, ..)| nodes.contains("web01")), "{manifest}: {report}");
+        assert_eq!((spot(&report), &report["verdict"]), (None, &Json::from("changes")), "{manifest}: {report}");
+        assert!(report.to_string().contains(r#""path":"manifests/site.pp","line":1,"how":"manifest""#), "{report}");
+    }
+}
+
+#[test]
+fn the_place_of_the_lookup_is_said() {
+    let site = Sandbox::of(&format!("{SITE}{BEFORE}-- manifests/site.pp\n\n$u = hiera_hash('users')\n"));
+    site.write("data/common.yaml", "motd: hello\nntp: [a, b]\nlist: [one]\nusers: {bob: 2}\n");
+    let printed = site.hierad("diff .").ok().to_owned();
+    assert!(printed.contains("data/common.yaml:4, merged as in manifests/site.pp:2"), "{printed}");
+    let explained = site.hierad("lookup users --node web01 --explain").ok().to_owned();
+    assert!(explained.contains("Using the merge strategy of manifests/site.pp:2\n"), "{explained}");
+    // It is asked for one way, and looked up for other keys in another.
+    let data = "-- data/nodes/web01.yaml\nlist: [own]\nusers: {ada: 1}\ncopy: \"%{alias('users')}\"\n";
+    site.files(data);
+    assert_eq!(site.hierad("lookup copy --node web01 --rev .").ok(), "---\nada: 1\n");
+    assert_eq!(site.hierad("lookup users --node web01 --rev .").ok(), "---\nbob: 2\nada: 1\n");
+    assert_eq!(site.hierad("lookup users --node web01 --rev . --merge first").ok(), "---\nada: 1\n");
+}
+
+#[test]
+fn what_a_commit_changes_in_manifests_is_shown() {
+    let site = Sandbox::of(&format!("{SITE}{BEFORE}-- manifests/site.pp\n$u = lookup('users')\n"));
+    for (manifest, changed) in [
+        ("$u = lookup('users', Hash, 'hash')", true),
+        ("# a comment\n$u = lookup('users', Hash, 'hash')", false),
+        ("$u = lookup(\"us${x}\", Hash, 'hash')", false),
+        ("$u = lookup(\"us${x}\", Hash, 'first')", true),
+        ("$u = hiera('users')", false),
+    ] {
+        site.write("manifests/site.pp", manifest);
+        site.commit(manifest);
+        let report = site.hierad("diff --format json").json();
+        assert_eq!(report["verdict"] == "changes", changed, "{manifest}: {report}");
+        assert_eq!(changes(&report, "users").len(), usize::from(changed), "{manifest}: {report}");
+    }
+}
+
+#[test]
+fn what_manifests_ask_for_in_several_ways_is_no_calm() {
+    let class = |text: &str| format!("-- modules/m/manifests/init.pp\nclass m({text}) {{ }}\n");
+    let keys = "-- data/nodes/web01.yaml\nm::list: [own]\n-- data/common.yaml\nm::list: [one]\n";
+    for (manifest, more, key) in [
+        ("$l = lookup('list', Array, 'unique')\n$m = lookup('list')", "", "list"),
+        ("$u = lookup('users', Hash, 'first')\n$v = lookup('users', Hash, 'hash')", "", "users"),
+        ("$u = lookup('users', Hash, 'hash')\n$v = hiera('users')", "", "users"),
+        ("class a($merge = 'hash') { $u = lookup('users', Hash, $merge) }", "", "users"),
+        ("$u = lookup('users', Hash, $merge)", "", "users"),
+        ("$u = lookup('users', { merge => $merge })", "", "users"),
+        ("$u = lookup($key, Hash, 'hash')", "", "users"),
+        ("$u = lookup(\"us${x}\", Hash, 'hash')\n$v = lookup('users')", "", "users"),
+        // Puppet looks the parameter up by itself, with the options of the data.
+        ("$l = lookup('m::list', Array, 'unique')", &format!("{}{keys}", class("$list")), "m::list"),
+        // So it may be in a module that is not here.
+        ("$l = lookup('m::list', Array, 'unique')", keys, "m::list"),
+    ] {
+        let report = report(manifest, more);
         let spot = spot(&report).unwrap_or_else(|| panic!("{manifest}: {report}"));
-        let keys: Vec<&Json> = spot["keys"].as_array().unwrap().iter().collect();
-        assert_eq!(keys, [key], "{manifest}");
+        assert!(spot["keys"].as_array().unwrap().contains(&key.into()), "{manifest}: {spot}");
         assert!(spot["message"].as_str().unwrap().contains("manifests/site.pp:"), "{spot}");
     }
+    // No parameter has the name.
+    let report = report("$l = lookup('m::list', Array, 'unique')", &format!("{}{keys}", class("$other")));
+    assert_eq!((spot(&report), changes(&report, "m::list").len()), (None, 2), "{report}");
 }
 
 #[test]
@@ -71,11 +145,16 @@ fn what_manifests_find_as_it_is_shown_is_not_told() {
 }
 
 #[test]
-fn settings_that_merge_as_manifests_do_show_it() {
-    let manifest = "$l = lookup('list', Array, 'unique')";
+fn settings_say_which_way_is_shown() {
+    let manifest = "$l = lookup('list', Array, 'unique')\n$m = lookup('list')";
     let settings = |text: &str| report(manifest, &format!("-- hierad.yaml\nprofiles: [profiles]\n{text}\n"));
     let merged = settings("lookup_options: {\"list\":{\"merge\":\"unique\"}}");
     assert_eq!((spot(&merged), &merged["nodes"]["changed"]), (None, &Json::from(2)), "{merged}");
     assert_eq!(spot(&settings("accept: {merge-in-manifest: [list]}")), None);
+    assert_eq!(spot(&settings("manifests: false")), None);
     assert!(spot(&settings("")).is_some());
+    // They win over manifests that agree.
+    let first = "-- hierad.yaml\nprofiles: [profiles]\nlookup_options: {list: {merge: first}}\n";
+    let report = report("$l = lookup('list', Array, 'unique')", first);
+    assert_eq!(changes(&report, "list").len(), 1, "{report}");
 }

@@ -1,0 +1,227 @@
+//! The lookups in an environment's manifests: with which merge strategy nodes ask for a key.
+//!
+//! A call that names a strategy wins over `lookup_options`; conversions stay. Where all calls that ask for a key name
+//! the same one, and no class has a parameter that Puppet looks up by itself under that name, nodes get that, and
+//! [`Lookup::get`](super::lookup::Lookup::get) answers so. Otherwise there are several values of the key, and the data
+//! alone decide which is shown.
+//!
+//! Source: `puppet/functions/lookup.rb`, and `do_lookup` in `pops/lookup.rb`.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::LookupKey;
+use super::key::is_plain;
+use super::merge::Strategy;
+use super::options::LookupOptions;
+use crate::diagnostic::Place;
+use crate::puppet::manifest::{CallMerge, KeyText, LookupCall, Lookups};
+use crate::tree::{BlobId, FileTree, TreeError, files_called};
+use crate::value::Value;
+
+/// The largest manifest that is read, in bytes.
+const MAX_MANIFEST: usize = 1 << 20;
+
+/// The most manifests whose lookups are remembered.
+const REMEMBERED: usize = 100_000;
+
+/// Folders whose manifests are never applied to a node.
+const PASSED_FOLDERS: [&str; 4] = ["spec", "examples", "tests", "fixtures"];
+
+/// A merge strategy for a key, and the places that use it.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// The strategy, as the `merge` of `lookup_options` has it.
+    pub merge: Value,
+    /// The places.
+    pub places: BTreeSet<Place>,
+    /// False if the places may be about any key: it is not known at all.
+    pub names_key: bool,
+}
+
+/// The lookups in manifests, by the manifest's content: most stay from one commit to the next.
+#[derive(Debug, Default)]
+pub struct Manifests(Mutex<HashMap<BlobId, Arc<Lookups>>>);
+
+/// The lookups of an environment's manifests.
+#[derive(Debug, Default)]
+pub struct ManifestLookups {
+    /// By root key.
+    named: BTreeMap<Arc<str>, Vec<Way>>,
+    /// Those whose keys are known in part.
+    patterns: Vec<(KeyText, Way)>,
+    /// Those that may be about any key.
+    any: Vec<Way>,
+    /// Of the keys that are named, those whose lookups agree.
+    agreed: HashMap<Arc<str>, Arc<Agreement>>,
+    parameters: Parameters,
+    /// The failure to read them all.
+    pub error: Option<TreeError>,
+}
+
+/// The one strategy with which nodes ask for a key.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Agreement {
+    /// The strategy.
+    pub strategy: Strategy,
+    /// The first place that names it.
+    pub place: Place,
+}
+
+/// One way in which a key is asked for.
+#[derive(Debug, Clone)]
+struct Way {
+    merge: CallMerge,
+    place: Place,
+}
+
+/// The parameters of classes.
+#[derive(Debug, Default)]
+struct Parameters {
+    classes: BTreeSet<String>,
+    keys: BTreeSet<String>,
+    /// The modules all of whose manifests are read.
+    modules: BTreeSet<Arc<str>>,
+}
+
+impl Manifests {
+    /// Reads the lookups of all manifests of a tree, in which `modules` lie.
+    pub fn lookups(&self, tree: &dyn FileTree, modules: impl Iterator<Item = Arc<str>>) -> ManifestLookups {
+        let mut found = ManifestLookups::default();
+        found.parameters.modules = modules.collect();
+        found.error = self.add_all(tree, &mut found).err();
+        let agreement = |key: &Arc<str>| Some((key.clone(), Arc::new(found.agreement(key)?)));
+        found.agreed = found.named.keys().filter_map(agreement).collect();
+        found
+    }
+
+    fn add_all(&self, tree: &dyn FileTree, found: &mut ManifestLookups) -> Result<(), TreeError> {
+        let is_manifest = |name: &str| name.strip_suffix(".pp").is_some();
+        let is_passed = |name: &str| name.starts_with('.') || PASSED_FOLDERS.contains(&name);
+        for (path, id) in files_called(tree, is_manifest, is_passed)? {
+            found.add(&path, &*self.in_manifest(tree, id)?);
+        }
+        Ok(())
+    }
+
+    fn in_manifest(&self, tree: &dyn FileTree, id: BlobId) -> Result<Arc<Lookups>, TreeError> {
+        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = lock().get(&id) {
+            return Ok(known.clone());
+        }
+        let content = tree.read(id)?;
+        let is_read = content.len() <= MAX_MANIFEST;
+        let lookups = if is_read { Lookups::of(&String::from_utf8_lossy(&content)) } else { Lookups::default() };
+        let lookups = Arc::new(lookups);
+        let mut all = lock();
+        if all.len() >= REMEMBERED {
+            all.clear();
+        }
+        all.insert(id, lookups.clone());
+        Ok(lookups)
+    }
+}
+
+impl ManifestLookups {
+    fn add(&mut self, path: &str, lookups: &Lookups) {
+        for LookupCall { key, merge, line } in &lookups.calls {
+            let way = Way { merge: merge.clone(), place: Place::line(path, *line) };
+            let whole = key.whole().map(root).or_else(|| key.root().whole().map(Arc::from));
+            match whole {
+                Some(root) => self.named.entry(root).or_default().push(way),
+                None if key.root().is_any() => self.any.push(way),
+                None => self.patterns.push((key.root(), way)),
+            }
+        }
+        self.parameters.classes.extend(lookups.classes.iter().cloned());
+        self.parameters.keys.extend(lookups.parameters.iter().cloned());
+    }
+
+    /// Returns the one strategy with which nodes ask for a key, if the manifests say one and `settings` do not.
+    pub fn agreed(&self, key: &str, settings: &LookupOptions) -> Option<Arc<Agreement>> {
+        if self.named.is_empty() && self.patterns.is_empty() {
+            return None;
+        }
+        let root = if is_plain(key) { Cow::Borrowed(key) } else { Cow::Owned(root(key).to_string()) };
+        let agreed = match self.agreed.get(&*root) {
+            Some(agreed) => Some(agreed.clone()),
+            None if self.named.contains_key(&*root) => None,
+            None => self.agreement(&root).map(Arc::new),
+        };
+        agreed.filter(|_| !is_decided(settings, &root))
+    }
+
+    /// Returns the root keys that are named, and have or had another agreement in `other`; `None` if any key may.
+    pub fn differing(&self, other: &ManifestLookups) -> Option<BTreeSet<Arc<str>>> {
+        let patterns = |of: &ManifestLookups| -> Vec<(KeyText, CallMerge)> {
+            of.patterns.iter().map(|(key, way)| (key.clone(), way.merge.clone())).collect()
+        };
+        if patterns(self) != patterns(other) {
+            return None;
+        }
+        let of = |lookups: &ManifestLookups, root: &str| lookups.agreed.get(root).map(|agreed| agreed.strategy.clone());
+        let names = self.named.keys().chain(other.named.keys());
+        Some(names.filter(|root| of(self, root) != of(other, root)).cloned().collect())
+    }
+
+    /// Returns the strategies of a root key that lookups name, if they do not agree and `settings` name none.
+    pub fn strategies(&self, root: &str, settings: &LookupOptions) -> Vec<Asked> {
+        let mut found = Vec::new();
+        if self.agreement(root).is_some() || is_decided(settings, root) {
+            return found;
+        }
+        let ways = self.ways(root).map(|way| (way, true)).chain(self.any.iter().map(|way| (way, false)));
+        for (Way { merge, place }, names_key) in ways {
+            for merge in merge.possible() {
+                match found.iter_mut().find(|known: &&mut Asked| known.merge == *merge) {
+                    Some(known) => drop(known.places.insert(place.clone())),
+                    None => found.push(Asked { merge: merge.clone(), places: [place.clone()].into(), names_key }),
+                }
+            }
+        }
+        found
+    }
+
+    fn ways<'a>(&'a self, root: &'a str) -> impl Iterator<Item = &'a Way> {
+        let named = self.named.get(root).into_iter().flatten();
+        named.chain(self.patterns.iter().filter(move |(key, _)| key.matches(root)).map(|(_, way)| way))
+    }
+
+    /// Returns the strategy that all ways to a root key agree on.
+    fn agreement(&self, root: &str) -> Option<Agreement> {
+        let mut ways = self.ways(root);
+        let Way { merge: CallMerge::Named(merge), place } = ways.next()? else { return None };
+        let is_same = |way: &Way| matches!(&way.merge, CallMerge::Named(other) if other == merge);
+        let is_agreed = ways.all(is_same) && !self.parameters.may_have(root);
+        let strategy = Strategy::from_option(merge).ok().filter(|_| is_agreed)?;
+        Some(Agreement { strategy, place: place.clone() })
+    }
+}
+
+impl Parameters {
+    /// Returns true if a root key may be that of a class's parameter, which Puppet looks up as the data say.
+    fn may_have(&self, root: &str) -> bool {
+        let Some((class, _)) = root.rsplit_once("::") else { return false };
+        let module = class.split("::").next().unwrap_or(class);
+        self.keys.contains(root) || !(self.classes.contains(class) || self.modules.contains(module))
+    }
+}
+
+/// Returns the root key of a key.
+fn root(key: &str) -> Arc<str> {
+    if is_plain(key) { key.into() } else { LookupKey::parse(key).map_or_else(|_| key.into(), |key| key.root) }
+}
+
+/// Returns true if settings name the strategy of a root key, or cannot tell.
+fn is_decided(settings: &LookupOptions, root: &str) -> bool {
+    settings.find(root).map_or(true, |of| of.is_some_and(|of| of.names_strategy()))
+}
+
+/// Returns the name of a strategy as `lookup_options` has it.
+pub fn name(merge: &Value) -> String {
+    match merge {
+        Value::Hash(options) => options.get("strategy").map(Value::to_s).unwrap_or_default(),
+        name => name.to_s(),
+    }
+}

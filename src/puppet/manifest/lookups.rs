@@ -1,0 +1,403 @@
+//! The lookups of a manifest, and the parameters of classes, which Puppet looks up by itself.
+
+use std::collections::BTreeSet;
+
+use super::literal::{Expression, arguments, leading};
+use super::tokens::{Token, Word, tokens};
+use crate::value::{Hash, Value};
+
+/// The strategies that are tried where one is not known: between them they find whatever any finds.
+const ANY: [&str; 2] = ["deep", "unique"];
+
+/// The lookups of a manifest.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Lookups {
+    /// The calls, in their order.
+    pub calls: Vec<LookupCall>,
+    /// The names of its classes.
+    pub classes: BTreeSet<String>,
+    /// Their parameters, by the keys that Puppet looks up for them: `CLASS::PARAMETER`.
+    pub parameters: BTreeSet<String>,
+}
+
+/// A lookup.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LookupCall {
+    /// The key.
+    pub key: KeyText,
+    /// The strategy.
+    pub merge: CallMerge,
+    /// The line of the function's name, counted from 1.
+    pub line: u32,
+}
+
+/// The text of a key in a call: its pieces, with something unknown between any two.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct KeyText(Vec<String>);
+
+/// The merge strategy of a call.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CallMerge {
+    /// None is named: that of `lookup_options` counts.
+    ByData,
+    /// This one, as the `merge` of `lookup_options` has it: a name, or a hash with `strategy`.
+    Named(Value),
+    /// Perhaps one of these: it is decided at run time.
+    Perhaps(Vec<Value>),
+}
+
+impl KeyText {
+    /// Returns the key, if all of it is known.
+    pub fn whole(&self) -> Option<&str> {
+        if let [key] = &self.0[..] { Some(key) } else { None }
+    }
+
+    /// Returns true if nothing of it is known.
+    pub fn is_any(&self) -> bool {
+        self.0.iter().all(String::is_empty)
+    }
+
+    /// Returns the part in front of the first dot: the key of the data, where nothing is quoted.
+    #[must_use]
+    pub fn root(&self) -> KeyText {
+        let mut pieces = Vec::new();
+        for piece in &self.0 {
+            match piece.split_once('.') {
+                Some((before, _)) => {
+                    pieces.push(before.to_owned());
+                    break;
+                }
+                None => pieces.push(piece.clone()),
+            }
+        }
+        KeyText(pieces)
+    }
+
+    /// Returns true if some text in the place of what is unknown makes it this key.
+    pub fn matches(&self, key: &str) -> bool {
+        let [first, middle @ .., last] = &self.0[..] else { return self.whole() == Some(key) };
+        let Some(mut rest) = key.strip_prefix(first.as_str()).and_then(|rest| rest.strip_suffix(last.as_str())) else {
+            return false;
+        };
+        for piece in middle {
+            let Some(at) = rest.find(piece.as_str()) else { return false };
+            rest = &rest[at + piece.len()..];
+        }
+        true
+    }
+}
+
+impl CallMerge {
+    /// Returns the strategies that it may be.
+    pub fn possible(&self) -> &[Value] {
+        match self {
+            CallMerge::ByData => &[],
+            CallMerge::Named(merge) => std::slice::from_ref(merge),
+            CallMerge::Perhaps(merges) => merges,
+        }
+    }
+}
+
+impl Lookups {
+    /// Reads the text of a manifest.
+    pub fn of(text: &str) -> Lookups {
+        let words = tokens(text);
+        let mut lookups = Lookups::default();
+        for (at, word) in words.iter().enumerate() {
+            let Token::Name(name) = &word.token else { continue };
+            if name == "class" {
+                lookups.add_class(&words[at + 1..]);
+            } else if let Some(function) = Function::named(name) {
+                let Some(arguments) = all_arguments(&words, at) else { continue };
+                let merge = function.merge(&arguments, &words);
+                let call = |key| LookupCall { key, merge: merge.clone(), line: word.line };
+                lookups.calls.extend(function.keys(&arguments, &words).into_iter().map(call));
+            }
+        }
+        lookups
+    }
+
+    /// Adds a class whose name and parameters follow; a resource `class { ... }` has no name here.
+    fn add_class(&mut self, words: &[Word]) {
+        let Some(Token::Name(class)) = words.first().map(|word| &word.token) else { return };
+        let class = class.trim_start_matches("::");
+        self.classes.insert(class.to_owned());
+        if words.get(1).map(|word| &word.token) != Some(&Token::Sign('(')) {
+            return;
+        }
+        let mut depth = 0usize;
+        for (at, word) in words.iter().enumerate().skip(1) {
+            match &word.token {
+                Token::Sign('(' | '[' | '{') => depth += 1,
+                Token::Sign(')' | ']' | '}') => depth -= 1,
+                // A variable of a default value is behind a sign.
+                Token::Variable(name) if depth == 1 && !is_of_default(&words[..at]) => {
+                    self.parameters.insert(format!("{class}::{name}"));
+                }
+                _ => {}
+            }
+            if depth == 0 {
+                break;
+            }
+        }
+    }
+}
+
+/// Returns true if the words before a variable begin the default of a parameter: an equals sign and no comma since.
+fn is_of_default(words: &[Word]) -> bool {
+    let last = words.iter().rev().find(|word| matches!(word.token, Token::Sign('=' | ',' | '(')));
+    last.is_some_and(|word| word.token == Token::Sign('='))
+}
+
+/// Returns the arguments of a call of the function at a place; of a method the first one is before the dot.
+fn all_arguments(words: &[Word], at: usize) -> Option<Vec<Expression>> {
+    let mut arguments = arguments(&words[at + 1..])?;
+    if at > 0 && words[at - 1].token == Token::Sign('.') {
+        let subject = match words[..at - 1].last().map(|word| &word.token) {
+            Some(Token::Text(text)) => Expression::Literal(text.as_str().into()),
+            Some(Token::Template(pieces)) => Expression::Template(pieces.clone()),
+            _ => Expression::Other,
+        };
+        arguments.insert(0, subject);
+    }
+    Some(arguments)
+}
+
+/// The functions that look something up.
+#[derive(Clone, Copy)]
+pub(super) enum Function {
+    Lookup,
+    /// One of Hiera 3's, which always merges like this.
+    Hiera(&'static str),
+}
+
+impl Function {
+    pub(super) fn named(name: &str) -> Option<Function> {
+        match name.trim_start_matches("::") {
+            "lookup" => Some(Function::Lookup),
+            "hiera" => Some(Function::Hiera("first")),
+            "hiera_array" | "hiera_include" => Some(Function::Hiera("unique")),
+            "hiera_hash" => Some(Function::Hiera("hash")),
+            _ => None,
+        }
+    }
+
+    /// Returns the keys that are looked up, as far as they are known. `words` are those of the manifest, which may set
+    /// a variable that stands for one.
+    pub(super) fn keys(self, arguments: &[Expression], words: &[Word]) -> Vec<KeyText> {
+        let Some(first) = arguments.first() else { return Vec::new() };
+        let name = first.entry("name");
+        match name.as_ref().unwrap_or(first) {
+            Expression::Literal(name) => self.named_by(name),
+            Expression::Template(pieces) => vec![KeyText(pieces.clone())],
+            Expression::Variable(name) => match &values_of(name, words)[..] {
+                [] => vec![KeyText(vec![String::new(); 2])],
+                values => values.iter().flat_map(|value| self.named_by(value)).collect(),
+            },
+            Expression::Options(_) => Vec::new(),
+            Expression::Other => vec![KeyText(vec![String::new(); 2])],
+        }
+    }
+
+    fn named_by(self, name: &Value) -> Vec<KeyText> {
+        match name {
+            Value::String(name) => vec![KeyText(vec![name.to_string()])],
+            Value::Array(names) if matches!(self, Function::Lookup) => {
+                names.iter().filter_map(Value::as_str).map(|name| KeyText(vec![name.to_owned()])).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Returns the strategy that the call names: `lookup(NAME, TYPE, MERGE, ...)`, or an option in the last or only
+    /// argument. `words` are those of the manifest, in which a variable may have a default.
+    fn merge(self, arguments: &[Expression], words: &[Word]) -> CallMerge {
+        if let Function::Hiera(strategy) = self {
+            return CallMerge::Named(strategy.into());
+        }
+        let of_options = |options: &Expression| options.entry("merge");
+        let named = match arguments {
+            [_, _, merge, ..] if of_options(merge).is_none() => Some(merge.clone()),
+            [_, options @ Expression::Variable(_)] => Some(options.clone()),
+            [options] => of_options(options),
+            [_, rest @ ..] => rest.iter().rev().find_map(of_options),
+            [] => None,
+        };
+        match named {
+            Some(Expression::Literal(merge)) if is_strategy(&merge) => CallMerge::Named(merge),
+            None | Some(Expression::Literal(_)) => CallMerge::ByData,
+            Some(Expression::Variable(name)) => CallMerge::Perhaps(strategies_of(&name, words)),
+            Some(_) => CallMerge::Perhaps(ANY.map(Value::from).to_vec()),
+        }
+    }
+}
+
+/// Returns the strategies that a variable may stand for.
+fn strategies_of(name: &str, words: &[Word]) -> Vec<Value> {
+    let values: Vec<Value> = values_of(name, words).into_iter().filter(is_strategy).collect();
+    if values.is_empty() { ANY.map(Value::from).to_vec() } else { values }
+}
+
+/// Returns the literals that a manifest sets a variable to, or gives it as a default.
+fn values_of(name: &str, words: &[Word]) -> Vec<Value> {
+    let is_set = |pair: &[Word]| {
+        matches!(&pair[0].token, Token::Variable(variable) if variable == name) && pair[1].token == Token::Sign('=')
+    };
+    let set = words.windows(2).enumerate().filter(|(_, pair)| is_set(pair));
+    set.filter_map(|(at, _)| Some(leading(&words[at + 2..])?.0)).collect()
+}
+
+fn is_strategy(merge: &Value) -> bool {
+    match merge {
+        Value::String(_) => true,
+        Value::Hash(options) => has_strategy(options),
+        _ => false,
+    }
+}
+
+fn has_strategy(options: &Hash) -> bool {
+    options.get("strategy").is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the calls in one line each: line, key, strategy.
+    fn told(text: &str) -> Vec<String> {
+        let tell = |LookupCall { key, merge, line }: LookupCall| {
+            let merge = match merge {
+                CallMerge::ByData => "-".to_owned(),
+                CallMerge::Named(merge) => merge.inspect(),
+                CallMerge::Perhaps(merges) => format!("{}?", Value::Array(merges.into()).inspect()),
+            };
+            format!("{line} {} {merge}", key.0.join("*"))
+        };
+        Lookups::of(text).calls.into_iter().map(tell).collect()
+    }
+
+    #[test]
+    fn all_ways_to_name_a_strategy() {
+        let text = r#"
+$a = lookup('files', {merge => deep})
+$b = lookup('b', Hash, 'deep', {})
+$c = lookup({ 'name' => 'c', 'merge' => { 'strategy' => 'deep', 'knockout_prefix' => '--' } })
+$d = lookup(['d', "e"], Array[String], 'unique', []).map |$x| { $x }
+$f = lookup('f', default_value => {}, merge => 'hash')
+class { 'x': y => hiera_hash('g', {}), z => hiera_array("h") }
+hiera_include 'classes'
+$i = 'i'.lookup(Hash, 'deep') + ::lookup('j', undef, first, undef)
+$k = lookup('k'); lookup('l', String); hiera('m', 'x'); lookup('n', {default_value => {merge => deep}})
+$o = lookup('o', Hash, undef, {})
+"#;
+        let expected = [
+            "2 files \"deep\"",
+            "3 b \"deep\"",
+            "4 c {\"strategy\"=>\"deep\", \"knockout_prefix\"=>\"--\"}",
+            "5 d \"unique\"",
+            "5 e \"unique\"",
+            "6 f \"hash\"",
+            "7 g \"hash\"",
+            "7 h \"unique\"",
+            "8 classes \"unique\"",
+            "9 i \"deep\"",
+            "9 j \"first\"",
+            "10 k -",
+            "10 l -",
+            "10 m \"first\"",
+            "10 n -",
+            "11 o -",
+        ];
+        assert_eq!(told(text), expected);
+    }
+
+    #[test]
+    fn what_is_known_in_part_is_told() {
+        let text = r#"
+class p($strategy = 'hash', $other) {
+  lookup("include.${::runmode}", Array, 'deep')
+  lookup("users_$role", {merge => $strategy})
+  $list = ['x', 'y']
+  lookup($list, Hash, $other)
+  lookup($name, Hash, 'deep')
+  lookup('z', $options)
+  lookup('v', { merge => $other, default_value => $x })
+  lookup("a\tb${c["d"]}e:$f::g:h", Hash, if $x { 'deep' } else { 'hash' })
+  $x.lookup('no')
+}
+"#;
+        let expected = [
+            "3 include.* \"deep\"",
+            "4 users_* [\"hash\"]?",
+            "6 x [\"deep\", \"unique\"]?",
+            "6 y [\"deep\", \"unique\"]?",
+            "7 * \"deep\"",
+            "8 z [\"deep\", \"unique\"]?",
+            "9 v [\"deep\", \"unique\"]?",
+            "10 a*b*e:*:h [\"deep\", \"unique\"]?",
+            "11 * -",
+        ];
+        assert_eq!(told(text), expected);
+    }
+
+    #[test]
+    fn what_is_no_call_is_passed_over() {
+        let text = r#"
+# lookup('a', {merge => deep})
+/* lookup('b', {merge => deep}) */
+$x = "lookup('c', {merge => deep})"
+$y = @("END"/L)
+  lookup('d', {merge => deep}) it's
+  | END
+$z = $v =~ /it's "/ ? { default => 1 }
+notify { 'lookup': message => 10 / 2 }
+lookup('last', {'merge' => 'deep'})
+"#;
+        assert_eq!(told(text), ["10 last \"deep\""]);
+        for broken in
+            ["lookup(", "lookup('a', {", "'", "\"${", "@(", "@(\"X\")\nx", "/* ", "lookup('a', [[[[{merge =>", "$"]
+        {
+            assert_eq!(told(broken), Vec::<String>::new(), "{broken}");
+        }
+        assert_eq!(told(&format!("lookup({}", "[".repeat(100_000))), Vec::<String>::new());
+    }
+
+    #[test]
+    fn keys_are_compared_with_their_pieces() {
+        let key = |pieces: &[&str]| KeyText(pieces.iter().map(|piece| (*piece).to_owned()).collect());
+        for (pieces, text, is_one) in [
+            (&["a"][..], "a", true),
+            (&["a", ""], "a", true),
+            (&["a", ""], "ab", true),
+            (&["a", "b"], "ab", true),
+            (&["ab", "ba"], "aba", false),
+            (&["a", "x", "b"], "a1x2b", true),
+            (&["a", "x", "x", "b"], "a1x2b", false),
+            (&["", ""], "anything", true),
+        ] {
+            assert_eq!(key(pieces).matches(text), is_one, "{pieces:?} {text}");
+        }
+        assert_eq!(key(&["include.", ""]).root(), key(&["include"]));
+        assert_eq!(key(&["a", "b.c", "d"]).root(), key(&["a", "b"]));
+        assert!(key(&["", ""]).is_any() && !key(&["", "x"]).is_any());
+    }
+
+    #[test]
+    fn parameters_of_classes_are_told() {
+        let text = r"
+class a::b (
+  String $x,
+  Hash[String, Array[$t]] $y = { 'k' => $z, 'l' => f($q, $r) },
+  $w = $v,
+) inherits a { class { 'no': p => $o } class c($d) {} }
+class ::e { $f = 1 }
+define g($h) { }
+";
+        let lookups = Lookups::of(text);
+        assert_eq!(Vec::from_iter(&lookups.classes), ["a::b", "c", "e"]);
+        assert_eq!(Vec::from_iter(&lookups.parameters), ["a::b::w", "a::b::x", "a::b::y", "c::d"]);
+        for broken in ["class", "class a", "class a(", "class a($b", "class a($b = [", "class a)", "class a(]"] {
+            assert!(Lookups::of(broken).parameters.len() <= 1, "{broken}");
+        }
+    }
+}
