@@ -10,6 +10,9 @@ pub struct CommitId(pub(super) [u8; 20]);
 const SHORT: usize = 8;
 
 impl CommitId {
+    /// The id that git writes where there is no commit.
+    pub const NOWHERE: CommitId = CommitId([0; 20]);
+
     /// Parses 40 hexadecimal digits.
     pub fn from_hex(hex: &str) -> Option<CommitId> {
         let digits = hex.as_bytes();

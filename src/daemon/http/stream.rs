@@ -74,7 +74,7 @@ impl Listener {
         loop {
             if let Some((cursor, number, report)) = self.state.queue.report_after(self.cursor).await.ok()? {
                 self.cursor = cursor;
-                let report = String::from_utf8(report).ok()?;
+                let report = String::from_utf8_lossy(&report);
                 return Some(Event::default().event("report").id(number.to_string()).data(report.trim_end()));
             }
             let mut shutdown = self.state.shutdown.clone();

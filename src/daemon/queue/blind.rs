@@ -1,7 +1,6 @@
 //! The branches of which nothing can be read, over restarts.
 
-use sqlx::Row;
-
+use super::row::Columns;
 use super::{Queue, QueueError};
 use crate::event::RepositoryName;
 use crate::git::BranchName;
@@ -28,8 +27,7 @@ impl Queue {
     pub async fn blind(&self, repository: &RepositoryName) -> Result<Vec<(BranchName, String)>, QueueError> {
         let query = sqlx::query("SELECT branch, reason FROM blind WHERE repository = ? ORDER BY branch");
         let rows = self.all(query.bind(repository.as_str())).await?;
-        let branch =
-            |row: &sqlx::sqlite::SqliteRow| Ok((BranchName::new(row.try_get::<String, _>(0)?), row.try_get(1)?));
+        let branch = |row: &sqlx::sqlite::SqliteRow| Ok((BranchName::new(row.text(0)?), row.text(1)?));
         rows.iter().map(branch).collect()
     }
 }

@@ -2,8 +2,10 @@
 
 use std::collections::VecDeque;
 
-use sqlx::{Row, SqliteConnection};
+use sqlx::SqliteConnection;
+use sqlx::sqlite::SqliteRow;
 
+use super::row::Columns;
 use super::{Queue, QueueError};
 use crate::daemon::watch::BranchCheckpoint;
 use crate::event::RepositoryName;
@@ -14,13 +16,13 @@ impl Queue {
     pub async fn checkpoint(&self, repository: &RepositoryName) -> Result<Option<BranchCheckpoint>, QueueError> {
         let former = sqlx::query("SELECT former FROM repository WHERE name = ?").bind(repository.as_str());
         let Some(row) = self.first(former).await? else { return Ok(None) };
-        let former: String = row.try_get(0)?;
+        let former = row.text(0)?;
         let rows = sqlx::query("SELECT name, tip FROM branch WHERE repository = ?").bind(repository.as_str());
         let mut checkpoint = BranchCheckpoint { former: commits(&former), ..BranchCheckpoint::default() };
         for row in self.all(rows).await? {
-            let (name, tip): (String, String) = (row.try_get(0)?, row.try_get(1)?);
-            let tip = CommitId::from_hex(&tip).ok_or_else(|| damaged(&tip))?;
-            checkpoint.branches.insert(BranchName::new(name), tip);
+            if let Some((name, tip)) = seen(&row)? {
+                checkpoint.branches.insert(name, tip);
+            }
         }
         Ok(Some(checkpoint))
     }
@@ -62,6 +64,20 @@ async fn save_former(
     Ok(())
 }
 
+/// Returns the branch and the tip that a row begins with; or `None` if the tip is no commit, so that the branch was not
+/// seen.
+pub(super) fn seen(row: &SqliteRow) -> Result<Option<(BranchName, CommitId)>, QueueError> {
+    let branch = BranchName::new(row.text(0)?);
+    match row.commit(1) {
+        Ok(tip) => Ok(Some((branch, tip))),
+        Err(error) if error.is_damage() => {
+            tracing::error!(%branch, %error, "the last seen commit of the branch cannot be read; it is forgotten");
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
 /// Saves the last seen commit of a branch.
 pub(super) async fn set_tip(
     connection: &mut SqliteConnection,
@@ -78,9 +94,4 @@ pub(super) async fn set_tip(
 
 fn commits(list: &str) -> VecDeque<CommitId> {
     list.split(' ').filter_map(CommitId::from_hex).collect()
-}
-
-/// Returns the error for a commit id that is none.
-pub(super) fn damaged(id: &str) -> QueueError {
-    QueueError::Damaged(format!("'{id}' is no commit"))
 }

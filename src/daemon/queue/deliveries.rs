@@ -6,6 +6,7 @@ use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
 use super::jobs::{JOB, job};
+use super::row::{Columns, one_more};
 use super::{Job, LONGEST_DELAY, Queue, QueueError, RenderedReport, body, duration, millis, now, until};
 use crate::event::{JobNumber, RepositoryName};
 
@@ -106,7 +107,7 @@ impl Queue {
 
     /// Returns the delivery in a row of [`first_delivery`], with its report if it is wanted.
     async fn delivery(&self, row: &SqliteRow, with_report: bool) -> Result<NextDelivery, QueueError> {
-        let (attempts, since, begun): (u32, i64, u32) = (row.try_get(10)?, row.try_get(11)?, row.try_get(12)?);
+        let (attempts, since, begun): (u32, i64, u32) = (row.count(10)?, row.try_get(11)?, row.count(12)?);
         let age = if attempts == 0 { Duration::ZERO } else { duration(now().saturating_sub(since)) };
         let job = Box::new(job(row)?);
         let report = if with_report { self.rendered(&job).await? } else { RenderedReport::default() };
@@ -119,7 +120,7 @@ impl Queue {
         let report = self.first(report).await?.ok_or_else(|| QueueError::Damaged("the report is gone".to_owned()))?;
         let text = match report.try_get::<Option<Vec<u8>>, _>(2)? {
             Some(text) => Some(String::from_utf8_lossy(&body::unpack(text).await?).into_owned()),
-            None => report.try_get(1)?,
+            None => report.text_if_any(1)?,
         };
         Ok(RenderedReport { json: body::unpack(report.try_get(0)?).await?, text })
     }
@@ -133,15 +134,18 @@ impl Queue {
 
     /// Notes that an attempt at a delivery begins in which the daemon may end.
     pub async fn begin_delivery(&self, job: JobNumber, sink: &str) -> Result<(), QueueError> {
-        let update = "UPDATE delivery SET begun = begun + 1 WHERE job = ? AND sink = ?";
+        let update = concat!("UPDATE delivery SET begun = ", one_more!("begun"), " WHERE job = ? AND sink = ?");
         self.execute(sqlx::query(update).bind(job.0).bind(sink)).await?;
         Ok(())
     }
 
     /// Notes that a sink has a report.
     pub async fn delivered(&self, job: JobNumber, sink: &str) -> Result<(), QueueError> {
-        let update = "UPDATE delivery SET state = 'delivered', attempts = attempts + 1, delivered = ?, error = NULL \
-            WHERE job = ? AND sink = ?";
+        let update = concat!(
+            "UPDATE delivery SET state = 'delivered', attempts = ",
+            one_more!("attempts"),
+            ", delivered = ?, error = NULL WHERE job = ? AND sink = ?"
+        );
         self.execute(sqlx::query(update).bind(now()).bind(job.0).bind(sink)).await?;
         Ok(())
     }
@@ -179,8 +183,11 @@ impl Queue {
         let now = now();
         let due = now.saturating_add(again.map_or(0, millis));
         // A first failure that is still to come was noted by a clock that was ahead.
-        let update = "UPDATE delivery SET state = ?1, since = iif(attempts = 0 OR since > ?2, ?2, since), \
-            attempts = attempts + 1, begun = 0, due = ?3, error = ?4 WHERE job = ?5 AND sink = ?6";
+        let update = concat!(
+            "UPDATE delivery SET state = ?1, since = iif(attempts = 0 OR since > ?2, ?2, since), attempts = ",
+            one_more!("attempts"),
+            ", begun = 0, due = ?3, error = ?4 WHERE job = ?5 AND sink = ?6"
+        );
         let query = sqlx::query(update).bind(state).bind(now).bind(due).bind(error).bind(job.0).bind(sink);
         self.execute(query).await?;
         Ok(())

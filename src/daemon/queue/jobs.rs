@@ -6,7 +6,8 @@ use sha2::{Digest, Sha256};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, SqliteConnection};
 
-use super::checkpoints::{damaged, set_tip};
+use super::checkpoints::set_tip;
+use super::row::{Columns, one_more};
 use super::{Body, Queue, QueueError, millis, now, until};
 use crate::event::{CommitEvent, EventKind, JobId, JobName, JobNumber, RepositoryName};
 use crate::git::{BranchName, CommitId};
@@ -94,13 +95,11 @@ impl Queue {
             UNION ALL SELECT job.branch, job.number FROM first CROSS JOIN job ON job.number = (SELECT next.number FROM job AS next \
                 WHERE next.state = 'waiting' AND next.repository = ?1 AND next.branch > first.branch \
                 ORDER BY next.branch, next.number LIMIT 1)) \
-            SELECT job.number, CAST(job.branch AS BLOB), job.attempts, job.due FROM first CROSS JOIN job USING (number) ORDER BY 1";
+            SELECT job.number, job.branch, job.attempts, job.due FROM first CROSS JOIN job USING (number) ORDER BY 1";
         let rows = self.all(sqlx::query(query).bind(repository.as_str())).await?;
         let waiting = |row: &SqliteRow| {
-            let branch: Vec<u8> = row.try_get(1)?;
-            let branch = BranchName::new(String::from_utf8_lossy(&branch));
-            let wait = until(row.try_get(3)?);
-            Ok(Waiting { number: JobNumber(row.try_get(0)?), branch, attempts: row.try_get(2)?, wait })
+            let (branch, attempts) = (BranchName::new(row.text(1)?), row.count(2)?.into());
+            Ok(Waiting { number: JobNumber(row.try_get(0)?), branch, attempts, wait: until(row.try_get(3)?) })
         };
         rows.iter().map(waiting).collect()
     }
@@ -141,8 +140,10 @@ impl Queue {
                 AND state = 'failed' AND kind != 'facts' AND number < ? ORDER BY number DESC LIMIT 1";
             let query = sqlx::query(query).bind(before.to_string()).bind(job.name.repository.as_str());
             let Some(row) = self.first(query.bind(job.event.branch.as_str()).bind(number)).await? else { break };
+            // Behind one that cannot be read nothing is known. It was told when it was set aside.
+            let Ok(earlier) = row.commit_if_any(1) else { break };
             number = row.try_get(0)?;
-            job.event.before = row.try_get::<Option<String>, _>(1)?.map(|id| commit(&id)).transpose()?;
+            job.event.before = earlier;
             job.set_aside.insert(0, before);
         }
         if let Some(before) = job.event.before {
@@ -161,7 +162,8 @@ impl Queue {
 
     /// Notes that an attempt at a job begins.
     pub async fn begin(&self, job: JobNumber) -> Result<(), QueueError> {
-        self.execute(sqlx::query("UPDATE job SET attempts = attempts + 1 WHERE number = ?").bind(job.0)).await?;
+        let update = concat!("UPDATE job SET attempts = ", one_more!("attempts"), " WHERE number = ?");
+        self.execute(sqlx::query(update).bind(job.0)).await?;
         Ok(())
     }
 
@@ -274,19 +276,20 @@ fn id(parts: &[&str]) -> String {
 
 /// Reads the job in a row that begins with the columns [`JOB`].
 pub(super) fn job(row: &SqliteRow) -> Result<Job, QueueError> {
-    let kind: String = row.try_get(6)?;
+    let kind = row.text(6)?;
     let event = CommitEvent {
+        // What is no text names nothing.
         branch: BranchName::new(row.try_get::<String, _>(3)?),
-        before: row.try_get::<Option<String>, _>(4)?.as_deref().map(commit).transpose()?,
-        after: commit(row.try_get(5)?)?,
+        before: row.commit_if_any(4)?,
+        after: row.commit(5)?,
         kind: EventKind::from_word(&kind)
             .ok_or_else(|| QueueError::Damaged(format!("'{kind}' is no kind of commit")))?,
-        judge: row.try_get::<Option<String>, _>(8)?.as_deref().map(commit).transpose()?,
+        judge: row.commit_if_any(8)?,
     };
     let (id, repository): (String, String) = (row.try_get(1)?, row.try_get(2)?);
     let number = JobNumber(row.try_get(0)?);
     let name = JobName { id: JobId::new(id), number, repository: RepositoryName::new(repository) };
-    Ok(Job { name, event, attempts: row.try_get(7)?, set_aside: Vec::new(), is_delicate: false, answers: None })
+    Ok(Job { name, event, attempts: row.count(7)?.into(), set_aside: Vec::new(), is_delicate: false, answers: None })
 }
 
 /// Reads a job to show it: of one that cannot be read, what is left.
@@ -295,20 +298,11 @@ pub(super) fn job_or_rest(row: &SqliteRow) -> Result<Job, QueueError> {
         Err(error) if error.is_damage() => {}
         job => return job,
     }
-    let text = |column: usize| -> Result<String, QueueError> {
-        let bytes: Option<Vec<u8>> = row.try_get(column)?;
-        Ok(String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned())
-    };
-    let commit = |column| text(column).map(|id| CommitId::from_hex(&id));
-    let nowhere = || CommitId::from_hex(&"0".repeat(40)).ok_or_else(|| damaged(""));
-    let after = commit(5)?.map_or_else(nowhere, Ok)?;
-    let kind = EventKind::from_word(&text(6)?).unwrap_or(EventKind::New);
-    let event = CommitEvent { branch: BranchName::new(text(3)?), before: commit(4)?, after, kind, judge: None };
-    let (id, repository) = (JobId::new(text(1)?), RepositoryName::new(text(2)?));
+    let before = row.commit_if_any(4).unwrap_or_default();
+    let after = row.commit(5).unwrap_or(CommitId::NOWHERE);
+    let kind = EventKind::from_word(&row.text(6)?).unwrap_or(EventKind::New);
+    let event = CommitEvent { branch: BranchName::new(row.text(3)?), before, after, kind, judge: None };
+    let (id, repository) = (JobId::new(row.text(1)?), RepositoryName::new(row.text(2)?));
     let name = JobName { id, number: JobNumber(row.try_get(0)?), repository };
-    Ok(Job { name, event, attempts: row.try_get(7)?, set_aside: Vec::new(), is_delicate: false, answers: None })
-}
-
-fn commit(text: &str) -> Result<CommitId, QueueError> {
-    CommitId::from_hex(text).ok_or_else(|| damaged(text))
+    Ok(Job { name, event, attempts: row.count(7)?.into(), set_aside: Vec::new(), is_delicate: false, answers: None })
 }

@@ -18,8 +18,10 @@ mod overview;
 mod reports;
 mod retention;
 mod reviews;
+mod row;
 mod schedules;
 mod times;
+mod unusable;
 
 use std::fs::{self, File};
 use std::io::ErrorKind;
@@ -179,7 +181,9 @@ impl Queue {
                 private(&path).map_err(failed)?;
             }
         }
-        Ok((Queue::connect(folder).await?, QueueLock { _file: file }))
+        let queue = Queue::connect(folder).await?;
+        queue.forget_unusable().await.map_err(|error| error.at(&folder.join(FILE)))?;
+        Ok((queue, QueueLock { _file: file }))
     }
 
     /// Opens the queue in a folder, whether a daemon works on it or not.

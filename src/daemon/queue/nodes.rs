@@ -1,10 +1,11 @@
 //! The answers of sources of nodes that the reports of each branch are made with: those of its last report, until a job
 //! has told what newer ones change.
 
-use sqlx::{Row, SqliteConnection};
+use sqlx::SqliteConnection;
 
-use super::checkpoints::damaged;
+use super::checkpoints::seen;
 use super::jobs::insert;
+use super::row::Columns;
 use super::{Queue, QueueError};
 use crate::event::{CommitEvent, EventKind, RepositoryName};
 use crate::git::{BranchName, CommitId};
@@ -47,7 +48,7 @@ impl Queue {
     /// Returns the answers that the reports of branches of a repository were made with last, each once.
     pub async fn answers_in_use(&self, repository: &RepositoryName) -> Result<Vec<String>, QueueError> {
         let query = sqlx::query("SELECT DISTINCT answers FROM nodes WHERE repository = ?").bind(repository.as_str());
-        self.all(query).await?.iter().map(|row| Ok(row.try_get(0)?)).collect()
+        self.all(query).await?.iter().map(|row| Ok(row.text(0)?)).collect()
     }
 
     /// Returns the answers that the last report of a branch was made with.
@@ -58,7 +59,7 @@ impl Queue {
     ) -> Result<Option<String>, QueueError> {
         let query = sqlx::query("SELECT answers FROM nodes WHERE repository = ? AND branch = ?");
         let row = self.first(query.bind(repository.as_str()).bind(branch.as_str())).await?;
-        Ok(row.map(|row| row.try_get(0)).transpose()?)
+        Ok(row.map(|row| row.text(0)).transpose()?)
     }
 }
 
@@ -68,11 +69,10 @@ async fn branches(connection: &mut SqliteConnection, repository: &RepositoryName
         WHERE branch.repository = ? ORDER BY name";
     let rows = sqlx::query(query).bind(repository.as_str()).fetch_all(connection).await?;
     let branch = |row: &sqlx::sqlite::SqliteRow| {
-        let (name, tip): (String, String) = (row.try_get(0)?, row.try_get(1)?);
-        let tip = CommitId::from_hex(&tip).ok_or_else(|| damaged(&tip))?;
-        Ok((BranchName::new(name), tip, row.try_get(2)?, row.try_get(3)?))
+        let Some((name, tip)) = seen(row)? else { return Ok(None) };
+        Ok(Some((name, tip, row.text_if_any(2)?, row.text_if_any(3)?)))
     };
-    rows.iter().map(branch).collect()
+    rows.iter().filter_map(|row| branch(row).transpose()).collect()
 }
 
 /// Notes the answers that the first report of a branch will be made with.

@@ -1,10 +1,11 @@
 //! The unfinished work of the queue, for operators: counts, lists, retries and drops.
 
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use sqlx::{Row, SqliteConnection};
 
 use super::jobs::{JOB, job_or_rest};
+use super::row::Columns;
 use super::{Job, Queue, QueueError, now};
 use crate::event::JobNumber;
 
@@ -70,8 +71,8 @@ impl Queue {
         let rows = self.all(sqlx::query(query)).await?;
         let count = |row: &sqlx::sqlite::SqliteRow| {
             let number: i64 = row.try_get(2)?;
-            let stage = stage(&row.try_get::<String, _>(0)?);
-            Ok(StageCount { stage, sink: row.try_get(1)?, number: number.unsigned_abs() })
+            let stage = stage(&row.text(0)?);
+            Ok(StageCount { stage, sink: row.text_if_any(1)?, number: number.unsigned_abs() })
         };
         rows.iter().map(count).collect()
     }
@@ -87,10 +88,10 @@ impl Queue {
         let now = now();
         let row = |row: &sqlx::sqlite::SqliteRow| {
             let due: i64 = row.try_get(12)?;
-            let stage = stage(&row.try_get::<String, _>(9)?);
-            let time = SystemTime::UNIX_EPOCH + Duration::from_millis(due.unsigned_abs());
-            let due = Some(time).filter(|_| due > now && matches!(stage, Stage::Waiting | Stage::Undelivered));
-            let (sink, attempts, error) = (row.try_get(10)?, row.try_get(11)?, row.try_get(13)?);
+            let stage = stage(&row.text(9)?);
+            let time = row.time(12)?;
+            let due = time.filter(|_| due > now && matches!(stage, Stage::Waiting | Stage::Undelivered));
+            let (sink, attempts, error) = (row.text_if_any(10)?, row.count(11)?.into(), row.text_if_any(13)?);
             Ok(PendingItem { job: job_or_rest(row)?, stage, sink, attempts, due, error })
         };
         rows.iter().map(row).collect()

@@ -4,6 +4,7 @@ use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
 use super::jobs::{JOB, job_or_rest};
+use super::row::Columns;
 use super::{Job, Queue, QueueError, body};
 use crate::event::JobNumber;
 use crate::git::{CommitId, CommitTime};
@@ -61,7 +62,7 @@ impl Queue {
             AND (number = ?4 OR ?4 IS NULL AND kind != 'facts') ORDER BY number DESC LIMIT 1";
         let query = sqlx::query(query).bind(wanted.commit.to_string()).bind(wanted.repository).bind(wanted.branch);
         let query = query.bind(wanted.number.map(|number| number.0));
-        Ok(self.first(query).await?.map(|row| row.try_get(0)).transpose()?.flatten())
+        Ok(self.first(query).await?.map(|row| row.text_if_any(0)).transpose()?.flatten())
     }
 
     /// Returns the reports of jobs with numbers below `before`, the latest first, at most `limit` of them. Jobs that
@@ -110,13 +111,24 @@ impl Queue {
         Ok(row.map_or(Ok(Cursor::START), |row| row.try_get(0).map(Cursor))?)
     }
 
-    /// Returns the first report after `cursor` with its position, or `None` if there is none yet.
+    /// Returns the first report after `cursor` with its position, or `None` if there is none yet. Those that cannot be
+    /// read are left out.
     pub async fn report_after(&self, cursor: Cursor) -> Result<Option<(Cursor, JobNumber, Vec<u8>)>, QueueError> {
         let query = "SELECT sequence, job, body FROM resolution JOIN report USING (job) \
             WHERE sequence > ? ORDER BY sequence LIMIT 1";
-        let Some(row) = self.first(sqlx::query(query).bind(cursor.0)).await? else { return Ok(None) };
-        let report = body::unpack(row.try_get(2)?).await?;
-        Ok(Some((Cursor(row.try_get(0)?), JobNumber(row.try_get(1)?), report)))
+        let mut after = cursor.0;
+        while let Some(row) = self.first(sqlx::query(query).bind(after)).await? {
+            after = row.try_get(0)?;
+            let number = JobNumber(row.try_get(1)?);
+            match body::unpack(row.try_get(2)?).await {
+                Ok(report) => return Ok(Some((Cursor(after), number, report))),
+                Err(error) if error.is_damage() => {
+                    tracing::error!(job = number.0, %error, "the report cannot be read; readers of all do not get it");
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
     }
 }
 

@@ -6,6 +6,7 @@ use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
 use super::deliveries::due_between;
+use super::row::{Columns, one_more};
 use super::{Queue, QueueError, duration, millis, now, until};
 
 /// A request to review.
@@ -45,8 +46,11 @@ impl Queue {
     /// Notes that a request is to be reviewed. One that waits already is tried at once; one that is being reviewed is
     /// reviewed once more.
     pub async fn ask_for_review(&self, names: &[&str], request: u64) -> Result<(), QueueError> {
-        let insert = "INSERT INTO review (name, request, since) VALUES (?1, ?2, ?3) ON CONFLICT (name, request) \
-            DO UPDATE SET events = events + 1, state = 'waiting', attempts = 0, since = ?3, due = 0, error = NULL";
+        let insert = concat!(
+            "INSERT INTO review (name, request, since) VALUES (?1, ?2, ?3) ON CONFLICT (name, request) DO UPDATE SET events = ",
+            one_more!("events"),
+            ", state = 'waiting', attempts = 0, since = ?3, due = 0, error = NULL"
+        );
         let mut step = self.database.connection().await?;
         // The forge is told that it is known, and does not tell of it again.
         step.begin_durably().await?;
@@ -83,8 +87,11 @@ impl Queue {
         let now = now();
         let due = now.saturating_add(again.map_or(0, millis));
         // A first failure that is still to come was noted by a clock that was ahead.
-        let update = "UPDATE review SET state = ?1, since = iif(attempts = 0 OR since > ?2, ?2, since), \
-            attempts = attempts + 1, due = ?3, error = ?4 WHERE number = ?5 AND events = ?6";
+        let update = concat!(
+            "UPDATE review SET state = ?1, since = iif(attempts = 0 OR since > ?2, ?2, since), attempts = ",
+            one_more!("attempts"),
+            ", due = ?3, error = ?4 WHERE number = ?5 AND events = ?6"
+        );
         let query = sqlx::query(update).bind(state).bind(now).bind(due).bind(error);
         self.execute(query.bind(job.number).bind(job.events)).await?;
         Ok(())
@@ -95,16 +102,15 @@ impl Queue {
         let query = "SELECT name, request, state, attempts, due, error FROM review ORDER BY number LIMIT ?";
         let now = now();
         let review = |row: &SqliteRow| {
-            let (state, due): (String, i64) = (row.try_get(2)?, row.try_get(4)?);
-            let is_set_aside = state == "dead";
-            let time = SystemTime::UNIX_EPOCH + Duration::from_millis(due.unsigned_abs());
+            let due: i64 = row.try_get(4)?;
+            let is_set_aside = row.text(2)? == "dead";
             Ok(PendingReview {
-                name: row.try_get(0)?,
+                name: row.text(0)?,
                 request: shown(row.try_get(1)?),
                 is_set_aside,
-                attempts: row.try_get(3)?,
-                due: Some(time).filter(|_| due > now && !is_set_aside),
-                error: row.try_get(5)?,
+                attempts: row.count(3)?,
+                due: row.time(4)?.filter(|_| due > now && !is_set_aside),
+                error: row.text_if_any(5)?,
             })
         };
         self.all(sqlx::query(query).bind(limit)).await?.iter().map(review).collect()
@@ -135,9 +141,9 @@ impl Queue {
 
 /// Reads the job in a row.
 fn job(row: &SqliteRow) -> Result<ReviewJob, QueueError> {
-    let (attempts, since): (u32, i64) = (row.try_get(3)?, row.try_get(4)?);
+    let (attempts, since): (u32, i64) = (row.count(3)?, row.try_get(4)?);
     let age = if attempts == 0 { Duration::ZERO } else { duration(now().saturating_sub(since)) };
-    let (number, name, events) = (row.try_get(0)?, row.try_get(1)?, row.try_get(5)?);
+    let (number, name, events) = (row.try_get(0)?, row.text(1)?, row.try_get(5)?);
     Ok(ReviewJob { number, name, request: shown(row.try_get(2)?), attempts, age, events })
 }
 

@@ -1,9 +1,8 @@
 //! The last runs of scheduled work.
 
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-use sqlx::Row;
-
+use super::row::{Columns, one_more};
 use super::{Queue, QueueError, millis};
 
 impl Queue {
@@ -13,8 +12,8 @@ impl Queue {
         let insert = "INSERT OR IGNORE INTO schedule (name, done) VALUES (?, ?)";
         self.execute(sqlx::query(insert).bind(name).bind(since_1970(now))).await?;
         let row = self.first(sqlx::query("SELECT done FROM schedule WHERE name = ?").bind(name)).await?;
-        let done: i64 = row.ok_or(sqlx::Error::RowNotFound)?.try_get(0)?;
-        Ok(SystemTime::UNIX_EPOCH + Duration::from_millis(done.unsigned_abs()))
+        let done = row.ok_or(sqlx::Error::RowNotFound)?.time(0)?;
+        Ok(done.unwrap_or(SystemTime::UNIX_EPOCH))
     }
 
     /// Notes that the work `name` was done `now` at the latest: the clock was ahead.
@@ -47,7 +46,7 @@ pub struct FailingWork {
 impl Queue {
     /// Notes a failed run of the work `name`.
     pub async fn failed_work(&self, name: &str, error: &str) -> Result<(), QueueError> {
-        let update = "UPDATE schedule SET failures = failures + 1, error = ? WHERE name = ?";
+        let update = concat!("UPDATE schedule SET failures = ", one_more!("failures"), ", error = ? WHERE name = ?");
         self.execute(sqlx::query(update).bind(error).bind(name)).await?;
         Ok(())
     }
@@ -56,12 +55,9 @@ impl Queue {
     pub async fn failing_work(&self) -> Result<Vec<FailingWork>, QueueError> {
         let select = "SELECT name, failures, error FROM schedule WHERE failures > 0 ORDER BY name";
         let rows = self.all(sqlx::query(select)).await?;
-        let work = rows.iter().map(|row| {
-            let failures: i64 = row.try_get(1)?;
-            let error: Option<String> = row.try_get(2)?;
-            let (failures, error) = (failures.unsigned_abs(), error.unwrap_or_default());
-            Ok(FailingWork { name: row.try_get(0)?, failures, error })
-        });
+        let work = rows
+            .iter()
+            .map(|row| Ok(FailingWork { name: row.text(0)?, failures: row.count(1)?.into(), error: row.text(2)? }));
         Ok(work.collect::<Result<_, sqlx::Error>>()?)
     }
 }

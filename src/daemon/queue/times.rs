@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
+use super::row::Columns;
 use super::{Query, Queue, QueueError, duration, now};
 
 /// The last successes that the queue knows of, each with the name of what it is of.
@@ -43,11 +44,7 @@ impl Queue {
     }
 
     async fn times(&self, query: Query<'_>) -> Result<Vec<(String, SystemTime)>, QueueError> {
-        let time = |row: &SqliteRow| {
-            let time: Option<i64> = row.try_get(1)?;
-            let time = SystemTime::UNIX_EPOCH + Duration::from_millis(time.unwrap_or_default().unsigned_abs());
-            Ok((row.try_get(0)?, time))
-        };
+        let time = |row: &SqliteRow| Ok((row.text(0)?, row.time(1)?.unwrap_or(SystemTime::UNIX_EPOCH)));
         self.all(query).await?.iter().map(time).collect()
     }
 
@@ -72,7 +69,7 @@ impl Queue {
         let backlog = |row: &SqliteRow| {
             let (number, since): (i64, Option<i64>) = (row.try_get(1)?, row.try_get(2)?);
             let age = duration(now.saturating_sub(since.unwrap_or(now)));
-            Ok(Backlog { name: row.try_get(0)?, number: number.unsigned_abs(), age })
+            Ok(Backlog { name: row.text(0)?, number: number.unsigned_abs(), age })
         };
         self.all(query).await?.iter().map(backlog).collect()
     }

@@ -443,3 +443,131 @@ async fn rows_that_cannot_be_read_are_set_aside() {
     }
     assert_eq!(queue.reports(JobNumber::MAX, 10).await.unwrap().len(), 2);
 }
+
+/// Damage to the rows of a queue: each to one of them or to all of a table.
+const DAMAGE: [&str; 40] = [
+    "UPDATE job SET attempts = 9223372036854775807",
+    "UPDATE job SET attempts = -9223372036854775808",
+    "UPDATE job SET due = 9223372036854775807, created = 9223372036854775807, resolved = -9223372036854775808",
+    "UPDATE job SET due = -9223372036854775808, created = -9223372036854775808, resolved = 9223372036854775807",
+    "UPDATE job SET kind = '' WHERE number = 2",
+    "UPDATE job SET before = 'zz'",
+    "UPDATE job SET before = 'zz', state = 'failed' WHERE number = 2",
+    "UPDATE job SET after = CAST(x'ff' AS TEXT)",
+    "UPDATE job SET judge = ''",
+    "UPDATE job SET error = CAST(x'ff' AS TEXT), branch = CAST(x'ff' AS TEXT), repository = CAST(x'ff' AS TEXT)",
+    "UPDATE job SET id = CAST(x'ff00' AS TEXT) WHERE number = 2",
+    "UPDATE job SET number = 9223372036854775807 WHERE number = 2",
+    "UPDATE job SET number = -1 WHERE number = 2",
+    "UPDATE sqlite_sequence SET seq = 9223372036854775807",
+    "UPDATE sqlite_sequence SET seq = 'a'",
+    "UPDATE sqlite_sequence SET seq = NULL",
+    "UPDATE resolution SET sequence = 9223372036854775807",
+    "UPDATE branch SET tip = 'zzzz'",
+    "UPDATE branch SET tip = CAST(x'ff' AS TEXT)",
+    "UPDATE branch SET name = CAST(x'ff' AS TEXT) WHERE name = 'main'",
+    "UPDATE repository SET former = CAST(x'ff20' AS TEXT) || 'zz'",
+    "UPDATE delivery SET attempts = 9223372036854775807, begun = 9223372036854775807",
+    "UPDATE delivery SET attempts = -9223372036854775808, begun = -1",
+    "UPDATE delivery SET since = -9223372036854775808, due = 9223372036854775807",
+    "UPDATE delivery SET sink = CAST(x'ff' AS TEXT), error = CAST(x'ff' AS TEXT)",
+    "UPDATE delivery SET repository = CAST(x'ff' AS TEXT), branch = CAST(x'ff' AS TEXT)",
+    "INSERT INTO delivery (job, sink, repository, branch, since) VALUES (-7, 'sink', 'data', 'main', 0)",
+    "UPDATE report SET body = x''",
+    "UPDATE report SET body = x'7801ff'",
+    "UPDATE report SET body = x'ff0a', text = CAST(x'ff' AS TEXT)",
+    "UPDATE report SET packed_text = x'7801ff'",
+    "DELETE FROM report",
+    "UPDATE review SET attempts = 9223372036854775807, events = 9223372036854775807",
+    "UPDATE review SET attempts = -1, since = -9223372036854775808, due = 9223372036854775807",
+    "UPDATE review SET number = 9223372036854775807, request = -9223372036854775808",
+    "UPDATE review SET name = CAST(x'ff' AS TEXT), error = CAST(x'ff' AS TEXT)",
+    "UPDATE schedule SET failures = 9223372036854775807, error = CAST(x'ff' AS TEXT), done = -9223372036854775808",
+    "UPDATE schedule SET name = CAST(x'ff' AS TEXT), succeeded = 9223372036854775807",
+    "UPDATE blind SET branch = CAST(x'ff' AS TEXT), reason = CAST(x'ff' AS TEXT)",
+    "UPDATE nodes SET answers = CAST(x'ff' AS TEXT), next = CAST(x'ff' AS TEXT)",
+];
+
+/// Does all that a daemon does with a queue: what is added is resolved and delivered, and all can be asked.
+async fn goes_on(queue: &Queue, damage: &str) {
+    let (data, wanted) = ("data".into(), [event("d").after, event("e").after]);
+    queue.checkpoint(&data).await.unwrap();
+    queue.have_nodes(&data, "others").await.unwrap();
+    let on_other = CommitEvent { branch: BranchName::new("other"), ..event("d") };
+    let after = CommitEvent { before: Some(event("b").after), ..event("e") };
+    queue.add(&data, &[on_other, after]).await.unwrap();
+    let mut resolved = Vec::new();
+    while let Some((job, _)) = next_job(queue, "data").await {
+        queue.begin(job.name.number).await.unwrap();
+        queue.give_back(job.name.number).await.unwrap();
+        queue.resolved(job.name.number, &written().packed(), &["sink"], Some("answers")).await.unwrap();
+        resolved.push(job.event.after);
+    }
+    assert!(wanted.iter().all(|commit| resolved.contains(commit)), "{damage}: {resolved:?}");
+    let mut delivered = Vec::new();
+    for _ in 0..20 {
+        let NextDelivery::Report { job, attempts, begun, .. } = queue.next_delivery("sink", None).await.unwrap() else {
+            continue;
+        };
+        assert!(attempts < u32::MAX && begun < u32::MAX, "{damage}");
+        queue.begin_delivery(job.name.number, "sink").await.unwrap();
+        queue.not_delivered(job.name.number, "sink", "no", Some(Duration::ZERO)).await.unwrap();
+        queue.delivered(job.name.number, "sink").await.unwrap();
+        delivered.push(job.event.after);
+    }
+    assert!(wanted.iter().all(|commit| delivered.contains(commit)), "{damage}: {delivered:?}");
+    let (mut cursor, mut read) = (Cursor::START, 0);
+    while let Some((next, ..)) = queue.report_after(cursor).await.unwrap() {
+        (cursor, read) = (next, read + 1);
+    }
+    assert!(read >= 2, "{damage}: {read}");
+    queue.ask_for_review(&["project"], 7).await.unwrap();
+    queue.ask_for_review(&["project"], 8).await.unwrap();
+    let mut reviewed = Vec::new();
+    while let Some((job, _)) = queue.next_review(&["project".to_owned()]).await.unwrap() {
+        queue.not_reviewed(&job, "no", Some(Duration::ZERO)).await.unwrap();
+        assert!(queue.reviewed(&job).await.unwrap(), "{damage}");
+        reviewed.push(job.request);
+    }
+    assert!(reviewed.ends_with(&[8]) && reviewed.contains(&7), "{damage}: {reviewed:?}");
+    let now = std::time::SystemTime::now();
+    queue.last_done("nightly", now).await.unwrap();
+    queue.failed_work("nightly", "no").await.unwrap();
+    queue.failing_work().await.unwrap();
+    queue.blind(&data).await.unwrap();
+    queue.answers_in_use(&data).await.unwrap();
+    queue.counts().await.unwrap();
+    queue.pending(100).await.unwrap();
+    queue.pending_reviews(100).await.unwrap();
+    queue.last_successes().await.unwrap();
+    queue.undelivered().await.unwrap();
+    queue.unresolved().await.unwrap();
+    queue.cursor().await.unwrap();
+    queue.reports(JobNumber::MAX, 100).await.unwrap();
+    queue.reports_after(Cursor::START, JobNumber::MAX, 100).await.unwrap();
+    forget(queue, Duration::from_hours(1)).await;
+}
+
+#[tokio::test]
+async fn rows_that_are_damaged_hold_up_no_other() {
+    let data = "data".into();
+    for damage in DAMAGE.into_iter().chain([""]) {
+        let folder = tempfile::tempdir().unwrap();
+        let (queue, lock) = Queue::create(folder.path()).await.unwrap();
+        change(folder.path(), "INSERT INTO repository VALUES ('data', '')").await;
+        let second = CommitEvent { before: Some(event("a").after), ..event("b") };
+        queue.add(&data, &[event("a")]).await.unwrap();
+        resolve(&queue, false).await;
+        queue.have_nodes(&data, "former").await.unwrap();
+        queue.add(&data, &[second]).await.unwrap();
+        queue.last_done("nightly", std::time::SystemTime::now()).await.unwrap();
+        queue.set_blind(&data, &BranchName::new("main"), Some("no hiera.yaml")).await.unwrap();
+        queue.ask_for_review(&["project"], 7).await.unwrap();
+        queue.failed_work("nightly", "no").await.unwrap();
+        queue.close().await;
+        drop(lock);
+        change(folder.path(), &format!("PRAGMA foreign_keys = OFF; {damage}")).await;
+        let (queue, _lock) = Queue::create(folder.path()).await.unwrap();
+        goes_on(&queue, damage).await;
+    }
+}

@@ -1,0 +1,73 @@
+//! Reads the columns of rows. `SQLite` keeps integers and texts apart, and no more: an integer may be any, and a text
+//! any bytes, where somebody has changed the database or a disk has.
+
+use std::time::{Duration, SystemTime};
+
+use sqlx::Row;
+use sqlx::sqlite::SqliteRow;
+
+use super::QueueError;
+use crate::git::CommitId;
+
+/// The most attempts and events that are counted.
+const MOST: i64 = 1_000_000;
+
+/// One more than a counter, in SQL: at most one more than [`MOST`], since `SQLite` has no integers beyond its largest.
+macro_rules! one_more {
+    ($column:literal) => {
+        concat!("max(0, min(", $column, ", 1000000)) + 1")
+    };
+}
+pub(super) use one_more;
+
+/// The columns of a row as what is stored in them.
+pub(super) trait Columns {
+    /// Returns a text, or `None` if there is none. Bytes that are no text are shown as such, and name nothing.
+    fn text_if_any(&self, column: usize) -> Result<Option<String>, sqlx::Error>;
+
+    /// Returns the number of attempts or failures.
+    fn count(&self, column: usize) -> Result<u32, sqlx::Error>;
+
+    /// Returns the time, or `None` if there is none.
+    fn time(&self, column: usize) -> Result<Option<SystemTime>, sqlx::Error>;
+
+    /// Returns a commit, or `None` if there is none.
+    fn commit_if_any(&self, column: usize) -> Result<Option<CommitId>, QueueError>;
+
+    /// Returns a text, which is empty if there is none.
+    fn text(&self, column: usize) -> Result<String, sqlx::Error> {
+        Ok(self.text_if_any(column)?.unwrap_or_default())
+    }
+
+    /// Returns a commit.
+    fn commit(&self, column: usize) -> Result<CommitId, QueueError> {
+        self.commit_if_any(column)?.ok_or_else(|| damaged(""))
+    }
+}
+
+impl Columns for SqliteRow {
+    fn text_if_any(&self, column: usize) -> Result<Option<String>, sqlx::Error> {
+        let bytes: Option<Vec<u8>> = self.try_get(column)?;
+        Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+    }
+
+    fn count(&self, column: usize) -> Result<u32, sqlx::Error> {
+        let count: i64 = self.try_get(column)?;
+        Ok(u32::try_from(count.clamp(0, MOST)).unwrap_or_default())
+    }
+
+    fn time(&self, column: usize) -> Result<Option<SystemTime>, sqlx::Error> {
+        let millis: Option<i64> = self.try_get(column)?;
+        Ok(millis.map(|millis| SystemTime::UNIX_EPOCH + Duration::from_millis(millis.unsigned_abs())))
+    }
+
+    fn commit_if_any(&self, column: usize) -> Result<Option<CommitId>, QueueError> {
+        let id = self.text_if_any(column)?;
+        id.map(|id| CommitId::from_hex(&id).ok_or_else(|| damaged(&id))).transpose()
+    }
+}
+
+/// Returns the error for a commit id that is none.
+fn damaged(id: &str) -> QueueError {
+    QueueError::Damaged(format!("'{id}' is no commit"))
+}
