@@ -89,6 +89,14 @@ impl Group {
         command.process_group(0);
     }
 
+    /// Has this process lead a new session, and so a new group. Nothing that it starts has a terminal to ask at.
+    pub fn lead_session() {
+        #[cfg(unix)]
+        if let Err(error) = rustix::process::setsid() {
+            tracing::debug!(%error, "cannot leave the session");
+        }
+    }
+
     /// Returns the group of a command that was started as its leader.
     pub fn of(child: &Child) -> Group {
         Group(child.id())

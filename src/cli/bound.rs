@@ -31,6 +31,7 @@ pub(super) fn end_with_daemon() {
 /// is said.
 pub(super) fn run(arguments: &Arguments) -> Result {
     let Some((program, words)) = arguments.words.split_first() else { return Err("no program is named".into()) };
+    Group::lead_session();
     Group::end_with_input();
     let status = Command::new(program).args(words).stdin(Stdio::null()).status()?;
     Ok(if status.success() { Status::Done } else { Status::NotFound })

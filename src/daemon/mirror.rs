@@ -142,9 +142,13 @@ impl MirrorFetcher {
     /// Runs git, and returns its output. If it is late or the service ends, it is killed with all that it has started;
     /// it does not outlive the daemon, even if that is killed.
     async fn git(&self, command: Command, shutdown: &mut Shutdown) -> Result<String, FetchError> {
-        let mut command = tokio::process::Command::from(bound(&command).unwrap_or(command));
+        let bound = bound(&command);
+        let leads_session = bound.is_some();
+        let mut command = tokio::process::Command::from(bound.unwrap_or(command));
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
-        Group::led(&mut command);
+        if !leads_session {
+            Group::led(&mut command);
+        }
         let mut child = command.spawn().map_err(FetchError::NotRun)?;
         let _input = child.stdin.take(); // its end is that of the command
         if let Some(id) = child.id() {

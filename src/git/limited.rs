@@ -76,7 +76,8 @@ pub fn limit_memory(process: u32, bytes: u64) {
 static BINDING: OnceLock<Vec<OsString>> = OnceLock::new();
 
 /// Has git's exchanges with other repositories end with this process, whatever ends it. `words` are those of a program
-/// which runs the command that follows them, and which kills its own process group when its standard input ends.
+/// which leads a session of its own, runs the command that follows them, and kills its process group when its standard
+/// input ends.
 pub fn bind_exchanges(words: Vec<OsString>) {
     // What was set first stays: all know the same program.
     _ = BINDING.set(words);
@@ -87,8 +88,6 @@ pub fn bind_exchanges(words: Vec<OsString>) {
 pub fn bound(command: &Command) -> Option<Command> {
     let (program, arguments) = BINDING.get()?.split_first()?;
     let mut bound = copy(command, Some((program, arguments)));
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(&mut bound, 0);
     bound.stdin(Stdio::piped());
     Some(bound)
 }

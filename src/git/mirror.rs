@@ -8,7 +8,8 @@ use std::{fs, io};
 
 use git2::RepositoryInitOptions;
 
-use super::command::clean;
+use super::asking::ask_nobody;
+use super::command::{GitCommand, clean};
 use crate::disk::FileMode;
 
 /// A failure to make a mirror.
@@ -136,20 +137,8 @@ impl Mirror {
         clean(&mut command);
         command.arg("--git-dir").arg(&self.folder);
         command.env("LC_ALL", "C").env("GIT_NO_REPLACE_OBJECTS", "1").stdin(Stdio::null()).stdout(Stdio::null());
-        ask_nobody(&mut command);
+        ask_nobody(&mut command, &GitCommand::for_git_dir(&self.folder, &[]));
         command
-    }
-}
-
-/// Has a command of git fail where it would ask for a password.
-pub(super) fn ask_nobody(command: &mut Command) {
-    command.env("GIT_TERMINAL_PROMPT", "0").env("GCM_INTERACTIVE", "never");
-    // One that the user has set for this process may know the answer; others open a window.
-    if std::env::var_os("GIT_ASKPASS").is_none() {
-        command.env("GIT_ASKPASS", "");
-    }
-    if std::env::var_os("GIT_SSH_COMMAND").is_none() && std::env::var_os("GIT_SSH").is_none() {
-        command.env("GIT_SSH_COMMAND", "ssh -o BatchMode=yes");
     }
 }
 

@@ -11,6 +11,7 @@
 //! or, in formats that it does not know (reftables), by the `git` command.
 
 mod ambiguous;
+mod asking;
 mod branches;
 mod command;
 mod config;

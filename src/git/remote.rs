@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use super::asking::ask_nobody;
 use super::command::{CommandError, GitCommand};
 use super::id::CommitId;
 use super::limited::{self, Limits};
-use super::mirror::ask_nobody;
 
 /// References by their full names.
 pub type References = BTreeMap<String, CommitId>;
@@ -124,7 +124,7 @@ impl Remote {
     fn run(&self, subcommand: &str, arguments: &[&str]) -> Result<String, CommandError> {
         let mut git = self.command.command();
         if self.asked == Asked::Nobody {
-            ask_nobody(&mut git);
+            ask_nobody(&mut git, &self.command);
         }
         git.arg(subcommand).args(arguments);
         let output = match self.asked {

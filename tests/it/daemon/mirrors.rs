@@ -111,3 +111,78 @@ fn impossible_repositories_are_refused() {
     let mut command: Command = hierad(place.path());
     run(command.args(["--config", "hierad.yaml", "watch", "--branch", "x"])).fails(&["--branch"]);
 }
+
+/// A program in the place of `ssh`: notes how it was called and its session, and does here what is to be done there.
+#[cfg(target_os = "linux")]
+const SSH: &str = "#!/bin/sh
+for last; do :; done
+read -r _ _ _ _ _ session _ </proc/$$/stat
+case $last in git-upload-pack*) echo \"$session $SSH_ASKPASS_REQUIRE ${0##*/} $*\" >>\"${0%/*}/calls\" ;; esac
+exec sh -c \"$last\"
+";
+
+/// Variables of the environment.
+#[cfg(target_os = "linux")]
+type Variables = &'static [(&'static str, &'static str)];
+
+/// Forms of a user's settings for SSH: git's configuration, variables, and how the program is called then.
+#[cfg(target_os = "linux")]
+const USERS_SSH: [(&str, Variables, &str); 9] = [
+    ("", &[], "ssh -o BatchMode=yes "),
+    ("[core]\nsshCommand = ssh -4", &[], "ssh -4 -o BatchMode=yes "),
+    ("[core]\nsshCommand = PLACE/own", &[], "own h.invalid "),
+    ("[core]\nsshCommand = PLACE/own -i key\n[ssh]\nvariant = ssh", &[], "own -i key -o BatchMode=yes "),
+    ("[include]\npath = PLACE/more", &[], "own --included "),
+    ("", &[("GIT_CONFIG_COUNT", "1"), ("GIT_CONFIG_KEY_0", "core.sshCommand"), ("GIT_CONFIG_VALUE_0", "own")], "own "),
+    ("", &[("GIT_SSH_COMMAND", "own --mine")], "own --mine "),
+    ("[core]\nsshCommand = ssh", &[("GIT_SSH_COMMAND", "own")], "own h.invalid "),
+    ("", &[("GIT_SSH", "own")], "own h.invalid "),
+];
+
+/// Fetches a repository by SSH with these settings of the user. Returns how the program in the place of SSH was called.
+#[cfg(target_os = "linux")]
+fn ssh_of_a_fetch(settings: &str, variables: Variables) -> String {
+    use std::os::unix::fs::PermissionsExt;
+    let far = Sandbox::of(SITE);
+    let place = tempfile::tempdir().unwrap();
+    let (folder, path) = (place.path().display().to_string(), |name: &str| place.path().join(name));
+    for program in ["ssh", "own"] {
+        fs::write(path(program), SSH).unwrap();
+        fs::set_permissions(path(program), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    fs::write(path("more"), format!("[core]\nsshCommand = {folder}/own --included\n")).unwrap();
+    fs::write(path("gitconfig"), settings.replace("PLACE", &folder)).unwrap();
+    fs::write(path("profiles.ndjson"), PROFILES).unwrap();
+    let url = format!("ssh://h.invalid{}", far.root().display());
+    let text = format!(
+        "profiles: profiles.ndjson\nstate: state\nrepositories:\n  far: {{url: '{url}', fetch: 0.1}}\nsinks: {{files: {{folder: files}}}}\n"
+    );
+    fs::write(path("hierad.yaml"), text).unwrap();
+    let mut command = hierad(place.path());
+    command.args(["--config", "hierad.yaml", "watch"]).stdout(Stdio::null()).stderr(Stdio::null());
+    command.env("PATH", format!("{folder}:{}", std::env::var("PATH").unwrap()));
+    command
+        .env("GIT_CONFIG_GLOBAL", path("gitconfig"))
+        .env("SSH_ASKPASS_REQUIRE", "force")
+        .envs(variables.iter().copied());
+    let mut daemon = command.spawn().unwrap();
+    let calls = || fs::read_to_string(path("calls")).unwrap_or_default();
+    Service::patiently("a fetch", || calls().contains('\n'));
+    daemon.kill().unwrap();
+    daemon.wait().unwrap();
+    let call = calls().lines().next().unwrap().to_owned();
+    let session = call.split(' ').next().unwrap();
+    let own = fs::read_to_string("/proc/self/stat").unwrap();
+    let own = own.rsplit(')').next().unwrap().split_whitespace().nth(3).unwrap().to_owned();
+    assert_ne!(session, own, "it has a session of its own, and so no terminal");
+    call[session.len() + 1..].to_owned()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn fetches_use_the_users_ssh_and_ask_nobody() {
+    for (settings, variables, call) in USERS_SSH {
+        let called = ssh_of_a_fetch(settings, variables);
+        assert!(called.starts_with(&format!("never {call}")), "{settings} {variables:?}: {called}");
+    }
+}
