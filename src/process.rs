@@ -1,7 +1,11 @@
 //! Programs that hierad runs: those that are ended together with all that they have started, and those that must not
 //! have what hierad holds.
 
+mod mark;
+
 use tokio::process::{Child, Command};
+
+use mark::Mark;
 
 /// The names of forges and of CI servers, as words in the names of their variables.
 const FORGES: [&str; 22] = [
@@ -79,14 +83,24 @@ fn has_password(value: &str) -> bool {
         .any(|(at, slashes)| value[at + slashes.len()..].split(ends).next().is_some_and(|host| host.contains('@')))
 }
 
-/// The process group of a command. All its processes are killed when this is dropped.
-pub struct Group(Option<u32>);
+/// All that a command starts: its process group and, on Linux, what has left that. It is killed when this is dropped.
+#[derive(Debug)]
+pub struct Group {
+    leader: Option<u32>,
+    mark: Option<Mark>,
+}
 
 impl Group {
-    /// Makes a command the leader of a new group.
-    pub fn led(command: &mut Command) {
+    /// Makes a command the leader of a new group. [`is_led_by`](Group::is_led_by) is to follow.
+    pub fn led(command: &mut Command) -> Group {
         #[cfg(unix)]
         command.process_group(0);
+        Group::marked(command.as_std_mut())
+    }
+
+    /// Has a command stay in its group, or lead one by itself.
+    pub fn marked(command: &mut std::process::Command) -> Group {
+        Group { leader: None, mark: Some(Mark::on(command)) }
     }
 
     /// Has this process lead a new session, and so a new group. Nothing that it starts has a terminal to ask at.
@@ -97,14 +111,20 @@ impl Group {
         }
     }
 
-    /// Returns the group of a command that was started as its leader.
-    pub fn of(child: &Child) -> Group {
-        Group(child.id())
+    /// Notes the process that leads the group.
+    pub fn is_led_by(&mut self, child: &Child) {
+        self.leader = child.id();
     }
 
     /// Lets the processes go on.
     pub fn release(&mut self) {
-        self.0 = None;
+        self.leader = None;
+        self.release_others();
+    }
+
+    /// Lets those processes go on that have left the group.
+    pub fn release_others(&mut self) {
+        self.mark = None;
     }
 
     /// Asks the processes to end, so that they can tidy up.
@@ -133,7 +153,7 @@ impl Group {
 
     #[cfg(unix)]
     fn signal(&self, signal: rustix::process::Signal) {
-        if let Some(id) = self.0.and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw) {
+        if let Some(id) = self.leader.and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw) {
             _ = rustix::process::kill_process_group(id, signal);
         }
     }
@@ -143,6 +163,9 @@ impl Drop for Group {
     fn drop(&mut self) {
         #[cfg(unix)]
         self.signal(rustix::process::Signal::KILL);
+        if let Some(mark) = &self.mark {
+            mark.kill();
+        }
     }
 }
 

@@ -145,16 +145,14 @@ impl MirrorFetcher {
         let bound = bound(&command);
         let leads_session = bound.is_some();
         let mut command = tokio::process::Command::from(bound.unwrap_or(command));
+        let mut group = if leads_session { Group::marked(command.as_std_mut()) } else { Group::led(&mut command) };
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
-        if !leads_session {
-            Group::led(&mut command);
-        }
         let mut child = command.spawn().map_err(FetchError::NotRun)?;
         let _input = child.stdin.take(); // its end is that of the command
         if let Some(id) = child.id() {
             limit_memory(id, GIT_MEMORY);
         }
-        let mut group = Group::of(&child);
+        group.is_led_by(&child);
         let mut output = pin!(child.wait_with_output());
         let error = tokio::select! {
             output = &mut output => {

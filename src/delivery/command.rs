@@ -25,7 +25,7 @@ const LINGER: Duration = Duration::from_millis(200);
 /// (`HIERAD_ID`, `HIERAD_NUMBER`, `HIERAD_REPOSITORY`, `HIERAD_BRANCH`, `HIERAD_BEFORE`, `HIERAD_AFTER`,
 /// `HIERAD_KIND`). The delivery succeeds if the command exits with status 0. Its standard output is dropped; if it
 /// fails, the error quotes the start of its standard error, with nothing in it that a terminal would act on. It runs in
-/// a process group of its own, all of which is killed if it fails or takes too long.
+/// a [group](Group) of its own, all of which is killed if it fails or takes too long.
 #[derive(Debug)]
 pub struct Command {
     program: String,
@@ -53,8 +53,8 @@ impl Command {
 
     pub(super) async fn deliver(&self, parcel: &Parcel) -> Result<(), String> {
         let failed = |why: String| format!("the command {} {why}", self.program);
-        let mut child = self.start(parcel).map_err(|error| failed(format!("cannot be started: {error}")))?;
-        let mut group = Group::of(&child);
+        let started = self.start(parcel);
+        let (mut child, mut group) = started.map_err(|error| failed(format!("cannot be started: {error}")))?;
         let (status, stderr) = match timeout(self.limit, run(&mut child, &self.size.limited(parcel))).await {
             Ok(Ok(ended)) => ended,
             Ok(Err(error)) => return Err(failed(format!("broke off: {error}"))),
@@ -74,10 +74,10 @@ impl Command {
         }))
     }
 
-    fn start(&self, parcel: &Parcel) -> std::io::Result<Child> {
+    fn start(&self, parcel: &Parcel) -> std::io::Result<(Child, Group)> {
         let mut command = tokio::process::Command::new(&self.program);
         command.args(&self.arguments).kill_on_drop(true);
-        Group::led(&mut command);
+        let mut group = Group::led(&mut command);
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
         if !self.folder.as_os_str().is_empty() {
             command.current_dir(&self.folder);
@@ -88,7 +88,9 @@ impl Command {
         command.env("HIERAD_REPOSITORY", repository.as_str()).env("HIERAD_BRANCH", branch.as_str());
         command.env("HIERAD_BEFORE", before.map(|before| before.to_string()).unwrap_or_default());
         command.env("HIERAD_AFTER", after.to_string()).env("HIERAD_KIND", kind.as_str());
-        command.spawn()
+        let child = command.spawn()?;
+        group.is_led_by(&child);
+        Ok((child, group))
     }
 }
 

@@ -24,11 +24,14 @@ pub(super) async fn run(setting: &ProgramSetting, program: &Path, node: &str) ->
     let mut command = Command::from(command);
     command.args(&setting.arguments).arg(node).current_dir(&setting.folder);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    Group::led(&mut command);
+    let mut group = Group::led(&mut command);
     let mut child = command.spawn().map_err(|error| format!("cannot be started: {error}"))?;
-    let group = Group::of(&child);
+    group.is_led_by(&child);
     let limit = setting.timeout;
     let answer = tokio::time::timeout(limit, finished(&mut child)).await;
+    if answer.is_ok() {
+        group.release_others();
+    }
     drop(group); // which ends whatever the program has started
     let late = |_| format!("gives no answer within {} s", limit.as_secs_f64());
     if answer.is_err() {

@@ -15,7 +15,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::hiera::backend::{Answer, CommandBackend};
-use crate::process::without_tokens;
+use crate::process::{Group, without_tokens};
 use crate::puppet::json;
 use crate::value::{Hash, Value};
 
@@ -126,12 +126,14 @@ impl BackendCommand {
         if !self.folder.as_os_str().is_empty() {
             command.current_dir(&self.folder);
         }
+        // It stays in its group, so that whoever interrupts hierad at a terminal interrupts it, too.
+        let group = Group::marked(&mut command);
         let failed = |error: &dyn std::fmt::Display| format!("cannot be started: {}: {error}", self.program);
         let mut child = command.spawn().map_err(|error| failed(&error))?;
         let (input, output) = (child.stdin.take(), child.stdout.take());
         let (requests, queue) = channel();
         let (results, answers) = channel();
-        let running = Running { child, requests: Some(requests), answers };
+        let running = Running { child, group, requests: Some(requests), answers };
         let (Some(input), Some(output)) = (input, output) else { return Err(failed(&"it has no input or output")) };
         // Neither writing nor reading can be interrupted, so others do both at the same time and end with the command.
         let spawn = |work: Box<dyn FnOnce() + Send>| {
@@ -177,6 +179,7 @@ fn ended() -> String {
 #[derive(Debug)]
 struct Running {
     child: Child,
+    group: Group,
     requests: Option<Sender<String>>,
     answers: Receiver<Line>,
 }
@@ -187,6 +190,9 @@ impl Drop for Running {
         let deadline = Instant::now() + FAREWELL;
         while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < deadline {
             thread::sleep(Duration::from_millis(2));
+        }
+        if matches!(self.child.try_wait(), Ok(Some(_))) {
+            self.group.release();
         }
         _ = self.child.kill();
         _ = self.child.wait();

@@ -64,14 +64,18 @@ pub(super) enum Ended {
 /// Runs a command of this program within limits, and returns its output. It ends when its standard input does.
 pub(super) async fn run_apart(mut command: Command, limits: AttemptLimits) -> Result<Output, Ended> {
     command.stdin(Stdio::piped()).kill_on_drop(true);
-    Group::led(&mut command);
+    let mut group = Group::led(&mut command);
     let mut child = command.spawn().map_err(Ended::NotStarted)?;
     if let (Some(id), Some(memory)) = (child.id(), limits.memory) {
         limit_memory(id, memory.saturating_add(RESERVED) as u64);
     }
-    let (_group, _input) = (Group::of(&child), child.stdin.take());
+    group.is_led_by(&child);
+    let _input = child.stdin.take();
     let deadline = limits.deadline();
     let output = timeout(deadline, child.wait_with_output()).await;
+    if output.is_ok() {
+        group.release_others();
+    }
     output.map_err(|_| Ended::Late(deadline.as_secs_f64()))?.map_err(Ended::Broken)
 }
 

@@ -136,6 +136,27 @@ fn timeouts_fail_only_their_keys() {
     assert!(lookup(&site, "motd").contains("the command for the function 'vault' gave no answer within 0.2 s"));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_late_command_ends_with_what_it_has_started() {
+    let site = site("lookup_key: vault", "{command: [./daemon], timeout: 2}");
+    let script = "#!/bin/sh\nsetsid -f sh -c 'while echo >>ticks; do sleep 0.05; done' </dev/null >/dev/null 2>&1\nexec sleep 60\n";
+    site.write("daemon", script);
+    site.sh("chmod +x daemon");
+    site.hierad("trust").ok();
+    assert!(lookup(&site, "motd").contains("gave no answer within 2 s"));
+    let ticks = || std::fs::metadata(site.root().join("ticks")).unwrap().len();
+    let end = std::time::Instant::now() + std::time::Duration::from_mins(1);
+    loop {
+        let before = ticks();
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        if ticks() == before {
+            break;
+        }
+        assert!(std::time::Instant::now() < end, "it goes on");
+    }
+}
+
 #[test]
 fn commands_end_before_the_program() {
     let site = site("lookup_key: vault", "{command: [./stays]}");

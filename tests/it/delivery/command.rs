@@ -20,7 +20,7 @@ fn sh(script: &str) -> Result<(), String> {
 #[test]
 fn commands_get_report_and_environment() {
     let folder = tempfile::tempdir().unwrap();
-    let script = "cat > report; env | grep ^HIERAD_ | grep -v ^HIERAD_SHARED= | sort > names; pwd > place";
+    let script = "cat > report; env | grep ^HIERAD_ | grep -v -e ^HIERAD_SHARED= -e ^HIERAD_STARTED_BY= | sort > names; pwd > place";
     run(script, folder.path(), ENOUGH, b"{\"a\":1}\n").unwrap();
     let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
     assert_eq!(read("report"), "{\"a\":1}\n");
@@ -91,6 +91,66 @@ fn late_commands_are_killed_with_children() {
     assert!(before > 0);
     std::thread::sleep(Duration::from_millis(300));
     assert_eq!(ticks(), before);
+}
+
+/// Ways to start a program that leaves the group of a command; each is followed by its words.
+#[cfg(target_os = "linux")]
+const LEAVING: [&str; 6] = [
+    "setsid sh -c",
+    "setsid -f sh -c",
+    "nohup setsid sh -c",
+    "trap '' TERM INT HUP; setsid setsid -f sh -c",
+    "setsid -f setsid -f sh -c",
+    "(sh -c 'setsid sh -c \"$1\" & exit' sh \"$ticks\"); : ",
+];
+
+/// Runs such a script with each of them, at the same time. Returns the folders in which they have left `ticks`.
+#[cfg(target_os = "linux")]
+fn leaving(script: &str, limit: Duration, expected: &[&str]) -> Vec<tempfile::TempDir> {
+    let run_one = |way: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let ticks = "ticks='while echo >>ticks; do sleep 0.05; done'";
+        let script = format!(
+            "exec </dev/null >/dev/null 2>&1; {ticks}; {way} \"$ticks\" & until [ -e ticks ]; do sleep 0.01; done; {script}"
+        );
+        match run(&script, folder.path(), limit, b"{}\n") {
+            Err(error) => assert!(expected.iter().any(|words| error.contains(words)), "{way}: {error}"),
+            Ok(()) => assert!(expected.is_empty(), "{way}"),
+        }
+        folder
+    };
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = LEAVING.iter().map(|way| scope.spawn(move || run_one(way))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    })
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_has_left_the_group_of_a_late_command_is_killed_too() {
+    let ticks =
+        |folder: &tempfile::TempDir| std::fs::metadata(folder.path().join("ticks")).map_or(0, |file| file.len());
+    let mut folders = leaving("sleep 600", Duration::from_secs(3), &["took longer than 3 s"]);
+    folders.extend(leaving("exit 3", ENOUGH, &["exit status: 3"]));
+    let all = || folders.iter().map(ticks).collect::<Vec<_>>();
+    assert!(all().iter().all(|ticks| *ticks > 0));
+    let end = Instant::now() + ENOUGH;
+    loop {
+        let before = all();
+        std::thread::sleep(Duration::from_millis(500));
+        if all() == before {
+            break;
+        }
+        assert!(Instant::now() < end, "they go on: {before:?}, {:?}", all());
+    }
+    // Without a failure they go on, until their folder is gone.
+    for folder in leaving("exit 0", ENOUGH, &[]) {
+        let (before, end) = (ticks(&folder), Instant::now() + ENOUGH);
+        while ticks(&folder) == before {
+            assert!(Instant::now() < end, "it has ended");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
 }
 
 #[test]
