@@ -1,9 +1,11 @@
 //! Decides how the process shows secrets, and finds the key of their fingerprints.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::{Overrides, Result};
 use crate::disclosure::{Disclosure, Key, key_file};
+use crate::git::is_tracked;
 
 /// Returns how secrets are shown, by the flags and by the settings' key file.
 pub(super) fn disclosure(overrides: &Overrides, key_file: Option<&Path>) -> Result<Disclosure> {
@@ -44,10 +46,24 @@ fn installation_key(path: Option<PathBuf>, fresh: Key) -> Key {
         tracing::warn!("there is no home directory to keep the key in: fingerprints of secrets differ from run to run");
         return fresh;
     };
-    key_file::read_or_make(&path, &fresh).unwrap_or_else(|error| {
+    let key = check_untracked(&path).and_then(|()| Ok(key_file::read_or_make(&path, &fresh)?));
+    key.unwrap_or_else(|error| {
         tracing::warn!("{error}: fingerprints of secrets differ from run to run");
         fresh
     })
+}
+
+/// Fails for a key file that a commit may have brought, in any work tree: where a service has its home in one, nobody
+/// has named that file.
+fn check_untracked(path: &Path) -> Result<()> {
+    let why = match is_tracked(path) {
+        Ok(false) => return Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        Ok(true) => "git tracks it, or a link to it".to_owned(),
+        Err(error) => format!("it may be tracked by git: {error}"),
+    };
+    let path = path.display();
+    Err(format!("the key for fingerprints of secrets is not taken from {path}, since whoever made the commit may know it ({why}); name a file with 'fingerprint_key', --fingerprint-key or HIERAD_FINGERPRINT_KEY").into())
 }
 
 /// Returns the path of this installation's key by the process's environment, or `None` without a home directory.

@@ -32,6 +32,7 @@ mod refs;
 mod remote;
 mod scratch;
 mod staged;
+mod tracked;
 mod tree;
 mod worktree;
 
@@ -54,6 +55,7 @@ pub use raw::{CommitInfo, CommitTime};
 pub use refs::{Head, RefsError, RevisionError};
 pub use remote::{Asked, Moved, References, Remote};
 pub use scratch::{Scratch, ScratchError};
+pub use tracked::is_tracked;
 pub use tree::CommitTree;
 pub use worktree::WorkTree;
 

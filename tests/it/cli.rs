@@ -6,6 +6,8 @@ mod cache;
 mod check;
 mod demo;
 mod diff;
+#[cfg(unix)]
+mod fingerprint_key;
 mod help;
 mod hiera3;
 mod inputs;

@@ -1,0 +1,56 @@
+//! Tells if git tracks a file, in whatever work tree it lies.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Returns true if git tracks a file or a link on the way to it, so that a commit has it, or has it lead there. A work
+/// tree is known by its `.git`, whatever its settings say. Fails if an index cannot be read.
+pub fn is_tracked(path: &Path) -> io::Result<bool> {
+    // Where links are many the system refuses the path, too, so this ends.
+    path.canonicalize()?;
+    on_the_way(&std::path::absolute(path)?)
+}
+
+fn on_the_way(path: &Path) -> io::Result<bool> {
+    for place in path.ancestors() {
+        let (Some(folder), Some(name)) = (place.parent(), place.file_name()) else { continue };
+        let real = folder.canonicalize()?;
+        let entry = real.join(name);
+        let link = entry.is_symlink().then(|| entry.read_link()).transpose()?;
+        if (link.is_some() || place == path) && has_entry(&entry)? {
+            return Ok(true);
+        }
+        if let Some(link) = link
+            && on_the_way(&real.join(link))?
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Returns true if the index of a work tree around a file or a link has it. The folder of it is without links.
+fn has_entry(entry: &Path) -> io::Result<bool> {
+    for top in entry.ancestors().skip(1) {
+        let Some(index) = index_of(top) else { continue };
+        let index = git2::Index::open(&index).map_err(|error| unreadable(&index, &error))?;
+        let inside = entry.strip_prefix(top).unwrap_or(entry).as_os_str().as_encoded_bytes();
+        // Disks that ignore the case of names have the same file for both.
+        if index.iter().any(|tracked| tracked.path.eq_ignore_ascii_case(inside)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Returns the index of the work tree at `top`, or `None` if there is none.
+fn index_of(top: &Path) -> Option<PathBuf> {
+    let dot_git = top.join(".git");
+    let named = std::fs::read_to_string(&dot_git).ok();
+    let named = named.and_then(|text| Some(top.join(text.strip_prefix("gitdir: ")?.trim_end())));
+    Some(named.unwrap_or(dot_git).join("index")).filter(|index| index.is_file())
+}
+
+fn unreadable(index: &Path, error: &git2::Error) -> io::Error {
+    io::Error::other(format!("the index {} cannot be read: {}", index.display(), error.message()))
+}
