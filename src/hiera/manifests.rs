@@ -165,13 +165,16 @@ impl ManifestLookups {
         Some(names.filter(|root| of(self, root) != of(other, root)).cloned().collect())
     }
 
-    /// Returns the strategies of a root key that lookups name, if they do not agree and `settings` name none.
+    /// Returns the strategies of a root key that lookups name beside the one that they agree on, if `settings` name
+    /// none.
     pub fn strategies(&self, root: &str, settings: &LookupOptions) -> Vec<Asked> {
         let mut found = Vec::new();
-        if self.agreement(root).is_some() || is_decided(settings, root) {
+        if is_decided(settings, root) {
             return found;
         }
-        let ways = self.ways(root).map(|way| (way, true)).chain(self.any.iter().map(|way| (way, false)));
+        let is_agreed = self.agreement(root).is_some();
+        let named = self.ways(root).filter(|_| !is_agreed).map(|way| (way, true));
+        let ways = named.chain(self.any.iter().map(|way| (way, false)));
         for (Way { merge, place }, names_key) in ways {
             for merge in merge.possible() {
                 match found.iter_mut().find(|known: &&mut Asked| known.merge == *merge) {
@@ -190,12 +193,15 @@ impl ManifestLookups {
 
     /// Returns the strategy that all ways to a root key agree on.
     fn agreement(&self, root: &str) -> Option<Agreement> {
+        let named = |way: &Way| match &way.merge {
+            CallMerge::Named(merge) => Strategy::from_option(merge).ok(),
+            CallMerge::ByData | CallMerge::Perhaps(_) => None,
+        };
         let mut ways = self.ways(root);
-        let Way { merge: CallMerge::Named(merge), place } = ways.next()? else { return None };
-        let is_same = |way: &Way| matches!(&way.merge, CallMerge::Named(other) if other == merge);
-        let is_agreed = ways.all(is_same) && !self.parameters.may_have(root);
-        let strategy = Strategy::from_option(merge).ok().filter(|_| is_agreed)?;
-        Some(Agreement { strategy, place: place.clone() })
+        let first = ways.next()?;
+        let strategy = named(first)?;
+        let is_agreed = ways.all(|way| named(way).as_ref() == Some(&strategy)) && !self.parameters.may_have(root);
+        is_agreed.then(|| Agreement { strategy, place: first.place.clone() })
     }
 }
 

@@ -6,8 +6,9 @@ use super::literal::{Expression, arguments, leading};
 use super::tokens::{Token, Word, tokens};
 use crate::value::{Hash, Value};
 
-/// The strategies that are tried where one is not known: between them they find whatever any finds.
-const ANY: [&str; 2] = ["deep", "unique"];
+/// The strategies that are tried where one is not known: between them they find whatever any finds, and fail where any
+/// fails.
+const ANY: [&str; 3] = ["deep", "hash", "unique"];
 
 /// The lookups of a manifest.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -234,7 +235,8 @@ impl Function {
 
 /// Returns the strategies that a variable may stand for.
 fn strategies_of(name: &str, words: &[Word]) -> Vec<Value> {
-    let values: Vec<Value> = values_of(name, words).into_iter().filter(is_strategy).collect();
+    let strategy = |value: Value| value.as_hash().and_then(|options| options.get("merge").cloned()).unwrap_or(value);
+    let values: Vec<Value> = values_of(name, words).into_iter().map(strategy).filter(is_strategy).collect();
     if values.is_empty() { ANY.map(Value::from).to_vec() } else { values }
 }
 
@@ -329,12 +331,12 @@ class p($strategy = 'hash', $other) {
         let expected = [
             "3 include.* \"deep\"",
             "4 users_* [\"hash\"]?",
-            "6 x [\"deep\", \"unique\"]?",
-            "6 y [\"deep\", \"unique\"]?",
+            "6 x [\"deep\", \"hash\", \"unique\"]?",
+            "6 y [\"deep\", \"hash\", \"unique\"]?",
             "7 * \"deep\"",
-            "8 z [\"deep\", \"unique\"]?",
-            "9 v [\"deep\", \"unique\"]?",
-            "10 a*b*e:*:h [\"deep\", \"unique\"]?",
+            "8 z [\"deep\", \"hash\", \"unique\"]?",
+            "9 v [\"deep\", \"hash\", \"unique\"]?",
+            "10 a*b*e:*:h [\"deep\", \"hash\", \"unique\"]?",
             "11 * -",
         ];
         assert_eq!(told(text), expected);
