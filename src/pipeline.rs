@@ -219,7 +219,7 @@ impl Pipeline {
         wanted_still(workers)?;
         let changes = diff::changes(effective.as_ref(), workers);
         wanted_still(workers)?;
-        let unreadable = revisions.map(|revision| blind_spots::unreadable::unreadable_revision(revision, workers));
+        let unreadable = unreadable(sides, revisions, workers);
         let context = DiffContext {
             revisions,
             affected: &affected,
@@ -401,6 +401,13 @@ fn distinctions(revisions: Diff<&Revision>, changes: &Changes) -> Result<Vec<Dis
     }
     let environments = [&revisions.before.environment, &revisions.after.environment];
     Distinction::between(environments, &blind_spots::changed_paths(revisions)?, &revisions.after.fleet)
+}
+
+/// Returns the blind spot of each side of which nothing can be read. Before the first commit there is nothing to read.
+fn unreadable(sides: &Sides, revisions: Diff<&Revision>, workers: &Workers) -> Diff<Option<BlindSpot>> {
+    let of = |revision| blind_spots::unreadable::unreadable_revision(revision, workers);
+    let is_there = sides.before != RevisionId::Empty;
+    Diff::new(if is_there { of(revisions.before) } else { None }, of(revisions.after))
 }
 
 /// Leaves out findings on modules that both sides lack, even if only one side has keys of the module.

@@ -3,6 +3,7 @@
 //! Source: `HieraConfigV5#create_configured_data_providers` and `pops/lookup/location_resolver.rb`.
 
 mod reads;
+mod undefined;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use super::backend::eyaml::Keys;
 use super::backend::{Backend, Backends, DataFile, DataFiles, KeyQuota};
 use super::config::{Config, FunctionKind, LevelConfig, Locations, PlacedText, Version4};
 use super::interpolation::{Context, NO_METHODS, NameStack, Undefined, interpolate, interpolate_text, variable};
-use super::scope::{LocalScope, Scope, Variable};
+use super::scope::{LocalScope, Scope};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::puppet::glob::glob_of_many;
 use crate::puppet::{Puppet, uri};
@@ -345,21 +346,6 @@ impl<'a> Resolver<'a> {
         Ok(text)
     }
 
-    /// Warns of variables in `declared` that are not set.
-    pub(super) fn warn_undefined(&mut self, declared: &PlacedText, scope: &dyn Scope) {
-        let Some(template) = super::interpolation::Template::parse(&declared.text) else { return };
-        let undefined = |name: &&str| {
-            let segments = super::key::split(name).unwrap_or_default();
-            let Some((Value::String(root), segments)) = segments.split_first() else { return false };
-            matches!(scope.variable_at(root, segments), Variable::Undefined(_))
-        };
-        for name in template.variables().filter(undefined) {
-            let text =
-                format!("the variable '{name}' is undefined: '{}' looks for nothing in its place", declared.text);
-            self.diagnostics.push(Diagnostic::warning("undefined-variable", Some(declared.place.clone()), text));
-        }
-    }
-
     fn mapped_paths(
         &mut self,
         mapped: &PlacedText,
@@ -417,6 +403,7 @@ impl<'a> Resolver<'a> {
     ) -> Result<Vec<Location>, LookupError> {
         let (tree, pattern) = match self.mount(pattern) {
             Mount::Tree(tree, pattern) => (tree, pattern),
+            Mount::Outside(_) if self.begins_empty(declared, pattern) => return Ok(Vec::new()),
             Mount::Outside(why) => {
                 self.outside(declared, &why);
                 return Ok(Vec::new());
@@ -434,6 +421,7 @@ impl<'a> Resolver<'a> {
     pub(super) fn at(&mut self, declared: &PlacedText, path: &str, backend: &Backend) -> Result<Location, LookupError> {
         match self.mount(path) {
             Mount::Tree(tree, path) => self.inside(declared, tree, &path, backend, false),
+            Mount::Outside(_) if self.begins_empty(declared, path) => Ok(absent(declared, path)),
             Mount::Outside(why) => {
                 self.outside(declared, &why);
                 Ok(absent(declared, path))

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::blind_spots::undefined_variables::{UNDEFINED, fix, plain};
+use super::blind_spots::variables::{UNDEFINED, fix, plain};
 use super::{Pipeline, PipelineError, RevisionId};
 use crate::diagnostic::Place;
 use crate::fleet::{ReadFile, Revision, VariableValues};

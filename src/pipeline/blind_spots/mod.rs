@@ -15,8 +15,9 @@ mod merges_in_manifests;
 mod other_versions;
 pub(super) mod outside_levels;
 pub(super) mod path_patterns;
-pub(super) mod undefined_variables;
+mod undefined_variables;
 pub mod unreadable;
+pub(super) mod variables;
 mod wording;
 
 use std::collections::{BTreeMap, BTreeSet};

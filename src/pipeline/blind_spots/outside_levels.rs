@@ -188,6 +188,10 @@ impl OutsideLevels {
 
     /// Describes the levels at `place` and their absence.
     pub(in crate::pipeline) fn text(&self, place: &str) -> String {
+        // Hiera 3 has no levels of their own; the finding says that they are absent.
+        if self.levels.is_empty() {
+            return place.to_owned();
+        }
         let names = wording::some(self.levels.iter().map(|level| &*level.name));
         format!("{place}: {} ({names}) {} taken as absent", self.count(), self.verb())
     }

@@ -4,15 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::changed_files::{ChangedFiles, data_file};
 use super::path_patterns::{PathPattern, patterns};
-use super::{DiffContext, accept, wording};
+use super::variables::{UNDEFINED, fix, plain};
+use super::{DiffContext, wording};
 use crate::fleet::Revision;
 use crate::hiera::backend::DataFile;
 use crate::hiera::layer::Environment;
 use crate::node::NodeSet;
-use crate::report::{BlindSpot, Remedy};
+use crate::report::BlindSpot;
 use crate::tree::TreeError;
-
-pub(in crate::pipeline) const UNDEFINED: &str = "undefined-variable";
 
 /// The nodes without a variable, and the changed files that it may lead to.
 #[derive(Default, PartialEq)]
@@ -107,16 +106,4 @@ impl DiffContext<'_> {
         }
         Ok(led)
     }
-}
-
-/// Returns a variable's name without leading colons. Ask the fleet for the name as written: any other makes it read all
-/// profiles again.
-pub(in crate::pipeline) fn plain(variable: &str) -> &str {
-    variable.trim_start_matches("::")
-}
-
-/// Returns the remedy for a variable, given by its plain name, that profiles lack.
-pub(in crate::pipeline) fn fix(name: &str) -> Remedy {
-    let line = accept::line(UNDEFINED, [name]);
-    Remedy::with_yaml("set it in the profiles or, if these nodes have none, put into hierad.yaml", line)
 }

@@ -1,9 +1,12 @@
 //! Detects revisions of which nothing can be read: no level of any layer on any node, or every key fails.
 
+use super::path_patterns::{PathPattern, patterns};
+use super::variables::{self, plain};
 use super::wording;
 use crate::fleet::Revision;
 use crate::hiera::LookupError;
 use crate::hiera::layer::{Environment, HIERA_YAML};
+use crate::node::NodeSet;
 use crate::pipeline::suggestions;
 use crate::report::{BlindSpot, Remedy};
 use crate::tree::{FileTree, TreeError, files_called};
@@ -131,7 +134,11 @@ fn no_level(revision: &Revision) -> BlindSpot {
             format!("{}: {folder}", suggestions::quoted(datadir))
         })
         .collect();
-    let (why, fix) = if fixes.is_empty() {
+    let (why, fix) = if let (true, Some((name, nodes))) = (fixes.is_empty(), missing_variable(revision)) {
+        let of = wording::nodes_of(&nodes, revision.fleet.len());
+        let lack = if nodes.len() == 1 { "lacks" } else { "lack" };
+        (format!("{of} {lack} the variable '{name}', which paths of levels need"), variables::fix(&name))
+    } else if fixes.is_empty() {
         let text = "none of the files that its levels lead to is there".to_owned();
         let words = "correct the datadirs and paths of hiera.yaml, or the facts in the profiles; `hierad check` tells what each level looks for";
         (text, Remedy::words(words))
@@ -155,6 +162,14 @@ fn no_level(revision: &Revision) -> BlindSpot {
         nodes: revision.fleet.all(),
         ..BlindSpot::default()
     }
+}
+
+/// Returns the variable of paths that most nodes lack, by its plain name, with these nodes.
+fn missing_variable(revision: &Revision) -> Option<(String, NodeSet)> {
+    let patterns = patterns(&revision.environment);
+    let variables = patterns.iter().flat_map(PathPattern::variables);
+    let missing = variables.map(|name| (plain(&name).to_owned(), revision.fleet.nodes_without(&name)));
+    missing.filter(|(_, nodes)| !nodes.is_empty()).max_by_key(|(_, nodes)| nodes.len())
 }
 
 /// Returns the absolute datadirs that no setting maps, each with the folder of the repository that has the same ending.

@@ -9,9 +9,8 @@ use crate::hiera::backend::eyaml::NoKey;
 use crate::pipeline::blind_spots::accept::Accepted;
 use crate::pipeline::blind_spots::keys_not_allowed;
 use crate::pipeline::blind_spots::outside_levels::{self, OutsideLevels};
-use crate::pipeline::blind_spots::undefined_variables;
+use crate::pipeline::blind_spots::variables::{self, UNDEFINED};
 
-const UNDEFINED: &str = "undefined-variable";
 const OUTSIDE: &str = "outside-repository";
 const ABSENT_MODULE: &str = "absent-module";
 
@@ -25,7 +24,7 @@ pub(super) fn faults(revision: &Revision, accepted: &Accepted) -> Vec<Fault> {
         match finding.diagnostic.code {
             OUTSIDE => {}
             UNDEFINED => {
-                let name = undefined_variables::plain(between(text, "the variable '", '\'')).to_owned();
+                let name = variables::plain(between(text, "the variable '", '\'')).to_owned();
                 variables.entry(name).or_default().push(finding);
             }
             ABSENT_MODULE if accepted.has(ABSENT_MODULE, between(text, "module ", ' ')) => {}
@@ -65,7 +64,7 @@ fn undefined_variable(name: &str, findings: Vec<Finding>) -> Fault {
         1 => first,
         count => format!("the variable '{name}' is undefined: {count} paths look for nothing in its place"),
     };
-    let fault = Fault::new(Severity::Warning, UNDEFINED, text).with_fix(undefined_variables::fix(name).to_string());
+    let fault = Fault::new(Severity::Warning, UNDEFINED, text).with_fix(variables::fix(name).to_string());
     findings.into_iter().fold(fault, |mut fault, Finding { diagnostic: Diagnostic { place, .. }, nodes }| {
         fault.nodes.union_with(&nodes);
         fault.at(place)

@@ -30,7 +30,7 @@ pub(super) fn fix_of(code: &str, text: &str) -> String {
         "no-hiera-yaml" => "name it with --hiera-config FILE, or in hierad.yaml: hiera_config: FILE",
         "no-keys" => "see that the datadirs in hiera.yaml are folders of this repository",
         "no-profiles" => "name them with --profiles PATH, or in hierad.yaml: profiles: [PATH]",
-        "outside-repository" => "say in hierad.yaml where it is: datadirs: {\"ABSOLUTE\": FOLDER}, or none",
+        "outside-repository" => "map it in hierad.yaml, with 'datadirs', to the folder that has it or to none",
         "profile" => "correct the profile: its node is left out of every answer",
         "unknown-value" => "give hierad what it lacks: a fact in the profiles, a key, or a backend in hierad.yaml",
         _ => "correct the data or hiera.yaml at this place",

@@ -644,3 +644,57 @@ fn globs_that_lead_outside() {
         assert_eq!(codes(&site), Vec::<String>::new(), "{glob}");
     }
 }
+
+#[test]
+fn a_path_that_is_absolute_for_want_of_a_variable_names_the_variable() {
+    let site = |level: &str| {
+        let levels =
+            format!("version: 5\nhierarchy:\n  - {{name: L, {level}}}\n  - {{name: Common, path: common.yaml}}\n");
+        Sandbox::of(&format!("{SITE}-- hiera.yaml\n{levels}-- data/osl/common.yaml\na: 1\n"))
+    };
+    for (level, variable) in [
+        ("path: '%{::location}/common.yaml'", "location"),
+        ("path: '%{location}/common.yaml'", "location"),
+        ("path: '%{facts.site}/common.yaml'", "facts.site"),
+        ("glob: '%{location}/*.yaml'", "location"),
+        ("paths: ['%{trusted.extensions.pp_zone}/common.yaml']", "trusted.extensions.pp_zone"),
+        ("path: '%{location}%{place}/common.yaml'", "location"),
+    ] {
+        let site = site(level);
+        site.files("-- data/osl/common.yaml\na: 2\n");
+        site.commit("second");
+        let printed = site.hierad("diff --exit-code");
+        assert!(printed.status == 3 && printed.out.contains(&format!("lack the variable '{variable}'")), "{printed:?}");
+        let checked = site.hierad("check");
+        assert!(checked.out.contains("[undefined-variable]"), "{checked:?}");
+        assert!(!format!("{printed:?}{checked:?}").contains("outside-repository"), "{printed:?} {checked:?}");
+    }
+    // Others are absolute by themselves.
+    for level in ["path: '/srv/%{location}/common.yaml'", "path: '/srv/common.yaml'", "datadir: /srv/x, path: a.yaml"] {
+        let checked = site(level).hierad("check");
+        assert!(checked.out.contains("[outside-repository]"), "{checked:?}");
+    }
+    // If there is no other level, it is said first.
+    let alone = site("path: '%{location}/common.yaml'");
+    alone.write("hiera.yaml", "version: 5\nhierarchy:\n  - {name: L, path: '%{location}/common.yaml'}\n");
+    alone.commit("second");
+    alone.write("data/osl/common.yaml", "a: 2\n");
+    let printed = alone.hierad("diff --allow-blind .");
+    assert!(
+        printed.out.contains("all 2 nodes lack the variable\n    'location', which paths of levels need"),
+        "{printed:?}"
+    );
+}
+
+#[test]
+fn before_the_first_commit_there_is_nothing_to_be_read() {
+    let site = Sandbox::of(SITE);
+    let printed = site.hierad("diff --exit-code");
+    printed.is(2);
+    assert!(!printed.out.contains("blind spot"), "{}", printed.out);
+    // That there is no hiera.yaml after it is told.
+    site.git(["rm", "--quiet", "hiera.yaml"]);
+    site.git(["commit", "--quiet", "--amend", "--message", "first"]);
+    let printed = site.hierad("diff --exit-code --allow-blind");
+    assert!(printed.status == 3 && printed.out.contains("there is no hiera.yaml"), "{printed:?}");
+}

@@ -1,0 +1,49 @@
+//! Findings on variables of paths that are not set.
+
+use super::Resolver;
+use crate::diagnostic::Diagnostic;
+use crate::hiera::config::PlacedText;
+use crate::hiera::interpolation::Template;
+use crate::hiera::key;
+use crate::hiera::scope::{Scope, Variable};
+use crate::value::Value;
+
+/// The code of these findings.
+const UNDEFINED: &str = "undefined-variable";
+
+impl Resolver<'_> {
+    /// Warns of variables in `declared` that are not set.
+    pub(in crate::hiera) fn warn_undefined(&mut self, declared: &PlacedText, scope: &dyn Scope) {
+        let Some(template) = Template::parse(&declared.text) else { return };
+        let undefined = |name: &&str| {
+            let segments = key::split(name).unwrap_or_default();
+            let Some((Value::String(root), segments)) = segments.split_first() else { return false };
+            matches!(scope.variable_at(root, segments), Variable::Undefined(_))
+        };
+        for name in template.variables().filter(undefined) {
+            let text =
+                format!("the variable '{name}' is undefined: '{}' looks for nothing in its place", declared.text);
+            self.diagnostics.push(Diagnostic::warning(UNDEFINED, Some(declared.place.clone()), text));
+        }
+    }
+
+    /// Returns true if a path is absolute only as the variables that it begins with are empty, and has it told.
+    pub(super) fn begins_empty(&mut self, declared: &PlacedText, path: &str) -> bool {
+        let behind = |text: &str| Some(text.strip_prefix("%{")?.split_once('}')?.1.len());
+        let mut rest = &*declared.text;
+        while let Some(length) = behind(rest) {
+            rest = &rest[rest.len() - length..];
+        }
+        let literal = rest.split("%{").next().unwrap_or(rest);
+        if rest.len() == declared.text.len() || !literal.starts_with('/') || !path.starts_with(literal) {
+            return false;
+        }
+        let is_told = |of: &Diagnostic| of.code == UNDEFINED && of.place.as_ref() == Some(&declared.place);
+        let template = Template::parse(&declared.text).filter(|_| !self.diagnostics.iter().any(is_told));
+        if let Some(name) = template.iter().flat_map(Template::variables).next() {
+            let text = format!("the variable '{name}' is empty: without it '{}' is an absolute path", declared.text);
+            self.diagnostics.push(Diagnostic::warning(UNDEFINED, Some(declared.place.clone()), text));
+        }
+        true
+    }
+}
