@@ -7,6 +7,7 @@ mod regular;
 mod secret;
 mod stage;
 mod stamp;
+mod way;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::{self, FileType};
@@ -23,6 +24,7 @@ pub use regular::{open_below, read_below, real_below};
 pub use secret::{Secret, SecretError, read_key, read_secret, read_token};
 pub use stage::{Choice, StageError, create, link, stage};
 pub use stamp::{SMALL, Stamp};
+pub use way::{Step, Way};
 
 use crate::tree::{BlobId, Entry, FILE_LIMIT, FileTree, TreeError, child, folder_of, too_large};
 

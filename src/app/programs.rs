@@ -4,14 +4,16 @@
 //! word that does not say by itself what it names, such as one that a shell expands, may name anything: then all of the
 //! tree counts.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
 use super::Result;
-use crate::disk;
+use crate::disk::{self, Step, Way};
 use crate::settings::TreeFolder;
 
 /// Interpreters of interpreters are looked at to this depth; systems follow no more of them.
@@ -23,31 +25,60 @@ const MAX_LINE: u64 = 4096;
 /// The most letters of an option before its argument.
 const MAX_LETTERS: usize = 16;
 
+/// The most names that are followed. With more, all of the tree counts.
+const MAX_NAMES: usize = 10_000;
+
+/// Commands by which a shell, or a script in a word, goes to another folder, which later names are relative to.
+const MOVES: [&str; 3] = ["cd", "chdir", "pushd"];
+
 /// Puts what the words of commands are into a digest.
 pub(super) struct Programs<'a> {
     /// The place of the settings, which words are relative to.
-    pub(super) place: &'a TreeFolder,
+    place: &'a TreeFolder,
     /// Adds a part of the digest.
-    pub(super) add: &'a mut dyn FnMut(&[u8]),
+    add: &'a mut dyn FnMut(&[u8]),
     /// True once a word does not say by itself what it names.
-    pub(super) is_unclear: bool,
+    is_unclear: bool,
+    /// The paths in the tree that were added.
+    added: BTreeSet<PathBuf>,
+    /// The names in folders of the tree.
+    listed: BTreeMap<PathBuf, Vec<OsString>>,
+    /// The relative names, and the folders elsewhere, from which they may lead back.
+    relative: BTreeSet<String>,
+    elsewhere: BTreeSet<PathBuf>,
 }
 
-impl Programs<'_> {
-    /// Adds the files of all words. A word of several names, such as a line for a shell, is each of them.
+impl<'a> Programs<'a> {
+    pub(super) fn new(place: &'a TreeFolder, add: &'a mut dyn FnMut(&[u8])) -> Programs<'a> {
+        let (added, listed, relative, elsewhere) = Default::default();
+        Programs { place, add, is_unclear: false, added, listed, relative, elsewhere }
+    }
+
+    /// Adds the files of all words.
     pub(super) fn of_commands(&mut self, words: &[String]) -> Result<()> {
-        for word in words {
-            self.word(word, true, 0)?;
-            for name in word.split(is_between_names).filter(|name| !name.is_empty() && name != word) {
-                self.word(name, false, 0)?;
-            }
-            // An option may have its argument right behind its letter.
-            let glued = word.strip_prefix('-').filter(|rest| !rest.starts_with('-')).unwrap_or_default();
-            for (start, _) in glued.char_indices().skip(1).take(MAX_LETTERS) {
-                self.word(&glued[start..], false, 0)?;
-            }
+        let distinct: BTreeSet<&String> = words.iter().collect();
+        for word in distinct {
+            self.line(word, 0)?;
         }
+        // A program such as env may go to a folder before it starts another one.
+        let (names, folders) = (&self.relative, &self.elsewhere);
+        self.is_unclear |= names.len() * folders.len() > MAX_NAMES
+            || folders.iter().any(|folder| names.iter().any(|name| leads_back(&self.place.root, &folder.join(name))));
         if self.is_unclear { self.folder(&self.place.root.clone()) } else { Ok(()) }
+    }
+
+    /// Adds the files of all names in a word, or in the line that names an interpreter.
+    fn line(&mut self, line: &str, depth: usize) -> Result<()> {
+        self.is_unclear |=
+            is_expanded(line) || line.split(|c: char| !c.is_alphanumeric()).any(|word| MOVES.contains(&word));
+        for name in names_in(line) {
+            if self.relative.len() + self.elsewhere.len() > MAX_NAMES {
+                self.is_unclear = true;
+                return Ok(());
+            }
+            self.name(name, name == line && depth == 0, depth)?;
+        }
+        Ok(())
     }
 
     /// Adds all that is in a folder of the tree, but for git directories.
@@ -72,32 +103,81 @@ impl Programs<'_> {
         Ok(())
     }
 
-    /// Adds what a word is, if it leads into the tree. A folder is no program, and refused where it is the `whole`
-    /// word.
-    fn word(&mut self, word: &str, whole: bool, depth: usize) -> Result<()> {
-        self.is_unclear |= is_expanded(word) || turns_back(self.place, word);
-        let Some(inside) = self.place.inside(Path::new(word)).filter(|_| !word.is_empty()) else { return Ok(()) };
+    /// Adds what a name stands for, if it leads into the tree. A folder is no program, and refused where it is the
+    /// `whole` word.
+    fn name(&mut self, name: &str, whole: bool, depth: usize) -> Result<()> {
+        if Path::new(name).is_relative() {
+            self.relative.insert(name.to_owned());
+        }
+        match lead(self.place, Path::new(name)) {
+            Lead::Unclear => self.is_unclear = true,
+            Lead::Elsewhere(path) if path.is_dir() => _ = self.elsewhere.insert(path),
+            Lead::Elsewhere(_) => {}
+            Lead::Inside(path) => {
+                let refused = |why: String| format!("a command names '{name}', which {why}");
+                match self.entry(&path, depth)? {
+                    Found::Folder if whole => {
+                        return Err(refused("is a folder: what is in it may change unseen".into()).into());
+                    }
+                    // What is in it may be named from there.
+                    Found::Folder => self.is_unclear = true,
+                    Found::Refused(why) => return Err(refused(why).into()),
+                    Found::Added => {}
+                }
+                self.siblings(&path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds what is beside a path under its name with another ending, or none, since many programs leave that out.
+    fn siblings(&mut self, path: &Path) -> Result<()> {
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
+            return Ok(());
+        };
+        if !self.listed.contains_key(folder) {
+            let names = fs::read_dir(self.place.root.join(folder)).into_iter().flatten();
+            let mut names: Vec<OsString> = names.filter_map(|entry| Some(entry.ok()?.file_name())).collect();
+            names.sort();
+            self.listed.insert(folder.to_owned(), names);
+        }
+        let stem = stem(name).to_lowercase();
+        let is_alike =
+            |other: &&OsString| other.to_str().is_some_and(|other| stem == self::stem(&other.to_lowercase()));
+        let alike: Vec<PathBuf> = self.listed[folder].iter().filter(is_alike).map(|name| folder.join(name)).collect();
+        for other in alike.iter().filter(|other| *other != path) {
+            match self.entry(other, MAX_DEPTH)? {
+                Found::Folder => self.folder(&self.place.root.join(other))?,
+                Found::Refused(_) => self.is_unclear = true,
+                Found::Added => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds what is at a path in the tree, once.
+    fn entry(&mut self, inside: &Path, depth: usize) -> Result<Found> {
         let path = self.place.root.join(inside);
-        let refused = |why: &str| -> Result<()> { Err(format!("a command names '{word}', which {why}").into()) };
-        (self.add)(word.as_bytes());
         match path.symlink_metadata() {
             Err(error) if disk::is_absence(&error) => {
-                (self.add)(b"absent");
-                return Ok(());
+                if self.added.insert(inside.to_owned()) {
+                    (self.add)(inside.as_os_str().as_encoded_bytes());
+                    (self.add)(b"absent");
+                }
+                return Ok(Found::Added);
             }
-            Err(error) => return refused(&format!("cannot be looked at: {error}")),
+            Err(error) => return Ok(Found::Refused(format!("cannot be looked at: {error}"))),
             Ok(_) => {}
         }
         let file = match disk::open_below(&self.place.root, &path) {
             Ok(file) => file,
-            Err(_) if path.is_dir() && disk::real_below(&self.place.root, &path).is_ok() => {
-                (self.add)(b"folder");
-                // What is in it may be named from there.
-                self.is_unclear = true;
-                return if whole { refused("is a folder: what is in it may change unseen") } else { Ok(()) };
-            }
-            Err(error) => return refused(&format!("cannot be read: {error}")),
+            Err(_) if path.is_dir() && disk::real_below(&self.place.root, &path).is_ok() => return Ok(Found::Folder),
+            Err(error) => return Ok(Found::Refused(format!("cannot be read: {error}"))),
         };
+        if !self.added.insert(inside.to_owned()) {
+            return Ok(Found::Added);
+        }
+        (self.add)(inside.as_os_str().as_encoded_bytes());
         (self.add)(if is_executable(&file)? { b"program" } else { b"file" });
         let mut reader = BufReader::new(file);
         let mut first = Vec::new();
@@ -106,16 +186,87 @@ impl Programs<'_> {
         if let Some(interpreter) = first.strip_prefix(b"#!")
             && depth < MAX_DEPTH
         {
-            for word in String::from_utf8_lossy(interpreter).split_whitespace() {
-                self.word(word, false, depth + 1)?;
-            }
+            self.line(String::from_utf8_lossy(interpreter).trim(), depth + 1)?;
         }
-        Ok(())
+        Ok(Found::Added)
     }
 }
 
-/// Returns true if a shell, or whoever reads a word, may make other names of it: for variables, patterns, escapes, or
-/// quotes in the middle of a name.
+/// The kind of a path in the tree.
+enum Found {
+    /// A file, or nothing yet, which is in the digest.
+    Added,
+    /// A folder, which is not.
+    Folder,
+    /// It cannot be read, for this reason.
+    Refused(String),
+}
+
+/// The place that a name leads to.
+#[derive(Debug, PartialEq)]
+enum Lead {
+    /// To this path from the top of the tree.
+    Inside(PathBuf),
+    /// To a place that no commit can change.
+    Elsewhere(PathBuf),
+    /// To a place that depends on more than the name.
+    Unclear,
+}
+
+/// Follows a name from the place of the settings. Behind `..` in the tree nothing is sure, since the folder before it
+/// may become a link; nor is it on a way that leaves the tree and comes back.
+fn lead(place: &TreeFolder, name: &Path) -> Lead {
+    let below = name.strip_prefix(&place.root).unwrap_or(name);
+    let is_upward = |part: &Component<'_>| matches!(part, Component::CurDir | Component::ParentDir);
+    let turns = below.components().skip_while(is_upward).any(|part| part == Component::ParentDir);
+    let folder = place.root.join(&place.folder);
+    if below.is_relative() {
+        match place.inside(name) {
+            Some(_) if turns => return Lead::Unclear,
+            Some(inside) => return Lead::Inside(inside),
+            None => {}
+        }
+    }
+    // The place has no links, so what is above it is sure.
+    let up = name
+        .components()
+        .take_while(|part| name.is_relative() && is_upward(part))
+        .filter(|part| *part == Component::ParentDir);
+    let start = up.fold(&*folder, |folder, _| folder.parent().unwrap_or(folder));
+    let rest: PathBuf = name.components().skip_while(|part| name.is_relative() && is_upward(part)).collect();
+    let mut whole = start.join(rest);
+    let is_git = |part: Component<'_>| part.as_os_str().eq_ignore_ascii_case(".git");
+    let is_in_git = |path: &Path| path.strip_prefix(&place.root).is_ok_and(|inside| inside.components().any(is_git));
+    // No commit writes there, but the user may have made a link that leads back.
+    if is_in_git(&whole) && !turns {
+        whole = whole.canonicalize().unwrap_or(whole);
+    }
+    let is_elsewhere = if is_in_git(&whole) { !turns } else { !leads_back(&place.root, &whole) };
+    if is_elsewhere { Lead::Elsewhere(whole) } else { Lead::Unclear }
+}
+
+/// Returns true if a path may lead into the tree at `root`, or to a folder that has it.
+fn leads_back(root: &Path, path: &Path) -> bool {
+    let turns = path.components().any(|part| part == Component::ParentDir);
+    let Ok(mut way) = Way::of(path) else { return true };
+    for step in way.by_ref() {
+        match step {
+            // What is there depends on the process that looks.
+            Ok(Step { entry, .. })
+                if entry.starts_with(root) || entry.starts_with("/proc") || is_same(&entry, root) =>
+            {
+                return true;
+            }
+            Ok(_) => {}
+            // Another folder than the present one may have it.
+            Err(error) => return turns || !disk::is_absence(&error),
+        }
+    }
+    root.starts_with(way.place())
+}
+
+/// Returns true if a shell, or whoever reads a word, may make other names of it: for variables, patterns, braces,
+/// escapes, or quotes in the middle of a name.
 fn is_expanded(word: &str) -> bool {
     let is_plain = |c: Option<char>| c.is_none_or(is_between_names);
     let signs: Vec<char> = word.chars().collect();
@@ -123,14 +274,30 @@ fn is_expanded(word: &str) -> bool {
         let before = at.checked_sub(1).map(|at| signs[at]);
         "'\"".contains(signs[at]) && !is_plain(before) && !is_plain(signs.get(at + 1).copied())
     };
-    word.contains(['$', '`', '\\', '*', '?', '[', '~']) || (0..signs.len()).any(joins)
+    let has_pattern = ["+(", "@(", "!("].iter().any(|sign| word.contains(sign));
+    has_pattern || word.contains(['$', '`', '\\', '*', '?', '[', '~', '{']) || (0..signs.len()).any(joins)
 }
 
-/// Returns true if `..` stands behind a folder of the tree, which may become a link.
-fn turns_back(place: &TreeFolder, word: &str) -> bool {
-    let mut parts = Path::new(word).components().skip_while(|part| !matches!(part, Component::Normal(_)));
-    let is_of_tree = !Path::new(word).is_absolute() || Path::new(word).starts_with(&place.root);
-    is_of_tree && parts.any(|part| part == Component::ParentDir)
+/// Returns the names that a line may have in it: itself, what stands between spaces or the signs of a shell, what is of
+/// letters as most names are, and the arguments of options right behind their letters.
+fn names_in(line: &str) -> BTreeSet<&str> {
+    let is_in_no_name = |c: char| !c.is_alphanumeric() && !"._-/+".contains(c);
+    let mut names = BTreeSet::from([line]);
+    names.extend(line.split_whitespace());
+    names.extend(line.split(is_between_names));
+    names.extend(line.split(is_in_no_name));
+    let options = names.iter().filter_map(|name| name.strip_prefix('-').filter(|rest| !rest.starts_with('-')));
+    let glued = options.flat_map(|rest| rest.char_indices().skip(1).take(MAX_LETTERS).map(|(start, _)| &rest[start..]));
+    let glued: Vec<&str> = glued.collect();
+    names.extend(glued);
+    names.remove("");
+    names
+}
+
+/// Returns a name without its endings.
+fn stem(name: &str) -> &str {
+    let end = name.char_indices().skip(1).find(|(_, c)| *c == '.').map_or(name.len(), |(at, _)| at);
+    &name[..end]
 }
 
 /// Returns true for a character that parts names in a line for a shell.
@@ -163,4 +330,18 @@ fn is_executable(file: &std::fs::File) -> Result<bool> {
 #[cfg(not(unix))]
 fn is_executable(_: &std::fs::File) -> Result<bool> {
     Ok(true)
+}
+
+/// Returns true if both paths are the same folder, such as one that is mounted twice.
+#[cfg(unix)]
+fn is_same(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+
+    let id = |path: &Path| path.symlink_metadata().map(|metadata| (metadata.dev(), metadata.ino())).ok();
+    id(one).is_some_and(|one| Some(one) == id(other))
+}
+
+#[cfg(not(unix))]
+fn is_same(_: &Path, _: &Path) -> bool {
+    false
 }

@@ -96,7 +96,7 @@ fn record(file: &SettingsFile) -> Result<String> {
     add(path.as_bytes());
     add(file.text.as_bytes());
     // A program of the tree may change while the settings stay.
-    Programs { place, add: &mut add, is_unclear: false }.of_commands(&file.commands()?)?;
+    Programs::new(place, &mut add).of_commands(&file.commands()?)?;
     let mut record = String::new();
     for byte in digest.finalize() {
         _ = write!(record, "{byte:02x}");

@@ -3,15 +3,15 @@
 //! Who writes such a file, or puts another one in its place, chooses the secret. So nobody may but its owner: the user
 //! that runs hierad, or root.
 
-use std::ffi::OsString;
 use std::fs::Metadata;
 use std::io::{self, Read};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use zeroize::Zeroizing;
 
 use super::named::check_named;
 use super::regular::open_regular;
+use super::way::{Step, Way};
 
 /// A secret, which is wiped from memory when it is dropped.
 pub type Secret = Zeroizing<Vec<u8>>;
@@ -72,9 +72,6 @@ const SHORTEST_TOKEN: usize = 16;
 /// The most bytes of a secret.
 const MAX_SIZE: u64 = 1 << 20;
 
-/// The most links that lead to a file, as on Linux.
-const MAX_LINKS: usize = 40;
-
 /// Reads a secret by which others prove themselves, such as a token. It must not be short.
 pub fn read_token(path: &Path) -> Result<Secret, SecretError> {
     let token = read_secret(path)?;
@@ -127,15 +124,8 @@ fn read(path: &Path, is_own: impl Fn(&Metadata) -> bool) -> Result<Secret, Secre
 /// theirs. In a folder such as `/tmp`, which has the sticky bit, nobody replaces what is another's.
 fn check_way(path: &Path) -> Result<(), SecretError> {
     let failed = |source| SecretError::Read { path: path.into(), source };
-    let mut pending = Vec::new();
-    let mut place = PathBuf::new();
-    let mut links = 0;
-    enter(&std::path::absolute(path).map_err(failed)?, &mut place, &mut pending);
-    while let Some(name) = pending.pop() {
-        if name == ".." {
-            place.pop();
-            continue;
-        }
+    for step in Way::of(path).map_err(failed)? {
+        let Step { folder: place, entry: at } = step.map_err(failed)?;
         let folder = place.symlink_metadata().map_err(failed)?;
         if !owner::is_own(&folder) {
             return Err(SecretError::Foreign { path: path.into(), place });
@@ -144,36 +134,11 @@ fn check_way(path: &Path) -> Result<(), SecretError> {
         if is_open && !owner::is_sticky(&folder) {
             return Err(SecretError::Replaceable { path: path.into(), place });
         }
-        let at = place.join(&name);
-        let entry = at.symlink_metadata().map_err(failed)?;
-        if is_open && !owner::is_own(&entry) {
+        if is_open && !owner::is_own(&at.symlink_metadata().map_err(failed)?) {
             return Err(SecretError::Foreign { path: path.into(), place: at });
-        }
-        if entry.is_symlink() {
-            links += 1;
-            if links > MAX_LINKS {
-                return Err(failed(io::Error::other("it leads into a loop of symbolic links")));
-            }
-            enter(&at.read_link().map_err(failed)?, &mut place, &mut pending);
-        } else {
-            place = at;
         }
     }
     Ok(())
-}
-
-/// Puts the names of a path before those that are pending, the next one last. A path from the root begins anew there.
-fn enter(path: &Path, place: &mut PathBuf, pending: &mut Vec<OsString>) {
-    for part in path.components().rev() {
-        match part {
-            Component::Normal(name) => pending.push(name.into()),
-            Component::ParentDir => pending.push("..".into()),
-            Component::CurDir => {}
-            Component::RootDir | Component::Prefix(_) => {
-                path.ancestors().last().unwrap_or(Path::new("/")).clone_into(place);
-            }
-        }
-    }
 }
 
 #[cfg(unix)]

@@ -445,13 +445,18 @@ fn trust_ends_when_the_file_changes() {
     site.hierad("trust ../other.yaml").fails(&["is not in the tree: name it with --config"]);
 }
 
-/// Commits of settings whose command is `words`, for the state of the tree that `before` makes; then what `after` does
-/// must end the trust.
+/// A repository whose trusted command is `words`, with `BESIDE` for the path of the folder around it, and the state of
+/// the tree that `before` makes.
 #[track_caller]
-fn trust_ends(words: &str, before: &str, after: &str) {
+fn with_command(words: &str, before: &str) -> Sandbox {
     let site = proposed(EVIL_LEVEL);
+    let around = site.root().parent().unwrap().display().to_string();
+    let words = words.replace("BESIDE", &around);
     site.write("hierad.yaml", format!("profiles: [profiles]\nbackends: {{evil: {{command: {words}}}}}\n"));
-    site.write("good.sh", EVIL.replace("touch ../owned\n", ""));
+    site.write(
+        "good.sh",
+        EVIL.replace("touch ../owned\n", "").replace("'{\"value\": \"evil\"}'", "'{\"not_found\": true}'"),
+    );
     site.write("evil.txt", EVIL);
     site.sh(&format!("chmod +x good.sh\n{before}"));
     site.commit("settings");
@@ -459,6 +464,13 @@ fn trust_ends(words: &str, before: &str, after: &str) {
     assert_eq!(site.hierad("trust --list").ok(), "hierad.yaml: trusted\n", "{words}: {before}");
     site.hierad("lookup motd --node web01");
     assert!(!was_run(&site), "{words}: {before}");
+    site
+}
+
+/// Trusts the command `words` as [`with_command`] does; then what `after` does must end the trust.
+#[track_caller]
+fn trust_ends(words: &str, before: &str, after: &str) {
+    let site = with_command(words, before);
     site.sh(after);
     site.commit("a stranger's");
     let said = site.hierad("lookup motd --node web01");
@@ -511,6 +523,78 @@ fn trust_ends_with_any_change_of_what_commands_name() {
         ),
     ] {
         trust_ends(words, before, after);
+    }
+}
+
+#[test]
+fn trust_ends_with_what_ways_and_names_lead_to() {
+    let evil_ruby = "echo 'system(%q(touch ../owned))' > lib.rb";
+    let evil_good = "cp evil.txt good.sh";
+    for (words, before, after) in [
+        // Ways that leave the tree and come back.
+        ("[../repository/good.sh]", "", evil_good),
+        ("[sh, -c, 'exec ../repository/good.sh']", "", evil_good),
+        ("[BESIDE/entry/good.sh]", "ln -s repository ../entry", evil_good),
+        ("[sh, BESIDE/one]", "ln -s entry/good.sh ../one; ln -s repository ../entry", evil_good),
+        ("[BESIDE/etc/../repository/good.sh]", "mkdir ../etc", evil_good),
+        ("[BESIDE/etc/good.sh]", "mkdir ../etc; ln -s ../repository/good.sh ../etc/good.sh", evil_good),
+        ("[BESIDE/through]", "ln -s repository/tool ../through; cp good.sh tool", "cp evil.txt tool"),
+        ("[/proc/self/cwd/good.sh]", "", evil_good),
+        ("[sh, -c, 'cd ..; exec repository/good.sh']", "", evil_good),
+        ("[env, -C, BESIDE, repository/good.sh]", "", evil_good),
+        ("[env, -CBESIDE/etc, entry/good.sh]", "mkdir ../etc; ln -s ../repository ../etc/entry", evil_good),
+        ("[sh, .git/good.sh]", "ln -s ../good.sh .git", evil_good),
+        // What a shell makes of a word.
+        ("[bash, -c, 'exec ./g{oo,}d.sh']", "", evil_good),
+        ("[bash, -c, 'exec ./good{.sh,}']", "", evil_good),
+        ("[bash, -O, extglob, -c, 'exec ./go+(o)d.sh']", "", evil_good),
+        // Names without their endings, in all places of a word.
+        ("[ruby, -r./lib, ./good.rb]", "touch good.rb; echo 1 > lib.rb", evil_ruby),
+        ("[ruby, -r, ./lib, ./good.rb]", "touch good.rb; echo 1 > lib.rb", evil_ruby),
+        ("[ruby, -r./lib, ./good.rb]", "touch good.rb; mkdir lib; touch lib/x; echo 1 > lib.rb", evil_ruby),
+        ("[ruby, -e, 'require_relative %q(lib)']", "echo 1 > lib.rb", evil_ruby),
+        ("[env, RUBYOPT=-r./lib, ruby, ./good.rb]", "touch good.rb; echo 1 > lib.rb", evil_ruby),
+        ("[env, BASH_ENV=./lib.sh, bash, ./good.sh]", "touch lib.sh", "echo 'touch ../owned' > lib.sh"),
+        ("[python3, -m, answer]", "touch answer.py", "echo 'import os; os.system(\"touch ../owned\")' > answer.py"),
+        (
+            "[python3, -m, answer.now]",
+            "mkdir answer; touch answer/now.py",
+            "echo 'import os; os.system(\"touch ../owned\")' > answer/now.py",
+        ),
+        // The line of an interpreter.
+        ("[./a]", "printf '#!/usr/bin/env -S ruby -r./lib.rb\n' > a; echo 1 > lib.rb; chmod +x a", evil_ruby),
+        ("[./a]", "printf '#!/usr/bin/env -S RUBYOPT=-r./lib ruby\n' > a; echo 1 > lib.rb; chmod +x a", evil_ruby),
+        (
+            "[./a]",
+            "printf '#!/usr/bin/env -S BASH_ENV=./lib.sh bash\n' > a; : > lib.sh; chmod +x a",
+            "echo 'touch ../owned' > lib.sh",
+        ),
+    ] {
+        trust_ends(words, before, after);
+    }
+}
+
+#[test]
+fn trust_goes_on_while_what_commands_name_stays() {
+    for (words, before) in [
+        ("[./good.sh]", ""),
+        ("[BESIDE/repository/good.sh, --all]", ""),
+        ("[BESIDE/tools/good.sh]", "mkdir ../tools; cp good.sh ../tools"),
+        ("[../tools/good.sh]", "mkdir ../tools; cp good.sh ../tools"),
+        ("[BESIDE/current/../current/good.sh]", "mkdir ../tools; cp good.sh ../tools; ln -s tools ../current"),
+        ("[sh, -c, 'exec BESIDE/tools/good.sh --json']", "mkdir ../tools; cp good.sh ../tools"),
+        ("[sh, -c, 'exec ./good.sh | cat; exit 0']", ""),
+        ("[env, LANG=C, sh, ./good.sh, --accept, application/json, 'https://example.com/a']", ""),
+        ("[env, -C, BESIDE/tools, BESIDE/tools/good.sh]", "mkdir ../tools; cp good.sh ../tools"),
+        ("[sh, .git/good.sh]", "cp good.sh .git"),
+    ] {
+        let site = with_command(words, before);
+        site.write("data/common.yaml", "motd: another\n");
+        site.write("other.sh", EVIL);
+        site.commit("data");
+        assert_eq!(site.hierad("trust --list").ok(), "hierad.yaml: trusted\n", "{words}");
+        let said = site.hierad("lookup motd --node web01 --render-as s");
+        assert_eq!((said.ok(), was_run(&site)), ("another\n", false), "{words}");
     }
 }
 
