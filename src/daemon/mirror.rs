@@ -13,7 +13,7 @@ use super::handle::ServiceHandle;
 use super::repeated::RepeatedFailures;
 use super::shutdown::Shutdown;
 use crate::event::RepositoryName;
-use crate::git::{GIT_MEMORY, Mirror, MirrorError, bound, limit_memory};
+use crate::git::{CommitId, GIT_MEMORY, Mirror, MirrorError, bound, limit_memory};
 use crate::process::Group;
 
 /// The longest pause after fetches that failed.
@@ -22,7 +22,8 @@ const LONGEST_PAUSE: Duration = Duration::from_mins(5);
 /// The time that git has to tidy up when it is told to end.
 const LAST_MOMENTS: Duration = Duration::from_secs(2);
 
-/// The time for which the remote's default branch is taken to be the same, as long as it is there.
+/// The time for which the remote's default branch is taken to be the same, as long as its commit is: a name alone may be
+/// taken by somebody else's branch.
 const SAME_HEAD: Duration = Duration::from_mins(10);
 
 /// A mirror, and the schedule of its fetches.
@@ -68,10 +69,12 @@ impl MirrorFetcher {
         while !shutdown.is_requested() {
             let start = Instant::now();
             let mut result = self.fetch(repository, &mut shutdown).await;
-            let is_fresh = asked.is_some_and(|at: Instant| at.elapsed() < SAME_HEAD) && self.mirror.has_head();
+            let head = self.mirror.head();
+            let is_same = |(at, known): (Instant, CommitId)| at.elapsed() < SAME_HEAD && Some(known) == head;
+            let is_fresh = asked.is_some_and(is_same);
             if result.is_ok() && !is_fresh {
                 result = self.follow_head(&self.mirror, &mut shutdown).await;
-                asked = result.is_ok().then_some(start);
+                asked = result.as_ref().ok().and_then(|()| Some((start, self.mirror.head()?)));
             }
             if matches!(result, Err(FetchError::Shutdown)) {
                 break;

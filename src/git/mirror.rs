@@ -10,6 +10,7 @@ use git2::RepositoryInitOptions;
 
 use super::asking::ask_nobody;
 use super::command::{GitCommand, clean};
+use super::id::CommitId;
 use crate::disk::FileMode;
 
 /// A failure to make a mirror.
@@ -107,9 +108,11 @@ impl Mirror {
         set().map_err(|error: git2::Error| failed(&self.folder, &error.message()))
     }
 
-    /// Returns true if the default branch is known and there.
-    pub fn has_head(&self) -> bool {
-        git2::Repository::open_bare(&self.folder).is_ok_and(|repository| repository.head().is_ok())
+    /// Returns the commit of the default branch, if that is known and there.
+    pub fn head(&self) -> Option<CommitId> {
+        let repository = git2::Repository::open_bare(&self.folder).ok()?;
+        let id = repository.head().ok()?.target()?;
+        CommitId::from_hex(&id.to_string())
     }
 
     /// Returns the command that copies hierad's own references from the mirror in another folder.

@@ -80,6 +80,58 @@ fn local_and_remote_repositories_are_watched() {
 }
 
 #[test]
+fn a_branch_with_the_name_of_a_former_default_branch_is_not_the_default_branch() {
+    // What a stranger pushes, and what becomes of the former default branch when another one is that.
+    let (moves, removed) = (":", "git update-ref -d refs/heads/main");
+    let cases = [
+        ("kept", "git commit -q --allow-empty -m strangers", moves),
+        ("removed", "git commit -q --allow-empty -m strangers", removed),
+        ("forced", "git commit -q --allow-empty --amend -m strangers", moves),
+        ("older", "git reset -q --hard HEAD~1", removed),
+        ("unrelated", "git switch -q --orphan x; git commit -q --allow-empty -m strangers", removed),
+        ("honest", "git commit -q --allow-empty -m more", "git symbolic-ref HEAD refs/heads/main"),
+    ];
+    let place = tempfile::tempdir().unwrap();
+    let path = |name: &str| place.path().join(name).display().to_string();
+    fs::write(path("profiles.ndjson"), PROFILES).unwrap();
+    let sites: Vec<Sandbox> = cases.iter().map(|_| Sandbox::of(SITE)).collect();
+    let mut settings =
+        "profiles: profiles.ndjson\nstate: state\nsinks: {files: {folder: files}}\nrepositories:\n".to_owned();
+    for ((name, ..), site) in cases.iter().zip(&sites) {
+        site.commit("second");
+        site.sh("git clone -q --bare . ../server");
+        settings += &format!("  {name}: {{url: 'file://{}', fetch: 0.2}}\n", site.beside("server").display());
+    }
+    fs::write(path("hierad.yaml"), settings).unwrap();
+    let log = fs::File::create(path("log")).unwrap();
+    let mut command = hierad(place.path());
+    command.args(["--config", "hierad.yaml", "watch", "--poll", "0.05"]).stdout(Stdio::null()).stderr(log);
+    let mut daemon = command.spawn().unwrap();
+    let watching = || fs::read_to_string(path("log")).unwrap().matches("hierad: watching").count();
+    Service::patiently("all watches", || watching() == cases.len());
+    let git = |name: &str, arguments: &[&str]| {
+        let told = Command::new("git")
+            .arg("--git-dir")
+            .arg(path(&format!("state/mirrors/{name}.git")))
+            .args(arguments)
+            .output();
+        String::from_utf8(told.unwrap().stdout).unwrap().trim().to_owned()
+    };
+    for ((name, push, former), site) in cases.iter().zip(&sites) {
+        assert_eq!(git(name, &["symbolic-ref", "HEAD"]), "refs/heads/main", "{name}");
+        site.sh(&format!(
+            "{push}; git push -q ../server HEAD:refs/pushed/x; cd ../server; git update-ref refs/heads/trunk main
+             git symbolic-ref HEAD refs/heads/trunk; {former}; git update-ref refs/heads/main refs/pushed/x"
+        ));
+        Service::patiently(name, || git(name, &["rev-parse", "main"]) == site.git(["rev-parse", "HEAD"]).trim());
+        let expected = if *name == "honest" { "refs/heads/main" } else { "refs/heads/trunk" };
+        Service::patiently(name, || git(name, &["symbolic-ref", "HEAD"]) == expected);
+    }
+    daemon.kill().unwrap();
+    daemon.wait().unwrap();
+}
+
+#[test]
 fn impossible_repositories_are_refused() {
     let place = tempfile::tempdir().unwrap();
     for (settings, words) in [

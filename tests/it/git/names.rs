@@ -245,7 +245,7 @@ fn a_mirror_has_the_default_branch_of_its_remote() {
     assert_eq!(followed(&mirror).resolve_trusted("HEAD").unwrap(), main);
     server.git(["symbolic-ref", "HEAD", "refs/heads/gone"]);
     let repository = followed(&mirror);
-    assert!(repository.resolve_trusted("HEAD").is_err() && !mirror.has_head());
+    assert!(repository.resolve_trusted("HEAD").is_err() && mirror.head().is_none());
     // Nor is it whatever another branch of such a name is.
     server.git(["branch", "--quiet", "HEAD-x", "main"]);
     assert!(followed(&mirror).resolve_trusted("HEAD").is_err());
