@@ -18,7 +18,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub use access::{can_run, can_write};
 pub use mode::{FileMode, ModeError};
 pub use named::{
-    append_named, check_named, check_output, is_of_work_tree, leaves, look_at, read_named, read_regular, write_named,
+    append_named, check_named, check_output, is_of_work_tree, leaves, look_at, look_at_checkouts, read_named,
+    read_regular, write_named,
 };
 pub use regular::{open_below, read_below, real_below};
 pub use secret::{Secret, SecretError, read_key, read_secret, read_token};

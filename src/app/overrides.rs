@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::Result;
 use crate::disk;
-use crate::git::{Environment, OpenError, Repository};
+use crate::git::{self, Environment, OpenError, Repository};
 use crate::hiera::Reader;
 use crate::hiera::backend::eyaml::KeyChoice;
 use crate::puppet::Puppet;
@@ -109,8 +109,8 @@ impl Overrides {
         all
     }
 
-    /// Opens the repository. From then on no named path leads out of its work tree by a link of that. Fails as
-    /// [`Repository::locate`] does.
+    /// Opens the repository. From then on no named path leads out of its work tree by a link of that, nor of what it has
+    /// checked out elsewhere. Fails as [`Repository::locate`] does.
     pub fn repository(&self) -> std::result::Result<Repository, OpenError> {
         let repository = match &self.repo {
             Some(folder) if self.repo_is_trusted => Repository::discover_with(folder, self.quarantine.as_deref()),
@@ -119,9 +119,8 @@ impl Overrides {
                 Repository::locate(repo.as_deref(), &environment)
             }
         }?;
-        if let Some(top) = repository.work_dir() {
-            disk::look_at(top);
-        }
+        repository.folders_of_commits().for_each(|top| disk::look_at(&top));
+        disk::look_at_checkouts(repository.git_dir(), git::checkout);
         Ok(repository)
     }
 

@@ -68,10 +68,10 @@ pub(super) struct Places<'a> {
 impl Places<'_> {
     pub(super) fn of(repository: &Repository) -> Places<'_> {
         let real = |path: &Path| path.canonicalize().ok();
-        let outer = repository.enclosing_work_dir();
+        let is_inside = repository.enclosing_work_dir().is_some();
         let own = [repository.git_dir(), repository.common_dir()];
-        let git_dirs = own.into_iter().filter(|_| outer.is_none()).filter_map(real).collect();
-        let roots = repository.work_dir().and_then(real).into_iter().chain(outer).collect();
+        let git_dirs = own.into_iter().filter(|_| !is_inside).filter_map(real).collect();
+        let roots = repository.folders_of_commits().filter_map(|top| real(&top)).collect();
         Places { repository, roots, git_dirs, trusted: TrustStore::of(repository).ok() }
     }
 

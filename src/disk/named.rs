@@ -15,6 +15,12 @@ use super::regular;
 /// The work trees that are looked at, without links.
 static WORK_TREES: RwLock<Vec<PathBuf>> = RwLock::new(Vec::new());
 
+/// Finds the top of the files that a git directory has checked out at or above a folder.
+type FindCheckout = fn(&Path, &Path) -> Option<PathBuf>;
+
+/// The git directories that are looked at, of which files may be checked out elsewhere than they say.
+static CHECKOUTS: RwLock<Vec<(PathBuf, FindCheckout)>> = RwLock::new(Vec::new());
+
 /// Has named paths be held to the work tree at `top`.
 pub fn look_at(top: &Path) {
     let Ok(real) = top.canonicalize() else { return };
@@ -24,11 +30,23 @@ pub fn look_at(top: &Path) {
     }
 }
 
+/// Has named paths be held to all that the git directory at `git_dir` has checked out, wherever that is: `find` returns
+/// the top of what it has at or above a folder.
+pub fn look_at_checkouts(git_dir: &Path, find: FindCheckout) {
+    let mut known = CHECKOUTS.write().unwrap_or_else(PoisonError::into_inner);
+    if known.iter().all(|(known, _)| known != git_dir) {
+        known.push((git_dir.to_owned(), find));
+    }
+}
+
 /// Returns the work tree that is looked at and in which commits may write a path, which must be without links.
 fn around(real: &Path) -> Option<PathBuf> {
     let known = WORK_TREES.read().unwrap_or_else(PoisonError::into_inner);
-    let top = known.iter().filter(|top| real.starts_with(top)).max_by_key(|top| top.as_os_str().len())?;
-    is_of_commits(top, real).then(|| top.clone())
+    let checkouts = CHECKOUTS.read().unwrap_or_else(PoisonError::into_inner);
+    let found = checkouts.iter().filter_map(|(git_dir, find)| find(git_dir, real));
+    let tops = known.iter().filter(|top| real.starts_with(top)).cloned().chain(found);
+    let top = tops.max_by_key(|top| top.as_os_str().len())?;
+    is_of_commits(&top, real).then_some(top)
 }
 
 /// Returns true if commits may write a path without links in a work tree.

@@ -49,7 +49,7 @@ pub use limited::{GIT_MEMORY, bind_exchanges, bound, limit_memory};
 pub use merge::{Merge, MergeError, MergedTree};
 pub use mirror::{Mirror, MirrorError};
 pub use objects::ObjectError;
-pub use open::{Environment, GitDirs, OpenError, git_dirs};
+pub use open::{Environment, GitDirs, OpenError, checkout, git_dirs};
 pub use quarantine::{Quarantine, QuarantineError};
 pub use raw::{CommitInfo, CommitTime};
 pub use refs::{Head, RefsError, RevisionError};
@@ -161,6 +161,12 @@ impl Repository {
     /// Returns the top folder of the checked-out files, or `None` in a bare repository.
     pub fn work_dir(&self) -> Option<&Path> {
         self.layout.work.as_deref()
+    }
+
+    /// Returns the folder that the repository was opened with, and that of another one that its git directory lies in:
+    /// commits write their files. What [`checkout_at`](Repository::checkout_at) finds is of commits as well.
+    pub fn folders_of_commits(&self) -> impl Iterator<Item = PathBuf> {
+        self.work_dir().map(Path::to_owned).into_iter().chain(self.enclosing_work_dir())
     }
 
     /// Returns the top of the work tree of another repository that the git directory lies in, where commits of that one

@@ -262,7 +262,7 @@ pub(super) fn enclosing(git_dir: &Path) -> Option<PathBuf> {
 
 /// Returns the top of the files that were checked out by a git directory and are at or above `folder`, whatever the
 /// environment and `core.bare` say of its work tree.
-pub(super) fn checkout(git_dir: &Path, folder: &Path) -> Option<PathBuf> {
+pub fn checkout(git_dir: &Path, folder: &Path) -> Option<PathBuf> {
     let has_files = git_dir.join("index").exists();
     has_files.then(|| work_dir_by_name(folder, git_dir)).flatten()
 }

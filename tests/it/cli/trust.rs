@@ -830,6 +830,67 @@ fn named_files_are_reached_by_no_link_of_the_tree() {
 }
 
 #[test]
+fn named_files_are_reached_by_no_link_of_a_checkout_however_git_finds_it() {
+    let site = proposed("-- data/common.yaml\nmotd: bye\n");
+    beside(&site, "disk/facts.yaml", "{role: TOPSECRET}");
+    beside(&site, "disk/hiera.yaml", "version: 5\nhierarchy: [{name: c, path: c.yaml}]\n");
+    beside(&site, "disk/data/c.yaml", "motd: TOPSECRET\n");
+    beside(&site, "disk/profiles/n.yaml", "{name: topsecret.example.com}");
+    beside(&site, "elsewhere/x", "");
+    symlink("../disk", site.root().join("folder")).unwrap();
+    site.commit("links");
+    let (top, other) = (site.root().display().to_string(), site.beside("elsewhere").display().to_string());
+    let git_dir = format!("{top}/.git");
+    let hold = |what: &str, folder: &Path, variables: &[(&str, &str)]| {
+        let named = |tree: &str| {
+            [
+                format!("lookup motd --node new --facts {tree}/facts.yaml"),
+                format!("--global-hiera-config {tree}/hiera.yaml lookup motd --node web01"),
+                format!("--profiles {tree}/profiles nodes"),
+                format!("render --output {tree}/out main"),
+                format!("review --base main --summary {tree}/summary"),
+            ]
+        };
+        let run = |arguments: &str| {
+            let mut command = hierad(folder);
+            if !arguments.contains("--profiles") {
+                command.args(["--profiles", &format!("{top}/profiles")]);
+            }
+            run(command.args(arguments.split(' ')).envs(variables.iter().copied()))
+        };
+        for arguments in named(&format!("{top}/folder")) {
+            let printed = run(&arguments);
+            assert_ne!(printed.status, 0, "{what}: {arguments}: {printed:#?}");
+            let said = format!("{}{}", printed.out, printed.err);
+            assert!(said.contains("link, which a commit may have made"), "{what}: {arguments}: {said}");
+            assert!(!said.to_lowercase().contains("topsecret"), "{what}: {arguments}: {said}");
+        }
+        assert!(!site.beside("disk/out").exists() && !site.beside("disk/summary").exists(), "{what}");
+        // By their own path the files are the user's.
+        for arguments in named(&site.beside("disk").display().to_string()) {
+            let printed = run(&arguments);
+            let said = format!("{}{}", printed.out, printed.err);
+            assert!(!said.contains("a commit may have made"), "{what}: {arguments}: {said}");
+        }
+        site.sh("rm -r ../disk/out ../disk/summary");
+    };
+    hold("as it is", site.root(), &[]);
+    hold("GIT_DIR", &site.beside("elsewhere"), &[("GIT_DIR", &git_dir)]);
+    hold("GIT_WORK_TREE", &site.beside("elsewhere"), &[("GIT_DIR", &git_dir), ("GIT_WORK_TREE", &other)]);
+    site.git(["config", "core.bare", "true"]);
+    hold("core.bare", site.root(), &[]);
+    hold("core.bare and GIT_DIR", &site.beside("elsewhere"), &[("GIT_DIR", &git_dir)]);
+    site.git(["config", "core.bare", "false"]);
+    site.git(["config", "core.worktree", &other]);
+    hold("core.worktree", site.root(), &[]);
+    site.git(["config", "--unset", "core.worktree"]);
+    site.sh("mv .git ../own; printf 'gitdir: ../own\n' > .git");
+    let own = site.beside("own").display().to_string();
+    let variables = [("GIT_DIR", &*own), ("GIT_WORK_TREE", &*other)];
+    hold("a git directory elsewhere", &site.beside("elsewhere"), &variables);
+}
+
+#[test]
 fn layers_that_are_named_are_reached_by_no_link_of_the_tree() {
     let site = proposed(
         "-- data/common.yaml\nmotd: bye\n-- hiera.yaml\nversion: 5\nhierarchy:\n  - {name: a, path: c.yaml, datadir: /opt/x}\n",
