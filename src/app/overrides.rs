@@ -109,8 +109,8 @@ impl Overrides {
         all
     }
 
-    /// Opens the repository. From then on no named path leads out of its work tree by a link of that, nor of what it has
-    /// checked out elsewhere. Fails as [`Repository::locate`] does.
+    /// Opens the repository. From then on no named path leads out of its work tree by a link of that, nor of what it
+    /// has checked out elsewhere. Fails as [`Repository::locate`] does.
     pub fn repository(&self) -> std::result::Result<Repository, OpenError> {
         let repository = match &self.repo {
             Some(folder) if self.repo_is_trusted => Repository::discover_with(folder, self.quarantine.as_deref()),

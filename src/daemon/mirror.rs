@@ -22,8 +22,8 @@ const LONGEST_PAUSE: Duration = Duration::from_mins(5);
 /// The time that git has to tidy up when it is told to end.
 const LAST_MOMENTS: Duration = Duration::from_secs(2);
 
-/// The time for which the remote's default branch is taken to be the same, as long as its commit is: a name alone may be
-/// taken by somebody else's branch.
+/// The time for which the remote's default branch is taken to be the same, as long as its commit is: a branch of
+/// somebody else may take its name.
 const SAME_HEAD: Duration = Duration::from_mins(10);
 
 /// A mirror, and the schedule of its fetches.

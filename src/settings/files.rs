@@ -76,8 +76,11 @@ impl SettingsFile {
     pub fn new(path: &Path, content: std::io::Result<Vec<u8>>, origin: Origin) -> Result<SettingsFile, SettingsError> {
         let failed = |source| SettingsError::Read { path: path.into(), source };
         let text = String::from_utf8(content.map_err(failed)?).map_err(|_| failed(invalid("it is not UTF-8")))?;
-        if nests_too_deeply(&text) {
-            return Err(failed(invalid("it nests too deeply")));
+        // Serde's reader, which has the same grammar, gets slow by open collections and reads all documents.
+        match yaml::form(text.as_bytes(), MAX_DEPTH) {
+            yaml::Form::Plain => {}
+            yaml::Form::Deep => return Err(failed(invalid("it nests too deeply"))),
+            yaml::Form::Several => return Err(failed(invalid("it has more than one document"))),
         }
         Ok(SettingsFile { path: path.into(), text, origin })
     }
@@ -194,39 +197,57 @@ fn as_text(content: &[u8]) -> Value {
     Value::from(String::from_utf8_lossy(content).into_owned())
 }
 
-/// Returns true if more collections are open than settings need, in any document of a file. Each of them makes serde's
-/// reader of YAML slower, which has the same grammar, and reads all documents to refuse the second one.
-fn nests_too_deeply(text: &str) -> bool {
-    let behind = text.match_indices('\n').map(|(end, _)| &text[end + 1..]);
-    let documents = behind.filter(|rest| rest.starts_with("---") || rest.starts_with("..."));
-    let mut documents = documents.map(|rest| rest.strip_prefix("...").unwrap_or(rest));
-    yaml::nests_deeper(text.as_bytes(), MAX_DEPTH)
-        || documents.any(|text| yaml::nests_deeper(text.as_bytes(), MAX_DEPTH))
-}
-
 fn invalid(text: &str) -> std::io::Error {
     std::io::Error::new(std::io::ErrorKind::InvalidData, text)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::nests_too_deeply;
+    use super::MAX_DEPTH;
+    use crate::puppet::yaml::{Form, form};
 
     #[test]
     fn depth_is_that_of_the_reader() {
+        let form = |text: &str| form(text.as_bytes(), MAX_DEPTH);
         let deep = |open: &str| format!("a: {}", open.repeat(300));
         for hostile in ["[", "{a: ", "[ #]\n", "[\"]\",", "[']',", "- ", "[{a: ", "[ # }}\n"].map(deep) {
             let hostile = if hostile.starts_with("a: - ") { hostile.replacen("a: ", "", 1) } else { hostile };
-            assert!(nests_too_deeply(&hostile), "{hostile:.40}");
+            assert_eq!(form(&hostile), Form::Deep, "{hostile:.40}");
             for before in ["x: 1\n---\n", "x: 1\n...\n", "%YAML 1.1\n---\nx: !!float y\n...\n%TAG !e! x\n---\n"] {
-                assert!(nests_too_deeply(&format!("{before}{hostile}")), "{before}{hostile:.40}");
+                assert_eq!(form(&format!("{before}{hostile}")), Form::Several, "{before}{hostile:.40}");
             }
         }
-        for honest in
-            ["a: [b, c]\n".repeat(5000), format!("a: '{}'\n", "[".repeat(1000)), format!("# {}\n", "[{".repeat(1000))]
-        {
-            assert!(!nests_too_deeply(&honest), "{honest:.40}");
+        for honest in [
+            "a: [b, c]\n".repeat(5000),
+            format!("a: '{}'\n", "[".repeat(1000)),
+            format!("# {}\n", "[{".repeat(1000)),
+            format!("a: {}{}", "[".repeat(199), "]".repeat(199)),
+        ] {
+            assert_eq!(form(&honest), Form::Plain, "{honest:.40}");
         }
-        assert!(!nests_too_deeply(&format!("a: {}{}", "[".repeat(199), "]".repeat(199))));
+    }
+
+    #[test]
+    fn documents_are_counted_as_the_reader_does() {
+        for text in [
+            "",
+            "# x\n",
+            "a: 1\n",
+            "---\na: 1\n",
+            "%YAML 1.1\n---\na: 1\n...\n",
+            "a: 1\n...\n...\n# x\n",
+            "a: |\n  ---\n  ...\n",
+            "a: 1\n---\n",
+            "---\n---\n",
+            "a: 1\n...\nb: 1\n",
+            "a: 1\n... # x\n--- b\n",
+            "--- a\n--- b\n",
+            "--- |\n a\n--- b\n",
+            "a: 1\n...\n%YAML 1.1\n--- b\n",
+        ] {
+            let read = serde_yaml::from_str::<serde_yaml::Value>(text);
+            let several = read.is_err_and(|error| error.to_string().contains("more than one document"));
+            assert_eq!(form(text.as_bytes(), MAX_DEPTH) == Form::Several, several, "{text:?}");
+        }
     }
 }

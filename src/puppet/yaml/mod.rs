@@ -41,8 +41,20 @@ pub fn is_text(text: &str) -> bool {
     scalar::is_text(text)
 }
 
-/// Returns true if collections nest more than `most` deep in the first document of `content`, as far as it can be read.
-pub fn nests_deeper(content: &[u8], most: usize) -> bool {
+/// The form of a text, as far as it can be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// There is one document at most, and nothing nests too deeply.
+    Plain,
+    /// Collections nest too deeply in the first document.
+    Deep,
+    /// There is more than one document.
+    Several,
+}
+
+/// Returns the form of `content`, in which collections may nest `most` deep. What follows the first document is not
+/// read.
+pub fn form(content: &[u8], most: usize) -> Form {
     let mut depth = 0_usize;
     let mut count = |event: Event<'_>| {
         match event.data {
@@ -52,8 +64,11 @@ pub fn nests_deeper(content: &[u8], most: usize) -> bool {
         }
         if depth > most { Onward::Stop } else { Onward::Next }
     };
-    _ = grammar::first_document(content, &mut count);
-    depth > most
+    match grammar::only_document(content, &mut count) {
+        _ if depth > most => Form::Deep,
+        Ok(false) => Form::Several,
+        _ => Form::Plain,
+    }
 }
 
 /// Reads the first document of `content`.

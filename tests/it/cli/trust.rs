@@ -218,9 +218,20 @@ fn hostile_settings_take_no_time() {
         )
     };
     let site = Sandbox::of(SITE);
+    let many = |line: &str| format!("profiles: [profiles]\n{}", line.repeat(1_000_000 / line.len()));
+    let quoted = |line: &str| format!("profiles: [profiles]\naccept: \"{}\"\n", line.repeat(1_000_000 / line.len()));
+    let documents =
+        [many("---\n"), many("--- \n"), many("...\n"), many("--- a\n"), many("--- [\n"), many("---\n...\n")];
+    let texts = [quoted("\n...\n"), quoted("\n---\n"), quoted("\n--- [\n")];
     let brackets = [behind("[ #]\n"), behind("[\"]\",\n"), behind("[']',\n"), behind("{a #}\n: "), second];
     let names = [names("ab", "c"), names("ab", "b")];
-    for settings in [bomb("first"), bomb("unique"), accept, large, deep].into_iter().chain(brackets).chain(names) {
+    for settings in [bomb("first"), bomb("unique"), accept, large, deep]
+        .into_iter()
+        .chain(brackets)
+        .chain(names)
+        .chain(documents)
+        .chain(texts)
+    {
         site.write("hierad.yaml", settings);
         site.commit("hostile");
         // As the base, as what changes, and as what is checked out.

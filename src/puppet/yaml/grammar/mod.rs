@@ -20,6 +20,13 @@ pub(super) fn first_document<'a>(content: &'a [u8], sink: &mut impl FnMut(Event<
     parser::Parser::new(content).document(sink)
 }
 
+/// Feeds the events of the first document as [`first_document`] does. Returns true if no other one follows.
+pub(super) fn only_document<'a>(content: &'a [u8], sink: &mut impl FnMut(Event<'a>) -> Onward) -> Result<bool, Fault> {
+    let mut parser = parser::Parser::new(content);
+    parser.document(sink)?;
+    parser.is_at_end()
+}
+
 /// Returns true if nothing in `content` is a character that YAML does not allow.
 pub(super) fn is_readable(content: &[u8]) -> bool {
     input::first_bad(content).is_none()

@@ -56,7 +56,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Feeds the document's events to `sink`.
-    pub(super) fn document(mut self, sink: &mut impl FnMut(Event<'a>) -> Onward) -> Result<(), Fault> {
+    pub(super) fn document(&mut self, sink: &mut impl FnMut(Event<'a>) -> Onward) -> Result<(), Fault> {
         if !self.document_start(sink)? {
             return Ok(());
         }
@@ -71,6 +71,14 @@ impl<'a> Parser<'a> {
         }
         // Psych has the document only once the token behind it is read.
         self.scanner.peek().map(|_| ())
+    }
+
+    /// Returns true if no other document follows the one that was read.
+    pub(super) fn is_at_end(&mut self) -> Result<bool, Fault> {
+        while let Kind::DocumentEnd = self.scanner.peek()?.kind {
+            self.scanner.skip_token();
+        }
+        Ok(matches!(self.scanner.peek()?.kind, Kind::StreamEnd))
     }
 
     /// Reads up to the first node; false where there is no document, or `sink` stops.
