@@ -9,6 +9,7 @@ use super::Result;
 use crate::disk;
 use crate::git::Repository;
 use crate::pipeline::profiles::files_in_tree;
+use crate::puppet::glob::SHARED_LIMIT;
 use crate::settings::{ProfileEntry, Settings, TreeFolder};
 use crate::tree::{BlobId, Entry, FileTree, TreeError};
 
@@ -33,9 +34,9 @@ impl TreeProfiles {
 
     /// Returns the files of a revision, by path; a submodule that they lie in counts as one, by its commit.
     pub(super) fn files(&self, tree: &dyn FileTree) -> std::result::Result<BTreeMap<String, BlobId>, TreeError> {
-        let mut files = BTreeMap::new();
+        let (mut files, mut left) = (BTreeMap::new(), SHARED_LIMIT);
         for path in &self.paths {
-            files.extend(files_in_tree(tree, path)?);
+            files.extend(files_in_tree(tree, path, &mut left)?);
             let names = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
             for above in names.map(|at| &path[..at]) {
                 if let Some(Entry::Submodule(Some(commit))) = tree.entry(above)? {
@@ -54,9 +55,10 @@ impl TreeProfiles {
     /// Writes the profile files of a revision to `folder`, and has `settings` name them there. Paths at which it has
     /// none, such as those in submodules, stay.
     pub(super) fn stage(&self, tree: &dyn FileTree, folder: &Path, settings: &mut Settings) -> Result<()> {
+        let mut left = SHARED_LIMIT;
         for path in settings.profiles.iter_mut().filter_map(ProfileEntry::path_mut) {
             let Some(inside) = below(&self.top, path) else { continue };
-            let files = files_in_tree(tree, &inside)?;
+            let files = files_in_tree(tree, &inside, &mut left)?;
             for (path, id) in &files {
                 let at = folder.join(path);
                 if !at.exists() {

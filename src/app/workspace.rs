@@ -278,10 +278,10 @@ impl Workspace {
             let real = path.canonicalize().ok()?;
             Some(real.strip_prefix(top.as_ref()?).ok()?.to_string_lossy().into_owned())
         };
-        let files = |path: &PathBuf| {
-            if path.is_dir() { vec![path.clone()] } else { profiles::files(path).unwrap_or_default() }
-        };
-        let profiles = self.settings.profile_paths().flat_map(files).filter_map(inside);
+        let (folders, paths): (Vec<&PathBuf>, Vec<&PathBuf>) =
+            self.settings.profile_paths().partition(|path| path.is_dir());
+        let files = profiles::files(paths.into_iter());
+        let profiles = folders.into_iter().cloned().chain(files).filter_map(inside);
         let staged = self.stage.iter().flat_map(|stage| stage.own_files.iter().cloned());
         profiles.chain(staged).chain([SETTINGS_FILE.to_owned()]).filter(|path| !path.is_empty()).collect()
     }

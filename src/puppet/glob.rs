@@ -21,8 +21,9 @@ const BRACES_LIMIT: usize = 10_000;
 /// compared with, those in links, and the paths that lead on.
 const WORK_LIMIT: usize = 1_000_000;
 
-/// The most that is looked at for all patterns of a hierarchy, which have equal shares of it.
-const SHARED_LIMIT: usize = 10_000_000;
+/// The most that is looked at for all patterns of a hierarchy, which have equal shares of it, and for all paths of
+/// profiles.
+pub const SHARED_LIMIT: usize = 10_000_000;
 
 /// The bytes of a path, and the comparisons of characters, that count as much as a name.
 const BYTES_A_NAME: usize = 16;
@@ -77,6 +78,14 @@ pub fn glob_of_many(tree: &dyn FileTree, pattern: &str, patterns: usize) -> Resu
     Walk::new(tree, WORK_LIMIT.min(SHARED_LIMIT / patterns.max(1))).all(pattern)
 }
 
+/// Returns the same for one of several patterns, whose work together is what is `left` at first.
+pub fn glob_within(tree: &dyn FileTree, pattern: &str, left: &mut usize) -> Result<Vec<String>, GlobError> {
+    let mut walk = Walk::new(tree, WORK_LIMIT.min(*left));
+    let found = walk.all(pattern);
+    *left = left.saturating_sub(walk.work);
+    Ok(found?.paths)
+}
+
 /// Returns the folders in `tree` that `pattern` matches.
 pub fn glob_folders(tree: &dyn FileTree, pattern: &str) -> Result<Vec<String>, GlobError> {
     Ok(Walk { folders: true, ..Walk::new(tree, WORK_LIMIT) }.all(pattern)?.paths)
@@ -110,7 +119,7 @@ impl<'t> Walk<'t> {
         Walk { tree, folders: false, work: 0, limit, has_too_many_braces: false, found: Found::default() }
     }
 
-    fn all(mut self, pattern: &str) -> Result<Found, GlobError> {
+    fn all(&mut self, pattern: &str) -> Result<Found, GlobError> {
         let too_much = |problem: String| GlobError::TooMuch { pattern: pattern.to_owned(), problem };
         if pattern.len() > LENGTH_LIMIT {
             return Err(too_much(format!("is longer than {LENGTH_LIMIT} bytes")));
@@ -131,7 +140,7 @@ impl<'t> Walk<'t> {
         if self.work > self.limit {
             return Err(too_much(format!("leads to more than {} files or comparisons of names", self.limit)));
         }
-        Ok(self.found)
+        Ok(std::mem::take(&mut self.found))
     }
 
     /// Finds what each of `patterns` matches below `path`.

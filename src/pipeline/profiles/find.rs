@@ -1,13 +1,14 @@
 //! Finds the files at the paths of node profiles.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, DirEntry};
 use std::io;
 use std::path::{Component, Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use super::FindError;
 use crate::disk::{check_named, failed, is_absence, leaves, real_below};
-use crate::puppet::glob::{glob, is_pattern};
+use crate::puppet::glob::{SHARED_LIMIT, glob_within, is_pattern};
 use crate::tree::{BlobId, Entry, Extent, FileTree, Target, TreeError, child, follow};
 
 type Result<T> = std::result::Result<T, FindError>;
@@ -27,17 +28,31 @@ impl ProfilePath {
     }
 }
 
-/// Returns the profile files at a path: the file itself, the files below a folder, or the matches of a glob.
-pub fn files(path: &Path) -> Result<Vec<PathBuf>> {
-    Ok(find(path)?.into_iter().map(|file| file.path).collect())
+/// Returns the profile files at paths, as far as they can be found: files themselves, the files below folders, and the
+/// matches of globs.
+pub fn files<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Vec<PathBuf> {
+    let mut search = Search::default();
+    paths.flat_map(|path| find(path, &mut search).unwrap_or_default()).map(|file| file.path).collect()
+}
+
+/// A search at several paths, which have a bound in common: settings of a tree may name the same folder many times.
+pub(super) struct Search {
+    names: Names,
+    left: usize,
+}
+
+impl Default for Search {
+    fn default() -> Search {
+        Search { names: Names::default(), left: SHARED_LIMIT }
+    }
 }
 
 /// Returns the profile files at a path, with their canonical paths.
-pub(super) fn find(path: &Path) -> Result<Vec<ProfilePath>> {
+fn find(path: &Path, search: &mut Search) -> Result<Vec<ProfilePath>> {
     if path.is_dir() {
         let mut found = Vec::new();
         let real = path.canonicalize();
-        let collected = real.and_then(|real| collect(path, &real, &mut found));
+        let collected = real.and_then(|real| collect(path, &real, &mut found, &mut search.left));
         collected.map_err(|e| FindError(format!("cannot read {}: {e}", path.display())))?;
         return Ok(found);
     }
@@ -48,22 +63,22 @@ pub(super) fn find(path: &Path) -> Result<Vec<ProfilePath>> {
         let text = format!("no node profiles at {}: there is no such file or folder", path.display());
         return Err(FindError(text));
     }
-    Ok(matching(path)?.into_iter().map(ProfilePath::at).collect())
+    Ok(matching(path, search)?.into_iter().map(ProfilePath::at).collect())
 }
 
 /// Divides the files at a path that the user names into those to read, and those that links lead out of a work tree
 /// that is looked at. Fails if the path itself leads out of it.
-pub(super) fn by_user(path: &Path) -> Result<(Vec<ProfilePath>, Vec<ProfilePath>)> {
+pub(super) fn by_user(path: &Path, search: &mut Search) -> Result<(Vec<ProfilePath>, Vec<ProfilePath>)> {
     let folder = if path.exists() { path.to_owned() } else { plain_part(path) };
     let folder = if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder };
     check_named(&folder).map_err(|error| FindError(error.to_string()))?;
-    let Ok(real) = folder.canonicalize() else { return Ok((find(path)?, Vec::new())) };
-    Ok(find(path)?.into_iter().partition(|file| !leaves(&real, &file.real)))
+    let Ok(real) = folder.canonicalize() else { return Ok((find(path, search)?, Vec::new())) };
+    Ok(find(path, search)?.into_iter().partition(|file| !leaves(&real, &file.real)))
 }
 
 /// Divides the files at a path into those that stay below its folder, which must be below `root`, and those that links
 /// lead out of it. Fails if the path itself leads out of `root`.
-pub(super) fn confined(root: &Path, path: &Path) -> Result<(Vec<ProfilePath>, Vec<ProfilePath>)> {
+pub(super) fn confined(root: &Path, path: &Path, search: &mut Search) -> Result<(Vec<ProfilePath>, Vec<ProfilePath>)> {
     let folder = if path.is_dir() {
         path.to_owned()
     } else if path.exists() {
@@ -72,13 +87,13 @@ pub(super) fn confined(root: &Path, path: &Path) -> Result<(Vec<ProfilePath>, Ve
         plain_part(path)
     };
     let folder = if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder };
-    let Ok(real) = folder.canonicalize() else { return Ok((find(path)?, Vec::new())) };
+    let Ok(real) = folder.canonicalize() else { return Ok((find(path, search)?, Vec::new())) };
     if real_below(root, &folder).is_err() {
         let text = format!("{} leads out of the tree, whose own settings name it: it is not read", path.display());
         return Err(FindError(text));
     }
     let stays = |file: &ProfilePath| file.real.starts_with(&real) && real_below(root, &file.real).is_ok();
-    Ok(find(path)?.into_iter().partition(|file| stays(file) && file.real.is_file()))
+    Ok(find(path, search)?.into_iter().partition(|file| stays(file) && file.real.is_file()))
 }
 
 /// Returns the part of a path before its first pattern: an ordinary folder, `..` and links included.
@@ -91,13 +106,13 @@ fn is_plain(part: &Component<'_>) -> bool {
 }
 
 /// Returns the files that a glob matches.
-fn matching(path: &Path) -> Result<Vec<PathBuf>> {
+fn matching(path: &Path, search: &mut Search) -> Result<Vec<PathBuf>> {
     let folder = plain_part(path);
     let pattern: PathBuf = path.components().skip_while(is_plain).collect();
     let root = if folder.as_os_str().is_empty() { Path::new(".") } else { &folder };
     let Ok(root) = root.canonicalize() else { return Ok(Vec::new()) };
     let pattern = format!("{}/{}", escaped(&root.to_string_lossy()).trim_end_matches('/'), pattern.to_string_lossy());
-    let found = glob(&Names, &pattern).map_err(|e| FindError(e.to_string()))?;
+    let found = glob_within(&search.names, &pattern, &mut search.left).map_err(|e| FindError(e.to_string()))?;
     let below = found.iter().filter_map(|file| Path::new(file).strip_prefix(&root).ok());
     Ok(below.map(|file| folder.join(file)).filter(|file| file.is_file()).collect())
 }
@@ -107,8 +122,11 @@ fn escaped(path: &str) -> String {
     path.chars().flat_map(|c| ['\\', c].into_iter().skip(usize::from(!r"*?[]{},\".contains(c)))).collect()
 }
 
-/// The files on disk by name, without their contents.
-struct Names;
+/// The files on disk by name, without their contents. A folder is listed once.
+#[derive(Default)]
+struct Names {
+    listed: Mutex<HashMap<String, Vec<(String, Entry)>>>,
+}
 
 impl Names {
     fn entry_of(path: &Path) -> io::Result<Option<Entry>> {
@@ -136,12 +154,16 @@ impl FileTree for Names {
     }
 
     fn list(&self, path: &str) -> std::result::Result<Vec<(String, Entry)>, TreeError> {
+        if let Some(entries) = self.listed.lock().unwrap_or_else(PoisonError::into_inner).get(path) {
+            return Ok(entries.clone());
+        }
         let mut entries = Vec::new();
         for file in fs::read_dir(path).map_err(|error| failed(path, &error))? {
             let name = file.map_err(|error| failed(path, &error))?.file_name().to_string_lossy().into_owned();
             entries.extend(self.entry(&child(path, &name))?.map(|entry| (name, entry)));
         }
         entries.sort_by(|(one, _), (other, _)| one.cmp(other));
+        self.listed.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned(), entries.clone());
         Ok(entries)
     }
 
@@ -151,8 +173,12 @@ impl FileTree for Names {
 }
 
 /// Returns the profile files at a path of a tree as [`files`] finds them on disk, links followed: by the path that the
-/// path leads to them by, with their contents.
-pub fn files_in_tree(tree: &dyn FileTree, path: &str) -> std::result::Result<BTreeMap<String, BlobId>, TreeError> {
+/// path leads to them by, with their contents. It may look at as many names as are `left`.
+pub fn files_in_tree(
+    tree: &dyn FileTree,
+    path: &str,
+    left: &mut usize,
+) -> std::result::Result<BTreeMap<String, BlobId>, TreeError> {
     let mut found = BTreeMap::new();
     match follow(tree, path)? {
         Target::File(_, id) => drop(found.insert(path.to_owned(), id)),
@@ -161,7 +187,9 @@ pub fn files_in_tree(tree: &dyn FileTree, path: &str) -> std::result::Result<BTr
             let mut extent = Extent::default();
             while let Some((folder, real)) = pending.pop() {
                 extent.see(&folder)?;
-                for (name, entry) in tree.list(&real)?.into_iter().filter(|(name, _)| !name.starts_with('.')) {
+                let entries = tree.list(&real)?;
+                spend(left, entries.len()).map_err(|why| TreeError::new(path, why))?;
+                for (name, entry) in entries.into_iter().filter(|(name, _)| !name.starts_with('.')) {
                     let (path, real) = (child(&folder, &name), child(&real, &name));
                     match entry {
                         Entry::Folder => pending.push((path, real)),
@@ -175,7 +203,7 @@ pub fn files_in_tree(tree: &dyn FileTree, path: &str) -> std::result::Result<BTr
         }
         Target::Absent | Target::Outside(_) => {
             // A pattern that costs too much is told where the disk is read.
-            for path in glob(tree, path).unwrap_or_default() {
+            for path in glob_within(tree, path, left).unwrap_or_default() {
                 found.extend(file_at(tree, &path)?.map(|id| (path, id)));
             }
         }
@@ -187,11 +215,18 @@ fn file_at(tree: &dyn FileTree, path: &str) -> std::result::Result<Option<BlobId
     Ok(if let Target::File(_, id) = follow(tree, path)? { Some(id) } else { None })
 }
 
+/// Takes names from those that may still be looked at.
+fn spend(left: &mut usize, names: usize) -> std::result::Result<(), &'static str> {
+    *left = left.checked_sub(names + 1).ok_or("all paths of profiles together lead to too many files")?;
+    Ok(())
+}
+
 /// Collects the profile files below `folder`, whose canonical path is `real`, in the order of their paths. Hidden files
 /// are left out, and links to folders are not followed.
-fn collect(folder: &Path, real: &Path, found: &mut Vec<ProfilePath>) -> std::io::Result<()> {
+fn collect(folder: &Path, real: &Path, found: &mut Vec<ProfilePath>, left: &mut usize) -> io::Result<()> {
     let named = |entry: std::io::Result<DirEntry>| entry.map(|entry| (entry.file_name(), entry));
     let mut entries = std::fs::read_dir(folder)?.map(named).collect::<std::io::Result<Vec<_>>>()?;
+    spend(left, entries.len()).map_err(io::Error::other)?;
     entries.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
     for (name, entry) in entries {
         if name.as_encoded_bytes().starts_with(b".") {
@@ -199,7 +234,7 @@ fn collect(folder: &Path, real: &Path, found: &mut Vec<ProfilePath>) -> std::io:
         }
         let (path, kind) = (folder.join(&name), entry.file_type()?);
         if kind.is_dir() {
-            collect(&path, &real.join(&name), found)?;
+            collect(&path, &real.join(&name), found, left)?;
         } else if is_profile_file(&path) {
             if kind.is_file() {
                 found.push(ProfilePath { path, real: real.join(&name) });
@@ -236,7 +271,35 @@ mod tests {
             ("link/again/../{p,q}rofiles/*", "link/again/../profiles/x.yaml"),
             ("link/**/[x].yaml", "link/profiles/x.yaml"),
         ] {
-            assert_eq!(files(&at(pattern)).unwrap(), [at(expected)], "{pattern}");
+            assert_eq!(files([at(pattern)].iter()), [at(expected)], "{pattern}");
+        }
+    }
+
+    #[test]
+    fn all_paths_of_profiles_have_one_bound() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir_all(at("nodes/deep")).unwrap();
+        let mut tree = crate::tree::MemoryTree::new();
+        for n in 0..20 {
+            for path in [format!("nodes/{n}.yaml"), format!("nodes/deep/{n}.yaml")] {
+                fs::write(at(&path), "").unwrap();
+                tree.add(&path, b"");
+            }
+        }
+        let ends = |paths: &[&str]| {
+            let mut search = Search { left: 1000, ..Search::default() };
+            let on_disk = paths.iter().any(|path| find(&at(path), &mut search).is_err());
+            let mut left = 1000;
+            let in_tree = paths.iter().any(|path| files_in_tree(&tree, path, &mut left).is_err()) || left == 0;
+            (on_disk, in_tree)
+        };
+        for hostile in ["nodes/*.yaml", "**/*.yaml", "nodes/{1,2}*.yaml", "nodes/**/x*", "nodes", "nodes/deep/"] {
+            assert_eq!(ends(&[hostile; 100]), (true, true), "{hostile}");
+        }
+        for honest in [&["nodes"; 5][..], &["nodes/*.yaml", "nodes/deep/*.yaml", "nodes/deep"], &["nodes/1.yaml"; 100]]
+        {
+            assert_eq!(ends(honest), (false, false), "{honest:?}");
         }
     }
 
@@ -248,7 +311,7 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, "").unwrap();
         }
-        let found = files(folder.path()).unwrap();
+        let found = files([folder.path().to_owned()].iter());
         let mut sorted = found.clone();
         sorted.sort();
         assert_eq!((found.len(), &found), (7, &sorted));

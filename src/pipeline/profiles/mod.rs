@@ -256,11 +256,12 @@ struct ProfileFileList {
 fn found(within: Option<&Path>, paths: &[PathBuf]) -> Result<ProfileFileList, FindError> {
     let mut numbers: HashMap<PathBuf, u32, RandomState> = HashMap::default();
     let mut found = ProfileFileList { files: Vec::new(), at_paths: Vec::new(), refused: Vec::new() };
+    let mut search = find::Search::default();
     for (path_number, path) in paths.iter().enumerate() {
         let mut at_path = Vec::new();
         let (files, refused) = match within {
-            Some(root) => find::confined(root, path)?,
-            None => find::by_user(path)?,
+            Some(root) => find::confined(root, path, &mut search)?,
+            None => find::by_user(path, &mut search)?,
         };
         found.refused.extend(refused.iter().map(leads_out));
         for file in files {
