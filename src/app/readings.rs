@@ -97,10 +97,10 @@ impl Workspace {
         Ok(Some(self.with_reading(settings, outside, stage)))
     }
 
-    /// Returns true if a commit has other profiles in the tree than those that are checked out.
+    /// Returns true if a commit has other profiles in the tree than those that are read, which are those of the work
+    /// tree: whatever HEAD is, they may be those of a change that is not committed, or of another branch.
     fn has_other_profiles(&self, judge: CommitId) -> bool {
-        let Ok(head) = self.repository.resolve("HEAD") else { return false };
-        let files = |commit| self.judge.profile_files(RevisionId::Commit(commit));
-        head != judge && files(head) != files(judge)
+        let [read, judging] = [RevisionId::WorkTree, RevisionId::Commit(judge)].map(|id| self.judge.profile_files(id));
+        read != judging
     }
 }

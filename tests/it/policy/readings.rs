@@ -253,3 +253,40 @@ fn another_reading_may_read_profiles_twice() {
         assert_eq!(printed.status, status, "{name}: {printed:?}");
     }
 }
+
+#[test]
+fn profiles_of_the_work_tree_judge_nothing_whatever_head_is() {
+    const HIDING: &str =
+        "-- profiles/web01.yaml\n{name: web01, facts: {os: {family: Debian}}, variables: {role: db}}\n";
+    let ranges = ["diff --exit-code=policies main...request", "diff --exit-code=policies main request"];
+    let work_tree = ["diff --exit-code=policies .", "diff --exit-code=policies main ."];
+    let review = ["review --base main --head request --summary ../summary"];
+    let forms: [(&str, &str, &[&str]); 7] = [
+        ("merged, but not committed", "git merge --quiet --squash request", &work_tree),
+        ("its files in the index", "git checkout --quiet request -- .", &ranges),
+        ("its files in the work tree alone", "git restore --source request -- .", &work_tree),
+        ("its profiles alone", "git checkout --quiet request -- profiles", &review),
+        ("a profile that is gone", "rm profiles/web01.yaml", &ranges),
+        (
+            "a link in its place",
+            "cp profiles/web01.yaml ../other && sed -i s/role:.web/role:\\ db/ ../other && \
+          mkdir -p x && mv ../other x/other.yaml && ln -sf ../x/other.yaml profiles/web01.yaml",
+            &ranges,
+        ),
+        ("no commit at all", "git checkout --quiet request && git symbolic-ref HEAD refs/heads/none", &review),
+    ];
+    for (name, script, commands) in forms {
+        for (data, status) in [(WEB, 4), ("-- data/roles/web.yaml\nport: 80\nmotd: x\n", 0)] {
+            // Something is seen in any case.
+            let data = format!("{data}-- data/roles/db.yaml\nport: 5432\nntp: x\n");
+            let site = site(SETTINGS);
+            propose(&site, &format!("{HIDING}{data}"), "");
+            site.git(["checkout", "--quiet", "main"]);
+            site.sh(script);
+            for command in commands {
+                let printed = site.hierad(command);
+                assert_eq!(printed.status, status, "{name}: {command}: {printed:?}");
+            }
+        }
+    }
+}
