@@ -260,6 +260,10 @@ impl Judge for SettingsJudge {
         })
     }
 
+    fn is_of_tree(&self) -> bool {
+        self.policies.is_none()
+    }
+
     fn has_policies(&self, judge: RevisionId) -> bool {
         self.policies_by(judge).map_or(true, |policies| !policies.rules.is_empty())
     }

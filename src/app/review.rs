@@ -44,10 +44,14 @@ pub struct Wanted {
     pub base_branch: Option<String>,
     /// A revision to compare with where there is no branch, or it is not found.
     pub base: Option<String>,
+    /// The default branch of the remote, if it is known: it takes commits of which nothing else is known.
+    pub default_branch: Option<String>,
     /// The remote, or its address.
     pub remote: String,
     /// The number of the request.
     pub number: Option<u64>,
+    /// True if there is that remote, for which [`sides`] looks.
+    pub has_remote: bool,
     /// True to fetch all that the forge has of the request, even if the commits seem to be there.
     pub is_fetched: bool,
 }
@@ -59,8 +63,11 @@ pub struct Sides {
     pub before: Option<CommitId>,
     /// The last commit.
     pub after: CommitId,
-    /// The tip of the branch that takes the commits; `None` if it is not named.
+    /// The tip of the branch that takes the commits; `None` if there is no other than theirs.
     pub target: Option<CommitId>,
+    /// True if another branch takes the commits, and it is not known which: whoever proposes commits writes the parent
+    /// of the last one.
+    pub is_target_unknown: bool,
     /// The name of that branch, if it is known.
     pub branch: Option<BranchName>,
     /// The sentences on names that were ambiguous.
@@ -75,7 +82,22 @@ impl Wanted {
 
     /// The reference, or commit, of the remote that is compared with.
     fn base_there(&self) -> Option<String> {
-        self.base_branch.as_ref().map(|branch| format!("refs/heads/{branch}")).or(self.base.clone())
+        let branch = |name: &String| format!("refs/heads/{name}");
+        let default = || self.default_branch.as_ref().map_or_else(|| "HEAD".to_owned(), branch);
+        let named = self.base_branch.as_ref().map(branch).or(self.base.clone());
+        named.or_else(|| self.takes_default().then(default))
+    }
+
+    /// Returns true if the default branch of the remote takes the commits, as nothing else is known of them.
+    fn takes_default(&self) -> bool {
+        self.has_remote && self.base_branch.is_none() && self.base.is_none()
+    }
+
+    /// Returns the same with what a repository knows of the remote.
+    fn known_by(&self, repository: &Repository) -> Result<Wanted> {
+        let told = || repository.default_branch_of(&self.remote).map(|branch| branch.to_string());
+        let default_branch = self.default_branch.clone().or_else(told);
+        Ok(Wanted { default_branch, has_remote: repository.has_remote(&self.remote)?, ..self.clone() })
     }
 }
 
@@ -136,6 +158,7 @@ impl Drop for FetchedReferences {
 /// Finds the commits, fetching what is missing. What was fetched is there for as long as the second part is.
 pub fn sides(overrides: &Overrides, wanted: &Wanted) -> Result<(Sides, Option<Fetched>)> {
     let repository = overrides.repository()?;
+    let wanted = &wanted.known_by(&repository)?;
     let known = || find(&repository, wanted, known_branch(&repository, wanted));
     let reason = match (!wanted.is_fetched).then(known) {
         Some(Ok(sides)) => return Ok((sides, None)),
@@ -150,8 +173,15 @@ pub fn sides(overrides: &Overrides, wanted: &Wanted) -> Result<(Sides, Option<Fe
     } else {
         fetched(overrides, &repository, wanted)
     };
-    let (sides, fetched) = found.map_err(|failure| told(&describe(&*failure)))?;
-    Ok((sides, Some(fetched)))
+    match (found, wanted.takes_default()) {
+        (Ok((sides, fetched)), _) => Ok((sides, Some(fetched))),
+        (Err(failure), true) if let Ok(sides) = with_parent(&repository, wanted) => {
+            let reason = describe(&*failure);
+            tracing::warn!("it is not known which branch takes the commits: {reason}");
+            Ok((Sides { is_target_unknown: true, ..sides }, None))
+        }
+        (Err(failure), _) => Err(told(&describe(&*failure))),
+    }
 }
 
 /// Fetches into a quarantine what a repository lacks.
@@ -207,27 +237,42 @@ fn told(reason: &str) -> super::Failure {
 
 /// Finds the commits in a repository. `branch` is the tip of the branch that takes the commits, if it is known.
 fn find(repository: &Repository, wanted: &Wanted, branch: Option<CommitId>) -> Result<Sides> {
-    let head = wanted.head.as_deref().unwrap_or("HEAD");
-    let after = repository.resolve(head)?;
-    // What is not there fails when its parents are asked for, so that it is fetched.
-    repository.parents(after)?;
-    let Some(base) = base(repository, wanted, branch)? else {
-        let (before, ambiguities) = (repository.first_parent(after)?, repository.ambiguities());
-        return Ok(Sides { before, after, target: None, branch: None, ambiguities });
-    };
+    let Some(base) = base(repository, wanted, branch)? else { return with_parent(repository, wanted) };
+    let after = last(repository, wanted)?;
+    // What the default branch has already is judged by what it had before.
+    if wanted.takes_default() && repository.is_ancestor(after, base)? {
+        return with_parent(repository, wanted);
+    }
     let before = repository.merge_base(base, after)?;
     let before = before.ok_or_else(|| format!("{base} and {after} have no commit in common"))?;
     let branch = match (&wanted.base_branch, &wanted.base) {
         (Some(name), _) => Some(BranchName::new(name)),
-        (None, base) => base.as_ref().map(|name| repository.branch_called(name)).transpose()?.flatten(),
+        (None, Some(name)) => repository.branch_called(name)?,
+        (None, None) => wanted.default_branch.as_ref().map(BranchName::new),
     };
     let ambiguities = repository.ambiguities();
-    Ok(Sides { before: Some(before), after, target: Some(base), branch, ambiguities })
+    Ok(Sides { before: Some(before), after, target: Some(base), is_target_unknown: false, branch, ambiguities })
 }
 
-/// Returns the commit whose merge base counts: the tip of the branch, or the named commit.
+/// Returns the last commit, which is in the repository with its parents: what is not there has to be fetched.
+fn last(repository: &Repository, wanted: &Wanted) -> Result<CommitId> {
+    let after = repository.resolve(wanted.head.as_deref().unwrap_or("HEAD"))?;
+    repository.parents(after)?;
+    Ok(after)
+}
+
+/// Returns the last commit with its first parent, which judges it.
+fn with_parent(repository: &Repository, wanted: &Wanted) -> Result<Sides> {
+    let after = last(repository, wanted)?;
+    let (before, ambiguities) = (repository.first_parent(after)?, repository.ambiguities());
+    Ok(Sides { before, after, target: None, is_target_unknown: false, branch: None, ambiguities })
+}
+
+/// Returns the commit whose merge base counts: the tip of the branch, or the named commit. `None` if there is no remote
+/// that could have a branch.
 fn base(repository: &Repository, wanted: &Wanted, branch: Option<CommitId>) -> Result<Option<CommitId>> {
-    if let Some(name) = &wanted.base_branch {
+    let default = || wanted.takes_default().then_some(wanted.default_branch.as_deref().unwrap_or("HEAD"));
+    if let Some(name) = wanted.base_branch.as_deref().or_else(default) {
         let missing = || format!("the branch {name} of {} is not there", wanted.remote);
         return Ok(Some(branch.ok_or_else(missing)?));
     }
@@ -236,6 +281,7 @@ fn base(repository: &Repository, wanted: &Wanted, branch: Option<CommitId>) -> R
 
 /// Returns the tip of the branch that takes the commits, as the remote had it last. Its policies judge.
 fn known_branch(repository: &Repository, wanted: &Wanted) -> Option<CommitId> {
-    let branch = wanted.base_branch.as_ref()?;
+    let default = wanted.default_branch.as_ref().filter(|_| wanted.takes_default());
+    let branch = wanted.base_branch.as_ref().or(default)?;
     repository.resolve_trusted(&format!("refs/remotes/{}/{branch}", wanted.remote)).ok()
 }

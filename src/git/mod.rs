@@ -235,6 +235,11 @@ impl Repository {
         self.refs.trusted(name, &self.objects)
     }
 
+    /// Returns the default branch of a remote, as it was told last; `None` if it was not.
+    pub fn default_branch_of(&self, remote: &str) -> Option<BranchName> {
+        self.refs.default_branch_of(remote).ok().flatten()
+    }
+
     /// Returns the current branch and commit.
     pub fn head(&self) -> Result<Head, RefsError> {
         self.refs.head()

@@ -11,7 +11,7 @@ use git2::Oid;
 
 use super::ambiguous::Ambiguous;
 use super::command::CommandError;
-use super::id::CommitId;
+use super::id::{BranchName, CommitId};
 use super::objects::Objects;
 use super::refs::{Refs, RefsError, RevisionError};
 
@@ -123,6 +123,13 @@ impl Refs {
     fn fetched(&self, name: String, remotes: &Remotes) -> Result<Option<String>, RefsError> {
         let name = if name.ends_with("/HEAD") { self.symbolic_target(&name)? } else { Some(name) };
         Ok(name.filter(|name| !name.ends_with("/HEAD") && remotes.fetch(name)))
+    }
+
+    /// Returns the default branch of a remote: the branch that its symbolic `HEAD` leads to here.
+    pub(super) fn default_branch_of(&self, remote: &str) -> Result<Option<BranchName>, RefsError> {
+        let place = format!("{TRACKING}{remote}/");
+        let full = self.fetched(format!("{place}HEAD"), &self.remotes()?)?;
+        Ok(full.and_then(|name| name.strip_prefix(&place).map(BranchName::new)))
     }
 
     /// Returns the full name of the reference that a symbolic one leads to in the end.

@@ -21,6 +21,7 @@ pub struct Sides {
     pub after: RevisionId,
     /// The tip of the branch that takes what is between them, whose settings judge it; `None` if those of the earlier
     /// one do. That may be a merge base, which whoever proposes the commits chooses: it may be older than a policy.
+    /// [`RevisionId::Empty`] if it is not known which branch does: policies of the tree are not known then.
     pub target: Option<RevisionId>,
     /// The branch of that tip, if it is known: where branches are environments, the nodes are in this one once it has
     /// the commits, whatever branch they come from.
@@ -42,6 +43,10 @@ impl Sides {
 /// The advice where the revision that judges cannot be read.
 const NOT_READ: &str =
     "no policy was judged by the reading of the revision that judges: correct its settings and profiles";
+
+/// The advice where it is not known which branch takes the commits.
+const NO_TARGET: &str =
+    "no policy was judged: name the branch that takes the commits with --base, or let `git fetch` work in the job";
 
 /// Makes pipelines that read the tree as another revision says.
 pub trait Readings: Send + Sync {
@@ -73,6 +78,9 @@ pub trait Judge: Send + Sync {
     /// Returns the blind spot of settings of the tree that differ between two revisions.
     fn changed(&self, revisions: Diff<RevisionId>) -> Option<BlindSpot>;
 
+    /// Returns true if the policies are those of the tree, which its commits write.
+    fn is_of_tree(&self) -> bool;
+
     /// Returns true if the revision `judge` has policies, or would if they could be read.
     fn has_policies(&self, judge: RevisionId) -> bool;
 
@@ -100,6 +108,10 @@ impl Judge for Strict {
         None
     }
 
+    fn is_of_tree(&self) -> bool {
+        false
+    }
+
     fn has_policies(&self, _: RevisionId) -> bool {
         false
     }
@@ -121,6 +133,9 @@ impl Pipeline {
     ) -> Result<Report, PipelineError> {
         let judge = sides.judge();
         let mut hits = self.judge.policies(judge, &report);
+        if sides.target == Some(RevisionId::Empty) && self.judge.is_of_tree() {
+            hits.push(PolicyHit::unreadable(NO_TARGET, "it is not known which branch takes the commits".to_owned()));
+        }
         let readings = self.readings.as_ref().filter(|_| self.judge.has_policies(judge));
         let reading = readings.map(|readings| readings.reading(sides));
         match reading {

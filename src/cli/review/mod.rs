@@ -201,7 +201,7 @@ fn compare(global: &Global, arguments: &Arguments, found: &Sides) -> Result<Repo
     let sides = judge::Sides {
         before: found.before.map_or(RevisionId::Empty, RevisionId::Commit),
         after: RevisionId::Commit(found.after),
-        target: found.target.map(RevisionId::Commit),
+        target: if found.is_target_unknown { Some(RevisionId::Empty) } else { found.target.map(RevisionId::Commit) },
         branch: found.branch.clone(),
     };
     let progress = global.show_progress(&workspace);

@@ -63,13 +63,14 @@ impl Target {
 
     /// Sets the commits by what is known.
     pub(super) fn set_wanted(&mut self, arguments: &Arguments) {
-        let Ci { head, head_ref, base_branch, base, number, .. } = self.ci.clone();
+        let Ci { head, head_ref, base_branch, base, default_branch, number, .. } = self.ci.clone();
         let is_named = arguments.base.is_some();
         self.wanted.number = number;
         self.wanted.head = head;
         self.wanted.head_ref = head_ref;
         self.wanted.base_branch = base_branch.filter(|_| !is_named);
         self.wanted.base = arguments.base.clone().or(base);
+        self.wanted.default_branch = default_branch;
     }
 
     /// Makes the client of the forge, or returns `None` if it or the repository there is not known.

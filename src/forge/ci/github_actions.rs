@@ -45,6 +45,7 @@ pub(super) fn read(variable: Variable<'_>, read: Read<'_>) -> Result<Ci, ForgeEr
 fn with_event(ci: Ci, kind: Kind, event: &Json, name: &str) -> Ci {
     let text = |path: &str| event.pointer(path).and_then(Json::as_str).map(str::to_owned);
     let number = |path: &str| event.pointer(path).and_then(Json::as_u64);
+    let ci = Ci { default_branch: text("/repository/default_branch"), ..ci };
     if name == "workflow_run" {
         let run = number("/workflow_run/id");
         return Ci {
@@ -71,11 +72,15 @@ fn with_event(ci: Ci, kind: Kind, event: &Json, name: &str) -> Ci {
             ..ci
         };
     }
-    if name == "push" {
-        let is_new = text("/before").is_none_or(|before| before == NO_COMMIT);
-        let is_default = |branch: &String| text("/ref").is_some_and(|name| name == format!("refs/heads/{branch}"));
-        let default = text("/repository/default_branch").filter(|branch| is_new && !is_default(branch));
-        return Ci { base: text("/before").filter(|_| !is_new), base_branch: default, ..ci };
+    match name {
+        "push" => Ci { base: text("/before").filter(|before| before != NO_COMMIT), ..ci },
+        "merge_group" => Ci {
+            head: text("/merge_group/head_sha").or(ci.head),
+            base_branch: text("/merge_group/base_ref")
+                .and_then(|name| Some(name.strip_prefix("refs/heads/")?.to_owned())),
+            base: text("/merge_group/base_sha"),
+            ..ci
+        },
+        _ => ci,
     }
-    ci
 }

@@ -7,9 +7,9 @@ pub(super) fn read(variable: Variable<'_>) -> Ci {
     let number = |name: &str| variable(name).and_then(|text| text.parse::<u64>().ok());
     let request = number("CI_MERGE_REQUEST_IID");
     let target = variable("CI_MERGE_REQUEST_PROJECT_ID");
-    let branch = variable("CI_COMMIT_BRANCH");
-    let before = variable("CI_COMMIT_BEFORE_SHA").filter(|before| before != NO_COMMIT);
-    let default = variable("CI_DEFAULT_BRANCH").filter(|name| before.is_none() && branch.as_ref() != Some(name));
+    // A request on the forge that this repository mirrors, of which GitLab is told.
+    let external = |name: &str| variable(&format!("CI_EXTERNAL_PULL_REQUEST_{name}"));
+    let before = || variable("CI_COMMIT_BEFORE_SHA").filter(|before| before != NO_COMMIT);
     Ci {
         kind: Some(Kind::GitLab),
         api: variable("CI_API_V4_URL"),
@@ -18,8 +18,9 @@ pub(super) fn read(variable: Variable<'_>) -> Ci {
         // A pipeline for merged results runs on a commit that is in no branch.
         head: variable("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA").or_else(|| variable("CI_COMMIT_SHA")),
         head_ref: request.map(|number| head_ref(Kind::GitLab, number)),
-        base_branch: variable("CI_MERGE_REQUEST_TARGET_BRANCH_NAME").or(default),
-        base: variable("CI_MERGE_REQUEST_DIFF_BASE_SHA").or(before),
+        base_branch: variable("CI_MERGE_REQUEST_TARGET_BRANCH_NAME").or_else(|| external("TARGET_BRANCH_NAME")),
+        base: variable("CI_MERGE_REQUEST_DIFF_BASE_SHA").or_else(|| external("TARGET_BRANCH_SHA")).or_else(before),
+        default_branch: variable("CI_DEFAULT_BRANCH"),
         is_own: is_own(variable),
         run: number("CI_PIPELINE_ID").map(|pipeline| Run(pipeline, number("CI_JOB_ID").unwrap_or(0))),
         url: variable("CI_JOB_URL"),

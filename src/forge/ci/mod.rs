@@ -27,10 +27,12 @@ pub struct Ci {
     pub head: Option<String>,
     /// The reference at which the forge keeps that commit.
     pub head_ref: Option<String>,
-    /// The branch that the request is to be merged into; for a branch that is new, the default branch.
+    /// The branch that the request is to be merged into.
     pub base_branch: Option<String>,
     /// A commit of that branch, or the one before a push.
     pub base: Option<String>,
+    /// The default branch of the repository, which takes commits of which nothing else is known.
+    pub default_branch: Option<String>,
     /// True if the commits are known to come from the project itself. What is not known may be of a fork.
     pub is_own: bool,
     /// True if the request is closed.
@@ -187,17 +189,32 @@ mod tests {
         };
         let requested = [("CI_COMMIT_BEFORE_SHA", NO_COMMIT), ("CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "stable")];
         let known = "1".repeat(40);
-        for (name, ci, branch, base) in [
-            ("a new branch", pushed(NO_COMMIT, "new"), Some("main"), None),
-            ("a known branch", pushed(&known, "new"), None, Some(&*known)),
-            ("the default branch", pushed(&known, "main"), None, Some(&*known)),
-            ("a new default branch", pushed(NO_COMMIT, "main"), None, None),
-            ("new on GitLab", built(NO_COMMIT, "new"), Some("main"), None),
-            ("known on GitLab", built(&known, "new"), None, Some(&*known)),
-            ("a new default branch on GitLab", built(NO_COMMIT, "main"), None, None),
-            ("a request on GitLab", gitlab(&requested), Some("stable"), None),
+        let mirrored = [
+            ("CI_COMMIT_BEFORE_SHA", &*known),
+            ("CI_EXTERNAL_PULL_REQUEST_TARGET_BRANCH_NAME", "stable"),
+            ("CI_EXTERNAL_PULL_REQUEST_TARGET_BRANCH_SHA", "2"),
+        ];
+        let queue = r#"{"merge_group": {"base_ref": "refs/heads/a/b", "base_sha": "2", "head_sha": "3"}}"#;
+        let made = r#"{"ref": "new", "repository": {"default_branch": "main"}}"#;
+        let jenkins = |name, value| detect(&[("JENKINS_URL", "x"), (name, value)], "");
+        for (name, ci, branch, base, default) in [
+            ("a new branch", pushed(NO_COMMIT, "new"), None, None, Some("main")),
+            ("a known branch", pushed(&known, "new"), None, Some(&*known), Some("main")),
+            ("the default branch", pushed(&known, "main"), None, Some(&*known), Some("main")),
+            ("a branch that is made", github("create", made), None, None, Some("main")),
+            ("by hand", github("workflow_dispatch", made), None, None, Some("main")),
+            ("a queue of merges", github("merge_group", queue), Some("a/b"), Some("2"), None),
+            ("new on GitLab", built(NO_COMMIT, "new"), None, None, Some("main")),
+            ("known on GitLab", built(&known, "new"), None, Some(&*known), Some("main")),
+            ("a request on GitLab", gitlab(&requested), Some("stable"), None, None),
+            ("a request elsewhere", gitlab(&mirrored), Some("stable"), Some("2"), None),
+            ("a first build", jenkins("BRANCH_NAME", "new"), None, None, None),
+            ("a later build", jenkins("GIT_PREVIOUS_COMMIT", &known), None, Some(&*known), None),
+            ("Bitbucket", detect(&[("BITBUCKET_BUILD_NUMBER", "1")], ""), None, None, None),
         ] {
-            assert_eq!((ci.base_branch.as_deref(), ci.base.as_deref()), (branch, base), "{name}");
+            let told = (ci.base_branch.as_deref(), ci.base.as_deref(), ci.default_branch.as_deref());
+            assert_eq!(told, (branch, base, default), "{name}");
         }
+        assert_eq!(github("merge_group", queue).head.as_deref(), Some("3"));
     }
 }
