@@ -128,12 +128,13 @@ impl SettingsJudge {
         })
     }
 
-    /// Returns the profiles in the tree that are not the same before and after, or are gone. New ones are read on both
-    /// sides.
+    /// Returns the profiles in the tree that are not the same before and after, or are gone, and files of values. Both
+    /// sides are read by those that are new as well, but for a new node that is no change.
     fn changed_profiles(&self, revisions: Diff<RevisionId>) -> Vec<String> {
-        let files = revisions.map(|id| self.profile_files(id));
-        let changed = files.before.iter().filter(|(path, id)| files.after.get(*path) != Some(id));
-        changed.map(|(path, _)| path.clone()).collect()
+        let Diff { before, after } = revisions.map(|id| self.profile_files(id));
+        let changed = before.iter().filter(|(path, id)| after.get(*path) != Some(id));
+        let new = after.keys().filter(|path| !before.contains_key(*path) && self.profiles.is_of_values(path));
+        changed.map(|(path, _)| path).chain(new).cloned().collect()
     }
 
     /// Returns the profile files of a revision, none if they cannot be read.
@@ -284,13 +285,22 @@ const NOT_READ: &str = "no policy was judged: correct the settings of the revisi
 const TOGETHER: &str =
     "nothing is seen of the changed data, and the nodes are not those of before: propose the profiles first";
 
+/// The advice for files of values that change.
+const VALUES: &str =
+    "nothing is seen of what the values change, nor of what they hide: look at them, or keep them outside of the tree";
+
 impl SettingsJudge {
-    /// Returns the hit of a change of data of which nothing is seen, together with one of the profiles of nodes.
+    /// Returns the hit of a change that nobody sees: of values, which are data but read once for both sides; or of data
+    /// of which nothing is seen, together with the profiles of nodes.
     fn hidden(&self, report: &Report) -> Option<PolicyHit> {
+        let spots = report.blind_spots.iter().filter(|spot| spot.code == CHANGED);
+        let files: Vec<&String> = spots.flat_map(|spot| &spot.files).collect();
+        if let Some(values) = files.iter().find(|file| self.profiles.is_of_values(file)) {
+            return Some(PolicyHit::unreadable(VALUES, format!("{values} changes, which says what a backend finds")));
+        }
         if report.verdict() != Verdict::NoChangeSeen || report.lines.is_empty() {
             return None;
         }
-        let files = report.blind_spots.iter().filter(|spot| spot.code == CHANGED).flat_map(|spot| &spot.files);
         let profile = files.into_iter().find(|file| !self.paths.contains(file))?;
         Some(PolicyHit::unreadable(TOGETHER, format!("{profile} changes together with data")))
     }

@@ -47,9 +47,16 @@ impl TreeProfiles {
         Ok(files)
     }
 
+    /// Returns true for a file of values, or a submodule that one lies in.
+    pub(super) fn is_of_values(&self, file: &str) -> bool {
+        let is_in =
+            |path: &String| path.strip_prefix(file).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        self.values.iter().any(is_in)
+    }
+
     /// Returns what a file says.
     pub(super) fn what(&self, file: &str) -> &'static str {
-        if self.values.iter().any(|path| path == file) { "says what a backend finds" } else { "says what a node is" }
+        if self.is_of_values(file) { "says what a backend finds" } else { "says what a node is" }
     }
 
     /// Writes the profile files of a revision to `folder`, and has `settings` name them there. Paths at which it has

@@ -55,13 +55,49 @@ fn values_of_a_backend_that_change_are_no_calm() {
 
 #[test]
 fn policies_are_not_evaded_by_values() {
-    let site = Sandbox::of(
-        &SITE
-            .replace("-- hiera.yaml", "policies: [{name: guard, level: failure, message: no, keys: b}]\n-- hiera.yaml"),
-    );
-    site.files("-- lib/values.yaml\nb: 3\n-- data/common.yaml\na: 1\nb: 5\n");
-    site.commit("second");
+    let guarded =
+        SITE.replace("-- hiera.yaml", "policies: [{name: guard, level: failure, message: no, keys: b}]\n-- hiera.yaml");
+    let in_submodule = guarded.replace("lib/values.yaml}", "sub/values.yaml}");
+    for (files, status) in [
+        // They are data.
+        ("-- lib/values.yaml\nb: 3\n", 4),
+        ("-- lib/values.yaml\nb: 2\nlookup_options: {b: {merge: deep}}\n", 4),
+        // They hide data, whatever is seen beside.
+        ("-- lib/values.yaml\nb: 3\n-- data/common.yaml\na: 1\nb: 5\n", 4),
+        ("-- lib/values.yaml\nb: 3\n-- data/common.yaml\na: 2\nb: 5\n", 4),
+        (
+            "-- lib/values.yaml\nb: 3\n-- hierad.yaml\nprofiles: [nodes]\nbackends: {vault: {values: lib/values.yaml}}\n",
+            4,
+        ),
+        ("-- lib/values.yaml\nb: 3\n-- nodes/n1.yaml\n{name: n1, facts: {x: 1}}\n", 4),
+        // Other data, other nodes, other policies and other files beside them.
+        ("-- data/common.yaml\na: 2\nb: 1\n", 0),
+        ("-- nodes/n2.yaml\n{name: n2}\n", 0),
+        ("-- lib/values.yaml.txt\nb: 3\n", 0),
+    ] {
+        let site = Sandbox::of(&guarded);
+        site.files(files);
+        site.commit("second");
+        let printed = site.hierad("diff --exit-code=policies");
+        assert_eq!(printed.status, status, "{files}: {printed:?}");
+    }
+    // Those that are new count on both sides.
+    let site = Sandbox::of(&guarded);
+    site.git(["rm", "--quiet", "--cached", "lib/values.yaml"]);
+    site.git(["commit", "--quiet", "--message", "without values"]);
+    site.files("-- lib/values.yaml\nb: 3\n");
+    site.commit("with values");
     site.hierad("diff --exit-code=policies").is(4);
+    assert_eq!(site.hierad("diff --format json").json()["verdict"], "no_change_seen");
+    // So do those of a submodule that moves.
+    let site = Sandbox::of(&in_submodule);
+    for commit in ["1", "2"] {
+        let link = format!("160000,{},sub", commit.repeat(40));
+        site.git(["update-index", "--add", "--cacheinfo", &link]);
+        site.git(["commit", "--quiet", "-m", "values"]);
+    }
+    site.sh("mkdir sub && cp lib/values.yaml sub && git -C sub init --quiet");
+    site.hierad("diff --exit-code=policies HEAD~1 HEAD").is(4);
 }
 
 #[test]
