@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::visible::visible;
+use super::visible::in_headline;
 use super::wording::share;
 use super::{Count, Report};
 use crate::diagnostic::{Place, Severity};
@@ -191,10 +191,10 @@ impl Report {
     pub(super) fn policies_summary(&self) -> String {
         let told = |level, one: &str, many: &str| match &self.policies_at(level)[..] {
             [] => None,
-            [name] => Some(format!("; policy {} {one}", visible(name))),
+            [name] => Some(format!("; policy {} {one}", in_headline(name))),
             names => {
                 let some = some(names.iter().map(ToString::to_string), MAX_NAMES);
-                Some(format!("; {} policies {many}: {}", names.len(), visible(&some)))
+                Some(format!("; {} policies {many}: {}", names.len(), in_headline(&some)))
             }
         };
         let fails = told(PolicyLevel::Failure, "fails", "fail");

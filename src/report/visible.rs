@@ -7,6 +7,9 @@ pub(super) use crate::visible::{quote, visible, visible_lines};
 /// Marks omitted text.
 pub(super) const ELLIPSIS: char = '…';
 
+/// The most characters of foreign text in a headline, which nothing else limits: it is in every summary.
+const MAX_IN_HEADLINE: usize = 200;
+
 /// Returns a text in quotes, with escapes.
 pub(super) fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
@@ -46,6 +49,19 @@ pub(super) fn shorten_middle(text: &str, columns: usize) -> String {
     };
     let tail = text.chars().rev().take_while(fits).collect::<Vec<_>>();
     format!("{}{}", shorten(text, columns - end), tail.into_iter().rev().collect::<String>())
+}
+
+/// Returns foreign text for a headline: with escapes, and without its middle if it has too many characters, which may
+/// all share one column.
+pub(super) fn in_headline(text: &str) -> String {
+    let text = visible(text);
+    let all = text.chars().count();
+    if all <= MAX_IN_HEADLINE {
+        return text.into_owned();
+    }
+    let end = MAX_IN_HEADLINE / 2;
+    let start = text.chars().take(MAX_IN_HEADLINE - end - 1).chain([ELLIPSIS]);
+    start.chain(text.chars().skip(all - end)).collect()
 }
 
 /// Breaks `text` into lines of at most `columns`, at spaces or within words that are too long.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 pub use super::numbers::{count, number};
-use super::visible::visible;
+use super::visible::{in_headline, visible};
 use super::{
     BlindSpot, ChangedLines, Count, Effect, FileChange, FindingChange, Group, How, Item, KeyChange, Leaf, LeafFold,
     Origin, Report, Similarity, Source, UnknownEffect, Verdict,
@@ -97,8 +97,7 @@ impl Report {
     fn verdict_line(&self) -> String {
         let [new, standing] = [false, true].map(|is_standing| self.spots(is_standing).collect::<Vec<_>>());
         let first = new.first().copied().or(self.blind_spots.first());
-        let first =
-            first.map_or_else(|| "nothing could be read".to_owned(), |spot| visible(&spot.headline).into_owned());
+        let first = first.map_or_else(|| "nothing could be read".to_owned(), |spot| in_headline(&spot.headline));
         match self.verdict() {
             Verdict::NoChange => {
                 let compared = format!("{} and {}", count(self.nodes.total, "node"), count(self.keys.total, "key"));

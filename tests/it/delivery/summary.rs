@@ -119,6 +119,37 @@ fn a_summary_keeps_to_the_limit() {
 }
 
 #[test]
+fn no_name_makes_a_summary_long() {
+    let level = |level: &str| {
+        format!("-- hiera.yaml\nversion: 5\nhierarchy: [{{name: C, path: common.yaml}}, {{name: x, {level}}}]\n")
+    };
+    for (letter, count) in [("y", 100_000), ("\u{301}", 50_000), ("\u{1f600}", 25_000), ("\u{202e}", 30_000)] {
+        let long = letter.repeat(count);
+        for (name, files) in [
+            ("a module", format!("-- Puppetfile\nmod 'a-{long}', '1'\n")),
+            ("a variable", level(&format!("path: \"%{{v{long}}}.yaml\""))),
+            ("a path", level(&format!("path: \"/{long}.yaml\""))),
+            ("a folder", level(&format!("datadir: \"/d{long}\", path: c.yaml"))),
+            ("a function", level(&format!("data_hash: \"m::f{long}\""))),
+            ("a key", format!("-- data/common.yaml\n\"k{long}\": 1\n")),
+        ] {
+            let site = Sandbox::of(SITE);
+            site.files(&files);
+            site.commit("second");
+            let parcel = super::parcel(site.hierad("diff --format json").ok().as_bytes());
+            let summary = read_by_command(&parcel, SizeLimit { bytes: Some(3_000), whole: Arc::default() }).to_string();
+            assert!(summary.len() < 3_000, "{name} of {letter:?}: {}", summary.len());
+            assert!(summary.contains("headline"), "{summary}");
+        }
+    }
+    // A name that is not long is whole.
+    let site = Sandbox::of(SITE);
+    site.files("-- Puppetfile\nmod 'a-abcdefghijklmnopqrstuvwxyz', '1'\n");
+    site.commit("second");
+    assert!(site.hierad("diff").out.contains("a-abcdefghijklmnopqrstuvwxyz"));
+}
+
+#[test]
 fn webhooks_sign_the_summary() {
     let (parcel, _) = large();
     let server = Http::start(|_| Answer::ok());
