@@ -51,13 +51,26 @@ impl ValueTest {
             let is_so = name == wanted || (wanted == "Numeric" && matches!(name, "Integer" | "Float"));
             (is_so || !is_hidden(value)).then_some(is_so)
         };
-        let has_text = |text: String| self.matches.iter().any(|pattern| pattern.matches(&text));
-        let is_matched = || (!is_hidden(value)).then(|| text(value).is_some_and(has_text));
         all([
             self.equals.as_ref().map_or(Some(true), |wanted| is_equal(wanted, value)),
             self.type_name.as_ref().map_or(Some(true), is_type),
-            if self.matches.is_empty() { Some(true) } else { is_matched() },
+            if self.matches.is_empty() { Some(true) } else { self.is_matched_by(value) },
         ])
+    }
+}
+
+impl ValueTest {
+    /// Returns true if the text of a value matches, or `None` if that cannot be known: what was converted (a URI, bytes, a
+    /// length of time) is another text than the one in the data, and means the same. What is in a collection is tested
+    /// for itself.
+    fn is_matched_by(&self, value: &Value) -> Option<bool> {
+        let text = match value {
+            Value::Array(_) | Value::Hash(_) => return Some(false),
+            Value::Rich(_) | Value::Secret(_) | Value::Bytes(_) => return None,
+            Value::String(text) => text.visible().to_owned(),
+            scalar => scalar.to_s(),
+        };
+        Some(self.matches.iter().any(|pattern| pattern.matches(&text)))
     }
 }
 
@@ -95,14 +108,5 @@ fn is_equal(wanted: &Value, value: &Value) -> Option<bool> {
             all(entries.iter().map(part))
         }
         _ => Some(wanted == value),
-    }
-}
-
-/// Returns the text of a scalar. Collections have none, and nothing is to be learnt of a secret.
-fn text(value: &Value) -> Option<String> {
-    match value {
-        Value::Array(_) | Value::Hash(_) | Value::Rich(_) | Value::Secret(_) | Value::Bytes(_) => None,
-        Value::String(text) => Some(text.visible().to_owned()),
-        scalar => Some(scalar.to_s()),
     }
 }

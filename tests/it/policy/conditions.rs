@@ -301,7 +301,7 @@ macro_rules! sshd {
 fn what_cannot_be_looked_at_is_not_judged_and_told() {
     let rule = "keys: sshd::config.PermitRootLogin, after: {matches: 'yes'}";
     let policies = |rule: &str| format!("policies:\n  - {{name: it, level: failure, message: look, {rule}}}\n");
-    let told = ["it | hit | failure | 1 key on both nodes; 1 key not judged, being secret or not known"];
+    let told = ["it | hit | failure | 1 key on both nodes; 1 key not judged, being secret, not known or no text"];
     let sensitive = "lookup_options: {sshd::config: {convert_to: Sensitive}}";
     let eyaml = "-- hiera.yaml\nversion: 5\nhierarchy: [{name: E, path: common.yaml, lookup_key: eyaml_lookup_key}]\n";
     let unknown =
@@ -341,6 +341,38 @@ fn what_cannot_be_looked_at_is_not_judged_and_told() {
     let found = hits(&site(&format!("{}{waiver}", policies(rule)), whole));
     assert_eq!(found, [told[0].replace(" hit ", " waived ")]);
     assert!(whole.contains(sensitive));
+}
+
+#[test]
+fn what_is_no_text_passes_no_test_of_a_text() {
+    let policies = |test: &str| {
+        format!("policies:\n  - {{name: it, level: failure, message: look, keys: port, after: {{matches: {test}}}}}\n")
+    };
+    let files = |value: &str, to: &str| {
+        let convert = if to.is_empty() { String::new() } else { format!(", port: {{convert_to: {to}}}") };
+        format!("-- data/roles/web.yaml\nport: {value}\nlookup_options: {{x: {{merge: first}}{convert}}}\n")
+    };
+    let unknown = "it | hit | failure | 1 key on 1 of 2 nodes; 1 key not judged, being secret, not known or no text";
+    let known = "it | hit | failure | 1 key on 1 of 2 nodes";
+    for (value, to, found) in [
+        ("'22'", "URI", unknown),
+        ("'MjI='", "Binary", unknown),
+        ("!binary 'gDIy'", "", unknown),
+        ("'22'", "Timespan", unknown),
+        ("'22.0.0'", "SemVer", unknown),
+        ("'22'", "Regexp", unknown),
+        ("['22']", "'Array[URI]'", unknown),
+        ("'22'", "Integer", known),
+        ("['22']", "", known),
+        ("{a: '22'}", "", known),
+        ("'23'", "", ""),
+        ("['23']", "", ""),
+        ("true", "", ""),
+    ] {
+        let site = site(&policies("'22'"), &files(value, to));
+        let found: Vec<&str> = Some(found).into_iter().filter(|found| !found.is_empty()).collect();
+        assert_eq!(hits(&site), found, "{value}, {to}");
+    }
 }
 
 #[test]
