@@ -168,11 +168,12 @@ impl EffectiveValues {
     ) -> std::result::Result<NodeSnapshot, AnswerError> {
         let id = pipeline.fleet.find(node).ok_or_else(|| unknown_node(node))?;
         let revision = pipeline.cached_revision(asked.point()).map_err(broken)?;
-        if let Some(unknown) = keys.iter().find(|key| !revision.keys.contains(key.as_str())) {
-            return Err(AnswerError::Unknown(format!("no data file at {} has the key '{unknown}'", asked.commit)));
-        }
-        let wanted: BTreeSet<&str> = keys.iter().map(String::as_str).collect();
-        let keys = revision.keys.iter().filter(|key| wanted.is_empty() || wanted.contains(&***key));
+        let named = |key: &String| revision.keys.get(key.as_str()).or_else(|| revision.key_of(&key.as_str().into()));
+        let unknown =
+            |key: &String| AnswerError::Unknown(format!("no data file at {} has the key '{key}'", asked.commit));
+        let wanted: BTreeSet<&Arc<str>> =
+            keys.iter().map(|key| named(key).ok_or_else(|| unknown(key))).collect::<Result<_, _>>()?;
+        let keys = revision.keys.iter().filter(|key| wanted.is_empty() || wanted.contains(key));
         let effective = pipeline.effective_on(id, &revision, keys, &self.workers(stop));
         wanted_still(stop)?;
         let (nodes, disclosure, workers) = (NodeSet::from_iter([id]), &pipeline.disclosure, &self.workspace.workers);

@@ -1,11 +1,13 @@
 //! `--node` and `--key`, which must match something.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use clap::Args;
 
 use super::Result;
 use crate::fleet::Fleet;
+use crate::hiera::key::any_matches;
 use crate::pattern::{Pattern, any, nearest};
 use crate::pipeline::judge::Sides;
 use crate::pipeline::{Comparison, DiffFilter, Pipeline, RevisionId};
@@ -27,12 +29,12 @@ pub(super) struct Chosen {
 impl Chosen {
     /// Compares two revisions. Fails if there is no such node or key.
     pub(super) fn compare(&self, pipeline: &Pipeline, sides: &Sides) -> Result<Comparison> {
-        matches_something("--node", &self.node, || pipeline.fleet.iter().map(|(_, name)| &**name))?;
-        let filter = DiffFilter { key: &|key| any(&self.key, key), node: &|name| any(&self.node, name) };
+        matches_a_node(&self.node, &pipeline.fleet)?;
+        let filter = DiffFilter { key: &|key| any_matches(&self.key, key), node: &|name| any(&self.node, name) };
         let compared = pipeline.diff_between(sides, &filter)?;
         if compared.report.keys.total == 0 && !self.key.is_empty() {
             let keys = pipeline.keys(&[sides.before, sides.after])?;
-            matches_something("--key", &self.key, || keys.iter().map(|key| &**key))?;
+            matches_a_key(&self.key, &keys)?;
         }
         Ok(compared)
     }
@@ -41,21 +43,31 @@ impl Chosen {
 impl Chosen {
     /// Compares the nodes `before` with those of the pipeline at a revision. Fails if there is no such node or key.
     pub(super) fn compare_nodes(&self, pipeline: &Pipeline, before: &Arc<Fleet>, at: RevisionId) -> Result<Comparison> {
-        matches_something("--node", &self.node, || pipeline.fleet.iter().map(|(_, name)| &**name))?;
+        matches_a_node(&self.node, &pipeline.fleet)?;
         let keys = pipeline.keys(&[at])?;
-        matches_something("--key", &self.key, || keys.iter().map(|key| &**key))?;
-        let filter = DiffFilter { key: &|key| any(&self.key, key), node: &|name| any(&self.node, name) };
+        matches_a_key(&self.key, &keys)?;
+        let filter = DiffFilter { key: &|key| any_matches(&self.key, key), node: &|name| any(&self.node, name) };
         Ok(pipeline.diff_nodes(before, at, &filter)?)
     }
 }
 
-/// Fails if the patterns of `flag` match none of `names`, and suggests similar names.
-pub(super) fn matches_something<'n, I: Iterator<Item = &'n str>>(
+/// Fails if the patterns of `--node` match no name, and suggests similar ones.
+pub(super) fn matches_a_node(patterns: &[Pattern], fleet: &Fleet) -> Result<()> {
+    matches_something("--node", patterns, any, || fleet.iter().map(|(_, name)| &**name))
+}
+
+/// Fails if the patterns of `--key` match none of `keys`, and suggests similar ones.
+pub(super) fn matches_a_key(patterns: &[Pattern], keys: &BTreeSet<Arc<str>>) -> Result<()> {
+    matches_something("--key", patterns, any_matches, || keys.iter().map(|key| &**key))
+}
+
+fn matches_something<'n, I: Iterator<Item = &'n str>>(
     flag: &str,
     patterns: &[Pattern],
+    matches: fn(&[Pattern], &str) -> bool,
     names: impl Fn() -> I,
 ) -> Result<()> {
-    let Some(first) = patterns.first().filter(|_| !names().any(|name| any(patterns, name))) else { return Ok(()) };
+    let Some(first) = patterns.first().filter(|_| !names().any(|name| matches(patterns, name))) else { return Ok(()) };
     let what = flag.trim_start_matches('-');
     let near = nearest(first.as_str(), names(), SUGGESTED);
     let hint = if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(", ")) };

@@ -15,6 +15,7 @@ use crate::disclosure::Disclosure;
 use crate::disk;
 use crate::fleet::Fleet;
 use crate::hiera::explain::{Places, Recorder, Step};
+use crate::hiera::key::asks_for;
 use crate::hiera::layer::Environment;
 use crate::hiera::lookup::{Lookup, NodeSources, WithVariables};
 use crate::hiera::merge::Strategy;
@@ -193,6 +194,11 @@ impl Subject<'_> {
                     "{}: module {} is not in the modulepath: its data is not searched",
                     absent.place, absent.name
                 ));
+            }
+            for quoted in wanted.keys.iter().filter_map(|key| asks_for(&key.as_str().into())) {
+                if matches!(lookup.get(&quoted, wanted.strategy.as_ref()), Outcome::Found(_)) {
+                    log::print(&format_args!("hierad: a key with dots needs quotes of its own: \"{quoted}\""));
+                }
             }
             if let Some(warning) = absent_hierarchy(self.environment) {
                 log::print(&warning);

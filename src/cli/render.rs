@@ -13,6 +13,7 @@ use super::{Global, Result, Status, filter, log, output};
 use crate::app::Workspace;
 use crate::disk::{self, FileMode, ModeError};
 use crate::git::BranchName;
+use crate::hiera::key::any_matches;
 use crate::pattern::{Pattern, any};
 use crate::report::BlindSpot;
 use crate::snapshot::{self, Written};
@@ -117,8 +118,8 @@ pub(super) fn render(
     if let Some(spot) = pipeline.unreadable(&revision).filter(|_| !arguments.allow_blind) {
         return Err(blind(Some(&spot)));
     }
-    filter::matches_something("--key", &arguments.key, || revision.keys.iter().map(|key| &**key))?;
-    let keys: BTreeSet<_> = revision.keys.iter().filter(|key| any(&arguments.key, key)).cloned().collect();
+    filter::matches_a_key(&arguments.key, &revision.keys)?;
+    let keys: BTreeSet<_> = revision.keys.iter().filter(|key| any_matches(&arguments.key, key)).cloned().collect();
     let rendered = pipeline.snapshots(point, &revision, &keys, arguments.format.into());
     workspace.save();
     warn(&global.progress, &rendered.blind_spots);

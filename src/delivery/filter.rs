@@ -1,6 +1,7 @@
 //! Selects the reports for a sink.
 
 use crate::git::{BranchName, BranchPatterns};
+use crate::hiera::key::any_matches;
 use crate::node::NodeSet;
 use crate::pattern::{Pattern, any};
 use crate::report::{Parts, Report};
@@ -49,7 +50,8 @@ impl Filter {
         }
         let nodes = self.nodes_of(report);
         let is_on_node = |on: &NodeSet| nodes.as_ref().is_none_or(|nodes| !on.intersection(nodes).is_empty());
-        let counts = report.changes.iter().filter(|change| any(&self.keys, &change.key) && is_on_node(&change.nodes));
+        let counts =
+            report.changes.iter().filter(|change| any_matches(&self.keys, &change.key) && is_on_node(&change.nodes));
         let mut parts = Parts::default();
         counts.filter(|change| parts.is_new(change)).take(least).count() == least
     }

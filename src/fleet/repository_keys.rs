@@ -107,11 +107,10 @@ impl RepositoryKeys {
 /// Returns a note for each module that is absent although the repository has keys in its namespace: its own data is not
 /// searched.
 pub(in crate::fleet) fn absent_modules(environment: &Environment, keys: &BTreeSet<Arc<str>>) -> Vec<Finding> {
-    let has_keys = |name: &str| {
-        let prefix = format!("{name}::");
-        keys.range(Arc::from(prefix.as_str())..).next().is_some_and(|key| key.starts_with(&prefix))
-    };
-    let absent = environment.absent_modules.iter().filter(|module| has_keys(&module.name));
+    let has_keys =
+        |prefix: String| keys.range(Arc::from(prefix.as_str())..).next().is_some_and(|key| key.starts_with(&prefix));
+    let in_namespace = |name: &str| ["", "'", "\""].iter().any(|quote| has_keys(format!("{quote}{name}::")));
+    let absent = environment.absent_modules.iter().filter(|module| in_namespace(&module.name));
     absent
         .map(|module| {
             let text = format!("module {} is not in the modulepath: its data is not searched", module.name);

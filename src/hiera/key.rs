@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::LookupError;
 use super::explain::{self, Branch, Event, Recorder};
 use super::stand_in::{made, made_digest};
+use crate::pattern::{Pattern, any};
 use crate::puppet::ruby;
 use crate::value::Value;
 
@@ -39,6 +40,32 @@ impl LookupKey {
     pub fn dig(&self, value: Value, recorder: Option<&Recorder>) -> Result<Option<Value>, LookupError> {
         dig(&self.text, &self.segments, value, recorder)
     }
+}
+
+/// Returns the key that asks for a root key of data: the root key as it is or, if Puppet would take that apart, in
+/// quotes. Returns `None` if it has quotes of both kinds, since no key asks for it then.
+pub fn asks_for(root: &Arc<str>) -> Option<Arc<str>> {
+    if is_plain(root) {
+        return Some(root.clone());
+    }
+    let quote = ['\'', '"'].into_iter().find(|quote| !root.contains(*quote))?;
+    Some(format!("{quote}{root}{quote}").into())
+}
+
+/// Returns the root key that a key asks for, or the key itself if Puppet cannot split it.
+pub fn root_of(key: &Arc<str>) -> Arc<str> {
+    root_apart(key).unwrap_or_else(|| key.clone())
+}
+
+/// Returns the root key that a key asks for, or `None` if that is the key as written, or Puppet cannot split it.
+pub fn root_apart(key: &str) -> Option<Arc<str>> {
+    if is_plain(key) { None } else { LookupKey::parse(key).ok().map(|key| key.root) }
+}
+
+/// Returns true if one of the patterns matches a key, as it is asked for or as it stands in data, or if there are no
+/// patterns.
+pub fn any_matches(patterns: &[Pattern], key: &str) -> bool {
+    any(patterns, key) || root_apart(key).is_some_and(|root| any(patterns, &root))
 }
 
 /// Finds the first `::` of a name. Names are short, so preparing a search would take longer.

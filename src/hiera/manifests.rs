@@ -7,12 +7,10 @@
 //!
 //! Source: `puppet/functions/lookup.rb`, and `do_lookup` in `pops/lookup.rb`.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::LookupKey;
-use super::key::is_plain;
+use super::key::root_apart;
 use super::merge::Strategy;
 use super::options::LookupOptions;
 use crate::diagnostic::Place;
@@ -127,6 +125,7 @@ impl ManifestLookups {
     fn add(&mut self, path: &str, lookups: &Lookups) {
         for LookupCall { key, merge, line } in &lookups.calls {
             let way = Way { merge: merge.clone(), place: Place::line(path, *line) };
+            let root = |key: &str| root_apart(key).unwrap_or_else(|| key.into());
             let whole = key.whole().map(root).or_else(|| key.root().whole().map(Arc::from));
             match whole {
                 Some(root) => self.named.entry(root).or_default().push(way),
@@ -143,13 +142,17 @@ impl ManifestLookups {
         if self.named.is_empty() && self.patterns.is_empty() {
             return None;
         }
-        let root = if is_plain(key) { Cow::Borrowed(key) } else { Cow::Owned(root(key).to_string()) };
-        let agreed = match self.agreed.get(&*root) {
+        self.agreed_on(root_apart(key).as_deref().unwrap_or(key), settings)
+    }
+
+    /// Does the same for a root key of data.
+    pub fn agreed_on(&self, root: &str, settings: &LookupOptions) -> Option<Arc<Agreement>> {
+        let agreed = match self.agreed.get(root) {
             Some(agreed) => Some(agreed.clone()),
-            None if self.named.contains_key(&*root) => None,
-            None => self.agreement(&root).map(Arc::new),
+            None if self.named.contains_key(root) => None,
+            None => self.agreement(root).map(Arc::new),
         };
-        agreed.filter(|_| !is_decided(settings, &root))
+        agreed.filter(|_| !is_decided(settings, root))
     }
 
     /// Returns the root keys that are named, and have or had another agreement in `other`; `None` if any key may.
@@ -212,11 +215,6 @@ impl Parameters {
         let module = class.split("::").next().unwrap_or(class);
         self.keys.contains(root) || !(self.classes.contains(class) || self.modules.contains(module))
     }
-}
-
-/// Returns the root key of a key.
-fn root(key: &str) -> Arc<str> {
-    if is_plain(key) { key.into() } else { LookupKey::parse(key).map_or_else(|_| key.into(), |key| key.root) }
 }
 
 /// Returns true if settings name the strategy of a root key, or cannot tell.

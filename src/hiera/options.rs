@@ -6,9 +6,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::LookupError;
 use super::merge::Strategy;
 use super::stand_in::made_digest;
+use super::{LookupError, LookupKey};
 use crate::puppet::regex::{Regexes, RubyRegex};
 use crate::value::{Hash, Secrecy, Text, Value};
 
@@ -150,10 +150,12 @@ impl LookupOptions {
         Some(differ.filter_map(Value::as_str).map(Arc::from).collect())
     }
 
-    /// Returns the strategy for `key` where Hiera 3 answers: its data has no options, and a dotted key no merge.
+    /// Returns the strategy for `key` where Hiera 3 answers: its data has no options, and a part of a value no merge.
     pub fn hiera3_strategy(&self, key: &str) -> Result<Strategy, LookupError> {
-        match self.find(key)? {
-            Some(options) if !key.contains(['.', '\'', '"']) => options.strategy(),
+        match LookupKey::parse(key) {
+            Ok(key) if key.segments.is_empty() => {
+                self.find(&key.root)?.map_or(Ok(Strategy::Default), |options| options.strategy())
+            }
             _ => Ok(Strategy::Default),
         }
     }

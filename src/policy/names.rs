@@ -1,5 +1,9 @@
 //! Names of keys, and of places in their values, under patterns.
 
+use std::iter;
+use std::sync::Arc;
+
+use crate::hiera::key::{any_matches, root_apart};
 use crate::pattern::{Pattern, any};
 use crate::value::ValuePath;
 
@@ -7,6 +11,8 @@ use crate::value::ValuePath;
 pub(super) struct Names<'a> {
     patterns: &'a [Pattern],
     key: &'a str,
+    /// The key as it stands in data, if it is asked for in another way.
+    root: Option<Arc<str>>,
     extent: Extent,
 }
 
@@ -23,14 +29,18 @@ enum Extent {
 
 impl<'a> Names<'a> {
     pub(super) fn of(patterns: &'a [Pattern], key: &'a str) -> Names<'a> {
-        let extent = if any(patterns, key) {
-            Extent::All
-        } else if patterns.iter().any(|pattern| may_be_below(pattern, key)) {
-            Extent::Below
-        } else {
-            Extent::Nothing
-        };
-        Names { patterns, key, extent }
+        let mut names = Names { patterns, key, root: root_apart(key), extent: Extent::Nothing };
+        if any_matches(patterns, key) {
+            names.extent = Extent::All;
+        } else if names.forms().any(|key| patterns.iter().any(|pattern| may_be_below(pattern, key))) {
+            names.extent = Extent::Below;
+        }
+        names
+    }
+
+    /// Returns the forms of the key that patterns may name.
+    fn forms(&self) -> impl Iterator<Item = &str> {
+        iter::once(self.key).chain(self.root.as_deref())
     }
 
     /// Returns true if no place can be named.
@@ -45,9 +55,12 @@ impl<'a> Names<'a> {
 
     /// Returns true if a place may be named that is in this one.
     pub(super) fn may_be_in(&self, path: &ValuePath) -> bool {
-        let mut name = self.key.to_owned();
-        path.0.iter().for_each(|segment| name.push_str(&ValuePath(vec![segment.clone()]).to_string()));
-        self.extent == Extent::Below && self.patterns.iter().any(|pattern| may_be_below(pattern, &name))
+        let may_be = |key: &str| {
+            let mut name = key.to_owned();
+            path.0.iter().for_each(|segment| name.push_str(&ValuePath(vec![segment.clone()]).to_string()));
+            self.patterns.iter().any(|pattern| may_be_below(pattern, &name))
+        };
+        self.extent == Extent::Below && self.forms().any(may_be)
     }
 
     /// Returns true if a place is named, or one that it is in.
@@ -55,13 +68,13 @@ impl<'a> Names<'a> {
         match self.extent {
             Extent::All => true,
             Extent::Nothing => false,
-            Extent::Below => {
-                let mut name = self.key.to_owned();
+            Extent::Below => self.forms().any(|key| {
+                let mut name = key.to_owned();
                 path.0.iter().any(|segment| {
                     name.push_str(&ValuePath(vec![segment.clone()]).to_string());
                     any(self.patterns, &name)
                 })
-            }
+            }),
         }
     }
 }

@@ -14,6 +14,7 @@ mod inputs;
 mod layers;
 mod lookup;
 mod merges_in_manifests;
+mod odd_keys;
 mod other_versions;
 mod pager;
 mod places;

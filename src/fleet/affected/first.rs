@@ -71,7 +71,8 @@ impl<'a> First<'a> {
     fn takes_first(&self, key: &str) -> bool {
         let settings = &self.before.environment.options.lookup_options;
         let options = || self.before.options(&options_of(self.before, module(key).map(Arc::from).as_ref()));
-        let is_asked = [self.before, self.after].iter().any(|of| of.environment.asked_by_manifests(key).is_some());
+        let is_asked =
+            [self.before, self.after].iter().any(|of| of.environment.lookups.agreed_on(key, settings).is_some());
         !is_asked && matches!(settings.find(key), Ok(None)) && options().are_none_for(key)
     }
 

@@ -20,8 +20,7 @@ use std::sync::Arc;
 
 use crate::fleet::revision::Revision;
 use crate::fleet::{Fleet, NodesByKey};
-use crate::hiera::LookupKey;
-use crate::hiera::key::is_plain;
+use crate::hiera::key::root_of;
 use crate::hiera::layer::{Environment, LayerId};
 use crate::hiera::options::LOOKUP_OPTIONS;
 use crate::workers::Workers;
@@ -49,12 +48,11 @@ pub fn affected_keys(
     workers: &Workers,
 ) -> AffectedKeys {
     let mut touches_data = true;
-    let roots: BTreeSet<Arc<str>> = keys.iter().map(root).collect();
+    let roots: BTreeSet<Arc<str>> = keys.iter().map(root_of).collect();
     let comparison = Comparison { before, after, fleet: &before.fleet, roots: &roots, asked: OnceCell::new(), workers };
     let affected = comparison.affected_roots(&mut touches_data);
     let nodes = |key: &Arc<str>| match &affected {
-        Some(affected) if is_plain(key) => affected.get(key).cloned(),
-        Some(affected) => affected.get(&root(key)).cloned(),
+        Some(affected) => affected.get(&root_of(key)).cloned(),
         None => Some(before.fleet.all()),
     };
     let keys = keys.iter().filter_map(|key| Some((key.clone(), nodes(key)?))).collect();
@@ -69,18 +67,10 @@ pub fn referred_keys(
     keys: &BTreeSet<Arc<str>>,
     workers: &Workers,
 ) -> Option<BTreeSet<Arc<str>>> {
-    let roots: BTreeSet<Arc<str>> = keys.iter().map(root).collect();
+    let roots: BTreeSet<Arc<str>> = keys.iter().map(root_of).collect();
     let comparison = Comparison { before, after, fleet: &before.fleet, roots: &roots, asked: OnceCell::new(), workers };
     let references = References::new(&comparison)?;
     references.are_all_seen().then(|| references.targets().cloned().collect())
-}
-
-/// Returns the root key of a key with dots.
-fn root(key: &Arc<str>) -> Arc<str> {
-    if is_plain(key) {
-        return key.clone();
-    }
-    LookupKey::parse(key).map_or_else(|_| key.clone(), |key| key.root)
 }
 
 /// Two revisions of one fleet.

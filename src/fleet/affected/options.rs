@@ -7,11 +7,11 @@ use foldhash::fast::RandomState;
 use indexmap::IndexMap;
 
 use crate::fleet::NodesByKey;
+use crate::fleet::affected::Comparison;
 use crate::fleet::affected::changed_keys::pairs;
 use crate::fleet::affected::references::References;
-use crate::fleet::affected::{Comparison, root};
 use crate::fleet::revision::Revision;
-use crate::hiera::key::{colons, is_plain};
+use crate::hiera::key::{colons, root_of};
 use crate::hiera::layer::LayerId;
 use crate::hiera::sources::{Merged, OptionsOf};
 
@@ -83,12 +83,7 @@ impl Comparison<'_> {
         };
         let is_same = Arc::ptr_eq(&self.before.keys, &self.after.keys);
         let keys = self.before.keys.iter().chain(self.after.keys.iter().filter(|_| !is_same));
-        for key in keys {
-            if !is_plain(key) {
-                add(root(key));
-            }
-            add(key.clone());
-        }
+        keys.map(root_of).for_each(&mut add);
         references.targets().cloned().for_each(add);
         roots
     }

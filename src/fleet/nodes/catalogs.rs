@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use foldhash::fast::RandomState;
 
 use crate::fleet::Fleet;
-use crate::hiera::{LookupKey, class_of_parameter};
+use crate::hiera::class_of_parameter;
+use crate::hiera::key::root_of;
 use crate::node::{Catalog, Names, NodeId, NodeSet, Wanted};
 
 /// The last catalogs of nodes. No lookup sees them.
@@ -43,7 +44,7 @@ pub struct KeyUse {
 impl Catalogs {
     /// Returns what is known of the use of a key, or `None` if that is nothing. A key of no class, or of one that no
     /// catalog has, may be looked up explicitly: only records of lookups tell of it.
-    pub fn use_of(&self, key: &str) -> Option<KeyUse> {
+    pub fn use_of(&self, key: &Arc<str>) -> Option<KeyUse> {
         let of_class = class_of_parameter(key);
         let class = of_class.and_then(|class| self.classes.with.get_key_value(class));
         // Keys of the parameters of a catalog's classes need not be among those that were looked up.
@@ -51,7 +52,7 @@ impl Catalogs {
             Some(_) => self.keys.known.intersection(&self.classes.known),
             None => self.keys.known.clone(),
         };
-        let mut with = self.keys.with.get(key).cloned().unwrap_or_default();
+        let mut with = self.keys.with.get(&root_of(key)).cloned().unwrap_or_default();
         if class.is_none() && recorded.is_empty() && with.is_empty() {
             return None;
         }
@@ -67,13 +68,13 @@ impl Catalogs {
 
 impl Listed {
     /// Lists nodes by what each of their names stands for.
-    fn of(lists: &ByNames, of_name: impl Fn(&str) -> Arc<str>) -> Listed {
+    fn of(lists: &ByNames, of_name: impl Fn(&Arc<str>) -> Arc<str>) -> Listed {
         let mut known = NodeSet::default();
         let mut with: HashMap<Arc<str>, Vec<NodeId>, RandomState> = HashMap::default();
         for (names, nodes) in lists {
             known.union_with(&nodes.iter().copied().collect());
             for name in names.iter() {
-                with.entry(of_name(name)).or_default().extend(nodes);
+                with.entry(of_name(&name.into())).or_default().extend(nodes);
             }
         }
         Listed { known, with: with.into_iter().map(|(name, nodes)| (name, nodes.into_iter().collect())).collect() }
@@ -82,11 +83,6 @@ impl Listed {
 
 /// Nodes by equal lists.
 type ByNames = HashMap<Names, Vec<NodeId>, RandomState>;
-
-/// Returns the key whose value a lookup of `name`, as `a.b`, takes a part of.
-fn root(name: &str) -> Arc<str> {
-    LookupKey::parse(name).map_or_else(|_| name.into(), |key| key.root)
-}
 
 impl Fleet {
     /// Returns what the catalogs of the nodes tell, or `None` if nothing is known of any. The first call reads the
@@ -111,7 +107,7 @@ impl Fleet {
             });
             self.tell_new(&errors);
             let [classes, keys] = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-            Catalogs { classes: Listed::of(&classes, |name| name.into()), keys: Listed::of(&keys, root) }
+            Catalogs { classes: Listed::of(&classes, Arc::clone), keys: Listed::of(&keys, root_of) }
         }))
     }
 }
@@ -133,19 +129,19 @@ mod tests {
         let catalogs = fleet.catalogs().unwrap();
         let names = |nodes: &NodeSet| fleet.names(nodes).map(|name| &**name).collect::<Vec<_>>().join(" ");
         let told = |key: &str| {
-            let of = catalogs.use_of(key).unwrap();
+            let of = catalogs.use_of(&key.into()).unwrap();
             [of.class.unwrap_or_default().to_string(), names(&of.with), names(&of.known), names(&of.recorded)]
         };
         assert_eq!(told("ntp::x"), ["ntp", "a d e", "a c d e", "d"]);
         assert_eq!(told("ntp::config::x"), ["ntp::config", "a", "a c d", "d"]);
         assert_eq!(told("nosuch::x"), ["", "d", "d", "d"]);
         assert_eq!(told("plain"), ["", "d", "d e", "d e"]);
-        assert_eq!(told("dotted.key"), ["", "d", "d e", "d e"]);
+        assert_eq!(told("'dotted.key'"), ["", "d", "d e", "d e"]);
         // Without records of lookups nothing is said of keys of no known class.
         let fleet = Fleet::new(profiles[..3].to_vec());
         let catalogs = fleet.catalogs().unwrap();
-        assert_eq!((catalogs.use_of("plain"), catalogs.use_of("nosuch::x")), (None, None));
-        assert_eq!(names(&catalogs.use_of("ntp::y").unwrap().recorded), "");
+        assert_eq!((catalogs.use_of(&"plain".into()), catalogs.use_of(&"nosuch::x".into())), (None, None));
+        assert_eq!(names(&catalogs.use_of(&"ntp::y".into()).unwrap().recorded), "");
         assert!(Fleet::new([profiles[1].clone()]).catalogs().is_none());
     }
 }

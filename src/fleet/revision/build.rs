@@ -19,6 +19,7 @@ use crate::fleet::run_budget;
 use crate::fleet::{Fleet, parallel};
 use crate::hiera::config::{Config, LevelConfig};
 use crate::hiera::hierarchy::Part;
+use crate::hiera::key::asks_for;
 use crate::hiera::layer::{Environment, Layer, LayerId};
 use crate::hiera::options::LOOKUP_OPTIONS;
 use crate::node::NodeSet;
@@ -173,8 +174,9 @@ impl Revision {
         let stays = |key: &Arc<str>| self.repository_keys.contains(key) && repository_keys.contains(key);
         let moved = moved.flat_map(KeySource::keys).filter(|key| !stays(key));
         let mut keys = self.keys.clone();
-        for key in touched.into_iter().chain(moved).filter(|key| **key != *LOOKUP_OPTIONS) {
-            let is_there = repository_keys.contains(&key) || levels.iter().any(|one| one.has(&key));
+        for root in touched.into_iter().chain(moved).filter(|root| **root != *LOOKUP_OPTIONS) {
+            let Some(key) = asks_for(&root) else { continue };
+            let is_there = repository_keys.contains(&root) || levels.iter().any(|one| one.has(&root));
             if is_there != keys.contains(&key) {
                 let keys = Arc::make_mut(&mut keys);
                 if is_there {
@@ -261,7 +263,8 @@ fn parts(environment: &Environment) -> (Vec<(LayerId, PartRef<'_>)>, Layers) {
 fn all_keys(repository_keys: &RepositoryKeys, levels: &[Arc<ResolvedLevels>]) -> Arc<BTreeSet<Arc<str>>> {
     let of_hierarchies = levels.iter().flat_map(|levels| levels.key_sources()).flat_map(KeySource::keys);
     let others = of_hierarchies.filter(|key| !repository_keys.contains(key));
-    let mut keys: BTreeSet<Arc<str>> = repository_keys.iter().cloned().chain(others).collect();
+    let roots = repository_keys.iter().cloned().chain(others);
+    let mut keys: BTreeSet<Arc<str>> = roots.filter_map(|root| asks_for(&root)).collect();
     keys.remove(LOOKUP_OPTIONS);
     Arc::new(keys)
 }

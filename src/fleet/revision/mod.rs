@@ -29,6 +29,7 @@ use crate::hiera::budget::Cost;
 use crate::hiera::config::Config;
 use crate::hiera::explain::Recorder;
 use crate::hiera::hierarchy::{Hierarchy, Level};
+use crate::hiera::key::asks_for;
 use crate::hiera::layer::{Environment, LayerId};
 use crate::hiera::sources::{OptionsOf, Resolved};
 use crate::hiera::{LookupError, Outcome};
@@ -46,7 +47,7 @@ pub struct Revision {
     pub fleet: Arc<Fleet>,
     /// The findings of the hierarchies.
     pub findings: Vec<Finding>,
-    /// All keys that a data file of the repository defines, in order.
+    /// All keys that a data file of the repository defines, as lookups ask for them, in order.
     pub keys: Arc<BTreeSet<Arc<str>>>,
     repository_keys: RepositoryKeys,
     /// The resolved levels of all layers, those of a layer one after the other.
@@ -63,6 +64,11 @@ impl Revision {
     /// Returns the configuration of a layer, or `None` if it has none.
     pub(in crate::fleet) fn config(&self, layer: &LayerId) -> Option<Result<&Config, &LookupError>> {
         Some(self.environment.layer_of(layer)?.config.as_deref())
+    }
+
+    /// Returns the key of this revision that asks for the root key `root`, or `None` if no data file defines it.
+    pub fn key_of(&self, root: &Arc<str>) -> Option<&Arc<str>> {
+        self.keys.get(&asks_for(root)?)
     }
 
     /// Returns the resolved levels of a layer.

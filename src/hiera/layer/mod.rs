@@ -27,7 +27,7 @@ use super::backend::{Backends, DataFile, DataFiles, Format, KeyQuota};
 use super::config::{Config, Configs, Hiera3, Owner};
 use super::hierarchy::{Datadir, Source};
 use super::host::{HostAccess, NoHost};
-use super::key::is_plain;
+use super::key::{is_plain, root_apart};
 use super::manifests::{Agreement, ManifestLookups, Manifests};
 use super::options::LookupOptions;
 use super::{LookupError, Reader};
@@ -285,7 +285,8 @@ impl Environment {
 
     /// Returns the module of `key`, if it is named for deployment and not there.
     pub fn absent_module(&self, key: &str) -> Option<&DeclaredModule> {
-        let (module, _) = key.split_once("::")?;
+        let root = root_apart(key);
+        let (module, _) = root.as_deref().unwrap_or(key).split_once("::")?;
         self.absent_modules.iter().find(|absent| *absent.name == *module)
     }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::{DiffContext, accept, changed_nodes, wording};
-use crate::hiera::key::colons;
+use crate::hiera::key::{colons, root_of};
 use crate::hiera::layer::Environment;
 use crate::node::NodeSet;
 use crate::report::{BlindSpot, Remedy};
@@ -22,22 +22,25 @@ impl DiffContext<'_> {
             return None;
         }
         let changed = changed_nodes(self.changes);
-        let mut modules: BTreeSet<&str> = BTreeSet::new();
+        let mut modules: BTreeSet<String> = BTreeSet::new();
         let (mut keys, mut nodes) = (Vec::new(), NodeSet::new());
         for (key, affected) in &self.affected.keys {
-            let Some(module) = colons(key).map(|at| &key[..at]).filter(|module| !module.is_empty()) else { continue };
+            let root = root_of(key);
+            let Some(module) = colons(&root).map(|at| &root[..at]).filter(|module| !module.is_empty()) else {
+                continue;
+            };
             let is_absent = is_named(module) || leads_outside && !is_loaded(environment, module);
             if !is_absent || self.accepted.has(ABSENT, module) {
                 continue;
             }
             let unseen = changed.get(key).map_or_else(|| affected.clone(), |changed| affected.difference(changed));
             if !unseen.is_empty() {
-                modules.insert(module);
+                modules.insert(module.to_owned());
                 nodes.union_with(&unseen);
                 keys.push(key.clone());
             }
         }
-        let first = *modules.first()?;
+        let first = modules.first()?.as_str();
         let of = wording::nodes_of(&nodes, self.revisions.after.fleet.len());
         let count = wording::count(modules.len(), "module");
         let verb = if modules.len() == 1 { "is" } else { "are" };
@@ -47,7 +50,7 @@ impl DiffContext<'_> {
             headline: format!("{count} {verb} not in this repository"),
             message: format!(
                 "{count} ({}) {verb} not in this repository: options that merge {} on {of} may be in their data",
-                wording::some(modules.iter().copied()),
+                wording::some(modules.iter().map(String::as_str)),
                 wording::count(keys.len(), "key"),
             ),
             fix: Some(Remedy::with_yaml(

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::hiera::key::any_matches;
 use crate::pattern::Pattern;
 
 /// The codes of blind spots that settings may accept, with the things whose names are accepted.
@@ -25,6 +26,11 @@ impl Accepted {
     /// Returns true if `name` is accepted for blind spots with this code.
     pub fn has(&self, code: &str, name: &str) -> bool {
         self.0.get(code).is_some_and(|patterns| patterns.iter().any(|pattern| pattern.matches(name)))
+    }
+
+    /// Returns true if a key is accepted for blind spots with this code.
+    pub fn has_key(&self, code: &str, key: &str) -> bool {
+        self.0.get(code).is_some_and(|patterns| !patterns.is_empty() && any_matches(patterns, key))
     }
 }
 

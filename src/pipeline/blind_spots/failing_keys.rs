@@ -69,7 +69,7 @@ impl DiffContext<'_> {
         let mut causes = Causes::default();
         for (key, after) in &self.effective.after.keys {
             let Some(before) = self.effective.before.keys.get(key) else { continue };
-            if self.accepted.has("failing-keys", key) {
+            if self.accepted.has_key("failing-keys", key) {
                 continue;
             }
             for (error, nodes) in failing(before, after) {
@@ -88,7 +88,7 @@ pub(super) fn of_answers(
     accepted: &Accepted,
     disclosure: &Disclosure,
 ) -> Vec<BlindSpot> {
-    let answers = effective.keys.iter().filter(|(key, _)| !accepted.has("failing-keys", key));
+    let answers = effective.keys.iter().filter(|(key, _)| !accepted.has_key("failing-keys", key));
     Causes::of(answers).spots(|error, Failing { nodes, keys }| {
         let (count, of) = (wording::count(keys.len(), "key"), wording::nodes_of(&nodes, fleet.len()));
         let verb = if keys.len() == 1 { "fails" } else { "fail" };

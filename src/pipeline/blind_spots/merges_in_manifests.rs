@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::{DiffContext, accept, changed_nodes, wording};
 use crate::fleet::NodeRevision;
 use crate::hiera::budget::Cost;
+use crate::hiera::key::root_of;
 use crate::hiera::layer::Environment;
 use crate::hiera::manifests::{Asked, name};
 use crate::hiera::merge::Strategy;
@@ -33,8 +34,9 @@ impl DiffContext<'_> {
                 return Err(error.clone());
             }
             for (key, affected) in &self.affected.keys {
-                let strategies = lookups.strategies(key, &options.lookup_options);
-                if strategies.is_empty() || self.accepted.has(MERGE, key) || found.iter().any(|(of, ..)| of == key) {
+                let strategies = lookups.strategies(&root_of(key), &options.lookup_options);
+                if strategies.is_empty() || self.accepted.has_key(MERGE, key) || found.iter().any(|(of, ..)| of == key)
+                {
                     continue;
                 }
                 let unseen = changed.get(key).map_or_else(|| affected.clone(), |nodes| affected.difference(nodes));
@@ -92,7 +94,7 @@ fn fix(found: &[(Arc<str>, Vec<Asked>, NodeSet)]) -> Remedy {
     let of = |(key, strategies, _): &(Arc<str>, Vec<Asked>, NodeSet)| {
         let [Asked { merge, .. }] = &strategies[..] else { return None };
         let options = Hash::from_iter([("merge", merge.clone())]);
-        Some((Value::from(&**key), Value::Hash(options.into())))
+        Some((Value::from(&*root_of(key)), Value::Hash(options.into())))
     };
     let options: Hash = found.iter().filter_map(of).take(MOST).collect();
     if options.is_empty() {

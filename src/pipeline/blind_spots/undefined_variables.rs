@@ -1,6 +1,7 @@
 //! Finds levels whose paths need a variable that a profile lacks.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::changed_files::{ChangedFiles, data_file};
 use super::path_patterns::{PathPattern, patterns};
@@ -8,6 +9,7 @@ use super::variables::{UNDEFINED, fix, plain};
 use super::{DiffContext, wording};
 use crate::fleet::Revision;
 use crate::hiera::backend::DataFile;
+use crate::hiera::key::asks_for;
 use crate::hiera::layer::Environment;
 use crate::node::NodeSet;
 use crate::report::BlindSpot;
@@ -99,7 +101,8 @@ impl DiffContext<'_> {
             return Ok(led);
         }
         for path in environment.data_files()?.files.iter().map(|(path, _)| path).filter(is_led_to) {
-            let has_affected = |file: &DataFile| file.keys().iter().any(|key| self.affected.keys.contains_key(key));
+            let is_affected = |key: Arc<str>| self.affected.keys.contains_key(&key);
+            let has_affected = |file: &DataFile| file.keys().iter().filter_map(asks_for).any(is_affected);
             if is_all || data_file(environment, path)?.is_some_and(|file| has_affected(&file)) {
                 led.push(path.clone());
             }

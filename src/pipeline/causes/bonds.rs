@@ -14,6 +14,7 @@ use super::trial::{Trial, is_same};
 use crate::diff::{self, Changes, Diff, LeafChange};
 use crate::fleet::{Revision, parallel};
 use crate::hiera::Outcome;
+use crate::hiera::key::asks_for;
 use crate::hiera::options::LOOKUP_OPTIONS;
 use crate::node::NodeSet;
 use crate::report::Side;
@@ -76,13 +77,14 @@ fn of_all_keys(edits: &Edits) -> impl Iterator<Item = usize> {
     edits.groups.iter().enumerate().filter(move |(_, group)| is_of_all(group)).map(|(at, _)| at)
 }
 
-/// Returns the root keys with their edits.
+/// Returns the keys with their edits.
 fn keys(edits: &Edits) -> BTreeMap<Arc<str>, Vec<usize>> {
     let mut keys: BTreeMap<Arc<str>, Vec<usize>> = BTreeMap::new();
     for (at, group) in edits.groups.iter().enumerate() {
         let key = group.option.as_ref().or(group.root.as_ref());
-        if let Some(key) = key.filter(|key| !key.starts_with('^') && ***key != *LOOKUP_OPTIONS) {
-            keys.entry(key.clone()).or_default().push(at);
+        let key = key.filter(|key| !key.starts_with('^') && ***key != *LOOKUP_OPTIONS);
+        if let Some(key) = key.and_then(asks_for) {
+            keys.entry(key).or_default().push(at);
         }
     }
     keys

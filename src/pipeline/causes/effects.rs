@@ -7,11 +7,11 @@ use super::bonds::Bonds;
 use super::edits::{ConfigPart, EditedLine};
 use super::reasons::Reasons;
 use super::search::{Search, Traced};
-use super::trace::root;
 use crate::diagnostic::Place;
 use crate::diff::{Changes, Diff};
 use crate::fleet::Effective;
 use crate::hiera::Outcome;
+use crate::hiera::key::{asks_for, root_of};
 use crate::node::NodeSet;
 use crate::pipeline::blind_spots::changed_files::FileKind;
 use crate::report::{ChangedLines, Effect, NoEffect, UnknownEffect};
@@ -51,9 +51,7 @@ impl Failing {
         for (key, answers) in [effective.before, effective.after].into_iter().flat_map(|side| &side.keys) {
             for answer in answers.iter().filter(|answer| matches!(&*answer.outcome, Outcome::Failed(_))) {
                 failing.all.union_with(&answer.nodes);
-                for name in BTreeSet::from([key.clone(), root(key)]) {
-                    failing.by_root.entry(name).or_default().union_with(&answer.nodes);
-                }
+                failing.by_root.entry(root_of(key)).or_default().union_with(&answer.nodes);
             }
         }
         failing
@@ -63,6 +61,11 @@ impl Failing {
     fn nodes(&self, root: Option<&str>) -> Option<&NodeSet> {
         root.map_or(Some(&self.all), |root| self.by_root.get(root))
     }
+}
+
+/// Returns the name of the key that a line stands below.
+fn shown(line: &EditedLine) -> Option<Arc<str>> {
+    line.root.as_ref().map(|root| asks_for(root).unwrap_or_else(|| root.clone()))
 }
 
 impl Effects<'_> {
@@ -94,7 +97,7 @@ impl Effects<'_> {
             match found.last_mut() {
                 Some(last) if follows(last) => {
                     last.last = line.number;
-                    last.keys.extend(line.root.clone().filter(|root| last.keys.last() != Some(root)));
+                    last.keys.extend(shown(line).filter(|key| last.keys.last() != Some(key)));
                 }
                 _ => found.push(ChangedLines {
                     place: Place::line(self.search.edits.all[line.edit].path.clone(), line.number),
@@ -103,7 +106,7 @@ impl Effects<'_> {
                     side: line.side,
                     effect,
                     with: Vec::new(),
-                    keys: line.root.iter().cloned().collect(),
+                    keys: shown(line).into_iter().collect(),
                     text: Vec::new(),
                 }),
             }

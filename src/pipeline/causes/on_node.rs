@@ -6,10 +6,11 @@ use std::sync::Arc;
 use super::allowance::Allowance;
 use super::edits::Edits;
 use super::entries::normal;
-use super::trace::{Trace, root};
+use super::trace::Trace;
 use crate::diff::{Diff, LeafChange, LeafKind};
 use crate::fleet::{NodeRevision, Revision};
 use crate::hiera::Outcome;
+use crate::hiera::key::root_of;
 use crate::node::NodeId;
 use crate::value::{Value, ValuePath};
 
@@ -35,7 +36,7 @@ impl<'a> OnNode<'a> {
         let revisions = revisions.map(|revision| revision.of_node(node));
         let trace = revisions.as_ref().map(|revision| Trace::of(revision, key, allowance));
         let trace = Diff::new(trace.before?, trace.after?);
-        Some(OnNode { revisions, edits, key, root: root(key), node, allowance, trace })
+        Some(OnNode { revisions, edits, key, root: root_of(key), node, allowance, trace })
     }
 
     /// Returns the edits that one of the lookups may have read.

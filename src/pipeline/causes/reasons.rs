@@ -11,6 +11,7 @@ use crate::diff::Diff;
 use crate::fleet::{NodeRevision, ReadFile, Revision};
 use crate::hiera::Outcome;
 use crate::hiera::backend::DataFile;
+use crate::hiera::key::asks_for;
 use crate::hiera::options::LOOKUP_OPTIONS;
 use crate::node::{NodeId, NodeSet};
 use crate::report::{Idle, NoEffect, Side};
@@ -60,14 +61,15 @@ impl<'a> Reasons<'a> {
         let edits = self.search.edits;
         let of = &edits.groups[group];
         let nodes = side.of(&edits.all[of.edit].nodes);
-        let (Some(key), None, false) = (&of.root, &of.option, nodes.is_empty()) else {
+        let key = of.root.as_ref().and_then(asks_for);
+        let (Some(root), Some(key), None, false) = (&of.root, key, &of.option, nodes.is_empty()) else {
             return Some(NoEffect::Unused.into());
         };
         if !self.entries.contains_key(&(group, side)) {
             if self.entries.len() >= MAX_ENTRIES {
                 return None;
             }
-            let parts = self.look_up(key, nodes);
+            let parts = self.look_up((root, &key), nodes);
             self.entries.insert((group, side), parts);
         }
         let parts = &self.entries[&(group, side)];
@@ -75,10 +77,10 @@ impl<'a> Reasons<'a> {
         Idle::of(parts.iter().map(|part| (part.nodes, part.traces.as_ref().map(reason))))
     }
 
-    /// Looks a key up on one node of each part of `nodes`, the largest first.
-    fn look_up(&mut self, key: &Arc<str>, nodes: &NodeSet) -> Vec<Part> {
+    /// Looks a root key up, as `key`, on one node of each part of `nodes`, the largest first.
+    fn look_up(&mut self, (root, key): (&Arc<str>, &str), nodes: &NodeSet) -> Vec<Part> {
         let allowance = Allowance::share(self.search.steps, MAX_ENTRIES);
-        let (mut parts, are_exact) = self.parts(key, nodes);
+        let (mut parts, are_exact) = self.parts(root, nodes);
         parts.sort_by_key(|part| std::cmp::Reverse(part.len()));
         let mut looked_up = Vec::new();
         for part in &parts {
@@ -106,16 +108,16 @@ impl<'a> Reasons<'a> {
         self.views.entry(node).or_insert_with(|| revisions.map(|revision| revision.of_node(node)))
     }
 
-    /// Divides nodes by the files that they read and that have `key`, or options. Returns false if nodes that differ
-    /// may be left together.
-    fn parts(&mut self, key: &Arc<str>, nodes: &NodeSet) -> (Vec<NodeSet>, bool) {
+    /// Divides nodes by the files that they read and that have the key `root`, or options. Returns false if nodes that
+    /// differ may be left together.
+    fn parts(&mut self, root: &Arc<str>, nodes: &NodeSet) -> (Vec<NodeSet>, bool) {
         let search = self.search;
         let files = self.files.get_or_insert_with(|| {
             let keys: BTreeSet<&str> = search.edits.groups.iter().filter_map(|group| group.root.as_deref()).collect();
             search.revisions.map(|revision| files_with(revision, &keys))
         });
         let mut parts = vec![nodes.clone()];
-        for read in files.before.values().chain(files.after.values()).filter(|read| has(&read.file, [&**key])) {
+        for read in files.before.values().chain(files.after.values()).filter(|read| has(&read.file, [&**root])) {
             let split = |part: NodeSet| [part.intersection(&read.nodes), part.difference(&read.nodes)];
             parts = parts.into_iter().flat_map(split).filter(|part| !part.is_empty()).collect();
             if parts.len() > MAX_PARTS {

@@ -7,10 +7,10 @@ use super::allowance::Allowance;
 use super::edits::Edits;
 use super::on_node::{OnNode, found};
 use super::sources::Sources;
-use super::trace::root;
 use super::trial::Trial;
 use crate::diff::{self, Change, Diff, LeafChange};
 use crate::fleet::Revision;
+use crate::hiera::key::root_of;
 use crate::node::{NodeId, NodeSet};
 use crate::report::{Origin, Source};
 
@@ -101,7 +101,7 @@ impl Search<'_> {
 
     /// Divides the nodes of a change by the files with candidates that they read.
     fn parts(&self, change: &Change, groups: &[usize]) -> Vec<NodeSet> {
-        let own = root(&change.key);
+        let own = root_of(&change.key);
         let mut roots: BTreeSet<Option<&Arc<str>>> = BTreeSet::from([Some(&own)]);
         roots.extend(groups.iter().map(|group| self.edits.groups[*group].root.as_ref()));
         let groups = roots.into_iter().flat_map(|root| self.edits.index.with_root(root));

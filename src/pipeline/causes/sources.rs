@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::edits::Edits;
-use super::trace::{Trace, root};
+use super::trace::Trace;
 use crate::diagnostic::Place;
 use crate::diff::{Diff, LeafChange, Part};
 use crate::fleet::Revision;
@@ -11,6 +11,7 @@ use crate::hiera::LookupKey;
 use crate::hiera::backend::DataFile;
 use crate::hiera::explain::{Branch, Event, FoundAt, Step};
 use crate::hiera::interpolation::Template;
+use crate::hiera::key::root_of;
 use crate::hiera::options::LOOKUP_OPTIONS;
 use crate::node::NodeId;
 use crate::pipeline::blind_spots::changed_files::FileKind;
@@ -23,7 +24,7 @@ const MAX_SOURCES: usize = 12;
 /// The lookups of a key, whose sources are told.
 pub(super) struct Sources<'a> {
     revisions: Diff<&'a Revision>,
-    key: &'a str,
+    key: &'a Arc<str>,
     edits: &'a Edits,
     trace: &'a Diff<Trace>,
     /// The files that the node reads, if one of the lookups needs them: path, level and content.
@@ -39,7 +40,7 @@ impl<'a> Sources<'a> {
     pub(super) fn new(
         revisions: Diff<&'a Revision>,
         edits: &'a Edits,
-        (key, node, trace): (&'a str, NodeId, &'a Diff<Trace>),
+        (key, node, trace): (&'a Arc<str>, NodeId, &'a Diff<Trace>),
     ) -> Sources<'a> {
         let files = |revision: &Revision, trace: &Trace| {
             let needs = interpolates(&trace.steps) || how_of_options(trace).is_some();
@@ -101,7 +102,7 @@ impl<'a> Sources<'a> {
             return;
         }
         let file = side.of(&self.files).iter().find(|(path, ..)| *path == origin.place.path).map(|(.., file)| file);
-        let Some((text, rest)) = file.and_then(|file| text_at(file, &root(self.key), &part.path.0)) else { return };
+        let Some((text, rest)) = file.and_then(|file| text_at(file, &root_of(self.key), &part.path.0)) else { return };
         let Some(template) = Template::parse(text) else { return };
         let is_alias = text.trim_start().starts_with("%{alias");
         let how = if is_alias { How::Alias } else { How::Lookup };
@@ -119,7 +120,7 @@ impl<'a> Sources<'a> {
     /// Returns the place of the `lookup_options` of the key, if it has any.
     fn options_of(&self, side: Side) -> Option<Source> {
         let how = how_of_options(side.of(self.trace))?;
-        let root = root(self.key);
+        let root = root_of(self.key);
         let regexes = &side.of(&self.revisions).environment.store.regexes;
         let matches = |name: &str| {
             let is_pattern = name.starts_with('^');

@@ -67,8 +67,3 @@ impl Trace {
         Some(Origin { place: found.place, level: found.level, how: How::Value })
     }
 }
-
-/// Returns the root key of a key.
-pub(super) fn root(key: &str) -> Arc<str> {
-    LookupKey::parse(key).map_or_else(|_| key.into(), |key| key.root)
-}

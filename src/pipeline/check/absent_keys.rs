@@ -13,10 +13,19 @@ pub(super) fn faults(path: &str, file: &DataFile, revision: &Revision) -> Vec<Fa
         return Vec::new();
     }
     let fault = |from: &str, to: &Arc<str>| {
-        let text = format!("no data file here has the key '{to}': an interpolation that looks it up is empty");
+        let dotted = dotted(to, revision);
+        let dotted = dotted.map(|key| format!(" (the key {key} has dots: a lookup of it needs these quotes)"));
+        let dotted = dotted.unwrap_or_default();
+        let text = format!("no data file here has the key '{to}': an interpolation that looks it up is empty{dotted}");
         Fault::new(Severity::Note, "absent-key", text).at(file.line(from).map(|line| Place::line(path, line)))
     };
-    let absent = |to: &&Arc<str>| !revision.keys.contains(*to);
+    let absent = |to: &&Arc<str>| revision.key_of(to).is_none();
     let mentions = file.mentions().iter();
     mentions.flat_map(|(from, mentions)| mentions.keys.iter().filter(absent).map(|to| fault(from, to))).collect()
+}
+
+/// Returns a key with dots that begins with the name `to`, as lookups ask for it, or `None` if there is none.
+fn dotted<'r>(to: &str, revision: &'r Revision) -> Option<&'r Arc<str>> {
+    let beginning = format!("'{to}.");
+    revision.keys.range(Arc::from(&*beginning)..).next().filter(|key| key.starts_with(&beginning))
 }

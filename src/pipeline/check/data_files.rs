@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::failing_keys::with_what_fails;
-use super::{Fault, Pipeline, PipelineError, absent_keys};
+use super::{Fault, Pipeline, PipelineError, absent_keys, unaskable_keys};
 use crate::diagnostic::{Place, Severity};
 use crate::fleet::Revision;
 use crate::hiera::backend::{DataFile, Format};
@@ -38,7 +38,10 @@ impl Pipeline {
             let file = environment.data_file(path, *id)?;
             let fault = fault_of(path, &file, format, strict);
             faults.extend(fault.map(|fault| with_what_fails(fault, path, causes)));
-            faults.extend(if is_reached { absent_keys::faults(path, &file, revision) } else { Vec::new() });
+            if is_reached {
+                faults.extend(absent_keys::faults(path, &file, revision));
+                faults.extend(unaskable_keys::faults(path, &file));
+            }
             folders.add(path, &datadirs, is_reached || accepted.has(UNREACHED, path));
         }
         let unreached = if self.fleet.is_empty() { Vec::new() } else { folders.faults() };

@@ -32,6 +32,7 @@ pub(super) fn fix_of(code: &str, text: &str) -> String {
         "no-profiles" => "name them with --profiles PATH, or in hierad.yaml: profiles: [PATH]",
         "outside-repository" => "map it in hierad.yaml, with 'datadirs', to the folder that has it or to none",
         "profile" => "correct the profile: its node is left out of every answer",
+        "unaskable-key" => "name it otherwise, or remove it; nothing, if a function of your own reads it",
         "unknown-value" => "give hierad what it lacks: a fact in the profiles, a key, or a backend in hierad.yaml",
         _ => "correct the data or hiera.yaml at this place",
     };

@@ -8,6 +8,7 @@ use super::{Fault, Pipeline, PipelineError, RevisionId};
 use crate::diagnostic::Severity;
 use crate::diff::{self, Diff};
 use crate::fleet::{Effective, Revision};
+use crate::hiera::key::root_of;
 use crate::hiera::manifests::{Asked, name};
 use crate::node::NodeSet;
 use crate::puppet::json;
@@ -23,7 +24,7 @@ impl Pipeline {
     ) -> Result<Vec<Fault>, PipelineError> {
         let environment = &revision.environment;
         let asked = |key: &Arc<str>| {
-            let mut asked = environment.lookups.strategies(key, &environment.options.lookup_options);
+            let mut asked = environment.lookups.strategies(&root_of(key), &environment.options.lookup_options);
             asked.retain(|asked| asked.names_key);
             Some((key.clone(), asked)).filter(|(_, asked)| !asked.is_empty())
         };
@@ -37,7 +38,7 @@ impl Pipeline {
             let changed = self.changed_by(id, effective, &round)?;
             faults.extend(changed.into_iter().filter_map(|(key, nodes)| {
                 let Asked { merge, places, .. } = round.get(&key)?;
-                Some(Fault { places: places.clone(), ..fault(&key, merge) }.on(nodes))
+                Some(Fault { places: places.clone(), ..fault(&root_of(&key), merge) }.on(nodes))
             }));
         }
         Ok(faults)
@@ -51,7 +52,7 @@ impl Pipeline {
         round: &BTreeMap<Arc<str>, Asked>,
     ) -> Result<BTreeMap<Arc<str>, NodeSet>, PipelineError> {
         let mut revisions = self.revisions.clone();
-        let options = round.iter().map(|(key, asked)| (Value::from(&**key), asked.merge.clone()));
+        let options = round.iter().map(|(key, asked)| (Value::from(&*root_of(key)), asked.merge.clone()));
         revisions.options.lookup_options = Arc::new(revisions.options.lookup_options.with_merges(options));
         let environment = revisions.environment(id)?;
         let merged = Revision::new(environment, self.fleet.clone(), &self.workers)?;

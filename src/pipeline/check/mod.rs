@@ -10,6 +10,7 @@ mod findings;
 mod fixes;
 mod manifests;
 mod new_faults;
+mod unaskable_keys;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -24,7 +25,7 @@ use crate::node::NodeSet;
 pub use new_faults::new_faults;
 
 /// The codes of faults.
-pub const CODES: [&str; 29] = [
+pub const CODES: [&str; 30] = [
     "absent-backend",
     "absent-key",
     "absent-module",
@@ -50,6 +51,7 @@ pub const CODES: [&str; 29] = [
     "no-profiles",
     "outside-repository",
     "profile",
+    "unaskable-key",
     "undefined-variable",
     "unknown-function",
     "unknown-value",
