@@ -1,4 +1,4 @@
-//! Knows the root keys of all data files of a repository, whether or not a hierarchy leads to them.
+//! Knows the root keys of the data files that levels may read, whether or not the hierarchy of a node leads to them.
 //!
 //! The keys are counted, so that a commit updates them by the files that it changes.
 
@@ -10,13 +10,15 @@ use foldhash::fast::RandomState;
 use crate::diagnostic::Diagnostic;
 use crate::fleet::Finding;
 use crate::hiera::backend::DataFile;
+use crate::hiera::layer::path_patterns::Reach;
 use crate::hiera::layer::{DataFileList, Environment};
 use crate::node::NodeSet;
 use crate::tree::{BlobId, Entry, FileTree, TreeError};
 
-/// The data files of a repository, and the number of files that define each root key.
+/// The data files of a repository that levels may read, and the number of files that define each root key.
 #[derive(Clone)]
 pub(in crate::fleet) struct RepositoryKeys {
+    reach: Arc<Reach>,
     files: Arc<BTreeMap<String, BlobId>>,
     counts: Arc<HashMap<Arc<str>, u32, RandomState>>,
     /// True if symbolic links lead to some of the files.
@@ -27,14 +29,22 @@ impl RepositoryKeys {
     /// Reads the keys of all data files.
     pub(in crate::fleet) fn new(environment: &Environment) -> Result<RepositoryKeys, TreeError> {
         let DataFileList { files, has_links } = environment.data_files()?;
+        let reach = Reach::of(environment);
         let mut counts: HashMap<Arc<str>, u32, RandomState> = HashMap::default();
+        let mut counted = BTreeMap::new();
         for (path, id) in files {
-            for key in environment.data_file(path, *id)?.keys() {
+            let file = environment.data_file(path, *id)?;
+            if !reach.has(path, &file) {
+                continue;
+            }
+            for key in file.keys() {
                 *counts.entry(key.clone()).or_default() += 1;
             }
+            counted.insert(path.clone(), *id);
         }
         Ok(RepositoryKeys {
-            files: Arc::new(files.iter().cloned().collect()),
+            reach: Arc::new(reach),
+            files: Arc::new(counted),
             counts: Arc::new(counts),
             has_links: *has_links,
         })
@@ -49,17 +59,20 @@ impl RepositoryKeys {
         changed: &BTreeSet<String>,
     ) -> Result<(RepositoryKeys, BTreeSet<Arc<str>>), TreeError> {
         let is_link = |tree: &dyn FileTree, path: &str| Ok(matches!(tree.entry(path)?, Some(Entry::Link(_))));
+        let reach = Reach::of(environment);
+        if reach != *self.reach {
+            return self.replaced(environment);
+        }
         for path in changed {
             if self.has_links || is_link(&*before.tree, path)? || is_link(&*environment.tree, path)? {
-                let new = RepositoryKeys::new(environment)?;
-                let touched = self.iter().chain(new.iter()).cloned().collect();
-                return Ok((new, touched));
+                return self.replaced(environment);
             }
         }
         let (mut updated, mut touched) = (self.clone(), BTreeSet::new());
         for path in changed {
+            let counts = |id| Ok::<_, TreeError>(reach.has(path, &*environment.data_file(path, id)?));
             let is = match environment.tree.entry(path)? {
-                Some(Entry::File(id)) if environment.has_data_file_at(path) => Some(id),
+                Some(Entry::File(id)) if environment.has_data_file_at(path) && counts(id)? => Some(id),
                 _ => None,
             };
             let was = self.files.get(path).copied();
@@ -79,6 +92,13 @@ impl RepositoryKeys {
             }
         }
         Ok((updated, touched))
+    }
+
+    /// Returns the keys of the repository anew, and all that there are or were.
+    fn replaced(&self, environment: &Environment) -> Result<(RepositoryKeys, BTreeSet<Arc<str>>), TreeError> {
+        let new = RepositoryKeys::new(environment)?;
+        let touched = self.iter().chain(new.iter()).cloned().collect();
+        Ok((new, touched))
     }
 
     /// Changes the counts of all keys of a file, and adds them to `touched`.

@@ -11,6 +11,7 @@ mod fingerprint_key;
 mod help;
 mod hiera3;
 mod inputs;
+mod keys_counted;
 mod layers;
 mod lookup;
 mod merges_in_manifests;

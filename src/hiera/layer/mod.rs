@@ -11,6 +11,7 @@ mod folders;
 mod hiera3;
 mod loader;
 mod modules;
+pub mod path_patterns;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};

@@ -3,21 +3,15 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::path_patterns::{PathPattern, datadirs, is_below, patterns};
 use super::{DiffContext, accept, attributes, changed_paths, outside_levels, unreadable, wording};
 use crate::fleet::Revision;
 use crate::hiera::backend::DataFile;
 use crate::hiera::layer::Environment;
+use crate::hiera::layer::path_patterns::{PathPattern, datadirs, is_below, looks_like_data, patterns};
 use crate::hiera::options::LOOKUP_OPTIONS;
 use crate::report::{BlindSpot, Remedy};
 use crate::tree::{Entry, Target, TreeError, child, folder_of, follow, links};
 use crate::value::Value;
-
-/// The usual names of folders of data.
-const DATA_FOLDERS: [&str; 4] = ["data", "hiera", "hieradata", "hiera-data"];
-
-/// The names of folders whose files are not data, whatever they look like.
-const OTHER_FOLDERS: [&str; 7] = ["examples", "files", "fixtures", "locales", "spec", "templates", "test"];
 
 /// The ends of the names of files that an unknown hierarchy may read; `.yaml` may be a whole name.
 const DATA_ENDS: [&str; 5] = [".yaml", ".yml", ".json", ".eyaml", ".conf"];
@@ -118,7 +112,7 @@ impl ChangedFiles {
             let is_data = context.both_revisions().iter().any(|revision| revision.environment.has_data_file_at(&path));
             if places.into_iter().any(|places| places.leads_to(&path) || is_data && places.has_datadir_of(&path)) {
                 files.unreached.insert(path);
-            } else if is_data && looks_like_data(context, &path)? {
+            } else if is_data && is_like_data(context, &path)? {
                 files.unnamed.insert(path);
             }
         }
@@ -254,25 +248,14 @@ fn is_file(revision: &Revision, path: &str) -> bool {
     matches!(follow(&*revision.environment.tree, path), Ok(Target::File(..)))
 }
 
-/// Returns true if a file has keys in Hiera's style, or any keys and a usual folder of data.
-fn looks_like_data(context: &DiffContext<'_>, path: &str) -> Result<bool, TreeError> {
-    let mut folders = folder_of(path).split('/');
-    if folders.clone().any(|folder| OTHER_FOLDERS.contains(&folder)) {
-        return Ok(false);
-    }
-    let is_in_folder = folders.any(|folder| DATA_FOLDERS.contains(&folder));
+/// Returns true if the file at `path` looks like data on either side.
+fn is_like_data(context: &DiffContext<'_>, path: &str) -> Result<bool, TreeError> {
     for revision in context.both_revisions() {
-        let keys = keys(&revision.environment, path)?;
-        let is_key_of_hiera = |key: &Arc<str>| key.contains("::") || **key == *"lookup_options";
-        if keys.iter().any(is_key_of_hiera) || (is_in_folder && !keys.is_empty()) {
+        if data_file(&revision.environment, path)?.is_some_and(|file| looks_like_data(path, &file)) {
             return Ok(true);
         }
     }
     Ok(false)
-}
-
-fn keys(environment: &Environment, path: &str) -> Result<Vec<Arc<str>>, TreeError> {
-    Ok(data_file(environment, path)?.map(|file| file.keys().to_vec()).unwrap_or_default())
 }
 
 /// Returns the `lookup_options` in a file.

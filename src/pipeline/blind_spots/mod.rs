@@ -14,7 +14,6 @@ pub(super) mod keys_not_allowed;
 mod merges_in_manifests;
 mod other_versions;
 pub(super) mod outside_levels;
-pub(super) mod path_patterns;
 mod undefined_variables;
 pub mod unreadable;
 pub(super) mod variables;

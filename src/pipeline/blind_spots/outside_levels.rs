@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::accept::Accepted;
-use super::path_patterns::{PathPattern, datadir, fixed, patterns};
 use super::{accept, wording};
 use crate::diagnostic::Place;
 use crate::fleet::Revision;
 use crate::hiera::config::LevelConfig;
 use crate::hiera::hierarchy::Datadir;
+use crate::hiera::layer::path_patterns::{PathPattern, datadir, fixed, patterns};
 use crate::hiera::layer::{Environment, Layer};
 use crate::node::NodeSet;
 use crate::pipeline::suggestions;

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::changed_files::{ChangedFiles, data_file};
-use super::path_patterns::{PathPattern, patterns};
 use super::variables::{UNDEFINED, fix, plain};
 use super::{DiffContext, wording};
 use crate::fleet::Revision;
 use crate::hiera::backend::DataFile;
 use crate::hiera::key::asks_for;
 use crate::hiera::layer::Environment;
+use crate::hiera::layer::path_patterns::{PathPattern, patterns};
 use crate::node::NodeSet;
 use crate::report::BlindSpot;
 use crate::tree::TreeError;

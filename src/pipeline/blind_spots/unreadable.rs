@@ -1,10 +1,10 @@
 //! Detects revisions of which nothing can be read: no level of any layer on any node, or every key fails.
 
-use super::path_patterns::{PathPattern, patterns};
 use super::variables::{self, plain};
 use super::wording;
 use crate::fleet::Revision;
 use crate::hiera::LookupError;
+use crate::hiera::layer::path_patterns::{self, PathPattern, patterns};
 use crate::hiera::layer::{Environment, HIERA_YAML};
 use crate::node::NodeSet;
 use crate::pipeline::suggestions;
@@ -179,7 +179,7 @@ fn written_outside(environment: &Environment) -> Vec<(String, Option<String>)> {
         let Ok(config) = &layer.config else { continue };
         for level in config.all_levels().filter(|level| level.datadir.starts_with('/')) {
             let is_known = found.iter().any(|(known, _)| **known == *level.datadir);
-            if !is_known && super::path_patterns::datadir(environment, layer, level).is_none() {
+            if !is_known && path_patterns::datadir(environment, layer, level).is_none() {
                 let folder = suggestions::folder_with_same_ending(environment, &level.datadir);
                 found.push((level.datadir.to_string(), folder));
             }

@@ -7,9 +7,9 @@ use super::{Fault, Pipeline, PipelineError, absent_keys, unaskable_keys};
 use crate::diagnostic::{Place, Severity};
 use crate::fleet::Revision;
 use crate::hiera::backend::{DataFile, Format};
+use crate::hiera::layer::path_patterns::{datadirs, is_below};
 use crate::pipeline::blind_spots::accept::{self, Accepted};
 use crate::pipeline::blind_spots::failing_keys::Causes;
-use crate::pipeline::blind_spots::path_patterns::{datadirs, is_below};
 use crate::pipeline::suggestions::alias_hint;
 use crate::tree::child;
 

@@ -1,26 +1,32 @@
 //! Patterns of the paths that a level may read, whatever the variables of a node are.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
+use crate::hiera::backend::{DataFile, Format};
 use crate::hiera::config::{LevelConfig, Locations, PlacedText};
 use crate::hiera::hierarchy::{Datadir, join};
 use crate::hiera::interpolation::Template;
 use crate::hiera::layer::{Environment, Layer};
-use crate::tree::folder_of;
+use crate::hiera::options::LOOKUP_OPTIONS;
+use crate::tree::{child, folder_of};
 
 /// Matches any text in a pattern.
 const ANY: char = '\0';
 
 /// A location of a level, as the texts around its variables and wildcards.
-pub(super) struct PathPattern<'a> {
-    pub(super) level: &'a LevelConfig,
-    pub(super) declared: &'a PlacedText,
+pub struct PathPattern<'a> {
+    /// The level.
+    pub level: &'a LevelConfig,
+    /// The location as declared.
+    pub declared: &'a PlacedText,
     /// The hiera.yaml that declares it.
-    pub(super) config: &'a str,
+    pub config: &'a str,
     target: Pattern,
 }
 
 /// A path as the texts around what may be anything.
+#[derive(PartialEq)]
 enum Pattern {
     /// A path of the repository.
     Inside(Vec<String>),
@@ -32,6 +38,7 @@ enum Pattern {
 }
 
 /// An end of a path, from the beginning of a name.
+#[derive(PartialEq)]
 struct End {
     pieces: Vec<String>,
     /// True if it is no more than one name.
@@ -47,7 +54,7 @@ impl End {
 
 impl PathPattern<'_> {
     /// Returns the variables in the path, as written.
-    pub(super) fn variables(&self) -> Vec<String> {
+    pub fn variables(&self) -> Vec<String> {
         let templates = [&*self.level.datadir, &*self.declared.text].into_iter().filter_map(Template::parse);
         let mut found = Vec::new();
         for template in templates {
@@ -61,24 +68,98 @@ impl PathPattern<'_> {
     }
 
     /// Returns true if the level reads the file at `path` of the repository for some node that there may be.
-    pub(super) fn matches(&self, path: &str) -> bool {
-        matches!(&self.target, Pattern::Inside(pieces) if is_made_of(path, pieces))
+    pub fn matches(&self, path: &str) -> bool {
+        self.target.is_read(path)
     }
 
     /// Returns true if the level is outside of the repository as far as the settings tell.
-    pub(super) fn is_outside(&self) -> bool {
+    pub fn is_outside(&self) -> bool {
         matches!(self.target, Pattern::Outside(_))
     }
 
     /// Returns true if the level is outside of the repository as far as the settings tell, and its paths end like
     /// `path`: it reads that file if the repository is deployed in the right place.
-    pub(super) fn ends_like(&self, path: &str) -> bool {
-        matches!(&self.target, Pattern::Outside(ends) if ends.iter().any(|end| end.matches(path)))
+    pub fn ends_like(&self, path: &str) -> bool {
+        self.target.ends_like(path)
     }
 }
 
+impl Pattern {
+    fn is_read(&self, path: &str) -> bool {
+        matches!(self, Pattern::Inside(pieces) if is_made_of(path, pieces))
+    }
+
+    fn ends_like(&self, path: &str) -> bool {
+        matches!(self, Pattern::Outside(ends) if ends.iter().any(|end| end.matches(path)))
+    }
+}
+
+/// The data files whose keys count: those that levels may read, whatever the variables of a node are, and all others in
+/// their datadirs. Where not all levels are known, also those that look like data.
+#[derive(PartialEq)]
+pub struct Reach {
+    patterns: Vec<Pattern>,
+    is_partial: bool,
+}
+
+impl Reach {
+    /// Returns that of the levels of all layers.
+    pub fn of(environment: &Environment) -> Reach {
+        let is_unknown = |layer: &Layer| layer.config.as_ref().map_or(true, |config| config.sound().is_err());
+        let mut patterns: Vec<Pattern> = patterns(environment).into_iter().map(|pattern| pattern.target).collect();
+        let is_partial = environment.fault.is_some()
+            || environment.modules_fault.is_some()
+            || environment.layer.is_none()
+            || environment.layers().any(is_unknown)
+            || patterns.iter().any(|pattern| matches!(pattern, Pattern::Outside(_)));
+        for (layer, level) in levels(environment) {
+            let Some(folder) = datadir(environment, layer, level) else { continue };
+            let pieces = pieces(&child(&folder, "%{}"), false, "");
+            // The root of the repository is a datadir to functions of the site's own alone.
+            if pieces.iter().any(|piece| !piece.trim_matches('/').is_empty()) || !is_of_puppet(&level.function.name) {
+                patterns.push(Pattern::Inside(pieces));
+            }
+        }
+        Reach { patterns, is_partial }
+    }
+
+    /// Returns true if the keys of the data file at `path` count.
+    pub fn has(&self, path: &str, file: &DataFile) -> bool {
+        self.patterns.iter().any(|pattern| pattern.is_read(path) || pattern.ends_like(path))
+            || self.is_partial && looks_like_data(path, file)
+    }
+}
+
+/// Returns true for a function that reads the paths of its level, and nothing else.
+fn is_of_puppet(function: &str) -> bool {
+    Format::of_function(function).is_some() || function == "eyaml_lookup_key"
+}
+
+/// The usual names of folders of data.
+const DATA_FOLDERS: [&str; 4] = ["data", "hiera", "hieradata", "hiera-data"];
+
+/// The names of folders whose files are not data, whatever they look like.
+const OTHER_FOLDERS: [&str; 7] = ["examples", "files", "fixtures", "locales", "spec", "templates", "test"];
+
+/// Returns true if the file at `path` has keys in Hiera's style, or any keys and a usual folder of data.
+pub fn looks_like_data(path: &str, file: &DataFile) -> bool {
+    let mut folders = folder_of(path).split('/');
+    if folders.clone().any(|folder| OTHER_FOLDERS.contains(&folder)) {
+        return false;
+    }
+    let is_key_of_hiera = |key: &Arc<str>| key.contains("::") || **key == *LOOKUP_OPTIONS;
+    let is_in_folder = folders.any(|folder| DATA_FOLDERS.contains(&folder));
+    file.keys().iter().any(is_key_of_hiera) || is_in_folder && !file.keys().is_empty()
+}
+
+/// Returns all levels that can be read, with their layers.
+fn levels(environment: &Environment) -> impl Iterator<Item = (&Layer, &LevelConfig)> {
+    let layers = environment.layers().filter_map(|layer| Some((layer, layer.config.as_ref().ok()?)));
+    layers.flat_map(|(layer, config)| config.all_levels().map(move |level| (layer, level)))
+}
+
 /// Returns the patterns of all locations of all layers.
-pub(super) fn patterns(environment: &Environment) -> Vec<PathPattern<'_>> {
+pub fn patterns(environment: &Environment) -> Vec<PathPattern<'_>> {
     let mut found = Vec::new();
     for layer in environment.layers() {
         let Ok(config) = &layer.config else { continue };
@@ -106,24 +187,25 @@ pub(super) fn patterns(environment: &Environment) -> Vec<PathPattern<'_>> {
 
 /// Returns the folder of the repository that a level's datadir means, with variables as written, or `None` if it is
 /// outside.
-pub(super) fn datadir(environment: &Environment, layer: &Layer, level: &LevelConfig) -> Option<String> {
+pub fn datadir(environment: &Environment, layer: &Layer, level: &LevelConfig) -> Option<String> {
     in_repository(environment, layer, &join(&layer.root, &level.datadir))
 }
 
 /// Returns the datadirs inside the repository, as far as they do not depend on variables.
-pub(in crate::pipeline) fn datadirs(environment: &Environment) -> BTreeSet<String> {
-    let layers = environment.layers().filter_map(|layer| Some((layer, layer.config.as_ref().ok()?)));
-    let levels = layers.flat_map(|(layer, config)| config.all_levels().map(move |level| (layer, level)));
-    levels.filter_map(|(layer, level)| datadir(environment, layer, level)).map(|folder| fixed(&folder)).collect()
+pub fn datadirs(environment: &Environment) -> BTreeSet<String> {
+    levels(environment)
+        .filter_map(|(layer, level)| datadir(environment, layer, level))
+        .map(|folder| fixed(&folder))
+        .collect()
 }
 
 /// Returns true if `path` is below `folder`, at any depth. An empty folder is the root of the repository.
-pub(in crate::pipeline) fn is_below(path: &str, folder: &str) -> bool {
+pub fn is_below(path: &str, folder: &str) -> bool {
     folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
 }
 
 /// Returns the part of a folder's path before its first variable.
-pub(super) fn fixed(folder: &str) -> String {
+pub fn fixed(folder: &str) -> String {
     let fixed = match folder.split_once("%{") {
         Some((fixed, _)) => folder_of(fixed),
         None => folder,
