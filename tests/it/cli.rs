@@ -15,6 +15,7 @@ mod keys_counted;
 mod layers;
 mod lookup;
 mod merges_in_manifests;
+mod misnamed_files;
 mod odd_keys;
 mod other_versions;
 mod pager;

@@ -72,6 +72,17 @@ impl PathPattern<'_> {
         self.target.is_read(path)
     }
 
+    /// Returns the path that the level would read in the place of `path`, if that has no extension, another one of the
+    /// same format, or letters of another case. A variable stands for a single name here, and below a folder.
+    pub fn put_right(&self, path: &str) -> Option<String> {
+        let Pattern::Inside(pieces) = &self.target else { return None };
+        let [first, .., last] = &pieces[..] else { return put_right(path, pieces.first()?, "") };
+        let slashes = |text: &str| text.matches('/').count();
+        let is_apart = slashes(path) == 0 || pieces.iter().map(|piece| slashes(piece)).sum::<usize>() != slashes(path);
+        let right = put_right(path, first, last).filter(|_| !is_apart)?;
+        is_made_of(&right, pieces).then_some(right)
+    }
+
     /// Returns true if the level is outside of the repository as far as the settings tell.
     pub fn is_outside(&self) -> bool {
         matches!(self.target, Pattern::Outside(_))
@@ -288,6 +299,48 @@ fn without_parents(path: &str) -> String {
 
 fn split(text: &str) -> Vec<String> {
     text.split(ANY).map(str::to_owned).collect()
+}
+
+/// The extensions of data files, by format.
+const EXTENSIONS: [&[&str]; 3] = [&[".yaml", ".yml", ".eyaml"], &[".json"], &[".conf", ".hocon"]];
+
+/// The ends of names that make something else of a file, whatever it holds.
+const OTHER_ENDS: [&str; 20] = [
+    "adoc", "bak", "crt", "disabled", "erb", "epp", "j2", "key", "md", "off", "old", "orig", "pem", "pp", "py", "rb",
+    "rst", "sh", "tmpl", "txt",
+];
+
+/// Returns a path with the extension that a level's path ends with, and the letters of both ends of that path: `first`
+/// and `last`. Returns `None` if the path has an extension of another kind, or does not have these ends.
+fn put_right(path: &str, first: &str, last: &str) -> Option<String> {
+    let end = if last.is_empty() { first } else { last };
+    let kind = EXTENSIONS.iter().find(|kind| kind.iter().any(|extension| end.ends_with(extension)))?;
+    let extension = kind.iter().find(|extension| end.ends_with(**extension))?;
+    let lower = path.to_ascii_lowercase();
+    let stem = match kind.iter().find_map(|extension| lower.strip_suffix(extension)) {
+        Some(stem) => &path[..stem.len()],
+        None if is_bare(path) => path,
+        None => return None,
+    };
+    let right = format!("{stem}{extension}");
+    let (head, tail) = (right.get(..first.len())?, right.get(right.len().checked_sub(last.len())?..)?);
+    let is_like = head.eq_ignore_ascii_case(first) && tail.eq_ignore_ascii_case(last);
+    let middle = right.get(first.len()..right.len() - last.len()).filter(|_| is_like)?;
+    let right = format!("{first}{middle}{last}");
+    // A path without variables is one and no more.
+    (right != path && (!last.is_empty() || middle.is_empty())).then_some(right)
+}
+
+/// Returns true if the name of a file has no extension, as far as one can tell: names of nodes have dots, too.
+fn is_bare(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    let has_extension = |extension: &&str| name.to_ascii_lowercase().contains(extension);
+    // README, LICENSE, Makefile.
+    !name.starts_with(|c: char| c.is_ascii_uppercase() || c == '.')
+        && name.chars().all(is_plain)
+        && !EXTENSIONS.iter().flat_map(|kind| kind.iter()).any(has_extension)
+        && name.rsplit_once('.').is_none_or(|(_, end)| !OTHER_ENDS.contains(&end))
 }
 
 /// Returns true if `text` begins with the first piece, ends with the last one and has the others between them in this

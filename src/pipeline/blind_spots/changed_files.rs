@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::misnamed::Misnamed;
 use super::{DiffContext, accept, attributes, changed_paths, outside_levels, unreadable, wording};
 use crate::fleet::Revision;
 use crate::hiera::backend::DataFile;
@@ -12,6 +13,9 @@ use crate::hiera::options::LOOKUP_OPTIONS;
 use crate::report::{BlindSpot, Remedy};
 use crate::tree::{Entry, Target, TreeError, child, folder_of, follow, links};
 use crate::value::Value;
+
+/// The code of blind spots for files that no known node reads.
+const UNREACHED: &str = "unreached-file";
 
 /// The ends of the names of files that an unknown hierarchy may read; `.yaml` may be a whole name.
 const DATA_ENDS: [&str; 5] = [".yaml", ".yml", ".json", ".eyaml", ".conf"];
@@ -46,6 +50,8 @@ pub(in crate::pipeline) struct ChangedFiles {
     pub(super) unread: BTreeSet<String>,
     /// Data that no known node reads, in a datadir or at a path that a level has for some nodes.
     pub(super) unreached: BTreeSet<String>,
+    /// Files that levels would read by another name.
+    pub(super) misnamed: Vec<Misnamed>,
     /// Files that look like data, in a folder that no level names.
     pub(super) unnamed: BTreeSet<String>,
     /// Files that define hierarchies and layers.
@@ -108,6 +114,18 @@ impl ChangedFiles {
                 let [before, after] = context.both_revisions();
                 folders = Some([Places::of(before)?, Places::of(after)?]);
             }
+            let [is, was] = folders.as_ref().map_or([None, None], |[before, after]| [Some(after), Some(before)]);
+            let misnamed = |revision, places: Option<&Places<'_>>| match places {
+                Some(places) => Misnamed::of(revision, &places.patterns, &path),
+                None => Ok(None),
+            };
+            if let Some(found) = misnamed(context.revisions.after, is)? {
+                files.misnamed.push(found);
+                continue;
+            }
+            if !is_file(context.revisions.after, &path) && misnamed(context.revisions.before, was)?.is_some() {
+                continue;
+            }
             let places = folders.iter().flatten();
             let is_data = context.both_revisions().iter().any(|revision| revision.environment.has_data_file_at(&path));
             if places.into_iter().any(|places| places.leads_to(&path) || is_data && places.has_datadir_of(&path)) {
@@ -116,7 +134,7 @@ impl ChangedFiles {
                 files.unnamed.insert(path);
             }
         }
-        let counts = [files.reached.len(), files.unreached.len(), files.unnamed.len()];
+        let counts = [files.reached.len(), files.unreached.len(), files.unnamed.len(), files.misnamed.len()];
         files.is_hiera_touched |= !files.configs.is_empty() || !files.submodules.is_empty();
         files.is_hiera_touched |= counts.iter().any(|count| *count > 0);
         Ok(files)
@@ -139,6 +157,7 @@ impl ChangedFiles {
         all.retain(|(path, _)| !DEPLOYMENT_FILES.iter().any(|name| path.rsplit('/').next() == Some(name)));
         all.extend(of(&self.unreached, FileKind::Unreached));
         all.extend(of(&self.unnamed, FileKind::Unreached));
+        all.extend(self.misnamed.iter().map(|file| (file.path.as_str().into(), FileKind::Unreached)));
         all.sort_by(|a, b| a.0.cmp(&b.0));
         all.dedup_by(|a, b| a.0 == b.0);
         all
@@ -317,12 +336,12 @@ impl DiffContext<'_> {
 
     /// Returns blind spots for changed files that no known node reads, in datadirs and elsewhere.
     pub(super) fn unreached_files(&self, files: &ChangedFiles) -> impl Iterator<Item = BlindSpot> {
-        let unreached = self.not_accepted("unreached-file", &files.unreached);
+        let unreached = self.not_accepted(UNREACHED, &files.unreached);
         let unnamed = self.not_accepted("unnamed-folder", &files.unnamed);
         let names = |files: &[String]| wording::some(files.iter().map(String::as_str));
         let verb = |files: &[String]| if files.len() == 1 { "is" } else { "are" };
         let reach = (!unreached.is_empty()).then(|| BlindSpot {
-            code: "unreached-file",
+            code: UNREACHED,
             headline: format!("no known node reads {}", short(&unreached)),
             message: format!(
                 "no known node's hierarchy leads to {}, which {} changed: if a node reads {}, it is not among the profiles",
@@ -330,7 +349,7 @@ impl DiffContext<'_> {
                 verb(&unreached),
                 if unreached.len() == 1 { "it" } else { "them" },
             ),
-            fix: Some(remedy("unreached-file", "add profiles of the nodes that read such files", &unreached)),
+            fix: Some(remedy(UNREACHED, "add profiles of the nodes that read such files", &unreached)),
             files: unreached.clone(),
             ..BlindSpot::default()
         });
@@ -347,7 +366,22 @@ impl DiffContext<'_> {
             files: unnamed.clone(),
             ..BlindSpot::default()
         });
-        reach.into_iter().chain(name)
+        reach.into_iter().chain(name).chain(self.misnamed_files(files))
+    }
+
+    /// Returns a blind spot for changed files that levels would read by another name.
+    fn misnamed_files(&self, files: &ChangedFiles) -> Option<BlindSpot> {
+        let found: Vec<_> = files.misnamed.iter().filter(|file| !self.accepted.has(UNREACHED, &file.path)).collect();
+        let (text, advice) = Misnamed::told(&found)?;
+        let files: Vec<String> = found.iter().map(|file| file.path.clone()).collect();
+        Some(BlindSpot {
+            code: UNREACHED,
+            headline: text.clone(),
+            message: text,
+            fix: Some(remedy(UNREACHED, &advice, &files)),
+            files,
+            ..BlindSpot::default()
+        })
     }
 }
 
@@ -360,7 +394,7 @@ fn short(files: &[String]) -> String {
 }
 
 /// The most files that a suggested setting names.
-const MOST_ACCEPTED: usize = 8;
+pub(in crate::pipeline) const MOST_ACCEPTED: usize = 8;
 
 /// Returns the advice, with the setting that accepts just these files. For many there is none: a pattern for them would
 /// be silent about others, too.

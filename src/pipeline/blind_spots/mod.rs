@@ -12,6 +12,7 @@ pub(super) mod changed_files;
 pub(super) mod failing_keys;
 pub(super) mod keys_not_allowed;
 mod merges_in_manifests;
+pub(super) mod misnamed;
 mod other_versions;
 pub(super) mod outside_levels;
 mod undefined_variables;

@@ -9,7 +9,9 @@ use crate::fleet::Revision;
 use crate::hiera::backend::{DataFile, Format};
 use crate::hiera::layer::path_patterns::{datadirs, is_below};
 use crate::pipeline::blind_spots::accept::{self, Accepted};
+use crate::pipeline::blind_spots::changed_files::MOST_ACCEPTED;
 use crate::pipeline::blind_spots::failing_keys::Causes;
+use crate::pipeline::blind_spots::misnamed::Misnamed;
 use crate::pipeline::suggestions::alias_hint;
 use crate::tree::child;
 
@@ -27,6 +29,7 @@ impl Pipeline {
         let strict = environment.options.puppet.refuses_data_files_that_are_no_hash();
         let reached = revision.reached_files();
         let datadirs = datadirs(environment);
+        let misnamed = Misnamed::all(revision)?;
         let (mut faults, mut folders) = (Vec::new(), Folders::default());
         for (path, id) in &environment.data_files()?.files {
             let is_reached = reached.contains(path.as_str());
@@ -42,11 +45,23 @@ impl Pipeline {
                 faults.extend(absent_keys::faults(path, &file, revision));
                 faults.extend(unaskable_keys::faults(path, &file));
             }
-            folders.add(path, &datadirs, is_reached || accepted.has(UNREACHED, path));
+            let is_misnamed = misnamed.binary_search_by(|file| file.path.cmp(path)).is_ok();
+            folders.add(path, &datadirs, is_reached || is_misnamed || accepted.has(UNREACHED, path));
         }
-        let unreached = if self.fleet.is_empty() { Vec::new() } else { folders.faults() };
+        let mut unreached = if self.fleet.is_empty() { Vec::new() } else { folders.faults() };
+        let told: Vec<&Misnamed> = misnamed.iter().filter(|file| !accepted.has(UNREACHED, &file.path)).collect();
+        unreached.extend(fault_of_names(&told));
         Ok((faults, unreached))
     }
+}
+
+/// Returns the fault of files that levels would read by another name, or `None` if there are none.
+fn fault_of_names(files: &[&Misnamed]) -> Option<Fault> {
+    let (text, advice) = Misnamed::told(files)?;
+    let line = accept::line(UNREACHED, files.iter().take(MOST_ACCEPTED).map(|file| &*file.path));
+    let fault = Fault::new(Severity::Warning, UNREACHED, text);
+    let fault = fault.with_fix(format!("{advice}; or put into hierad.yaml: {line}"));
+    Some(files.iter().fold(fault, |fault, file| fault.at(Some(Place::line(&*file.path, 1)))))
 }
 
 /// Returns the fault of a data file as a whole, or `None` if it has none.
