@@ -93,6 +93,9 @@ module DataOnly
   # While keys are looked up, Ruby opens files of the installation and those of the request, loads code of the installation
   # only, and runs no program.
   module Reach
+    # Methods of File that change what is at a path.
+    CHANGES = %i[chmod chown delete lchmod lchown link lutime mkfifo rename symlink truncate unlink utime].freeze
+
     class << self
       def hold(request, own)
         keys = request['eyaml_allowed'] || {}
@@ -150,6 +153,9 @@ module DataOnly
 
       def watch
         opens = ->(receiver, arguments) { open(receiver, arguments.first) }
+        changes = ->(receiver, arguments) { arguments.each { |path| open(receiver, path) } }
+        Watch.methods_of(File.singleton_class, CHANGES, &changes)
+        Watch.methods_of(Dir.singleton_class, %i[delete mkdir rmdir unlink], &changes)
         [[IO, Watch::OF_IO], [Zlib::GzipReader, %i[open]], [Zlib::GzipWriter, %i[open]]].each do |owner, names|
           Watch.methods_of(owner.singleton_class, names, &opens)
         end

@@ -267,7 +267,7 @@ class Puppetry
     Puppet[:strict] = strict ? :error : :warning
     Puppet::Util::Logging.instance_method(:clear_deprecation_warnings).bind_call(Puppet)
     link = path(name) unless same?(path(name), repo)
-    File.symlink(repo, link) if link
+    released { File.symlink(repo, link) } if link
     directories = Puppet::Environments::Directories.new(@environments, basemodulepath)
     # The settings of an environment are those of the environments at hand.
     Puppet.override(environments: directories) do
@@ -276,7 +276,7 @@ class Puppetry
       Puppet.override(context) { yield environment }
     end
   ensure
-    FileUtils.rm_f(link) if link
+    released { FileUtils.rm_f(link) } if link
   end
 
   def same?(path, repo)
@@ -463,6 +463,11 @@ end
 # Does what is in the block; with --data-only, within what the request and the folders allow.
 def held(request, folders = [], &block)
   defined?(DataOnly) ? DataOnly.hold(request, folders, &block) : yield
+end
+
+# Does what is in the block as this program does by itself.
+def released(&block)
+  defined?(DataOnly) ? DataOnly::Reach.release(&block) : yield
 end
 
 # Answers each request on standard input with the block's answer, a line each.

@@ -1,9 +1,10 @@
 //! Puppet, or Hiera 3 by itself, in a Ruby process that answers request by request.
 
 use std::collections::BTreeMap;
+use std::env;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use super::Code;
 use super::compare::Answer;
 use super::stage::{Stage, Staged};
 use crate::cli::Result;
+use crate::disk::is_of_work_tree;
 use crate::hiera::merge::Strategy;
 use crate::node::{NodeId, NodeProfile};
 use crate::pipeline::bridge::WATCH;
@@ -120,6 +122,7 @@ impl Process {
             command.arg("--puppet-lib").arg(library);
         }
         without_tokens(&mut command);
+        without_tree(&mut command, &stage.path("tmp"));
         let complaints = fs::File::create(stage.path("complaints"))?;
         command.env("TMPDIR", stage.path("tmp")).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(complaints);
         let mut child = command.spawn().map_err(|error| format!("cannot run {}: {error}", ruby.display()))?;
@@ -225,6 +228,20 @@ impl Drop for Process {
     fn drop(&mut self) {
         _ = self.child.kill();
         _ = self.child.wait();
+    }
+}
+
+/// Keeps the user's folders from a program where a commit writes them: Ruby loads gems from there, and Facter programs.
+/// What other variables name is the user's word.
+fn without_tree(command: &mut Command, instead: &Path) {
+    let is_of_tree = |folder: PathBuf| is_of_work_tree(&folder).unwrap_or(true);
+    if env::home_dir().is_none_or(is_of_tree) {
+        command.env("HOME", instead);
+    }
+    for name in ["XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"] {
+        if env::var_os(name).map(PathBuf::from).is_some_and(is_of_tree) {
+            command.env_remove(name);
+        }
     }
 }
 

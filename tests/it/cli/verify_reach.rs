@@ -9,7 +9,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use crate::support::Sandbox;
 use crate::support::keys::{encrypted, key_file};
-use crate::support::terminal::Printed;
+use crate::support::terminal::{Printed, hierad, run};
 
 /// Settings of the tree that name a global layer in it.
 const GLOBAL: &str = "profiles: [nodes]\nglobal_hiera_config: {path: global.yaml}\n";
@@ -92,6 +92,58 @@ fn puppet_loads_nothing_that_a_tree_names() {
     site.write("global.yaml", hierarchy("{name: E, hiera3_backend: nobodys, path: common.yaml}"));
     let verified = verified(&site, "a backend of nobody", "");
     assert!(verified.ok().contains("no disagreement") && !verified.out.contains("not compared"), "{verified:#?}");
+}
+
+/// Puts a gem with a backend for Hiera 3 that leaves the folder `ran` into a folder of gems.
+fn gem(folder: &Path, ran: &Path) {
+    let lib = folder.join("gems/evilgem-1.0/lib/hiera/backend");
+    std::fs::create_dir_all(&lib).unwrap();
+    std::fs::write(lib.join("evilgem_backend.rb"), format!("Dir.mkdir({:?})\n", ran.display())).unwrap();
+    let gem = "# -*- encoding: utf-8 -*-\n# stub: evilgem 1.0 ruby lib\n\nGem::Specification.new { |s| s.name = 'evilgem'; \
+               s.version = '1.0'; s.summary = 'x'; s.authors = ['x']; \
+               s.files = ['lib/hiera/backend/evilgem_backend.rb']; s.require_paths = ['lib'] }\n";
+    std::fs::create_dir_all(folder.join("specifications")).unwrap();
+    std::fs::write(folder.join("specifications/evilgem-1.0.gemspec"), gem).unwrap();
+}
+
+#[test]
+fn puppet_loads_no_gem_of_a_home_in_the_tree() {
+    let Some(site) = site() else { return };
+    let version = Command::new("ruby").args(["-e", "print RbConfig::CONFIG['ruby_version']"]).output().unwrap();
+    let version = String::from_utf8(version.stdout).unwrap();
+    let ran = site.beside("ran");
+    site.write("hierad.yaml", GLOBAL);
+    site.write("global.yaml", hierarchy("{name: E, hiera3_backend: evilgem, path: common.yaml}"));
+    for home in ["", "users/me", "share/.local"] {
+        for gems in [".gem/ruby", ".local/share/gem/ruby", "share/gem/ruby", "gem/ruby"] {
+            gem(&site.root().join(home).join(gems).join(&version), &ran);
+        }
+    }
+    site.commit("gems");
+    std::os::unix::fs::symlink(site.root(), site.beside("entry")).unwrap();
+    let verify = |variables: &[(&str, &Path)]| {
+        let mut command = hierad(site.root());
+        let printed = run(command.args(["verify", "--all"]).envs(variables.iter().copied()));
+        (std::fs::remove_dir(&ran).is_ok(), printed)
+    };
+    let (root, elsewhere) = (site.root().to_owned(), site.beside("home"));
+    std::fs::create_dir(&elsewhere).unwrap();
+    for variables in [
+        &[("HOME", &*root)][..],
+        &[("HOME", &*root.join("users/me"))],
+        &[("HOME", &*site.beside("entry"))],
+        &[("HOME", &*site.beside("entry/users/me"))],
+        &[("HOME", &*elsewhere), ("XDG_DATA_HOME", &*root.join("share"))],
+        &[("HOME", &*elsewhere), ("XDG_DATA_HOME", &*root)],
+    ] {
+        let (was_run, printed) = verify(variables);
+        assert!(!was_run && printed.status == 0, "{variables:?}: {printed:#?}");
+    }
+    // Gems of a home elsewhere are of the installation. One that changes files by itself is stopped.
+    gem(&elsewhere.join(".gem/ruby").join(&version), &ran);
+    gem(&elsewhere.join(".local/share/gem/ruby").join(&version), &ran);
+    let (was_run, printed) = verify(&[("HOME", &elsewhere)]);
+    assert!(!was_run && format!("{printed:?}").contains("not compared"), "{printed:#?}");
 }
 
 #[test]
