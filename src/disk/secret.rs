@@ -130,7 +130,7 @@ fn check_way(path: &Path) -> Result<(), SecretError> {
         if !owner::is_own(&folder) {
             return Err(SecretError::Foreign { path: path.into(), place });
         }
-        let is_open = owner::is_open(&folder);
+        let is_open = owner::is_open(&place, &folder);
         if is_open && !owner::is_sticky(&folder) {
             return Err(SecretError::Replaceable { path: path.into(), place });
         }
@@ -145,6 +145,7 @@ fn check_way(path: &Path) -> Result<(), SecretError> {
 mod owner {
     use std::fs::Metadata;
     use std::os::unix::fs::MetadataExt;
+    use std::path::Path;
 
     pub(super) fn mode(metadata: &Metadata) -> u32 {
         metadata.mode()
@@ -156,10 +157,25 @@ mod owner {
     }
 
     /// Returns true for a folder that others can write. The group that has the number of its owner is that of the owner
-    /// alone: where users have one, their folders are often open to it.
-    pub(super) fn is_open(folder: &Metadata) -> bool {
+    /// alone: where users have one, their folders are often open to it. With an access control list, the bits of the
+    /// group are what the list lets any user or group do at most.
+    pub(super) fn is_open(path: &Path, folder: &Metadata) -> bool {
         let is_private = folder.gid() == folder.uid();
-        folder.mode() & if is_private { 0o002 } else { 0o022 } != 0
+        folder.mode() & 0o002 != 0 || folder.mode() & 0o020 != 0 && (!is_private || has_list(path))
+    }
+
+    /// Returns true unless the folder is known to have no access control list.
+    #[cfg(target_os = "linux")]
+    fn has_list(path: &Path) -> bool {
+        use rustix::io::Errno;
+
+        let found = rustix::fs::getxattr(path, "system.posix_acl_access", &mut [0_u8; 0][..]);
+        !matches!(found, Err(Errno::NODATA | Errno::OPNOTSUPP))
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn has_list(_: &Path) -> bool {
+        false
     }
 
     pub(super) fn is_sticky(folder: &Metadata) -> bool {
@@ -171,6 +187,7 @@ mod owner {
 #[cfg(not(unix))]
 mod owner {
     use std::fs::Metadata;
+    use std::path::Path;
 
     pub(super) fn mode(_: &Metadata) -> u32 {
         0
@@ -180,7 +197,7 @@ mod owner {
         true
     }
 
-    pub(super) fn is_open(_: &Metadata) -> bool {
+    pub(super) fn is_open(_: &Path, _: &Metadata) -> bool {
         false
     }
 
@@ -260,6 +277,54 @@ mod tests {
         let metadata = fs::metadata(place.at("folder")).unwrap();
         mode(&place.at("folder"), 0o770);
         assert_eq!(is_taken(&token), metadata.uid() == metadata.gid());
+    }
+
+    /// Gives a file or folder an access control list: entries of a kind, rights and a number.
+    #[cfg(target_os = "linux")]
+    fn list(path: &Path, entries: &[(u16, u16, u32)]) -> bool {
+        let entry = |&(kind, rights, id): &(u16, u16, u32)| {
+            [&kind.to_le_bytes()[..], &rights.to_le_bytes(), &id.to_le_bytes()].concat()
+        };
+        let value = [2_u32.to_le_bytes().to_vec(), entries.iter().flat_map(entry).collect()].concat();
+        let flags = rustix::fs::XattrFlags::empty();
+        rustix::fs::setxattr(path, "system.posix_acl_access", &value, flags).is_ok()
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn lists_that_let_others_write_count() {
+        let place = Place(tempfile::tempdir().unwrap());
+        let none = u32::MAX;
+        let of =
+            |named: (u16, u16, u32), mask: u16| [(1, 7, none), named, (4, 5, none), (16, mask, none), (32, 5, none)];
+        let of_group =
+            |named: (u16, u16, u32), mask: u16| [(1, 7, none), (4, 5, none), named, (16, mask, none), (32, 5, none)];
+        let probe = place.secret("probe/token");
+        if !list(probe.parent().unwrap(), &of((2, 7, 1234), 7)) {
+            return; // there are no such lists here
+        }
+        let hostile = [
+            of((2, 7, 1234), 7),
+            of((2, 2, 1234), 3),
+            of((2, 7, none - 1), 7),
+            of_group((8, 7, 1234), 7),
+            of_group((8, 2, 1234), 2),
+        ];
+        for (number, entries) in hostile.iter().enumerate() {
+            let token = place.secret(&format!("{number}/deep/token"));
+            let folder = place.at(&number.to_string());
+            assert!(is_taken(&token) && list(&folder, entries));
+            assert!(matches!(read_secret(&token), Err(SecretError::Replaceable { .. })), "{entries:?}");
+            mode(&folder, 0o1775);
+            assert!(is_taken(&token), "with the sticky bit, what is one's own stays");
+            assert!(list(&token, entries), "{entries:?}");
+            assert!(matches!(read_secret(&token), Err(SecretError::Writable(_))), "{entries:?}");
+        }
+        // A list that lets others read only, and one whose mask keeps them from writing.
+        for (number, entries) in [of((2, 5, 1234), 5), of((2, 7, 1234), 5)].iter().enumerate() {
+            let token = place.secret(&format!("honest{number}/token"));
+            assert!(list(token.parent().unwrap(), entries) && is_taken(&token), "{entries:?}");
+        }
     }
 
     #[test]
