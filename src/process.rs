@@ -7,36 +7,50 @@ use tokio::process::{Child, Command};
 
 use mark::Mark;
 
-/// The names of forges and of CI servers, as words in the names of their variables.
-const FORGES: [&str; 22] = [
-    "ACTIONS",
+/// The names of forges and of CI servers that mean nothing else, wherever in a name they stand.
+const FORGES: [&str; 17] = [
     "APPVEYOR",
     "BITBUCKET",
     "BUILDKITE",
-    "CI",
-    "CIRCLE",
     "CIRCLECI",
     "CODEBERG",
-    "DRONE",
     "FORGEJO",
-    "GH",
+    "GERRIT",
     "GITEA",
     "GITHUB",
     "GITLAB",
-    "GL",
+    "GOGS",
     "HIERAD",
     "JENKINS",
-    "RUNNER",
     "SEMAPHORE",
     "TEAMCITY",
     "TRAVIS",
     "WOODPECKER",
 ];
 
+/// Those that are parts of other words: only words, or beginnings of words with a secret behind them.
+const SHORT_FORGES: [&str; 7] = ["ACTIONS", "CI", "CIRCLE", "DRONE", "GH", "GL", "RUNNER"];
+
 /// Parts of words, and words with or without an S at the end, by which a variable says that it holds a secret.
-const SECRET_PARTS: [&str; 10] =
-    ["TOKEN", "PASSW", "PASSPHRASE", "SECRET", "JWT", "CRED", "NETRC", "OAUTH", "APIKEY", "SSHKEY"];
-const SECRET_WORDS: [&str; 6] = ["PAT", "KEY", "AUTH", "PASS", "COOKIE", "PEM"];
+const SECRET_PARTS: [&str; 16] = [
+    "AUTH",
+    "BEARER",
+    "COOKIE",
+    "CRED",
+    "HMAC",
+    "JWT",
+    "KEY",
+    "NETRC",
+    "PASS",
+    "PEM",
+    "PSWD",
+    "PWD",
+    "SECRET",
+    "SESSION",
+    "SIGNATURE",
+    "TOKEN",
+];
+const SECRET_WORDS: [&str; 4] = ["PAT", "PIN", "PW", "TOK"];
 
 /// The beginnings of git's variables for single settings, such as a header with a token. Those with paths of settings
 /// are others.
@@ -56,31 +70,38 @@ pub fn without_tokens(command: &mut std::process::Command) {
 /// password in it.
 pub fn is_token(name: &str, value: &str) -> bool {
     let name = name.to_ascii_uppercase();
-    if name == "SYSTEM_ACCESSTOKEN" || GIT_SETTINGS.iter().any(|setting| name.starts_with(setting)) {
+    let words: Vec<&str> = name.split(|c: char| !c.is_ascii_alphabetic()).filter(|word| !word.is_empty()).collect();
+    if words.concat() == "SYSTEMACCESSTOKEN" || GIT_SETTINGS.iter().any(|setting| name.starts_with(setting)) {
         return true;
     }
-    let words: Vec<&str> = name.split(|c: char| !c.is_ascii_alphanumeric()).collect();
-    // One word may have both, such as GITHUBTOKEN.
-    let is_joined = |word: &&str| {
-        FORGES.iter().filter_map(|forge| word.strip_prefix(forge)).any(|rest| !rest.is_empty() && is_secret(rest))
-    };
-    let is_of_forge = words.iter().any(|word| FORGES.contains(word));
+    // One word may have both, such as CITOKEN.
+    let is_joined = |word: &&str| SHORT_FORGES.iter().filter_map(|forge| word.strip_prefix(forge)).any(is_secret);
+    let is_of_forge =
+        FORGES.iter().any(|forge| name.contains(forge)) || words.iter().any(|word| SHORT_FORGES.contains(word));
     let tells = words.iter().any(|word| is_secret(word)) || has_password(value);
     is_of_forge && tells || words.iter().any(is_joined)
 }
 
-/// Returns true for a word that says that something is secret.
+/// Returns true for a word that says that something is secret. An author is none who has authorized.
 fn is_secret(word: &str) -> bool {
-    let one = word.strip_suffix('S').unwrap_or(word);
-    SECRET_PARTS.iter().any(|part| word.contains(part)) || SECRET_WORDS.contains(&word) || SECRET_WORDS.contains(&one)
+    let word = word.replace("AUTHORIZ", "AUTH").replace("AUTHOR", "");
+    let one = word.strip_suffix('S').unwrap_or(&word);
+    let ends = SECRET_WORDS.iter().any(|end| one == *end) || one.ends_with("PW");
+    ends || SECRET_PARTS.iter().any(|part| word.contains(part))
 }
 
-/// Returns true for a text with an address that has a user before its host.
+/// Returns true for a text with an address that has a user before its host, or a user with a password anywhere.
 fn has_password(value: &str) -> bool {
     let ends = |c: char| matches!(c, '/' | '?' | '#') || c.is_whitespace();
-    value
-        .match_indices("//")
-        .any(|(at, slashes)| value[at + slashes.len()..].split(ends).next().is_some_and(|host| host.contains('@')))
+    let has_user = |(at, slashes): (usize, &str)| {
+        value[at + slashes.len()..].split(ends).next().is_some_and(|host| host.contains('@'))
+    };
+    let has_both = |(at, _): (usize, &str)| {
+        // An image of a container is named by its tag and its digest.
+        let is_digest = value[at..].starts_with("@sha256:") || value[at..].starts_with("@sha512:");
+        !is_digest && value[..at].rsplit(ends).next().is_some_and(|user| user.contains(':'))
+    };
+    value.match_indices("//").any(has_user) || value.match_indices('@').any(has_both)
 }
 
 /// All that a command starts: its process group and, on Linux, what has left that. It is killed when this is dropped.
@@ -223,8 +244,33 @@ mod tests {
             assert!(is_token(name, "x"), "{name}");
         }
         assert!(is_token("CI_URLS", "https://a.example https://u:p@b/") && is_token("CI_PROXY", "//u:p@b/x"));
+        for name in "GITHUB2_TOKEN GITLAB1_PASSWORD MYGITHUB_TOKEN MYGITHUBTOKEN NPMGITLABTOKEN GITHUBAPP_PRIVATE_KEY \
+                     GITLABCI_TOKEN GITHUBENTERPRISE_TOKEN GITHUB_PRIVATEKEY GITHUB_DEPLOYKEY CI_DEPLOYKEY CI2_KEY \
+                     GITLAB_ACCESSKEY CI_SIGNINGKEY GITHUB_PWD GITLAB_PSWD GITHUB_PASSCODE GITHUB_PIN GITLAB_BEARER \
+                     GITHUB_AUTHORIZATION GITHUB_AUTHTOKEN GITHUB_BASICAUTH CI_REGISTRYAUTH JENKINS_APIKEY2 \
+                     GITHUB_KEY1 GITHUB_TOKEN2 CI_SSH_KEYFILE CI_PRIVATE_PEMFILE GITLAB_SIGNATURE CI_SESSIONID \
+                     GITHUB_WEBHOOK_HMAC GITHUB_KEYRING GITEA_USERPASS GITHUB_TOK TFE_GITHUB_OAUTH2 BITBUCKET_APPPW \
+                     GITLAB-TOKEN SYSTEM_ACCESS_TOKEN GERRIT_PASSWORD CITOKEN"
+            .split_whitespace()
+        {
+            assert!(is_token(name, "x"), "{name}");
+        }
+        for value in
+            ["u:p@proxy:3128", "https:///u:p@h/x", "https:/u:p@h", "https:\\\\u:p@h", "a b u:p@h", "http://a?u=b:c@h"]
+        {
+            assert!(is_token("CI_PROXY", value), "{value}");
+        }
+        for value in ["git@h:p", "Ada <ada@example.com>", "h/i:1@sha256:ab", "https://h:80/a@b", "a: b@c"] {
+            assert!(!is_token("CI_VALUE", value), "{value}");
+        }
         for name in [
+            "AUTHOR_CITY",
             "AWS_SECRET_ACCESS_KEY",
+            "CI_JOB_AUTHORS",
+            "CIPHER_KEY",
+            "GLUSTER_KEY",
+            "TRANSACTIONS_KEY",
+            "SOCIAL_TOKEN",
             "AZURE_CLIENT_SECRET",
             "CI",
             "CI_COMMIT_AUTHOR",
