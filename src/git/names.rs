@@ -184,10 +184,17 @@ const OTHERS: [&str; 5] = ["@", "heads", "origin", "remotes", "tags"];
 /// the beginning of an id. Such a branch counts by its full name.
 fn is_no_branch(name: &str) -> bool {
     let first = name.split('/').next().unwrap_or_default();
-    let is_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-    // A branch may well be called as a day: 20261127.
-    let is_id = name.len() >= 7 && name.bytes().all(is_hex) && name.bytes().any(|byte| byte.is_ascii_lowercase());
+    let is_id = name.len() >= 7 && name.bytes().all(|byte| byte.is_ascii_hexdigit()) && !begins_with_day(name);
     OTHERS.contains(&first) || name.ends_with("HEAD") || is_id
+}
+
+/// Returns true for digits that begin with a day, as a branch may well be called: 20261127.
+fn begins_with_day(name: &str) -> bool {
+    let part = |range: std::ops::Range<usize>| name.get(range).and_then(|digits| digits.parse::<u32>().ok());
+    let is_day = part(0..4).is_some_and(|year| (1970..2100).contains(&year))
+        && part(4..6).is_some_and(|month| (1..=12).contains(&month))
+        && part(6..8).is_some_and(|day| (1..=31).contains(&day));
+    is_day && name.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Returns the object whose id begins so, if it is the only one: of several, one may be a commit, which libgit2 looks

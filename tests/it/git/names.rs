@@ -188,11 +188,18 @@ fn a_branch_is_not_what_its_name_means_elsewhere() {
         "FETCH_HEAD",
         "origin/HEAD",
         &id,
+        &id.to_uppercase(),
+        "4821937",
+        "48219370",
+        "20269127",
+        "ABCDEF1",
+        "1234567890123456",
     ];
     for name in pushed {
         server.git(["update-ref", &format!("refs/heads/{name}"), &evil]);
     }
-    let honest = ["main", "release/1", "20261127", "originals/main", "release/heads"];
+    let honest =
+        ["main", "release/1", "20261127", "20261127123000", "2026", "added", "originals/main", "release/heads"];
     for name in honest {
         server.git(["update-ref", &format!("refs/heads/{name}"), &main.to_string()]);
     }
