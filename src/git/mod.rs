@@ -389,6 +389,11 @@ impl Repository {
         Ok(address.trim_end() != remote || remote.contains([':', '/']))
     }
 
+    /// Returns true if the repository has any remote.
+    pub fn has_remotes(&self) -> Result<bool, CommandError> {
+        Ok(self.shared().query(&["remote"])?.is_some_and(|names| !names.trim().is_empty()))
+    }
+
     /// Runs `git gc --auto`, which packs objects in the background if git finds that it is time.
     pub fn gc(&self) -> Result<(), CommandError> {
         fast_import::gc(&self.shared())

@@ -114,6 +114,9 @@ fn resolve(repository: &Repository, named: Option<&str>) -> Result<(String, Comm
         if has_tips || repository.has_remote("origin").map_err(|error| failed(&error))? {
             return Err(unnamed("the clone does not know the default branch of its origin"));
         }
+        if repository.has_remotes().map_err(|error| failed(&error))? {
+            return Err(unnamed("no remote is called 'origin'"));
+        }
         // Somebody may have fetched a proposal and checked that out.
         if repository.branch().map_err(|error| failed(&error))?.is_none() {
             return Err(unnamed("HEAD is detached"));

@@ -384,6 +384,16 @@ fn somebody_must_say_whose_code_is_trusted() {
     assert!(ask().err.contains("does not know the default branch of its origin"), "{}", ask().err);
     site.git(["checkout", "--quiet", "--detach"]);
     assert!(lookup(&site, "motd").contains("HEAD is detached"), "{}", lookup(&site, "motd"));
+    site.git(["checkout", "--quiet", "main"]);
+    assert!(lookup(&site, "motd").contains("hello web"), "{}", lookup(&site, "motd"));
+    // A proposal may be what is checked out wherever there is a remote.
+    for name in ["upstream", "x/y", "Origin", "origin2", "gitlab"] {
+        site.git(["remote", "add", name, "https://example.com/a.git"]);
+        assert!(lookup(&site, "motd").contains("no remote is called 'origin'"), "{name}: {}", lookup(&site, "motd"));
+        site.git(["remote", "remove", name]);
+    }
+    site.git(["remote", "add", "origin", "https://example.com/a.git"]);
+    assert!(lookup(&site, "motd").contains("does not know the default branch"), "{}", lookup(&site, "motd"));
 }
 
 #[test]
