@@ -1,5 +1,6 @@
 //! Several repositories, some of them elsewhere.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::process::{Command, Stdio};
 
@@ -100,7 +101,7 @@ fn a_branch_with_the_name_of_a_former_default_branch_is_not_the_default_branch()
     for ((name, ..), site) in cases.iter().zip(&sites) {
         site.commit("second");
         site.sh("git clone -q --bare . ../server");
-        settings += &format!("  {name}: {{url: 'file://{}', fetch: 0.2}}\n", site.beside("server").display());
+        _ = writeln!(settings, "  {name}: {{url: 'file://{}', fetch: 0.2}}", site.beside("server").display());
     }
     fs::write(path("hierad.yaml"), settings).unwrap();
     let log = fs::File::create(path("log")).unwrap();
