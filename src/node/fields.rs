@@ -66,10 +66,13 @@ pub(super) fn unknown(hash: &Hash) -> Option<Unknown> {
 /// most like it; `None` if none is.
 fn near(name: &str) -> Option<&'static str> {
     const BEGINNING: usize = 3;
+    /// The most letters that are written wrongly: others are another word.
+    const FEW: usize = 2;
     let fields = || OWN.into_iter().chain(FOREIGN);
     let beginning = name.get(..BEGINNING);
     let begun = fields().find(|field| beginning.is_some_and(|beginning| field.starts_with(beginning)));
-    begun.or_else(|| nearest(name, fields(), 1).into_iter().next())
+    let is_meant = |near: &&str| name.contains(*near) || strsim::osa_distance(name, near) <= FEW;
+    begun.or_else(|| nearest(name, fields(), 1).into_iter().find(is_meant))
 }
 
 /// Returns true if a hash is nothing but facts, as `facter --json` prints them.

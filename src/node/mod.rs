@@ -25,6 +25,7 @@ mod profile;
 mod rows;
 mod set;
 mod source;
+mod text;
 mod time;
 mod wanted;
 mod what_if;

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use super::fields::{self, CATALOG_CLASSES, CATALOG_KEYS, Unknown};
 use super::rows::{Rows, begins_with_row, is_row};
+use super::text;
 use super::time;
 use super::wanted::{wants_catalogs, wants_trusted};
 use super::{Catalog, Names};
@@ -75,14 +76,14 @@ pub enum Form {
     Lines,
     /// A JSON document: a profile, or an array of them.
     Json,
-    /// A profile in YAML.
+    /// Profiles in YAML, a document each.
     Yaml,
 }
 
 impl Form {
     /// Returns the form of the file at `path`.
     pub fn of(path: &str) -> Form {
-        match extension(path) {
+        match extension(path).as_deref() {
             Some("ndjson" | "jsonl") => Form::Lines,
             Some("json") => Form::Json,
             _ => Form::Yaml,
@@ -90,8 +91,8 @@ impl Form {
     }
 }
 
-fn extension(path: &str) -> Option<&str> {
-    path.rsplit_once('.').map(|(_, extension)| extension)
+fn extension(path: &str) -> Option<String> {
+    path.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase())
 }
 
 /// Reads the profiles in one file; `path` decides the form by its extension and names errors. `environment` is for
@@ -124,6 +125,10 @@ impl<'a> ProfileReader<'a> {
 
     /// Reads some whole lines of a file that has a profile a line, those after the first `before` ones.
     pub fn lines(&self, content: &[u8], before: u32) -> ReadProfiles {
+        let content = &*match text::utf8(content) {
+            Ok(content) => content,
+            Err(text) => return (Vec::new(), vec![self.reader.error(before.saturating_add(1), text)]),
+        };
         parted(lines(content, before).map(|(line, text)| Ok((line, self.line(text, line - 1)?))))
     }
 
@@ -135,15 +140,18 @@ impl<'a> ProfileReader<'a> {
 
     /// Reads a whole file, which may have rows of `PuppetDB`'s facts instead of profiles.
     pub fn file(&self, content: &[u8]) -> ReadProfiles {
+        let content = &*match text::utf8(content) {
+            Ok(content) => content,
+            Err(text) => return (Vec::new(), vec![self.reader.error(1, text)]),
+        };
         match Form::of(self.reader.path) {
             Form::Lines => self.rows(lines(content, 0).map(|(line, text)| self.row(text, line))),
+            _ if text::is_document_a_line(content) => self.lines(content, 0),
             Form::Json => self.json(content),
-            Form::Yaml => parted([self.yaml(content).map(|profile| (1, profile))]),
+            Form::Yaml => parted(text::documents(content).into_iter().map(|(before, content)| {
+                self.reader.yaml(content, before).map(|profile| (before.saturating_add(1), profile))
+            })),
         }
-    }
-
-    fn yaml(&self, content: &[u8]) -> Result<NodeProfile, ProfileError> {
-        self.reader.yaml(content)
     }
 
     fn json(&self, content: &[u8]) -> ReadProfiles {
@@ -153,7 +161,11 @@ impl<'a> ProfileReader<'a> {
         }
         let parsed = json::parse(content);
         let (Value::Array(items), None) = (&parsed.value, &parsed.fault) else {
-            return parted([self.reader.document(&parsed, 0).map(|profile| (1, profile))]);
+            let hint = |error: ProfileError| match &parsed.fault {
+                Some(_) => ProfileError { text: format!("{} ({SEVERAL})", error.text), ..error },
+                None => error,
+            };
+            return parted([self.reader.document(&parsed, 0).map(|profile| (1, profile)).map_err(hint)]);
         };
         let items = items.iter().zip(parsed.marks.children.iter());
         if items.clone().next().is_some_and(|(first, _)| is_row(first)) {
@@ -188,6 +200,10 @@ impl<'a> ProfileReader<'a> {
     }
 }
 
+/// The advice for a file that is no JSON document.
+const SEVERAL: &str =
+    "the file must be one JSON document: several go into an array, or one a line into an .ndjson file";
+
 /// Returns the lines of `content` that are not empty, with their numbers, which begin after `before`.
 fn lines(content: &[u8], before: u32) -> impl Iterator<Item = (u32, &[u8])> {
     let numbers = before.saturating_add(1)..;
@@ -209,11 +225,12 @@ fn parted<T, E>(results: impl IntoIterator<Item = Result<T, E>>) -> (Vec<T>, Vec
 /// a file without a known extension JSON is tried first, then YAML, as `puppet lookup --facts` does.
 pub fn read_facts(content: &[u8], path: &str, name: &str, environment: &str) -> Result<NodeProfile, ProfileError> {
     let reader = Reader { path, environment, default_name: Some(name), wants_trusted: true, wants_catalogs: false };
-    match extension(path) {
+    let content = &*text::utf8(content).map_err(|text| reader.error(1, text))?;
+    match extension(path).as_deref() {
         Some("json") => reader.document(&json::parse(content), 0),
-        Some("yaml" | "yml") => reader.yaml(content),
+        Some("yaml" | "yml") => reader.yaml(content, 0),
         _ => match json::parse(content) {
-            Parsed { fault: Some(_), .. } => reader.yaml(content),
+            Parsed { fault: Some(_), .. } => reader.yaml(content, 0),
             parsed => reader.document(&parsed, 0),
         },
     }
@@ -243,8 +260,14 @@ impl Reader<'_> {
         ProfileError { path: self.path.to_owned(), line: Some(line), text: text.into() }
     }
 
-    fn yaml(&self, content: &[u8]) -> Result<NodeProfile, ProfileError> {
-        self.document(&yaml::parse(document(content)), 0)
+    /// Reads one document in YAML; its lines count from `before`.
+    fn yaml(&self, content: &[u8], before: u32) -> Result<NodeProfile, ProfileError> {
+        self.document(&yaml::parse(document(content)), before).map_err(|error| {
+            match error.text.strip_suffix("class: Date") {
+                Some(_) => ProfileError { text: format!("{}: put dates in quotes", error.text), ..error },
+                None => error,
+            }
+        })
     }
 
     /// Reads one document; its lines count from `before`.

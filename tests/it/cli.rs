@@ -20,6 +20,7 @@ mod odd_keys;
 mod other_versions;
 mod pager;
 mod places;
+mod profile_documents;
 mod profiles;
 mod render;
 mod settings;

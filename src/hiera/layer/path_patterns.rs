@@ -332,7 +332,7 @@ fn put_right(path: &str, first: &str, last: &str) -> Option<String> {
 }
 
 /// Returns true if the name of a file has no extension, as far as one can tell: names of nodes have dots, too.
-fn is_bare(path: &str) -> bool {
+pub fn is_bare(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     let has_extension = |extension: &&str| name.to_ascii_lowercase().contains(extension);

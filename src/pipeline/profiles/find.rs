@@ -1,13 +1,14 @@
 //! Finds the files at the paths of node profiles.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs::{self, DirEntry};
-use std::io;
+use std::fs::{self, DirEntry, File};
+use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use super::FindError;
 use crate::disk::{check_named, failed, is_absence, leaves, real_below};
+use crate::hiera::layer::path_patterns::is_bare;
 use crate::puppet::glob::{SHARED_LIMIT, glob_within, is_pattern};
 use crate::tree::{BlobId, Entry, Extent, FileTree, Target, TreeError, child, follow};
 
@@ -196,6 +197,11 @@ pub fn files_in_tree(
                         _ if is_profile_file(Path::new(&name)) => {
                             found.extend(file_at(tree, &real)?.map(|id| (path, id)));
                         }
+                        _ if is_bare(&name) => {
+                            let id = file_at(tree, &real)?;
+                            let id = id.filter(|id| tree.read(*id).is_ok_and(|content| begins_as_profile(&content)));
+                            found.extend(id.map(|id| (path, id)));
+                        }
                         _ => {}
                     }
                 }
@@ -235,7 +241,7 @@ fn collect(folder: &Path, real: &Path, found: &mut Vec<ProfilePath>, left: &mut 
         let (path, kind) = (folder.join(&name), entry.file_type()?);
         if kind.is_dir() {
             collect(&path, &real.join(&name), found, left)?;
-        } else if is_profile_file(&path) {
+        } else if is_profile_file(&path) || is_bare_profile(&path) {
             if kind.is_file() {
                 found.push(ProfilePath { path, real: real.join(&name) });
             } else if path.is_file() {
@@ -246,9 +252,28 @@ fn collect(folder: &Path, real: &Path, found: &mut Vec<ProfilePath>, left: &mut 
     Ok(())
 }
 
+/// Returns true for a file with the extension of profiles, compressed ones included, which are told to be unpacked.
 fn is_profile_file(path: &Path) -> bool {
     let known = ["yaml", "yml", "json", "ndjson", "jsonl", "facts"];
-    path.extension().is_some_and(|extension| known.iter().any(|known| extension == *known))
+    let is = |path: &Path, known: &str| path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(known));
+    let is_packed = |known: &&str| is(path, "gz") && path.file_stem().is_some_and(|stem| is(Path::new(stem), known));
+    known.iter().any(|known| is(path, known) || is_packed(known))
+}
+
+/// Returns true for a file that is called as a node is, without an extension, and begins as a profile.
+fn is_bare_profile(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let beginning = || -> io::Result<[u8; 4]> {
+        let mut beginning = [0; 4];
+        File::open(path)?.read_exact(&mut beginning)?;
+        Ok(beginning)
+    };
+    is_bare(name) && path.is_file() && beginning().is_ok_and(|beginning| begins_as_profile(&beginning))
+}
+
+/// Returns true if a content begins as JSON, or as YAML with a mark of documents.
+fn begins_as_profile(content: &[u8]) -> bool {
+    [&b"{"[..], b"---\n", b"--- "].iter().any(|beginning| content.starts_with(beginning))
 }
 
 #[cfg(test)]
