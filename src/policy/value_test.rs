@@ -60,9 +60,9 @@ impl ValueTest {
 }
 
 impl ValueTest {
-    /// Returns true if the text of a value matches, or `None` if that cannot be known: what was converted (a URI, bytes, a
-    /// length of time) is another text than the one in the data, and means the same. What is in a collection is tested
-    /// for itself.
+    /// Returns true if the text of a value matches, or `None` if that cannot be known: what was converted (a URI,
+    /// bytes, a length of time) is another text than the one in the data, and means the same. What is in a collection
+    /// is tested for itself.
     fn is_matched_by(&self, value: &Value) -> Option<bool> {
         let text = match value {
             Value::Array(_) | Value::Hash(_) => return Some(false),
