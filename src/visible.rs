@@ -63,19 +63,20 @@ fn colour(text: &str) -> usize {
     end.filter(|end| sequence.as_bytes()[*end] == b'm').map_or(0, |end| end + 2)
 }
 
-/// Parts what the runner of a CI job would take for a command in its log: a line that begins with `::`, and `##[`,
-/// `##vso[` and `##teamcity[` anywhere. In JSON the value stays the same.
+/// Parts what the runner of a CI job would take for a command in its log: a line that begins with `::` and has that
+/// once more, as `::1` has not, and `##[`, `##vso[` and `##teamcity[` anywhere. A carriage return begins a line, too.
+/// In JSON the value stays the same.
 pub fn without_commands(lines: &str) -> Cow<'_, str> {
     const MARKS: [&str; 3] = ["##[", "##vso[", "##teamcity["];
-    let begins = |line: &str| line.trim_start().starts_with("::");
-    if !lines.contains("##") && !lines.lines().any(begins) {
+    let begins = |line: &str| line.trim_start().strip_prefix("::").is_some_and(|rest| rest.contains("::"));
+    if !lines.contains("##") && !lines.split(['\n', '\r']).any(begins) {
         return Cow::Borrowed(lines);
     }
     let parted = |line: &str| {
         let line = if begins(line) { line.replacen("::", "\\u003a:", 1) } else { line.to_owned() };
         MARKS.iter().fold(line, |line, mark| line.replace(mark, &format!("#\\u0023{}", &mark[2..])))
     };
-    Cow::Owned(lines.split_inclusive('\n').map(parted).collect())
+    Cow::Owned(lines.split_inclusive(['\n', '\r']).map(parted).collect())
 }
 
 /// Writes a text in quotes, with escapes.
@@ -229,12 +230,14 @@ mod tests {
     fn runners_find_no_command() {
         for (line, parted) in [
             ("::error::x\n  ::set-output name=x::y\n", "\\u003a:error::x\n  \\u003a:set-output name=x::y\n"),
+            ("x\r::add-mask::y\n", "x\r\\u003a:add-mask::y\n"),
+            ("::a b::", "\\u003a:a b::"),
             ("a ##[add-mask]x\n", "a #\\u0023[add-mask]x\n"),
             ("##vso[task.x]##teamcity[y]", "#\\u0023vso[task.x]#\\u0023teamcity[y]"),
         ] {
             assert_eq!(without_commands(line), parted);
         }
-        for line in ["apache::port ::x\n", "## heading\n", "#[x]"] {
+        for line in ["apache::port ::x\n", "## heading\n", "#[x]", "::1", "- ::\n::\n::ffff:1.2.3.4\n::"] {
             assert!(matches!(without_commands(line), Cow::Borrowed(_)) || without_commands(line) == line, "{line}");
         }
     }

@@ -156,6 +156,15 @@ impl Wanted<'_> {
     fn check(&self, subject: &str, value: &Value) -> std::result::Result<(), LookupError> {
         self.kind.as_ref().map_or(Ok(()), |kind| check_type(subject, value, kind).map_err(LookupError::from))
     }
+
+    /// Writes a value. The text of it alone is for programs, and written as it is.
+    fn write(&self, value: &Value, out: &mut dyn Write) -> Result<()> {
+        let text = render(value, self.format);
+        if self.format == RenderAs::S {
+            output::refuse_commands(&text)?;
+        }
+        Ok(out.write_all(text.as_bytes())?)
+    }
 }
 
 /// Puppet's words for the value whose type it checks.
@@ -178,8 +187,7 @@ impl Subject<'_> {
             match lookup.get(key, wanted.strategy.as_ref()) {
                 Outcome::Found(value) => {
                     wanted.check(FOUND, &value).map_err(|error| failed(key, error))?;
-                    let value = self.disclosure.value(&value);
-                    out.write_all(render(&value, wanted.format).as_bytes())?;
+                    wanted.write(&self.disclosure.value(&value), out)?;
                     return Ok(Status::Done);
                 }
                 Outcome::Failed(error) => return Err(failed(key, error)),
@@ -211,7 +219,7 @@ impl Subject<'_> {
         };
         let value = value.and_then(|value| wanted.check(DEFAULT, &value).map(|()| value));
         let value = value.map_err(|error| failed(default, error))?;
-        out.write_all(render(&self.disclosure.value(&value), wanted.format).as_bytes())?;
+        wanted.write(&self.disclosure.value(&value), out)?;
         Ok(Status::Done)
     }
 

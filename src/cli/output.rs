@@ -1,8 +1,10 @@
 //! Standard output and its terminal.
 
 use std::borrow::Cow;
+use std::fs::File;
 use std::io::{Error, IsTerminal, Result, Stdout, Write};
 use std::mem;
+use std::os::fd::AsFd;
 use std::process::ChildStdin;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{Builder, JoinHandle};
@@ -82,6 +84,18 @@ pub(super) fn to_pager(pager: ChildStdin, color: bool) -> Harmless<ChildStdin> {
 /// Returns standard output for the commands that the runner of a CI job is meant to find, buffered.
 pub(super) fn commands() -> Output {
     Output::new(Content::Commands)
+}
+
+/// Fails if the runner of this job would take a line of a value for a command, and standard output may be its log: a
+/// pipe that leads there is like any other, and a value that is parted is another one.
+pub(super) fn refuse_commands(value: &str) -> super::Result<()> {
+    let out = std::io::stdout();
+    let is_file = || Ok::<_, Error>(File::from(out.as_fd().try_clone_to_owned()?).metadata()?.is_file());
+    if out.is_terminal() || *parted(value) == *value || is_file()? {
+        return Ok(());
+    }
+    let why = "a line of the value is a command for the runner of this job, and this may be its log";
+    Err(format!("{why}: write the value to a file (`> FILE`), or take --render-as json").into())
 }
 
 /// Returns standard output for bytes that must stay what they are, buffered: unless it is a terminal.

@@ -165,6 +165,39 @@ fn a_value_for_a_program_stays_what_it_is() {
     assert_eq!(serde_yaml::from_str::<String>(yaml.ok()).unwrap(), value);
 }
 
+#[test]
+fn a_value_for_a_program_is_no_command_for_a_runner() {
+    let commands = COMMANDS.map(|command| format!("x\n{command}"));
+    let indented = ["x\n  ::add-mask::1", "x\r::add-mask::1", "::set-output name=a::b", "a ##vso[task.setvariable]b"];
+    for value in commands.iter().map(String::as_str).chain(indented) {
+        let site = site(value);
+        for runner in ["GITHUB_ACTIONS", "FORGEJO_ACTIONS", "TF_BUILD"] {
+            let call = |arguments: &[&str]| {
+                let mut command = hierad(site.root());
+                command.args(["lookup", "--node", "web01", "--render-as", "s"]).args(arguments).env(runner, "true");
+                command
+            };
+            for arguments in [&["motd"][..], &["no_such_key", "--default", value]] {
+                let printed = run(&mut call(arguments));
+                assert_eq!((printed.status, &*printed.out), (1, ""), "{value:?}, {runner}: {printed:?}");
+                assert!(printed.err.contains("--render-as json"), "{printed:?}");
+            }
+            // In a file it is no log.
+            let file = site.beside("value");
+            assert!(call(&["motd"]).stdout(std::fs::File::create(&file).unwrap()).status().unwrap().success());
+            assert_eq!(std::fs::read_to_string(&file).unwrap(), format!("{value}2\n"), "{runner}");
+        }
+        assert_eq!(site.hierad("lookup motd --node web01 --render-as s").ok(), format!("{value}2\n"));
+    }
+    // What only looks like one stays.
+    for value in ["::1", "::", "::ffff:192.0.2.1", "[::]:80", "# a\n## b", "a::b::c"] {
+        let site = site(value);
+        let mut command = hierad(site.root());
+        command.args(["lookup", "motd", "--node", "web01", "--render-as", "s"]).env("GITHUB_ACTIONS", "true");
+        assert_eq!(run(&mut command).ok(), format!("{value}2\n"));
+    }
+}
+
 /// Colours that are not hierad's own: hidden text, all forms of parameters, a reset.
 const COLOURS: &str = "\u{1b}[8m\u{1b}[m\u{1b}[;m\u{1b}[38;5;200m\u{1b}[0;8;30;40m\u{1b}[9999m\u{1b}[8:3m";
 
