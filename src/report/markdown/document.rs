@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::escape::{NOTHING, characters, code as code_span, fence, html, html_code, shorten_to};
+use super::escape::{NOTHING, at_start, characters, code as code_span, fence, html, html_code, shorten_to};
 use super::{MAX_HEADLINE, NOTES_BUDGET, Options};
 use crate::diagnostic::Place;
 use crate::report::detail::Mark;
@@ -130,7 +130,7 @@ impl Document {
     fn brief(&self, budget: usize) -> String {
         let most = MAX_HEADLINE.min(budget);
         let start: String = self.headline.trim_start().chars().take(most + 1).collect();
-        let mut texts = (0..=most).rev().map(|most| html(&shorten_to(&start, most)));
+        let mut texts = (0..=most).rev().map(|most| at_start(&html(&shorten_to(&start, most))));
         texts.find(|text| characters(text) <= budget).unwrap_or_default()
     }
 }
@@ -166,7 +166,7 @@ impl Block {
         match self {
             // What is empty would be no block, but a blank line, or a tag that may begin one.
             Block::Paragraph(line) | Block::Small(line) if !line.is_shown() => String::new(),
-            Block::Paragraph(line) => format!("\n{}\n", line.markdown(options)),
+            Block::Paragraph(line) => format!("\n{}\n", at_start(&line.markdown(options))),
             Block::Small(line) => format!("\n<sub>{}</sub>\n", line.markdown(options)),
             Block::List(items) => items.iter().fold("\n".to_owned(), |text, item| text + &item.markdown(options)),
             Block::Table(rows) => {

@@ -29,6 +29,16 @@ pub(super) fn html(text: &str) -> String {
     escaped(text, NOTHING)
 }
 
+/// Returns Markdown that a line may begin with: bots look for commands at the beginning of lines as they are written,
+/// and words alone are some (`recheck`). No mark of hierad's own begins with another character than these.
+pub(super) fn at_start(markdown: &str) -> String {
+    let mut rest = markdown.chars();
+    match rest.next().filter(|c| !"*<[&`…".contains(*c)) {
+        Some(c) => format!("&#{};{}", u32::from(c), rest.as_str()),
+        None => markdown.to_owned(),
+    }
+}
+
 /// Letters, digits and blanks stand for themselves, and so does punctuation that has no meaning where it stands; no
 /// other character is written as it is. Forges look for names, numbers and addresses in what is rendered, where escapes
 /// have gone, so what would begin one is followed by `nothing`, too.

@@ -124,7 +124,8 @@ fn check(comment: &str) {
         |c: char| (c.is_control() && c != '\n') || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}');
     assert!(!body.contains(is_active), "{body:?}");
     for line in body.lines() {
-        assert!(!line.starts_with('/'), "a command in {line:?}:\n{body}");
+        let is_word = line.starts_with(char::is_alphanumeric);
+        assert!(!is_word && !line.starts_with('/'), "a command in {line:?}:\n{body}");
     }
     for word in rendered(body).split('\0') {
         let has = |mark: &str, is_next: fn(char) -> bool| {
@@ -274,7 +275,27 @@ fn saved_texts_are_no_commands() {
         "\u{2028}/close",
         "x\n\n/close",
         "\t/close",
+        "recheck",
+        " bors merge",
+        "retest this please",
+        "\u{3000}ok to test",
+        "\u{2800}\nr+",
+        "1. lgtm",
+        "да",
     ]);
+}
+
+#[test]
+fn saved_words_are_shown_as_they_are() {
+    let fork = Fork::new();
+    let mut saved = fork.saved();
+    saved["comment"]["headline"] = json!("recheck");
+    saved["comment"]["parts"] = json!([{"block": {"paragraph": [{"text": "recheck"}, {"text": " this, please"}]}}]);
+    fork.post(&saved).ok();
+    let comment = fork.comment();
+    assert!(comment.ends_with("### recheck\n\n&#114;echeck this, please\n"), "{comment}");
+    let body = comment.split_once('\n').unwrap().1;
+    assert!(rendered(body).contains("recheck this, please"), "{comment}");
 }
 
 #[test]
