@@ -244,7 +244,7 @@ fn compare_with(pipeline: &Pipeline, event: &CommitEvent) -> Result<Comparison> 
     let target = event.judge.filter(|judge| !repository.is_gone(*judge)).map(RevisionId::Commit);
     // A new branch is judged by the default branch, which is to take its commits.
     let branch = (event.kind == EventKind::Created).then(|| repository.branch().ok().flatten()).flatten();
-    let sides = Sides { before, after: RevisionId::Commit(event.after), target, branch };
+    let sides = Sides { before, after: RevisionId::Commit(event.after), target, branch, is_request: false };
     Ok(pipeline.diff_between(&sides, &DiffFilter::ALL)?)
 }
 

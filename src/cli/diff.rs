@@ -244,7 +244,7 @@ fn revisions(workspace: &Workspace, arguments: &Arguments) -> Result<Sides> {
                 let base = repository.merge_base(from, to)?;
                 let base = base.ok_or_else(|| format!("{range}: the two have no commit in common"))?;
                 let [base, to, from] = [base, to, from].map(RevisionId::Commit);
-                return Ok(Sides { before: base, after: to, target: Some(from), branch });
+                return Ok(Sides { before: base, after: to, target: Some(from), branch, is_request: true });
             }
             if let Some((from, to)) = range.split_once("..").filter(|_| range != "..") {
                 return workspace.points([&or_head(from), &or_head(to)]).map(sides);

@@ -26,12 +26,14 @@ pub struct Sides {
     /// The branch of that tip, if it is known: where branches are environments, the nodes are in this one once it has
     /// the commits, whatever branch they come from.
     pub branch: Option<BranchName>,
+    /// True if that branch is to merge what is between them; false if it has that, or gets just that by a push.
+    pub is_request: bool,
 }
 
 impl Sides {
     /// Returns two revisions of which the earlier one judges the later one.
     pub fn of(before: RevisionId, after: RevisionId) -> Sides {
-        Sides { before, after, target: None, branch: None }
+        Sides { before, after, target: None, branch: None, is_request: false }
     }
 
     /// Returns the revision whose settings judge.

@@ -29,10 +29,13 @@ pub(super) struct OnceMerged {
 
 impl Sides {
     /// Returns the tip of the branch that takes the commits, and what it becomes by that; `None` if it is no other than
-    /// the revision that they begin at.
+    /// the revision that they begin at, or does not merge them.
     fn once_merged(&self) -> Option<Sides> {
         let (RevisionId::Commit(base), RevisionId::Commit(theirs)) = (self.before, self.after) else { return None };
-        let Some(RevisionId::Commit(ours)) = self.target.filter(|target| *target != self.before) else { return None };
+        let Some(RevisionId::Commit(ours)) = self.target.filter(|target| self.is_request && *target != self.before)
+        else {
+            return None;
+        };
         let after = RevisionId::Merged(Merge { base, ours, theirs });
         Some(Sides { branch: self.branch.clone(), ..Sides::of(RevisionId::Commit(ours), after) })
     }
