@@ -45,7 +45,7 @@ fn a_level_outside_is_standing_but_in_the_commit_that_adds_it() {
     let fold = "\n<details><summary>1 standing blind spot: unseen with or without this commit</summary>\n";
     assert!(told.find(fold) > told.find("| who |"), "{told}");
     assert!(told.contains(&format!("  ```\n  {yaml}\n  ```\n")), "{told}");
-    let before = "\n'Private' cannot be seen and counts before the new value of 1 key\n";
+    let before = "\n&#39;Private' cannot be seen and counts before the new value of 1 key\n";
     assert!(told.contains(before), "{told}");
     let text = standing.hierad("diff").ok().to_owned();
     assert!(text.contains("'Private' cannot be seen and counts before the new value of 1 key"), "{text}");
