@@ -162,20 +162,34 @@ impl<'a> History<'a> {
 
     /// Returns the best common ancestor of a commit and any of `others`: the most recent if several are equally good.
     pub(super) fn merge_base(&self, a: CommitId, others: &[CommitId]) -> Result<Option<CommitId>, HistoryError> {
+        Ok(self.merge_bases(a, others, 1)?.first().copied())
+    }
+
+    /// Returns the best common ancestors of a commit and any of `others`, the most recent first, so many at most.
+    pub(super) fn merge_bases(
+        &self,
+        a: CommitId,
+        others: &[CommitId],
+        most: usize,
+    ) -> Result<Vec<CommitId>, HistoryError> {
         let painted = self.paint(&[a], others, 0)?;
         let stale = |commit: &CommitId| painted.marks.get(commit).is_some_and(|mark| mark.0 & STALE != 0);
         let bases: Vec<CommitId> = painted.common.iter().filter(|commit| !stale(commit)).copied().collect();
+        let mut best = Vec::new();
         for (at, base) in bases.iter().enumerate() {
+            if best.len() == most {
+                break;
+            }
             let mut others = bases.iter().enumerate().filter(|(other, _)| *other != at);
             if !others.try_fold(false, |seen, (_, other)| {
                 Ok::<_, HistoryError>(seen || self.is_ancestor_of_any(*base, &[*other])?)
             })? {
-                return Ok(Some(*base));
+                best.push(*base);
             }
         }
-        match painted.cut {
+        match painted.cut.filter(|_| best.is_empty()) {
             Some(commit) => Err(HistoryError::Cut { repository: self.repository.to_owned(), commit }),
-            None => Ok(None),
+            None => Ok(best),
         }
     }
 

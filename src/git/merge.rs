@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use git2::{MergeFileInput, ObjectType, Oid};
 
+use super::history::HistoryError;
 use super::id::CommitId;
 use super::objects::ObjectError;
 use super::tree::CommitTree;
@@ -39,6 +40,12 @@ pub enum MergeError {
     /// A folder or a file cannot be read.
     #[error(transparent)]
     Tree(#[from] TreeError),
+    /// The history cannot be read.
+    #[error(transparent)]
+    History(#[from] HistoryError),
+    /// There is no one commit at which their histories part.
+    #[error("their histories part at several commits, since each has merged a part of the other")]
+    SeveralBases,
     /// Both have changed the same.
     #[error("both sides have changed {path}{reason}")]
     Conflict {

@@ -304,6 +304,10 @@ impl Repository {
     /// Opens the files that two merged commits have. They are merged in memory: the repository stays as it is.
     pub fn merged(&self, merge: Merge) -> Result<MergedTree, MergeError> {
         let Merge { base, ours, theirs } = merge;
+        // Git merges these first, which may make another change of what both have.
+        if self.history()?.merge_bases(ours, &[theirs], 2)?.len() > 1 {
+            return Err(MergeError::SeveralBases);
+        }
         MergedTree::new([self.tree(base)?, self.tree(ours)?, self.tree(theirs)?])
     }
 

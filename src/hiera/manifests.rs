@@ -30,7 +30,7 @@ const PASSED_FOLDERS: [&str; 4] = ["spec", "examples", "tests", "fixtures"];
 /// A merge strategy for a key, and the places that use it.
 #[derive(Debug, Clone)]
 pub struct Asked {
-    /// The strategy, as the `merge` of `lookup_options` has it.
+    /// The strategy, as the `merge` of `lookup_options` has it; undef for what the data says.
     pub merge: Value,
     /// The places.
     pub places: BTreeSet<Place>,
@@ -176,6 +176,8 @@ impl ManifestLookups {
             return found;
         }
         let is_agreed = self.agreement(root).is_some();
+        // Others may look it up where it is not seen: in a template, by `call`, in a module that is not here.
+        found.extend(is_agreed.then(|| Asked { merge: Value::Undef, places: BTreeSet::new(), names_key: false }));
         let named = self.ways(root).filter(|_| !is_agreed).map(|way| (way, true));
         let ways = named.chain(self.any.iter().map(|way| (way, false)));
         for (Way { merge, place }, names_key) in ways {
@@ -222,10 +224,11 @@ fn is_decided(settings: &LookupOptions, root: &str) -> bool {
     settings.find(root).map_or(true, |of| of.is_some_and(|of| of.names_strategy()))
 }
 
-/// Returns the name of a strategy as `lookup_options` has it.
+/// Returns what a strategy is called in a text.
 pub fn name(merge: &Value) -> String {
     match merge {
-        Value::Hash(options) => options.get("strategy").map(Value::to_s).unwrap_or_default(),
-        name => name.to_s(),
+        Value::Hash(options) => format!("'{}'", options.get("strategy").map(Value::to_s).unwrap_or_default()),
+        Value::Undef => "of lookup_options".to_owned(),
+        name => format!("'{}'", name.to_s()),
     }
 }

@@ -61,9 +61,13 @@ impl Pipeline {
 
 impl OnceMerged {
     /// Returns the blind spot of keys that change on more nodes once the change is merged than are among `changes`, in
-    /// a fleet of so many nodes, or of data that cannot be compared then. A change that cannot be merged has none.
+    /// a fleet of so many nodes, of data that cannot be compared then, or of a change that cannot be merged here.
     pub(super) fn blind_spot(&self, changes: &Changes, all: usize) -> Option<BlindSpot> {
-        let (Ok(report), known) = (&self.report, changed_nodes(changes)) else { return None };
+        let report = match &self.report {
+            Ok(report) => report,
+            Err(reason) => return Some(self.spot(&format!("it is not known what changes: {reason}"))),
+        };
+        let known = changed_nodes(changes);
         if report.is_unreadable.before || report.is_unreadable.after {
             return Some(self.spot("nothing can be compared"));
         }

@@ -110,9 +110,17 @@ impl NodeRevision<'_> {
         self.look_up((key, None), &Replaced::default(), Some(recorder), limit)
     }
 
-    /// Looks `key` up by this strategy, whatever `lookup_options` say, at no more than this cost.
+    /// Looks `key` up by this strategy, whatever `lookup_options` and manifests say, at no more than this cost. The
+    /// default strategy is that of `lookup_options`.
     pub fn merged(&self, key: &str, strategy: &Strategy, limit: Cost) -> Outcome {
-        self.look_up((key, Some(strategy)), &Replaced::default(), None, limit).0
+        if *strategy != Strategy::Default {
+            return self.look_up((key, Some(strategy)), &Replaced::default(), None, limit).0;
+        }
+        let (dependencies, replaced) = (Dependencies::new(false), Replaced::default());
+        let view = NodeView { revision: self.revision, node: self.node, dependencies: &dependencies, answers: None };
+        let sources = ReplacingSources { own: self, view, replaced: &replaced, known: RefCell::default() };
+        let scope = self.revision.fleet.scope(self.node);
+        Lookup::new(&self.revision.environment, &sources, &scope).within(limit).by_data().get(key, None)
     }
 
     fn look_up(

@@ -71,6 +71,7 @@ pub struct Lookup<'a> {
     scope: &'a dyn Scope,
     recorder: Option<&'a Recorder>,
     only_options: bool,
+    by_data: bool,
     providers: &'static [Provider],
     options: OptionsCells,
     limit: Cost,
@@ -111,6 +112,7 @@ impl<'a> Lookup<'a> {
             scope,
             recorder: None,
             only_options: false,
+            by_data: false,
             providers: &PROVIDERS,
             options: OptionsCells::default(),
             limit: Cost::OF_KEY,
@@ -144,10 +146,17 @@ impl<'a> Lookup<'a> {
         self
     }
 
+    /// Passes over the strategies of manifests.
+    #[must_use]
+    pub fn by_data(mut self) -> Lookup<'a> {
+        self.by_data = true;
+        self
+    }
+
     /// Returns the effective value of `key`: with `strategy`, or else with the merge strategy of the manifests, or that
     /// of `lookup_options`. It wants 1 MiB of the thread's stack; lookups that nest are given more.
     pub fn get(&self, key: &str, strategy: Option<&Strategy>) -> Outcome {
-        let is_asked = strategy.is_none() && !self.only_options;
+        let is_asked = strategy.is_none() && !self.only_options && !self.by_data;
         let asked = if is_asked { self.environment.asked_by_manifests(key) } else { None };
         if let Some(asked) = &asked {
             self.step(|| Branch::MergeInManifest(asked.place.clone()), || ());

@@ -49,7 +49,7 @@ impl DiffContext<'_> {
         let Some((first, strategies, _)) = found.first() else { return Ok(None) };
         let nodes = NodeSet::union_of(self.revisions.after.fleet.len(), found.iter().map(|(.., nodes)| nodes.clone()));
         let of = wording::nodes_of(&nodes, self.revisions.after.fleet.len());
-        let names: BTreeSet<String> = strategies.iter().map(|asked| format!("'{}'", name(&asked.merge))).collect();
+        let names: BTreeSet<String> = strategies.iter().map(|asked| name(&asked.merge)).collect();
         let names = names.into_iter().collect::<Vec<_>>().join(" and ");
         let place = strategies.iter().find_map(|asked| asked.places.first());
         let place = place.map(|place| format!(" ({place})")).unwrap_or_default();
@@ -93,6 +93,9 @@ fn fix(found: &[(Arc<str>, Vec<Asked>, NodeSet)]) -> Remedy {
     const MOST: usize = 8;
     let of = |(key, strategies, _): &(Arc<str>, Vec<Asked>, NodeSet)| {
         let [Asked { merge, .. }] = &strategies[..] else { return None };
+        if merge.is_undef() {
+            return None;
+        }
         let options = Hash::from_iter([("merge", merge.clone())]);
         Some((Value::from(&*root_of(key)), Value::Hash(options.into())))
     };

@@ -69,7 +69,7 @@ impl Pipeline {
 
 fn fault(key: &str, merge: &Value) -> Fault {
     let text = format!(
-        "manifests look up '{key}' with the merge strategy '{}', the data says otherwise: what is shown for it is not what nodes get",
+        "manifests look up '{key}' with the merge strategy {}, the data says otherwise: what is shown for it is not what nodes get",
         name(merge)
     );
     let options = Hash::from_iter([("merge", merge.clone())]);

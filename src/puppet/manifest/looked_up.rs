@@ -1,7 +1,7 @@
 //! Variables that a manifest takes from the data before anything else: `$role = lookup('role')`.
 
 use super::literal::{Expression, arguments};
-use super::lookups::Function;
+use super::lookups::{Function, Values};
 use super::site::{closing, ends_with, is_assigned};
 use super::tokens::{Token, Word, tokens};
 use crate::value::Value;
@@ -53,7 +53,7 @@ fn plain_lookup(words: &[Word]) -> Option<String> {
     };
     let end = closing(words, 1);
     let is_all = ends_with(words.get(end)?, words.get(end + 1));
-    let keys = function.keys(&arguments, &[]);
+    let keys = function.keys(&arguments, &Values::default());
     let [name] = &keys[..] else { return None };
     let is_safe = |key: &str| !key.is_empty() && !key.contains(['\'', '"', '%', '}']);
     name.whole().filter(|key| is_plain && is_all && is_safe(key)).map(str::to_owned)

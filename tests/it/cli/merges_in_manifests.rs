@@ -158,3 +158,52 @@ fn settings_say_which_way_is_shown() {
     let report = report("$l = lookup('list', Array, 'unique')", first);
     assert_eq!(changes(&report, "list").len(), 1, "{report}");
 }
+
+#[test]
+fn a_way_that_is_not_seen_is_no_calm() {
+    // The merged value stays, and what the data alone give does not.
+    for unseen in [
+        "['users'].each |$k| { lookup($k) }",
+        "lookup(*['users'])",
+        "call('lookup', 'users')",
+        "$x = Deferred('lookup', ['users'])",
+        "notice(inline_epp('<%= lookup(\"users\") %>'))",
+        "lookup(\"\\u{75}sers\")",
+    ] {
+        let site = Sandbox::of(&format!(
+            "{SITE}-- manifests/site.pp\n{unseen}\n$u = lookup('users', Hash, 'hash')\n{SHADOWED}"
+        ));
+        site.files("-- data/nodes/web01.yaml\nusers: {a: 1, b: 2}\n");
+        site.commit("second");
+        let report = site.hierad("diff --format json").json();
+        assert!(spot(&report).is_some(), "{unseen}: {report}");
+        // What stays either way is calm.
+        site.files("-- data/nodes/web01.yaml\nusers: {a: 1, b: 2}\n# a comment\n");
+        site.commit("third");
+        assert_eq!(site.hierad("diff --format json").json()["verdict"], "no_change", "{unseen}");
+    }
+}
+
+/// Two places of one hash, of which the second has all entries.
+const SHADOWED: &str =
+    "-- data/nodes/web01.yaml\nusers: {a: 1}\n-- data/common.yaml\nmotd: hello\nntp: [a, b]\nusers: {a: 1, b: 2}\n";
+
+#[test]
+fn manifests_of_any_form_take_time_in_proportion_to_their_length() {
+    // Each of them took longer than anybody waits, by products of its parts.
+    let many = |text: &str, times: usize| text.repeat(times);
+    for manifest in [
+        format!("$a = ['a'{}]\n{}", many(", 'b'", 10_000), many("lookup($a) ", 10_000)),
+        many("lookup($a) ", 80_000),
+        format!("class a({})", many("$b ", 300_000)),
+        many("class a( ", 100_000),
+        many("lookup( ", 120_000),
+        format!("{}{}", many("$m = 'deep' ", 40_000), many("lookup('k', Hash, $m) ", 20_000)),
+    ] {
+        let site = Sandbox::of(&format!("{SITE}-- manifests/site.pp\n{manifest}\n"));
+        site.files("-- data/roles/web.yaml\nport: 81\n");
+        site.commit("second");
+        let report = site.hierad("diff --format json").json();
+        assert_eq!(report["verdict"], "changes");
+    }
+}

@@ -161,7 +161,50 @@ fn policies_fail_where_it_is_not_known_what_is_merged() {
     let found = lines(&site.hierad("diff --format json main...request").json());
     let told = "unreadable-policies | hit | failure | merged into main: both sides have changed data/roles/web.yaml";
     assert_eq!(found, [told]);
-    // Without policies it is for the forge to say that it cannot be merged.
-    let site = stale("", &form);
-    site.hierad("diff --exit-code main...request").is(2);
+    // Without policies it is told, too.
+    let printed = stale("", &form).hierad("diff --exit-code main...request");
+    assert!(printed.status == 2 && printed.out.contains("it is not known what changes"), "{printed:?}");
+}
+
+#[test]
+fn what_git_merges_in_another_way_is_no_calm() {
+    let no_effect = "-- data/nodes/other.yaml\na: 1\n";
+    for (name, change, is) in [
+        ("a renamed file", "git mv notes.txt more.txt", "echo b > notes.txt"),
+        ("a file renamed on the branch", "echo b > notes.txt", "git mv notes.txt more.txt"),
+        ("lines that both add", "echo b >> notes.txt", "echo c >> notes.txt"),
+        ("a large file", "(seq 600000; echo b) > notes.txt", "(echo c; seq 600000) > notes.txt"),
+    ] {
+        let site = Sandbox::of(&format!("{SITE}{DATA}-- .gitattributes\nnotes.txt merge=union\n-- notes.txt\na\n"));
+        site.git(["checkout", "--quiet", "-b", "request"]);
+        site.files(no_effect);
+        site.sh(change);
+        site.commit("a request");
+        site.git(["checkout", "--quiet", "main"]);
+        site.sh(is);
+        site.commit("main goes on");
+        let printed = site.hierad("diff --exit-code main...request");
+        assert!(
+            printed.status == 3 && printed.out.contains("merged into main, it is not known"),
+            "{name}: {printed:?}"
+        );
+    }
+    // Each has merged a part of the other, so that their histories part at two commits.
+    let site = Sandbox::of(&format!("{SITE}{DATA}"));
+    for (branch, file) in [("main", "x"), ("request", "y")] {
+        site.git(["checkout", "--quiet", "-B", branch, "main~0"]);
+        site.files(&format!("-- data/nodes/{file}.yaml\na: 1\n"));
+        site.commit(branch);
+        if branch == "main" {
+            site.git(["branch", "--force", "old", "main"]);
+            site.git(["checkout", "--quiet", "-B", "main", "main~1"]);
+        }
+    }
+    site.git(["checkout", "--quiet", "-B", "main", "old"]);
+    site.git(["branch", "mine", "request"]);
+    site.git(["merge", "--quiet", "--no-ff", "--message", "m", "mine"]);
+    site.git(["checkout", "--quiet", "request"]);
+    site.git(["merge", "--quiet", "--no-ff", "--message", "m", "old"]);
+    let printed = site.hierad("diff --exit-code main...request");
+    assert!(printed.out.contains("their histories part at several"), "{printed:?}");
 }
