@@ -87,8 +87,8 @@ pub fn glob_within(tree: &dyn FileTree, pattern: &str, left: &mut usize) -> Resu
 }
 
 /// Returns the folders in `tree` that `pattern` matches.
-pub fn glob_folders(tree: &dyn FileTree, pattern: &str) -> Result<Vec<String>, GlobError> {
-    Ok(Walk { folders: true, ..Walk::new(tree, WORK_LIMIT) }.all(pattern)?.paths)
+pub fn glob_folders(tree: &dyn FileTree, pattern: &str) -> Result<Found, GlobError> {
+    Walk { folders: true, ..Walk::new(tree, WORK_LIMIT) }.all(pattern)
 }
 
 /// Returns true if a path has characters that make it a pattern.
@@ -579,6 +579,6 @@ mod tests {
     #[test]
     fn a_slash_at_the_end_asks_for_folders() {
         assert_eq!(glob(&tree(), "d/*/").unwrap(), Vec::<String>::new());
-        assert_eq!(glob_folders(&tree(), "d/{sub,a.yaml}/").unwrap(), ["d/sub"]);
+        assert_eq!(glob_folders(&tree(), "d/{sub,a.yaml}/").unwrap().paths, ["d/sub"]);
     }
 }

@@ -29,6 +29,7 @@ mod table;
 mod trouble;
 #[cfg(unix)]
 mod trust;
+mod uncompared;
 mod verdict;
 mod verify;
 #[cfg(unix)]

@@ -2,6 +2,7 @@
 //!
 //! Source: `settings/environment_conf.rb` (`modulepath`, `absolute`, `expand_glob`).
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::environment_conf::{EnvironmentConf, expand_settings};
@@ -10,16 +11,64 @@ use crate::diagnostic::Place;
 use crate::hiera::LookupError;
 use crate::hiera::hierarchy::{Datadir, join};
 use crate::puppet::glob;
-use crate::puppet::glob::GlobError;
+use crate::puppet::glob::{Found, GlobError};
 use crate::tree::{FileTree, Target, TreeError, below, child, follow};
 
 /// The default modulepath.
 const DEFAULT: &str = "modules:$basemodulepath";
 
+/// The setting in it for folders that are not the environment's.
+const BASE: &str = "$basemodulepath";
+
 /// A folder that may hold modules.
 pub(super) struct Folder {
     pub(super) tree: Arc<dyn FileTree>,
     pub(super) path: String,
+}
+
+/// A modulepath as it is written, and what leads out of the repository by it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ModulePath {
+    /// The folders, in the order in which they are searched: paths of the repository, and others as written.
+    pub folders: Vec<String>,
+    /// The folders and the modules outside of the repository that count if they are there, with the reason.
+    pub outside: BTreeMap<String, String>,
+}
+
+impl ModulePath {
+    /// Returns those folders and modules outside of the repository that come, go or lead elsewhere in `other`, and the
+    /// folders among them that are searched earlier or later there.
+    pub fn outside_moved<'a>(&'a self, other: &'a ModulePath) -> Vec<&'a str> {
+        let names = self.outside.keys().chain(other.outside.keys()).map(String::as_str);
+        let is_moved = |name: &&str| {
+            self.outside.get(*name) != other.outside.get(*name)
+                || self.common(other).before(name) != other.common(self).before(name)
+        };
+        let mut moved: Vec<&str> = names.filter(is_moved).collect();
+        moved.sort_unstable();
+        moved.dedup();
+        moved
+    }
+
+    fn common<'a>(&'a self, other: &ModulePath) -> Common<'a> {
+        Common(
+            self.folders
+                .iter()
+                .map(String::as_str)
+                .filter(|folder| other.folders.iter().any(|of| of == folder))
+                .collect(),
+        )
+    }
+}
+
+/// The folders that two modulepaths have, in the order of one of them.
+struct Common<'a>(Vec<&'a str>);
+
+impl Common<'_> {
+    /// Returns the folders that are searched before this one, in any order.
+    fn before(&self, name: &str) -> Option<BTreeSet<&str>> {
+        Some(self.0[..self.0.iter().position(|folder| *folder == name)?].iter().copied().collect())
+    }
 }
 
 /// Finds the folders of a modulepath.
@@ -31,6 +80,7 @@ pub(super) struct Folders<'l, 'a> {
     pub(super) found: Vec<Folder>,
     /// The reason for which Puppet cannot load any module.
     pub(super) fault: Option<LookupError>,
+    pub(super) module_path: ModulePath,
 }
 
 impl<'l, 'a> Folders<'l, 'a> {
@@ -39,25 +89,29 @@ impl<'l, 'a> Folders<'l, 'a> {
         loader: &'l mut Loader<'a>,
         root: &str,
         conf: &EnvironmentConf,
-    ) -> Result<(Vec<Folder>, Option<LookupError>), TreeError> {
+    ) -> Result<(Vec<Folder>, ModulePath, Option<LookupError>), TreeError> {
         let options = loader.options;
         let said = options.modulepath.as_ref().or(conf.modulepath.as_ref());
         let place = Place::file(child(root, "environment.conf"));
         let from_settings = options.modulepath.is_some();
-        let mut folders = Folders { loader, place, from_settings, found: Vec::new(), fault: None };
+        let module_path = ModulePath::default();
+        let mut folders = Folders { loader, place, from_settings, found: Vec::new(), fault: None, module_path };
         let text = said.map_or(DEFAULT, String::as_str);
-        if said.is_some() && text.contains("$basemodulepath") && options.basemodulepath.is_empty() {
-            folders.outside("$basemodulepath");
+        if text.contains(BASE) && options.basemodulepath.is_empty() {
+            folders.outside(BASE, said.is_some());
         }
+        let written = text.split(':').filter(|part| !part.is_empty());
+        let path = |part: &str| if part.contains('$') { None } else { expand(root, part) };
+        folders.module_path.folders = written.map(|part| path(part).unwrap_or_else(|| part.to_owned())).collect();
         for part in expand_settings(text, &options.basemodulepath).split(':').filter(|part| !part.is_empty()) {
             folders.add(root, part, said.is_some())?;
         }
-        Ok((folders.found, folders.fault))
+        Ok((folders.found, folders.module_path, folders.fault))
     }
 
     fn add(&mut self, root: &str, part: &str, said: bool) -> Result<(), TreeError> {
         let Some(path) = expand(root, part) else {
-            self.outside(part);
+            self.outside(part, true);
             return Ok(());
         };
         let (tree, path) = if path.starts_with('/') {
@@ -67,14 +121,20 @@ impl<'l, 'a> Folders<'l, 'a> {
             (self.loader.tree.clone(), path)
         };
         if !glob::is_pattern(&path) {
-            if said && !matches!(follow(&*tree, &path)?, Target::Folder(_)) {
-                self.missing(&path);
+            match follow(&*tree, &path)? {
+                Target::Folder(_) => {}
+                Target::Outside(why) => self.leads_out(&path, why),
+                Target::File(..) | Target::Absent if said => self.missing(&path),
+                Target::File(..) | Target::Absent => {}
             }
             self.found.push(Folder { tree, path });
             return Ok(());
         }
         match glob::glob_folders(&*tree, &path) {
-            Ok(found) => self.found.extend(found.into_iter().map(|path| Folder { tree: tree.clone(), path })),
+            Ok(Found { paths, outside }) => {
+                self.found.extend(paths.into_iter().map(|path| Folder { tree: tree.clone(), path }));
+                outside.into_iter().for_each(|why| self.leads_out(&path, why));
+            }
             Err(GlobError::Tree(error)) => return Err(error),
             Err(error) => {
                 let place = self.place.clone();
@@ -99,17 +159,28 @@ impl<'l, 'a> Folders<'l, 'a> {
                 Some((options.disk.clone(), path.to_owned()))
             }
             None => {
-                self.outside(path);
+                self.outside(path, true);
                 None
             }
         }
     }
 
-    fn outside(&mut self, part: &str) {
+    /// Records a folder that is outside of the repository, and notes it if the modulepath is written.
+    fn outside(&mut self, part: &str, is_written: bool) {
+        self.module_path.outside.insert(part.to_owned(), "outside of the repository".to_owned());
+        if !is_written {
+            return;
+        }
         let text = format!(
             "modules in {part} are outside the repository: their data is not searched; 'basemodulepath', 'modulepath' and 'datadirs' in hierad.yaml can say where they are"
         );
         self.loader.note("modules-outside", self.place.clone(), text);
+    }
+
+    fn leads_out(&mut self, path: &str, why: String) {
+        self.loader.note("modules-outside", self.place.clone(), format!("{why}: modules in {path} are not searched"));
+        let known = self.module_path.outside.entry(path.to_owned()).or_default();
+        *known = if known.is_empty() { why } else { format!("{known}, {why}") };
     }
 
     fn missing(&mut self, path: &str) {

@@ -22,6 +22,7 @@ use modules::Modules;
 
 pub use data_files::DataFileList;
 pub use deployment::DeclaredModule;
+pub use folders::ModulePath;
 
 use super::backend::eyaml::{KeyChoice, KeyPairs, Keys, SecretNames};
 use super::backend::{Backends, DataFile, DataFiles, Format, KeyQuota};
@@ -182,6 +183,8 @@ pub struct Environment {
     pub module_folders: BTreeMap<Arc<str>, String>,
     /// The ids of folders of the repository, as far as somebody has asked for them.
     pub contents: ContentIds,
+    /// Where modules are searched.
+    pub module_path: ModulePath,
     /// Modules that a Puppetfile brings.
     pub deployed_modules: Vec<DeclaredModule>,
     /// Modules that a Puppetfile or `.fixtures.yml` names, and that are in no folder of the modulepath.
@@ -243,6 +246,7 @@ impl Environment {
             module_names: modules.names,
             module_folders: modules.folders,
             contents: ContentIds::default(),
+            module_path: modules.path,
             deployed_modules: modules.deployed,
             absent_modules: modules.absent,
             fault: conf.fault.filter(|_| options.modulepath.is_none() || !conf.fault_in_modulepath),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::Layer;
 use super::deployment::{DeclaredModule, in_fixtures, in_puppetfile};
 use super::environment_conf::EnvironmentConf;
-use super::folders::{Folder, Folders};
+use super::folders::{Folder, Folders, ModulePath};
 use super::loader::{ConfigFile, Loader, read};
 use crate::diagnostic::Place;
 use crate::hiera::LookupError;
@@ -25,6 +25,8 @@ pub(super) struct Modules {
     pub(super) names: BTreeSet<Arc<str>>,
     /// The folders of those in the repository.
     pub(super) folders: BTreeMap<Arc<str>, String>,
+    /// Where they are searched.
+    pub(super) path: ModulePath,
     /// Modules that a Puppetfile brings.
     pub(super) deployed: Vec<DeclaredModule>,
     /// Modules that are named for deployment, and are not here.
@@ -49,13 +51,17 @@ impl Modules {
     pub(super) fn load(loader: &mut Loader<'_>, root: &str, conf: &EnvironmentConf) -> Result<Modules, TreeError> {
         let mut modules = Modules::default();
         let mut seen = BTreeSet::new();
-        let (folders, fault) = Folders::find(loader, root, conf)?;
-        modules.fault = fault;
+        let (folders, path, fault) = Folders::find(loader, root, conf)?;
+        (modules.path, modules.fault) = (path, fault);
         for Folder { tree, path: folder } in folders {
             let Target::Folder(at) = follow(&*tree, &folder)? else { continue };
             for (name, entry) in tree.list(&at)? {
                 let path = child(&folder, &name);
-                if is_module_name(&name) && is_folder(loader, &*tree, &path, &entry)? && seen.insert(name.clone()) {
+                if !is_module_name(&name) || seen.contains(&name) {
+                    continue;
+                }
+                if modules.is_folder(loader, &*tree, &path, &entry)? {
+                    seen.insert(name.clone());
                     modules.add(loader, name.into(), &tree, &path)?;
                 }
             }
@@ -90,6 +96,28 @@ impl Modules {
         };
         self.layers.extend(layer.map(|layer| (name, layer)));
         Ok(())
+    }
+
+    /// Returns true if a module is there. Records one outside of the repository, but for another repository in the work
+    /// tree: of that nobody knows if it belongs there.
+    fn is_folder(
+        &mut self,
+        loader: &mut Loader<'_>,
+        tree: &dyn FileTree,
+        path: &str,
+        entry: &Entry,
+    ) -> Result<bool, TreeError> {
+        if matches!(entry, Entry::Folder | Entry::File(_)) {
+            return Ok(*entry == Entry::Folder);
+        }
+        let target = follow(tree, path)?;
+        if let Target::Outside(why) = &target {
+            loader.note("modules-outside", Place::file(path), format!("{why}: the module's data is not searched"));
+            if *entry != Entry::Submodule(None) {
+                self.path.outside.insert(path.to_owned(), why.clone());
+            }
+        }
+        Ok(matches!(target, Target::Folder(_)))
     }
 
     fn metadata(
@@ -141,21 +169,6 @@ fn declared(
 ) -> Result<Vec<DeclaredModule>, TreeError> {
     let content = read(&**loader.tree, path)?;
     Ok(content.map(|content| names(&content, path)).unwrap_or_default())
-}
-
-fn is_folder(loader: &mut Loader<'_>, tree: &dyn FileTree, path: &str, entry: &Entry) -> Result<bool, TreeError> {
-    Ok(match entry {
-        Entry::Folder => true,
-        Entry::File(_) => false,
-        Entry::Link(_) | Entry::Submodule(_) => match follow(tree, path)? {
-            Target::Folder(_) => true,
-            Target::Outside(why) => {
-                loader.note("modules-outside", Place::file(path), format!("{why}: the module's data is not searched"));
-                false
-            }
-            _ => false,
-        },
-    })
 }
 
 /// `/^[a-z][a-z0-9_]*$/`

@@ -13,6 +13,7 @@ pub(super) mod failing_keys;
 pub(super) mod keys_not_allowed;
 mod merges_in_manifests;
 pub(super) mod misnamed;
+mod module_places;
 mod other_versions;
 pub(super) mod outside_levels;
 mod undefined_variables;
@@ -98,6 +99,7 @@ impl DiffContext<'_> {
         let [changed, refused] = &self.settings;
         let mut spots: Vec<BlindSpot> = changed.iter().cloned().collect();
         spots.extend(self.changed_attributes(&files.attributes)?);
+        spots.extend(self.modules_outside());
         if changed.is_some() || files.is_hiera_touched || self.affected.touches_data {
             spots.extend(refused.iter().cloned());
         }

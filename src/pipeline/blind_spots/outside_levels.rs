@@ -16,7 +16,7 @@ use crate::report::{BlindSpot, Remedy, UnseenLevel};
 use crate::tree::{Target, folder_of, follow};
 
 /// The code of the findings on such levels.
-const OUTSIDE: &str = "outside-repository";
+pub(super) const OUTSIDE: &str = "outside-repository";
 
 /// The levels in one place outside of the repository.
 #[derive(Default)]

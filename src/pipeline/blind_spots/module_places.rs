@@ -1,0 +1,28 @@
+//! Finds modules outside of the repository that a commit brings or takes away: by links, by the modulepath, or by what
+//! stands before them.
+
+use super::{DiffContext, accept, outside_levels, wording};
+use crate::report::{BlindSpot, Remedy};
+
+impl DiffContext<'_> {
+    /// Returns a blind spot for folders and modules outside of the repository that come, go or lead elsewhere.
+    pub(super) fn modules_outside(&self) -> Option<BlindSpot> {
+        const CODE: &str = outside_levels::OUTSIDE;
+        let [before, after] = self.both_revisions().map(|revision| &revision.environment.module_path);
+        let mut moved = before.outside_moved(after);
+        moved.retain(|name| !self.accepted.has(CODE, name));
+        let (first, others) = moved.split_first()?;
+        let short = if others.is_empty() { format!("'{first}'") } else { wording::count(moved.len(), "path") };
+        let names = wording::some(moved.iter().copied());
+        let advice =
+            "say with datadirs or basemodulepath where they are or, if they have no data, put into hierad.yaml";
+        Some(BlindSpot {
+            code: CODE,
+            headline: format!("the commit finds other modules outside of this repository, by {short}"),
+            message: format!("modules outside of this repository are not read, and the commit finds others by {names}"),
+            fix: Some(Remedy::with_yaml(advice, accept::line(CODE, moved.iter().copied()))),
+            files: moved.iter().map(|name| (*name).to_owned()).collect(),
+            ..BlindSpot::default()
+        })
+    }
+}

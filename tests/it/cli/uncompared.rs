@@ -1,0 +1,86 @@
+//! What an answer may depend on beside the data that are compared: a commit that changes it is not called harmless.
+
+use serde_json::Value as Json;
+
+use crate::support::Sandbox;
+use crate::support::terminal::SITE;
+
+/// A commit on a site as shell commands: what there is before, what the commit does, and a name that the blind spot
+/// tells.
+type Case<'a> = (&'a str, &'a str, &'a str);
+
+/// Makes the two commits of a case.
+fn site(before: &str, after: &str) -> Sandbox {
+    let site = Sandbox::of(SITE);
+    // A submodule has a folder in the work tree; its commit is in no repository here.
+    let helper = "sub() { mkdir -p $1; git update-index --add --cacheinfo 160000,1111111111111111111111111111111111111111,$1; }\n\
+        mod() { mkdir -p $1/data; printf 'version: 5\\nhierarchy:\\n  - {name: c, path: c.yaml}\\n' >$1/hiera.yaml; echo '{}' >$1/data/c.yaml; }\n";
+    for script in [before, after] {
+        site.sh(&format!("{helper}{script}"));
+        site.commit("commit");
+    }
+    site
+}
+
+/// The blind spots of a site's last commit that have a code.
+fn spots(site: &Sandbox, code: &str) -> Vec<Json> {
+    let report = site.hierad("diff --format json").json();
+    let spots = report["blind_spots"].as_array().unwrap().iter();
+    spots.filter(|spot| spot["code"] == code && spot.get("standing").is_none()).cloned().collect()
+}
+
+#[track_caller]
+fn are_told(code: &str, cases: &[Case<'_>]) {
+    for (before, after, name) in cases {
+        let site = site(before, after);
+        let found = spots(&site, code);
+        let names = |spot: &Json| spot["files"].as_array().is_some_and(|files| files.iter().any(|file| file == name));
+        assert!(found.iter().any(names), "{before} / {after}: no {name} in {found:#?}");
+        site.hierad("diff --exit-code").is(3);
+    }
+}
+
+#[track_caller]
+fn are_calm(cases: &[[&str; 2]]) {
+    for [before, after] in cases {
+        let printed = site(before, after).hierad("diff --exit-code");
+        assert_eq!(printed.status, 0, "{before} / {after}: {printed:#?}");
+    }
+}
+
+#[test]
+fn modules_that_are_found_outside_of_the_repository_are_told() {
+    let path = "path() { echo \"modulepath = $1\" >environment.conf; }; ";
+    let at = |script: &str| format!("{path}{script}");
+    are_told(
+        "outside-repository",
+        &[
+            ("mkdir modules; touch modules/k", "ln -s /srv/mm modules/mm", "modules/mm"),
+            ("mkdir modules; ln -s /srv/a modules/mm", "ln -sfn /srv/b modules/mm", "modules/mm"),
+            ("mkdir modules; ln -s /srv/a modules/mm", "rm modules/mm", "modules/mm"),
+            ("sub v; mkdir modules; touch modules/k", "ln -s ../v modules/s", "modules/s"),
+            ("sub v; mkdir modules w; touch w/k; ln -s ../v modules/s", "ln -sfn ../w modules/s", "modules/s"),
+            ("sub v; mod v2/s; ln -s v2 modules", "rm modules; ln -s v modules", "modules"),
+            ("sub v2/s", &at("path v2"), "v2/s"),
+            ("sub v2", &at("path 'v*'"), "v*"),
+            ("sub v2", &at("path v2:modules"), "v2"),
+            ("touch k", &at("path /srv/modules:modules"), "/srv/modules"),
+            ("touch k", &at("path ../modules:modules"), "../modules"),
+            (&at("path modules:/srv/m"), &at("path /srv/m:modules"), "/srv/m"),
+            (&at("path modules"), &at("path 'modules:$basemodulepath'"), "$basemodulepath"),
+            // An empty module stands before one that is elsewhere.
+            (&at("path modules:v2; sub v2/s; mkdir -p modules/s; touch modules/s/k"), "rm -r modules/s", "v2/s"),
+        ],
+    );
+    are_calm(&[
+        ["touch k", &at("path 'modules:$basemodulepath'")],
+        ["ln -s /srv/m modules; touch k", "echo x >k"],
+        [&at("path modules:/srv/m"), &at("path ./modules:/srv/m")],
+        ["mod v; mkdir modules; touch modules/k", "ln -s ../v modules/s"],
+        ["mkdir -p modules v; touch v/k; ln -s ../v modules/s", "rm modules/s; mkdir modules/s; touch modules/s/k"],
+        [
+            &at("path 'modules:$basemodulepath'; mkdir -p site/x; touch site/x/k"),
+            &at("path 'modules:site:$basemodulepath'"),
+        ],
+    ]);
+}
