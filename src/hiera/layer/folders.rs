@@ -31,17 +31,20 @@ pub(super) struct Folder {
 pub struct ModulePath {
     /// The folders, in the order in which they are searched: paths of the repository, and others as written.
     pub folders: Vec<String>,
+    /// True if it is written, and not the default.
+    is_written: bool,
     /// The folders and the modules outside of the repository that count if they are there, with the reason.
     pub outside: BTreeMap<String, String>,
 }
 
 impl ModulePath {
     /// Returns those folders and modules outside of the repository that come, go or lead elsewhere in `other`, and the
-    /// folders among them that are searched earlier or later there.
+    /// folders among them that are searched earlier or later there. The base of the default is taken for empty.
     pub fn outside_moved<'a>(&'a self, other: &'a ModulePath) -> Vec<&'a str> {
         let names = self.outside.keys().chain(other.outside.keys()).map(String::as_str);
         let is_moved = |name: &&str| {
-            self.outside.get(*name) != other.outside.get(*name)
+            let is_other = self.outside.get(*name) != other.outside.get(*name);
+            is_other && (**name != *BASE || self.is_written && other.is_written)
                 || self.common(other).before(name) != other.common(self).before(name)
         };
         let mut moved: Vec<&str> = names.filter(is_moved).collect();
@@ -100,6 +103,7 @@ impl<'l, 'a> Folders<'l, 'a> {
         if text.contains(BASE) && options.basemodulepath.is_empty() {
             folders.outside(BASE, said.is_some());
         }
+        folders.module_path.is_written = said.is_some();
         let written = text.split(':').filter(|part| !part.is_empty());
         let path = |part: &str| if part.contains('$') { None } else { expand(root, part) };
         folders.module_path.folders = written.map(|part| path(part).unwrap_or_else(|| part.to_owned())).collect();

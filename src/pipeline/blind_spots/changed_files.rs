@@ -1,6 +1,6 @@
 //! Classifies changed files: those that concern Hiera, and those among them that no known node reads.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::misnamed::Misnamed;
@@ -11,7 +11,7 @@ use crate::hiera::layer::Environment;
 use crate::hiera::layer::path_patterns::{PathPattern, datadirs, is_below, looks_like_data, patterns};
 use crate::hiera::options::LOOKUP_OPTIONS;
 use crate::report::{BlindSpot, Remedy};
-use crate::tree::{Entry, Target, TreeError, child, folder_of, follow, links};
+use crate::tree::{BlobId, Entry, Target, TreeError, child, folder_of, follow, links};
 use crate::value::Value;
 
 /// The code of blind spots for files that no known node reads.
@@ -46,7 +46,8 @@ pub(in crate::pipeline) struct ChangedFiles {
     pub(super) reached: BTreeSet<String>,
     /// Those of them that only functions in Ruby may read.
     pub(super) opaque: BTreeSet<String>,
-    /// Those of modules that cannot be read on one side: nothing else may tell of their keys.
+    /// Files of modules that cannot be read and come to count, or no longer do, or whose modules change: nothing else
+    /// may tell of their keys.
     pub(super) unread: BTreeSet<String>,
     /// Data that no known node reads, in a datadir or at a path that a level has for some nodes.
     pub(super) unreached: BTreeSet<String>,
@@ -104,9 +105,6 @@ impl ChangedFiles {
                 if is_opaque {
                     files.opaque.insert(path.clone());
                 }
-                if both.iter().any(|revision| is_of_module(revision, &path)) && !all_readable(both, &path)? {
-                    files.unread.insert(path.clone());
-                }
                 files.reached.insert(path);
                 continue;
             }
@@ -134,7 +132,9 @@ impl ChangedFiles {
                 files.unnamed.insert(path);
             }
         }
-        let counts = [files.reached.len(), files.unreached.len(), files.unnamed.len(), files.misnamed.len()];
+        files.unread = unread_of_modules(context.both_revisions(), &changed, files.changes_options)?;
+        let counts =
+            [files.reached.len(), files.unreached.len(), files.unnamed.len(), files.misnamed.len(), files.unread.len()];
         files.is_hiera_touched |= !files.configs.is_empty() || !files.submodules.is_empty();
         files.is_hiera_touched |= counts.iter().any(|count| *count > 0);
         Ok(files)
@@ -249,18 +249,52 @@ fn is_submodule(revision: &Revision, path: &str) -> bool {
     matches!(revision.environment.tree.entry(path), Ok(Some(Entry::Submodule(Some(_)))))
 }
 
-fn is_of_module(revision: &Revision, path: &str) -> bool {
-    revision.environment.module_folders.values().any(|folder| is_below(path, folder))
+/// Returns the files of modules that cannot be read and do not count alike on both sides: they themselves, or the levels
+/// and options of their keys. Nothing is changed at any other path than those `changed`.
+fn unread_of_modules(
+    revisions: [&Revision; 2],
+    changed: &BTreeSet<String>,
+    changes_options: bool,
+) -> Result<BTreeSet<String>, TreeError> {
+    if changed.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    let [before, after] = [unreadable_files(revisions[0])?, unreadable_files(revisions[1])?];
+    let differs = |(path, file): (&Arc<str>, &Unreadable)| {
+        let is_touched = |path: &String| file.folders.iter().any(|folder| is_below(path, folder));
+        let is_other = changes_options
+            || [&before, &after].iter().any(|side| side.get(path).is_none_or(|other| other.id != file.id))
+            || changed.iter().any(is_touched);
+        is_other.then(|| path.to_string())
+    };
+    Ok(before.iter().chain(&after).filter_map(differs).collect())
 }
 
-/// Returns true if a data file has no fault on either side.
-fn all_readable(revisions: [&Revision; 2], path: &str) -> Result<bool, TreeError> {
-    for revision in revisions {
-        if data_file(&revision.environment, path)?.is_some_and(|file| file.fault().is_some()) {
-            return Ok(false);
+/// A data file that cannot be read.
+struct Unreadable {
+    id: BlobId,
+    /// The folder of its module, and where that is after links.
+    folders: [String; 2],
+}
+
+/// Returns the data files of modules that some node's hierarchy leads to, and that cannot be read.
+fn unreadable_files(revision: &Revision) -> Result<BTreeMap<Arc<str>, Unreadable>, TreeError> {
+    let (environment, mut found) = (&revision.environment, BTreeMap::new());
+    if environment.module_folders.is_empty() {
+        return Ok(found);
+    }
+    for path in revision.reached_files() {
+        let Some(folder) = environment.module_folders.values().find(|folder| is_below(&path, folder)) else { continue };
+        let Target::File(_, id) = follow(&*environment.tree, &path)? else { continue };
+        if environment.data_file(&path, id)?.fault().is_some() {
+            let real = match follow(&*environment.tree, folder)? {
+                Target::Folder(real) => real,
+                _ => folder.clone(),
+            };
+            found.insert(path, Unreadable { id, folders: [folder.clone(), real] });
         }
     }
-    Ok(true)
+    Ok(found)
 }
 
 fn is_file(revision: &Revision, path: &str) -> bool {

@@ -74,6 +74,7 @@ fn modules_that_are_found_outside_of_the_repository_are_told() {
     );
     are_calm(&[
         ["touch k", &at("path 'modules:$basemodulepath'")],
+        ["touch k", &at("path modules")],
         ["ln -s /srv/m modules; touch k", "echo x >k"],
         [&at("path modules:/srv/m"), &at("path ./modules:/srv/m")],
         ["mod v; mkdir modules; touch modules/k", "ln -s ../v modules/s"],
@@ -82,5 +83,62 @@ fn modules_that_are_found_outside_of_the_repository_are_told() {
             &at("path 'modules:$basemodulepath'; mkdir -p site/x; touch site/x/k"),
             &at("path 'modules:site:$basemodulepath'"),
         ],
+    ]);
+}
+
+#[test]
+fn files_of_modules_that_cannot_be_read_are_told_once_they_count() {
+    // Deeper than hierad reads, and not too deep for Puppet.
+    let deep = "deep() { { printf 'm::x: '; printf '[%.0s' $(seq 800); printf ']%.0s' $(seq 800); echo; } >$1; }; ";
+    let at = |script: &str| format!("{deep}mod modules/m; {script}");
+    let file = "modules/m/data/c.yaml";
+    are_told(
+        "unlisted-keys",
+        &[
+            (
+                &at(&format!("deep {file}; mv modules m2")),
+                "echo 'modulepath = m2' >environment.conf",
+                "m2/m/data/c.yaml",
+            ),
+            (
+                &at("deep modules/m/data/d.yaml"),
+                "sed -i s/c.yaml/d.yaml/ modules/m/hiera.yaml",
+                "modules/m/data/d.yaml",
+            ),
+            (
+                &at("mkdir modules/m/o; deep modules/m/o/c.yaml"),
+                "sed -i 's/path: c.yaml/path: c.yaml, datadir: o/' modules/m/hiera.yaml",
+                "modules/m/o/c.yaml",
+            ),
+            (&at(&format!("deep {file}; mv modules/m/hiera.yaml h")), "mv h modules/m/hiera.yaml", file),
+            (&at(&format!("deep {file}")), "rm modules/m/hiera.yaml", file),
+            (
+                &at("cp -r modules/m v; mv modules/m k; deep k/data/c.yaml; ln -s ../v modules/m"),
+                "ln -sfn ../k modules/m",
+                file,
+            ),
+            (
+                &at(&format!("deep {file}; mv modules/m v; ln -s ../v modules/m")),
+                "mv modules/m modules/n",
+                "modules/n/data/c.yaml",
+            ),
+            (
+                &at("deep modules/m/data/t; rm modules/m/data/c.yaml; ln -s t modules/m/data/c.yaml"),
+                &format!("{deep}echo '[1, 2]' >>modules/m/data/t"),
+                file,
+            ),
+            // The options of its keys change.
+            (
+                &at(&format!("deep {file}")),
+                "printf 'lookup_options: {\"^m::.*\": {merge: deep}}\n' >>data/common.yaml",
+                file,
+            ),
+        ],
+    );
+    are_calm(&[
+        [&at(&format!("deep {file}")), "echo x >README"],
+        [&at(&format!("deep {file}; mod modules/n")), "echo '# x' >>modules/n/data/c.yaml"],
+        [&at("deep modules/m/data/d.yaml"), "echo '# x' >>modules/m/data/c.yaml"],
+        [&at("mv modules m2"), "echo 'modulepath = m2' >environment.conf"],
     ]);
 }
