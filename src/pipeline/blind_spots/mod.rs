@@ -99,6 +99,7 @@ impl DiffContext<'_> {
         let [changed, refused] = &self.settings;
         let mut spots: Vec<BlindSpot> = changed.iter().cloned().collect();
         spots.extend(self.changed_attributes(&files.attributes)?);
+        spots.extend(self.converted_files()?);
         spots.extend(self.modules_outside());
         if changed.is_some() || files.is_hiera_touched || self.affected.touches_data {
             spots.extend(refused.iter().cloned());

@@ -142,3 +142,50 @@ fn files_of_modules_that_cannot_be_read_are_told_once_they_count() {
         [&at("mv modules m2"), "echo 'modulepath = m2' >environment.conf"],
     ]);
 }
+
+#[test]
+fn files_that_git_converts_are_told_when_they_change() {
+    let with = |lines: &str, script: &str| {
+        format!("printf '{lines}' >.gitattributes; printf 'a: \"$Id$\"\\n' >data/common.yaml; {script}")
+    };
+    let hocon = "printf 'version: 5\\nhierarchy:\\n  - {name: c, path: c.conf, data_hash: hocon_data}\\n' >hiera.yaml; \
+        printf 'a = \"\"\"x\\ny\"\"\"\\n' >data/c.conf; ";
+    let touch = "echo '# x' >>data/common.yaml";
+    let file = "data/common.yaml";
+    are_told(
+        "outside-repository",
+        &[
+            (&with("*.yaml ident\\n", ""), touch, file),
+            (&with("[attr]m ident\\n[attr]n m\\n/data/** n\\n", ""), touch, file),
+            (&with("/data/*.yaml filter=x\\n", ""), touch, file),
+            (&with("\"data/common.yaml\" working-tree-encoding=ISO-8859-1\\n", ""), touch, file),
+            (
+                &with("*.yaml ident\\n", "mkdir x; echo '*.yaml -ident' >x/.gitattributes"),
+                "git mv data/common.yaml x; echo '{}' >data/k.yaml; ln -s ../x/common.yaml data/common.yaml",
+                file,
+            ),
+            (&with("[attr]m ident\\n", ""), "echo '*.yaml m' >>.gitattributes", file),
+            (
+                &with("", "rm .gitattributes; echo '*.yaml ident' >attrs; ln -s attrs .gitattributes"),
+                "rm .gitattributes; cp attrs .gitattributes",
+                file,
+            ),
+            (hocon, "echo '*.conf text eol=crlf' >.gitattributes", "data/c.conf"),
+            (&format!("{hocon}echo '* text=auto eol=crlf' >.gitattributes"), "echo '# x' >>data/c.conf", "data/c.conf"),
+            (
+                &with("*.yaml ident\\n", "cp data/common.yaml data/c.yml"),
+                "sed -i s/common.yaml/c.yml/ hiera.yaml",
+                file,
+            ),
+        ],
+    );
+    are_calm(&[
+        [&with("*.yaml ident\\n", "echo 'a: 1' >data/common.yaml"), touch],
+        [&with("*.bin filter=lfs\\n*.yaml text=auto eol=crlf\\n", ""), touch],
+        [&with("* filter=x\\ndata/* -filter\\n", ""), touch],
+        [&with("", "rm .gitattributes; echo '*.yaml ident' >attrs; ln -s attrs .gitattributes"), touch],
+        [hocon, "echo '* text=auto eol=lf' >.gitattributes"],
+        [&format!("{hocon}printf '*.conf eol=crlf\\ndata/** binary\\n' >.gitattributes"), "echo '# x' >>data/c.conf"],
+        [&with("[attr]m diff\\n", ""), "echo '*.yaml m' >>.gitattributes"],
+    ]);
+}
