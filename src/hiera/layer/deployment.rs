@@ -19,40 +19,107 @@ pub struct DeclaredModule {
     pub declaration: Arc<str>,
 }
 
-/// Returns the modules in the Puppetfile at `path`, as far as they are written plainly; it is a program in Ruby.
-pub(super) fn in_puppetfile(content: &[u8], path: &str) -> Vec<DeclaredModule> {
-    static MODULE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"^\s*mod[\s(]+['"]([\w/-]+)['"]"#).ok());
-    let content = String::from_utf8_lossy(content);
-    let lines: Vec<&str> = content.lines().collect();
-    let name = |line: &&str| Some(short(MODULE.as_ref()?.captures(line)?.get(1)?.as_str()));
-    let named: Vec<(usize, Arc<str>)> = (0..).zip(&lines).filter_map(|(at, line)| Some((at, name(line)?))).collect();
-    let ends = named.iter().skip(1).map(|(at, _)| *at).chain([lines.len()]);
-    let module = |((start, name), end): (&(usize, Arc<str>), usize)| DeclaredModule {
-        name: name.clone(),
-        place: Place::line(path, u32::try_from(start + 1).unwrap_or(u32::MAX)),
-        declaration: declaration(&lines[*start..end]),
-    };
-    named.iter().zip(ends).map(module).collect()
+/// What Puppetfiles say.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Deployment {
+    /// The modules that they name plainly.
+    pub modules: Vec<DeclaredModule>,
+    /// All statements, those of modules by their names, if some are not understood: they are programs in Ruby.
+    pub program: Vec<String>,
 }
 
-/// Returns the words of some lines, without comments.
-fn declaration(lines: &[&str]) -> Arc<str> {
-    let words = lines.iter().flat_map(|line| without_comment(line).split_whitespace());
-    words.collect::<Vec<_>>().join(" ").into()
-}
-
-/// Returns what stands before a `#` that is in no quotes.
-fn without_comment(line: &str) -> &str {
-    let mut quote = None;
-    for (at, c) in line.char_indices() {
-        match (quote, c) {
-            (None, '#') => return &line[..at],
-            (None, '\'' | '"') => quote = Some(c),
-            (Some(open), _) if c == open => quote = None,
-            _ => {}
+impl Deployment {
+    /// Adds what the Puppetfile at `path` says.
+    pub(super) fn add(&mut self, content: &[u8], path: &str) {
+        let statements = statements(&String::from_utf8_lossy(content));
+        let is_program = !statements.iter().all(|statement| statement.is_understood);
+        for Statement { line, text, name, is_understood } in statements {
+            if is_program {
+                self.program.push(name.as_deref().filter(|_| is_understood).unwrap_or(&text).to_owned());
+            }
+            let place = Place::line(path, line);
+            self.modules.extend(name.map(|name| DeclaredModule { name, place, declaration: text.into() }));
         }
     }
-    line
+
+    /// Returns true if the program may read the file at `path`: it names that, or a folder that it is in.
+    pub fn may_read(&self, path: &str) -> bool {
+        let is_named = |name: &str| self.program.iter().any(|text| text.contains(name));
+        let mut names =
+            path.split('/').map(|name| name.split('.').next().unwrap_or(name)).filter(|name| name.len() > 2);
+        !self.program.is_empty() && (path.starts_with("Puppetfile.") || names.any(is_named))
+    }
+}
+
+/// A statement of a Puppetfile, without comments, its words parted by single blanks.
+struct Statement {
+    line: u32,
+    text: String,
+    /// The module that it names.
+    name: Option<Arc<str>>,
+    /// True if it says nothing but literals of a module, or a forge.
+    is_understood: bool,
+}
+
+impl Statement {
+    /// Returns the statement of a text, if it says anything.
+    fn of(line: u32, text: &str) -> Option<Statement> {
+        static MODULE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"^mod[ (]*['"]([\w/-]+)['"]"#).ok());
+        // Words are keys, symbols and few others; strings hold no code.
+        static PLAIN: LazyLock<Option<Regex>> = LazyLock::new(|| {
+            let literal = r#"(?:'[^'\\]*'|"[^"\\#]*"|:\w+|\w+: |=>|true|false|nil|[\d.]+|[,(){}\[\]]| )"#;
+            Regex::new(&format!(r"^(?:mod|forge)\b{literal}*$")).ok()
+        });
+        let text = text.trim();
+        let name = MODULE.as_ref().and_then(|module| module.captures(text)).and_then(|found| found.get(1));
+        let is_understood = PLAIN.as_ref().is_some_and(|plain| plain.is_match(text));
+        let statement =
+            Statement { line, text: text.to_owned(), name: name.map(|name| short(name.as_str())), is_understood };
+        (!text.is_empty()).then_some(statement)
+    }
+}
+
+/// Returns the statements of a program. What is in quotes is left as it is.
+fn statements(program: &str) -> Vec<Statement> {
+    let (mut found, mut text, mut first) = (Vec::new(), String::new(), 1);
+    let (mut line, mut depth, mut quote) = (1_u32, 0_u32, None);
+    let mut characters = program.chars().peekable();
+    while let Some(c) = characters.next() {
+        line += u32::from(c == '\n');
+        match (quote, c) {
+            (Some(_), '\\') => {
+                text.push(c);
+                text.extend(characters.next_if(|next| *next != '\n'));
+                continue;
+            }
+            (Some(open), _) => {
+                quote = quote.filter(|_| c != open);
+                text.push(c);
+                continue;
+            }
+            (None, '\'' | '"') => quote = Some(c),
+            (None, '(' | '[' | '{') => depth += 1,
+            (None, ')' | ']' | '}') => depth = depth.saturating_sub(1),
+            (None, '#') => while characters.next_if(|next| *next != '\n').is_some() {},
+            _ => {}
+        }
+        let goes_on = depth > 0 || text.trim_end().ends_with([',', '\\']) || text.trim_end().ends_with("=>");
+        if c == ';' && depth == 0 || c == '\n' && !goes_on {
+            found.extend(Statement::of(first, &text));
+            text.clear();
+        } else if c.is_whitespace() || c == '#' {
+            if !text.is_empty() && !text.ends_with(' ') {
+                text.push(' ');
+            }
+        } else {
+            if text.is_empty() {
+                first = line;
+            }
+            text.push(c);
+        }
+    }
+    found.extend(Statement::of(first, &text));
+    found
 }
 
 /// Returns the modules in the `.fixtures.yml` at `path`.
@@ -87,21 +154,53 @@ mod tests {
         modules.iter().map(|module| format!("{} {}", module.name, module.place)).collect()
     }
 
+    fn read(text: &str) -> Deployment {
+        let mut deployment = Deployment::default();
+        deployment.add(text.as_bytes(), "Puppetfile");
+        deployment
+    }
+
+    #[test]
+    fn programs_are_told_from_lists_of_modules() {
+        for plain in [
+            "forge 'https://forge.example'",
+            "mod 'a', '1  2'; mod('b', :latest)",
+            "mod 'a',\n  git: 'x',\n  tag: 'v1', # one\n  exclude_spec: false",
+            "mod 'a', { :git => 'x', 'ref' => \"y\" }",
+            "mod'a', '1'",
+        ] {
+            assert_eq!(read(plain).program, Vec::<String>::new(), "{plain}");
+        }
+        for program in [
+            "mod 'a', V",
+            "V = '1'",
+            "moduledir 'x'",
+            "mod %q(a), '1'",
+            "mod \"a#{b}\"",
+            "self.mod 'a'",
+            "mod 'a', '1' if x",
+            "mod 'a', ENV['x']",
+            "[].each do |n|\nend",
+            "mod 'a', `x`",
+            "eval('mod')",
+        ] {
+            assert_ne!(read(program).program, Vec::<String>::new(), "{program}");
+        }
+    }
+
     #[test]
     fn a_puppetfile_names_modules() {
         let text = "forge 'https://forge.puppet.com'\n# mod 'no-no'\nmod 'puppetlabs-ntp', '9.0'\n\nmod \"acme/web\",\n  :git => 'x'\nmod('own')\n";
-        assert_eq!(
-            shown(&in_puppetfile(text.as_bytes(), "Puppetfile")),
-            ["ntp Puppetfile:3", "web Puppetfile:5", "own Puppetfile:7"]
-        );
+        assert_eq!(shown(&read(text).modules), ["ntp Puppetfile:3", "web Puppetfile:5", "own Puppetfile:7"]);
     }
 
     #[test]
     fn a_declaration_is_all_that_is_said_of_a_module() {
         let text = "mod 'a', '1' # one\n\nmod 'b', # two\n  :git => 'x#y',\n  # of ours\n  :tag   => \"v1\"\nend\n";
-        let modules = in_puppetfile(text.as_bytes(), "Puppetfile");
-        let declarations: Vec<&str> = modules.iter().map(|module| &*module.declaration).collect();
-        assert_eq!(declarations, ["mod 'a', '1'", "mod 'b', :git => 'x#y', :tag => \"v1\" end"]);
+        let deployment = read(text);
+        let declarations: Vec<&str> = deployment.modules.iter().map(|module| &*module.declaration).collect();
+        assert_eq!(declarations, ["mod 'a', '1'", "mod 'b', :git => 'x#y', :tag => \"v1\""]);
+        assert_eq!(deployment.program, ["a", "b", "end"]);
     }
 
     #[test]

@@ -53,6 +53,11 @@ impl ModulePath {
         moved
     }
 
+    /// Returns true if `folder` is the first that is searched.
+    pub fn begins_with(&self, folder: &str) -> bool {
+        self.folders.first().is_some_and(|first| first == folder)
+    }
+
     fn common<'a>(&'a self, other: &ModulePath) -> Common<'a> {
         Common(
             self.folders

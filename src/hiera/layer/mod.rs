@@ -21,8 +21,9 @@ use loader::{ConfigFile, Loader, read};
 use modules::Modules;
 
 pub use data_files::DataFileList;
-pub use deployment::DeclaredModule;
+pub use deployment::{DeclaredModule, Deployment};
 pub use folders::ModulePath;
+pub use modules::PUPPETFILE;
 
 use super::backend::eyaml::{KeyChoice, KeyPairs, Keys, SecretNames};
 use super::backend::{Backends, DataFile, DataFiles, Format, KeyQuota};
@@ -185,8 +186,8 @@ pub struct Environment {
     pub contents: ContentIds,
     /// Where modules are searched.
     pub module_path: ModulePath,
-    /// Modules that a Puppetfile brings.
-    pub deployed_modules: Vec<DeclaredModule>,
+    /// What a Puppetfile brings.
+    pub deployment: Deployment,
     /// Modules that a Puppetfile or `.fixtures.yml` names, and that are in no folder of the modulepath.
     pub absent_modules: Vec<DeclaredModule>,
     /// The lookups of its manifests.
@@ -247,7 +248,7 @@ impl Environment {
             module_folders: modules.folders,
             contents: ContentIds::default(),
             module_path: modules.path,
-            deployed_modules: modules.deployed,
+            deployment: modules.deployed,
             absent_modules: modules.absent,
             fault: conf.fault.filter(|_| options.modulepath.is_none() || !conf.fault_in_modulepath),
             modules_fault: modules.fault,

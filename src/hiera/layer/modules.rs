@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::Layer;
-use super::deployment::{DeclaredModule, in_fixtures, in_puppetfile};
+use super::deployment::{DeclaredModule, Deployment, in_fixtures};
 use super::environment_conf::EnvironmentConf;
 use super::folders::{Folder, Folders, ModulePath};
 use super::loader::{ConfigFile, Loader, read};
@@ -16,6 +16,9 @@ use crate::hiera::config::Owner;
 use crate::puppet::json;
 use crate::tree::{Entry, FileTree, Target, TreeError, child, follow};
 use crate::value::Value;
+
+/// The name of a Puppetfile.
+pub const PUPPETFILE: &str = "Puppetfile";
 
 /// The modules that have data.
 #[derive(Default)]
@@ -27,8 +30,8 @@ pub(super) struct Modules {
     pub(super) folders: BTreeMap<Arc<str>, String>,
     /// Where they are searched.
     pub(super) path: ModulePath,
-    /// Modules that a Puppetfile brings.
-    pub(super) deployed: Vec<DeclaredModule>,
+    /// What a Puppetfile brings.
+    pub(super) deployed: Deployment,
     /// Modules that are named for deployment, and are not here.
     pub(super) absent: Vec<DeclaredModule>,
     /// The reason for which Puppet cannot load any module.
@@ -66,10 +69,16 @@ impl Modules {
                 }
             }
         }
-        modules.deployed = declared(loader, &child(root, "Puppetfile"), in_puppetfile)?;
-        let named = declared(loader, &child(root, ".fixtures.yml"), in_fixtures)?;
+        // The whole repository is deployed, wherever in it the environment is.
+        for path in BTreeSet::from([child(root, PUPPETFILE), PUPPETFILE.to_owned()]) {
+            if let Some(content) = read(&**loader.tree, &path)? {
+                modules.deployed.add(&content, &path);
+            }
+        }
+        let path = child(root, ".fixtures.yml");
+        let named = read(&**loader.tree, &path)?.map(|content| in_fixtures(&content, &path)).unwrap_or_default();
         let is_absent = |module: &&DeclaredModule| !seen.contains(&*module.name);
-        modules.absent = modules.deployed.iter().chain(&named).filter(is_absent).cloned().collect();
+        modules.absent = modules.deployed.modules.iter().chain(&named).filter(is_absent).cloned().collect();
         Ok(modules)
     }
 
@@ -159,16 +168,6 @@ impl Modules {
         }
         Ok(Metadata::Loaded(hash.get("data_provider").and_then(Value::as_str).map(str::to_owned)))
     }
-}
-
-/// Returns the modules that the file for deployment at `path` names, if it is there.
-fn declared(
-    loader: &Loader<'_>,
-    path: &str,
-    names: impl FnOnce(&[u8], &str) -> Vec<DeclaredModule>,
-) -> Result<Vec<DeclaredModule>, TreeError> {
-    let content = read(&**loader.tree, path)?;
-    Ok(content.map(|content| names(&content, path)).unwrap_or_default())
 }
 
 /// `/^[a-z][a-z0-9_]*$/`

@@ -7,8 +7,8 @@ use super::misnamed::Misnamed;
 use super::{DiffContext, accept, attributes, changed_paths, outside_levels, unreadable, wording};
 use crate::fleet::Revision;
 use crate::hiera::backend::DataFile;
-use crate::hiera::layer::Environment;
 use crate::hiera::layer::path_patterns::{PathPattern, datadirs, is_below, looks_like_data, patterns};
+use crate::hiera::layer::{Environment, PUPPETFILE};
 use crate::hiera::options::LOOKUP_OPTIONS;
 use crate::report::{BlindSpot, Remedy};
 use crate::tree::{BlobId, Entry, Target, TreeError, child, folder_of, follow, links};
@@ -59,6 +59,8 @@ pub(in crate::pipeline) struct ChangedFiles {
     configs: BTreeSet<String>,
     /// Files of git's attributes.
     pub(super) attributes: BTreeSet<String>,
+    /// Files that no level reads.
+    pub(super) others: BTreeSet<String>,
     /// Submodules with other commits.
     pub(super) submodules: BTreeSet<String>,
     /// True if the `lookup_options` of a reached file differ before and after.
@@ -108,6 +110,7 @@ impl ChangedFiles {
                 files.reached.insert(path);
                 continue;
             }
+            files.others.insert(path.clone());
             if folders.is_none() {
                 let [before, after] = context.both_revisions();
                 folders = Some([Places::of(before)?, Places::of(after)?]);
@@ -235,6 +238,7 @@ fn is_config(revision: &Revision, path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let beside = child(folder_of(&environment.options.hiera_config), name);
     path == environment.options.hiera_config
+        || path == PUPPETFILE
         || (CONFIG_FILES[1..].contains(&name) && beside == path)
         || name == CONFIG_FILES[0]
         || environment.layers().any(|layer| layer.config.as_ref().is_ok_and(|config| *config.path == *path))

@@ -101,11 +101,11 @@ impl DiffContext<'_> {
         spots.extend(self.changed_attributes(&files.attributes)?);
         spots.extend(self.converted_files()?);
         spots.extend(self.modules_outside());
+        spots.extend(self.other_versions(files));
         if changed.is_some() || files.is_hiera_touched || self.affected.touches_data {
             spots.extend(refused.iter().cloned());
         }
         if files.is_hiera_touched || self.affected.touches_data {
-            spots.extend(self.other_versions(files));
             spots.extend(left_out(&self.revisions.after.fleet));
             spots.extend(unreadable::missing_layer(self.both_revisions()));
             spots.extend(outside_levels::mapped_to_nothing(self.both_revisions()));

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::changed_files::ChangedFiles;
 use super::{DiffContext, accept, wording};
-use crate::hiera::layer::Environment;
+use crate::hiera::layer::{DeclaredModule, Environment, PUPPETFILE};
 use crate::report::{BlindSpot, Remedy};
 use crate::tree::{BlobId, Entry, child, folder_of};
 
@@ -21,7 +21,7 @@ impl DiffContext<'_> {
         let submodules = files.submodules.iter().filter(|path| !self.accepted.has(OTHER, path));
         let submodules: Vec<(&str, String)> = submodules.map(|path| (path.as_str(), self.step(path))).collect();
         let modules = self.other_modules();
-        [DiffContext::moved(&submodules), self.deployed(&modules)].into_iter().flatten()
+        [DiffContext::moved(&submodules), self.deployed(&modules), self.other_program(files)].into_iter().flatten()
     }
 
     /// Returns the commits that a submodule is moved from and to.
@@ -50,36 +50,72 @@ impl DiffContext<'_> {
         })
     }
 
-    /// Returns the modules of the Puppetfile that are declared in another way before, or not at all, or no longer; with
-    /// both declarations. Those that lie in the repository on both sides are read.
-    fn other_modules(&self) -> BTreeMap<&str, [&str; 2]> {
-        let [before, after] = self.both_revisions().map(|revision| declared(&revision.environment));
-        let is_here = |name: &str| {
-            self.both_revisions().iter().all(|revision| revision.environment.module_folders.contains_key(name))
+    /// Returns the modules of the Puppetfile that are declared in another way before, or not at all, or no longer, and
+    /// those that are searched elsewhere; with both declarations. Those that lie in the repository on both sides, where
+    /// modules are searched first, are read.
+    fn other_modules(&self) -> BTreeMap<&str, [String; 2]> {
+        let environments = self.both_revisions().map(|revision| &revision.environment);
+        let [before, after] = environments.map(declared);
+        let is_here = |name: &str| environments.iter().all(|environment| is_first(environment, name));
+        let is_moved = |name: &str| {
+            let [before, after] = environments.map(|environment| environment.module_folders.get(name));
+            before != after || environments[0].module_path.folders != environments[1].module_path.folders
         };
         let names: BTreeSet<&str> = before.keys().chain(after.keys()).copied().collect();
-        let both = |name| [&before, &after].map(|side| side.get(name).copied().unwrap_or("none"));
-        let other = names.into_iter().map(|name| (name, both(name))).filter(|(_, [before, after])| before != after);
+        let both = |name| [&before, &after].map(|side| side.get(name).cloned().unwrap_or_else(|| "none".to_owned()));
+        let other = names.into_iter().map(|name| (name, both(name)));
+        let other = other.filter(|(name, [before, after])| before != after || is_moved(name));
         other.filter(|(name, _)| !is_here(name) && !self.accepted.has(OTHER, name)).collect()
     }
 
-    fn deployed(&self, modules: &BTreeMap<&str, [&str; 2]>) -> Option<BlindSpot> {
+    /// Returns a blind spot for a Puppetfile that is a program and says other things, or may read files that change.
+    fn other_program(&self, files: &ChangedFiles) -> Option<BlindSpot> {
+        let [before, after] = self.both_revisions().map(|revision| &revision.environment.deployment);
+        let is_read = |path: &&String| before.may_read(path) || after.may_read(path);
+        let is_other = before.program != after.program;
+        let mut changed: Vec<String> = if is_other { vec![PUPPETFILE.to_owned()] } else { Vec::new() };
+        changed.extend(files.others.iter().filter(is_read).cloned());
+        changed.retain(|file| !self.accepted.has(OTHER, file));
+        let first = changed.first()?;
+        let headline = format!("{first} may have the Puppetfile bring other modules");
+        let message = format!("{headline}: that is a program, of which hierad does not understand all");
+        Some(BlindSpot { headline, message, ..spot(changed.iter().cloned(), changed.iter().map(String::as_str)) })
+    }
+
+    /// Returns the path of the Puppetfile.
+    fn puppetfile(&self) -> String {
+        let beside = child(folder_of(&self.revisions.after.environment.options.hiera_config), PUPPETFILE);
+        let is_there = |path: &str| {
+            self.both_revisions().iter().any(|revision| matches!(revision.environment.tree.entry(path), Ok(Some(_))))
+        };
+        if is_there(&beside) { beside } else { PUPPETFILE.to_owned() }
+    }
+
+    fn deployed(&self, modules: &BTreeMap<&str, [String; 2]>) -> Option<BlindSpot> {
         let (first, _) = modules.first_key_value()?;
-        let file = child(folder_of(&self.revisions.after.environment.options.hiera_config), "Puppetfile");
-        let steps: Vec<String> = modules.values().map(|[before, after]| format!("{before} -> {after}")).collect();
+        let file = self.puppetfile();
+        let steps: Vec<String> = modules.values().map(step).collect();
+        let is_moved = modules.values().all(|[before, after]| before == after);
         let headline = match modules.len() {
+            1 if is_moved => format!("the module '{first}' of {file} is searched elsewhere"),
+            number if is_moved => format!("{} of {file} are searched elsewhere", wording::count(number, "module")),
             1 => format!("{file} has another version of the module '{first}'"),
             number => format!("{file} has other versions of {}", wording::count(number, "module")),
         };
         Some(BlindSpot {
             headline,
             message: format!(
-                "data of modules that {file} brings are not read, and it has other versions: {}",
+                "data of modules that {file} brings are not read, and it brings others: {}",
                 listed(steps.iter().map(String::as_str)),
             ),
             ..spot([file.clone()], modules.keys().copied())
         })
     }
+}
+
+/// Returns what a Puppetfile says of a module before and after.
+fn step([before, after]: &[String; 2]) -> String {
+    if before == after { format!("{before}, searched elsewhere") } else { format!("{before} -> {after}") }
 }
 
 /// Returns the first of some texts, and the number of the others.
@@ -92,8 +128,18 @@ fn listed<'t>(texts: impl ExactSizeIterator<Item = &'t str>) -> String {
 }
 
 /// Returns the modules of the Puppetfile with what it says of them.
-fn declared(environment: &Environment) -> BTreeMap<&str, &str> {
-    environment.deployed_modules.iter().map(|module| (&*module.name, &*module.declaration)).collect()
+fn declared(environment: &Environment) -> BTreeMap<&str, String> {
+    let mut found: BTreeMap<&str, String> = BTreeMap::new();
+    for DeclaredModule { name, declaration, .. } in &environment.deployment.modules {
+        let known = found.entry(name).or_default();
+        *known = if known.is_empty() { declaration.to_string() } else { format!("{known}; {declaration}") };
+    }
+    found
+}
+
+/// Returns true if a module lies in the folder of the repository that is searched first.
+fn is_first(environment: &Environment, name: &str) -> bool {
+    environment.module_folders.get(name).is_some_and(|folder| environment.module_path.begins_with(folder_of(folder)))
 }
 
 /// Returns a blind spot that concerns files, with the setting that accepts these names.

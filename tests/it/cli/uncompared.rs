@@ -189,3 +189,68 @@ fn files_that_git_converts_are_told_when_they_change() {
         [&with("[attr]m diff\\n", ""), "echo '*.yaml m' >>.gitattributes"],
     ]);
 }
+
+#[test]
+fn puppetfiles_that_are_programs_are_told() {
+    let file = |text: &str| format!("cat >Puppetfile <<'E'\n{text}\nE\n");
+    let bump = |text: &str| [file(text), file(&text.replace('1', "2"))];
+    for text in [
+        "V = '1'\nmod 'a-x', V",
+        "{'a-x' => '1'}.each do |n, v|\n  mod n, v\nend",
+        "moduledir 'm1'\nmod 'a-x', '3'",
+        "if true then mod 'a-x', '1' end",
+        "self.mod 'a-x', '1'",
+        "mod'a-x', '1'",
+        "mod %q(a-x), '1'",
+        "mod 'a-x', '1  3'",
+        "mod \"a-#{'x'}\",\n  # the version\n  '1'",
+        "mod 'a-x', '1'\nmod 'a-x', '3'",
+        "mod 'b', '3'; mod 'a-x', '1'",
+        "eval <<R\nmod 'a-x', '1'\nR",
+    ] {
+        let [before, after] = bump(text);
+        are_told("other-version", &[(&before, &after, "Puppetfile")]);
+    }
+    let module = file("mod 'a-x', '1'");
+    let at = |script: &str| {
+        format!(
+            "{module}mkdir -p site/x; touch site/x/k; path() {{ echo \"modulepath = $1\" >environment.conf; }}; {script}"
+        )
+    };
+    let other = file("mod 'a-x', '2'");
+    let read = file("instance_eval(File.read('Puppetfile.common'))");
+    are_told(
+        "other-version",
+        &[
+            (
+                &format!("{read}echo \"mod 'a-x', '1'\" >Puppetfile.common"),
+                "echo \"mod 'a-x', '2'\" >Puppetfile.common",
+                "Puppetfile.common",
+            ),
+            (
+                &format!("{}mkdir lib; touch lib/x.rb", file("Dir['lib/*.rb'].each { |f| load f }")),
+                "echo 1 >lib/x.rb",
+                "lib/x.rb",
+            ),
+            (&at("path modules:site"), &other, "Puppetfile"),
+            (&at("path modules:site"), "echo 'modulepath = site' >environment.conf", "Puppetfile"),
+            (&at("path modules:site"), "echo 'modulepath = site:modules' >environment.conf", "Puppetfile"),
+            (&at("path site:modules; mv site/x site/y"), "mv site/y site/x", "Puppetfile"),
+            (
+                &at(
+                    "mkdir cfg; git mv hiera.yaml cfg; echo 'hiera_config: cfg/hiera.yaml' >>hierad.yaml; sed -i 's/^hierarchy/defaults: {datadir: ..\\/data, data_hash: yaml_data}\\nhierarchy/' cfg/hiera.yaml",
+                ),
+                &other,
+                "Puppetfile",
+            ),
+        ],
+    );
+    let each = "[1].each do |n|\n  puts n\nend\n";
+    are_calm(&[
+        [&at("path site:modules"), &other],
+        [&at("path modules:site"), "echo x >README"],
+        [&module, &file("# new\nmod   'a-x',\n    '1'\n")],
+        [&file(&format!("{each}mod 'a-x', '1'")), &file(&format!("# a program\n{each}mod 'a-x', '1'"))],
+        [&format!("{}mkdir lib; touch lib/x.rb", file("Dir['pf/*.rb'].each { |f| load f }")), "echo 1 >lib/x.rb"],
+    ]);
+}
