@@ -16,6 +16,7 @@ pub(super) mod misnamed;
 mod module_places;
 mod other_versions;
 pub(super) mod outside_levels;
+mod programs;
 mod undefined_variables;
 pub mod unreadable;
 pub(super) mod variables;
@@ -102,6 +103,8 @@ impl DiffContext<'_> {
         spots.extend(self.converted_files()?);
         spots.extend(self.modules_outside());
         spots.extend(self.other_versions(files));
+        spots.extend(self.changed_programs(files)?);
+        spots.extend(self.other_keys(files));
         if changed.is_some() || files.is_hiera_touched || self.affected.touches_data {
             spots.extend(refused.iter().cloned());
         }

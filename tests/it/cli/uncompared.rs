@@ -254,3 +254,63 @@ fn puppetfiles_that_are_programs_are_told() {
         [&format!("{}mkdir lib; touch lib/x.rb", file("Dir['pf/*.rb'].each { |f| load f }")), "echo 1 >lib/x.rb"],
     ]);
 }
+
+#[test]
+fn programs_and_keys_that_decide_values_are_told() {
+    let alias = |kind: &str| format!("mkdir -p modules/m/types; echo 'type M::T = {kind}' >modules/m/types/t.pp; ");
+    let options =
+        |to: &str| format!("printf 'lookup_options: {{port: {{convert_to: \"{to}\"}}}}\\n' >>data/common.yaml; ");
+    let function = |folder: &str, value: u32| {
+        format!("mkdir -p {folder}; echo 'function m::d($o, $c) {{ {{a => {value}}} }}' >{folder}/d.pp; ")
+    };
+    let level =
+        "mod modules/m; printf 'version: 5\\nhierarchy: [{name: c, data_hash: \"m::d\"}]\\n' >modules/m/hiera.yaml; ";
+    let file = "modules/m/types/t.pp";
+    let at = |first: &str, second: &str| format!("{first}{second}");
+    are_told(
+        "unlisted-keys",
+        &[
+            (&at(&alias("Integer"), &options("M::T")), &alias("Float"), file),
+            (&at(&alias("Integer"), &options("Array[M::T]")), &alias("Float"), file),
+            (
+                &at(&alias("M::U"), &options("M::V")),
+                "echo 'type M::U = Float' >modules/m/types/u.pp",
+                "modules/m/types/u.pp",
+            ),
+            (
+                &at(level, &function("modules/m/functions", 1)),
+                &function("modules/m/functions", 2),
+                "modules/m/functions/d.pp",
+            ),
+            (&at(level, &function("functions", 1)), &function("functions", 2), "functions/d.pp"),
+            (
+                level,
+                "mkdir -p modules/m/lib/puppet/functions/m; touch modules/m/lib/puppet/functions/m/d.rb",
+                "modules/m/lib/puppet/functions/m/d.rb",
+            ),
+        ],
+    );
+    are_calm(&[
+        [&at(&alias("Integer"), &options("Integer")), &alias("Float")],
+        [&function("modules/m/functions", 1), &function("modules/m/functions", 2)],
+        [&at(level, &function("spec/functions", 1)), &function("spec/functions", 2)],
+    ]);
+    let keys = |private: &str| {
+        format!(
+            "printf 'version: 5\\nhierarchy:\\n  - {{name: c, path: common.yaml, lookup_key: eyaml_lookup_key, \
+            options: {{pkcs7_private_key: {private}, pkcs7_public_key: /etc/k/public.pem}}}}\\n' >hiera.yaml; "
+        )
+    };
+    for (before, after) in [
+        (keys("/etc/k/a.pem"), keys("/etc/k/b.pem")),
+        (at(&keys("/etc/k/a.pem"), "mkdir k; echo 1 >k/a.pem"), "echo 2 >k/a.pem".to_owned()),
+        (keys("keys/a.pem"), keys("other/a.pem")),
+        (at(&keys("keys/a.pem"), "mkdir keys; echo 1 >keys/a.pem"), "rm keys/a.pem".to_owned()),
+        (at(&keys("keys/a.pem"), "touch k"), "mkdir keys; echo 1 >keys/a.pem".to_owned()),
+    ] {
+        let site = site(&before, &after);
+        assert_eq!(spots(&site, "eyaml-key-not-allowed").len(), 1, "{before} / {after}");
+        site.hierad("diff --exit-code").is(3);
+    }
+    are_calm(&[[&keys("keys/a.pem"), "mkdir keys; echo 1 >keys/b.pem"]]);
+}
