@@ -11,7 +11,7 @@ use crate::hiera::layer::path_patterns::{PathPattern, datadirs, is_below, looks_
 use crate::hiera::layer::{Environment, PUPPETFILE};
 use crate::hiera::options::LOOKUP_OPTIONS;
 use crate::report::{BlindSpot, Remedy};
-use crate::tree::{BlobId, Entry, Target, TreeError, child, folder_of, follow, links};
+use crate::tree::{BlobId, Entry, Extent, FileTree, Target, TreeError, child, folder_of, follow, links};
 use crate::value::Value;
 
 /// The code of blind spots for files that no known node reads.
@@ -78,6 +78,15 @@ impl ChangedFiles {
         let changed = changed_paths(context.revisions)?;
         let mut reached = context.revisions.before.reached(&changed)?;
         reached.extend(context.revisions.after.reached(&changed)?);
+        let is_any_link = |path: &String| context.both_revisions().iter().any(|revision| is_link(revision, path));
+        if changed.iter().any(is_any_link) {
+            // A link may lead to data.
+            files.is_hiera_touched = true;
+            let [before, after] = context.both_revisions();
+            let places = [Places::of(before)?, Places::of(after)?];
+            files.unreached.extend(led_elsewhere([before, after], &places)?);
+            folders = Some(places);
+        }
         for path in changed.iter().cloned() {
             if context.both_revisions().iter().any(|revision| is_config(revision, &path)) {
                 files.configs.insert(path.clone());
@@ -93,8 +102,6 @@ impl ChangedFiles {
                 continue;
             }
             if !context.both_revisions().iter().any(|revision| is_file(revision, &path)) {
-                // A link may lead to data.
-                files.is_hiera_touched |= context.both_revisions().iter().any(|revision| is_link(revision, &path));
                 continue;
             }
             if reached.contains(path.as_str()) {
@@ -200,6 +207,9 @@ impl<'a> Outside<'a> {
     }
 }
 
+/// The most names of a path through links that are looked at.
+const MOST_NAMES: usize = 1000;
+
 /// The paths and folders that the levels of a revision read.
 struct Places<'a> {
     patterns: Vec<PathPattern<'a>>,
@@ -218,19 +228,78 @@ impl<'a> Places<'a> {
         Ok(Places { patterns: patterns(&revision.environment), datadirs, links })
     }
 
-    /// Returns true if a level leads to a path, or to a link that leads there.
+    /// Returns true if a level leads to a path, or to a link that leads there, through others or not.
     fn leads_to(&self, path: &str) -> bool {
-        let is_read = |path: &str| self.patterns.iter().any(|pattern| pattern.matches(path));
-        let by = |(link, target): &(String, String)| match path.strip_prefix(target.as_str())? {
-            rest if rest.is_empty() || rest.starts_with('/') => Some(format!("{link}{rest}")),
-            _ => None,
-        };
-        is_read(path) || self.links.iter().filter_map(by).any(|path| is_read(&path))
+        self.names_of(path).iter().any(|path| self.is_read(path))
+    }
+
+    fn is_read(&self, path: &str) -> bool {
+        self.patterns.iter().any(|pattern| pattern.matches(path))
+    }
+
+    /// Returns a path, and those that lead there through links, each link once.
+    fn names_of(&self, path: &str) -> BTreeSet<String> {
+        let (mut found, mut pending) = (BTreeSet::new(), vec![(path.to_owned(), Vec::new())]);
+        while let Some((path, passed)) = pending.pop().filter(|_| found.len() < MOST_NAMES) {
+            for (link, target) in self.links.iter().filter(|(link, _)| !passed.contains(&link)) {
+                if path == *target || is_below(&path, target) && !target.is_empty() {
+                    let passed = passed.iter().copied().chain([link]).collect();
+                    pending.push((format!("{link}{}", &path[target.len()..]), passed));
+                }
+            }
+            found.insert(path);
+            pending.retain(|(path, _)| !found.contains(path));
+        }
+        found
+    }
+
+    /// Returns the files at the end of links that are led elsewhere in `other`, by the paths that levels lead to.
+    fn led_elsewhere(&self, other: &Places<'_>, tree: &dyn FileTree) -> Result<BTreeSet<String>, TreeError> {
+        let mut found = BTreeSet::new();
+        for (link, target) in self.links.iter().filter(|led| !other.links.contains(led)) {
+            for file in files_below(tree, target)? {
+                let path = format!("{link}{}", &file[target.len()..]);
+                found.extend(self.names_of(&path).into_iter().filter(|path| self.is_read(path)));
+            }
+        }
+        Ok(found)
     }
 
     fn has_datadir_of(&self, path: &str) -> bool {
         self.datadirs.iter().any(|folder| is_below(path, folder))
     }
+}
+
+/// Returns the paths that levels lead to through links that are led elsewhere, if no known node reads them and other
+/// files are there.
+fn led_elsewhere(revisions: [&Revision; 2], [before, after]: &[Places<'_>; 2]) -> Result<BTreeSet<String>, TreeError> {
+    let trees = revisions.map(|revision| &*revision.environment.tree);
+    let mut found = before.led_elsewhere(after, trees[0])?;
+    found.extend(after.led_elsewhere(before, trees[1])?);
+    let mut led = BTreeSet::new();
+    let reached = if found.is_empty() { Default::default() } else { revisions.map(Revision::reached_files) };
+    for path in found {
+        let content = |tree| Ok(if let Target::File(_, id) = follow(tree, &path)? { Some(id) } else { None });
+        let is_known = reached.iter().any(|files| files.contains(path.as_str()));
+        if !is_known && content(trees[0])? != content(trees[1])? {
+            led.insert(path);
+        }
+    }
+    Ok(led)
+}
+
+/// Returns the file at `path`, or those below it, links left out.
+fn files_below(tree: &dyn FileTree, path: &str) -> Result<Vec<String>, TreeError> {
+    let (mut found, mut extent, mut pending) = (Vec::new(), Extent::default(), vec![path.to_owned()]);
+    while let Some(path) = pending.pop() {
+        extent.see(&path)?;
+        match tree.entry(&path)? {
+            Some(Entry::File(_)) => found.push(path),
+            Some(Entry::Folder) => pending.extend(tree.list(&path)?.iter().map(|(name, _)| child(&path, name))),
+            _ => {}
+        }
+    }
+    Ok(found)
 }
 
 fn is_config(revision: &Revision, path: &str) -> bool {

@@ -314,3 +314,31 @@ fn programs_and_keys_that_decide_values_are_told() {
     }
     are_calm(&[[&keys("keys/a.pem"), "mkdir keys; echo 1 >keys/b.pem"]]);
 }
+
+#[test]
+fn links_that_only_unknown_nodes_read_are_told_when_they_are_led_elsewhere() {
+    let two = "mkdir -p r1 r2; echo 'z: 5' >r1/n2.yaml; echo 'z: 6' >r2/n2.yaml; rm -rf data/nodes; ";
+    let at = |script: &str| format!("{two}{script}");
+    let file = "data/nodes/n2.yaml";
+    are_told(
+        "unreached-file",
+        &[
+            (&at("ln -s ../r1 data/nodes"), "ln -sfn ../r2 data/nodes", file),
+            (&at("ln -s ../cur data/nodes; ln -s r1 cur"), "ln -sfn r2 cur", file),
+            (&at("ln -s ../r1 data/nodes"), "rm data/nodes", file),
+            (&at("touch k"), "ln -s ../r1 data/nodes", file),
+            (
+                &at("mkdir data/nodes; ln -s ../../r1/n2.yaml data/nodes/n2.yaml"),
+                "ln -sfn ../../r2/n2.yaml data/nodes/n2.yaml",
+                file,
+            ),
+            (&at("mv data dd; ln -s dd data; ln -s ../r1 dd/nodes"), "echo 'z: 7' >r1/n2.yaml", "r1/n2.yaml"),
+            (&at("mv data dd; ln -s dd data; ln -s ../r1 dd/nodes"), "ln -sfn ../r2 dd/nodes", file),
+        ],
+    );
+    are_calm(&[
+        [&at("cp r1/n2.yaml r2; ln -s ../r1 data/nodes"), "ln -sfn ../r2 data/nodes"],
+        [&at("mkdir other; ln -s ../r1 other/x"), "ln -sfn ../r2 other/x"],
+        [&at("mkdir other; ln -s ../other other/loop"), "ln -sfn ../r2 other/loop"],
+    ]);
+}
