@@ -131,10 +131,9 @@ impl<'l, 'a> Folders<'l, 'a> {
         };
         if !glob::is_pattern(&path) {
             match follow(&*tree, &path)? {
-                Target::Folder(_) => {}
                 Target::Outside(why) => self.leads_out(&path, why),
                 Target::File(..) | Target::Absent if said => self.missing(&path),
-                Target::File(..) | Target::Absent => {}
+                Target::Folder(_) | Target::File(..) | Target::Absent => {}
             }
             self.found.push(Folder { tree, path });
             return Ok(());
@@ -142,7 +141,9 @@ impl<'l, 'a> Folders<'l, 'a> {
         match glob::glob_folders(&*tree, &path) {
             Ok(Found { paths, outside }) => {
                 self.found.extend(paths.into_iter().map(|path| Folder { tree: tree.clone(), path }));
-                outside.into_iter().for_each(|why| self.leads_out(&path, why));
+                for why in outside {
+                    self.leads_out(&path, why);
+                }
             }
             Err(GlobError::Tree(error)) => return Err(error),
             Err(error) => {

@@ -56,11 +56,8 @@ impl DiffContext<'_> {
         let [before, after] = self.both_revisions().map(converted);
         let (before, after) = (before?, after?);
         let paths: BTreeSet<&Arc<str>> = before.keys().chain(after.keys()).collect();
-        let mut files: Vec<String> = paths
-            .into_iter()
-            .filter(|path| before.get(*path) != after.get(*path))
-            .map(|path| path.to_string())
-            .collect();
+        let mut files: Vec<String> =
+            paths.into_iter().filter(|path| before.get(*path) != after.get(*path)).map(ToString::to_string).collect();
         files.retain(|file| !self.accepted.has(CODE, file));
         let Some(first) = files.first() else { return Ok(None) };
         let short = if files.len() == 1 { first.clone() } else { wording::count(files.len(), "file") };
@@ -79,9 +76,12 @@ impl DiffContext<'_> {
     }
 }
 
+/// Files that git converts, with what is there and what is done to it.
+type Converted = BTreeMap<Arc<str>, (BlobId, Vec<String>)>;
+
 /// Returns the files of data and configuration that a checkout has otherwise than the repository, with what is there
 /// and what is done to it.
-fn converted(revision: &Revision) -> Result<BTreeMap<Arc<str>, (BlobId, Vec<String>)>, TreeError> {
+fn converted(revision: &Revision) -> Result<Converted, TreeError> {
     let environment = &revision.environment;
     let tree = &*environment.tree;
     let mut attributes = Attributes { tree, macros: Macros::of(tree)?, known: HashMap::new() };
@@ -160,7 +160,9 @@ impl Line {
     fn of(words: &[String], macros: &Macros) -> Option<Line> {
         let (pattern, attributes) = words.split_first().filter(|(pattern, _)| !pattern.starts_with("[attr]"))?;
         let mut settings = Vec::new();
-        attributes.iter().for_each(|attribute| macros.expand(attribute, &mut settings));
+        for attribute in attributes {
+            macros.expand(attribute, &mut settings);
+        }
         (!settings.is_empty()).then(|| Line { pattern: regex(pattern), settings })
     }
 
@@ -211,7 +213,9 @@ impl Macros {
     /// macro.
     fn converts(&self, words: &[String]) -> bool {
         let mut settings = Vec::new();
-        words.iter().skip(1).for_each(|attribute| self.expand(attribute, &mut settings));
+        for attribute in words.iter().skip(1) {
+            self.expand(attribute, &mut settings);
+        }
         settings.iter().any(|(name, _)| CONVERTING.contains(&name.as_str()))
     }
 

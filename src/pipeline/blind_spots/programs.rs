@@ -26,7 +26,7 @@ impl DiffContext<'_> {
         let both = self.both_revisions();
         let is_in = |path: &str, folders: &[&str]| both.iter().any(|revision| is_program(revision, path, folders));
         let mut of_types: Vec<String> = files.others.iter().filter(|path| is_in(path, &TYPES)).cloned().collect();
-        if !of_types.is_empty() && !(has_aliases(both[0])? || has_aliases(both[1])?) {
+        if !(of_types.is_empty() || has_aliases(both[0])? || has_aliases(both[1])?) {
             of_types.clear();
         }
         let of_functions = files.others.iter().filter(|path| is_in(path, &FUNCTIONS));
