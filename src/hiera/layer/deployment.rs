@@ -19,7 +19,7 @@ pub struct DeclaredModule {
     pub declaration: Arc<str>,
 }
 
-/// What Puppetfiles say.
+/// The content of Puppetfiles.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Deployment {
     /// The modules that they name plainly.

@@ -184,9 +184,9 @@ pub struct Environment {
     pub module_folders: BTreeMap<Arc<str>, String>,
     /// The ids of folders of the repository, as far as somebody has asked for them.
     pub contents: ContentIds,
-    /// Where modules are searched.
+    /// The places in which modules are searched.
     pub module_path: ModulePath,
-    /// What a Puppetfile brings.
+    /// The modules that a Puppetfile brings.
     pub deployment: Deployment,
     /// Modules that a Puppetfile or `.fixtures.yml` names, and that are in no folder of the modulepath.
     pub absent_modules: Vec<DeclaredModule>,

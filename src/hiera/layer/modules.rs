@@ -28,9 +28,9 @@ pub(super) struct Modules {
     pub(super) names: BTreeSet<Arc<str>>,
     /// The folders of those in the repository.
     pub(super) folders: BTreeMap<Arc<str>, String>,
-    /// Where they are searched.
+    /// The places in which they are searched.
     pub(super) path: ModulePath,
-    /// What a Puppetfile brings.
+    /// The modules that a Puppetfile brings.
     pub(super) deployed: Deployment,
     /// Modules that are named for deployment, and are not here.
     pub(super) absent: Vec<DeclaredModule>,

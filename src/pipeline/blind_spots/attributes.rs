@@ -1,7 +1,9 @@
 //! Finds what git's attributes make of data: a checkout has other files than the repository.
 //!
 //! Git reads `.gitattributes` in the folders of a path, and no links of that name. Of what it converts, ends of lines
-//! mean nothing to readers of YAML and JSON, and `export-*` concerns archives alone. Source: gitattributes(5), `attr.c`.
+//! mean nothing to readers of YAML and JSON, and `export-*` concerns archives alone.
+//!
+//! Source: gitattributes(5), `attr.c`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;

@@ -322,7 +322,7 @@ fn is_submodule(revision: &Revision, path: &str) -> bool {
     matches!(revision.environment.tree.entry(path), Ok(Some(Entry::Submodule(Some(_)))))
 }
 
-/// Returns the files of modules that cannot be read and do not count alike on both sides: they themselves, or the levels
+/// Returns the files of modules that cannot be read and do not count alike on both sides: themselves, or the levels
 /// and options of their keys. Nothing is changed at any other path than those `changed`.
 fn unread_of_modules(
     revisions: [&Revision; 2],

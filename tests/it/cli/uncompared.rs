@@ -1,4 +1,4 @@
-//! What an answer may depend on beside the data that are compared: a commit that changes it is not called harmless.
+//! Things beside the compared data that an answer may depend on: a commit that changes them is not called harmless.
 
 use serde_json::Value as Json;
 
