@@ -52,10 +52,15 @@ impl DiffContext<'_> {
     }
 
     /// Returns a blind spot for files that git converts and that are not the same on both sides: they themselves, or
-    /// what is made of them.
-    pub(super) fn converted_files(&self) -> Result<Option<BlindSpot>, TreeError> {
+    /// what is made of them. `changed` are those that nodes read, if nothing but files has changed.
+    pub(super) fn converted_files(&self, changed: Option<&BTreeSet<String>>) -> Result<Option<BlindSpot>, TreeError> {
         const CODE: &str = outside_levels::OUTSIDE;
-        let [before, after] = self.both_revisions().map(converted);
+        let of = |revision: &Revision| {
+            // All others are what they were, and there are many.
+            let changed = changed.map(|paths| paths.iter().map(|path| path.as_str().into()).collect());
+            converted(revision, changed.unwrap_or_else(|| read_paths(revision)))
+        };
+        let [before, after] = self.both_revisions().map(of);
         let (before, after) = (before?, after?);
         let paths: BTreeSet<&Arc<str>> = before.keys().chain(after.keys()).collect();
         let mut files: Vec<String> =
@@ -81,16 +86,20 @@ impl DiffContext<'_> {
 /// Files that git converts, with what is there and what is done to it.
 type Converted = BTreeMap<Arc<str>, (BlobId, Vec<String>)>;
 
-/// Returns the files of data and configuration that a checkout has otherwise than the repository, with what is there
-/// and what is done to it.
-fn converted(revision: &Revision) -> Result<Converted, TreeError> {
-    let environment = &revision.environment;
-    let tree = &*environment.tree;
+/// Returns the paths of all files of data and configuration that are read.
+fn read_paths(revision: &Revision) -> BTreeSet<Arc<str>> {
+    let mut paths = revision.reached_files();
+    let configs = revision.environment.layers().filter_map(|layer| layer.config.as_ref().ok());
+    paths.extend(configs.map(|config| config.path.clone()));
+    paths
+}
+
+/// Returns those of some files that a checkout has otherwise than the repository, with what is there and what is done
+/// to it.
+fn converted(revision: &Revision, paths: BTreeSet<Arc<str>>) -> Result<Converted, TreeError> {
+    let tree = &*revision.environment.tree;
     let mut attributes = Attributes { tree, macros: Macros::of(tree)?, known: HashMap::new() };
     let mut found = BTreeMap::new();
-    let mut paths = revision.reached_files();
-    let configs = environment.layers().filter_map(|layer| layer.config.as_ref().ok());
-    paths.extend(configs.map(|config| config.path.clone()));
     for path in paths {
         let Target::File(real, id) = follow(tree, &path)? else { continue };
         let made = attributes.made_of(&real, id)?;

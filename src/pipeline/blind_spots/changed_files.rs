@@ -59,6 +59,8 @@ pub(in crate::pipeline) struct ChangedFiles {
     configs: BTreeSet<String>,
     /// Files of git's attributes.
     pub(super) attributes: BTreeSet<String>,
+    /// True if nothing has changed but files: no link, submodule or configuration, and no attributes of git.
+    pub(super) are_all: bool,
     /// Files that no level reads.
     pub(super) others: BTreeSet<String>,
     /// Submodules with other commits.
@@ -78,8 +80,8 @@ impl ChangedFiles {
         let changed = changed_paths(context.revisions)?;
         let mut reached = context.revisions.before.reached(&changed)?;
         reached.extend(context.revisions.after.reached(&changed)?);
-        let is_any_link = |path: &String| context.both_revisions().iter().any(|revision| is_link(revision, path));
-        if changed.iter().any(is_any_link) {
+        let has_links = has_links(context, &changed);
+        if has_links {
             // A link may lead to data.
             files.is_hiera_touched = true;
             let [before, after] = context.both_revisions();
@@ -142,6 +144,7 @@ impl ChangedFiles {
                 files.unnamed.insert(path);
             }
         }
+        files.are_all = !has_links && files.are_plain();
         files.unread = unread_of_modules(context.both_revisions(), &changed, files.changes_options)?;
         let counts =
             [files.reached.len(), files.unreached.len(), files.unnamed.len(), files.misnamed.len(), files.unread.len()];
@@ -154,6 +157,11 @@ impl ChangedFiles {
     pub(super) fn may_change_levels_of(&self, path: &str) -> bool {
         let is_of_all = |config: &String| config.ends_with(CONFIG_FILES[1]);
         self.configs.contains(path) || self.configs.iter().any(is_of_all)
+    }
+
+    /// Returns true if there is neither a submodule nor configuration among them, and no attributes of git.
+    fn are_plain(&self) -> bool {
+        self.configs.is_empty() && self.attributes.is_empty() && self.submodules.is_empty()
     }
 
     /// Returns the files of data and configuration by path, with the part that each plays.
@@ -356,7 +364,12 @@ fn unreadable_files(revision: &Revision) -> Result<BTreeMap<Arc<str>, Unreadable
     if environment.module_folders.is_empty() {
         return Ok(found);
     }
+    // Most files are below none of the few folders that modules lie in.
+    let around: BTreeSet<&str> = environment.module_folders.values().map(|folder| folder_of(folder)).collect();
     for path in revision.reached_files() {
+        if !around.iter().any(|folder| folder.is_empty() || is_below(&path, folder)) {
+            continue;
+        }
         let Some(folder) = environment.module_folders.values().find(|folder| is_below(&path, folder)) else { continue };
         let Target::File(_, id) = follow(&*environment.tree, &path)? else { continue };
         if environment.data_file(&path, id)?.fault().is_some() {
@@ -368,6 +381,11 @@ fn unreadable_files(revision: &Revision) -> Result<BTreeMap<Arc<str>, Unreadable
         }
     }
     Ok(found)
+}
+
+/// Returns true if one of some paths is a link on either side.
+fn has_links(context: &DiffContext<'_>, paths: &BTreeSet<String>) -> bool {
+    paths.iter().any(|path| context.both_revisions().iter().any(|revision| is_link(revision, path)))
 }
 
 fn is_file(revision: &Revision, path: &str) -> bool {

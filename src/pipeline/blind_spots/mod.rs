@@ -100,7 +100,7 @@ impl DiffContext<'_> {
         let [changed, refused] = &self.settings;
         let mut spots: Vec<BlindSpot> = changed.iter().cloned().collect();
         spots.extend(self.changed_attributes(&files.attributes)?);
-        spots.extend(self.converted_files()?);
+        spots.extend(self.converted_files(files.are_all.then_some(&files.reached))?);
         spots.extend(self.modules_outside());
         spots.extend(self.other_versions(files));
         spots.extend(self.changed_programs(files)?);
