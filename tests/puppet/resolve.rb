@@ -114,7 +114,15 @@ module Inputs
   def keys(folders)
     files = folders.flat_map { |folder| Dir.glob(File.join(folder, '**', '*.{yaml,yml,json,eyaml}')) }.uniq
     files.reject! { |file| File.basename(file).match?(NOT_DATA) || file.include?('/spec/') }
-    (files.flat_map { |file| root_keys(file) }.uniq - ['lookup_options']).sort
+    (files.flat_map { |file| root_keys(file) }.uniq - ['lookup_options']).filter_map { |key| asked(key) }.sort
+  end
+
+  # The key that asks for a root key: Puppet takes apart what is not quoted, and nothing asks for one with both quotes.
+  def asked(key)
+    return key unless key.match?(/['".]/)
+
+    quote = ["'", '"'].find { |quote| !key.include?(quote) }
+    quote && "#{quote}#{key}#{quote}"
   end
 
   def root_keys(file)
