@@ -101,7 +101,7 @@ class Hiera3Resolution
   end
 
   def resolution(key)
-    return :priority if @whole_keys && key.match?(/['".]/)
+    return :priority if @whole_keys && key.match?(/['".]/) && !key.match?(/\A'[^']*'\z|\A"[^"]*"\z/)
 
     resolution = @resolutions[key] || @resolution
     resolution.is_a?(Hash) ? resolution.transform_keys(&:to_sym) : resolution.to_sym
