@@ -13,7 +13,7 @@ use super::handle::ServiceHandle;
 use super::repeated::RepeatedFailures;
 use super::shutdown::Shutdown;
 use crate::event::RepositoryName;
-use crate::git::{CommitId, GIT_MEMORY, Mirror, MirrorError, bound, limit_memory};
+use crate::git::{GIT_MEMORY, Mirror, MirrorError, bound, limit_memory};
 use crate::process::Group;
 
 /// The longest pause after fetches that failed.
@@ -21,10 +21,6 @@ const LONGEST_PAUSE: Duration = Duration::from_mins(5);
 
 /// The time that git has to tidy up when it is told to end.
 const LAST_MOMENTS: Duration = Duration::from_secs(2);
-
-/// The time for which the remote's default branch is taken to be the same, as long as its commit is: a branch of
-/// somebody else may take its name.
-const SAME_HEAD: Duration = Duration::from_mins(10);
 
 /// A mirror, and the schedule of its fetches.
 #[derive(Debug, Clone)]
@@ -63,19 +59,11 @@ impl MirrorFetcher {
     ) {
         let (mut logged, mut failures) = (RepeatedFailures::default(), 0);
         let mut requests = service.look.listen();
-        let mut asked = None;
         service.add_mirror(repository, self.every + self.limit);
         tracing::info!(repository = repository.as_str(), every = ?self.every, "fetching");
         while !shutdown.is_requested() {
             let start = Instant::now();
-            let mut result = self.fetch(repository, &mut shutdown).await;
-            let head = self.mirror.head();
-            let is_same = |(at, known): (Instant, CommitId)| at.elapsed() < SAME_HEAD && Some(known) == head;
-            let is_fresh = asked.is_some_and(is_same);
-            if result.is_ok() && !is_fresh {
-                result = self.follow_head(&self.mirror, &mut shutdown).await;
-                asked = result.as_ref().ok().and_then(|()| Some((start, self.mirror.head()?)));
-            }
+            let result = self.fetch(repository, &mut shutdown).await;
             if matches!(result, Err(FetchError::Shutdown)) {
                 break;
             }
@@ -111,7 +99,11 @@ impl MirrorFetcher {
         if !self.mirror.is_there() {
             return self.fetch_anew(shutdown).await;
         }
-        let Err(error) = self.git(self.mirror.fetch(), shutdown).await else { return Ok(()) };
+        // What is asked for tells branch and commit at the same moment, whatever is pushed before or after it.
+        let mut asking = shutdown.clone();
+        let (fetched, answer) =
+            tokio::join!(self.git(self.mirror.fetch(), shutdown), self.git(self.mirror.ask_head(), &mut asking));
+        let Err(error) = fetched else { return Ok(self.mirror.set_head(&answer?)?) };
         if let FetchError::Git(_) = &error
             && let Err(FetchError::Git(damage)) = self.git(self.mirror.check(), shutdown).await
         {

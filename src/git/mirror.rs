@@ -11,6 +11,7 @@ use git2::RepositoryInitOptions;
 use super::asking::ask_nobody;
 use super::command::{GitCommand, clean};
 use super::id::CommitId;
+use super::names::DEFAULT_HEAD;
 use crate::disk::FileMode;
 
 /// A failure to make a mirror.
@@ -93,26 +94,30 @@ impl Mirror {
         command
     }
 
-    /// Makes the default branch that of the other repository, which `answer` tells. If it tells none, there is none.
+    /// Makes the default branch that of the other repository, which `answer` tells, and its commit the
+    /// [trusted](DEFAULT_HEAD) one once it is fetched. If it tells none, there is none.
     pub fn set_head(&self, answer: &str) -> Result<(), MirrorError> {
         let told = answer.lines().find_map(|line| line.strip_prefix("ref: ")?.strip_suffix("\tHEAD"));
-        let target = told.filter(|name| name.starts_with("refs/heads/")).unwrap_or(NO_BRANCH);
+        let branch = told.filter(|name| name.starts_with("refs/heads/"));
+        let commit =
+            branch.and_then(|_| answer.lines().find_map(|line| CommitId::from_hex(line.strip_suffix("\tHEAD")?)));
         let set = || {
             let repository = git2::Repository::open_bare(&self.folder)?;
             let known = repository.find_reference("HEAD")?;
+            let target = branch.unwrap_or(NO_BRANCH);
             if known.symbolic_target()? != Some(target) {
                 repository.reference_symbolic("HEAD", target, true, "the other's default branch")?;
+            }
+            let commit = commit.map(|commit| git2::Oid::from_bytes(&commit.0)).transpose()?;
+            match commit.filter(|commit| repository.find_commit(*commit).is_ok()) {
+                Some(commit) => drop(repository.reference(DEFAULT_HEAD, commit, true, "the other's default branch")?),
+                None if branch.is_none() => _ = repository.find_reference(DEFAULT_HEAD).map(|mut known| known.delete()),
+                // What the other one had before stays trusted.
+                None => {}
             }
             Ok(())
         };
         set().map_err(|error: git2::Error| failed(&self.folder, &error.message()))
-    }
-
-    /// Returns the commit of the default branch, if that is known and there.
-    pub fn head(&self) -> Option<CommitId> {
-        let repository = git2::Repository::open_bare(&self.folder).ok()?;
-        let id = repository.head().ok()?.target()?;
-        CommitId::from_hex(&id.to_string())
     }
 
     /// Returns the command that copies hierad's own references from the mirror in another folder.

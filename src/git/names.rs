@@ -21,6 +21,11 @@ const SUFFIXES: [char; 4] = ['^', '~', '@', ':'];
 /// The beginning of the full names of remote-tracking branches.
 const TRACKING: &str = "refs/remotes/";
 
+/// The reference of a mirror to the commit that the other repository told with its default branch. Trust hangs on it
+/// in place of `HEAD`: whoever pushes a branch that was the default one a moment ago gets no trust by its name. Nobody
+/// can push a reference outside of `refs/`.
+pub(super) const DEFAULT_HEAD: &str = "HIERAD_DEFAULT_HEAD";
+
 impl Refs {
     /// Returns a revision with the full name of a branch where git would take a tag of that name, which is added to
     /// `ambiguous`. Returns `None` if a full name in it is that of no reference.
@@ -103,7 +108,9 @@ impl Refs {
 
     fn full_name(&self, name: &str) -> Result<Option<String>, RefsError> {
         let remotes = self.remotes()?;
-        let full = if name == "HEAD" || name.starts_with("refs/") {
+        let full = if name == "HEAD" && self.target(DEFAULT_HEAD)?.is_some() {
+            DEFAULT_HEAD.to_owned()
+        } else if name == "HEAD" || name.starts_with("refs/") {
             name.to_owned()
         } else if remotes.has(name) {
             format!("{TRACKING}{name}")

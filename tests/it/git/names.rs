@@ -252,8 +252,53 @@ fn a_mirror_has_the_default_branch_of_its_remote() {
     assert_eq!(followed(&mirror).resolve_trusted("HEAD").unwrap(), main);
     server.git(["symbolic-ref", "HEAD", "refs/heads/gone"]);
     let repository = followed(&mirror);
-    assert!(repository.resolve_trusted("HEAD").is_err() && mirror.head().is_none());
+    assert!(repository.resolve_trusted("HEAD").is_err());
     // Nor is it whatever another branch of such a name is.
     server.git(["branch", "--quiet", "HEAD-x", "main"]);
     assert!(followed(&mirror).resolve_trusted("HEAD").is_err());
+}
+
+#[test]
+fn a_former_default_branch_is_trusted_at_no_moment() {
+    let server = Sandbox::with(&["--initial-branch=main"]);
+    let own = server.commit("own");
+    let url = format!("file://{}", server.root().display());
+    let mirror = Mirror { folder: server.beside("mirror.git"), url }.beside().unwrap();
+    followed(&mirror);
+    for (name, push) in [
+        ("on top", "git commit -q --allow-empty -m strangers"),
+        ("amended", "git commit -q --allow-empty --amend -m strangers"),
+        (
+            "apart",
+            "git switch -q --orphan x; git commit -q --allow-empty -m strangers; git branch -f main; git switch -q main",
+        ),
+        (
+            "the name of the reference",
+            "git commit -q --allow-empty -m s; git branch -f HIERAD_DEFAULT_HEAD; git tag -f HIERAD_DEFAULT_HEAD",
+        ),
+    ] {
+        // Another branch becomes the default one, and somebody pushes the former: here these arrive before the answer.
+        server.sh(&format!(
+            "git branch -f trunk {own}; git switch -q main; {push}; git symbolic-ref HEAD refs/heads/trunk"
+        ));
+        told(mirror.fetch());
+        let repository = Repository::discover(&mirror.folder).unwrap();
+        assert_eq!(repository.resolve("main").unwrap(), server.id("main"), "{name}");
+        assert_eq!(repository.resolve_trusted("HEAD").unwrap(), own, "{name}");
+        assert_eq!(followed(&mirror).resolve_trusted("HEAD").unwrap(), own, "{name}");
+        server.git(["symbolic-ref", "HEAD", "refs/heads/main"]);
+        server.git(["reset", "--quiet", "--hard", &own.to_string()]);
+        followed(&mirror);
+    }
+    // What the default branch gets is trusted once it is told and fetched, and stays what it was until then.
+    let answer = told(mirror.ask_head());
+    let next = server.commit("next");
+    let later = told(mirror.ask_head());
+    mirror.set_head(&later).unwrap();
+    assert_eq!(Repository::discover(&mirror.folder).unwrap().resolve_trusted("HEAD").unwrap(), own);
+    told(mirror.fetch());
+    mirror.set_head(&answer).unwrap();
+    assert_eq!(Repository::discover(&mirror.folder).unwrap().resolve_trusted("HEAD").unwrap(), own);
+    mirror.set_head(&later).unwrap();
+    assert_eq!(Repository::discover(&mirror.folder).unwrap().resolve_trusted("HEAD").unwrap(), next);
 }
