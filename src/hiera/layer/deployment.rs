@@ -1,5 +1,6 @@
 //! The modules that files for deployment name: a Puppetfile, or the `.fixtures.yml` of a module's own tests.
 
+use std::collections::HashSet;
 use std::sync::{Arc, LazyLock};
 
 use regex::Regex;
@@ -26,6 +27,8 @@ pub struct Deployment {
     pub modules: Vec<DeclaredModule>,
     /// All statements, those of modules by their names, if some are not understood: they are programs in Ruby.
     pub program: Vec<String>,
+    /// The words of the statements that may read files.
+    words: HashSet<String>,
 }
 
 impl Deployment {
@@ -34,6 +37,9 @@ impl Deployment {
         let statements = statements(&String::from_utf8_lossy(content));
         let is_program = !statements.iter().all(|statement| statement.is_understood);
         for Statement { line, text, name, is_understood } in statements {
+            if !is_understood && !names_folder(&text) {
+                self.words.extend(text.split(is_between_words).map(str::to_owned));
+            }
             if is_program {
                 self.program.push(name.as_deref().filter(|_| is_understood).unwrap_or(&text).to_owned());
             }
@@ -42,13 +48,29 @@ impl Deployment {
         }
     }
 
-    /// Returns true if the program may read the file at `path`: it names that, or a folder that it is in.
+    /// Returns true if the program may read the file at `path`: it names that, or a folder that it is in. Manifests and
+    /// templates are nothing for it.
     pub fn may_read(&self, path: &str) -> bool {
-        let is_named = |name: &str| self.program.iter().any(|text| text.contains(name));
-        let mut names =
-            path.split('/').map(|name| name.split('.').next().unwrap_or(name)).filter(|name| name.len() > 2);
-        !self.program.is_empty() && (path.starts_with("Puppetfile.") || names.any(is_named))
+        let is_for_others = OF_OTHERS.iter().any(|end| path.ends_with(end));
+        let mut names = path.split('/').map(|name| name.split('.').next().unwrap_or(name));
+        !self.words.is_empty()
+            && !is_for_others
+            && (path.starts_with("Puppetfile.") || names.any(|name| name.len() > 2 && self.words.contains(name)))
     }
+}
+
+/// The ends of the names of files that no Puppetfile reads.
+const OF_OTHERS: [&str; 4] = [".pp", ".epp", ".erb", ".md"];
+
+/// Returns true if a statement just says in which folder modules are put.
+fn names_folder(text: &str) -> bool {
+    static FOLDER: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r#"^moduledir[ (]+(?:'[^'\\]*'|"[^"\\#]*")\)?$"#).ok());
+    FOLDER.as_ref().is_some_and(|folder| folder.is_match(text))
+}
+
+fn is_between_words(c: char) -> bool {
+    !(c.is_alphanumeric() || c == '_' || c == '-')
 }
 
 /// A statement of a Puppetfile, without comments, its words parted by single blanks.

@@ -252,6 +252,8 @@ fn puppetfiles_that_are_programs_are_told() {
         [&module, &file("# new\nmod   'a-x',\n    '1'\n")],
         [&file(&format!("{each}mod 'a-x', '1'")), &file(&format!("# a program\n{each}mod 'a-x', '1'"))],
         [&format!("{}mkdir lib; touch lib/x.rb", file("Dir['pf/*.rb'].each { |f| load f }")), "echo 1 >lib/x.rb"],
+        [&format!("{}mkdir -p modules/own", file("moduledir 'modules'")), "echo 1 >modules/own/x.rb"],
+        [&format!("{}mkdir lib", file("Dir['lib/*.rb'].each { |f| load f }")), "echo 'class a {}' >lib/x.pp"],
     ]);
 }
 
