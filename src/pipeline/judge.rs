@@ -53,8 +53,7 @@ const NO_TARGET: &str =
 /// Makes pipelines that read the tree as another revision says.
 pub trait Readings: Send + Sync {
     /// Returns a pipeline that reads as the revision does that judges `sides`: by its settings and profiles, on
-    /// nodes of its branch. Returns `None` if this one does. Fails with the reason if
-    /// the tree cannot be read so.
+    /// nodes of its branch. Returns `None` if this one does. Fails with the reason if the tree cannot be read so.
     fn reading(&self, sides: &Sides) -> Result<Option<OtherReading>, String>;
 }
 

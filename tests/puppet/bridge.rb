@@ -14,18 +14,11 @@
 # answers. Exit status: 0 no difference, 1 differences, 2 it could not run.
 require 'fileutils'
 require 'json'
-require 'open3'
-require 'optparse'
 require 'tmpdir'
 require 'yaml'
+require_relative 'comparison'
 
 HERE = File.expand_path(__dir__)
-
-# Runs a program in a folder.
-def run(folder, *command, env: {})
-  out, err, status = Open3.capture3(env, *command, chdir: folder)
-  [out, err, status.exitstatus]
-end
 
 # Functions in Ruby, in the manner of those that sites have.
 module Functions
@@ -360,14 +353,11 @@ class Repository
 end
 
 # Compares the answers on one repository.
-class Comparison
-  attr_reader :counts, :found
-
+class Comparison < Tally
   def initialize(hierad, puppet)
+    super()
     @hierad = hierad
     @puppet = puppet
-    @counts = Hash.new(0)
-    @found = []
   end
 
   def compare(repository)
@@ -484,26 +474,9 @@ class Comparison
     told = JSON.parse(out)['keys']['changed']
     told.between?(sure.size, changed.size) ? count(:diffs) : differ(repository, 'diff', told, changed.sort)
   end
-
-  def count(what)
-    @counts[what] += 1
-  end
-
-  def differ(repository, place, ours, theirs)
-    count(:different)
-    @found << "#{repository.folder}: #{Array(place).join(' ')}: hierad #{ours.inspect}, Puppet #{theirs.inspect}"
-  end
 end
 
-options = { repos: 50, seed: Time.now.to_i }
-OptionParser.new do |parser|
-  parser.on('--hierad PATH') { |path| options[:hierad] = File.expand_path(path) }
-  parser.on('--repos N', Integer) { |number| options[:repos] = number }
-  parser.on('--seed N', Integer) { |number| options[:seed] = number }
-  parser.on('--puppet-lib DIR') { |folder| options[:lib] = folder }
-  parser.on('--keep DIR') { |folder| options[:keep] = folder }
-end.parse!
-abort('--hierad is missing') unless options[:hierad]
+options = options_of(repos: 50)
 ENV['RUBYLIB'] = options[:lib] if options[:lib]
 abort unless system('ruby', '-W0', File.join(HERE, 'access.rb'))
 Dir.mktmpdir('hierad_bridge_test') do |base|
@@ -519,7 +492,5 @@ Dir.mktmpdir('hierad_bridge_test') do |base|
     comparison.end_early(repository) if number.zero?
     FileUtils.rm_rf([repository.folder, "#{repository.folder}-before"]) unless options[:keep]
   end
-  puts comparison.found.first(20)
-  puts "seed #{options[:seed]}, #{options[:repos]} repositories: #{comparison.counts.map { |name, count| "#{count} #{name}" }.join(', ')}"
-  exit(comparison.found.empty? ? 0 : 1)
+  comparison.tell(options)
 end

@@ -12,9 +12,7 @@
 # name one strategy, its value must be Puppet's answer to each. Each repository has some more commits: a comparison that
 # ends with 0 must not have changed any answer to a call, or to a parameter. Exit status: 0 no difference, 1 differences,
 # 2 it could not run.
-require 'open3'
-require 'optparse'
-ARGV.each_cons(2) { |flag, folder| $LOAD_PATH.unshift(File.expand_path(folder)) if flag == '--puppet-lib' }
+require_relative 'comparison'
 require_relative 'resolve'
 
 # A lookup in a manifest.
@@ -251,14 +249,11 @@ class CallResolution < Resolution
 end
 
 # Compares hierad with Puppet.
-class Comparison
-  attr_reader :counts, :found
-
+class Comparison < Tally
   def initialize(hierad, puppetry)
+    super()
     @hierad = hierad
     @puppetry = puppetry
-    @counts = Hash.new(0)
-    @found = []
   end
 
   def compare(repository, commits)
@@ -312,30 +307,11 @@ class Comparison
   end
 
   def hierad(repository, *arguments)
-    out, err, status = Open3.capture3({ 'HOME' => '/nonexistent' }, @hierad, *arguments, chdir: repository.folder)
-    [out, err, status.exitstatus]
-  end
-
-  def count(what)
-    @counts[what] += 1
-  end
-
-  def differ(repository, place, ours, theirs)
-    count(:different)
-    @found << "#{repository.folder}: #{Array(place).join(' ')}: hierad #{ours.inspect}, Puppet #{theirs.inspect}"
+    run(repository.folder, @hierad, *arguments, env: { 'HOME' => '/nonexistent' })
   end
 end
 
-options = { repos: 20, commits: 5, seed: Time.now.to_i }
-OptionParser.new do |parser|
-  parser.on('--hierad PATH') { |path| options[:hierad] = File.expand_path(path) }
-  parser.on('--repos N', Integer) { |number| options[:repos] = number }
-  parser.on('--commits N', Integer) { |number| options[:commits] = number }
-  parser.on('--seed N', Integer) { |number| options[:seed] = number }
-  parser.on('--puppet-lib DIR') { |folder| options[:lib] = folder }
-  parser.on('--keep DIR') { |folder| options[:keep] = File.expand_path(folder) }
-end.parse!
-abort('--hierad is missing') unless options[:hierad]
+options = options_of(repos: 20, commits: 5)
 Dir.mktmpdir('hierad_manifests_test') do |base|
   base = File.realpath(options[:keep] || base)
   FileUtils.mkdir_p(File.join(base, 'puppet'))
@@ -347,7 +323,5 @@ Dir.mktmpdir('hierad_manifests_test') do |base|
     comparison.compare(repository, options[:commits])
     FileUtils.rm_rf(repository.folder) unless options[:keep]
   end
-  puts comparison.found.first(20)
-  puts "seed #{options[:seed]}, #{options[:repos]} repositories: #{comparison.counts.map { |name, count| "#{count} #{name}" }.join(', ')}"
-  exit(comparison.found.empty? ? 0 : 1)
+  comparison.tell(options)
 end

@@ -64,6 +64,8 @@ end
 class Hiera3Resolution
   # A default that is text would be interpolated.
   NOT_FOUND = Object.new.freeze
+  # A whole key, however many dots it has.
+  QUOTED = /\A(?:'[^']*'|"[^"]*")\z/.freeze
 
   attr_reader :keys
 
@@ -101,7 +103,7 @@ class Hiera3Resolution
   end
 
   def resolution(key)
-    return :priority if @whole_keys && key.match?(/['".]/) && !key.match?(/\A'[^']*'\z|\A"[^"]*"\z/)
+    return :priority if @whole_keys && key.match?(/['".]/) && !key.match?(QUOTED)
 
     resolution = @resolutions[key] || @resolution
     resolution.is_a?(Hash) ? resolution.transform_keys(&:to_sym) : resolution.to_sym

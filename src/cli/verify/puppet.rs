@@ -232,7 +232,7 @@ impl Drop for Process {
 }
 
 /// Keeps the user's folders from a program where a commit writes them: Ruby loads gems from there, and Facter programs.
-/// What other variables name is the user's word.
+/// Other variables are the user's word.
 fn without_tree(command: &mut Command, instead: &Path) {
     let is_of_tree = |folder: PathBuf| is_of_work_tree(&folder).unwrap_or(true);
     if env::home_dir().is_none_or(is_of_tree) {

@@ -102,44 +102,29 @@ impl Revision {
 impl NodeRevision<'_> {
     /// Looks `key` up as if files and levels were `replaced`, at no more than this cost. Returns the cost, too.
     pub fn get_with(&self, key: &str, replaced: &Replaced<'_>, limit: Cost) -> (Outcome, Cost) {
-        self.look_up((key, None), replaced, None, limit)
+        self.look_up(replaced, limit, |lookup| (lookup.get(key, None), lookup.cost()))
     }
 
     /// Looks `key` up at no more than this cost, and reports each step to `recorder`. Returns the cost, too.
     pub fn explain(&self, key: &str, recorder: &Recorder, limit: Cost) -> (Outcome, Cost) {
-        self.look_up((key, None), &Replaced::default(), Some(recorder), limit)
+        self.look_up(&Replaced::default(), limit, |lookup| {
+            let lookup = lookup.explained_by(recorder);
+            (lookup.get(key, None), lookup.cost())
+        })
     }
 
-    /// Looks `key` up by this strategy, whatever `lookup_options` and manifests say, at no more than this cost. The
-    /// default strategy is that of `lookup_options`.
-    pub fn merged(&self, key: &str, strategy: &Strategy, limit: Cost) -> Outcome {
-        if *strategy != Strategy::Default {
-            return self.look_up((key, Some(strategy)), &Replaced::default(), None, limit).0;
-        }
-        let (dependencies, replaced) = (Dependencies::new(false), Replaced::default());
-        let view = NodeView { revision: self.revision, node: self.node, dependencies: &dependencies, answers: None };
-        let sources = ReplacingSources { own: self, view, replaced: &replaced, known: RefCell::default() };
-        let scope = self.revision.fleet.scope(self.node);
-        Lookup::new(&self.revision.environment, &sources, &scope).within(limit).by_data().get(key, None)
+    /// Looks `key` up by this strategy, or by that of `lookup_options`, whatever manifests say, at no more than this
+    /// cost.
+    pub fn merged(&self, key: &str, strategy: Option<&Strategy>, limit: Cost) -> Outcome {
+        self.look_up(&Replaced::default(), limit, |lookup| lookup.by_data().get(key, strategy))
     }
 
-    fn look_up(
-        &self,
-        (key, strategy): (&str, Option<&Strategy>),
-        replaced: &Replaced<'_>,
-        by: Option<&Recorder>,
-        limit: Cost,
-    ) -> (Outcome, Cost) {
+    fn look_up<T>(&self, replaced: &Replaced<'_>, limit: Cost, ask: impl FnOnce(Lookup<'_>) -> T) -> T {
         let dependencies = Dependencies::new(false);
         let view = NodeView { revision: self.revision, node: self.node, dependencies: &dependencies, answers: None };
         let sources = ReplacingSources { own: self, view, replaced, known: RefCell::default() };
         let scope = self.revision.fleet.scope(self.node);
-        let lookup = Lookup::new(&self.revision.environment, &sources, &scope).within(limit);
-        let lookup = match by {
-            Some(recorder) => lookup.explained_by(recorder),
-            None => lookup,
-        };
-        (lookup.get(key, strategy), lookup.cost())
+        ask(Lookup::new(&self.revision.environment, &sources, &scope).within(limit))
     }
 
     /// Returns the hierarchy of a layer, or `None` if there is no such layer.

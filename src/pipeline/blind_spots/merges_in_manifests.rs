@@ -73,14 +73,19 @@ impl DiffContext<'_> {
 impl DiffContext<'_> {
     /// Returns those of some nodes whose value by one of the strategies changes, or may: if no lookups are `left`.
     fn differing(&self, key: &str, asked: &[Asked], nodes: &NodeSet, left: &mut usize) -> NodeSet {
-        let strategies: Vec<Strategy> = asked.iter().filter_map(|of| Strategy::from_option(&of.merge).ok()).collect();
+        let strategy = |asked: &Asked| match &asked.merge {
+            Value::Undef => Some(None),
+            merge => Strategy::from_option(merge).ok().map(Some),
+        };
+        let strategies: Vec<Option<Strategy>> = asked.iter().filter_map(strategy).collect();
         let differs = |node: NodeId, left: &mut usize| {
             if *left < strategies.len() {
                 return asked.iter().any(|asked| asked.names_key);
             }
             *left -= strategies.len();
             let [before, after] = self.both_revisions().map(|revision| revision.of_node(node));
-            let value = |of: &NodeRevision<'_>, strategy: &Strategy| of.merged(key, strategy, Cost::OF_KEY);
+            let value =
+                |of: &NodeRevision<'_>, strategy: &Option<Strategy>| of.merged(key, strategy.as_ref(), Cost::OF_KEY);
             strategies.iter().any(|strategy| value(&before, strategy) != value(&after, strategy))
         };
         nodes.iter().filter(|node| differs(*node, left)).collect()
