@@ -12,6 +12,18 @@ pub struct Pattern {
     expression: Regex,
 }
 
+/// Returns true if `text` begins with the first piece, ends with the last one and has the others between them in this
+/// order, whatever is between any two.
+pub fn is_made_of(text: &str, pieces: &[String]) -> bool {
+    let [first, middle @ .., last] = pieces else { return pieces.first().is_some_and(|piece| piece == text) };
+    let Some(mut rest) = text.strip_prefix(first.as_str()) else { return false };
+    for piece in middle {
+        let Some(at) = rest.find(piece.as_str()) else { return false };
+        rest = &rest[at + piece.len()..];
+    }
+    rest.len() >= last.len() && rest.ends_with(last.as_str())
+}
+
 /// A pattern that cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("'{pattern}' is no pattern: {reason}")]
@@ -99,6 +111,24 @@ pub fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>, most: usi
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn texts_are_made_of_pieces() {
+        for (pieces, text, is_one) in [
+            (&["a"][..], "a", true),
+            (&["a", ""], "a", true),
+            (&["a", ""], "ab", true),
+            (&["a", "b"], "ab", true),
+            (&["ab", "ba"], "aba", false),
+            (&["a", "x", "b"], "a1x2b", true),
+            (&["a", "x", "x", "b"], "a1x2b", false),
+            (&["", ""], "anything", true),
+            (&[], "a", false),
+        ] {
+            let pieces: Vec<String> = pieces.iter().map(|piece| (*piece).to_owned()).collect();
+            assert_eq!(is_made_of(text, &pieces), is_one, "{pieces:?} {text}");
+        }
+    }
 
     #[test]
     fn similar_names_are_suggested() {

@@ -14,6 +14,7 @@ use super::key::root_apart;
 use super::merge::Strategy;
 use super::options::LookupOptions;
 use crate::diagnostic::Place;
+use crate::pattern::is_made_of;
 use crate::puppet::manifest::{CallMerge, KeyText, LookupCall, Lookups};
 use crate::tree::{BlobId, FileTree, TreeError, files_called};
 use crate::value::Value;
@@ -193,7 +194,7 @@ impl ManifestLookups {
 
     fn ways<'a>(&'a self, root: &'a str) -> impl Iterator<Item = &'a Way> {
         let named = self.named.get(root).into_iter().flatten();
-        named.chain(self.patterns.iter().filter(move |(key, _)| key.matches(root)).map(|(_, way)| way))
+        named.chain(self.patterns.iter().filter(move |(key, _)| is_made_of(root, key.pieces())).map(|(_, way)| way))
     }
 
     /// Returns the strategy that all ways to a root key agree on.

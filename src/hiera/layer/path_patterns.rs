@@ -9,6 +9,7 @@ use crate::hiera::hierarchy::{Datadir, join};
 use crate::hiera::interpolation::Template;
 use crate::hiera::layer::{Environment, Layer};
 use crate::hiera::options::LOOKUP_OPTIONS;
+use crate::pattern::is_made_of;
 use crate::tree::{child, folder_of};
 
 /// Matches any text in a pattern.
@@ -341,18 +342,6 @@ pub fn is_bare(path: &str) -> bool {
         && name.chars().all(is_plain)
         && !EXTENSIONS.iter().flat_map(|kind| kind.iter()).any(has_extension)
         && name.rsplit_once('.').is_none_or(|(_, end)| !OTHER_ENDS.contains(&end))
-}
-
-/// Returns true if `text` begins with the first piece, ends with the last one and has the others between them in this
-/// order.
-fn is_made_of(text: &str, pieces: &[String]) -> bool {
-    let [first, middle @ .., last] = pieces else { return pieces.first().is_some_and(|piece| piece == text) };
-    let Some(mut rest) = text.strip_prefix(first.as_str()) else { return false };
-    for piece in middle {
-        let Some(at) = rest.find(piece.as_str()) else { return false };
-        rest = &rest[at + piece.len()..];
-    }
-    rest.len() >= last.len() && rest.ends_with(last.as_str())
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Classifies changed files: those that concern Hiera, and those among them that no known node reads.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -136,9 +137,8 @@ impl ChangedFiles {
             if !is_file(context.revisions.after, &path) && misnamed(context.revisions.before, was)?.is_some() {
                 continue;
             }
-            let places = folders.iter().flatten();
             let is_data = context.both_revisions().iter().any(|revision| revision.environment.has_data_file_at(&path));
-            if places.into_iter().any(|places| places.leads_to(&path) || is_data && places.has_datadir_of(&path)) {
+            if may_be_read(folders.as_ref(), &path, is_data)? {
                 files.unreached.insert(path);
             } else if is_data && is_like_data(context, &path)? {
                 files.unnamed.insert(path);
@@ -215,8 +215,21 @@ impl<'a> Outside<'a> {
     }
 }
 
-/// The most names of a path through links that are looked at.
-const MOST_NAMES: usize = 1000;
+/// The most steps that all names of changed paths through links take: each link is compared with each name.
+const MOST_STEPS: usize = 200_000_000;
+
+/// The most names of one changed path through links.
+const MOST_NAMES: usize = 20_000;
+
+/// Returns true if a level of a side leads to a path, or if it is one of data in a datadir.
+fn may_be_read(sides: Option<&[Places<'_>; 2]>, path: &str, is_data: bool) -> Result<bool, TreeError> {
+    for places in sides.into_iter().flatten() {
+        if places.leads_to(path)? || is_data && places.has_datadir_of(path) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
 
 /// The paths and folders that the levels of a revision read.
 struct Places<'a> {
@@ -225,6 +238,8 @@ struct Places<'a> {
     datadirs: BTreeSet<String>,
     /// The links of the tree, with the paths that they lead to.
     links: Vec<(String, String)>,
+    /// The steps that are left.
+    steps: Cell<usize>,
 }
 
 impl<'a> Places<'a> {
@@ -233,12 +248,12 @@ impl<'a> Places<'a> {
         // The root of the repository does not count as a datadir.
         datadirs.remove("");
         let links = links(&*revision.environment.tree)?;
-        Ok(Places { patterns: patterns(&revision.environment), datadirs, links })
+        Ok(Places { patterns: patterns(&revision.environment), datadirs, links, steps: Cell::new(MOST_STEPS) })
     }
 
     /// Returns true if a level leads to a path, or to a link that leads there, through others or not.
-    fn leads_to(&self, path: &str) -> bool {
-        self.names_of(path).iter().any(|path| self.is_read(path))
+    fn leads_to(&self, path: &str) -> Result<bool, TreeError> {
+        Ok(self.names_of(path)?.iter().any(|path| self.is_read(path)))
     }
 
     fn is_read(&self, path: &str) -> bool {
@@ -246,9 +261,16 @@ impl<'a> Places<'a> {
     }
 
     /// Returns a path, and those that lead there through links, each link once.
-    fn names_of(&self, path: &str) -> BTreeSet<String> {
+    fn names_of(&self, path: &str) -> Result<BTreeSet<String>, TreeError> {
         let (mut found, mut pending) = (BTreeSet::new(), vec![(path.to_owned(), Vec::new())]);
-        while let Some((path, passed)) = pending.pop().filter(|_| found.len() < MOST_NAMES) {
+        while let Some((path, passed)) = pending.pop() {
+            if found.contains(&path) {
+                continue;
+            }
+            let cost = 1 + self.links.len() * (1 + passed.len());
+            let left = self.steps.get().checked_sub(cost).filter(|_| found.len() < MOST_NAMES);
+            let too_many = || TreeError::too_large(&*path, "links lead there by more names than are followed");
+            self.steps.set(left.ok_or_else(too_many)?);
             for (link, target) in self.links.iter().filter(|(link, _)| !passed.contains(&link)) {
                 if path == *target || is_below(&path, target) && !target.is_empty() {
                     let passed = passed.iter().copied().chain([link]).collect();
@@ -256,18 +278,17 @@ impl<'a> Places<'a> {
                 }
             }
             found.insert(path);
-            pending.retain(|(path, _)| !found.contains(path));
         }
-        found
+        Ok(found)
     }
 
     /// Returns the files at the end of links that are led elsewhere in `other`, by the paths that levels lead to.
     fn led_elsewhere(&self, other: &Places<'_>, tree: &dyn FileTree) -> Result<BTreeSet<String>, TreeError> {
-        let mut found = BTreeSet::new();
-        for (link, target) in self.links.iter().filter(|led| !other.links.contains(led)) {
+        let (mut found, known) = (BTreeSet::new(), BTreeSet::from_iter(&other.links));
+        for (link, target) in self.links.iter().filter(|led| !known.contains(led)) {
             for file in files_below(tree, target)? {
                 let path = format!("{link}{}", &file[target.len()..]);
-                found.extend(self.names_of(&path).into_iter().filter(|path| self.is_read(path)));
+                found.extend(self.names_of(&path)?.into_iter().filter(|path| self.is_read(path)));
             }
         }
         Ok(found)

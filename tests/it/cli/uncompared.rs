@@ -344,3 +344,20 @@ fn links_that_only_unknown_nodes_read_are_told_when_they_are_led_elsewhere() {
         [&at("mkdir other; ln -s ../other other/loop"), "ln -sfn ../r2 other/loop"],
     ]);
 }
+
+#[test]
+fn links_by_which_changed_files_have_too_many_names_are_an_error() {
+    // Each link leads to the folder itself by another name, so that the names are all ways through all links.
+    let site = Sandbox::of(SITE);
+    site.sh("mkdir d; touch d/x; for i in $(seq 60); do ln -s ../d d/l$i; done");
+    site.commit("links");
+    site.sh("echo 1 >d/x");
+    site.commit("second");
+    site.hierad("diff").fails(&["links lead there by more names than are followed"]);
+    // Some are followed.
+    site.sh("rm d/l1? d/l2? d/l3? d/l4? d/l5? d/l60 d/l[4-9]");
+    site.commit("third");
+    site.sh("echo 2 >d/x");
+    site.commit("fourth");
+    site.hierad("diff --exit-code").is(0);
+}
