@@ -68,6 +68,9 @@ pub struct Sides {
     /// True if another branch takes the commits, and it is not known which: whoever proposes commits writes the parent
     /// of the last one.
     pub is_target_unknown: bool,
+    /// True if the commits are to be merged: into a branch that is named, or as a request. A commit that is named
+    /// without either is what a branch was before a push, which may have put others in the place of its commits.
+    pub is_request: bool,
     /// The name of that branch, if it is known.
     pub branch: Option<BranchName>,
     /// The sentences on names that were ambiguous.
@@ -250,8 +253,9 @@ fn find(repository: &Repository, wanted: &Wanted, branch: Option<CommitId>) -> R
         (None, Some(name)) => repository.branch_called(name)?,
         (None, None) => wanted.default_branch.as_ref().map(BranchName::new),
     };
-    let ambiguities = repository.ambiguities();
-    Ok(Sides { before: Some(before), after, target: Some(base), is_target_unknown: false, branch, ambiguities })
+    let (is_request, ambiguities) = (wanted.number.is_some() || branch.is_some(), repository.ambiguities());
+    let is_target_unknown = false;
+    Ok(Sides { before: Some(before), after, target: Some(base), is_target_unknown, is_request, branch, ambiguities })
 }
 
 /// Returns the last commit, which is in the repository with its parents: what is not there has to be fetched.
@@ -265,7 +269,8 @@ fn last(repository: &Repository, wanted: &Wanted) -> Result<CommitId> {
 fn with_parent(repository: &Repository, wanted: &Wanted) -> Result<Sides> {
     let after = last(repository, wanted)?;
     let (before, ambiguities) = (repository.first_parent(after)?, repository.ambiguities());
-    Ok(Sides { before, after, target: None, is_target_unknown: false, branch: None, ambiguities })
+    let (is_target_unknown, is_request) = (false, false);
+    Ok(Sides { before, after, target: None, is_target_unknown, is_request, branch: None, ambiguities })
 }
 
 /// Returns the commit whose merge base counts: the tip of the branch, or the named commit. `None` if there is no remote

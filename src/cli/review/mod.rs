@@ -203,7 +203,7 @@ fn compare(global: &Global, arguments: &Arguments, found: &Sides) -> Result<Repo
         after: RevisionId::Commit(found.after),
         target: if found.is_target_unknown { Some(RevisionId::Empty) } else { found.target.map(RevisionId::Commit) },
         branch: found.branch.clone(),
-        is_request: true,
+        is_request: found.is_request,
     };
     let progress = global.show_progress(&workspace);
     let branch = workspace.branch()?;

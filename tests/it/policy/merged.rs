@@ -208,3 +208,21 @@ fn what_git_merges_in_another_way_is_no_calm() {
     let printed = site.hierad("diff --exit-code main...request");
     assert!(printed.out.contains("their histories part at several"), "{printed:?}");
 }
+
+#[test]
+fn a_push_over_other_commits_merges_nothing() {
+    let site = Sandbox::of(&format!("{SITE}{DATA}{SETTINGS}"));
+    site.files("-- data/roles/web.yaml\nport: 81\n");
+    let pushed = site.commit("a change");
+    site.files("-- data/roles/web.yaml\nport: 82\n");
+    site.git(["commit", "--quiet", "--all", "--amend", "--message", "a better one"]);
+    // Both edit the line, but one is there in the place of the other.
+    let review = |base: &str| site.hierad(&format!("review --base {base} --summary ../summary"));
+    let printed = review(&pushed.to_string());
+    assert_eq!(printed.status, 0, "{printed:?}");
+    // A branch of that commit would have to take it.
+    site.git(["branch", "former", &pushed.to_string()]);
+    assert_eq!(review("former").status, 4);
+    let request = site.hierad(&format!("review --base {pushed} --request 7 --summary ../summary"));
+    assert_eq!(request.status, 4, "{request:?}");
+}
