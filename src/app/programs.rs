@@ -278,12 +278,13 @@ fn is_expanded(word: &str) -> bool {
     has_pattern || word.contains(['$', '`', '\\', '*', '?', '[', '~', '{']) || (0..signs.len()).any(joins)
 }
 
-/// Returns the names that a line may have in it: itself, what stands between spaces or the signs of a shell, what is of
-/// letters as most names are, and the arguments of options right behind their letters.
+/// Returns the names that a line may have in it: itself, what stands between spaces, quotes or the signs of a shell,
+/// what is of letters as most names are, and the arguments of options right behind their letters.
 fn names_in(line: &str) -> BTreeSet<&str> {
     let is_in_no_name = |c: char| !c.is_alphanumeric() && !"._-/+".contains(c);
     let mut names = BTreeSet::from([line]);
     names.extend(line.split_whitespace());
+    names.extend(line.split(['\'', '"']));
     names.extend(line.split(is_between_names));
     names.extend(line.split(is_in_no_name));
     let options = names.iter().filter_map(|name| name.strip_prefix('-').filter(|rest| !rest.starts_with('-')));

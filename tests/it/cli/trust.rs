@@ -559,6 +559,11 @@ fn trust_ends_with_what_ways_and_names_lead_to() {
         ("[bash, -c, 'exec ./g{oo,}d.sh']", "", evil_good),
         ("[bash, -c, 'exec ./good{.sh,}']", "", evil_good),
         ("[bash, -O, extglob, -c, 'exec ./go+(o)d.sh']", "", evil_good),
+        // Names in quotes.
+        ("[sh, -c, \"exec './my prog.sh'\"]", "cp good.sh 'my prog.sh'", "cp evil.txt 'my prog.sh'"),
+        ("[sh, -c, 'exec \"./my prog.sh\"']", "cp good.sh 'my prog.sh'", "cp evil.txt 'my prog.sh'"),
+        ("[sh, -c, \"exec './a:b=c(d).sh'\"]", "cp good.sh 'a:b=c(d).sh'", "cp evil.txt 'a:b=c(d).sh'"),
+        ("[sh, -c, \"exec './a;b,c.sh' x\"]", "cp good.sh 'a;b,c.sh'", "cp evil.txt 'a;b,c.sh'"),
         // Names without their endings, in all places of a word.
         ("[ruby, -r./lib, ./good.rb]", "touch good.rb; echo 1 > lib.rb", evil_ruby),
         ("[ruby, -r, ./lib, ./good.rb]", "touch good.rb; echo 1 > lib.rb", evil_ruby),
