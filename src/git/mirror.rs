@@ -94,8 +94,8 @@ impl Mirror {
         command
     }
 
-    /// Makes the default branch that of the other repository, which `answer` tells, and its commit the
-    /// [trusted](DEFAULT_HEAD) one once it is fetched. If it tells none, there is none.
+    /// Makes the default branch that of the other repository, which `answer` tells, and its commit the trusted one
+    /// once it is fetched. If it tells none, there is none.
     pub fn set_head(&self, answer: &str) -> Result<(), MirrorError> {
         let told = answer.lines().find_map(|line| line.strip_prefix("ref: ")?.strip_suffix("\tHEAD"));
         let branch = told.filter(|name| name.starts_with("refs/heads/"));
