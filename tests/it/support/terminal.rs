@@ -8,6 +8,7 @@ use regex::Regex;
 use serde_json::Value as Json;
 
 use super::Sandbox;
+use crate::report::forms::check_schema;
 use crate::support::git_command;
 
 /// The output and the exit status of a call. Paths of the sandbox read `$BASE`.
@@ -132,10 +133,14 @@ impl Printed {
         &self.out
     }
 
-    /// The JSON on its standard output, whatever the status.
+    /// The JSON on its standard output, whatever the status. A report is as its schema says.
     #[track_caller]
     pub(crate) fn json(&self) -> Json {
-        serde_json::from_str(&self.out).unwrap_or_else(|e| panic!("{e}: {self:?}"))
+        let json: Json = serde_json::from_str(&self.out).unwrap_or_else(|e| panic!("{e}: {self:?}"));
+        if json["schema"].as_str().is_some_and(|schema| schema.starts_with("hierad.diff/")) {
+            check_schema(&self.out);
+        }
+        json
     }
 
     /// Fails unless it ended with `status`.
