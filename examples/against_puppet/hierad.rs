@@ -79,6 +79,23 @@ impl Hierad {
         process::output(command.args(["--rev", revision, "--node", &asked.node, "--", &asked.key]))
     }
 
+    /// Returns true if its lookup of a key fails, in place of finding nothing.
+    pub(crate) fn fails(
+        &self,
+        subject: Subject<'_>,
+        version: u8,
+        revision: &str,
+        (node, key): (&str, &str),
+    ) -> Result<bool, Fault> {
+        let mut command = self.command("lookup", subject, version);
+        match process::output(command.args(["--rev", revision, "--node", node, "--", key])) {
+            Ok(_) => Ok(false),
+            Err(fault) if fault.to_string().contains("hierad: no data for ") => Ok(false),
+            Err(fault) if fault.to_string().contains("exit status: 1\nhierad: lookup of ") => Ok(true),
+            Err(fault) => Err(fault),
+        }
+    }
+
     /// Its difference of two revisions, as it prints it.
     pub(crate) fn diff(&self, subject: Subject<'_>, version: u8, range: [&str; 2]) -> Result<Json, Fault> {
         let mut command = self.command("diff", subject, version);
