@@ -282,7 +282,7 @@ pub fn follow_counted(tree: &dyn FileTree, path: &str, linked: &mut usize) -> Re
         }
     }
     Ok(match here {
-        Entry::File(id) if !path.ends_with('/') => Target::File(at, id),
+        Entry::File(id) if !path.ends_with('/') && !path.ends_with("/.") => Target::File(at, id),
         Entry::Folder => Target::Folder(at),
         _ => Target::Absent,
     })

@@ -15,7 +15,7 @@ use super::config::{Config, FunctionKind, LevelConfig, Locations, PlacedText, Ve
 use super::interpolation::{Context, NO_METHODS, NameStack, Undefined, interpolate, interpolate_text, variable};
 use super::scope::{LocalScope, Scope};
 use crate::diagnostic::{Diagnostic, Place};
-use crate::puppet::glob::glob_of_many;
+use crate::puppet::glob::{GlobError, glob_of_many};
 use crate::puppet::{Puppet, uri};
 use crate::tree::{BlobId, ContentIds, FileTree, Target, TreeError, below, follow, is_link};
 use crate::value::Value;
@@ -401,7 +401,7 @@ impl<'a> Resolver<'a> {
         pattern: &str,
         backend: &Backend,
     ) -> Result<Vec<Location>, LookupError> {
-        let (tree, pattern) = match self.mount(pattern) {
+        let (tree, pattern) = match self.mount(checked(declared, pattern)?) {
             Mount::Tree(tree, pattern) => (tree, pattern),
             Mount::Outside(_) if self.begins_empty(declared, pattern) => return Ok(Vec::new()),
             Mount::Outside(why) => {
@@ -411,7 +411,7 @@ impl<'a> Resolver<'a> {
             Mount::Nothing => return Ok(Vec::new()),
         };
         let found = glob_of_many(tree, &pattern, self.config.glob_count())
-            .map_err(|e| LookupError::unknown(e).at(declared.place.clone()))?;
+            .map_err(|e| glob_error(&e).at(declared.place.clone()))?;
         let original = PlacedText { text: pattern.as_str().into(), place: declared.place.clone() };
         found.outside.iter().for_each(|why| self.outside(declared, why));
         found.paths.iter().map(|path| self.inside(&original, tree, path, backend, true)).collect()
@@ -419,7 +419,7 @@ impl<'a> Resolver<'a> {
 
     /// Returns the content of `path`, which is absolute or relative to the root of the repository.
     pub(super) fn at(&mut self, declared: &PlacedText, path: &str, backend: &Backend) -> Result<Location, LookupError> {
-        match self.mount(path) {
+        match self.mount(checked(declared, path)?) {
             Mount::Tree(tree, path) => self.inside(declared, tree, &path, backend, false),
             Mount::Outside(_) if self.begins_empty(declared, path) => Ok(absent(declared, path)),
             Mount::Outside(why) => {
@@ -509,6 +509,21 @@ enum Mount<'a> {
 
 fn absent(declared: &PlacedText, path: &str) -> Location {
     Location::Path { original: declared.text.clone(), path: path.into(), content: Content::Absent }
+}
+
+/// Returns `path`. Ruby knows none with a NUL.
+fn checked<'p>(declared: &PlacedText, path: &'p str) -> Result<&'p str, LookupError> {
+    if path.contains('\0') {
+        return Err(LookupError::puppet("pathname contains null byte").at(declared.place.clone()));
+    }
+    Ok(path)
+}
+
+fn glob_error(error: &GlobError) -> LookupError {
+    match error {
+        GlobError::Ruby(text) => LookupError::puppet(text.as_str()),
+        GlobError::Tree(_) | GlobError::TooMuch { .. } => LookupError::unknown(error),
+    }
 }
 
 fn unreadable(error: &TreeError) -> LookupError {

@@ -25,6 +25,9 @@ const WORK_LIMIT: usize = 1_000_000;
 /// profiles.
 pub const SHARED_LIMIT: usize = 10_000_000;
 
+/// The longest name, in bytes, that Linux knows.
+const NAME_LIMIT: usize = 255;
+
 /// The bytes of a path, and the comparisons of characters, that count as much as a name.
 const BYTES_A_NAME: usize = 16;
 
@@ -46,6 +49,9 @@ pub enum GlobError {
         /// A description of the excess.
         problem: String,
     },
+    /// Ruby fails, in these words.
+    #[error("{0}")]
+    Ruby(String),
 }
 
 /// One part of a pattern between slashes.
@@ -126,13 +132,13 @@ impl<'t> Walk<'t> {
         }
         let root = self.tree.root();
         if let Some(inner) = below(root, pattern) {
-            self.below(root, &[inner.to_owned()])?;
+            self.below(root, &[inner.to_owned()], true)?;
         } else {
             let expanded = expand_braces(pattern);
             self.has_too_many_braces = expanded.is_none();
             let expanded = expanded.unwrap_or_default();
             let inner = expanded.iter().filter_map(|expanded| below(root, expanded).map(str::to_owned));
-            self.below(root, &inner.collect::<Vec<String>>())?;
+            self.below(root, &inner.collect::<Vec<String>>(), true)?;
         }
         if self.has_too_many_braces {
             return Err(too_much(format!("stands for more than {BRACES_LIMIT} others")));
@@ -143,13 +149,13 @@ impl<'t> Walk<'t> {
         Ok(std::mem::take(&mut self.found))
     }
 
-    /// Finds what each of `patterns` matches below `path`.
-    fn below(&mut self, path: &str, patterns: &[String]) -> Result<(), TreeError> {
+    /// Finds what each of `patterns` matches below `path`; `is_first` is as for [`Walk::visit`].
+    fn below(&mut self, path: &str, patterns: &[String], is_first: bool) -> Result<(), GlobError> {
         for pattern in patterns {
             // A slash at the end asks for folders.
             if self.folders || !pattern.ends_with('/') {
                 match parse(pattern) {
-                    Some(parts) => self.visit(path, &[&parts])?,
+                    Some(parts) => self.visit(path, &[&parts], is_first)?,
                     None => self.has_too_many_braces = true,
                 }
             }
@@ -157,13 +163,14 @@ impl<'t> Walk<'t> {
         Ok(())
     }
 
-    /// Visits `path`; `patterns` are the parts that are left to match below it.
-    fn visit(&mut self, path: &str, patterns: &[&[Part]]) -> Result<(), TreeError> {
+    /// Visits `path`; `patterns` are the parts that are left to match below it, `is_first` tells that no name on the way
+    /// was compared with wildcards.
+    fn visit(&mut self, path: &str, patterns: &[&[Part]], is_first: bool) -> Result<(), GlobError> {
         // A pattern of many `./` goes as deep as it is long.
-        stacker::maybe_grow(SPARE_STACK, MORE_STACK, || self.visit_here(path, patterns))
+        stacker::maybe_grow(SPARE_STACK, MORE_STACK, || self.visit_here(path, patterns, is_first))
     }
 
-    fn visit_here(&mut self, path: &str, patterns: &[&[Part]]) -> Result<(), TreeError> {
+    fn visit_here(&mut self, path: &str, patterns: &[&[Part]], is_first: bool) -> Result<(), GlobError> {
         self.work += 1 + path.len() / BYTES_A_NAME;
         if self.work > self.limit || self.has_too_many_braces {
             return Ok(());
@@ -173,7 +180,7 @@ impl<'t> Walk<'t> {
             match expand_braces(&pattern.join("/")) {
                 Some(expanded) => {
                     self.work += expanded.len();
-                    return self.below(path, &expanded);
+                    return self.below(path, &expanded, is_first);
                 }
                 None => self.has_too_many_braces = true,
             }
@@ -199,7 +206,7 @@ impl<'t> Walk<'t> {
             Target::File(..) | Target::Absent => return Ok(()),
         };
         if patterns.iter().any(|p| matches!(kind(p), Some(Kind::Recursive | Kind::Magic(_)))) {
-            let entries = self.entries(&folder, patterns)?;
+            let entries = self.entries(&folder, patterns, is_first)?;
             self.work += entries.len();
             for (name, entry) in entries {
                 let mut next = self.steps(patterns, &name, &entry);
@@ -207,12 +214,12 @@ impl<'t> Walk<'t> {
                 next.sort_by_key(|p| std::cmp::Reverse(p.len()));
                 next.dedup_by_key(|p| p.len());
                 if !next.is_empty() {
-                    self.visit(&child(path, &name), &next)?;
+                    self.visit(&child(path, &name), &next, false)?;
                 }
             }
             return Ok(());
         }
-        self.visit_plain(path, patterns)
+        self.visit_plain(path, patterns, is_first)
     }
 
     /// Returns the patterns that are left of `patterns` below the entry `name`.
@@ -226,17 +233,18 @@ impl<'t> Walk<'t> {
         next
     }
 
-    /// Returns the entries of a folder; itself is one of them, unless that would go on for ever.
-    fn entries(&self, folder: &str, patterns: &[&[Part]]) -> Result<Vec<(String, Entry)>, TreeError> {
+    /// Returns the entries of a folder; the first one that is listed is an entry of itself, unless that would go on for
+    /// ever.
+    fn entries(&self, folder: &str, patterns: &[&[Part]], is_first: bool) -> Result<Vec<(String, Entry)>, TreeError> {
         let mut entries = self.tree.list(folder)?;
-        if !patterns.iter().any(|p| kind(p) == Some(&Kind::Recursive)) {
+        if is_first && !patterns.iter().any(|p| kind(p) == Some(&Kind::Recursive)) {
             entries.insert(0, (".".to_owned(), Entry::Folder));
         }
         Ok(entries)
     }
 
     /// Visits names without wildcards, which need no listing.
-    fn visit_plain(&mut self, path: &str, patterns: &[&[Part]]) -> Result<(), TreeError> {
+    fn visit_plain(&mut self, path: &str, patterns: &[&[Part]], is_first: bool) -> Result<(), GlobError> {
         let mut names: Vec<&str> = Vec::new();
         for pattern in patterns {
             if let Some(Kind::Plain(name)) = kind(pattern)
@@ -248,7 +256,12 @@ impl<'t> Walk<'t> {
         for name in names {
             let matches = |p: &&[Part]| matches!(kind(p), Some(Kind::Plain(n)) if n == name);
             let next: Vec<&[Part]> = patterns.iter().filter(|p| matches(p)).map(|p| &p[1..]).collect();
-            self.visit(&child(path, name), &next)?;
+            if name.len() > NAME_LIMIT
+                && let Some(folder) = next.iter().find_map(|rest| listed(&child(path, name), rest))
+            {
+                return Err(GlobError::Ruby(format!("File name too long - {folder}")));
+            }
+            self.visit(&child(path, name), &next, is_first)?;
         }
         Ok(())
     }
@@ -257,6 +270,16 @@ impl<'t> Walk<'t> {
 /// Returns the kind of the first part of a pattern.
 fn kind(pattern: &[Part]) -> Option<&Kind> {
     pattern.first().map(|part| &part.kind)
+}
+
+/// Returns the folder below `path` that has to be listed for a pattern, if one has.
+fn listed(path: &str, pattern: &[Part]) -> Option<String> {
+    let mut folder = path.to_owned();
+    for part in pattern {
+        let Kind::Plain(name) = &part.kind else { return Some(folder) };
+        folder = child(&folder, name);
+    }
+    None
 }
 
 /// Returns true if braces are expanded here: not so where one of the patterns before goes through all folders.
@@ -342,6 +365,7 @@ fn parse(pattern: &str) -> Option<Vec<Part>> {
     let mut parts: Vec<Part> = Vec::new();
     let mut names = names(pattern).into_iter().filter(|name| !name.is_empty()).peekable();
     while let Some(name) = names.next() {
+        let name = without_open_escape(name);
         let kind = if name == "**" && names.peek().is_some() {
             Kind::Recursive
         } else if has_braces(name) {
@@ -388,6 +412,12 @@ fn has_braces(name: &str) -> bool {
         }
     }
     false
+}
+
+/// Returns a name without a backslash at its end that escapes nothing: Ruby leaves it out.
+fn without_open_escape(name: &str) -> &str {
+    let backslashes = name.len() - name.trim_end_matches('\\').len();
+    &name[..name.len() - backslashes % 2]
 }
 
 fn unescape(name: &str) -> String {
@@ -544,7 +574,7 @@ mod tests {
             for pattern in ["/?".repeat(17), "/{a,b}".repeat(17), "/[ab]".repeat(17), "/*".repeat(30)] {
                 let tree = site(target);
                 let mut walk = Walk::new(&tree, WORK_LIMIT);
-                walk.below("", &[format!("l{pattern}/x.yaml")]).unwrap();
+                walk.below("", &[format!("l{pattern}/x.yaml")], true).unwrap();
                 // No step is more than the links of a path are.
                 assert!(walk.work < WORK_LIMIT + 40_000, "{target:.20} {pattern}: {}", walk.work);
             }
@@ -552,7 +582,7 @@ mod tests {
         let cost = |target: &str| {
             let tree = site(target);
             let mut walk = Walk::new(&tree, WORK_LIMIT);
-            walk.below("", &["l/?/?/x.yaml".into()]).unwrap();
+            walk.below("", &["l/?/?/x.yaml".into()], true).unwrap();
             (walk.work, walk.found.paths.len())
         };
         // As many as there are ways.

@@ -16,8 +16,16 @@ LINKS = { 'z' => 'x1', 'y/e' => '../a', 'x3/up' => '..' }.freeze
 NAMES = "* ** x* {a,b} {b,a} a b x1 {x1,y} {y,x1} *{1,3} {x1/x2,y} [ab] {a,{c,b}} ? x{1,3} {x2,.} {,x1/}a y {*,x1} {a,b]} z {z,x1}
          .* .h {.h,x3} **.yaml *.{yaml,json} [^a] [a-c]* {a {a/,b} \\{a [{]a [x/y] ] .".split.freeze
 
+# Escapes, at the end of a name and before what needs none.
+ESCAPED = %w<a\\ *\\ x*\\ *.yaml\\ c.yaml\\ ?\\ [ab]\\ x1\\ x?\\ **\\ {a,b}\\ {a\\,b} \a \*a *.\yaml [\ab] [a\\] [a\]] [\\ .\d \.d \.*
+             a\\\\ *\\\\ \*\* x\1 \.*
+             .? {.*,x2}>.freeze
+
 random = Random.new(1)
 patterns = Array.new(900) { Array.new(random.rand(1..4)) { NAMES[random.rand(NAMES.size)] }.join('/') }
+patterns += Array.new(400) do
+  Array.new(random.rand(1..3)) { (random.rand < 0.6 ? ESCAPED : NAMES).sample(random: random) }.join('/')
+end
 patterns.uniq!
 found = Dir.mktmpdir do |root|
   Dir.chdir(root) do

@@ -42,14 +42,17 @@ pub enum Backend {
 /// Backends that Hiera 3 and hiera-eyaml bring. All others are assumed not to be installed.
 const INSTALLED_BACKENDS: [&str; 3] = ["eyaml", "json", "yaml"];
 
+/// The function of hiera-eyaml.
+const EYAML: &str = "eyaml_lookup_key";
+
 impl Backend {
     /// Returns the backend of `function`, where `declared` are the settings' functions and `only_path` tells whether it
     /// gets a path and nothing else.
     pub fn of(function: &Function, declared: &Backends, only_path: bool, config_path: &str) -> Backend {
-        if let Some(declared) = declared.get(&*function.name) {
+        let name = &function.loaded_name();
+        if let Some(declared) = self::declared(function, declared) {
             return Backend::Declared(declared.clone());
         }
-        let name = &function.name;
         if let Some(format) = Format::of_function(name).filter(|_| function.kind != FunctionKind::Hiera3Backend) {
             return match function.kind {
                 FunctionKind::DataHash if only_path => Backend::Files(format),
@@ -64,17 +67,32 @@ impl Backend {
                 Backend::Fails(LookupError::unknown(format!("the function '{name}' is not supported")))
             }
             (_, FunctionKind::Hiera3Backend) => Backend::Absent,
-            ("eyaml_lookup_key", FunctionKind::LookupKey) => Backend::Eyaml(Format::Yaml),
-            ("eyaml_lookup_key", FunctionKind::DataDig) => Backend::Fails(LookupError::puppet(format!(
+            (EYAML, FunctionKind::LookupKey) => Backend::Eyaml(Format::Yaml),
+            (EYAML, FunctionKind::DataDig) => Backend::Fails(LookupError::puppet(format!(
                 "'{name}' parameter 'key' expects a String value, got Tuple"
             ))),
-            ("eyaml_lookup_key", _) => {
-                Backend::Fails(LookupError::puppet(format!("'{name}' expects 3 arguments, got 2")))
-            }
+            (EYAML, _) => Backend::Fails(LookupError::puppet(format!("'{name}' expects 3 arguments, got 2"))),
             _ => Backend::Fails(LookupError::puppet(format!(
-                "Unable to find '{}' function named '{name}' (file: {config_path})",
-                function.kind.tag()
+                "Unable to find '{}' function named '{}' (file: {config_path})",
+                function.kind.tag(),
+                function.name
             ))),
         }
     }
+}
+
+/// Returns true for a function of Puppet's or hiera-eyaml's, which reads the paths of its level and nothing else.
+pub fn is_installed(function: &Function) -> bool {
+    let name = function.loaded_name();
+    Format::of_function(&name).is_some() || name == EYAML
+}
+
+/// Returns true if a level's function is one of the site's own, and no settings tell what it answers.
+pub fn is_own(function: &Function, declared: &Backends) -> bool {
+    !is_installed(function) && self::declared(function, declared).is_none()
+}
+
+/// Returns what the settings say of a function, which they may name as `hiera.yaml` does or as Puppet's loaders do.
+fn declared<'d>(function: &Function, declared: &'d Backends) -> Option<&'d DeclaredFunction> {
+    declared.get(&*function.name).or_else(|| declared.get(&*function.loaded_name()))
 }

@@ -12,6 +12,7 @@ mod version3;
 mod version4;
 mod version5;
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
@@ -91,8 +92,21 @@ pub struct Version4 {
 pub struct Function {
     /// Its kind.
     pub kind: FunctionKind,
-    /// Its name.
+    /// Its name, as written.
     pub name: Arc<str>,
+}
+
+impl Function {
+    /// Returns the name that Puppet's loaders know: in small letters, without `::` in front. A class of Hiera 3 has its
+    /// own.
+    ///
+    /// Source: `Puppet::Pops::Loader::TypedName`.
+    pub fn loaded_name(&self) -> Cow<'_, str> {
+        if self.kind == FunctionKind::Hiera3Backend {
+            return Cow::Borrowed(&self.name);
+        }
+        Cow::Owned(self.name.strip_prefix("::").unwrap_or(&self.name).to_lowercase())
+    }
 }
 
 /// The kinds of data provider functions.

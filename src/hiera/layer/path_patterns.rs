@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::hiera::backend::{DataFile, Format};
+use crate::hiera::backend::{DataFile, is_installed};
 use crate::hiera::config::{LevelConfig, Locations, PlacedText};
 use crate::hiera::hierarchy::{Datadir, join};
 use crate::hiera::interpolation::Template;
@@ -128,7 +128,7 @@ impl Reach {
             let Some(folder) = datadir(environment, layer, level) else { continue };
             let pieces = pieces(&child(&folder, "%{}"), false, "");
             // The root of the repository is a datadir to functions of the site's own alone.
-            if pieces.iter().any(|piece| !piece.trim_matches('/').is_empty()) || !is_of_puppet(&level.function.name) {
+            if pieces.iter().any(|piece| !piece.trim_matches('/').is_empty()) || !is_installed(&level.function) {
                 patterns.push(Pattern::Inside(pieces));
             }
         }
@@ -140,11 +140,6 @@ impl Reach {
         self.patterns.iter().any(|pattern| pattern.is_read(path) || pattern.ends_like(path))
             || self.is_partial && looks_like_data(path, file)
     }
-}
-
-/// Returns true for a function that reads the paths of its level, and nothing else.
-fn is_of_puppet(function: &str) -> bool {
-    Format::of_function(function).is_some() || function == "eyaml_lookup_key"
 }
 
 /// The usual names of folders of data.

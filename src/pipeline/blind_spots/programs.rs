@@ -6,8 +6,7 @@ use super::changed_files::ChangedFiles;
 use super::{DiffContext, accept, keys_not_allowed, wording};
 use crate::fleet::Revision;
 use crate::hiera::backend::eyaml::NoKey;
-use crate::hiera::backend::{DataFile, Format};
-use crate::hiera::config::LevelConfig;
+use crate::hiera::backend::{DataFile, is_own};
 use crate::hiera::options::LOOKUP_OPTIONS;
 use crate::report::{BlindSpot, Remedy};
 use crate::tree::TreeError;
@@ -106,14 +105,9 @@ fn has_aliases(revision: &Revision) -> Result<bool, TreeError> {
 /// Returns true if a level asks a function of the site's own whose answers no settings tell.
 fn asks_functions(revision: &Revision) -> bool {
     let environment = &revision.environment;
-    let is_own = |level: &LevelConfig| {
-        let name = &*level.function.name;
-        Format::of_function(name).is_none()
-            && name != "eyaml_lookup_key"
-            && !environment.options.backends.contains_key(name)
-    };
     let configs = environment.layers().filter_map(|layer| layer.config.as_ref().ok());
-    configs.flat_map(|config| config.all_levels()).any(is_own)
+    let mut levels = configs.flat_map(|config| config.all_levels());
+    levels.any(|level| is_own(&level.function, &environment.options.backends))
 }
 
 /// Returns the names of keys that levels of encrypted data name and that are not allowed.
