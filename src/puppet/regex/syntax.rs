@@ -49,7 +49,8 @@ pub(super) fn translate(pattern: &str) -> Result<String, Error> {
                 && is_anchor(token)
                 && let Some((length, may_be_absent)) = quantifier(&pattern[end..]) =>
             {
-                out.push_str(if may_be_absent { "" } else { token });
+                // A group, so that a repeat behind a comment is none of what stands before.
+                out.push_str(if may_be_absent { "(?:)" } else { token });
                 skip_to += length;
             }
             _ => out.push_str(ascii_class(token, in_class).unwrap_or(token)),
@@ -348,10 +349,16 @@ fn one_quantifier(text: &str) -> Option<(usize, bool)> {
         b'*' | b'?' => Some((1, true)),
         b'+' => Some((1, false)),
         b'{' => {
+            // Without a number it is a text.
             let counts = &text[1..text.find('}')?];
-            let is_counts = counts.bytes().all(|b| b.is_ascii_digit() || b == b',');
-            is_counts.then_some((counts.len() + 2, counts.starts_with(['0', ','])))
+            let (low, high) = counts.split_once(',').unwrap_or((counts, counts));
+            let is_counts = !(low.is_empty() && high.is_empty()) && [low, high].iter().all(|n| is_digits(n));
+            is_counts.then_some((counts.len() + 2, low.bytes().all(|digit| digit == b'0')))
         }
         _ => None,
     }
+}
+
+fn is_digits(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit())
 }
