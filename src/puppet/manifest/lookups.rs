@@ -6,9 +6,8 @@ use super::literal::{Expression, arguments, leading};
 use super::tokens::{Token, Word, tokens};
 use crate::value::{Hash, Value};
 
-/// The strategies that are tried where one is not known: between them they find whatever any finds, and fail where any
-/// fails.
-const ANY: [&str; 3] = ["deep", "hash", "unique"];
+/// The strategies that are tried where one is not known.
+const ANY: [&str; 4] = ["first", "deep", "hash", "unique"];
 
 /// The lookups of a manifest.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -362,12 +361,12 @@ class p($strategy = 'hash', $other) {
         let expected = [
             "3 include.* \"deep\"",
             "4 users_* [\"hash\"]?",
-            "6 x [\"deep\", \"hash\", \"unique\"]?",
-            "6 y [\"deep\", \"hash\", \"unique\"]?",
+            "6 x [\"first\", \"deep\", \"hash\", \"unique\"]?",
+            "6 y [\"first\", \"deep\", \"hash\", \"unique\"]?",
             "7 * \"deep\"",
-            "8 z [\"deep\", \"hash\", \"unique\"]?",
-            "9 v [\"deep\", \"hash\", \"unique\"]?",
-            "10 a*b*e:*:h [\"deep\", \"hash\", \"unique\"]?",
+            "8 z [\"first\", \"deep\", \"hash\", \"unique\"]?",
+            "9 v [\"first\", \"deep\", \"hash\", \"unique\"]?",
+            "10 a*b*e:*:h [\"first\", \"deep\", \"hash\", \"unique\"]?",
             "11 * -",
         ];
         assert_eq!(told(text), expected);
@@ -393,7 +392,10 @@ lookup('last', {'merge' => 'deep'})
             assert_eq!(told(broken), Vec::<String>::new(), "{broken}");
         }
         // What is too long to be read may be about any key.
-        assert_eq!(told(&format!("lookup({}", "[".repeat(100_000))), ["1 * [\"deep\", \"hash\", \"unique\"]?"]);
+        assert_eq!(
+            told(&format!("lookup({}", "[".repeat(100_000))),
+            ["1 * [\"first\", \"deep\", \"hash\", \"unique\"]?"]
+        );
         assert_eq!(told(&"lookup(".repeat(1000)).len(), 750);
     }
 

@@ -184,6 +184,21 @@ fn a_way_that_is_not_seen_is_no_calm() {
     }
 }
 
+#[test]
+fn a_strategy_that_is_not_known_may_find_the_first_value_alone() {
+    // What the data merge stays, and the first value does not.
+    for unknown in ["$merge", "{merge => $merge}", "['first', 'deep'][$n]", "$x ? {1 => 'first', default => 'deep'}"] {
+        let site = Sandbox::of(&format!(
+            "{SITE}-- manifests/site.pp\n$u = lookup('users', {unknown})\n-- data/nodes/web01.yaml\nusers: [v, v]\n\
+             -- data/common.yaml\nmotd: hello\nntp: [a, b]\nusers: [w, v]\nlookup_options: {{users: {{merge: unique}}}}\n"
+        ).replace("'users', ", if unknown.starts_with('{') { "'users', " } else { "'users', Data, " }));
+        site.files("-- data/nodes/web01.yaml\nusers: [v]\n");
+        site.commit("second");
+        let report = site.hierad("diff --format json").json();
+        assert!(spot(&report).is_some(), "{unknown}: {report}");
+    }
+}
+
 /// Two places of one hash, of which the second has all entries.
 const SHADOWED: &str =
     "-- data/nodes/web01.yaml\nusers: {a: 1}\n-- data/common.yaml\nmotd: hello\nntp: [a, b]\nusers: {a: 1, b: 2}\n";
