@@ -39,7 +39,8 @@ pub struct DeepOptions {
     preserve_unmergeables: bool,
     overwrite_arrays: bool,
     extend_existing_arrays: bool,
-    unpack_arrays: Option<String>,
+    /// What arrays are joined with and split at: any value, of which the gem only takes texts where it comes to arrays.
+    unpack_arrays: Option<Value>,
     /// As they were given.
     given: Hash,
 }
@@ -59,8 +60,7 @@ impl DeepOptions {
         let mut deep = DeepOptions { preserve_unmergeables, ..DeepOptions::unconstrained(false) };
         for (key, value) in options.iter() {
             if let Value::Symbol(name) = key {
-                let odd = || LookupError::unknown(format!("what a merge does with {} for '{name}'", value.inspect()));
-                deep.set(name, value).ok_or_else(odd)?;
+                deep.set(name, value).ok_or_else(|| odd(name, value))?;
             }
         }
         Ok(deep)
@@ -86,7 +86,7 @@ impl DeepOptions {
             let known = ["strategy", "knockout_prefix", "merge_debug", "merge_hash_arrays", "sort_merged_arrays"];
             let set = if self.unconstrained || known.contains(&&*name) { self.set(&name, value) } else { None };
             let constrained = !self.unconstrained;
-            let wrong = || if constrained { super::wrong_options(OPTIONS, options) } else { no_text(&name, value) };
+            let wrong = || if constrained { super::wrong_options(OPTIONS, options) } else { odd(&name, value) };
             set.ok_or_else(wrong)?;
             if name != "strategy" {
                 self.given.insert(key.clone(), value.clone());
@@ -113,7 +113,7 @@ impl DeepOptions {
             "sort_merged_arrays" => self.sort_merged_arrays = flag()?,
             "overwrite_arrays" => self.overwrite_arrays = flag()?,
             "extend_existing_arrays" => self.extend_existing_arrays = flag()?,
-            "unpack_arrays" => self.unpack_arrays = text()?,
+            "unpack_arrays" => self.unpack_arrays = Some(value.clone()).filter(Value::is_truthy),
             "preserve_unmergeables" => self.preserve_unmergeables = flag()?,
             "merge_debug" => _ = flag()?,
             _ => {}
@@ -122,10 +122,8 @@ impl DeepOptions {
     }
 }
 
-/// Returns the gem wants a text.
-fn no_text(name: &str, value: &Value) -> LookupError {
-    let got = crate::puppet::types::data::short_name(value);
-    LookupError::puppet(format!("The merge option '{name}' must be a text, not {got}"))
+fn odd(name: &str, value: &Value) -> LookupError {
+    LookupError::unknown(format!("what a merge does with {} for '{name}'", value.inspect()))
 }
 
 /// Merges two values, `high` with the higher priority.
@@ -513,7 +511,8 @@ fn knock_out(
 }
 
 /// Ruby's `items.join(separator).split(separator)`.
-fn unpack(items: &[Node], separator: &str) -> Result<Vec<Node>, LookupError> {
+fn unpack(items: &[Node], separator: &Value) -> Result<Vec<Node>, LookupError> {
+    let Some(separator) = separator.as_str() else { return Err(no_separator(items, separator)) };
     if items.iter().any(Node::is_opaque) {
         return Err(opaque::unknown("how an array is unpacked"));
     }
@@ -528,6 +527,19 @@ fn unpack(items: &[Node], separator: &str) -> Result<Vec<Node>, LookupError> {
         texts.pop();
     }
     Ok(texts.into_iter().map(|text| Node::Scalar(Text::with(text, secrecy).into())).collect())
+}
+
+/// Returns Ruby's error for what is no text.
+fn no_separator(items: &[Node], separator: &Value) -> LookupError {
+    let class = match separator {
+        Value::Boolean(_) => "true",
+        Value::Rich(_) | Value::Bytes(_) => return odd("unpack_arrays", separator),
+        other => other.class_name(),
+    };
+    LookupError::puppet(match items {
+        [] => format!("wrong argument type {class} (expected Regexp)"),
+        _ => format!("no implicit conversion of {class} into String"),
+    })
 }
 
 /// Ruby's `join`, which goes into arrays.
