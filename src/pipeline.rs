@@ -412,13 +412,14 @@ fn unreadable(sides: &Sides, revisions: Diff<&Revision>, workers: &Workers) -> D
 
 /// Leaves out findings on modules that both sides lack, even if only one side has keys of the module.
 fn without_old_news(mut findings: Vec<Finding>, revisions: Diff<&Revision>) -> Vec<Finding> {
-    let [before, after] = [revisions.before, revisions.after].map(|revision| &revision.environment.absent_modules);
+    let [before, after] = [revisions.before, revisions.after]
+        .map(|revision| revision.environment.roots().flat_map(|root| &root.absent_modules).collect::<Vec<_>>());
     let is_old = |finding: &Finding| {
         let text = &finding.diagnostic.text;
-        let names = |modules: &[DeclaredModule]| {
+        let names = |modules: &[&DeclaredModule]| {
             modules.iter().any(|module| text.contains(&format!("module {} ", module.name)))
         };
-        finding.diagnostic.code == "absent-module" && names(before) && names(after)
+        finding.diagnostic.code == "absent-module" && names(&before) && names(&after)
     };
     findings.retain(|finding| !is_old(finding));
     findings

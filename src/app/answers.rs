@@ -211,6 +211,7 @@ impl EffectiveValues {
         profile: NodeProfile,
         request: (&LookupRequest, &Arc<dyn Stop>),
     ) -> std::result::Result<LookupResponse, AnswerError> {
+        let environment = environment.of(&NodeScope::new(&profile));
         let with_variables = WithVariables::of(environment, profile);
         let profile = &with_variables.profile;
         let scope = NodeScope::new(profile);

@@ -11,6 +11,7 @@ use crate::disk;
 use crate::git::{self, Environment, OpenError, Repository};
 use crate::hiera::Reader;
 use crate::hiera::backend::eyaml::KeyChoice;
+use crate::hiera::layer::roots::Folders;
 use crate::puppet::Puppet;
 use crate::settings::{GlobalSetting, ProfileEntry, Settings, key_file, key_pair};
 use crate::workers::{Progress, Workers};
@@ -195,6 +196,9 @@ fn folders(text: &str) -> impl Iterator<Item = &str> {
 fn hiera_config(path: &str) -> Result<String> {
     if path.starts_with('/') || path.split('/').any(|name| name == "..") {
         return Err(format!("--hiera-config must be a path inside the repository, from its root: not {path}").into());
+    }
+    if let Some(fault) = Folders::fault(path) {
+        return Err(format!("--hiera-config: {fault}").into());
     }
     Ok(path.trim_start_matches("./").to_owned())
 }

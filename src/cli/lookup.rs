@@ -23,7 +23,7 @@ use crate::hiera::provenance::{contributions, origin};
 use crate::hiera::scope::NodeScope;
 use crate::hiera::{LookupError, Outcome};
 use crate::node::{NodeId, NodeProfile, NodeSet, read_facts, trusted_names};
-use crate::pipeline::check::absent_hierarchy;
+use crate::pipeline::check::absent_hierarchies;
 use crate::puppet::emit;
 use crate::puppet::types::{check_type, parse_flag};
 use crate::value::{Hash, Segment, Type, Value, ValuePath};
@@ -124,13 +124,13 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
         let text = "--resolution is for repositories of Hiera 3: --hiera 3 takes this one as such; Hiera 5 has --merge";
         return Err(text.into());
     }
-    let with_variables = WithVariables::of(&environment, profile);
+    let with_variables = WithVariables::of(environment.of(&NodeScope::new(&profile)), profile);
     let profile = &with_variables.profile;
     let scope = NodeScope::new(profile);
-    let sources = with_variables.sources(&environment, &scope);
+    let environment = environment.of(&scope);
+    let sources = with_variables.sources(environment, &scope);
     let disclosure = &workspace.disclosure;
-    let subject =
-        Subject { disclosure, node: &profile.name, environment: &environment, sources: &sources, scope: &scope };
+    let subject = Subject { disclosure, node: &profile.name, environment, sources: &sources, scope: &scope };
     let is_value = format == RenderAs::S && !arguments.explain && !arguments.explain_options;
     let mut out = if is_value { output::bytes() } else { output::stdout() };
     let wanted = Wanted { keys: &arguments.keys, default: arguments.default.as_deref(), kind, strategy, format };
@@ -208,7 +208,7 @@ impl Subject<'_> {
                     log::print(&format_args!("hierad: a key with dots needs quotes of its own: \"{quoted}\""));
                 }
             }
-            if let Some(warning) = absent_hierarchy(self.environment) {
+            for warning in absent_hierarchies(self.environment) {
                 log::print(&warning);
             }
             return Ok(Status::NotFound);

@@ -130,7 +130,7 @@ pub(in crate::fleet) fn absent_modules(environment: &Environment, keys: &BTreeSe
     let has_keys =
         |prefix: String| keys.range(Arc::from(prefix.as_str())..).next().is_some_and(|key| key.starts_with(&prefix));
     let in_namespace = |name: &str| ["", "'", "\""].iter().any(|quote| has_keys(format!("{quote}{name}::")));
-    let absent = environment.absent_modules.iter().filter(|module| in_namespace(&module.name));
+    let absent = environment.roots().flat_map(|root| &root.absent_modules).filter(|module| in_namespace(&module.name));
     absent
         .map(|module| {
             let text = format!("module {} is not in the modulepath: its data is not searched", module.name);

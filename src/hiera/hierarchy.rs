@@ -93,6 +93,11 @@ pub struct Part {
 }
 
 impl Part {
+    /// Returns a part that leads nowhere, for nodes of another environment.
+    pub fn elsewhere() -> Part {
+        Part { levels: Ok(Vec::new()), diagnostics: Vec::new() }
+    }
+
     /// Returns the number of parts that the hierarchy of `config` has.
     pub fn count(config: &Config) -> usize {
         match config {

@@ -85,21 +85,36 @@ struct Parameters {
 }
 
 impl Manifests {
-    /// Reads the lookups of all manifests of a tree, in which `modules` lie.
-    pub fn lookups(&self, tree: &dyn FileTree, modules: impl Iterator<Item = Arc<str>>) -> ManifestLookups {
+    /// Returns the manifests of a tree.
+    pub fn files(tree: &dyn FileTree) -> Result<Vec<(String, BlobId)>, TreeError> {
+        let is_manifest = |name: &str| name.strip_suffix(".pp").is_some();
+        let is_passed = |name: &str| name.starts_with('.') || PASSED_FOLDERS.contains(&name);
+        files_called(tree, is_manifest, is_passed)
+    }
+
+    /// Reads the lookups of some manifests of a tree, in which `modules` lie.
+    pub fn lookups<'f>(
+        &self,
+        tree: &dyn FileTree,
+        files: Result<impl Iterator<Item = &'f (String, BlobId)>, TreeError>,
+        modules: impl Iterator<Item = Arc<str>>,
+    ) -> ManifestLookups {
         let mut found = ManifestLookups::default();
         found.parameters.modules = modules.collect();
-        found.error = self.add_all(tree, &mut found).err();
+        found.error = files.and_then(|files| self.add_all(tree, files, &mut found)).err();
         let agreement = |key: &Arc<str>| Some((key.clone(), Arc::new(found.agreement(key)?)));
         found.agreed = found.named.keys().filter_map(agreement).collect();
         found
     }
 
-    fn add_all(&self, tree: &dyn FileTree, found: &mut ManifestLookups) -> Result<(), TreeError> {
-        let is_manifest = |name: &str| name.strip_suffix(".pp").is_some();
-        let is_passed = |name: &str| name.starts_with('.') || PASSED_FOLDERS.contains(&name);
-        for (path, id) in files_called(tree, is_manifest, is_passed)? {
-            found.add(&path, &*self.in_manifest(tree, id)?);
+    fn add_all<'f>(
+        &self,
+        tree: &dyn FileTree,
+        files: impl Iterator<Item = &'f (String, BlobId)>,
+        found: &mut ManifestLookups,
+    ) -> Result<(), TreeError> {
+        for (path, id) in files {
+            found.add(path, &*self.in_manifest(tree, *id)?);
         }
         Ok(())
     }

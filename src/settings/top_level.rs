@@ -14,6 +14,7 @@ use super::{
 use crate::hiera::Reader;
 use crate::hiera::backend::Backends;
 use crate::hiera::backend::eyaml::{AllowedKeys, KeyChoice};
+use crate::hiera::layer::roots::Folders;
 use crate::hiera::options::LookupOptions;
 use crate::puppet::Puppet;
 use crate::puppet::regex::Regexes;
@@ -118,6 +119,9 @@ impl SourceFile<'_> {
             Some(path) if path.starts_with('/') || path.split('/').any(|name| name == "..") => {
                 let text = format!("'hiera_config' must be a path inside the repository, not {path}");
                 Err(self.invalid(&["hiera_config"], text))
+            }
+            Some(path) if let Some(fault) = Folders::fault(path) => {
+                Err(self.invalid(&["hiera_config"], format!("'hiera_config': {fault}")))
             }
             _ => Ok(path.map(|path| path.trim_start_matches("./").to_owned())),
         }

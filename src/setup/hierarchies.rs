@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::hiera::LookupError;
 use crate::hiera::config::{Config, Owner, ReadConfig};
 use crate::hiera::layer::HIERA_YAML;
+use crate::hiera::layer::roots::{USUAL_FOLDERS, VARIABLE};
 use crate::puppet::Puppet;
 use crate::tree::{BlobId, FileTree, TreeError, files_called, folder_of, read_config};
 
@@ -42,6 +43,17 @@ pub fn hierarchies(tree: &dyn FileTree) -> Result<(Vec<Hierarchy>, Vec<LookupErr
         }
     }
     Ok((read_ones, errors))
+}
+
+/// Returns the setting that names the environments of a repository with several, each in a folder of its own, or
+/// `None` if there seems to be one only. Their folder has a usual name, or one of them is Puppet's default.
+pub fn of_environments(found: &[Hierarchy]) -> Option<String> {
+    let arounds = found.iter().filter_map(|hierarchy| {
+        let (around, name) = folder_of(&hierarchy.path).rsplit_once('/')?;
+        let is_usual = USUAL_FOLDERS.contains(&around.rsplit('/').next()?) || name == "production";
+        (hierarchy.path.ends_with("/hiera.yaml") && is_usual && !hierarchy.is_installed()).then_some(around)
+    });
+    arounds.map(|around| format!("{around}/{VARIABLE}/{HIERA_YAML}")).next()
 }
 
 /// `hiera.yaml`, `hiera5.yaml`, `hiera-prod.yml`, `production.hiera.yaml`, `win_hiera.yaml`

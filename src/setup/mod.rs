@@ -1,6 +1,7 @@
 //! Setting a repository up: what it shows of itself, and what Puppet's own files on the machine say of its nodes.
 //!
 //! - [`hierarchies()`] finds the files that may be the environment's hiera.yaml, the likeliest first.
+//! - [`of_environments()`] tells if there are several environments.
 //! - [`datadirs()`] finds the folders of the repository that a hiera.yaml means by paths that are elsewhere.
 //! - [`functions()`] finds the functions in Ruby that Puppet could run.
 //! - [`site_pp()`] finds the manifest whose node blocks set variables by which levels go.
@@ -22,7 +23,7 @@ mod written;
 
 pub use datadirs::{Mapped, datadirs};
 pub use functions::functions;
-pub use hierarchies::{Hierarchy, hierarchies};
+pub use hierarchies::{Hierarchy, hierarchies, of_environments};
 pub use machine::Machine;
 pub use profiles::{ProfilesFound, profiles};
 pub use site_pp::{CallFound, SitePpFound, site_pp};

@@ -8,6 +8,7 @@ use super::datadirs::Mapped;
 use super::profiles::ProfilesFound;
 use super::site_pp::SitePpFound;
 use super::variables::VariableFound;
+use crate::hiera::layer::roots::VARIABLE;
 use crate::puppet::manifest::LookedUp;
 use crate::puppet::{Puppet, json};
 
@@ -80,7 +81,12 @@ impl Found {
     pub fn of_tree(&self) -> Option<String> {
         let mut text = String::new();
         if let Some(path) = &self.hiera_config {
-            text += "\n# The environment's hiera.yaml.\n";
+            let of = if path.contains(VARIABLE) {
+                "The hiera.yaml of each environment"
+            } else {
+                "The environment's hiera.yaml"
+            };
+            _ = writeln!(text, "\n# {of}.");
             _ = writeln!(text, "hiera_config: {}", json::string(path));
         }
         if let Some(path) = &self.global_hiera_config {

@@ -6,6 +6,7 @@ mod cache;
 mod check;
 mod demo;
 mod diff;
+mod environments;
 #[cfg(unix)]
 mod fingerprint_key;
 mod help;

@@ -119,7 +119,7 @@ fn environment(files: &Files, store: &Arc<Store>) -> Environment {
 /// An oddity of the hierarchy for one node by itself.
 fn odd_alone(revision: &Revision, profile: &NodeProfile) -> BTreeSet<String> {
     let scope = NodeScope::new(profile);
-    let hierarchy = NodeSources::new(&revision.environment, &scope).hierarchy(&LayerId::Environment);
+    let hierarchy = NodeSources::new(&revision.environment, &scope).hierarchy(&LayerId::Environment(None));
     let hierarchy = hierarchy.and_then(Result::ok).unwrap_or_default();
     hierarchy.diagnostics.iter().map(|diagnostic| format!("{diagnostic:?}")).collect()
 }

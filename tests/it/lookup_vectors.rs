@@ -11,7 +11,7 @@ use hierad::disclosure::Disclosure;
 use hierad::fleet::{Fleet, Revision, resolve};
 use hierad::hiera::Outcome;
 use hierad::hiera::backend::{Backends, DeclaredFunction};
-use hierad::hiera::layer::{Environment, EnvironmentOptions, GlobalConfig, VariableText};
+use hierad::hiera::layer::{Environment, EnvironmentOptions, GlobalConfig, HIERA_YAML, VariableText};
 use hierad::hiera::lookup::{Lookup, NodeSources};
 use hierad::hiera::merge::Strategy;
 use hierad::hiera::options::LookupOptions;
@@ -96,9 +96,11 @@ impl Case<'_> {
         let (fixture, lookup_options) = self.settings();
         let tree: Arc<dyn FileTree> = Arc::new(MemoryTree::from_fixture(&fixture));
         let disk: Arc<dyn FileTree> = Arc::new(MountedTree::new(OUTSIDE, tree.clone()));
+        let hiera_config = self.0.get("hiera_config").and_then(Value::as_str).unwrap_or(HIERA_YAML).to_owned();
         let outside = |field| self.0.get(field).and_then(Value::as_str).map(|path| format!("{OUTSIDE}/{path}"));
         let options = EnvironmentOptions {
             puppet,
+            hiera_config,
             lookup_options,
             variables: self.variables(),
             global: outside("global").map(|path| GlobalConfig { tree: Some(disk.clone()), path }),
@@ -127,6 +129,7 @@ impl Case<'_> {
         let strategy = Strategy::from_option(merge);
         let answer = |profile: &NodeProfile| {
             let scope = NodeScope::new(profile);
+            let environment = environment.of(&scope);
             let sources = NodeSources::new(environment, &scope);
             let lookup = Lookup::new(environment, &sources, &scope);
             let get = |key: &str| match &strategy {
@@ -236,8 +239,10 @@ fn own_texts(topic: &Path, puppet: Puppet, field: &str) -> Texts {
             let errors = |node: &Value| node.get("errors").and_then(Value::as_hash).unwrap().clone();
             let ours = errors(&answered);
             for (key, text) in errors(recorded).iter() {
-                // Files outside of the repository have absolute paths here.
+                // Files outside of the repository have absolute paths here, those of one of several environments have its
+                // folder.
                 let own = ours.get(key.as_str().unwrap()).map(|own| own.as_str().unwrap().replace("/outside/", ""));
+                let own = own.map(|own| own.replace("environments/development/", ""));
                 if let Some(own) = own.filter(|own| Some(&**own) != text.as_str()) {
                     let place = (recorded.get("node").unwrap(), key);
                     let [node, key] = [place.0, place.1].map(|text| text.as_str().unwrap().to_owned());

@@ -11,6 +11,7 @@
 #   [{"name": TEXT,         the case's name, unique in its topic
 #     "global": PATH,       the hiera.yaml of the global layer, if it has one
 #     "basemodulepath": PATH, a folder of modules for $basemodulepath, if it has one
+#     "hiera_config": PATH, the hiera.yaml of each environment, if there are several: FOLDER/%{environment}/hiera.yaml
 #     "settings": PATH,     a file whose lookup_options hierad gets as settings in place of the file, if there is one
 #     "merge": OPTION,      the merge that was asked for, if one was
 #     "manifest": TEXT,     Puppet code in the top scope, if there is some
@@ -32,6 +33,7 @@
 #   merge: JSON             the merge to ask for, instead of what lookup_options say
 #   global: PATH            the hiera.yaml of the global layer, in the fixture; there is no such layer without it
 #   basemodulepath: PATH    a folder of the fixture that $basemodulepath stands for
+#   hiera_config: PATH      the hiera.yaml of each environment; the keys are those of the case alone then
 #   yaml_aliases: true      Hiera 3 takes aliases in YAML, as on a Ruby before 3.1
 #   settings: PATH          a file of options of the highest priority, which hierad gets as settings
 #   manifest: CODE          Puppet code that is evaluated in the top scope before the lookups
@@ -57,7 +59,7 @@ Case = Struct.new(:name, :files, :nodes, :keys, :merge, :paths) do
     fields.each { |field, value| files.delete(value) if field == 'without' }
     files.merge!(parts.to_h { |part| file(part) })
     one = ->(field) { fields.assoc(field)&.then { |_, value| JSON.parse(value) } }
-    paths = %w[global basemodulepath settings yaml_aliases manifest variables].to_h { |field| [field, fields.assoc(field)&.last] }.compact
+    paths = %w[global basemodulepath hiera_config settings yaml_aliases manifest variables].to_h { |field| [field, fields.assoc(field)&.last] }.compact
     paths = (shared&.paths || {}).merge(paths)
     new(name, files, one['nodes'] || shared&.nodes || [], one['keys'] || shared&.keys || [], one['merge'], paths)
   end
@@ -107,8 +109,25 @@ def write_requests(cases, folder)
     request['yaml_aliases'] = true if one.paths['yaml_aliases']
     request['global'] = File.join(repo, one.paths['global']) if one.paths['global']
     request['basemodulepath'] = [File.join(repo, one.paths['basemodulepath'])] if one.paths['basemodulepath']
-    request
+    one.paths['hiera_config'] ? requests_of_environments(request, one) : [request]
   end
+end
+
+# A request for each environment, which lies in a folder of its own.
+def requests_of_environments(request, one)
+  around = File.join(request['repo'], one.paths['hiera_config'].split('/%{environment}').first)
+  one.profiles.group_by { |profile| profile['environment'] }.map do |name, profiles|
+    path = "#{request['repo']}.#{name}.ndjson"
+    File.write(path, profiles.map { |profile| "#{here(JSON.generate(profile))}\n" }.join)
+    request.merge('repo' => File.join(around, name), 'environmentpath' => around, 'profiles' => path, 'keys' => one.keys)
+  end
+end
+
+# The answers to the requests of a case as one, with the nodes in the order of its profiles.
+def joined(one, answers)
+  nodes = answers.flat_map { |answer| answer['nodes'] || [] }.to_h { |node| [node['node'], node.except('not_asked')] }
+  fault = answers.find { |answer| answer['error'] }
+  fault || { 'keys' => answers.first['keys'], 'nodes' => one.profiles.map { |profile| nodes[profile['name']] } }
 end
 
 # Ruby's error messages come without what some versions of it add: excerpts of Puppet's source and guesses.
@@ -124,7 +143,8 @@ def record(topic, puppet8_lib)
   cases = read_topic(File.join(VECTORS, "#{topic}.txt"))
   Dir.mktmpdir('hierad_vectors') do |folder|
     requests = write_requests(cases, folder)
-    answers = ask(requests, false).zip(ask(requests, true, '--puppet-lib', puppet8_lib))
+    asked = [ask(requests.flatten, false), ask(requests.flatten, true, '--puppet-lib', puppet8_lib)]
+    answers = cases.zip(requests).map { |one, own| asked.map { |told| joined(one, told.shift(own.size)) } }
     recorded = cases.zip(answers).map { |one, (puppet7, puppet8)| entry(one, puppet7, puppet8) }
     File.write(File.join(VECTORS, "#{topic}.json"), "[\n#{recorded.join(",\n")}\n]\n")
     count = answers.flatten.flat_map { |answer| answer['nodes'] }.sum { |node| node['values'].size + node['errors'].size }

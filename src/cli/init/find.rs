@@ -8,6 +8,7 @@ use super::{Arguments, absolute, ask, tell};
 use crate::cli::{Global, Result};
 use crate::git::Repository;
 use crate::hiera::layer::HIERA_YAML;
+use crate::hiera::layer::roots::Folders;
 use crate::pipeline::bridge::ruby;
 use crate::puppet::Puppet;
 use crate::puppet::manifest::LookedUp;
@@ -35,8 +36,9 @@ impl Finder<'_> {
     /// Returns all that was found.
     pub(super) fn find(mut self) -> Result<Found> {
         let tree = self.tree()?;
-        let hierarchy = self.hierarchy(&*tree)?;
-        let datadirs = setup::datadirs(&*tree, &hierarchy)?;
+        let (path, hierarchies) = self.hierarchies(&*tree)?;
+        let datadirs = datadirs(&*tree, &hierarchies)?;
+        let hierarchy = hierarchies.into_iter().next().ok_or(NO_HIERA_YAML)?;
         self.tell_datadirs(&*tree, &datadirs)?;
         let puppet = self.puppet()?;
         let functions = self.functions(&*tree, &hierarchy)?;
@@ -44,7 +46,7 @@ impl Finder<'_> {
         let variables = self.variables(&*tree, &hierarchy, &datadirs)?;
         let site_pp = self.site_pp(&*tree, &hierarchy, &datadirs, &sources)?;
         let is_global = self.is_global(&hierarchy);
-        let path = Some(hierarchy.path);
+        let path = Some(path);
         let (hiera_config, global_hiera_config) = if is_global { (None, path) } else { (path, None) };
         let hiera_config = hiera_config.filter(|path| path != HIERA_YAML);
         Ok(Found {
@@ -175,18 +177,26 @@ impl Finder<'_> {
         !self.arguments.yes && ask::is_possible()
     }
 
-    fn hierarchy(&mut self, tree: &dyn FileTree) -> Result<Hierarchy> {
+    /// Returns the path of the hiera.yaml for the settings, and those that it stands for: more than one if there are
+    /// several environments, the first of them Puppet's default.
+    fn hierarchies(&mut self, tree: &dyn FileTree) -> Result<(String, Vec<Hierarchy>)> {
         let (mut all, refused) = setup::hierarchies(tree)?;
         for error in &refused {
             self.tell("refused", &format!("{error}"))?;
         }
-        if let Some(path) = self.global.overrides().hiera_config {
+        let named = self.global.overrides().hiera_config;
+        let guessed =
+            if all.first().is_some_and(|first| first.path == HIERA_YAML) { None } else { setup::of_environments(&all) };
+        if let Some(path) = named.clone().or(guessed).filter(|path| Folders::of(path).is_some()) {
+            return self.environments(path, all);
+        }
+        if let Some(path) = named {
             let at = all.iter().position(|hierarchy| hierarchy.path == path);
             let at = at.ok_or_else(|| format!("{path} is no hiera.yaml of the last commit"))?;
-            return Ok(all.swap_remove(at));
+            return Ok((path, vec![all.swap_remove(at)]));
         }
         if all.is_empty() {
-            return Err("no hiera.yaml is in the last commit: hierad reads Hiera data of a control repository".into());
+            return Err(NO_HIERA_YAML.into());
         }
         let is_clear = all.len() == 1 || all[0].path == HIERA_YAML;
         let paths: Vec<&str> = all.iter().map(|hierarchy| &*hierarchy.path).collect();
@@ -205,7 +215,24 @@ impl Finder<'_> {
             if self.is_global(&all[at]) { ", the global layer's, as a module installs it (guessed)" } else { "" };
         let text = format!("{}: version {}, {levels}{layer}{rest}", paths[at], all[at].config.version);
         self.tell("hiera.yaml", &text)?;
-        Ok(all.swap_remove(at))
+        let chosen = all.swap_remove(at);
+        Ok((chosen.path.clone(), vec![chosen]))
+    }
+
+    /// Returns the hierarchies of the environments at `path`.
+    fn environments(&mut self, path: String, mut all: Vec<Hierarchy>) -> Result<(String, Vec<Hierarchy>)> {
+        let folders = Folders::of(&path).ok_or(NO_HIERA_YAML)?;
+        let name = |hierarchy: &Hierarchy| folders.name_of(&hierarchy.path).map(str::to_owned);
+        all.retain(|hierarchy| name(hierarchy).is_some());
+        all.sort_by_key(|hierarchy| (name(hierarchy).as_deref() != Some("production"), hierarchy.path.clone()));
+        if all.is_empty() {
+            return Err(format!("{path} is no hiera.yaml of the last commit").into());
+        }
+        let names: Vec<String> = all.iter().filter_map(name).collect();
+        let guessed = if self.global.overrides().hiera_config.is_some() { "" } else { " (guessed)" };
+        let text = format!("{path}: {}, {}{guessed}", count(names.len(), "environment"), names.join(", "));
+        self.tell("hiera.yaml", &text)?;
+        Ok((path, all))
     }
 
     fn tell_datadirs(&mut self, tree: &dyn FileTree, datadirs: &[Mapped]) -> Result<()> {
@@ -301,6 +328,19 @@ impl Finder<'_> {
     }
 }
 
+/// Returns the datadirs of some hierarchies that lie elsewhere, each once.
+fn datadirs(tree: &dyn FileTree, hierarchies: &[Hierarchy]) -> Result<Vec<Mapped>> {
+    let mut found: Vec<Mapped> = Vec::new();
+    for hierarchy in hierarchies {
+        for mapped in setup::datadirs(tree, hierarchy)? {
+            if !found.iter().any(|known| known.datadir == mapped.datadir) {
+                found.push(mapped);
+            }
+        }
+    }
+    Ok(found)
+}
+
 fn in_words(source: &Source) -> String {
     match source {
         Source::Files(ProfilesFound { path, .. }) => path.display().to_string(),
@@ -309,6 +349,9 @@ fn in_words(source: &Source) -> String {
         Source::Classifier(program) => format!("the node classifier {}", program.display()),
     }
 }
+
+/// The words for a repository without a hierarchy.
+const NO_HIERA_YAML: &str = "no hiera.yaml is in the last commit: hierad reads Hiera data of a control repository";
 
 /// The words for a repository without nodes.
 const NO_NODES: &str = "no nodes are found, and what a commit does depends on the node: neither profiles are in this \

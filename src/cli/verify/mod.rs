@@ -26,7 +26,7 @@ use crate::hiera::lookup::{Lookup, NodeSources};
 use crate::hiera::merge::Strategy;
 use crate::node::{NodeId, NodeProfile};
 use crate::pipeline::bridge::ruby;
-use crate::pipeline::check::absent_hierarchy;
+use crate::pipeline::check::absent_hierarchies;
 use crate::puppet::Puppet;
 use crate::settings::Settings;
 use crate::workers::Workers;
@@ -116,10 +116,10 @@ fn findings(global: &Global, arguments: &Arguments) -> Result<Findings> {
     let branch = workspace.branch()?;
     let mut pipeline = global.pipeline(&workspace, branch.as_ref(), &[point], &|_| true)?;
     let mut revision = pipeline.revision(point)?;
-    if let Some(warning) = absent_hierarchy(&revision.environment) {
+    for warning in absent_hierarchies(&revision.environment) {
         global.progress.print(&warning);
     }
-    let staged = stage.write(&*workspace.revisions().tree(point)?, &workspace, code)?;
+    let staged = stage.write(&revision.environment, &workspace, code)?;
     if revision.environment.is_hiera3 {
         puppet = Process::start(Reference::Hiera3, installation, code, &stage)?;
         puppet.merge(strategies(&revision).into_iter());
@@ -308,8 +308,9 @@ impl Verification<'_> {
     fn explain(&mut self, node: NodeId, key: &str, asked: &[Asked], secret: bool) -> Result<Explained> {
         let recorder = Recorder::default();
         let scope = self.fleet.scope(node);
-        let sources = NodeSources::new(&self.revision.environment, &scope);
-        _ = Lookup::new(&self.revision.environment, &sources, &scope).explained_by(&recorder).get(key, None);
+        let environment = self.revision.environment.of(&scope);
+        let sources = NodeSources::new(environment, &scope);
+        _ = Lookup::new(environment, &sources, &scope).explained_by(&recorder).get(key, None);
         let explained = recorder.finish();
         // Puppet's explanation cannot tell a secret from a value.
         if secret || explained.has_secrets() {

@@ -195,7 +195,8 @@ impl Process {
         let profiles = stage.path("profiles.ndjson");
         let lines: Vec<String> = asked.iter().map(|asked| json::compact(&profile(&asked.profile))).collect();
         fs::write(&profiles, lines.join("\n"))?;
-        let mut request = staged.request();
+        let environment = asked.first().map_or("", |asked| &asked.profile.environment);
+        let mut request = staged.request(environment);
         request.extend([
             ("profiles", profiles.display().to_string().into()),
             ("keys", Value::array(Vec::new())),

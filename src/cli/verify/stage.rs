@@ -1,6 +1,7 @@
 //! The temporary folder: the files of a revision as a Puppet environment, the layers around it, and Puppet's own
 //! files.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
@@ -11,9 +12,9 @@ use crate::app::{Workspace, absolute};
 use crate::cli::Result;
 use crate::disk::{self, Choice};
 use crate::hiera::backend::eyaml::{KeyChoice, KeyName, KeyNames};
-use crate::hiera::layer::GlobalConfig;
+use crate::hiera::layer::{Environment, GlobalConfig, Root};
 use crate::settings::{DatadirSetting, GlobalSetting, Settings};
-use crate::tree::{Entry, FileTree, child};
+use crate::tree::{Entry, FileTree, child, folder_of};
 use crate::value::{Hash, Value};
 
 /// The temporary folder.
@@ -23,10 +24,10 @@ pub(super) struct Stage {
 
 /// The files for Puppet to read.
 pub(super) struct Staged {
-    /// The folder of the environment.
-    environment: PathBuf,
-    /// The folder that Puppet sees it in. Ruby resolves a `..` at the start of a datadir before it follows links.
-    environments: PathBuf,
+    /// The environments, by name if there are several.
+    environments: BTreeMap<Root, Place>,
+    /// An empty folder in the place of environments that are not there.
+    nothing: PathBuf,
     /// The hiera.yaml of the global layer, if there is one.
     global: Option<PathBuf>,
     /// The folders that `$basemodulepath` stands for.
@@ -39,6 +40,14 @@ pub(super) struct Staged {
     global_reads_all: bool,
     /// True if Hiera 3 takes aliases in YAML.
     yaml_aliases: bool,
+}
+
+/// The place of an environment.
+struct Place {
+    /// Its folder.
+    folder: PathBuf,
+    /// The folder that Puppet sees it in. Ruby resolves a `..` at the start of a datadir before it follows links.
+    around: PathBuf,
 }
 
 /// The folders of the stage itself.
@@ -62,14 +71,15 @@ impl Stage {
         self.folder.path().join(name)
     }
 
-    /// Writes the files of `tree` with their links inside of it, and the other files that the settings name. Mapped
+    /// Writes the files of a revision with their links inside of it, and the other files that the settings name. Mapped
     /// folders are put in place of the written ones.
-    pub(super) fn write(&self, tree: &dyn FileTree, workspace: &Workspace, code: Code) -> Result<Staged> {
+    pub(super) fn write(&self, revision: &Environment, workspace: &Workspace, code: Code) -> Result<Staged> {
         let settings = &workspace.settings;
         let writer = Writer { mapped: self.mapped(settings), code };
-        writer.folder(tree, &self.path("files"))?;
-        let (root, name) = settings.hiera_config.rsplit_once('/').unwrap_or(("", &settings.hiera_config));
-        self.put_in_place(settings, root)?;
+        writer.folder(&*revision.tree, &self.path("files"))?;
+        for environment in revision.roots() {
+            self.put_in_place(settings, folder_of(&environment.options.hiera_config))?;
+        }
         // A folder of the tree is below the first, unless a link leads out of it.
         let on_disk = |to: &DatadirSetting| matches!(to, DatadirSetting::Disk(_)).then(|| self.target(to));
         let targets = settings.datadirs.iter().filter_map(|(_, to)| on_disk(to));
@@ -80,17 +90,14 @@ impl Stage {
         let modules = settings.basemodulepath.iter().map(|folder| PathBuf::from(absolute(folder)));
         let modules = modules.chain(own.map(PathBuf::from));
         within.extend(modules.filter_map(|folder| folder.canonicalize().ok()));
-        let environment = self.path("files").join(root);
-        fs::create_dir_all(&environment)?;
-        if name != "hiera.yaml" && environment.join(name).is_file() {
-            // Puppet accepts one name only for the environment's configuration.
-            put(&environment.join("hiera.yaml"), &fs::read(environment.join(name))?)?;
-        }
-        set_modulepath(&environment.join("environment.conf"), settings.modulepath.as_deref(), code)?;
+        let place = |environment: &Environment| {
+            let place = self.environment(&environment.options.hiera_config, settings, code)?;
+            Ok((environment.name.clone(), place))
+        };
         let global = workspace.global();
         Ok(Staged {
-            environments: self.environments(root),
-            environment,
+            environments: revision.roots().map(place).collect::<Result<_>>()?,
+            nothing: self.path("nothing"),
             global: global.map(|global| self.global(global, &settings.global_hiera_config, &writer)).transpose()?,
             basemodulepath: settings.basemodulepath.iter().map(|folder| absolute(folder)).collect(),
             keys: settings.eyaml.clone(),
@@ -99,6 +106,19 @@ impl Stage {
                 && !matches!(settings.global_hiera_config, GlobalSetting::Repository { .. }),
             yaml_aliases: settings.hiera3_yaml_aliases,
         })
+    }
+
+    /// Makes the folder of an environment one for Puppet.
+    fn environment(&self, hiera_config: &str, settings: &Settings, code: Code) -> Result<Place> {
+        let (root, name) = hiera_config.rsplit_once('/').unwrap_or(("", hiera_config));
+        let folder = self.path("files").join(root);
+        fs::create_dir_all(&folder)?;
+        if name != "hiera.yaml" && folder.join(name).is_file() {
+            // Puppet accepts one name only for the environment's configuration.
+            put(&folder.join("hiera.yaml"), &fs::read(folder.join(name))?)?;
+        }
+        set_modulepath(&folder.join("environment.conf"), settings.modulepath.as_deref(), code)?;
+        Ok(Place { folder, around: self.environments(root) })
     }
 
     /// Returns the parent folder of the environment, whose folder in the tree is `root`.
@@ -183,18 +203,20 @@ impl Stage {
 }
 
 impl Staged {
-    /// Returns the fields of each request.
-    pub(super) fn request(&self) -> Hash {
+    /// Returns the fields of each request about nodes of the environment called `name`.
+    pub(super) fn request(&self, name: &str) -> Hash {
         let path = |path: &PathBuf| Value::from(path.display().to_string());
+        let place = self.environments.get(&None).or_else(|| self.environments.get(&Some(name.into())));
+        let (folder, around) = place.map_or((&self.nothing, None), |place| (&place.folder, Some(&place.around)));
         let mut request = Hash::from_iter([
-            ("repo", path(&self.environment)),
-            ("environmentpath", path(&self.environments)),
+            ("repo", path(folder)),
             ("yaml_aliases", self.yaml_aliases.into()),
             ("within", self.within.iter().map(path).collect()),
             ("global_reads_all", self.global_reads_all.into()),
             ("eyaml_allowed", Value::hash(allowed(&self.keys))),
             ("basemodulepath", self.basemodulepath.iter().map(|folder| Value::from(folder.as_str())).collect()),
         ]);
+        request.extend(around.map(|around| ("environmentpath", path(around))));
         request.extend(self.global.as_ref().map(|global| ("global", path(global))));
         if let KeyChoice::Pair(keys) = &self.keys {
             request.insert("eyaml", Value::hash(eyaml_options(keys)));

@@ -80,7 +80,8 @@ impl<'a> First<'a> {
     fn texts(&self, revision: &'a Revision, key: &str, nodes: &NodeSet) -> HashMap<&'a Text, NodeSet, RandomState> {
         let mut texts: HashMap<&Text, NodeSet, RandomState> = HashMap::default();
         let mut rest = vec![nodes.clone()];
-        for locations in revision.levels_of(&LayerId::Environment).iter().flat_map(|levels| &levels.key_locations) {
+        for locations in revision.levels_of(&LayerId::Environment(None)).iter().flat_map(|levels| &levels.key_locations)
+        {
             let classes = locations.classes_with(key);
             let split =
                 rest.iter().flat_map(|nodes| locations.partition.split_off(nodes, &classes)).collect::<Vec<_>>();
@@ -111,12 +112,12 @@ impl<'a> First<'a> {
     }
 }
 
-/// Returns true if the levels of the environment alone decide which value is found first.
+/// Returns true if the levels of the only environment alone decide which value is found first.
 fn is_simple(revision: &Revision) -> bool {
     let environment = &revision.environment;
     let is_sound = |config: &Config| config.version == 5 && config.sound().is_ok();
     environment.fault.is_none()
         && environment.modules_fault.is_none()
         && revision.config(&LayerId::Global).is_none()
-        && revision.config(&LayerId::Environment).is_some_and(|config| config.is_ok_and(is_sound))
+        && revision.config(&LayerId::Environment(None)).is_some_and(|config| config.is_ok_and(is_sound))
 }

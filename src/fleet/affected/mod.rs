@@ -95,7 +95,7 @@ impl Comparison<'_> {
         self.add_layers(&mut changed)?;
         let asks_functions = changed.asks_functions;
         let mut affected = changed.into_nodes_by_key();
-        let asked_otherwise = self.before.environment.lookups.differing(&self.after.environment.lookups)?;
+        let asked_otherwise = self.asked_otherwise()?;
         *touches_data = !affected.is_empty() || !asked_otherwise.is_empty() || asks_functions;
         if !affected.is_empty() {
             let references = References::new(self)?;
@@ -116,6 +116,15 @@ impl Comparison<'_> {
         affected.extend(asked_otherwise.into_iter().map(|key| (key, self.fleet.all())));
         affected.insert("".into(), self.fleet.all()); // eyaml fails on it wherever there is a file
         Some(affected)
+    }
+
+    /// Returns the root keys that manifests look up by another strategy, or `None` if any key may be one.
+    fn asked_otherwise(&self) -> Option<BTreeSet<Arc<str>>> {
+        let mut keys = BTreeSet::new();
+        for [before, after] in self.before.environment.roots_in_both(&self.after.environment) {
+            keys.extend(before.lookups.differing(&after.lookups)?);
+        }
+        Some(keys)
     }
 
     /// Returns true if the data gives the same variables in both revisions, and the options that were found on the way
@@ -144,10 +153,12 @@ impl Comparison<'_> {
     /// Returns true unless the revisions differ in a way that may affect all keys.
     fn is_comparable(&self) -> bool {
         let (before, after) = (&self.before.environment, &self.after.environment);
-        let faults = |environment: &Environment| (environment.fault.clone(), environment.modules_fault.clone());
+        let fault = |of: &Environment| (of.name.clone(), of.fault.clone(), of.modules_fault.clone());
+        let faults = |environment: &Environment| environment.roots().map(fault).collect::<Vec<_>>();
         // References of a global layer of version 3 lead to the global layer only where the environment has none.
         let version = |revision: &Revision, layer: &LayerId| Some(revision.config(layer)?.ok()?.version);
-        let mut layers = [LayerId::Environment, LayerId::Global].into_iter();
+        let own = before.roots().map(Environment::own_layer);
+        let mut layers = own.chain([LayerId::Global]);
         !before.is_hiera3
             && !after.is_hiera3
             && faults(before) == faults(after)

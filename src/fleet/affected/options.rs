@@ -12,7 +12,6 @@ use crate::fleet::affected::changed_keys::pairs;
 use crate::fleet::affected::references::References;
 use crate::fleet::revision::Revision;
 use crate::hiera::key::{colons, root_of};
-use crate::hiera::layer::LayerId;
 use crate::hiera::sources::{Merged, OptionsOf};
 
 /// Root keys by the module that they belong to, or `None`.
@@ -103,7 +102,7 @@ pub(super) fn options_of(revision: &Revision, module: Option<&Arc<str>>) -> Opti
 }
 
 fn has_data(revision: &Revision, module: &Arc<str>) -> bool {
-    revision.environment.layer_of(&LayerId::Module(module.clone())).is_some()
+    revision.environment.roots().any(|root| root.modules.contains_key(module))
 }
 
 /// Returns the keys of `modules` that have other options.

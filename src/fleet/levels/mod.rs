@@ -24,7 +24,7 @@ use foldhash::fast::RandomState;
 use crate::diagnostic::Diagnostic;
 use crate::fleet::Fleet;
 use crate::hiera::config::Config;
-use crate::hiera::layer::Layer;
+use crate::hiera::layer::{Layer, Root};
 use crate::node::{NodeSet, Partition};
 use crate::puppet::ErrorKind;
 
@@ -40,6 +40,8 @@ use resolving::PartialResolution;
 /// A part of the hierarchy of a layer: a declared level or, of version 3, all of them.
 #[derive(Clone, Copy)]
 pub(in crate::fleet) struct PartRef<'a> {
+    /// The environment that has the layer, or `None` if all have it.
+    pub(in crate::fleet) root: Option<&'a Root>,
     pub(in crate::fleet) layer: &'a Layer,
     pub(in crate::fleet) config: &'a Config,
     pub(in crate::fleet) number: usize,

@@ -73,6 +73,9 @@ impl ReferencedVariables {
     }
 
     fn add_configs(&mut self, environment: &Environment) {
+        if environment.folders().is_some() {
+            self.add_name("environment");
+        }
         environment.layers().filter_map(|layer| layer.config.as_ref().ok()).for_each(|config| self.add_config(config));
         for variable in environment.options.variables.iter() {
             let template = Template::parse(&variable.text);

@@ -30,8 +30,9 @@ impl Revision {
         }
         let fails =
             |layer: &Layer| layer.config.as_ref().is_err() || layer.config.as_ref().is_ok_and(|c| c.sound().is_err());
-        let may_fail =
-            environment.layers().any(fails) || self.levels.iter().any(|levels| !levels.any_key_classes.is_empty());
+        let may_fail = environment.folders().is_some()
+            || environment.layers().any(fails)
+            || self.levels.iter().any(|levels| !levels.any_key_classes.is_empty());
         if !may_fail {
             return None;
         }

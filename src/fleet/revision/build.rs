@@ -252,8 +252,8 @@ fn parts(environment: &Environment) -> (Vec<(LayerId, PartRef<'_>)>, Layers) {
     for id in environment.layer_ids() {
         let Some(layer) = environment.layer_of(&id) else { continue };
         let Ok(config) = &layer.config else { continue };
-        let first = parts.len();
-        parts.extend((0..Part::count(config)).map(|number| (id.clone(), PartRef { layer, config, number })));
+        let (first, root) = (parts.len(), id.root().and_then(|root| Some(&environment.root(root)?.name)));
+        parts.extend((0..Part::count(config)).map(|number| (id.clone(), PartRef { root, layer, config, number })));
         layers.insert(id, first..parts.len());
     }
     (parts, layers)

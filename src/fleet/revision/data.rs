@@ -16,6 +16,7 @@ use crate::hiera::backend::{Backend, DeclaredFunction, Folder, Runner};
 use crate::hiera::hierarchy::{Content, Data, Level, Location};
 use crate::node::NodeSet;
 use crate::tree::{Target, TreeError, follow};
+use crate::value::Value;
 
 impl Revision {
     /// Returns those of some paths of the repository that the hierarchy of some node leads to.
@@ -71,6 +72,22 @@ impl Revision {
             _ => None,
         };
         self.classes().flat_map(|(class, _)| class.locations().filter_map(path)).collect()
+    }
+
+    /// Returns the nodes whose environments have no folder, by the names of these; none where there are not several.
+    pub fn nodes_without_folder(&self) -> BTreeMap<Arc<str>, NodeSet> {
+        if self.environment.folders().is_none() {
+            return BTreeMap::new();
+        }
+        let mut missing = self.nodes_by_environment();
+        missing.retain(|name, _| self.environment.root(&Some(name.clone())).is_none());
+        missing
+    }
+
+    /// Returns the nodes by the names of their environments.
+    pub fn nodes_by_environment(&self) -> BTreeMap<Arc<str>, NodeSet> {
+        let values = self.fleet.values_of("environment", &self.fleet.all()).known.into_iter();
+        values.map(|(value, nodes)| (value.as_ref().map(Value::to_s).unwrap_or_default().into(), nodes)).collect()
     }
 
     /// Returns the nodes on which no level of any layer could be read.

@@ -8,7 +8,7 @@ use crate::fleet::revision::shared_answers::SharedAnswers;
 use crate::hiera::budget::Cost;
 use crate::hiera::explain::Recorder;
 use crate::hiera::hierarchy::Level;
-use crate::hiera::layer::LayerId;
+use crate::hiera::layer::{Environment, LayerId};
 use crate::hiera::lookup::Lookup;
 use crate::hiera::sources::{FoundOptions, OptionsOf, Resolved, SharedAnswer, Sources};
 use crate::hiera::{LookupError, Outcome};
@@ -28,25 +28,32 @@ impl NodeView<'_> {
     /// Looks `key` up at no more than this cost. Returns the cost, too.
     pub(in crate::fleet) fn get(&self, key: &str, limit: Cost) -> (Outcome, Cost) {
         let scope = self.scope();
-        let lookup = Lookup::new(&self.revision.environment, self, &scope).within(limit);
+        let lookup = Lookup::new(self.environment(&scope), self, &scope).within(limit);
         (lookup.get(key, None), lookup.cost())
     }
 
     /// Looks `key` up at no more than this cost, and reports each step to `recorder`. Returns the cost, too.
     pub(super) fn explain(&self, key: &str, recorder: &Recorder, limit: Cost) -> (Outcome, Cost) {
         let scope = self.scope();
-        let lookup = Lookup::new(&self.revision.environment, self, &scope).within(limit).explained_by(recorder);
+        let lookup = Lookup::new(self.environment(&scope), self, &scope).within(limit).explained_by(recorder);
         (lookup.get(key, None), lookup.cost())
     }
 
     /// Interpolates a text as if it stood in data.
     pub(super) fn interpolate(&self, text: &str) -> Result<Value, LookupError> {
-        Lookup::new(&self.revision.environment, self, &self.scope()).interpolate(text)
+        let scope = self.scope();
+        Lookup::new(self.environment(&scope), self, &scope).interpolate(text)
     }
 
     /// Finds the options in effect.
     pub(super) fn find_options(&self, of: &OptionsOf) -> FoundOptions {
-        Lookup::new(&self.revision.environment, self, &self.scope()).find_options(of)
+        let scope = self.scope();
+        Lookup::new(self.environment(&scope), self, &scope).find_options(of)
+    }
+
+    /// Returns the environment of the node, on which every part of an evaluation depends if there are several.
+    fn environment(&self, scope: &RecordingScope<'_>) -> &Environment {
+        self.revision.environment.of(scope)
     }
 
     fn scope(&self) -> RecordingScope<'_> {
@@ -56,6 +63,7 @@ impl NodeView<'_> {
 
 impl Sources for NodeView<'_> {
     fn hierarchy(&self, layer: &LayerId) -> Option<Resolved> {
+        self.environment(&self.scope());
         self.revision.hierarchy(layer, self.node)
     }
 

@@ -83,7 +83,8 @@ impl Revision {
 
     /// Returns the data files that the hierarchy of a node leads to, with path and level, highest priority first.
     pub fn files_of(&self, node: NodeId) -> Vec<(Arc<str>, Arc<str>, Arc<DataFile>)> {
-        let hierarchies = self.environment.layer_ids().filter_map(|layer| self.hierarchy(&layer, node)?.ok());
+        let environment = self.environment.of(&self.fleet.scope(node));
+        let hierarchies = environment.layer_ids().filter_map(|layer| self.hierarchy(&layer, node)?.ok());
         let mut files = Vec::new();
         for hierarchy in hierarchies {
             for level in hierarchy.all_levels() {
@@ -124,14 +125,14 @@ impl NodeRevision<'_> {
         let view = NodeView { revision: self.revision, node: self.node, dependencies: &dependencies, answers: None };
         let sources = ReplacingSources { own: self, view, replaced, known: RefCell::default() };
         let scope = self.revision.fleet.scope(self.node);
-        ask(Lookup::new(&self.revision.environment, &sources, &scope).within(limit))
+        ask(Lookup::new(self.revision.environment.of(&scope), &sources, &scope).within(limit))
     }
 
     /// Returns the hierarchy of a layer, or `None` if there is no such layer.
     fn hierarchy(&self, layer: &LayerId) -> Option<Resolved> {
         let find = || {
             let scope = self.revision.fleet.scope(self.node);
-            NodeSources::new(&self.revision.environment, &scope).hierarchy(layer)
+            NodeSources::new(self.revision.environment.of(&scope), &scope).hierarchy(layer)
         };
         self.hierarchies.borrow_mut().entry(layer.clone()).or_insert_with(find).clone()
     }

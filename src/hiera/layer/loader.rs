@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{EnvironmentOptions, GlobalConfig, Layer};
+use super::{EnvironmentOptions, GlobalConfig, Layer, Store};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::hiera::LookupError;
 use crate::hiera::config::{Config, Configs, Owner, ReadConfig};
@@ -32,7 +32,12 @@ pub(super) fn read(tree: &dyn FileTree, path: &str) -> Result<Option<Vec<u8>>, T
     }
 }
 
-impl Loader<'_> {
+impl<'a> Loader<'a> {
+    /// Returns a loader that has found nothing yet.
+    pub(super) fn of(tree: &'a Arc<dyn FileTree>, options: &'a EnvironmentOptions, store: &'a Store) -> Loader<'a> {
+        Loader { tree, options, configs: &store.configs, diagnostics: Vec::new() }
+    }
+
     pub(super) fn warn(&mut self, code: &'static str, place: Place, text: String) {
         self.diagnostics.push(Diagnostic::warning(code, Some(place), text));
     }

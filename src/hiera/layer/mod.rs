@@ -12,6 +12,7 @@ mod hiera3;
 mod loader;
 mod modules;
 pub mod path_patterns;
+pub mod roots;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
@@ -19,6 +20,8 @@ use std::sync::{Arc, OnceLock};
 use environment_conf::EnvironmentConf;
 use loader::{ConfigFile, Loader, read};
 use modules::Modules;
+use path_patterns::is_below;
+use roots::Folders;
 
 pub use data_files::DataFileList;
 pub use deployment::{DeclaredModule, Deployment};
@@ -37,7 +40,7 @@ use super::{LookupError, Reader};
 use crate::diagnostic::Diagnostic;
 use crate::puppet::Puppet;
 use crate::puppet::regex::Regexes;
-use crate::tree::{BlobId, ContentIds, FileTree, MemoryTree, TreeError, child, folder_of};
+use crate::tree::{BlobId, ContentIds, FileTree, MemoryTree, Target, TreeError, child, folder_of, follow};
 
 /// The environment layer's configuration where nothing else is said, relative to the environment's folder.
 pub const HIERA_YAML: &str = "hiera.yaml";
@@ -47,7 +50,8 @@ pub const HIERA_YAML: &str = "hiera.yaml";
 pub struct EnvironmentOptions {
     /// The version whose behaviour counts.
     pub puppet: Puppet,
-    /// The environment layer's configuration, relative to the root of the tree; its folder is the environment's.
+    /// The environment layer's configuration, relative to the root of the tree; its folder is the environment's. With
+    /// [`roots::VARIABLE`] in it there are several environments, each in a folder of its name.
     pub hiera_config: String,
     /// The global layer's configuration, where there is such a layer.
     pub global: Option<GlobalConfig>,
@@ -138,15 +142,28 @@ pub struct Store {
     pub key_pairs: Arc<KeyPairs>,
 }
 
+/// The name of an environment, or `None` for the only one of a repository, whatever nodes call it.
+pub type Root = Option<Arc<str>>;
+
 /// The name of a layer.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LayerId {
     /// The global one.
     Global,
-    /// The environment's own.
-    Environment,
-    /// That of a module.
-    Module(Arc<str>),
+    /// An environment's own.
+    Environment(Root),
+    /// That of a module in an environment.
+    Module(Root, Arc<str>),
+}
+
+impl LayerId {
+    /// Returns the environment that the layer is of, or `None` for the global one, which all have.
+    pub fn root(&self) -> Option<&Root> {
+        match self {
+            LayerId::Global => None,
+            LayerId::Environment(root) | LayerId::Module(root, _) => Some(root),
+        }
+    }
 }
 
 /// One place that has a hierarchy.
@@ -164,8 +181,12 @@ pub struct Layer {
     pub config: Result<Arc<Config>, LookupError>,
 }
 
-/// One revision of a repository, read as a Puppet environment.
+/// One revision of a repository, read as a Puppet environment, or as several.
 pub struct Environment {
+    /// Its name, if it is one of several.
+    pub name: Root,
+    /// The environments by name, where there are several; then the global layer is the only one of their repository.
+    roots: Option<BTreeMap<Arc<str>, Environment>>,
     /// Its files.
     pub tree: Arc<dyn FileTree>,
     /// The options that it is read with.
@@ -183,7 +204,7 @@ pub struct Environment {
     /// The folders in the repository of the modules that lie there.
     pub module_folders: BTreeMap<Arc<str>, String>,
     /// The ids of folders of the repository, as far as somebody has asked for them.
-    pub contents: ContentIds,
+    pub contents: Arc<ContentIds>,
     /// The places in which modules are searched.
     pub module_path: ModulePath,
     /// The modules that a Puppetfile brings.
@@ -201,12 +222,16 @@ pub struct Environment {
     /// Parsed files and patterns.
     pub store: Arc<Store>,
     /// The keys of encrypted data, as they are when the environment is read.
-    pub keys: Keys,
+    pub keys: Arc<Keys>,
     /// The root keys that its data files may have.
-    pub quota: KeyQuota,
+    pub quota: Arc<KeyQuota>,
     /// The data files, once somebody has asked for them.
     data_files: OnceLock<DataFileList>,
 }
+
+/// The parts that all environments of a repository share: keys of encrypted data, the quota of root keys, and the ids
+/// of folders.
+type Shared = (Arc<Keys>, Arc<KeyQuota>, Arc<ContentIds>);
 
 impl Environment {
     /// Reads configuration and modules of `tree`.
@@ -215,11 +240,59 @@ impl Environment {
         options: EnvironmentOptions,
         store: Arc<Store>,
     ) -> Result<Environment, TreeError> {
-        let mut loader = Loader { tree: &tree, options: &options, configs: &store.configs, diagnostics: Vec::new() };
+        let keys = Keys::new(options.eyaml.clone(), options.host.clone(), store.key_pairs.clone())
+            .named_by(options.secret_names.clone());
+        let shared = (Arc::new(keys), Arc::default(), Arc::default());
+        let hiera_config = options.hiera_config.clone();
+        let bare = Environment::bare(tree, options, store, shared);
+        if let Some(folders) = Folders::of(&hiera_config) {
+            return bare.with_roots(folders);
+        }
+        let manifests = bare.manifests();
+        bare.with_layers()?.with_manifests(&manifests, None)
+    }
+
+    /// Returns an environment without layers.
+    fn bare(
+        tree: Arc<dyn FileTree>,
+        options: EnvironmentOptions,
+        store: Arc<Store>,
+        (keys, quota, contents): Shared,
+    ) -> Environment {
+        Environment {
+            name: None,
+            roots: None,
+            tree,
+            options,
+            global: None,
+            is_hiera3: false,
+            layer: None,
+            modules: BTreeMap::new(),
+            module_names: BTreeSet::new(),
+            module_folders: BTreeMap::new(),
+            contents,
+            module_path: ModulePath::default(),
+            deployment: Deployment::default(),
+            absent_modules: Vec::new(),
+            lookups: ManifestLookups::default(),
+            fault: None,
+            modules_fault: None,
+            diagnostics: Vec::new(),
+            store,
+            keys,
+            quota,
+            data_files: OnceLock::new(),
+        }
+    }
+
+    /// Reads the layers of a single environment.
+    fn with_layers(self) -> Result<Environment, TreeError> {
+        let Environment { tree, options, store, .. } = &self;
+        let mut loader = Loader::of(tree, options, store);
         let root = folder_of(&options.hiera_config);
         let path = child(root, "environment.conf");
-        let conf = read(&*tree, &path)?;
-        let file = ConfigFile { owner: Owner::Environment, module: None, tree: &tree, path: &options.hiera_config };
+        let conf = read(&**tree, &path)?;
+        let file = ConfigFile { owner: Owner::Environment, module: None, tree, path: &options.hiera_config };
         let hiera3 = loader.hiera3(&file, conf.is_some())?;
         let is_hiera3 = hiera3.is_some();
         let conf = match conf.filter(|_| !is_hiera3) {
@@ -232,33 +305,49 @@ impl Environment {
             None => (loader.layer(file, conf.data_provider.as_deref())?, Modules::load(&mut loader, root, &conf)?),
         };
         let diagnostics = loader.diagnostics;
-        let keys = Keys::new(options.eyaml.clone(), options.host.clone(), store.key_pairs.clone())
-            .named_by(options.secret_names.clone());
-        let folders = modules.folders.keys().cloned();
-        let lookups =
-            if options.reads_manifests { store.manifests.lookups(&*tree, folders) } else { ManifestLookups::default() };
+        let fault = conf.fault.filter(|_| options.modulepath.is_none() || !conf.fault_in_modulepath);
         Ok(Environment {
-            lookups,
-            tree,
             global,
             is_hiera3,
             layer,
             modules: modules.layers,
             module_names: modules.names,
             module_folders: modules.folders,
-            contents: ContentIds::default(),
             module_path: modules.path,
             deployment: modules.deployed,
             absent_modules: modules.absent,
-            fault: conf.fault.filter(|_| options.modulepath.is_none() || !conf.fault_in_modulepath),
+            fault,
             modules_fault: modules.fault,
             diagnostics,
-            options,
-            store,
-            keys,
-            quota: KeyQuota::default(),
-            data_files: OnceLock::new(),
+            ..self
         })
+    }
+
+    /// Returns the manifests of the repository, or why they cannot be listed; none if they do not count.
+    fn manifests(&self) -> Result<Vec<(String, BlobId)>, TreeError> {
+        if self.options.reads_manifests { Manifests::files(&*self.tree) } else { Ok(Vec::new()) }
+    }
+
+    /// Reads the lookups in `manifests`, but for those of other environments: what is in the folder `around` them and
+    /// neither this one's nor a module's.
+    fn with_manifests(
+        self,
+        manifests: &Result<Vec<(String, BlobId)>, TreeError>,
+        around: Option<&str>,
+    ) -> Result<Environment, TreeError> {
+        let real =
+            |path: &str| Ok(if let Target::Folder(real) = follow(&*self.tree, path)? { Some(real) } else { None });
+        let folders = self.module_folders.values().map(String::as_str).chain([folder_of(&self.options.hiera_config)]);
+        let own = folders.map(real).collect::<Result<Vec<_>, TreeError>>()?;
+        let is_other = |path: &str| {
+            around.is_some_and(|around| is_below(path, around))
+                && !own.iter().flatten().any(|folder| is_below(path, folder))
+        };
+        let files = manifests.as_ref().map_err(Clone::clone);
+        let lookups = files.map(|files| files.iter().filter(|(path, _)| !is_other(path)));
+        let modules = self.module_folders.keys().cloned();
+        let lookups = self.store.manifests.lookups(&*self.tree, lookups, modules);
+        Ok(Environment { lookups, ..self })
     }
 
     /// Reads the same environment once more.
@@ -319,22 +408,36 @@ impl Environment {
 
     /// Returns all layers, in no order of priority.
     pub fn layers(&self) -> impl Iterator<Item = &Layer> {
-        self.global.iter().chain(&self.layer).chain(self.modules.values())
+        let own = self.roots().flat_map(|root| root.layer.iter().chain(root.modules.values()));
+        self.global.iter().chain(own)
     }
 
     /// Returns all layers by what they are called.
     pub fn layer_ids(&self) -> impl Iterator<Item = LayerId> + '_ {
         let global = self.global.iter().map(|_| LayerId::Global);
-        let environment = self.layer.iter().map(|_| LayerId::Environment);
-        global.chain(environment).chain(self.modules.keys().cloned().map(LayerId::Module))
+        let own = self.roots().flat_map(|root| {
+            let layer = root.layer.iter().map(|_| root.own_layer());
+            layer.chain(root.modules.keys().map(|module| root.layer_of_module(module)))
+        });
+        global.chain(own)
+    }
+
+    /// Returns the name of its own layer.
+    pub fn own_layer(&self) -> LayerId {
+        LayerId::Environment(self.name.clone())
+    }
+
+    /// Returns the name of the layer of one of its modules.
+    pub fn layer_of_module(&self, module: &Arc<str>) -> LayerId {
+        LayerId::Module(self.name.clone(), module.clone())
     }
 
     /// Returns the layer called `id`.
     pub fn layer_of(&self, id: &LayerId) -> Option<&Layer> {
         match id {
             LayerId::Global => self.global.as_ref(),
-            LayerId::Environment => self.layer.as_ref(),
-            LayerId::Module(name) => self.modules.get(name),
+            LayerId::Environment(root) => self.root(root)?.layer.as_ref(),
+            LayerId::Module(root, name) => self.root(root)?.modules.get(name),
         }
     }
 }

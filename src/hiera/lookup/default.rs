@@ -10,7 +10,6 @@ use crate::hiera::LookupKey;
 use crate::hiera::explain::Branch;
 use crate::hiera::hierarchy::Level;
 use crate::hiera::interpolation::NameStack;
-use crate::hiera::layer::LayerId;
 
 impl Lookup<'_> {
     /// Searches the default hierarchy of the key's module. A strategy that the caller asks for does not count there.
@@ -41,10 +40,10 @@ impl Lookup<'_> {
         let Some(module) = search.module else { return Ok(None) };
         let (layer, levels) = (self.environment.modules.get(module), self.default_levels(module));
         let (Some(layer), Some(levels)) = (layer, levels) else { return Ok(None) };
-        self.levels((&LayerId::Module(module.clone()), layer), Ok(&levels), search)
+        self.levels((&self.environment.layer_of_module(module), layer), Ok(&levels), search)
     }
 
     fn default_levels(&self, module: &Arc<str>) -> Option<Vec<Arc<Level>>> {
-        self.sources.hierarchy(&LayerId::Module(module.clone()))?.ok()?.default_levels.clone()
+        self.sources.hierarchy(&self.environment.layer_of_module(module))?.ok()?.default_levels.clone()
     }
 }

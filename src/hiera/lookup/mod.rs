@@ -49,7 +49,7 @@ use super::budget::{Budget, Cost, LOOKUP_STEPS, REGEX_STEPS};
 use super::convert::{self, convert};
 use super::explain::{self, Branch, Event, Recorder};
 use super::interpolation::{Context, NameStack, Resolver, Undefined, interpolate};
-use super::layer::{Environment, LayerId};
+use super::layer::Environment;
 use super::merge::Strategy;
 use super::options::LOOKUP_OPTIONS;
 use super::scope::Scope;
@@ -195,7 +195,7 @@ impl<'a> Lookup<'a> {
     /// Returns the engine that answers in place of Hiera 5, in a repository of Hiera 3.
     pub fn hiera3(&self) -> Option<Result<Engine<'a>, LookupError>> {
         let hiera3 = self.environment.hiera3()?.map_err(Clone::clone);
-        let hierarchy = self.sources.hierarchy(&LayerId::Environment)?;
+        let hierarchy = self.sources.hierarchy(&self.environment.own_layer())?;
         let keys = &self.environment.keys;
         Some(
             hiera3.and_then(|hiera3| {
@@ -212,6 +212,9 @@ impl<'a> Lookup<'a> {
         let fault = self.environment.modules_fault.as_ref().filter(|_| key.module.is_some());
         if let Some(fault) = self.environment.fault.as_ref().or(fault) {
             return Err(fault.clone());
+        }
+        if let Some(error) = self.environment.no_folder(self.scope) {
+            return Err(error);
         }
         if self.only_options {
             let (name, strategy) = (LOOKUP_OPTIONS, &Strategy::Hash);

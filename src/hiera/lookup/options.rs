@@ -11,7 +11,6 @@ use super::{Lookup, Provider, Search, SearchResult};
 use crate::hiera::LookupError;
 use crate::hiera::explain::{Branch, Event};
 use crate::hiera::interpolation::NameStack;
-use crate::hiera::layer::LayerId;
 use crate::hiera::merge::Strategy;
 use crate::hiera::options::{KeyOptions, LOOKUP_OPTIONS, LookupOptions, validate};
 use crate::hiera::sources::{FoundOptions, Merged, OptionsOf};
@@ -92,7 +91,7 @@ impl Lookup<'_> {
         let merge = || self.merge_options(module.as_ref(), stack).map(Arc::new);
         let find = || self.step(|| Branch::Key(LOOKUP_OPTIONS.into()), merge);
         // A module without data has the options of none.
-        let has_data = |module: &Arc<str>| self.environment.layer_of(&LayerId::Module(module.clone())).is_some();
+        let has_data = |module: &Arc<str>| self.environment.modules.contains_key(module);
         let of = OptionsOf::Layers(module.clone().filter(has_data));
         let shared = if nested { None } else { self.shared_options(&of) };
         let options = match shared {
@@ -200,8 +199,8 @@ impl Lookup<'_> {
         // Puppet looks for the layer before it looks for a recursion.
         let layer = match (provider, module) {
             (Provider::Global, _) => None,
-            (_, None) => Some(LayerId::Environment),
-            (_, Some(module)) => Some(LayerId::Module(module.clone())),
+            (_, None) => Some(self.environment.own_layer()),
+            (_, Some(module)) => Some(self.environment.layer_of_module(module)),
         };
         if layer.is_some_and(|layer| self.sources.hierarchy(&layer).is_none()) {
             return self.provider(provider, search);

@@ -27,8 +27,8 @@ impl Lookup<'_> {
     pub(super) fn provider(&self, provider: Provider, search: Search<'_>) -> SearchResult {
         let id = match (provider, search.module) {
             (Provider::Global, _) => LayerId::Global,
-            (Provider::Environment, _) => LayerId::Environment,
-            (Provider::Module, Some(module)) => LayerId::Module(module.clone()),
+            (Provider::Environment, _) => self.environment.own_layer(),
+            (Provider::Module, Some(module)) => self.environment.layer_of_module(module),
             (Provider::Module, None) => return Ok(None),
         };
         let (Some(layer), Some(hierarchy)) = (self.environment.layer_of(&id), self.sources.hierarchy(&id)) else {

@@ -5,7 +5,6 @@ use std::collections::HashSet;
 use super::{Lookup, LookupKey, PROVIDERS, SearchResult};
 use crate::hiera::budget::with_stack;
 use crate::hiera::interpolation::NameStack;
-use crate::hiera::layer::LayerId;
 use crate::hiera::options::LOOKUP_OPTIONS;
 use crate::hiera::sources::SharedAnswer;
 
@@ -39,7 +38,7 @@ impl Lookup<'_> {
     /// Returns true if what is found depends on nothing but the key, the node and the names that are being resolved.
     fn shares(&self, stack: &NameStack<'_>) -> bool {
         // Which options Puppet finds for the keys of modules depends on those that it has found before.
-        let has_modules = || self.environment.layer_ids().any(|layer| matches!(layer, LayerId::Module(_)));
+        let has_modules = || !self.environment.modules.is_empty();
         let is_odd = |name: &str| name.starts_with("scope:") || name.starts_with(LOOKUP_OPTIONS);
         self.recorder.is_none()
             && !self.only_options

@@ -86,7 +86,7 @@ impl<'a> Engine<'a> {
             )));
         }
         if let Some(sources) = self.sources {
-            sources.searched(segments.first().unwrap_or(&""), &LayerId::Environment, None);
+            sources.searched(segments.first().unwrap_or(&""), &LayerId::Environment(None), None);
         }
         self.step(|| Branch::Key(key.into()), || self.backends(key, &segments, resolution, context))
     }

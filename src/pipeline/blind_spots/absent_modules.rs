@@ -16,9 +16,10 @@ impl DiffContext<'_> {
     /// affected nodes.
     pub(super) fn absent_modules(&self) -> Option<BlindSpot> {
         let environment = &self.revisions.after.environment;
-        let is_named = |name: &str| environment.absent_modules.iter().any(|module| *module.name == *name);
+        let absent = || environment.roots().flat_map(|root| &root.absent_modules);
+        let is_named = |name: &str| absent().any(|module| *module.name == *name);
         let leads_outside = environment.diagnostics.iter().any(|diagnostic| diagnostic.code == "modules-outside");
-        if environment.absent_modules.is_empty() && !leads_outside {
+        if absent().next().is_none() && !leads_outside {
             return None;
         }
         let changed = changed_nodes(self.changes);
@@ -65,5 +66,5 @@ impl DiffContext<'_> {
 }
 
 fn is_loaded(environment: &Environment, module: &str) -> bool {
-    environment.module_names.contains(module)
+    environment.roots().all(|root| root.module_names.contains(module))
 }

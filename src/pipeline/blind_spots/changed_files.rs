@@ -144,6 +144,7 @@ impl ChangedFiles {
                 files.unnamed.insert(path);
             }
         }
+        files.unreached.extend(context.configs_of_others(&files.configs)?);
         files.are_all = !has_links && files.are_plain();
         files.unread = unread_of_modules(context.both_revisions(), &changed, files.changes_options)?;
         let counts =
@@ -171,7 +172,7 @@ impl ChangedFiles {
         };
         let mut all = of(&self.opaque, FileKind::Opaque);
         all.extend(of(&self.reached, FileKind::Data));
-        all.extend(of(&self.configs, FileKind::Config));
+        all.extend(of(&self.configs.difference(&self.unreached).cloned().collect(), FileKind::Config));
         all.retain(|(path, _)| !DEPLOYMENT_FILES.iter().any(|name| path.rsplit('/').next() == Some(name)));
         all.extend(of(&self.unreached, FileKind::Unreached));
         all.extend(of(&self.unnamed, FileKind::Unreached));
@@ -334,10 +335,12 @@ fn files_below(tree: &dyn FileTree, path: &str) -> Result<Vec<String>, TreeError
 fn is_config(revision: &Revision, path: &str) -> bool {
     let environment = &revision.environment;
     let name = path.rsplit('/').next().unwrap_or(path);
-    let beside = child(folder_of(&environment.options.hiera_config), name);
-    path == environment.options.hiera_config
-        || path == PUPPETFILE
-        || (CONFIG_FILES[1..].contains(&name) && beside == path)
+    let is_of = |root: &Environment| {
+        let config = &*root.options.hiera_config;
+        path == config || CONFIG_FILES[1..].contains(&name) && child(folder_of(config), name) == path
+    };
+    path == PUPPETFILE
+        || environment.roots().any(is_of)
         || name == CONFIG_FILES[0]
         || environment.layers().any(|layer| layer.config.as_ref().is_ok_and(|config| *config.path == *path))
 }
@@ -382,16 +385,17 @@ struct Unreadable {
 /// Returns the data files of modules that some node's hierarchy leads to, and that cannot be read.
 fn unreadable_files(revision: &Revision) -> Result<BTreeMap<Arc<str>, Unreadable>, TreeError> {
     let (environment, mut found) = (&revision.environment, BTreeMap::new());
-    if environment.module_folders.is_empty() {
+    let folders = || environment.roots().flat_map(|root| root.module_folders.values());
+    // Most files are below none of the few folders that modules lie in.
+    let around: BTreeSet<&str> = folders().map(|folder| folder_of(folder)).collect();
+    if around.is_empty() {
         return Ok(found);
     }
-    // Most files are below none of the few folders that modules lie in.
-    let around: BTreeSet<&str> = environment.module_folders.values().map(|folder| folder_of(folder)).collect();
     for path in revision.reached_files() {
         if !around.iter().any(|folder| folder.is_empty() || is_below(&path, folder)) {
             continue;
         }
-        let Some(folder) = environment.module_folders.values().find(|folder| is_below(&path, folder)) else { continue };
+        let Some(folder) = folders().find(|folder| is_below(&path, folder)) else { continue };
         let Target::File(_, id) = follow(&*environment.tree, &path)? else { continue };
         if environment.data_file(&path, id)?.fault().is_some() {
             let real = match follow(&*environment.tree, folder)? {

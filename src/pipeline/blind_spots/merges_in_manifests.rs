@@ -29,7 +29,8 @@ impl DiffContext<'_> {
         let changed = changed_nodes(self.changes);
         let mut found: Vec<(Arc<str>, Vec<Asked>, NodeSet)> = Vec::new();
         let mut left = MOST_LOOKUPS;
-        for Environment { lookups, options, .. } in self.both_revisions().map(|revision| &revision.environment) {
+        let environments = self.both_revisions().into_iter().flat_map(|revision| revision.environment.roots());
+        for Environment { lookups, options, .. } in environments {
             if let Some(error) = &lookups.error {
                 return Err(error.clone());
             }

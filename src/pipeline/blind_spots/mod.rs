@@ -14,6 +14,7 @@ pub(super) mod keys_not_allowed;
 mod merges_in_manifests;
 pub(super) mod misnamed;
 mod module_places;
+mod other_environments;
 mod other_versions;
 pub(super) mod outside_levels;
 mod programs;
@@ -28,6 +29,7 @@ use std::sync::Arc;
 use crate::diff::{Changes, Diff};
 use crate::disclosure::Disclosure;
 use crate::fleet::{AffectedKeys, Effective, Fleet, Revision};
+use crate::hiera::layer::Environment;
 use crate::node::NodeSet;
 use crate::report::{BlindSpot, Remedy};
 use crate::tree::{self, TreeError};
@@ -111,6 +113,7 @@ impl DiffContext<'_> {
         if files.is_hiera_touched || self.affected.touches_data {
             spots.extend(left_out(&self.revisions.after.fleet));
             spots.extend(unreadable::missing_layer(self.both_revisions()));
+            spots.extend(unreadable::missing_folders(self.revisions.after, Some(self.revisions.before)));
             spots.extend(outside_levels::mapped_to_nothing(self.both_revisions()));
             spots.extend(outside_levels::outside_spots(
                 &self.both_revisions(),
@@ -129,6 +132,12 @@ impl DiffContext<'_> {
         Ok(spots)
     }
 
+    /// Returns the environments that are there before and after.
+    fn both_environments(&self) -> Vec<[&Environment; 2]> {
+        let [before, after] = self.both_revisions().map(|revision| &revision.environment);
+        before.roots_in_both(after)
+    }
+
     /// Returns both revisions.
     fn both_revisions(&self) -> [&Revision; 2] {
         [self.revisions.before, self.revisions.after]
@@ -144,6 +153,7 @@ pub(super) fn of_revision(
 ) -> Vec<BlindSpot> {
     let mut spots: Vec<BlindSpot> = refused.into_iter().chain(left_out(&revision.fleet)).collect();
     spots.extend(outside_levels::outside_spots(&[revision], accepted, revision.fleet.len()));
+    spots.extend(unreadable::missing_folders(revision, None));
     spots.extend(absent_backends::absent_backends(&[revision]));
     spots.extend(keys_not_allowed::of_values(revision, effective));
     spots.extend(failing_keys::of_answers(effective, &revision.fleet, accepted, disclosure));

@@ -8,8 +8,11 @@ impl DiffContext<'_> {
     /// Returns a blind spot for folders and modules outside of the repository that come, go or lead elsewhere.
     pub(super) fn modules_outside(&self) -> Option<BlindSpot> {
         const CODE: &str = outside_levels::OUTSIDE;
-        let [before, after] = self.both_revisions().map(|revision| &revision.environment.module_path);
-        let mut moved = before.outside_moved(after);
+        let both = self.both_environments();
+        let moved = both.iter().flat_map(|[before, after]| before.module_path.outside_moved(&after.module_path));
+        let mut moved: Vec<&str> = moved.collect();
+        moved.sort_unstable();
+        moved.dedup();
         moved.retain(|name| !self.accepted.has(CODE, name));
         let (first, others) = moved.split_first()?;
         let short = if others.is_empty() { format!("'{first}'") } else { wording::count(moved.len(), "path") };

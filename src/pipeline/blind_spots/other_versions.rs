@@ -54,7 +54,10 @@ impl DiffContext<'_> {
     /// those that are searched elsewhere; with both declarations. Those that lie in the repository on both sides, where
     /// modules are searched first, are read.
     fn other_modules(&self) -> BTreeMap<&str, [String; 2]> {
-        let environments = self.both_revisions().map(|revision| &revision.environment);
+        self.both_environments().into_iter().flat_map(|environments| self.other_modules_of(environments)).collect()
+    }
+
+    fn other_modules_of<'e>(&self, environments: [&'e Environment; 2]) -> BTreeMap<&'e str, [String; 2]> {
         let [before, after] = environments.map(declared);
         let is_here = |name: &str| environments.iter().all(|environment| is_first(environment, name));
         let is_moved = |name: &str| {
@@ -70,9 +73,10 @@ impl DiffContext<'_> {
 
     /// Returns a blind spot for a Puppetfile that is a program and says other things, or may read files that change.
     fn other_program(&self, files: &ChangedFiles) -> Option<BlindSpot> {
-        let [before, after] = self.both_revisions().map(|revision| &revision.environment.deployment);
-        let is_read = |path: &&String| before.may_read(path) || after.may_read(path);
-        let is_other = before.program != after.program;
+        let environments = self.both_environments();
+        let sides = || environments.iter().flatten().map(|environment| &environment.deployment);
+        let is_read = |path: &&String| sides().any(|deployment| deployment.may_read(path));
+        let is_other = environments.iter().any(|[before, after]| before.deployment.program != after.deployment.program);
         let mut changed: Vec<String> = if is_other { vec![PUPPETFILE.to_owned()] } else { Vec::new() };
         changed.extend(files.others.iter().filter(is_read).cloned());
         changed.retain(|file| !self.accepted.has(OTHER, file));
@@ -84,11 +88,14 @@ impl DiffContext<'_> {
 
     /// Returns the path of the Puppetfile.
     fn puppetfile(&self) -> String {
-        let beside = child(folder_of(&self.revisions.after.environment.options.hiera_config), PUPPETFILE);
+        let mut roots = self.revisions.after.environment.roots();
         let is_there = |path: &str| {
             self.both_revisions().iter().any(|revision| matches!(revision.environment.tree.entry(path), Ok(Some(_))))
         };
-        if is_there(&beside) { beside } else { PUPPETFILE.to_owned() }
+        let beside = roots.find_map(|root| {
+            Some(child(folder_of(&root.options.hiera_config), PUPPETFILE)).filter(|path| is_there(path))
+        });
+        beside.unwrap_or_else(|| PUPPETFILE.to_owned())
     }
 
     fn deployed(&self, modules: &BTreeMap<&str, [String; 2]>) -> Option<BlindSpot> {

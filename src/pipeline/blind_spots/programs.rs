@@ -75,11 +75,12 @@ impl DiffContext<'_> {
 
 /// Returns true if a path is a program in one of some folders of a module or of the environment.
 fn is_program(revision: &Revision, path: &str, folders: &[&str]) -> bool {
-    let environment = &revision.environment;
-    let root = crate::tree::folder_of(&environment.options.hiera_config).to_owned();
-    let mut roots = environment.module_folders.values().chain([&root]);
-    let is_inner = |root: &String| {
-        let inner = path.strip_prefix(root.as_str()).map(|inner| inner.trim_start_matches('/'));
+    let mut roots = revision.environment.roots().flat_map(|root| {
+        let modules = root.module_folders.values().map(String::as_str);
+        modules.chain([crate::tree::folder_of(&root.options.hiera_config)])
+    });
+    let is_inner = |root: &str| {
+        let inner = path.strip_prefix(root).map(|inner| inner.trim_start_matches('/'));
         inner.is_some_and(|inner| folders.iter().any(|folder| inner.starts_with(folder)))
     };
     [".pp", ".rb"].iter().any(|end| path.ends_with(end)) && roots.any(is_inner)

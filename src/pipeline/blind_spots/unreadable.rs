@@ -5,6 +5,7 @@ use super::wording;
 use crate::fleet::Revision;
 use crate::hiera::LookupError;
 use crate::hiera::layer::path_patterns::{self, PathPattern, patterns};
+use crate::hiera::layer::roots::without_folder;
 use crate::hiera::layer::{Environment, HIERA_YAML};
 use crate::node::NodeSet;
 use crate::pipeline::suggestions;
@@ -47,7 +48,10 @@ pub fn unreadable_revision(revision: &Revision, workers: &Workers) -> Option<Bli
             ..BlindSpot::default()
         });
     }
-    if environment.layer.is_none() && environment.global.is_none() {
+    if let Some(missing) = missing_folders(revision, None) {
+        return Some(missing);
+    }
+    if environment.layers().next().is_none() {
         return Some(no_hiera_yaml(revision));
     }
     Some(no_level(revision))
@@ -58,10 +62,37 @@ pub(super) fn missing_layer(revisions: [&Revision; 2]) -> Option<BlindSpot> {
     lacks_layer(revisions).then(|| no_hiera_yaml(revisions[1]))
 }
 
+/// Returns a blind spot for the nodes whose environments have no folder, where each has one of its own. It is standing
+/// if they had none in the revision `before`, either.
+pub(super) fn missing_folders(revision: &Revision, before: Option<&Revision>) -> Option<BlindSpot> {
+    let folders = revision.environment.folders()?;
+    let missing = revision.nodes_without_folder();
+    let (first, _) = missing.first_key_value()?;
+    let nodes = NodeSet::union_of(revision.fleet.len(), missing.values().cloned());
+    let headline = match missing.len() {
+        1 => without_folder(first, &folders.folder(first)),
+        count => {
+            format!("{} environments, such as '{first}', have no folders in the repository", wording::number(count))
+        }
+    };
+    let names = wording::some(missing.keys().map(|name| &**name));
+    let of = wording::nodes_of(&nodes, revision.fleet.len());
+    Some(BlindSpot {
+        code: "no-hiera-yaml",
+        message: format!("{headline}, so that nothing is known of {of} ({names})"),
+        headline,
+        is_standing: before.is_some_and(|before| before.nodes_without_folder() == missing),
+        fix: Some(Remedy::words("correct `environment` in the profiles, or `hiera_config` in hierad.yaml")),
+        nodes,
+        ..BlindSpot::default()
+    })
+}
+
 /// Returns true if the settings name a hiera.yaml that neither revision has.
 pub(super) fn lacks_layer(revisions: [&Revision; 2]) -> bool {
     let is_missing = |revision: &&Revision| {
-        revision.environment.layer.is_none() && revision.environment.options.hiera_config != HIERA_YAML
+        let environment = &revision.environment;
+        environment.roots().all(|root| root.layer.is_none()) && environment.options.hiera_config != HIERA_YAML
     };
     revisions.iter().all(is_missing)
 }

@@ -25,6 +25,7 @@ const MAX_SOURCES: usize = 12;
 pub(super) struct Sources<'a> {
     revisions: Diff<&'a Revision>,
     key: &'a Arc<str>,
+    node: NodeId,
     edits: &'a Edits,
     trace: &'a Diff<Trace>,
     /// The files that the node reads, if one of the lookups needs them: path, level and content.
@@ -47,7 +48,7 @@ impl<'a> Sources<'a> {
             if needs { revision.files_of(node) } else { Vec::new() }
         };
         let files = Diff::new(files(revisions.before, &trace.before), files(revisions.after, &trace.after));
-        let mut sources = Sources { revisions, key, edits, trace, files, options: Diff::default() };
+        let mut sources = Sources { revisions, key, node, edits, trace, files, options: Diff::default() };
         sources.options = Diff::new(sources.options_of(Side::Before), sources.options_of(Side::After));
         sources
     }
@@ -138,14 +139,16 @@ impl<'a> Sources<'a> {
 
     /// Returns the place of the lookup in a manifest that says how the key is merged, if one does.
     fn asked(&self, side: Side) -> Option<Source> {
-        let asked = side.of(&self.revisions).environment.asked_by_manifests(self.key)?;
+        let revision = side.of(&self.revisions);
+        let asked = revision.environment.of(&revision.fleet.scope(self.node)).asked_by_manifests(self.key)?;
         Some(Source { place: asked.place.clone(), level: None, how: How::Manifest })
     }
 
     /// Returns the place of a level, if some hiera.yaml differs.
     fn level(&self, side: Side, origin: &Origin) -> Option<Source> {
         self.edits.all.iter().find(|edit| edit.kind == FileKind::Config)?;
-        let layers = side.of(&self.revisions).environment.layers();
+        let revision = side.of(&self.revisions);
+        let layers = revision.environment.of(&revision.fleet.scope(self.node)).layers();
         let mut levels = layers.filter_map(|layer| layer.config.as_ref().ok()).flat_map(|config| config.all_levels());
         let level = levels.find(|level| level.name == origin.level)?;
         Some(Source { place: level.place.clone(), level: Some(level.name.clone()), how: How::Hierarchy })

@@ -9,6 +9,7 @@ use crate::diagnostic::Severity;
 use crate::diff::{self, Diff};
 use crate::fleet::{Effective, Revision};
 use crate::hiera::key::root_of;
+use crate::hiera::layer::Environment;
 use crate::hiera::manifests::{Asked, name};
 use crate::node::NodeSet;
 use crate::puppet::json;
@@ -22,9 +23,16 @@ impl Pipeline {
         revision: &Revision,
         effective: &Effective,
     ) -> Result<Vec<Fault>, PipelineError> {
-        let environment = &revision.environment;
         let asked = |key: &Arc<str>| {
-            let mut asked = environment.lookups.strategies(&root_of(key), &environment.options.lookup_options);
+            let mut asked: Vec<Asked> = Vec::new();
+            for Environment { lookups, options, .. } in revision.environment.roots() {
+                for one in lookups.strategies(&root_of(key), &options.lookup_options) {
+                    match asked.iter_mut().find(|known| known.merge == one.merge) {
+                        Some(known) => known.places.extend(one.places),
+                        None => asked.push(one),
+                    }
+                }
+            }
             asked.retain(|asked| asked.names_key);
             Some((key.clone(), asked)).filter(|(_, asked)| !asked.is_empty())
         };

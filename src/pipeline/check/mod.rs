@@ -154,11 +154,17 @@ fn emptiness(revision: &Revision) -> impl Iterator<Item = Fault> {
     let no_profiles = no_profiles.then(|| warning("no-profiles", "there are no node profiles: nothing is resolved"));
     let no_keys = revision.keys.is_empty();
     let no_keys = no_keys.then(|| warning("no-keys", "no data file gives a value to any key"));
-    no_profiles.into_iter().chain(no_keys).chain(absent_hierarchy(&revision.environment).map(Fault::of))
+    no_profiles.into_iter().chain(no_keys).chain(absent_hierarchies(&revision.environment).map(Fault::of))
 }
 
-/// Returns a warning if the environment has no hiera.yaml, although nothing else says where data are.
-pub fn absent_hierarchy(environment: &Environment) -> Option<Diagnostic> {
+/// Returns a warning for each environment that has no hiera.yaml, although nothing else says where data are; and one if
+/// there is no environment.
+pub fn absent_hierarchies(environment: &Environment) -> impl Iterator<Item = Diagnostic> {
+    let none = environment.roots().next().is_none().then_some(environment);
+    environment.roots().chain(none).filter_map(absent_hierarchy)
+}
+
+fn absent_hierarchy(environment: &Environment) -> Option<Diagnostic> {
     let place = Some(Place::file(environment.options.hiera_config.as_str()));
     let text = "there is no hiera.yaml here, or none that Puppet heeds: the environment has no data; if it lies elsewhere, name it with --hiera-config";
     let is_elsewhere = environment.global.is_some() && environment.options.hiera_config == HIERA_YAML;

@@ -1,0 +1,167 @@
+//! Several environments in one repository: each node is resolved in the folder of its own.
+//!
+//! The setting `hiera_config` names them all: `environments/%{environment}/hiera.yaml`. Which folders are environments
+//! is decided here, and which of them is a node's; a layer says by its id of which it is.
+//! Source: `environments.rb` (`Directories`), `node/environment.rb` (`valid_name?`).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::loader::Loader;
+use super::{Environment, EnvironmentOptions, Root};
+use crate::hiera::scope::{Scope, Variable};
+use crate::hiera::{LookupError, Reader};
+use crate::tree::{FileTree, Target, TreeError, child, folder_of, follow};
+
+/// The variable that stands for the name of an environment.
+pub const VARIABLE: &str = "%{environment}";
+
+/// The usual names of folders that environments are in.
+pub const USUAL_FOLDERS: [&str; 2] = ["environments", "envs"];
+
+/// The most environments of a repository.
+const MOST: usize = 256;
+
+/// The place of the `hiera.yaml` of each environment, as the settings name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Folders<'p> {
+    /// The folder that the environments are in.
+    pub around: &'p str,
+    /// The path of the `hiera.yaml` in each of them.
+    inner: &'p str,
+}
+
+impl<'p> Folders<'p> {
+    /// Reads a `hiera_config`, or returns `None` if it is that of a single environment.
+    pub fn of(hiera_config: &'p str) -> Option<Folders<'p>> {
+        let (around, inner) = hiera_config.split_once(VARIABLE)?;
+        Some(Folders { around: around.trim_end_matches('/'), inner: inner.trim_start_matches('/') })
+    }
+
+    /// Returns the fault of a `hiera_config`, or `None` if it has none.
+    pub fn fault(hiera_config: &str) -> Option<String> {
+        let (around, inner) = hiera_config.split_once(VARIABLE)?;
+        let is_name = (around.is_empty() || around.ends_with('/')) && inner.starts_with('/');
+        let others = [around, inner].concat();
+        (!is_name || others.contains("%{")).then(|| {
+            format!("a path has {VARIABLE} once, as the name of a folder, like environments/{VARIABLE}/hiera.yaml")
+        })
+    }
+
+    /// Returns the name of the environment whose `hiera.yaml` is at `path`, or `None` if it is none of theirs.
+    pub fn name_of<'n>(&self, path: &'n str) -> Option<&'n str> {
+        let rest = if self.around.is_empty() { path } else { path.strip_prefix(self.around)?.strip_prefix('/')? };
+        let name = rest.strip_suffix(self.inner)?.strip_suffix('/')?;
+        is_name(name).then_some(name)
+    }
+
+    /// Returns the path of the folder of an environment.
+    pub fn folder(&self, name: &str) -> String {
+        child(self.around, name)
+    }
+
+    fn hiera_yaml(&self, name: &str) -> String {
+        child(&self.folder(name), self.inner)
+    }
+
+    /// Returns the names of the environments that a tree has.
+    fn names(&self, tree: &dyn FileTree) -> Result<Vec<String>, TreeError> {
+        let Target::Folder(around) = follow(tree, self.around)? else { return Ok(Vec::new()) };
+        let mut names = Vec::new();
+        for (name, _) in tree.list(&around)? {
+            if is_name(&name) && matches!(follow(tree, folder_of(&self.hiera_yaml(&name)))?, Target::Folder(_)) {
+                names.push(name);
+            }
+        }
+        if names.len() > MOST {
+            let text = format!("there are {} environments, and {MOST} at most are read", names.len());
+            return Err(TreeError::too_large(self.around, text));
+        }
+        Ok(names)
+    }
+}
+
+impl Environment {
+    /// Reads the environments in the folders that the settings name, each with the layers around it.
+    pub(super) fn with_roots(mut self, folders: Folders<'_>) -> Result<Environment, TreeError> {
+        let mut loader = Loader::of(&self.tree, &self.options, &self.store);
+        self.global = self.options.global.as_ref().map(|global| loader.global(global)).transpose()?;
+        self.diagnostics = loader.diagnostics;
+        let manifests = self.manifests();
+        let mut roots = BTreeMap::new();
+        for name in folders.names(&*self.tree)? {
+            // A file of version 3 does not count in an environment.
+            let (hiera_config, reader) = (folders.hiera_yaml(&name), Reader::Puppet);
+            let options = EnvironmentOptions { hiera_config, reader, global: None, ..self.options.clone() };
+            let name = Arc::from(name);
+            let shared = (self.keys.clone(), self.quota.clone(), self.contents.clone());
+            let bare = Environment::bare(self.tree.clone(), options, self.store.clone(), shared);
+            let root = Environment { name: Some(Arc::clone(&name)), ..bare }.with_layers()?;
+            let root = Environment { global: self.global.clone(), ..root };
+            let root = root.with_manifests(&manifests, Some(folders.around))?;
+            for diagnostic in &root.diagnostics {
+                // One module may be of several environments.
+                if !self.diagnostics.contains(diagnostic) {
+                    self.diagnostics.push(diagnostic.clone());
+                }
+            }
+            roots.insert(name, root);
+        }
+        self.roots = Some(roots);
+        Ok(self)
+    }
+
+    /// Returns the environment of the node with `scope`: this one, unless there are several. It is this one, too, if
+    /// the node's has no folder, and then every lookup fails.
+    pub fn of(&self, scope: &dyn Scope) -> &Environment {
+        let Some(roots) = &self.roots else { return self };
+        name_in(scope).and_then(|name| roots.get(&*name)).unwrap_or(self)
+    }
+
+    /// Returns the environment called `name`, or `None` if that has no folder.
+    pub fn root(&self, name: &Root) -> Option<&Environment> {
+        match (name, &self.roots) {
+            (Some(name), Some(roots)) => roots.get(name),
+            _ => (*name == self.name).then_some(self),
+        }
+    }
+
+    /// Returns all environments of the repository: this one alone, unless there are several.
+    pub fn roots(&self) -> impl Iterator<Item = &Environment> {
+        let alone = self.roots.is_none().then_some(self);
+        alone.into_iter().chain(self.roots.iter().flat_map(BTreeMap::values))
+    }
+
+    /// Returns the folders of the environments, or `None` if there is one environment only.
+    pub fn folders(&self) -> Option<Folders<'_>> {
+        self.roots.as_ref().and_then(|_| Folders::of(&self.options.hiera_config))
+    }
+
+    /// Returns the environments that are both here and in `other`, with those here first.
+    pub fn roots_in_both<'e>(&'e self, other: &'e Environment) -> Vec<[&'e Environment; 2]> {
+        self.roots().filter_map(|root| Some([root, other.root(&root.name)?])).collect()
+    }
+
+    /// Returns the error of every lookup for a node whose environment has no folder; `scope` is the node's.
+    pub(in crate::hiera) fn no_folder(&self, scope: &dyn Scope) -> Option<LookupError> {
+        let folders = self.folders()?;
+        let name = name_in(scope).unwrap_or_default();
+        Some(LookupError::unknown(without_folder(&name, &folders.folder(&name))))
+    }
+}
+
+/// Returns the words for an environment that has no folder.
+pub fn without_folder(name: &str, folder: &str) -> String {
+    format!("the environment '{name}' has no folder {folder} in the repository")
+}
+
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+fn name_in(scope: &dyn Scope) -> Option<String> {
+    match scope.variable("environment") {
+        Variable::Value(name) => name.as_str().map(str::to_owned),
+        _ => None,
+    }
+}
