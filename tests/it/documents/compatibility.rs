@@ -98,7 +98,12 @@ const CHECKS: &[(&str, &str, &str, Check)] = &[
     ),
     ("layers", "supported", "global", Recorded("lookup/layers", "the first layer that has a key counts")),
     ("layers", "supported", "environment", Recorded("lookup/spec_lookup", "data of the environment")),
-    ("layers", "supported", "several environments in one repository", Recorded("lookup/environments", "modules are those of the environment")),
+    (
+        "layers",
+        "supported",
+        "several environments in one repository",
+        Recorded("lookup/environments", "modules are those of the environment"),
+    ),
     (
         "layers",
         "supported",
