@@ -194,7 +194,9 @@ class Repository
 
   def make
     FileUtils.mkdir_p(@folder)
-    Functions::ALL.each { |name, code| write("modules/site/lib/puppet/functions/#{name}.rb", code) }
+    # A function without a namespace may as well be the environment's.
+    folder = ->(name) { !name.include?('/') && chance(0.5) ? 'lib' : 'modules/site/lib' }
+    Functions::ALL.each { |name, code| write("#{folder.call(name)}/puppet/functions/#{name}.rb", code) }
     write('hiera.yaml', YAML.dump('version' => 5, 'hierarchy' => levels))
     NODES.each { |name| write("profiles/#{name}.yaml", YAML.dump(profile(name))) }
     data

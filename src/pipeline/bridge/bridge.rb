@@ -222,8 +222,8 @@ end
 
 # A function asks for another key.
 module NoLookup
-  def lookup(*)
-    raise Unknown, 'looks up another key, which is not possible here'
+  def lookup(names, *)
+    raise Unknown, "looks up another key, #{Array(names).first(8).map { |name| "'#{name}'" }.join(', ')}, which is not possible here"
   end
 end
 
@@ -353,10 +353,14 @@ class Site
   # The most folders of files of which functions keep what they have read.
   MAX_ROOTS = 64
 
+  # What stands for the environment among the folders of modules is the environment, and no module of that name: Puppet
+  # has the functions of its `lib` without a namespace.
   def initialize(modulepath)
-    environment = Puppet::Node::Environment.create(:production, modulepath + Puppet[:basemodulepath].split(File::PATH_SEPARATOR))
-    Puppet.override(environments: Puppet::Environments::Static.new(environment)) do
+    own, modules = modulepath.partition { |folder| File.directory?(File.join(folder, 'environment', 'lib')) }
+    environment = Puppet::Node::Environment.create(:production, modules + Puppet[:basemodulepath].split(File::PATH_SEPARATOR))
+    Puppet.override(environments: environments(environment, own.first)) do
       @compiler = Puppet::Parser::Compiler.new(Puppet::Node.new('hierad', environment: environment))
+      @compiler.loaders
     end
     @scope = @compiler.topscope
     @scope.extend(BridgedScope)
@@ -377,6 +381,12 @@ class Site
   end
 
   private
+
+  def environments(environment, folder)
+    return Puppet::Environments::Static.new(environment) unless folder
+
+    Puppet::Environments::StaticDirectory.new(:production, File.join(folder, 'environment'), environment)
+  end
 
   # The files that functions keep, of the last few revisions.
   def files(root)
@@ -542,6 +552,10 @@ class Bridge
     own = OWN.any? { |type| error.is_a?(type) } || error.class.name.to_s.match?(/\A(?:Net|OpenSSL|Socket|Timeout)/)
     own ||= error.is_a?(SystemCallError) && !text.include?(callee.stage)
     text = callee.stripped(text)
+    # On the server another module, or the environment, may have it.
+    absent = text[/Unknown function: '([^']+)'/, 1]
+    return { 'error' => "calls the function '#{absent}', which is not in its own module" } if absent
+
     own ? { 'error' => "fails on this machine: #{error.class}: #{text}" } : { 'failed' => text }
   end
 end
