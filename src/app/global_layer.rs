@@ -1,9 +1,9 @@
 //! Finds the hiera.yaml of the global layer: on disk, in the data repository, or in another repository.
 
-use std::path::{Component, Path, PathBuf, absolute as absolute_path};
 use std::sync::Arc;
 
 use super::Result;
+use super::inside::{absolute, in_work_tree};
 use crate::disk::Disk;
 use crate::git::{CommitId, Repository};
 use crate::hiera::layer::GlobalConfig;
@@ -47,24 +47,4 @@ impl GlobalLayer {
         let now = Repository::discover(repo).ok().and_then(|other| other.resolve_trusted(rev).ok());
         now.is_none() || now == self.commit
     }
-}
-
-/// Returns the path of a file inside the work tree, or `None` if it lies elsewhere.
-fn in_work_tree(repository: &Repository, path: &Path) -> Option<String> {
-    let top = repository.work_dir()?.canonicalize().ok()?;
-    let folder = absolute_path(path).ok()?.parent()?.canonicalize().ok()?;
-    let inside = folder.strip_prefix(&top).ok()?.join(path.file_name()?);
-    (!inside.starts_with(".git")).then(|| inside.to_string_lossy().into_owned())
-}
-
-/// Returns `path` from the root of the disk. `..` removes a name, whether it exists or not, as in Puppet's settings.
-pub fn absolute(path: &Path) -> String {
-    let mut clean = PathBuf::new();
-    for part in absolute_path(path).unwrap_or_else(|_| path.to_owned()).components() {
-        match part {
-            Component::ParentDir => _ = clean.pop(),
-            part => clean.push(part),
-        }
-    }
-    clean.to_string_lossy().into_owned()
 }

@@ -18,6 +18,7 @@ mod answers;
 mod fingerprints;
 mod global_layer;
 mod guard;
+mod inside;
 mod jobs;
 mod judge;
 pub mod lookup;
@@ -46,7 +47,7 @@ pub mod trust;
 mod unqueued;
 mod workspace;
 
-pub use global_layer::absolute;
+pub use inside::absolute;
 pub use judge::today;
 pub use node_pair::NodePair;
 pub use options::{Announce, DaemonOptions, Program};

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use super::inside::read_from_revisions;
 use super::outside::Outside;
 use super::tree_profiles::TreeProfiles;
 use super::workspace::Workspace;
@@ -90,6 +91,7 @@ impl Workspace {
         }
         let mut settings =
             self.sources.settings(file.map(|file| SettingsFile { path: top.join(&file.path), ..file }))?;
+        read_from_revisions(&self.repository, &mut settings);
         let stage = tempfile::tempdir()?;
         let profiles = TreeProfiles::of(&self.repository, &settings);
         profiles.stage(&self.repository.tree(judge)?, stage.path(), &mut settings)?;

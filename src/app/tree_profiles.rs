@@ -6,11 +6,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::Result;
+use super::inside::below;
 use crate::disk;
 use crate::git::Repository;
 use crate::pipeline::profiles::files_in_tree;
 use crate::puppet::glob::SHARED_LIMIT;
-use crate::settings::{ProfileEntry, Settings, TreeFolder};
+use crate::settings::{ProfileEntry, Settings};
 use crate::tree::{BlobId, Entry, FileTree, TreeError};
 
 /// The paths of profiles, and of files of values, in a work tree.
@@ -80,14 +81,4 @@ impl TreeProfiles {
         settings.profiles_within = None;
         Ok(())
     }
-}
-
-/// Returns `path` from the folder `top`, however that is spelled; links below it are not followed.
-fn below(top: &Path, path: &Path) -> Option<String> {
-    let whole = std::path::absolute(path).ok()?;
-    let place = TreeFolder { root: top.to_owned(), folder: PathBuf::new() };
-    let above: Vec<&Path> = whole.ancestors().collect();
-    let spelled = above.into_iter().rev().filter(|folder| folder.canonicalize().is_ok_and(|real| real == top));
-    let mut inside = spelled.filter_map(|folder| place.inside(whole.strip_prefix(folder).ok()?));
-    Some(inside.next()?.to_str()?.to_owned())
 }

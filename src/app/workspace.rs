@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::global_layer::absolute;
 use super::guard::Guard;
+use super::inside::{absolute, read_from_revisions};
 use super::judge::SettingsJudge;
 use super::outside::Outside;
 use super::settings_files::{self, FoundSettings, SettingsSources};
@@ -82,6 +82,7 @@ impl Workspace {
         let found = settings_files::find(overrides, &repository)?;
         let mut settings = found.settings.clone();
         overrides.lay_over(&mut settings)?;
+        read_from_revisions(&repository, &mut settings);
         let profiles = TreeProfiles::of(&repository, &settings);
         let judge = Arc::new(SettingsJudge::new(repository.clone(), &found, profiles));
         let FoundSettings { refused, trusted, is_tree_trusted, .. } = found;

@@ -181,6 +181,11 @@ impl Repository {
         open::checkout(self.git_dir(), folder)
     }
 
+    /// Returns true if git tracks something at a path of the work tree, below it or on the way to it.
+    pub fn tracks(&self, path: &str) -> bool {
+        tracked::tracks(self.git_dir(), path)
+    }
+
     /// Returns the checked-out files as they are now, or `None` in a bare repository.
     pub fn work_tree(&self) -> Option<WorkTree> {
         let tree = |folder: &Path| WorkTree::new(folder).with_index(self.git_dir(), &self.objects);

@@ -91,7 +91,7 @@ impl Stage {
         let modules = modules.chain(own.map(PathBuf::from));
         within.extend(modules.filter_map(|folder| folder.canonicalize().ok()));
         let place = |environment: &Environment| {
-            let place = self.environment(&environment.options.hiera_config, settings, code)?;
+            let place = self.environment(&environment.options.hiera_config, settings, &writer)?;
             Ok((environment.name.clone(), place))
         };
         let global = workspace.global();
@@ -99,7 +99,7 @@ impl Stage {
             environments: revision.roots().map(place).collect::<Result<_>>()?,
             nothing: self.path("nothing"),
             global: global.map(|global| self.global(global, &settings.global_hiera_config, &writer)).transpose()?,
-            basemodulepath: settings.basemodulepath.iter().map(|folder| absolute(folder)).collect(),
+            basemodulepath: settings.basemodulepath.iter().map(|folder| writer.placed(&absolute(folder))).collect(),
             keys: settings.eyaml.clone(),
             within,
             global_reads_all: global.is_some_and(|global| global.tree.is_some())
@@ -109,7 +109,7 @@ impl Stage {
     }
 
     /// Makes the folder of an environment one for Puppet.
-    fn environment(&self, hiera_config: &str, settings: &Settings, code: Code) -> Result<Place> {
+    fn environment(&self, hiera_config: &str, settings: &Settings, writer: &Writer) -> Result<Place> {
         let (root, name) = hiera_config.rsplit_once('/').unwrap_or(("", hiera_config));
         let folder = self.path("files").join(root);
         fs::create_dir_all(&folder)?;
@@ -117,7 +117,9 @@ impl Stage {
             // Puppet accepts one name only for the environment's configuration.
             put(&folder.join("hiera.yaml"), &fs::read(folder.join(name))?)?;
         }
-        set_modulepath(&folder.join("environment.conf"), settings.modulepath.as_deref(), code)?;
+        let own = settings.modulepath.iter().flatten().map(|folder| writer.placed(folder));
+        let own = settings.modulepath.is_some().then(|| own.collect());
+        set_modulepath(&folder.join("environment.conf"), own, writer.code)?;
         Ok(Place { folder, around: self.environments(root) })
     }
 
@@ -257,7 +259,7 @@ fn eyaml_options(keys: &KeyNames) -> Hash {
 }
 
 /// Sets the modulepath in an environment.conf, before its other settings. Without code only the modulepath counts.
-fn set_modulepath(path: &Path, folders: Option<&[String]>, code: Code) -> Result<()> {
+fn set_modulepath(path: &Path, folders: Option<Vec<String>>, code: Code) -> Result<()> {
     if folders.is_none() && !path.is_file() {
         return Ok(());
     }
@@ -312,6 +314,11 @@ struct Writer {
 }
 
 impl Writer {
+    /// Returns the folder that one is mapped to, or itself.
+    fn placed(&self, folder: &str) -> String {
+        self.mapped.iter().find(|(from, _)| from == folder).map_or(folder, |(_, to)| to).to_owned()
+    }
+
     fn folder(&self, tree: &dyn FileTree, target: &Path) -> Result<()> {
         let git = child(tree.root(), ".git");
         disk::stage(tree, tree.root(), target, &mut |path, entry, at| {

@@ -249,3 +249,53 @@ fn settings_in_a_modulepath_are_defaults() {
     let check = site.hierad("check");
     assert!(check.out.contains("modules in /etc/puppetlabs/code/modules are outside the repository"), "{check:#?}");
 }
+
+#[test]
+#[cfg(unix)]
+fn what_lies_in_the_work_tree_is_that_of_each_commit_however_it_is_named() {
+    let site = Sandbox::of(SITE);
+    let levels = |datadir: &str| {
+        format!("-- hiera.yaml\nversion: 5\nhierarchy: [{{name: c, path: c.yaml, datadir: {datadir}}}]\n")
+    };
+    let module = "-- mods/m/hiera.yaml\nversion: 5\n";
+    let value = |value: &str| format!("-- other/c.yaml\nm::k: {value}\n-- mods/m/data/common.yaml\nm::k: {value}\n");
+    std::os::unix::fs::symlink("other", site.root().join("near")).unwrap();
+    std::os::unix::fs::symlink("repository", site.beside("entry")).unwrap();
+    let root = site.root().display().to_string();
+    assert!(root.ends_with("/repository"), "{root}");
+    let entry = site.beside("entry").display().to_string();
+    let own = "c.yaml\nm::k: disk\n-- DIR/m/hiera.yaml\nversion: 5\n-- DIR/m/data/common.yaml\nm::k: disk\n";
+    beside(&site, &format!("-- disk/{}", own.replace("DIR", "disk")));
+    // Modules that somebody has installed there are no commit's.
+    site.write(".git/info/exclude", "ignored\n");
+    site.files(&format!("-- ignored/{}", own.replace("DIR", "ignored")));
+    let disk = site.beside("disk").display().to_string();
+    for (datadir, settings, is_of_commits) in [
+        ("/etc/x", format!("datadirs: {{/etc/x: {root}/other}}"), true),
+        ("/etc/x", format!("datadirs: {{/etc/x/c.yaml: {root}/other/c.yaml}}"), true),
+        ("/etc/x/deep", format!("datadirs: {{/etc/x/deep: {root}/./other/}}"), true),
+        ("data", format!("datadirs: {{data: {root}/other}}"), true),
+        ("/etc/x", format!("datadirs: {{/etc/x: {entry}/other}}"), true),
+        ("/etc/x", format!("datadirs: {{/etc/x: {root}/near}}"), true),
+        ("none", format!("modulepath: [{root}/mods]"), true),
+        ("none", format!("modulepath: [{entry}/mods]"), true),
+        ("none", format!("basemodulepath: [{root}/mods]"), true),
+        ("none", format!("basemodulepath: [{entry}/other/../mods]"), true),
+        ("/etc/x", format!("datadirs: {{/etc/x: {root}/ignored}}"), false),
+        ("none", format!("basemodulepath: [{root}/ignored]"), false),
+        ("/etc/x", format!("datadirs: {{/etc/x: {disk}}}"), false),
+        ("none", format!("basemodulepath: [{disk}]"), false),
+    ] {
+        site.files(&format!("{}{module}{}", levels(datadir), value("one")));
+        site.commit("one");
+        site.files(&value("two"));
+        site.commit("two");
+        site.files(&value("three"));
+        site.write(".git/hierad.yaml", format!("profiles: [../profiles]\n{settings}\n"));
+        let report = site.hierad("diff HEAD~1 HEAD");
+        assert_eq!(report.out.contains("\"one\" -> \"two\""), is_of_commits, "{settings}: {report:?}");
+        let value = if is_of_commits { "two" } else { "disk" };
+        assert_eq!(lookup(&site, "m::k"), value, "{settings}");
+        site.commit("three");
+    }
+}

@@ -929,7 +929,6 @@ fn layers_that_are_named_are_reached_by_no_link_of_the_tree() {
         ("global_hiera_config: ../folder/hiera.yaml", "secret"),
         ("", &format!("{modules} --basemodulepath folder/m")),
         ("", &format!("{modules} --basemodulepath {root}/folder/../folder/m")),
-        ("", &format!("{modules} --basemodulepath data")),
         ("basemodulepath: [../folder/m]", modules),
         (&format!("datadirs: {{/opt/x: {root}/folder/data}}"), "secret"),
     ] {
@@ -937,6 +936,9 @@ fn layers_that_are_named_are_reached_by_no_link_of_the_tree() {
         assert!(!format!("{printed:?}").contains("TOPSECRET"), "{settings} {arguments}: {printed:#?}");
         printed.says(&["link, which a commit may have made"]);
     }
+    // A folder of the tree is read from the revision, which leads nowhere else.
+    let printed = ask("", &format!("{modules} --basemodulepath data"));
+    assert_eq!((printed.status, &*printed.err), (1, "hierad: no data for 'm1::secret' on web01\n"));
     // What lies elsewhere is the user's own, with its links, and so is a link in the tree that stays there.
     symlink("disk", site.beside("own")).unwrap();
     site.files("-- modules/m2/hiera.yaml\nversion: 5\n-- modules/m2/data/common.yaml\nm2::a: here\n");
