@@ -110,7 +110,7 @@ impl Overrides {
         all
     }
 
-    /// Opens the repository. From then on no named path leads out of its work tree by a link of that, nor of what it
+    /// Opens the repository. From then on no named path leads out of its work trees by a link of them, nor of what it
     /// has checked out elsewhere. Fails as [`Repository::locate`] does.
     pub fn repository(&self) -> std::result::Result<Repository, OpenError> {
         let repository = match &self.repo {
@@ -121,7 +121,7 @@ impl Overrides {
             }
         }?;
         repository.folders_of_commits().for_each(|top| disk::look_at(&top));
-        disk::look_at_checkouts(repository.git_dir(), git::checkout);
+        disk::look_at_checkouts(repository.git_dir(), git::any_checkout);
         Ok(repository)
     }
 

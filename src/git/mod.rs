@@ -49,7 +49,7 @@ pub use limited::{GIT_MEMORY, bind_exchanges, bound, limit_memory};
 pub use merge::{Merge, MergeError, MergedTree};
 pub use mirror::{Mirror, MirrorError};
 pub use objects::ObjectError;
-pub use open::{Environment, GitDirs, OpenError, checkout, git_dirs};
+pub use open::{Environment, GitDirs, OpenError, any_checkout, git_dirs};
 pub use quarantine::{Quarantine, QuarantineError};
 pub use raw::{CommitInfo, CommitTime};
 pub use refs::{Head, RefsError, RevisionError};

@@ -232,11 +232,16 @@ fn find(start: &Path, exactly: bool) -> Result<Found, OpenError> {
 
 /// Returns the folder at or above `folder` whose `.git` is the git directory, or leads there as a file or a link.
 fn work_dir_by_name(folder: &Path, git_dir: &Path) -> Option<PathBuf> {
+    work_dir_where(folder, |named| named == git_dir)
+}
+
+/// Returns the folder at or above `folder` whose `.git` is, or leads to, a git directory of which `is_meant` is true.
+fn work_dir_where(folder: &Path, is_meant: impl Fn(&Path) -> bool) -> Option<PathBuf> {
     let leads_there = |folder: &&Path| {
         let link = folder.join(".git");
         let text = std::fs::read_to_string(&link).ok();
         let named = text.and_then(|text| Some(folder.join(text.strip_prefix("gitdir: ")?.trim_end())));
-        named.unwrap_or(link).canonicalize().is_ok_and(|named| named == git_dir)
+        named.unwrap_or(link).canonicalize().is_ok_and(|named| is_meant(&named))
     };
     folder.ancestors().find(leads_there).map(Path::to_owned)
 }
@@ -262,9 +267,18 @@ pub(super) fn enclosing(git_dir: &Path) -> Option<PathBuf> {
 
 /// Returns the top of the files that were checked out by a git directory and are at or above `folder`, whatever the
 /// environment and `core.bare` say of its work tree.
-pub fn checkout(git_dir: &Path, folder: &Path) -> Option<PathBuf> {
+pub(super) fn checkout(git_dir: &Path, folder: &Path) -> Option<PathBuf> {
     let has_files = git_dir.join("index").exists();
     has_files.then(|| work_dir_by_name(folder, git_dir)).flatten()
+}
+
+/// Does the same for all work trees of the repository, the linked ones and the one that they are linked to.
+pub fn any_checkout(git_dir: &Path, folder: &Path) -> Option<PathBuf> {
+    let common = pointer(git_dir, "commondir").unwrap_or_else(|| git_dir.to_owned());
+    let linked = common.join("worktrees");
+    work_dir_where(folder, |named| {
+        (named == git_dir || named == common || named.parent() == Some(&linked)) && named.join("index").exists()
+    })
 }
 
 fn borrowed(environment: &Environment) -> Vec<PathBuf> {

@@ -907,6 +907,66 @@ fn named_files_are_reached_by_no_link_of_a_checkout_however_git_finds_it() {
 }
 
 #[test]
+fn named_files_are_reached_by_no_link_of_another_work_tree() {
+    let site = proposed("-- data/common.yaml\nmotd: bye\n-- plain/facts.yaml\n{role: web}\n");
+    beside(&site, "disk/facts.yaml", "{role: TOPSECRET}");
+    beside(&site, "disk/hiera.yaml", "version: 5\nhierarchy: [{name: c, path: c.yaml}]\n");
+    beside(&site, "disk/data/c.yaml", "motd: TOPSECRET\n");
+    beside(&site, "disk/profiles/n.yaml", "{name: topsecret.example.com}");
+    beside(&site, "elsewhere/x", "");
+    symlink(site.beside("disk"), site.root().join("folder")).unwrap();
+    site.commit("links");
+    site.sh("git worktree add --quiet --detach ../linked && git worktree add --quiet --detach inside
+        git worktree add --quiet --detach ../later && git worktree move ../later ../moved
+        git clone --quiet --bare . ../mirror.git && git -C ../mirror.git worktree add --quiet --detach ../deployed
+        ln -s linked ../entry");
+    let path = |name: &str| site.beside(name).display().to_string();
+    let (top, linked, deployed) = (site.root().display().to_string(), path("linked"), path("deployed"));
+    let run_in = |folder: &str, arguments: &str| {
+        let mut command = hierad(Path::new(folder));
+        if !arguments.contains("--profiles") {
+            command.args(["--profiles", &format!("{top}/profiles")]);
+        }
+        run(command.args(arguments.split(' ')))
+    };
+    let named = |tree: &str| {
+        [
+            format!("lookup motd --node new --facts {tree}/facts.yaml"),
+            format!("--global-hiera-config {tree}/hiera.yaml lookup motd --node web01"),
+            format!("--profiles {tree}/profiles nodes"),
+            format!("render --output {tree}/out main"),
+            format!("review --base main --summary {tree}/summary"),
+        ]
+    };
+    for (here, tree) in [
+        (&top, &linked),
+        (&linked, &top),
+        (&linked, &path("moved")),
+        (&top, &path("entry")),
+        (&top, &format!("{top}/inside")),
+        (&deployed, &path("mirror.git/../deployed")),
+        (&path("mirror.git"), &deployed),
+    ] {
+        for arguments in named(&format!("{tree}/folder")) {
+            let printed = run_in(here, &arguments);
+            assert_ne!(printed.status, 0, "{here}: {arguments}: {printed:#?}");
+            let said = format!("{}{}", printed.out, printed.err);
+            assert!(said.contains("link, which a commit may have made"), "{here}: {arguments}: {said}");
+            assert!(!said.to_lowercase().contains("topsecret"), "{here}: {arguments}: {said}");
+        }
+        assert!(!site.beside("disk/out").exists() && !site.beside("disk/summary").exists(), "{here}: {tree}");
+        // What is there without a link is read and written.
+        run_in(here, &format!("lookup motd --node new --facts {tree}/plain/facts.yaml")).ok();
+        run_in(here, &format!("render --output {tree}/out main")).ok();
+    }
+    // Other repositories are the user's own, and so is what lies elsewhere.
+    site.sh("git clone --quiet . ../other");
+    for tree in [path("other/folder"), path("disk")] {
+        run_in(&top, &format!("lookup motd --node new --facts {tree}/facts.yaml")).ok();
+    }
+}
+
+#[test]
 fn layers_that_are_named_are_reached_by_no_link_of_the_tree() {
     let site = proposed(
         "-- data/common.yaml\nmotd: bye\n-- hiera.yaml\nversion: 5\nhierarchy:\n  - {name: a, path: c.yaml, datadir: /opt/x}\n",
