@@ -9,6 +9,7 @@ mod content;
 mod extent;
 mod mounted;
 mod recording;
+mod submodules;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -22,6 +23,7 @@ pub use content::{ContentId, ContentIds, begins_with};
 pub use extent::{Extent, MAX_FOLDERS};
 pub use mounted::MountedTree;
 pub use recording::{AccessedPaths, RecordingTree};
+pub use submodules::WithSubmodules;
 
 /// Git's id of a file's content: equal content has an equal id, in whichever tree it lies.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -11,15 +11,16 @@ use super::tree_profiles::TreeProfiles;
 use crate::diff::Diff;
 use crate::git::{CommitId, MergeError, ObjectError, Repository};
 use crate::pipeline::RevisionId;
+use crate::pipeline::blind_spots::OTHER_VERSION;
 use crate::pipeline::blind_spots::accept::Accepted;
-use crate::pipeline::judge::Judge;
+use crate::pipeline::judge::{Judge, Sides};
 use crate::policy::{Day, Policies};
-use crate::report::{BlindSpot, PolicyHit, Remedy, Report, Verdict, count};
+use crate::report::{BlindSpot, PolicyHit, PolicyLevel, Remedy, Report, Verdict, count};
 use crate::settings::{
     CheckSetting, Judgement, MAX_SETTINGS_SIZE, Origin, Reading, Refusal, SettingsError, SettingsFile, TreeFolder,
     judging,
 };
-use crate::tree::{BlobId, FileTree, Target, TreeError, follow};
+use crate::tree::{BlobId, FileTree, Target, TreeError, changes, follow};
 
 /// The code of the blind spot of settings and profiles of the tree that differ.
 const CHANGED: &str = "changed-settings";
@@ -135,6 +136,18 @@ impl SettingsJudge {
         let changed = before.iter().filter(|(path, id)| after.get(*path) != Some(id));
         let new = after.keys().filter(|path| !before.contains_key(*path) && self.profiles.is_of_values(path));
         changed.map(|(path, _)| path).chain(new).cloned().collect()
+    }
+
+    /// Returns true if nothing is known to differ between two revisions but profiles in the tree.
+    pub(super) fn changes_profiles_alone(&self, sides: &Sides) -> bool {
+        let revisions = Diff { before: sides.before, after: sides.after };
+        let files = revisions.map(|id| self.profile_files(id));
+        let is_profile = |path: &String| {
+            (files.before.contains_key(path) || files.after.contains_key(path)) && !self.profiles.is_of_values(path)
+        };
+        let trees = revisions.map(|id| self.tree(id).ok().flatten());
+        let (Some(before), Some(after)) = (trees.before, trees.after) else { return false };
+        changes(&*before, &*after).is_ok_and(|paths| paths.iter().all(is_profile))
     }
 
     /// Returns the profile files of a revision, none if they cannot be read.
@@ -272,7 +285,10 @@ impl Judge for SettingsJudge {
     fn policies(&self, judge: RevisionId, report: &Report) -> Vec<PolicyHit> {
         match self.policies_by(judge) {
             Ok(policies) if policies.rules.is_empty() => Vec::new(),
-            Ok(policies) => policies.judge(report, today()).into_iter().chain(self.hidden(report)).collect(),
+            Ok(policies) => {
+                let unseen = self.hidden(report).into_iter().chain(elsewhere(report));
+                policies.judge(report, today()).into_iter().chain(unseen).collect()
+            }
             Err(error) => vec![PolicyHit::unreadable(NOT_READ, error.to_string())],
         }
     }
@@ -289,19 +305,33 @@ const TOGETHER: &str =
 const VALUES: &str =
     "nothing is seen of what the values change, nor of what they hide: look at them, or keep them outside of the tree";
 
+/// Returns the files that blind spots of a kind concern.
+fn files_of<'r>(report: &'r Report, code: &'static str) -> impl Iterator<Item = &'r String> {
+    report.blind_spots.iter().filter(move |spot| spot.code == code).flat_map(|spot| &spot.files)
+}
+
+/// The advice for data that come with another version of a submodule or a module.
+const ELSEWHERE: &str = "no policy has judged data in it, which are not read: look at what changes there";
+
+/// Returns the warning of data of another repository that a commit brings, which no policy can judge. Profiles are read
+/// as they were before.
+fn elsewhere(report: &Report) -> Option<PolicyHit> {
+    let moved = files_of(report, OTHER_VERSION).find(|file| files_of(report, CHANGED).all(|other| other != *file))?;
+    let hit = PolicyHit::unreadable(ELSEWHERE, format!("{moved} brings another version"));
+    Some(PolicyHit { level: PolicyLevel::Warning, ..hit })
+}
+
 impl SettingsJudge {
     /// Returns the hit of a change that nobody sees: of values, which are data but read once for both sides; or of data
     /// of which nothing is seen, together with the profiles of nodes.
     fn hidden(&self, report: &Report) -> Option<PolicyHit> {
-        let spots = report.blind_spots.iter().filter(|spot| spot.code == CHANGED);
-        let files: Vec<&String> = spots.flat_map(|spot| &spot.files).collect();
-        if let Some(values) = files.iter().find(|file| self.profiles.is_of_values(file)) {
+        if let Some(values) = files_of(report, CHANGED).find(|file| self.profiles.is_of_values(file)) {
             return Some(PolicyHit::unreadable(VALUES, format!("{values} changes, which says what a backend finds")));
         }
         if report.verdict() != Verdict::NoChangeSeen || report.lines.is_empty() {
             return None;
         }
-        let profile = files.into_iter().find(|file| !self.paths.contains(file))?;
+        let profile = files_of(report, CHANGED).find(|file| !self.paths.contains(file))?;
         Some(PolicyHit::unreadable(TOGETHER, format!("{profile} changes together with data")))
     }
 }

@@ -28,9 +28,13 @@ impl Readings for TreeReadings {
     fn reading(&self, sides: &Sides) -> std::result::Result<Option<OtherReading>, String> {
         let judge = sides.judge();
         let RevisionId::Commit(commit) = judge else { return Ok(None) };
-        self.other(commit, sides).map_err(|failure| {
+        self.other(commit, sides).or_else(|failure| {
+            // Whoever changes nothing else evades nothing.
+            if self.workspace.judge.changes_profiles_alone(sides) {
+                return Ok(None);
+            }
             let reason = describe(&*failure);
-            format!("the tree cannot be read as {} has it: {reason}", commit.short())
+            Err(format!("the tree cannot be read as {} has it: {reason}", commit.short()))
         })
     }
 }
@@ -39,7 +43,7 @@ impl TreeReadings {
     fn other(&self, judge: CommitId, sides: &Sides) -> Result<Option<OtherReading>> {
         // Whoever proposes commits chooses the branch that they are on, but not the one that takes them.
         let branch = sides.branch.as_ref().or(self.branch.as_ref()).map(BranchName::as_str);
-        let other = match self.workspace.as_read_by(judge)? {
+        let other = match self.workspace.as_read_by(judge, sides.after)? {
             Some(other) => other,
             None if self.is_elsewhere(branch) => self.workspace.clone(),
             None => return Ok(None),
@@ -80,9 +84,9 @@ impl Workspace {
         Ok(self.pipeline(revisions, Arc::new(fleet)).with_readings(Arc::new(readings)))
     }
 
-    /// Returns the workspace that reads the tree as the settings and profiles of a commit have it, or `None` if that is
-    /// how this one reads.
-    fn as_read_by(&self, judge: CommitId) -> Result<Option<Workspace>> {
+    /// Returns the workspace that reads the tree as the settings and profiles of a commit have it, to judge the revision
+    /// `after`; `None` if that is how this one reads.
+    fn as_read_by(&self, judge: CommitId, after: RevisionId) -> Result<Option<Workspace>> {
         let Some(top) = self.repository.work_dir().and_then(|top| top.canonicalize().ok()) else { return Ok(None) };
         let file = self.judge.file(RevisionId::Commit(judge))?;
         let is_read_otherwise = !self.sources.is_tree_trusted && self.judge.reads_otherwise(file.as_ref());
@@ -94,7 +98,8 @@ impl Workspace {
         read_from_revisions(&self.repository, &mut settings);
         let stage = tempfile::tempdir()?;
         let profiles = TreeProfiles::of(&self.repository, &settings);
-        profiles.stage(&self.repository.tree(judge)?, stage.path(), &mut settings)?;
+        let kept = self.judge.profile_files(after);
+        profiles.stage(&self.repository.tree(judge)?, &kept, stage.path(), &mut settings)?;
         let outside = Outside::find(&settings.global_hiera_config, &self.repository)?;
         Ok(Some(self.with_reading(settings, outside, stage)))
     }

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use super::Result;
 use super::inside::below;
 use crate::disk;
-use crate::git::Repository;
+use crate::git::{CommitId, CommitTree, Environment, Repository};
 use crate::pipeline::profiles::files_in_tree;
 use crate::puppet::glob::SHARED_LIMIT;
 use crate::settings::{ProfileEntry, Settings};
-use crate::tree::{BlobId, Entry, FileTree, TreeError};
+use crate::tree::{BlobId, FileTree, TreeError, WithSubmodules};
 
 /// The paths of profiles, and of files of values, in a work tree.
 pub(super) struct TreeProfiles {
@@ -33,18 +33,14 @@ impl TreeProfiles {
         TreeProfiles { paths: paths.chain(values.iter().cloned()).collect(), values, top }
     }
 
-    /// Returns the files of a revision, by path; a submodule that they lie in counts as one, by its commit.
+    /// Returns the files of a revision, by path; a submodule that they may lie in counts as one, by its commit.
     pub(super) fn files(&self, tree: &dyn FileTree) -> std::result::Result<BTreeMap<String, BlobId>, TreeError> {
         let (mut files, mut left) = (BTreeMap::new(), SHARED_LIMIT);
+        let tree = WithSubmodules::new(tree, |_, _| None);
         for path in &self.paths {
-            files.extend(files_in_tree(tree, path, &mut left)?);
-            let names = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
-            for above in names.map(|at| &path[..at]) {
-                if let Some(Entry::Submodule(Some(commit))) = tree.entry(above)? {
-                    files.insert(above.to_owned(), BlobId(commit));
-                }
-            }
+            files.extend(files_in_tree(&tree, path, &mut left)?);
         }
+        files.extend(tree.met());
         Ok(files)
     }
 
@@ -61,12 +57,24 @@ impl TreeProfiles {
     }
 
     /// Writes the profile files of a revision to `folder`, and has `settings` name them there. Paths at which it has
-    /// none, such as those in submodules, stay.
-    pub(super) fn stage(&self, tree: &dyn FileTree, folder: &Path, settings: &mut Settings) -> Result<()> {
+    /// none stay. Those in submodules are read from where these are checked out; fails if one has not the commit, unless
+    /// that is among the `kept` files, so that nobody has moved it.
+    pub(super) fn stage(
+        &self,
+        tree: &dyn FileTree,
+        kept: &BTreeMap<String, BlobId>,
+        folder: &Path,
+        settings: &mut Settings,
+    ) -> Result<()> {
         let mut left = SHARED_LIMIT;
+        let tree = WithSubmodules::new(tree, |path, commit| Some(Box::new(submodule(&self.top.join(path), commit)?)));
         for path in settings.profiles.iter_mut().filter_map(ProfileEntry::path_mut) {
             let Some(inside) = below(&self.top, path) else { continue };
-            let files = files_in_tree(tree, &inside, &mut left)?;
+            let files = files_in_tree(&tree, &inside, &mut left)?;
+            if let Some((path, commit)) = tree.absent().iter().find(|(path, commit)| kept.get(path) != Some(commit)) {
+                let text = format!("{path} is a submodule, and its commit {commit} is not here: fetch it there");
+                return Err(text.into());
+            }
             for (path, id) in &files {
                 let at = folder.join(path);
                 if !at.exists() {
@@ -81,4 +89,11 @@ impl TreeProfiles {
         settings.profiles_within = None;
         Ok(())
     }
+}
+
+/// Returns the files of a commit of the submodule that is checked out at a folder, if it has them.
+fn submodule(folder: &Path, commit: BlobId) -> Option<CommitTree> {
+    let repository = Repository::locate(Some(folder), &Environment::default()).ok()?;
+    let is_there = repository.work_dir().is_some_and(|top| top == folder);
+    is_there.then(|| repository.tree(CommitId::from_hex(&commit.to_string())?).ok()).flatten()
 }

@@ -37,6 +37,7 @@ use crate::tree::{self, TreeError};
 use accept::Accepted;
 use changed_files::ChangedFiles;
 
+pub use other_versions::OTHER_VERSION;
 pub use wording::nodes_of;
 
 /// The codes of all blind spots.

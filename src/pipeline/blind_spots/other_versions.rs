@@ -10,7 +10,7 @@ use crate::report::{BlindSpot, Remedy};
 use crate::tree::{BlobId, Entry, child, folder_of};
 
 /// The code of such blind spots.
-const OTHER: &str = "other-version";
+pub const OTHER_VERSION: &str = "other-version";
 
 /// The most names that a suggested setting has.
 const MOST_ACCEPTED: usize = 8;
@@ -18,7 +18,7 @@ const MOST_ACCEPTED: usize = 8;
 impl DiffContext<'_> {
     /// Returns blind spots for the submodules and the modules of the Puppetfile that have another version.
     pub(super) fn other_versions(&self, files: &ChangedFiles) -> impl Iterator<Item = BlindSpot> {
-        let submodules = files.submodules.iter().filter(|path| !self.accepted.has(OTHER, path));
+        let submodules = files.submodules.iter().filter(|path| !self.accepted.has(OTHER_VERSION, path));
         let submodules: Vec<(&str, String)> = submodules.map(|path| (path.as_str(), self.step(path))).collect();
         let modules = self.other_modules();
         [DiffContext::moved(&submodules), self.deployed(&modules), self.other_program(files)].into_iter().flatten()
@@ -68,7 +68,7 @@ impl DiffContext<'_> {
         let both = |name| [&before, &after].map(|side| side.get(name).cloned().unwrap_or_else(|| "none".to_owned()));
         let other = names.into_iter().map(|name| (name, both(name)));
         let other = other.filter(|(name, [before, after])| before != after || is_moved(name));
-        other.filter(|(name, _)| !is_here(name) && !self.accepted.has(OTHER, name)).collect()
+        other.filter(|(name, _)| !is_here(name) && !self.accepted.has(OTHER_VERSION, name)).collect()
     }
 
     /// Returns a blind spot for a Puppetfile that is a program and says other things, or may read files that change.
@@ -79,7 +79,7 @@ impl DiffContext<'_> {
         let is_other = environments.iter().any(|[before, after]| before.deployment.program != after.deployment.program);
         let mut changed: Vec<String> = if is_other { vec![PUPPETFILE.to_owned()] } else { Vec::new() };
         changed.extend(files.others.iter().filter(is_read).cloned());
-        changed.retain(|file| !self.accepted.has(OTHER, file));
+        changed.retain(|file| !self.accepted.has(OTHER_VERSION, file));
         let first = changed.first()?;
         let headline = format!("{first} may have the Puppetfile bring other modules");
         let message = format!("{headline}: that is a program, of which hierad does not understand all");
@@ -156,7 +156,7 @@ fn spot<'n>(files: impl IntoIterator<Item = String>, names: impl ExactSizeIterat
         Remedy::words(advice)
     } else {
         let words = format!("{advice} or, if it has no data, put into hierad.yaml");
-        Remedy::with_yaml(words, accept::line(OTHER, names))
+        Remedy::with_yaml(words, accept::line(OTHER_VERSION, names))
     };
-    BlindSpot { code: OTHER, fix: Some(fix), files: files.into_iter().collect(), ..BlindSpot::default() }
+    BlindSpot { code: OTHER_VERSION, fix: Some(fix), files: files.into_iter().collect(), ..BlindSpot::default() }
 }

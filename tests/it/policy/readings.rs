@@ -1,8 +1,8 @@
 //! Changes of how the tree is read, together with one that a policy forbids: the reading of the target counts as well.
 
 use super::{DATA, hits, lines};
-use crate::support::Sandbox;
 use crate::support::terminal::SITE;
+use crate::support::{Sandbox, git_in};
 
 /// A policy on ports, in settings of the tree.
 const SETTINGS: &str = "profiles: [profiles]\npolicies: [{name: ports, level: failure, message: ask, keys: port}]\n";
@@ -289,4 +289,107 @@ fn profiles_of_the_work_tree_judge_nothing_whatever_head_is() {
             }
         }
     }
+}
+
+/// A repository beside a site, which has these profiles at one commit and those at the next.
+fn nodes_elsewhere(site: &Sandbox, before: &str, after: &str) -> [String; 2] {
+    site.sh("git init --quiet ../elsewhere");
+    [before, after].map(|profile| {
+        std::fs::create_dir_all(site.beside("elsewhere/web")).unwrap();
+        std::fs::write(site.beside("elsewhere/web/web01.yaml"), profile).unwrap();
+        site.sh("git -C ../elsewhere add --all && git -C ../elsewhere commit --quiet -m profiles");
+        git_in(&site.beside("elsewhere"), ["rev-parse", "HEAD"])
+    })
+}
+
+/// Commits a submodule of a site.
+fn submodule(site: &Sandbox, path: &str, commit: &str) {
+    site.git(["update-index", "--add", "--cacheinfo", &format!("160000,{commit},{path}")]);
+    site.git(["commit", "--quiet", "-m", "a submodule"]);
+}
+
+#[test]
+fn who_moves_profiles_in_a_submodule_escapes_no_policy() {
+    let web = "{name: web01, facts: {os: {family: Debian}}, variables: {role: web}}\n";
+    let db = "{name: web01, facts: {os: {family: Debian}}, variables: {role: db}}\n";
+    // Something is seen by the profiles of the request.
+    let seen = "-- data/roles/db.yaml\nport: 5432\nntp: x\n";
+    for (name, entry, at) in [
+        ("a submodule", "nodes", "nodes"),
+        ("a folder in one", "nodes/web", "nodes"),
+        ("a file in one", "nodes/web/web01.yaml", "nodes"),
+        ("a folder with one", "all", "all/nodes"),
+        ("a pattern", "'*/web/*.yaml'", "nodes"),
+        ("a pattern in one", "'nodes/w*/*.yaml'", "nodes"),
+        ("a link into one", "near", "nodes"),
+    ] {
+        for (is_there, data, status) in [
+            (true, WEB, 4),
+            (true, "-- data/roles/web.yaml\nport: 80\nmotd: x\n", 0),
+            (true, "", 0),
+            (false, WEB, 4),
+            (false, "", 0),
+        ] {
+            let site = site(&SETTINGS.replace("[profiles]", &format!("[{entry}]")));
+            site.git(["rm", "--quiet", "-r", "profiles"]);
+            site.sh("ln -s nodes/web near");
+            site.commit("profiles elsewhere");
+            let [one, other] = nodes_elsewhere(&site, web, db);
+            submodule(&site, at, &one);
+            site.git(["checkout", "--quiet", "-B", "request", "main"]);
+            submodule(&site, at, &other);
+            if !data.is_empty() {
+                site.files(&format!("{data}{seen}"));
+                site.git(["add", "data"]);
+                site.git(["commit", "--quiet", "-m", "a request"]);
+            }
+            // The commit of the target is there, or a job has fetched the one of the request alone.
+            let depth = if is_there { "" } else { "--depth 1" };
+            site.sh(&format!(
+                "git clone --quiet {depth} \"file://$(realpath ../elsewhere)\" {at} && git -C {at} reset --quiet --hard {other}"
+            ));
+            let printed = site.hierad("diff --exit-code=policies --allow-blind main...request");
+            assert_eq!(printed.status, status, "{name}, {is_there}, {data}: {printed:?}");
+            let report = site.hierad("diff --format json --allow-blind main...request").json();
+            assert_ne!(report["verdict"], "no_change", "{name}: {report}");
+            let policy =
+                if is_there { "ports | hit | failure | 1 key on " } else { "unreadable-policies | hit | failure | " };
+            let is_hit = lines(&report).iter().any(|hit| hit.starts_with(policy));
+            assert_eq!(is_hit, status == 4, "{name}, {is_there}, {data}: {report}");
+        }
+    }
+}
+
+#[test]
+fn submodules_that_stay_judge_as_before() {
+    let site = site(&SETTINGS.replace("[profiles]", "[profiles, nodes]"));
+    submodule(&site, "nodes", &"1".repeat(40));
+    std::fs::create_dir(site.root().join("nodes")).unwrap();
+    for (data, status) in [("-- data/roles/web.yaml\nport: 80\nmotd: x\n", 0), (WEB, 4)] {
+        site.git(["checkout", "--quiet", "-B", "request", "main"]);
+        site.files(&format!("{data}-- profiles/new.yaml\n{{name: new}}\n"));
+        site.git(["add", "data", "profiles"]);
+        site.git(["commit", "--quiet", "-m", "a request"]);
+        site.hierad("diff --exit-code=policies --allow-blind main...request").is(status);
+    }
+}
+
+#[test]
+fn data_of_other_repositories_that_move_are_judged_by_no_policy_and_told() {
+    for path in ["data/private", "data/own", "modules/ntp", "modules", "site/data/x"] {
+        let site = site(SETTINGS);
+        submodule(&site, path, &"1".repeat(40));
+        site.git(["checkout", "--quiet", "-B", "request", "main"]);
+        submodule(&site, path, &"2".repeat(40));
+        let report = site.hierad("diff --format json --allow-blind main...request").json();
+        let found = format!("unreadable-policies | hit | warning | {path} brings another version");
+        assert_eq!(lines(&report), [found], "{path}: {report}");
+    }
+    // One that is said to have no data is not told.
+    let site = site(&format!("{SETTINGS}accept: {{other-version: [modules/ntp]}}\n"));
+    submodule(&site, "modules/ntp", &"1".repeat(40));
+    site.git(["checkout", "--quiet", "-B", "request", "main"]);
+    submodule(&site, "modules/ntp", &"2".repeat(40));
+    let report = site.hierad("diff --format json --allow-blind main...request").json();
+    assert_eq!((lines(&report).len(), &report["verdict"]), (0, &"no_change".into()), "{report}");
 }
