@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 use hierad::delivery::{Command, Target};
 
 use super::{ENOUGH, LITTLE, deliver, parcel, refused};
+#[cfg(target_os = "linux")]
+use crate::support::preload::Library;
 
 fn run(script: &str, folder: &Path, limit: Duration, report: &[u8]) -> Result<(), String> {
     let arguments = vec!["-c".to_owned(), script.to_owned()];
@@ -150,6 +152,61 @@ fn what_has_left_the_group_of_a_late_command_is_killed_too() {
             assert!(Instant::now() < end, "it has ended");
             std::thread::sleep(Duration::from_millis(20));
         }
+    }
+}
+
+/// A program whose first thread ends and whose second goes on.
+#[cfg(target_os = "linux")]
+const HEADLESS: &str = r#"
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static void *tick(void *file) {
+    int ticks;
+    while ((ticks = open(file, O_WRONLY | O_APPEND)) >= 0) { write(ticks, ".", 1); close(ticks); usleep(50000); }
+    _exit(0);
+}
+__attribute__((constructor)) static void begin(void) {
+    char *file = getenv("HEADLESS");
+    pthread_t thread;
+    if (!file) return;
+    unsetenv("LD_PRELOAD");
+    setsid();
+    close(creat(file, 0600));
+    pthread_create(&thread, 0, tick, file);
+    syscall(SYS_exit, 0);
+}
+"#;
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_is_hard_to_see_ends_with_a_late_command() {
+    let library = Library::of(HEADLESS);
+    let preload = library.as_ref().map(|library| format!("LD_PRELOAD={}", library.path().display()));
+    // Each process of a chain ends as soon as it has started the next one.
+    let chain = |first: &str| format!("echo 'echo >>ticks; sh ./chain & exit 0' > chain; {first} sh ./chain");
+    for (way, start) in [
+        ("a chain", Some(chain("setsid -f"))),
+        ("a chain below a shell", Some(chain("setsid -f sh -c 'sh ./chain; :';:"))),
+        ("a chain in the group", Some(chain(""))),
+        ("two chains", Some(format!("{}; setsid -f sh ./chain", chain("setsid -f")))),
+        ("a chain of programs", Some(chain("setsid -f setsid -w nohup"))),
+        ("no first thread", preload.map(|preload| format!("{preload} HEADLESS=$PWD/ticks env & :"))),
+    ] {
+        let Some(start) = start else { continue };
+        let folder = tempfile::tempdir().unwrap();
+        let script = format!(
+            "exec </dev/null >/dev/null 2>&1; {start}; until [ -s ticks ]; do sleep 0.01; done; echo > begun; sleep 600"
+        );
+        refused(run(&script, folder.path(), Duration::from_secs(3), b"{}\n"), &["took longer than 3 s"]);
+        assert!(folder.path().join("begun").exists(), "{way}");
+        let ticks = || std::fs::metadata(folder.path().join("ticks")).map_or(0, |file| file.len());
+        let before = ticks();
+        std::thread::sleep(Duration::from_millis(700));
+        assert_eq!(ticks(), before, "{way}: it goes on");
     }
 }
 
