@@ -1,10 +1,12 @@
 //! Keeps the mirror of a remote repository up to date. The watch of the mirror sees by itself that branches have moved.
 
+use std::io::Write as _;
 use std::pin::pin;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
@@ -13,7 +15,7 @@ use super::handle::ServiceHandle;
 use super::repeated::RepeatedFailures;
 use super::shutdown::Shutdown;
 use crate::event::RepositoryName;
-use crate::git::{GIT_MEMORY, Mirror, MirrorError, bound, limit_memory};
+use crate::git::{GIT_MEMORY, Messages, Mirror, MirrorError, bound, limit_memory};
 use crate::process::Group;
 
 /// The longest pause after fetches that failed.
@@ -21,6 +23,9 @@ const LONGEST_PAUSE: Duration = Duration::from_mins(5);
 
 /// The time that git has to tidy up when it is told to end.
 const LAST_MOMENTS: Duration = Duration::from_secs(2);
+
+/// The most bytes of an answer of git.
+const MAX_ANSWER: u64 = 1 << 20;
 
 /// A mirror, and the schedule of its fetches.
 #[derive(Debug, Clone)]
@@ -148,13 +153,14 @@ impl MirrorFetcher {
             limit_memory(id, GIT_MEMORY);
         }
         group.is_led_by(&child);
-        let mut output = pin!(child.wait_with_output());
+        let (answer, messages) = (child.stdout.take(), child.stderr.take());
+        let mut output = pin!(async { tokio::join!(child.wait(), answer_of(answer), last_of(messages)) });
         let error = tokio::select! {
             output = &mut output => {
                 group.release();
-                let Output { status, stdout, stderr } = output.map_err(FetchError::NotRun)?;
-                let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
-                return if status.success() { Ok(text(&stdout)) } else { Err(FetchError::Git(text(&stderr))) };
+                let (status, answer, messages) = output;
+                let is_done = status.map_err(FetchError::NotRun)?.success();
+                return if is_done { Ok(answer) } else { Err(FetchError::Git(messages.text().trim().to_owned())) };
             }
             () = sleep(self.limit) => FetchError::Late(self.limit),
             () = shutdown.requested() => FetchError::Shutdown,
@@ -164,4 +170,24 @@ impl MirrorFetcher {
         _ = timeout(LAST_MOMENTS, output).await;
         Err(error)
     }
+}
+
+/// Reads an answer of git. One that is too long is cut, which ends git.
+async fn answer_of(pipe: Option<impl AsyncRead + Unpin>) -> String {
+    let mut answer = Vec::new();
+    if let Some(pipe) = pipe {
+        _ = pipe.take(MAX_ANSWER).read_to_end(&mut answer).await;
+    }
+    String::from_utf8_lossy(&answer).trim().to_owned()
+}
+
+/// Reads the last messages of git.
+async fn last_of(pipe: Option<impl AsyncRead + Unpin>) -> Messages {
+    let (mut messages, mut some) = (Messages::default(), vec![0; 8192]);
+    if let Some(mut pipe) = pipe {
+        while let Ok(read @ 1..) = pipe.read(&mut some).await {
+            _ = messages.write(&some[..read]);
+        }
+    }
+    messages
 }

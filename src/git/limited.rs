@@ -1,8 +1,9 @@
 //! Runs a child process within limits of time and memory: what it reads comes from a repository that others may feed.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fs::DirEntry;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::OnceLock;
@@ -17,6 +18,9 @@ pub(super) const TRANSFER: Duration = Duration::from_mins(30);
 
 /// The most memory of a process of git, in bytes, not counting the files that it maps.
 pub const GIT_MEMORY: u64 = 4 << 30;
+
+/// The most bytes of a command's messages that are kept.
+const MESSAGES: usize = 64 << 10;
 
 /// The longest pause between two looks at a child.
 const LOOK: Duration = Duration::from_millis(20);
@@ -127,11 +131,37 @@ pub(super) fn output(command: &mut Command, limits: &Limits) -> io::Result<Outpu
     wait_with_output(child, limits)
 }
 
-/// Waits for the end of a child, and returns what it writes until then. If it goes beyond `limits` it is killed.
+/// The last messages of a command. A server may have git tell of it without end.
+#[derive(Debug, Default)]
+pub struct Messages(Vec<u8>);
+
+impl Messages {
+    /// Returns what is kept.
+    pub fn text(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.0)
+    }
+}
+
+impl Write for Messages {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.extend_from_slice(bytes);
+        if self.0.len() > 2 * MESSAGES {
+            self.0.drain(..self.0.len() - MESSAGES);
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Waits for the end of a child, and returns what it writes until then, of its messages the last. If it goes beyond
+/// `limits` it is killed.
 pub(super) fn wait_with_output(mut child: Child, limits: &Limits) -> io::Result<Output> {
     let (out, err) = (child.stdout.take(), child.stderr.take());
     // A grandchild may hold the pipes open, so the readers are waited for only if the child itself has ended.
-    let readers = (thread::spawn(|| all_of(out)), thread::spawn(|| all_of(err)));
+    let readers = (thread::spawn(|| all_of(out)), thread::spawn(|| last_of(err)));
     let status = wait(&mut child, limits)?;
     let read = |reader: thread::JoinHandle<Vec<u8>>| reader.join().unwrap_or_default();
     Ok(Output { status, stdout: read(readers.0), stderr: read(readers.1) })
@@ -168,9 +198,33 @@ fn all_of(pipe: Option<impl Read>) -> Vec<u8> {
     content
 }
 
+fn last_of(pipe: Option<impl Read>) -> Vec<u8> {
+    let mut messages = Messages::default();
+    if let Some(mut pipe) = pipe {
+        _ = io::copy(&mut pipe, &mut messages);
+    }
+    messages.0
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_messages_without_end_the_last_are_kept() {
+        for (script, least, most) in [
+            ("echo one >&2", 4, 4),
+            ("head -c 65536 /dev/zero >&2; echo one >&2", 65_540, 65_540),
+            ("head -c 30000000 /dev/zero >&2; echo one >&2", MESSAGES, 2 * MESSAGES),
+            ("yes | head -c 30000000 >&2; echo one >&2", MESSAGES, 2 * MESSAGES),
+            ("for i in $(seq 20000); do echo $i 0123456789; done >&2; echo one >&2", MESSAGES, 2 * MESSAGES),
+        ] {
+            let said = output(Command::new("sh").args(["-c", script]), &QUERY.into()).unwrap().stderr;
+            assert!(said.len() >= least && said.len() <= most && said.ends_with(b"one\n"), "{script}: {}", said.len());
+        }
+        let all = output(Command::new("sh").args(["-c", "head -c 300000 /dev/zero"]), &QUERY.into()).unwrap();
+        assert_eq!((all.stdout.len(), all.stderr.len()), (300_000, 0));
+    }
 
     #[test]
     fn a_child_that_hangs_is_ended() {

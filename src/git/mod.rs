@@ -45,7 +45,7 @@ pub use config::{ConfigScope, ConfigValue, config_path, config_value};
 pub use fast_import::{Import, ImportError, NewCommit};
 pub use history::{Chain, ChainEnd, HistoryError, Parents};
 pub use id::{BranchName, CommitId};
-pub use limited::{GIT_MEMORY, bind_exchanges, bound, limit_memory};
+pub use limited::{GIT_MEMORY, Messages, bind_exchanges, bound, limit_memory};
 pub use merge::{Merge, MergeError, MergedTree};
 pub use mirror::{Mirror, MirrorError};
 pub use objects::ObjectError;
