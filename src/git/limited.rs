@@ -53,12 +53,15 @@ impl Limits {
     }
 }
 
-/// Returns the bytes of all files in a folder.
+/// The least that a file takes on disk, in bytes.
+const BLOCK: u64 = 4096;
+
+/// Returns the bytes that all files in a folder take.
 fn size(folder: &Path) -> u64 {
     let Ok(entries) = folder.read_dir() else { return 0 };
     let of = |entry: DirEntry| match entry.metadata() {
         Ok(metadata) if metadata.is_dir() => size(&entry.path()),
-        Ok(metadata) => metadata.len(),
+        Ok(metadata) => metadata.len().max(1).next_multiple_of(BLOCK),
         // Git removes and renames files.
         Err(_) => 0,
     };
@@ -172,7 +175,10 @@ fn wait(child: &mut Child, limits: &Limits) -> io::Result<ExitStatus> {
     let mut pause = Duration::from_micros(200);
     loop {
         let status = child.try_wait()?;
+        let look = Instant::now();
         let exceeded = limits.exceeded(start);
+        // To look at many files takes a while.
+        let looked = look.elapsed();
         if let Some(status) = status {
             return exceeded.filter(|error| error.kind() == io::ErrorKind::FileTooLarge).map_or(Ok(status), Err);
         }
@@ -185,7 +191,7 @@ fn wait(child: &mut Child, limits: &Limits) -> io::Result<ExitStatus> {
             child.wait()?;
             return Err(error);
         }
-        thread::sleep(pause);
+        thread::sleep(pause.max(looked));
         pause = (pause * 2).min(LOOK);
     }
 }

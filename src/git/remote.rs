@@ -9,6 +9,9 @@ use super::command::{CommandError, GitCommand};
 use super::id::CommitId;
 use super::limited::{self, Limits};
 
+/// The setting that has a fetch keep no pack, however many objects it has.
+const LOOSE: &str = "fetch.unpackLimit=2147483647";
+
 /// References by their full names.
 pub type References = BTreeMap<String, CommitId>;
 
@@ -87,10 +90,12 @@ impl Remote {
         self.run("fetch", &[&options[..], &[&self.name, &refspec]].concat()).map(drop)
     }
 
-    /// Fetches references, or commits, and writes of their targets nothing but `FETCH_HEAD`.
+    /// Fetches references, or commits, and writes of their targets nothing but `FETCH_HEAD`. Each object gets a file of
+    /// its own, of which the size is known before it is read: in a pack it may be a change to a large one, or the last
+    /// of a long chain of changes.
     pub(super) fn fetch_nowhere(&self, names: &[&str]) -> Result<(), CommandError> {
         let options = ["--quiet", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance", "--refmap=", "--"];
-        self.run("fetch", &[&options[..], &[&self.name], names].concat()).map(drop)
+        self.run_with(&["-c", LOOSE], "fetch", &[&options[..], &[&self.name], names].concat()).map(drop)
     }
 
     /// Fetches references to references of hierad's own. In a shallow clone, `deepen` more commits come with them.
@@ -122,7 +127,12 @@ impl Remote {
     }
 
     fn run(&self, subcommand: &str, arguments: &[&str]) -> Result<String, CommandError> {
+        self.run_with(&[], subcommand, arguments)
+    }
+
+    fn run_with(&self, settings: &[&str], subcommand: &str, arguments: &[&str]) -> Result<String, CommandError> {
         let mut git = self.command.command();
+        git.args(settings);
         if self.asked == Asked::Nobody {
             ask_nobody(&mut git, &self.command);
         }

@@ -160,6 +160,41 @@ fn a_request_without_end_is_not_fetched() {
 }
 
 #[test]
+fn what_is_fetched_is_no_change_to_something_larger() {
+    let (scene, folder, address) = mirrored();
+    // More objects than git unpacks by itself, most of which are stored as changes to others.
+    let line = |at: usize, push: usize| format!("k{at}: {}\n", at.abs_diff(push).min(1));
+    let text = |push: usize| (0..3000).map(|at| line(at, push)).collect::<Vec<_>>().concat();
+    for push in 0..60 {
+        scene.site.files(&format!("-- data/roles/db.yaml\n{}", text(push)));
+        scene.site.commit("one more");
+    }
+    let head = scene.push("-- data/roles/web.yaml\nport: 8081\n");
+    scene.site.git(["gc", "--quiet"]);
+    git_in(&scene.site.beside("origin.git"), ["repack", "-a", "-d", "--quiet"]);
+    let packed = git_in(&scene.site.beside("origin.git"), ["verify-pack", "-s", "--", &pack(&scene)]);
+    assert!(packed.contains("chain length"), "{packed}");
+    let quarantine = Repository::discover(&folder).unwrap().quarantine().unwrap();
+    let fetched = quarantine.fetch(&address, &["refs/pull/7/head"], 1 << 30).unwrap();
+    assert_eq!(fetched[0].to_string(), head);
+    let packs = fs::read_dir(quarantine.objects().join("pack")).into_iter().flatten().count();
+    assert_eq!(packs, 0);
+    let inside = Repository::discover_with(&folder, Some(&quarantine.objects())).unwrap();
+    assert_eq!(inside.merge_base(fetched[0], scene.site.id("main")).unwrap(), Some(scene.site.id("main")));
+    // Small objects count as what they take on disk.
+    let error = quarantine.fetch(&address, &["refs/pull/7/head"], 200 << 10).unwrap_err().to_string();
+    assert!(error.contains("what it fetches takes more than"), "{error}");
+}
+
+/// The one pack of the repository of a request.
+fn pack(scene: &Scene) -> String {
+    let packs = fs::read_dir(scene.site.beside("origin.git/objects/pack")).unwrap().map(|entry| entry.unwrap().path());
+    let is_pack = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "pack");
+    let mut packs = packs.filter(is_pack);
+    packs.next().unwrap().display().to_string()
+}
+
+#[test]
 fn reviews_beside_each_other_keep_what_they_have() {
     let (scene, folder, address) = mirrored();
     let repository = Repository::discover(&folder).unwrap();
