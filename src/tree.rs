@@ -181,7 +181,7 @@ pub fn links(tree: &dyn FileTree) -> Result<Vec<(String, String)>, TreeError> {
                 Entry::Folder => pending.push(path),
                 Entry::Link(_) => match follow(tree, &path)? {
                     Target::File(real, _) | Target::Folder(real) => found.push((path, real)),
-                    Target::Absent | Target::Outside(_) => {}
+                    Target::Absent | Target::Dangling(_) | Target::Outside(_) => {}
                 },
                 _ => {}
             }
@@ -199,6 +199,8 @@ pub enum Target {
     Folder(String),
     /// Nothing is there.
     Absent,
+    /// A symbolic link in the tree leads to nothing in it; the text names the first link, and where it leads.
+    Dangling(String),
     /// The path leaves what the tree holds; the text says how.
     Outside(String),
 }
@@ -253,7 +255,14 @@ pub fn follow_counted(tree: &dyn FileTree, path: &str, linked: &mut usize) -> Re
         let folder = at.len();
         enter(&mut at, &name);
         match tree.entry(&at)? {
-            None => return Ok(Target::Absent),
+            None => {
+                let Some(link) = link else { return Ok(Target::Absent) };
+                // All that is behind a link leads there.
+                ahead.iter().rev().for_each(|name| enter(&mut at, name));
+                return Ok(Target::Dangling(format!(
+                    "{link} is a symbolic link to {at}, which is not in the repository"
+                )));
+            }
             Some(Entry::Submodule(_)) => return Ok(Target::Outside(format!("{at} is a submodule"))),
             Some(Entry::Link(target)) => {
                 links += 1;

@@ -182,7 +182,7 @@ impl SettingsJudge {
         let Some(tree) = self.tree(id).map_err(damaged)? else { return Ok(None) };
         let content = match follow(&*tree, path).map_err(damaged)? {
             Target::File(_, blob) => tree.read(blob).map_err(damaged)?,
-            Target::Absent => return Ok(None),
+            Target::Absent | Target::Dangling(_) => return Ok(None),
             Target::Folder(_) => return Err(failed("it is a folder".to_owned())),
             Target::Outside(reason) => return Err(failed(reason)),
         };

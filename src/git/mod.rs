@@ -26,6 +26,7 @@ mod mirror;
 mod names;
 mod objects;
 mod open;
+pub mod patterns;
 mod quarantine;
 mod raw;
 mod refs;

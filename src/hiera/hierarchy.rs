@@ -17,7 +17,7 @@ use super::scope::{LocalScope, Scope};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::puppet::glob::{GlobError, glob_of_many};
 use crate::puppet::{Puppet, uri};
-use crate::tree::{BlobId, ContentIds, FileTree, Target, TreeError, below, follow, is_link};
+use crate::tree::{BlobId, ContentIds, FileTree, Target, TreeError, below, follow};
 use crate::value::Value;
 
 pub use reads::{Data, Found, Reads};
@@ -436,7 +436,7 @@ impl<'a> Resolver<'a> {
     }
 
     fn outside(&mut self, declared: &PlacedText, why: &str) {
-        let text = format!("{why}, outside the repository: taken as absent");
+        let text = format!("{why}{TAKEN_AS_ABSENT}");
         self.diagnostics.push(Diagnostic::warning("outside-repository", Some(declared.place.clone()), text));
     }
 
@@ -467,11 +467,12 @@ impl<'a> Resolver<'a> {
                 None => Content::Other,
             },
             Target::Folder(_) => unread(format!("Is a directory @ io_fread - {path}")),
-            Target::Absent if globbed && is_link(files, path, &mut 0).is_ok_and(|link| link) => {
-                unread(format!("No such file or directory @ rb_file_s_stat - {path}"))
-            }
+            Target::Dangling(_) if globbed => unread(format!("No such file or directory @ rb_file_s_stat - {path}")),
             Target::Absent => Content::Absent,
-            Target::Outside(why) => {
+            // The disk is as it is.
+            Target::Dangling(_) if !files.root().is_empty() => Content::Absent,
+            // A deployment may put something there.
+            Target::Dangling(why) | Target::Outside(why) => {
                 self.outside(declared, &why);
                 Content::Absent
             }
@@ -505,6 +506,9 @@ impl<'a> Resolver<'a> {
         Mount::Outside(format!("{path} is an absolute path"))
     }
 }
+
+/// The end of the text of a finding on a path that leads out of the repository, after how it does.
+pub const TAKEN_AS_ABSENT: &str = ": taken as absent";
 
 enum Mount<'a> {
     Tree(&'a dyn FileTree, String),

@@ -1,8 +1,9 @@
 //! Suggests lines for the settings: folders for absolute datadirs, guessed from the ends of their paths, and
 //! declarations of missing functions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use crate::hiera::config::LevelConfig;
 use crate::hiera::layer::Environment;
 use crate::report::Remedy;
 use crate::tree::{FileTree, Target, follow};
@@ -10,25 +11,22 @@ use crate::tree::{FileTree, Target, follow};
 /// Returns the folder of the repository with the same ending as the absolute `datadir` of a level. If several datadirs
 /// end in the same folder, only the shortest one gets it.
 pub fn folder_with_same_ending(environment: &Environment, datadir: &str) -> Option<String> {
-    let mut by_folder: BTreeMap<String, &str> = BTreeMap::new();
     let configs = environment.layers().filter_map(|layer| layer.config.as_ref().ok());
-    for level in configs.flat_map(|config| config.all_levels()).filter(|level| level.datadir.starts_with('/')) {
-        if let Some(folder) = ending(&*environment.tree, &level.datadir) {
-            let known = by_folder.entry(folder).or_insert(&level.datadir);
-            if level.datadir.len() < known.len() {
-                *known = &level.datadir;
+    let written: BTreeSet<String> =
+        configs.flat_map(|config| config.all_levels()).flat_map(LevelConfig::folders).collect();
+    let mut by_folder: BTreeMap<String, &str> = BTreeMap::new();
+    for datadir in written.iter().filter(|datadir| datadir.starts_with('/')) {
+        if let Some(folder) = ending(&*environment.tree, datadir) {
+            let known = by_folder.entry(folder).or_insert(datadir);
+            if datadir.len() < known.len() {
+                *known = datadir;
             }
         }
     }
     let found = by_folder.into_iter().find(|(_, known)| *known == datadir);
     found
         .map(|(folder, _)| folder)
-        .or_else(|| ending(&*environment.tree, datadir).filter(|_| !is_written(environment, datadir)))
-}
-
-fn is_written(environment: &Environment, datadir: &str) -> bool {
-    let mut configs = environment.layers().filter_map(|layer| layer.config.as_ref().ok());
-    configs.any(|config| config.all_levels().any(|level| *level.datadir == *datadir))
+        .or_else(|| ending(&*environment.tree, datadir).filter(|_| !written.contains(datadir)))
 }
 
 /// Returns the longest end of `datadir` that is a folder of the tree, or `.` if it is the folder of an environment

@@ -107,7 +107,7 @@ pub fn is_pattern(path: &str) -> bool {
 pub struct Found {
     /// The paths that it matches.
     pub paths: Vec<String>,
-    /// The reasons why it may match more: where it leads out of the tree.
+    /// The reasons why it may match more: where it leads out of the tree, or to nothing in it.
     pub outside: BTreeSet<String>,
 }
 
@@ -190,8 +190,8 @@ impl<'t> Walk<'t> {
         let there = match &target {
             Target::Folder(_) | Target::File(..) => true,
             // A dangling link is there, and reading it fails; one that leaves the tree is nothing that can be known.
-            Target::Absent => is_link(self.tree, path, &mut self.work)?,
-            Target::Outside(_) => false,
+            Target::Dangling(_) => is_link(self.tree, path, &mut self.work)?,
+            Target::Absent | Target::Outside(_) => false,
         };
         let done = patterns.iter().any(|p| p.is_empty());
         if done && there && matches!(target, Target::Folder(_)) == self.folders {
@@ -199,7 +199,8 @@ impl<'t> Walk<'t> {
         }
         let folder = match target {
             Target::Folder(folder) => folder,
-            Target::Outside(why) => {
+            Target::Dangling(_) if there => return Ok(()),
+            Target::Dangling(why) | Target::Outside(why) => {
                 self.found.outside.insert(why);
                 return Ok(());
             }

@@ -1,5 +1,6 @@
 //! Checks the settings at the top level, and passes each section to its module.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -30,7 +31,9 @@ impl SourceFile<'_> {
             backends.insert(name.clone(), backend::check(self, &name, backend, &mut bridges)?);
         }
         let datadirs = raw.datadirs.iter().map(|(from, to)| Ok((from.clone(), self.datadir(from, to)?)));
-        let datadirs = datadirs.collect::<Result<Vec<_>, SettingsError>>()?;
+        let mut datadirs = datadirs.collect::<Result<Vec<_>, SettingsError>>()?;
+        // Of several that a path is below, the longest counts.
+        datadirs.sort_by_key(|(from, _)| Reverse(from.trim_end_matches('/').split('/').count()));
         let defaults = Settings::default();
         let snapshots = self.snapshots(raw.snapshots, raw.repositories.len() > 1, &raw.sinks)?;
         let repositories = raw.repositories.into_iter().map(|(name, raw)| repository::check(self, name, raw));

@@ -31,6 +31,8 @@ mod trouble;
 #[cfg(unix)]
 mod trust;
 mod uncompared;
+#[cfg(unix)]
+mod untracked;
 mod verdict;
 mod verify;
 #[cfg(unix)]

@@ -126,8 +126,8 @@ impl PerNodePath {
                 Some((PerNodePath { folder, ..self }, names))
             }
             Target::Absent => Some((self, HashSet::default())),
-            // A link out of the repository is reported in the same words for any path behind it.
-            outside @ Target::Outside(_) => {
+            // A link that leads nowhere here is reported in the same words for any path behind it.
+            outside @ (Target::Dangling(_) | Target::Outside(_)) => {
                 let is_same = follow(tree, &child(&self.folder, "x")).ok()? == outside;
                 is_same.then(|| (self, HashSet::default()))
             }

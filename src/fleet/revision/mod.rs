@@ -71,6 +71,12 @@ impl Revision {
         self.keys.get(&asks_for(root)?)
     }
 
+    /// Returns the keys that data refer to and no data file defines.
+    pub fn absent_keys(&self) -> BTreeSet<Arc<str>> {
+        let targets = self.levels.iter().flat_map(|levels| levels.references().targets());
+        targets.filter(|key| self.key_of(key).is_none()).cloned().collect()
+    }
+
     /// Returns the resolved levels of a layer.
     pub(in crate::fleet) fn levels_of(&self, layer: &LayerId) -> &[Arc<ResolvedLevels>] {
         self.layers.get(layer).map_or(&[], |range| &self.levels[range.clone()])

@@ -13,7 +13,7 @@ mod version4;
 mod version5;
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::{Arc, OnceLock};
 
 pub use self::configs::Configs;
@@ -67,7 +67,42 @@ pub struct LevelConfig {
     pub version4: Option<Version4>,
 }
 
+/// The texts for the node's environment in paths.
+const ENVIRONMENT: [&str; 3] = ["%{environment}", "%{::environment}", "%{server_facts.environment}"];
+
 impl LevelConfig {
+    /// Returns the folder that a path of the level is in, as written, and the rest of the path: the datadir or, where
+    /// the path leads from that to a folder of the node's environment, that folder.
+    pub fn located<'p>(&self, path: &'p str) -> (String, &'p str) {
+        let of_environment = |(at, _)| {
+            let end = at + 1 + path[at + 1..].find('/')?;
+            let name = path[..at].rsplit('/').next()?;
+            (ENVIRONMENT.contains(&name) && !path[at..end].contains("%{")).then_some(end)
+        };
+        match path.match_indices('/').find_map(of_environment) {
+            Some(end) if self.datadir.starts_with('/') => {
+                (format!("{}/{}", self.datadir.trim_end_matches('/'), &path[..end]), &path[end + 1..])
+            }
+            _ => (self.datadir.to_string(), path),
+        }
+    }
+
+    /// Returns the folders that its locations are in, as written.
+    pub fn folders(&self) -> BTreeSet<String> {
+        let paths: Vec<&str> = match &self.locations {
+            Locations::Paths(declared) | Locations::Globs(declared) => {
+                declared.iter().map(|path| &*path.text).collect()
+            }
+            Locations::MappedPaths([.., template]) => vec![&*template.text],
+            Locations::Uris(_) | Locations::None => Vec::new(),
+        };
+        let is_absolute = |path: &&str| path.starts_with('/');
+        if paths.iter().all(is_absolute) {
+            return BTreeSet::from([self.datadir.to_string()]);
+        }
+        paths.into_iter().filter(|path| !is_absolute(path)).map(|path| self.located(path).0).collect()
+    }
+
     /// Returns true if another level finds the same data in the same files, wherever it stands.
     pub fn means_the_same(&self, other: &LevelConfig) -> bool {
         self.name == other.name

@@ -132,8 +132,8 @@ impl<'l, 'a> Folders<'l, 'a> {
         if !glob::is_pattern(&path) {
             match follow(&*tree, &path)? {
                 Target::Outside(why) => self.leads_out(&path, why),
-                Target::File(..) | Target::Absent if said => self.missing(&path),
-                Target::Folder(_) | Target::File(..) | Target::Absent => {}
+                Target::File(..) | Target::Absent | Target::Dangling(_) if said => self.missing(&path),
+                Target::Folder(_) | Target::File(..) | Target::Absent | Target::Dangling(_) => {}
             }
             self.found.push(Folder { tree, path });
             return Ok(());

@@ -113,9 +113,9 @@ impl<'a> Loader<'a> {
             Target::Folder(_) => {
                 Some(Err(LookupError::puppet(format!("Is a directory @ io_fread - {path}")).at(Place::file(path))))
             }
-            Target::Absent => None,
+            Target::Absent | Target::Dangling(_) => None,
             Target::Outside(why) => {
-                let text = format!("{why}, outside the repository: taken as absent");
+                let text = format!("{why}: taken as absent");
                 self.warn("outside-repository", Place::file(path), text);
                 None
             }

@@ -10,7 +10,7 @@ use crate::hiera::interpolation::Template;
 use crate::hiera::layer::{Environment, Layer};
 use crate::hiera::options::LOOKUP_OPTIONS;
 use crate::pattern::is_made_of;
-use crate::tree::{child, folder_of};
+use crate::tree::{Target, child, folder_of, follow};
 
 /// Matches any text in a pattern.
 const ANY: char = '\0';
@@ -21,6 +21,8 @@ pub struct PathPattern<'a> {
     pub level: &'a LevelConfig,
     /// The location as declared.
     pub declared: &'a PlacedText,
+    /// The layer that has the level.
+    pub layer: &'a Layer,
     /// The hiera.yaml that declares it.
     pub config: &'a str,
     target: Pattern,
@@ -66,6 +68,39 @@ impl PathPattern<'_> {
             found.push(variable.text.to_string());
         }
         found
+    }
+
+    /// Returns the path in the repository, with `*` for each variable and for all wildcards, or `None` if it is not
+    /// there.
+    pub fn inside(&self) -> Option<String> {
+        let Pattern::Inside(pieces) = &self.target else { return None };
+        Some(pieces.join("*"))
+    }
+
+    /// Returns the folder outside that it is in, as written, or `None` if it is not written as outside. Where the
+    /// settings map another part of the datadir, that is the part of this path.
+    pub fn written_outside(&self, environment: &Environment) -> Option<String> {
+        let (folder, rest) = self.level.located(&self.declared.text);
+        let folder = match &*self.declared.text {
+            path if path.starts_with('/') => folder_of(path).to_owned(),
+            _ => join(&self.layer.root, &folder),
+        };
+        let is_in_part = environment.options.datadirs.iter().any(|(from, _)| is_below(from, &folder));
+        let extension = self.level.version4.map_or("", |version| version.extension);
+        let part = match rest.split_once('/') {
+            _ if !is_in_part || rest.starts_with('/') => folder,
+            Some((part, _)) => child(&folder, part),
+            None => child(&folder, rest) + extension,
+        };
+        part.starts_with('/').then_some(part)
+    }
+
+    /// Returns true if it leads to the disk, which does not have its folder.
+    pub fn is_missing_on_disk(&self, environment: &Environment) -> bool {
+        let is_there = |folder: String| !matches!(follow(&*self.layer.tree, &fixed(&folder)), Ok(Target::Absent));
+        let path = join(&join(&self.layer.root, &self.level.datadir), &self.declared.text);
+        let is_on_disk = self.layer.tree.root() == "/" && setting_of(environment, &path).is_none();
+        is_on_disk && self.written_outside(environment).is_some_and(|folder| !is_there(folder))
     }
 
     /// Returns true if the level reads the file at `path` of the repository for some node that there may be.
@@ -125,11 +160,13 @@ impl Reach {
             || environment.layers().any(is_unknown)
             || patterns.iter().any(|pattern| matches!(pattern, Pattern::Outside(_)));
         for (layer, level) in levels(environment) {
-            let Some(folder) = datadir(environment, layer, level) else { continue };
-            let pieces = pieces(&child(&folder, "%{}"), false, "");
-            // The root of the repository is a datadir to functions of the site's own alone.
-            if pieces.iter().any(|piece| !piece.trim_matches('/').is_empty()) || !is_installed(&level.function) {
-                patterns.push(Pattern::Inside(pieces));
+            for folder in folders(environment, layer, level).into_iter().filter_map(|(_, folder)| folder) {
+                let pieces = pieces(&child(&folder, "%{}"), false, "");
+                let is_root = pieces.iter().all(|piece| piece.trim_matches('/').is_empty());
+                // The root of the repository is a datadir to functions of the site's own alone.
+                if !is_root || !is_installed(&level.function) {
+                    patterns.push(Pattern::Inside(pieces));
+                }
             }
         }
         Reach { patterns, is_partial }
@@ -185,24 +222,25 @@ pub fn patterns(environment: &Environment) -> Vec<PathPattern<'_>> {
                     None if may_lead_back(environment, &path) => Pattern::Outside(ends(&path, is_glob, extension)),
                     None => Pattern::Elsewhere,
                 };
-                found.push(PathPattern { level, declared, config: &config.path, target });
+                found.push(PathPattern { level, declared, layer, config: &config.path, target });
             }
         }
     }
     found
 }
 
-/// Returns the folder of the repository that a level's datadir means, with variables as written, or `None` if it is
-/// outside.
-pub fn datadir(environment: &Environment, layer: &Layer, level: &LevelConfig) -> Option<String> {
-    in_repository(environment, layer, &join(&layer.root, &level.datadir))
+/// Returns the folders of a level as written, each with the folder of the repository that it means, or `None` if that
+/// is outside.
+pub fn folders(environment: &Environment, layer: &Layer, level: &LevelConfig) -> Vec<(String, Option<String>)> {
+    let meant = |folder: &String| in_repository(environment, layer, &join(&layer.root, folder));
+    level.folders().into_iter().map(|folder| (meant(&folder), folder)).map(|(meant, folder)| (folder, meant)).collect()
 }
 
 /// Returns the datadirs inside the repository, as far as they do not depend on variables.
 pub fn datadirs(environment: &Environment) -> BTreeSet<String> {
     levels(environment)
-        .filter_map(|(layer, level)| datadir(environment, layer, level))
-        .map(|folder| fixed(&folder))
+        .flat_map(|(layer, level)| folders(environment, layer, level))
+        .filter_map(|(_, folder)| Some(fixed(&folder?)))
         .collect()
 }
 

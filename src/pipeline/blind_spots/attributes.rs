@@ -12,6 +12,7 @@ use regex::Regex;
 
 use super::{BlindSpot, DiffContext, accept, outside_levels, wording};
 use crate::fleet::Revision;
+use crate::git::patterns::regex;
 use crate::report::Remedy;
 use crate::tree::{BlobId, CONFIG_LIMIT, Entry, FileTree, Target, TreeError, child, follow, read_config};
 
@@ -184,28 +185,6 @@ impl Line {
             None => ![UNSET, ""].contains(&value),
         }
     }
-}
-
-/// Returns a pattern of paths as a regular expression; nothing for one in quotes, or with other marks of its own.
-fn regex(pattern: &str) -> Option<Regex> {
-    if pattern.starts_with(['"', '!']) || pattern.contains(['\\', '[']) {
-        return None;
-    }
-    let is_anchored = pattern.trim_end_matches('/').contains('/');
-    let mut text = String::from(if is_anchored { "^" } else { "^(?:.*/)?" });
-    let mut rest = pattern.strip_prefix('/').unwrap_or(pattern);
-    while let Some(first) = rest.chars().next() {
-        let (piece, length) = match rest {
-            _ if rest.starts_with("**/") => ("(?:.*/)?".to_owned(), 3),
-            _ if rest.starts_with("**") => (".*".to_owned(), 2),
-            _ if first == '*' => ("[^/]*".to_owned(), 1),
-            _ if first == '?' => ("[^/]".to_owned(), 1),
-            _ => (regex::escape(&rest[..first.len_utf8()]), first.len_utf8()),
-        };
-        text.push_str(&piece);
-        rest = &rest[length..];
-    }
-    Regex::new(&format!("(?s){text}$")).ok()
 }
 
 /// The macros of a tree, which the file at its root defines: names for several attributes.

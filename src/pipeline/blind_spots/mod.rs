@@ -18,8 +18,10 @@ mod other_environments;
 mod other_versions;
 pub(super) mod outside_levels;
 mod programs;
+mod referred_keys;
 mod undefined_variables;
 pub mod unreadable;
+mod untracked;
 pub(super) mod variables;
 mod wording;
 
@@ -121,6 +123,7 @@ impl DiffContext<'_> {
                 self.accepted,
                 self.revisions.after.fleet.len(),
             ));
+            spots.extend(referred_keys::referred(&self.both_revisions(), self.accepted)?);
             spots.extend(absent_backends::absent_backends(&self.both_revisions()));
             spots.extend(self.keys_not_allowed());
             spots.extend(self.failing_keys());

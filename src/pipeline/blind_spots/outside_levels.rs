@@ -3,17 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::accept::Accepted;
+use super::untracked::{self, Untracked};
 use super::{accept, wording};
 use crate::diagnostic::Place;
 use crate::fleet::Revision;
 use crate::hiera::config::LevelConfig;
-use crate::hiera::hierarchy::Datadir;
-use crate::hiera::layer::path_patterns::{PathPattern, datadir, fixed, patterns};
-use crate::hiera::layer::{Environment, Layer};
+use crate::hiera::hierarchy::{Datadir, TAKEN_AS_ABSENT};
+use crate::hiera::layer::Environment;
+use crate::hiera::layer::path_patterns::{PathPattern, fixed, folders, patterns};
 use crate::node::NodeSet;
 use crate::pipeline::suggestions;
 use crate::report::{BlindSpot, Remedy, UnseenLevel};
-use crate::tree::{Target, folder_of, follow};
+use crate::tree::{Target, follow};
 
 /// The code of the findings on such levels.
 pub(super) const OUTSIDE: &str = "outside-repository";
@@ -26,20 +27,19 @@ pub(in crate::pipeline) struct OutsideLevels {
     pub(in crate::pipeline) places: BTreeSet<Place>,
     /// The nodes that have such a level.
     pub(in crate::pipeline) nodes: NodeSet,
-    /// The line of the settings that maps the place.
-    pub(in crate::pipeline) fix: Option<String>,
+    /// The remedy: what the settings can say of the place.
+    pub(in crate::pipeline) fix: Option<Remedy>,
     /// True if a folder of the repository ends like the place.
     is_similar: bool,
 }
 
 /// Returns a blind spot for levels whose absolute datadirs the settings map to a folder that does not exist.
 pub(super) fn mapped_to_nothing(revisions: [&Revision; 2]) -> Option<BlindSpot> {
-    let mut found: BTreeSet<(&str, String)> = BTreeSet::new();
+    let mut found: BTreeSet<(String, String)> = BTreeSet::new();
     for environment in revisions.map(|revision| &revision.environment) {
-        for (layer, level) in absolute(environment) {
-            let folder = datadir(environment, layer, level).map(|folder| fixed(&folder));
-            let folder = folder.filter(|folder| !is_folder(environment, folder));
-            found.extend(folder.map(|folder| (&*level.datadir, folder)));
+        for (datadir, folder) in absolute(environment) {
+            let folder = folder.map(|folder| fixed(&folder)).filter(|folder| !is_folder(environment, folder));
+            found.extend(folder.map(|folder| (datadir, folder)));
         }
     }
     let (datadir, folder) = found.first()?;
@@ -48,7 +48,7 @@ pub(super) fn mapped_to_nothing(revisions: [&Revision; 2]) -> Option<BlindSpot> 
         headline: format!("there is no folder {folder}/, to which the settings map {datadir}"),
         message: format!(
             "the settings map {} to folders that are not there, so that their levels are taken as absent",
-            wording::some(found.iter().map(|(datadir, _)| *datadir).collect::<Vec<_>>().into_iter())
+            wording::some(found.iter().map(|(datadir, _)| datadir.as_str()).collect::<Vec<_>>().into_iter())
         ),
         fix: Some(Remedy::words("correct `datadirs` in hierad.yaml; `none` stands for data that is elsewhere")),
         files: found.iter().map(|(_, folder)| folder.clone()).collect(),
@@ -59,24 +59,24 @@ pub(super) fn mapped_to_nothing(revisions: [&Revision; 2]) -> Option<BlindSpot> 
 /// Returns the folders of the repository with the same endings as absolute datadirs that the settings map neither there
 /// nor anywhere else.
 pub(super) fn similar_folders(environment: &Environment) -> BTreeSet<String> {
-    let is_read = |layer, level: &LevelConfig| {
-        datadir(environment, layer, level).is_some_and(|folder| is_folder(environment, &fixed(&folder)))
+    let is_read =
+        |folder: &Option<String>| folder.as_ref().is_some_and(|folder| is_folder(environment, &fixed(folder)));
+    let settings = &environment.options.datadirs;
+    let is_elsewhere = |datadir: &str| {
+        let is_meant = |from: &str| datadir.starts_with(from);
+        settings.iter().any(|(from, to)| is_meant(from) && matches!(to, Datadir::None | Datadir::Disk(_)))
     };
-    let is_elsewhere = |level: &LevelConfig| {
-        let is_meant = |from: &str| level.datadir.starts_with(from);
-        let mut datadirs = environment.options.datadirs.iter();
-        datadirs.any(|(from, to)| is_meant(from) && matches!(to, Datadir::None | Datadir::Disk(_)))
-    };
-    let unread = absolute(environment).filter(|(layer, level)| !is_read(layer, level) && !is_elsewhere(level));
-    let folders = unread.filter_map(|(_, level)| suggestions::folder_with_same_ending(environment, &level.datadir));
-    folders.filter(|folder| folder != ".").collect()
+    let unread = absolute(environment).filter(|(datadir, folder)| !is_read(folder) && !is_elsewhere(datadir));
+    let similar = unread.filter_map(|(datadir, _)| suggestions::folder_with_same_ending(environment, &datadir));
+    let is_mapped = |folder: &String| settings.iter().any(|(_, to)| matches!(to, Datadir::Folder(to) if to == folder));
+    similar.filter(|folder| folder != "." && !is_mapped(folder)).collect()
 }
 
-/// Returns the levels with absolute datadirs.
-fn absolute(environment: &Environment) -> impl Iterator<Item = (&Layer, &LevelConfig)> {
-    let levels = environment.layers().filter_map(|layer| Some((layer, layer.config.as_ref().ok()?)));
-    let levels = levels.flat_map(|(layer, config)| config.all_levels().map(move |level| (layer, level)));
-    levels.filter(|(_, level)| level.datadir.starts_with('/'))
+/// Returns the absolute folders of levels, each with the folder of the repository that it means.
+fn absolute(environment: &Environment) -> impl Iterator<Item = (String, Option<String>)> {
+    let layers = environment.layers().filter_map(|layer| Some((layer, layer.config.as_ref().ok()?)));
+    let all = layers.flat_map(|(layer, config)| config.all_levels().map(move |level| (layer, level)));
+    all.flat_map(|(layer, level)| folders(environment, layer, level)).filter(|(datadir, _)| datadir.starts_with('/'))
 }
 
 fn is_folder(environment: &Environment, path: &str) -> bool {
@@ -117,43 +117,72 @@ fn collect_outside(revision: &Revision, accepted: &Accepted, found: &mut BTreeMa
         let patterns = known.get_or_insert_with(|| patterns(environment));
         let place = finding.diagnostic.place.as_ref();
         let pattern = patterns.iter().find(|pattern| Some(&pattern.declared.place) == place);
-        let (name, level, fix) = match pattern {
-            Some(pattern) => {
-                let (name, fix) = named(environment, pattern, text);
-                (name, Some(pattern.level), fix)
-            }
-            None => (text.to_owned(), None, None),
+        let why = text.strip_suffix(TAKEN_AS_ABSENT).unwrap_or(text);
+        let written = pattern.and_then(|pattern| pattern.written_outside(environment));
+        let outside = match &written {
+            Some(written) => at_datadir(environment, written, found),
+            None => at(why.to_owned(), found, || overlay(&[leading(why)])),
         };
-        let similar = pattern.and_then(|of| suggestions::folder_with_same_ending(environment, &of.level.datadir));
-        let outside = found.entry(name).or_default();
         outside.nodes.union_with(&finding.nodes);
         outside.places.extend(place.cloned());
-        outside.is_similar |= similar.is_some();
-        outside.fix = outside.fix.take().or(fix);
-        if let Some(level) = level.filter(|level| !outside.levels.iter().any(|known| *known.name == *level.name)) {
-            outside.levels.push(unseen(environment, level));
+        outside.add(environment, pattern);
+    }
+    // A layer on disk has what the disk has, but for folders that this machine does not have.
+    for pattern in patterns(environment).iter().filter(|pattern| pattern.is_missing_on_disk(environment)) {
+        if let Some(written) = pattern.written_outside(environment).filter(|place| !accepted.has(OUTSIDE, place)) {
+            at_datadir(environment, &written, found).add_everywhere(revision, pattern);
+        }
+    }
+    for Untracked { place, file, pattern } in untracked::ignored(revision).unwrap_or_default() {
+        if !accepted.has(OUTSIDE, &place) {
+            let text = format!("{place} is in no commit, as {file} says");
+            at(text, found, || overlay(&[&place])).add_everywhere(revision, &pattern);
         }
     }
 }
 
+/// Returns the levels that are in the folder outside that is written so.
+fn at_datadir<'f>(
+    environment: &Environment,
+    written: &str,
+    found: &'f mut BTreeMap<String, OutsideLevels>,
+) -> &'f mut OutsideLevels {
+    let folder = suggestions::folder_with_same_ending(environment, written);
+    let like = match folder.as_deref() {
+        Some(".") => "; it is that of the environment itself".to_owned(),
+        Some(folder) => format!("; it ends like the folder {folder}/ here"),
+        None => String::new(),
+    };
+    let to = folder.as_deref().map_or("none".to_owned(), suggestions::quoted);
+    let fix = || Remedy::settings(format!("datadirs: {{{}: {to}}}", suggestions::quoted(written)));
+    let outside = at(format!("datadir {written} is outside of this repository{like}"), found, fix);
+    outside.is_similar |= folder.is_some();
+    outside
+}
+
+/// Returns the levels at a place that a text describes.
+fn at(text: String, found: &mut BTreeMap<String, OutsideLevels>, fix: impl FnOnce() -> Remedy) -> &mut OutsideLevels {
+    let outside = found.entry(text).or_default();
+    outside.fix.get_or_insert_with(fix);
+    outside
+}
+
+/// Returns the remedy for paths of the repository that have their data elsewhere.
+pub(super) fn overlay(places: &[&str]) -> Remedy {
+    let first = places.first().copied().unwrap_or_default();
+    let words = format!(
+        "name the folder of this machine that has it in .git/hierad.yaml, as in datadirs: {{{}: /srv/DIR}} or, to be told no more of this, put into hierad.yaml",
+        suggestions::quoted(first)
+    );
+    Remedy::with_yaml(words, accept::line(OUTSIDE, places.iter().copied()))
+}
+
 /// Returns a level that cannot be seen, with those behind it.
-fn unseen(environment: &Environment, level: &LevelConfig) -> UnseenLevel {
+pub(super) fn unseen(environment: &Environment, level: &LevelConfig) -> UnseenLevel {
     let configs = environment.layers().filter_map(|layer| layer.config.as_ref().ok());
     let all = configs.flat_map(|config| config.all_levels());
     let behind = all.skip_while(|other| !std::ptr::eq(*other, level)).map(|level| &level.name);
     UnseenLevel { name: level.name.to_string(), before: behind.filter(|name| **name != level.name).cloned().collect() }
-}
-
-/// Describes the place of a level outside of the repository, with the setting that maps it.
-fn named(environment: &Environment, pattern: &PathPattern<'_>, text: &str) -> (String, Option<String>) {
-    let why = text.split_once(", outside the repository").map_or(text, |(why, _)| why);
-    let (datadir, path) = (&*pattern.level.datadir, &*pattern.declared.text);
-    let written = if path.starts_with('/') { folder_of(path) } else { datadir };
-    if written.starts_with('/') {
-        let (like, fix) = mapping(environment, written);
-        return (format!("datadir {written} is outside of this repository{like}"), Some(fix));
-    }
-    (why.to_owned(), Some(accept::line(OUTSIDE, [leading(why)])))
 }
 
 /// Returns the path that leads outside: the beginning of the finding's text.
@@ -162,23 +191,22 @@ fn leading(text: &str) -> &str {
     ends.iter().find_map(|end| Some(text.split_once(end)?.0)).unwrap_or(text)
 }
 
-/// Returns a note on the folder of the repository with the same ending as an absolute datadir, and the setting that
-/// maps it there.
-fn mapping(environment: &Environment, datadir: &str) -> (String, String) {
-    match suggestions::folder_with_same_ending(environment, datadir) {
-        Some(folder) => {
-            let like = if folder == "." {
-                "; it is that of the environment itself".to_owned()
-            } else {
-                format!("; it ends like the folder {folder}/ here")
-            };
-            (like, format!("datadirs: {{{}: {}}}", suggestions::quoted(datadir), suggestions::quoted(&folder)))
-        }
-        None => (String::new(), format!("datadirs: {{{}: none}}", suggestions::quoted(datadir))),
-    }
-}
-
 impl OutsideLevels {
+    /// Adds the level of a path.
+    fn add(&mut self, environment: &Environment, pattern: Option<&PathPattern<'_>>) {
+        let level = pattern.map(|pattern| pattern.level);
+        if let Some(level) = level.filter(|level| !self.levels.iter().any(|known| *known.name == *level.name)) {
+            self.levels.push(unseen(environment, level));
+        }
+    }
+
+    /// Adds the level of a path that no node finds.
+    fn add_everywhere(&mut self, revision: &Revision, pattern: &PathPattern<'_>) {
+        self.nodes.union_with(&revision.fleet.all());
+        self.places.insert(pattern.declared.place.clone());
+        self.add(&revision.environment, Some(pattern));
+    }
+
     /// Returns true if the same levels of the same nodes are there, wherever they are declared, and the repository has
     /// no folder that may be theirs: any commit may change what is in that.
     fn stays(&self, after: &OutsideLevels) -> bool {
@@ -210,7 +238,7 @@ impl OutsideLevels {
             code: OUTSIDE,
             headline: format!("{} {} outside of this repository on {of}", self.count(), self.verb()),
             message: format!("{} on {of}", self.text(place)),
-            fix: self.fix.map(Remedy::settings),
+            fix: self.fix,
             nodes: self.nodes,
             levels: self.levels,
             ..BlindSpot::default()

@@ -208,11 +208,11 @@ fn written_outside(environment: &Environment) -> Vec<(String, Option<String>)> {
     let mut found: Vec<(String, Option<String>)> = Vec::new();
     for layer in environment.layers() {
         let Ok(config) = &layer.config else { continue };
-        for level in config.all_levels().filter(|level| level.datadir.starts_with('/')) {
-            let is_known = found.iter().any(|(known, _)| **known == *level.datadir);
-            if !is_known && path_patterns::datadir(environment, layer, level).is_none() {
-                let folder = suggestions::folder_with_same_ending(environment, &level.datadir);
-                found.push((level.datadir.to_string(), folder));
+        let folders = config.all_levels().flat_map(|level| path_patterns::folders(environment, layer, level));
+        for (datadir, meant) in folders.filter(|(datadir, _)| datadir.starts_with('/')) {
+            if meant.is_none() && !found.iter().any(|(known, _)| *known == datadir) {
+                let folder = suggestions::folder_with_same_ending(environment, &datadir);
+                found.push((datadir, folder));
             }
         }
     }

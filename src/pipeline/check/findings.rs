@@ -47,7 +47,7 @@ pub(super) fn faults(revision: &Revision, accepted: &Accepted) -> Vec<Fault> {
 /// Makes the fault of all levels at one place outside of the repository.
 fn outside_fault(place: &str, outside: OutsideLevels) -> Fault {
     let fault = Fault::new(Severity::Warning, OUTSIDE, outside.text(place));
-    let fix = outside.fix.map_or(fault.fix, |fix| format!("put into hierad.yaml: {fix}"));
+    let fix = outside.fix.map_or(fault.fix, |fix| fix.to_string());
     Fault { places: outside.places, nodes: outside.nodes, fix, ..fault }
 }
 

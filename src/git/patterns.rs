@@ -1,0 +1,109 @@
+//! The patterns of paths in files of git: `.gitattributes` and `.gitignore`.
+//!
+//! Source: gitignore(5), `dir.c`.
+
+use std::collections::HashMap;
+
+use regex::Regex;
+
+use crate::tree::{Entry, FileTree, TreeError, child, read_config};
+
+/// The name of the files that say what git ignores.
+const NAME: &str = ".gitignore";
+
+/// The most lines that count in such a file, and the longest.
+const LINES: usize = 1000;
+const LENGTH: usize = 1000;
+
+/// Returns a pattern of paths as a regular expression; nothing for one in quotes, or with other marks of its own.
+pub fn regex(pattern: &str) -> Option<Regex> {
+    if pattern.starts_with(['"', '!']) || pattern.contains(['\\', '[']) {
+        return None;
+    }
+    let is_anchored = pattern.trim_end_matches('/').contains('/');
+    let mut text = String::from(if is_anchored { "^" } else { "^(?:.*/)?" });
+    let mut rest = pattern.strip_prefix('/').unwrap_or(pattern);
+    while let Some(first) = rest.chars().next() {
+        let (piece, length) = match rest {
+            _ if rest.starts_with("**/") => ("(?:.*/)?".to_owned(), 3),
+            _ if rest.starts_with("**") => (".*".to_owned(), 2),
+            _ if first == '*' => ("[^/]*".to_owned(), 1),
+            _ if first == '?' => ("[^/]".to_owned(), 1),
+            _ => (regex::escape(&rest[..first.len_utf8()]), first.len_utf8()),
+        };
+        text.push_str(&piece);
+        rest = &rest[length..];
+    }
+    Regex::new(&format!("(?s){text}$")).ok()
+}
+
+/// The files of a tree that say what git ignores.
+pub struct Ignored<'t> {
+    tree: &'t dyn FileTree,
+    /// The lines of each file, by its folder.
+    known: HashMap<String, Vec<Line>>,
+}
+
+/// A line that says what is ignored, or what is not.
+struct Line {
+    pattern: Regex,
+    is_folder: bool,
+    is_ignored: bool,
+}
+
+impl<'t> Ignored<'t> {
+    /// Makes those of a tree, which are read as far as they are asked for.
+    pub fn of(tree: &'t dyn FileTree) -> Ignored<'t> {
+        Ignored { tree, known: HashMap::new() }
+    }
+
+    /// Returns the first part of a file's path that git ignores, with the file that says so; `None` if it ignores none.
+    pub fn part_of<'p>(&mut self, path: &'p str) -> Result<Option<(&'p str, String)>, TreeError> {
+        let folders = path.match_indices('/').map(|(at, _)| (&path[..at], true));
+        for (part, is_folder) in folders.chain([(path, false)]) {
+            if let Some(file) = self.ignores(part, is_folder)? {
+                return Ok(Some((part, file)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns the file that has git ignore a path in a folder that it does not ignore. The last line that matches
+    /// counts, and files in inner folders before others.
+    fn ignores(&mut self, path: &str, is_folder: bool) -> Result<Option<String>, TreeError> {
+        let outer = path.match_indices('/').map(|(at, _)| &path[..at]);
+        for folder in [""].into_iter().chain(outer).collect::<Vec<_>>().into_iter().rev() {
+            let inner = path[folder.len()..].trim_start_matches('/');
+            let lines = self.lines_in(folder)?.iter().rev();
+            let mut matching = lines.filter(|line| (is_folder || !line.is_folder) && line.pattern.is_match(inner));
+            if let Some(line) = matching.next() {
+                return Ok(line.is_ignored.then(|| child(folder, NAME)));
+            }
+        }
+        Ok(None)
+    }
+
+    fn lines_in(&mut self, folder: &str) -> Result<&[Line], TreeError> {
+        if !self.known.contains_key(folder) {
+            let path = child(folder, NAME);
+            let content = match self.tree.entry(&path)? {
+                Some(Entry::File(id)) => read_config(self.tree, &path, id)?,
+                _ => Vec::new(),
+            };
+            let text = String::from_utf8_lossy(&content);
+            let lines = text.lines().take(LINES).filter(|line| line.len() <= LENGTH).filter_map(Line::of).collect();
+            self.known.insert(folder.to_owned(), lines);
+        }
+        Ok(self.known.get(folder).map_or(&[], Vec::as_slice))
+    }
+}
+
+impl Line {
+    fn of(line: &str) -> Option<Line> {
+        let line = line.trim_end();
+        let (is_ignored, pattern) = line.strip_prefix('!').map_or((true, line), |pattern| (false, pattern));
+        let plain = pattern.trim_end_matches('/');
+        let is_said = !plain.is_empty() && !line.starts_with('#');
+        is_said.then_some(Line { pattern: regex(plain)?, is_folder: plain != pattern, is_ignored })
+    }
+}

@@ -1,0 +1,36 @@
+//! Finds levels whose files are in no commit since git ignores them: a deployment may put them beside those of the
+//! repository.
+
+use crate::fleet::Revision;
+use crate::git::patterns::Ignored;
+use crate::hiera::layer::path_patterns::{PathPattern, patterns};
+use crate::tree::{Target, TreeError, follow};
+
+/// A place without files that a level reads.
+pub(super) struct Untracked<'r> {
+    /// The path, with `*` for variables.
+    pub(super) place: String,
+    /// The file that has git ignore it.
+    pub(super) file: String,
+    pub(super) pattern: PathPattern<'r>,
+}
+
+/// Returns the places of levels that git ignores, and for which no file is there.
+pub(super) fn ignored(revision: &Revision) -> Result<Vec<Untracked<'_>>, TreeError> {
+    let tree = &*revision.environment.tree;
+    let mut ignored = Ignored::of(tree);
+    let (mut found, mut reached) = (Vec::new(), None);
+    for pattern in patterns(&revision.environment) {
+        let Some(path) = pattern.inside() else { continue };
+        let Some((place, file)) = ignored.part_of(&path)? else { continue };
+        let is_there = if place.contains('*') {
+            reached.get_or_insert_with(|| revision.reached_files()).iter().any(|path| pattern.matches(path))
+        } else {
+            follow(tree, place)? != Target::Absent
+        };
+        if !is_there {
+            found.push(Untracked { place: place.to_owned(), file, pattern });
+        }
+    }
+    Ok(found)
+}
