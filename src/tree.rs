@@ -452,12 +452,13 @@ mod tests {
     fn check(path: &str, expected: &str) {
         let tree = MemoryTree::from_fixture(concat!(
             "-- data/common.yaml\na: 1\n-- data/here -> ../shared\n-- shared/x.yaml\nx: 1\n",
-            "-- data/abs -> /etc/puppet\n-- data/up -> ../../outside\n-- loop/a -> b\n-- loop/b -> a\n",
+            "-- data/abs -> /etc/puppet\n-- data/up -> ../../outside\n-- data/gone -> ../.modules/x\n-- loop/a -> b\n-- loop/b -> a\n",
         ));
         let found = match follow(&tree, path).unwrap() {
             Target::File(at, _) => format!("file {at}"),
             Target::Folder(at) => format!("folder {at}"),
             Target::Absent => "absent".to_owned(),
+            Target::Dangling(why) => format!("dangling: {why}"),
             Target::Outside(why) => format!("outside: {why}"),
         };
         assert_eq!(found, expected, "{path}");
@@ -474,6 +475,9 @@ mod tests {
         check("data/here", "folder shared");
         check("data/here/none.yaml", "absent");
         check("data/abs/x.yaml", "outside: data/abs is a symbolic link to /etc/puppet");
+        let gone = "dangling: data/gone is a symbolic link to .modules/x, which is not in the repository";
+        check("data/gone", gone);
+        check("data/gone/nodes/x.yaml", gone);
         check("data/up", "outside: data/up leads above the root of the repository");
         check("data/up/nodes/x.yaml", "outside: data/up leads above the root of the repository");
         check("data/here/../../x.yaml", "outside: data/here/../../x.yaml leads above the root of the repository");

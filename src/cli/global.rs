@@ -125,6 +125,12 @@ impl Global {
         }
     }
 
+    /// Returns the same flags, but with profiles as the settings of the repository name them, which they are read as.
+    pub(super) fn with_profiles_of_settings(&self) -> Global {
+        let profiles = if self.config.is_some() { self.profiles.clone() } else { Vec::new() };
+        Global { profiles, ..self.clone() }
+    }
+
     /// Returns the flags for another repository. Of these flags it keeps the colour and the threads.
     pub(super) fn confined_to(&self, repo: PathBuf, profiles: PathBuf) -> Global {
         let (color, threads) = (self.color, self.threads);

@@ -121,7 +121,18 @@ pub enum Section {
 /// Lays a profile over another one of the same node. Calls `tell` for all that counts from then on, with the names at
 /// the top level.
 pub(super) fn lay(below: &mut NodeProfile, above: NodeProfile, tell: &mut dyn FnMut(Section, &Value)) {
-    let NodeProfile { name, environment, facts, trusted, variables, server_facts, unresolved, time, catalog } = above;
+    let NodeProfile {
+        name,
+        environment,
+        facts,
+        trusted,
+        variables,
+        server_facts,
+        unresolved,
+        time,
+        catalog,
+        is_guessed,
+    } = above;
     if !environment.is_empty() {
         below.environment = environment;
         tell(Section::Environment, &Value::Undef);
@@ -139,6 +150,8 @@ pub(super) fn lay(below: &mut NodeProfile, above: NodeProfile, tell: &mut dyn Fn
     }
     below.time = time.or(below.time);
     below.catalog.lay(catalog);
+    // Facts tell that there is such a node.
+    below.is_guessed = below.is_guessed && facts.is_empty() || is_guessed;
 }
 
 fn lay_some(

@@ -4,8 +4,11 @@ use crate::pattern::nearest;
 use crate::value::Hash;
 
 /// The fields of hierad's own form.
-const OWN: [&str; 8] =
-    ["name", "environment", "facts", "trusted", "variables", "server_facts", CATALOG_CLASSES, CATALOG_KEYS];
+const OWN: [&str; 9] =
+    ["name", "environment", "facts", "trusted", "variables", "server_facts", CATALOG_CLASSES, CATALOG_KEYS, GUESSED];
+
+/// The field that says of a profile that nobody has asked the node.
+pub(super) const GUESSED: &str = "guessed";
 
 /// The field of the classes in a node's catalog. An ENC's `classes` are only those that the classifier assigns.
 pub(super) const CATALOG_CLASSES: &str = "catalog_classes";

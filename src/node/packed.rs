@@ -25,6 +25,7 @@ struct PackedProfile<'a, V> {
     catalog_classes: Option<Cow<'a, str>>,
     #[serde(borrow)]
     catalog_keys: Option<Cow<'a, str>>,
+    is_guessed: bool,
 }
 
 /// The largest number of values in a profile that is packed.
@@ -46,6 +47,7 @@ pub fn pack<'p>(profiles: impl IntoIterator<Item = &'p NodeProfile>, wanted: &Wa
             time: profile.time,
             catalog_classes: profile.catalog.classes.as_ref().map(|classes| classes.text().into()),
             catalog_keys: profile.catalog.keys.as_ref().map(|keys| keys.text().into()),
+            is_guessed: profile.is_guessed,
         })
         .ok()
     };
@@ -90,6 +92,7 @@ impl PackedProfile<'_, Unpacked> {
                 Some(hash) => Some(hash?),
             },
             time: self.time,
+            is_guessed: self.is_guessed,
             catalog: Catalog {
                 classes: self.catalog_classes.map(|text| Names::of_text(&text)),
                 keys: self.catalog_keys.map(|text| Names::of_text(&text)),

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::fields::{self, CATALOG_CLASSES, CATALOG_KEYS, Unknown};
+use super::fields::{self, CATALOG_CLASSES, CATALOG_KEYS, GUESSED, Unknown};
 use super::rows::{Rows, begins_with_row, is_row};
 use super::text;
 use super::time;
@@ -40,6 +40,8 @@ pub struct NodeProfile {
     /// The node's last catalog, as far as it is known. No lookup sees it. Names are empty if they are known and were
     /// not wanted.
     pub catalog: Catalog,
+    /// True if the node and its facts are guessed.
+    pub is_guessed: bool,
 }
 
 impl NodeProfile {
@@ -310,7 +312,23 @@ impl Reader<'_> {
             classes: self.names(hash, CATALOG_CLASSES, "classes", |names| Names::of_classes(names))?,
             keys: self.names(hash, CATALOG_KEYS, "keys", |names| Names::of_keys(names))?,
         };
-        Ok(NodeProfile { name, environment, facts, trusted, variables, server_facts, time, unresolved, catalog })
+        let is_guessed = match hash.get(GUESSED) {
+            None => false,
+            Some(Value::Boolean(is_guessed)) => *is_guessed,
+            Some(_) => return Err(Refusal::of(format!("'{GUESSED}' of a node profile is true or false"))),
+        };
+        Ok(NodeProfile {
+            name,
+            environment,
+            facts,
+            trusted,
+            variables,
+            server_facts,
+            time,
+            unresolved,
+            catalog,
+            is_guessed,
+        })
     }
 
     /// Returns the names in the list `field` of a profile; errors say that they are names of `what`.

@@ -23,9 +23,10 @@ pub struct Mapped {
 pub fn datadirs(tree: &dyn FileTree, hierarchy: &Hierarchy) -> Result<Vec<Mapped>, TreeError> {
     let mut open = BTreeSet::new();
     for level in hierarchy.config.all_levels().filter(|level| !matches!(level.locations, Locations::Uris(_))) {
-        let path = join(base(&hierarchy.path), &level.datadir);
-        if !is_there(tree, &path)? {
-            open.insert(path);
+        for path in level.folders().iter().map(|folder| join(base(&hierarchy.path), folder)) {
+            if !is_there(tree, &path)? {
+                open.insert(path);
+            }
         }
     }
     let (mut mapped, mut taken) = (Vec::new(), BTreeSet::new());

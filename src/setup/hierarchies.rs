@@ -18,6 +18,11 @@ pub struct Hierarchy {
 }
 
 impl Hierarchy {
+    /// Returns true if it is on disk, and in no commit.
+    pub fn is_on_disk(&self) -> bool {
+        self.path.starts_with('/')
+    }
+
     /// Returns true if a module has the file to put it on servers, where it is the global layer's.
     pub fn is_installed(&self) -> bool {
         folder_of(&self.path).split('/').any(|folder| matches!(folder, "files" | "templates"))
@@ -56,6 +61,12 @@ pub fn of_environments(found: &[Hierarchy]) -> Option<String> {
     arounds.map(|around| format!("{around}/{VARIABLE}/{HIERA_YAML}")).next()
 }
 
+/// Returns what the hiera.yaml at an absolute path says, which is on no commit; `None` if it is no hiera.yaml.
+pub fn hierarchy_of(path: &str, content: &[u8]) -> Result<Option<Hierarchy>, LookupError> {
+    let config = config(content, path, Owner::Global)?;
+    Ok(config.map(|config| Hierarchy { path: path.to_owned(), config }))
+}
+
 /// `hiera.yaml`, `hiera5.yaml`, `hiera-prod.yml`, `production.hiera.yaml`, `win_hiera.yaml`
 fn is_name(name: &str) -> bool {
     let stem = [".yaml", ".yml"].iter().find_map(|end| name.strip_suffix(end));
@@ -76,9 +87,19 @@ fn is_of_module(path: &str) -> bool {
 /// Returns what a file says, or `None` if it is no hiera.yaml.
 fn read(tree: &dyn FileTree, path: &str, id: BlobId) -> Result<Option<Arc<Config>>, LookupError> {
     let Ok(content) = read_config(tree, path, id) else { return Ok(None) };
-    let read = ReadConfig::new(&content, path, Owner::Environment, Puppet::default());
-    let config =
-        if read.is_hiera3 { Some(Arc::new(Config::parse_hiera3(&content, path, true)?)) } else { read.config? };
+    config(&content, path, Owner::Environment)
+}
+
+fn config(content: &[u8], path: &str, owner: Owner) -> Result<Option<Arc<Config>>, LookupError> {
+    let read = ReadConfig::new(content, path, owner, Puppet::default());
+    let config = if read.is_hiera3 {
+        // What Puppet makes of it has paths.
+        let of_puppet = ReadConfig::new(content, path, Owner::Global, Puppet::default()).config;
+        let hiera3 = || Config::parse_hiera3(content, path, true).map(Arc::new);
+        Some(of_puppet.ok().flatten().map_or_else(hiera3, Ok)?)
+    } else {
+        read.config?
+    };
     Ok(config.filter(|config| config.all_levels().next().is_some()))
 }
 

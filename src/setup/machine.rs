@@ -51,6 +51,11 @@ impl Machine {
         puppetdb.map(Source::PuppetDb).or_else(cache).into_iter().collect()
     }
 
+    /// Returns the `hiera.yaml` of the global layer, if there is one.
+    pub fn hiera_yaml(&self) -> Option<PathBuf> {
+        self.configuration.iter().map(|folder| folder.join("hiera.yaml")).find(|path| path.is_file())
+    }
+
     /// Returns the node classifier that `puppet.conf` names.
     pub fn classifier(&self) -> Option<PathBuf> {
         let settings = self.configuration.iter().map(|folder| ini(&folder.join("puppet.conf")));

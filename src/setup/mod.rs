@@ -7,6 +7,8 @@
 //! - [`site_pp()`] finds the manifest whose node blocks set variables by which levels go.
 //! - [`variables()`] finds the variables that a manifest looks up in the data.
 //! - [`profiles()`] finds files of node profiles.
+//! - [`guessed()`] guesses nodes from the names of data files.
+//! - [`overlays()`] finds folders of data that are in the work tree and in no commit.
 //! - [`Machine`] knows of the `PuppetDB`, the node classifier and the caches that Puppet on the machine uses.
 //! - [`Found`] writes what was found as settings.
 //!
@@ -14,8 +16,10 @@
 
 mod datadirs;
 mod functions;
+mod guessed;
 mod hierarchies;
 mod machine;
+mod overlays;
 mod profiles;
 mod site_pp;
 mod variables;
@@ -23,8 +27,10 @@ mod written;
 
 pub use datadirs::{Mapped, datadirs};
 pub use functions::functions;
-pub use hierarchies::{Hierarchy, hierarchies, of_environments};
+pub use guessed::{Guessed, guessed};
+pub use hierarchies::{Hierarchy, hierarchies, hierarchy_of, of_environments};
 pub use machine::Machine;
+pub use overlays::overlays;
 pub use profiles::{ProfilesFound, profiles};
 pub use site_pp::{CallFound, SitePpFound, site_pp};
 pub use variables::{VariableFound, variables};

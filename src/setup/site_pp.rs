@@ -46,7 +46,7 @@ const SEPARATORS: [&str; 5] = ["::", "/", "_", "-", "."];
 const BELIEVED: usize = 4;
 
 /// An interpolation.
-static INTERPOLATION: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"%\{[^}]*\}").ok());
+pub(super) static INTERPOLATION: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"%\{[^}]*\}").ok());
 
 /// Variables that Puppet sets itself.
 const OWN: [&str; 4] = ["facts", "trusted", "server_facts", "environment"];
@@ -133,12 +133,14 @@ pub(super) fn paths(hierarchy: &Hierarchy, datadirs: &[Mapped]) -> Vec<String> {
     let mut paths = Vec::new();
     for level in hierarchy.config.all_levels() {
         let Locations::Paths(declared) = &level.locations else { continue };
-        let datadir = join(base(&hierarchy.path), &level.datadir);
-        let datadir = match datadirs.iter().find(|mapped| mapped.datadir == datadir) {
-            Some(mapped) => mapped.folder.clone(),
-            None => Some(datadir),
-        };
-        paths.extend(datadir.iter().flat_map(|datadir| declared.iter().map(|path| join(datadir, &path.text))));
+        for (folder, rest) in declared.iter().map(|path| level.located(&path.text)) {
+            let datadir = join(base(&hierarchy.path), &folder);
+            let datadir = match datadirs.iter().find(|mapped| mapped.datadir == datadir) {
+                Some(mapped) => mapped.folder.clone(),
+                None => Some(datadir),
+            };
+            paths.extend(datadir.map(|datadir| join(&datadir, rest)));
+        }
     }
     paths
 }
@@ -154,7 +156,7 @@ pub(super) fn bare_variables(path: &str) -> BTreeSet<String> {
 }
 
 /// Returns the variable of an interpolation.
-fn variable(interpolation: &str) -> &str {
+pub(super) fn variable(interpolation: &str) -> &str {
     interpolation.trim_start_matches("%{").trim_end_matches('}').trim().trim_start_matches("::")
 }
 

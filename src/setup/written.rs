@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::datadirs::Mapped;
+use super::guessed::Guessed;
 use super::profiles::ProfilesFound;
 use super::site_pp::SitePpFound;
 use super::variables::VariableFound;
@@ -17,16 +18,20 @@ use crate::puppet::{Puppet, json};
 pub struct Found {
     /// The path of hiera.yaml, unless it is where it is looked for anyway.
     pub hiera_config: Option<String>,
-    /// The path of a hiera.yaml that is the global layer's.
+    /// The path of a hiera.yaml that is the global layer's: of the repository, or an absolute one on disk.
     pub global_hiera_config: Option<String>,
     /// The release of Puppet, unless it is the one that is taken anyway.
     pub puppet: Option<Puppet>,
     /// The datadirs that are not where hiera.yaml says.
     pub datadirs: Vec<Mapped>,
+    /// Folders and files of data that are in no commit, with their places on disk.
+    pub overlays: Vec<(String, PathBuf)>,
     /// The files and folders of profiles, relative to the top of the work tree.
     pub profiles: Vec<ProfilesFound>,
     /// Sources of nodes outside of the tree.
     pub sources: Vec<Source>,
+    /// The nodes that are guessed, for want of others.
+    pub guessed: Option<Guessed>,
     /// The manifest whose node blocks set variables.
     pub site_pp: Option<SitePpFound>,
     /// The variables that manifests look up.
@@ -89,7 +94,7 @@ impl Found {
             _ = writeln!(text, "\n# {of}.");
             _ = writeln!(text, "hiera_config: {}", json::string(path));
         }
-        if let Some(path) = &self.global_hiera_config {
+        if let Some(path) = self.global_hiera_config.as_ref().filter(|path| !path.starts_with('/')) {
             text += "\n# The global layer's hiera.yaml, which a module puts on servers.\n";
             _ = writeln!(text, "global_hiera_config: {{path: {}}}", json::string(path));
         }
@@ -97,17 +102,8 @@ impl Found {
             let number = puppet.number();
             _ = writeln!(text, "\n# The version of Puppet on the machine where these were written.\npuppet: {number}");
         }
-        if !self.datadirs.is_empty() {
-            text += "\n# Datadirs that lie elsewhere, and the folders here that they are. Those that are none of this repository\n\
-                     # are taken as empty.\ndatadirs:\n";
-            for Mapped { datadir, folder } in &self.datadirs {
-                let folder = match folder.as_deref() {
-                    None => "none".to_owned(),
-                    Some("") => "\".\"".to_owned(),
-                    Some(folder) => json::string(folder),
-                };
-                _ = writeln!(text, "  {}: {folder}", json::string(datadir));
-            }
+        if self.overlays.is_empty() {
+            text += &self.datadirs();
         }
         if !self.variables.is_empty() {
             text += "\n# Variables that manifests look up in the data.\nvariables:\n";
@@ -122,18 +118,53 @@ impl Found {
         (!text.is_empty()).then(|| format!("{HEAD}{text}"))
     }
 
+    /// Returns the datadirs, and what lies over them.
+    fn datadirs(&self) -> String {
+        if self.datadirs.is_empty() && self.overlays.is_empty() {
+            return String::new();
+        }
+        let mut text = "\n# Datadirs that lie elsewhere, and the folders here that they are. Those that are none of this repository\n\
+                        # are taken as empty.\ndatadirs:\n"
+            .to_owned();
+        for Mapped { datadir, folder } in &self.datadirs {
+            let folder = match folder.as_deref() {
+                None => "none".to_owned(),
+                Some("") => "\".\"".to_owned(),
+                Some(folder) => json::string(folder),
+            };
+            _ = writeln!(text, "  {}: {folder}", json::string(datadir));
+        }
+        for (place, real) in &self.overlays {
+            let real = json::string(&real.to_string_lossy());
+            _ = writeln!(text, "  {}: {real} # in no commit", json::string(place));
+        }
+        text
+    }
+
     /// Returns the settings for the git directory, which opens connections, runs programs or reads files elsewhere;
     /// `None` if it needs none. `top` is the top of the work tree.
     pub fn of_git_directory(&self, top: &Path) -> Option<String> {
-        let functions = self.functions_in_ruby();
-        if self.sources.is_empty() {
-            return functions.map(|functions| format!("{HEAD}{functions}"));
+        let mut text = String::new();
+        if let Some(path) = self.global_hiera_config.as_ref().filter(|path| path.starts_with('/')) {
+            _ = writeln!(text, "\n# The global layer's hiera.yaml.\nglobal_hiera_config: {}", json::string(path));
         }
+        if !self.overlays.is_empty() {
+            text += &self.datadirs();
+        }
+        if !self.sources.is_empty() {
+            text += &self.nodes(top);
+        }
+        text += &self.functions_in_ruby().unwrap_or_default();
+        (!text.is_empty()).then(|| format!("{HEAD}{text}"))
+    }
+
+    /// Returns the entries of nodes.
+    fn nodes(&self, top: &Path) -> String {
         let own = self.profiles.iter().map(|found| found.entry(&top.join(&found.path)));
         let others = self.sources.iter().map(Source::entry);
         let manifest = self.site_pp.iter().map(|found| found.entry(top));
         let text = "\n# The nodes. Of several entries, later ones lie over earlier ones. These count, as nobody commits this file.\n";
-        Some(format!("{HEAD}{text}{}{}", list(own.chain(others).chain(manifest)), functions.unwrap_or_default()))
+        format!("{text}{}", list(own.chain(others).chain(manifest)))
     }
 
     /// Returns the lines that have Puppet run functions, or `None` if there are none. They are comments unless the user

@@ -205,9 +205,8 @@ fn puppet_on_the_machine_says_where_its_nodes_are() {
 }
 
 #[test]
-fn nothing_is_written_without_nodes_or_by_a_dry_run() {
+fn nothing_is_written_by_a_dry_run() {
     let site = site(ELSEWHERE);
-    init(&site, "").is(1).says(&["no nodes are found", "--puppetdb https://puppetdb.example.com:8081"]);
     let shown = init(&site, "--dry-run --puppetdb https://puppetdb.example.com --query 'x=1' --cert a --key b");
     let text = shown.ok();
     for words in [
@@ -219,7 +218,8 @@ fn nothing_is_written_without_nodes_or_by_a_dry_run() {
     }
     let written = ["hierad.yaml", ".git/hierad.yaml"].map(|path| site.root().join(path).exists());
     assert_eq!(written, [false, false]);
-    init(&Sandbox::of("\n-- a.yaml\na: 1\n"), "").fails(&["no hiera.yaml is in the last commit"]);
+    init(&Sandbox::of("\n-- a.yaml\na: 1\n"), "")
+        .fails(&["no hiera.yaml is in the last commit", "--global-hiera-config FILE"]);
     let broken = init(&Sandbox::of("\n-- hiera.yaml\nversion: 5\nhierarchy: 1\n"), "");
     broken.is(1).says(&["no hiera.yaml is in"]);
     assert!(broken.out.starts_with("refused     "), "{}", broken.out);
@@ -309,4 +309,166 @@ fn functions_in_ruby_are_proposed_where_puppet_is() {
         let printed = init(&["--run-code", "--force"]);
         assert!(printed.out.contains(words), "{words}: {printed:?}");
     }
+}
+
+/// Returns the file of guessed nodes.
+fn guesses(site: &Sandbox) -> String {
+    std::fs::read_to_string(site.root().join(".git/hierad-guessed-nodes.yaml")).unwrap_or_default()
+}
+
+#[test]
+fn nodes_are_guessed_from_the_names_of_data_files() {
+    let of_name = r#"{"name":"web01.example.com","guessed":true,"facts":{"fqdn":"web01.example.com","hostname":"web01","domain":"example.com","networking":{"fqdn":"web01.example.com","hostname":"web01","domain":"example.com"}}"#;
+    for (path, file, node) in [
+        ("nodes/%{trusted.certname}.yaml", "nodes/web01.example.com.yaml", format!("{of_name}}}")),
+        ("nodes/%{::fqdn}.yaml", "nodes/web01.example.com.yaml", format!("{of_name}}}")),
+        ("%{facts.networking.fqdn}.yaml", "web01.example.com.yaml", format!("{of_name}}}")),
+        (
+            "%{facts.site}/%{trusted.certname}.yaml",
+            "oslo/web01.example.com.yaml",
+            r#""name":"web01.example.com","site":"oslo""#.to_owned(),
+        ),
+        (
+            "%{role}/%{clientcert}.yaml",
+            "web/front/web01.example.com.yaml",
+            format!(r#"{of_name},"variables":{{"role":"web/front"}}}}"#),
+        ),
+        ("hosts/%{hostname}.yaml", "hosts/web01.yaml", r#"{"name":"web01","guessed":true"#.to_owned()),
+        ("os/%{facts.os.family}.yaml", "os/Debian.yaml", r#""name":"guess-debian""#.to_owned()),
+        ("roles/%{::_role}.yaml", "roles/web/front.yaml", r#""name":"guess-web-front""#.to_owned()),
+        ("%{trusted.extensions.pp_role}.yaml", "web.yaml", r#""trusted":{"extensions":{"pp_role":"web"}}"#.to_owned()),
+    ] {
+        let hiera = format!(
+            "\n-- hiera.yaml\nversion: 5\nhierarchy:\n- {{name: own, path: '{path}'}}\n- {{name: all, path: all.yaml}}\n"
+        );
+        let site = Sandbox::of(&format!("{hiera}-- data/{file}\nport: 80\n-- data/all.yaml\nmotd: hello\n"));
+        site.write(&format!("data/{file}"), "port: 81\n");
+        site.commit("another port");
+        let printed = init(&site, "--no-verify");
+        let told = "1 key changes on the only node; 1 blind spot: the only node is guessed";
+        assert!(printed.ok().contains(told), "{path}: {}", printed.out);
+        assert!(has_all(&guesses(&site), &node), "{path}: {} {node}", guesses(&site));
+        site.hierad("diff --exit-code").is(2);
+        assert!(site.hierad("check --severity note").out.contains("1 node"), "{path}");
+    }
+}
+
+/// Returns true if a text has the parts of another one, which commas divide.
+fn has_all(text: &str, parts: &str) -> bool {
+    parts.trim_matches(['{', '}']).split(',').all(|part| text.contains(part.trim_matches(['{', '}'])))
+}
+
+#[test]
+fn guesses_are_marked_until_facts_are_known() {
+    let levels = "- {name: node, path: 'nodes/%{trusted.certname}.yaml'}\n- {name: all, path: all.yaml}\n";
+    let site = site(&format!(
+        "\n-- hiera.yaml\nversion: 5\nhierarchy:\n{levels}-- data/all.yaml\nmotd: hello\n-- data/nodes/a.yaml\na: 1\n-- data/nodes/b.yaml\na: 2\n"
+    ));
+    init(&site, "--no-verify").is(0);
+    let diff = |arguments: &str| site.hierad(&format!("diff HEAD~2 HEAD~1 {arguments}"));
+    let report = diff("--format json").json();
+    let spot = &report["blind_spots"][0];
+    let told =
+        "all 2 nodes are guessed from the names of data files: others may be there, with other facts and other values";
+    assert_eq!((&spot["code"], &spot["message"]), (&json!("guessed-profile"), &json!(told)), "{report:#}");
+    for format in ["text", "markdown", "html"] {
+        let printed = diff(&format!("--format {format}"));
+        assert!(printed.ok().contains("all 2 nodes are guessed"), "{format}: {}", printed.out);
+    }
+    assert!(site.hierad("render --format ndjson").err.contains("are guessed"));
+    // A commit that touches nothing of Hiera is harmless on any node.
+    assert_eq!(site.hierad("diff --format json").json()["verdict"], "no_change");
+    // Facts of one, then of both.
+    std::fs::write(site.beside("a.json"), r#"{"name": "a", "facts": {"kernel": "Linux"}}"#).unwrap();
+    std::fs::write(site.beside("b.json"), r#"{"name": "b", "facts": {"kernel": "Linux"}}"#).unwrap();
+    let own = site.root().join(".git/hierad.yaml");
+    let settings = std::fs::read_to_string(&own).unwrap();
+    let with = |names: &[&str]| {
+        let entries = names.iter().map(|name| format!("  - {}\n", site.beside(name).display()));
+        std::fs::write(&own, settings.clone() + &entries.collect::<String>()).unwrap();
+    };
+    with(&["a.json"]);
+    assert!(diff("").ok().contains("1 of 2 nodes are guessed") || diff("").ok().contains("1 of 2 nodes is guessed"));
+    with(&["a.json", "b.json"]);
+    assert!(!diff("").ok().contains("guessed"));
+}
+
+#[test]
+fn a_repository_of_data_alone_takes_the_hiera_yaml_of_the_server() {
+    let old = ":backends: [yaml]\n:yaml:\n  :datadir: /etc/puppet/environments/%{environment}/hieradata\n:hierarchy:\n  - nodes/%{fqdn}\n  - all\n";
+    let new = "version: 5\ndefaults: {datadir: '/etc/puppet/environments/%{environment}/hieradata', data_hash: yaml_data}\nhierarchy: [{name: all, paths: ['nodes/%{fqdn}.yaml', all.yaml]}]\n";
+    let above = ":backends: [yaml]\n:yaml:\n  :datadir: /etc/puppet\n:hierarchy:\n  - environments/%{environment}/hieradata/nodes/%{fqdn}\n  - environments/%{environment}/hieradata/all\n";
+    let own = "version: 5\ndefaults: {datadir: /etc/puppet/environments, data_hash: yaml_data}\nhierarchy: [{name: all, paths: ['%{::environment}/hieradata/nodes/%{fqdn}.yaml', '%{::environment}/hieradata/all.yaml']}]\n";
+    for config in [old, new, above, own] {
+        for is_flag in [true, false] {
+            let site = site("\n-- hieradata/all.yaml\nmotd: hello\n-- hieradata/nodes/web01.example.com.yaml\na: 1\n");
+            std::fs::create_dir_all(site.beside("puppet")).unwrap();
+            let file = site.beside(if is_flag { "hiera.yaml" } else { "puppet/hiera.yaml" });
+            std::fs::write(&file, config).unwrap();
+            let flag = if is_flag { format!("--global-hiera-config {}", file.display()) } else { String::new() };
+            let printed = init(&site, &format!("--no-verify {flag}"));
+            assert!(printed.ok().contains("motd: \"hello\" -> \"welcome\""), "{config}: {}", printed.out);
+            // Nothing more is needed.
+            assert!(site.hierad("diff HEAD~2 HEAD~1").ok().contains("motd"), "{config}");
+            assert!(guesses(&site).contains("web01.example.com"), "{config}");
+        }
+    }
+    let site = site("\n-- hieradata/all.yaml\nmotd: hello\n");
+    init(&site, "--global-hiera-config /no/where").fails(&["cannot read /no/where"]);
+    std::fs::write(site.beside("none.yaml"), "a: 1\n").unwrap();
+    init(&site, &format!("--global-hiera-config {}", site.beside("none.yaml").display())).is(1);
+}
+
+#[test]
+fn data_of_the_work_tree_that_is_in_no_commit_is_found() {
+    let levels = "- {name: all, paths: [secrets/all.yaml, 'private/%{trusted.certname}.yaml', all.yaml]}\n";
+    let text = format!(
+        "\n-- hiera.yaml\nversion: 5\nhierarchy:\n{levels}-- data/all.yaml\nmotd: hello\n-- .gitignore\n/data/secrets/\n.modules\n"
+    );
+    let site = Sandbox::of(&text);
+    std::os::unix::fs::symlink("../.modules/private", site.root().join("data/private")).unwrap();
+    site.write("data/all.yaml", "motd: welcome\n");
+    site.commit("a link");
+    site.write("data/secrets/all.yaml", "key: secret\n");
+    site.write(".modules/private/web01.yaml", "key: own\n");
+    site.write("data/new/all.yaml", "key: not committed yet\n");
+    let printed = init(&site, "--no-verify --profiles /dev/null --dry-run");
+    let real = site.root().canonicalize().unwrap();
+    for place in [
+        format!("  \"data/private\": \"{}/.modules/private\" # in no commit\n", real.display()),
+        format!("  \"data/secrets\": \"{}/data/secrets\" # in no commit\n", real.display()),
+    ] {
+        assert!(
+            printed.ok().contains(&place)
+                || printed.ok().contains(&place.replace(&*real.to_string_lossy(), "$BASE/repository")),
+            "{place}: {}",
+            printed.out
+        );
+    }
+    assert!(!printed.out.contains("data/new"));
+    site.write("profiles/web01.yaml", "name: web01\nfacts: {kernel: Linux}\n");
+    init(&site, "--no-verify").is(0);
+    assert_eq!(site.hierad("lookup key --node web01").ok(), "--- secret\n");
+    assert_eq!(site.hierad("diff --format json").json()["blind_spots"], json!([]));
+}
+
+#[test]
+fn a_folder_of_facts_that_is_named_is_read_as_what_it_has() {
+    let site = site(HERE);
+    for os in ["debian", "redhat"] {
+        let facts = format!(r#"{{"name": "one", "values": {{"role": "web", "os": "{os}"}}}}"#);
+        std::fs::create_dir_all(site.beside("facts")).unwrap();
+        std::fs::write(site.beside("facts").join(format!("{os}.json")), facts).unwrap();
+    }
+    let printed = init(&site, &format!("--no-verify --profiles {}", site.beside("facts").display()));
+    assert!(printed.ok().contains("nodes       2 nodes, 1 key with data"), "{}", printed.out);
+    assert_eq!(site.hierad("nodes").ok().lines().filter(|line| line.starts_with("debian")).count(), 1);
+}
+
+#[test]
+fn the_first_commit_has_nothing_before_it() {
+    let site = Sandbox::of(HERE);
+    let printed = init(&site, "--no-verify");
+    let words = "last change there is none yet: the first commit has nothing before it\n";
+    assert!(printed.ok().contains(words), "{}", printed.out);
 }

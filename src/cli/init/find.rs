@@ -1,11 +1,12 @@
 //! Looks around, says what is found and what is guessed, and asks where there are several answers.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Arguments, absolute, ask, tell};
 use crate::cli::{Global, Result};
+use crate::disk::read_regular;
 use crate::git::Repository;
 use crate::hiera::layer::HIERA_YAML;
 use crate::hiera::layer::roots::Folders;
@@ -14,8 +15,8 @@ use crate::puppet::Puppet;
 use crate::puppet::manifest::LookedUp;
 use crate::report::count;
 use crate::setup::{
-    self, CallFound, Found, Functions, Hierarchy, Machine, Mapped, ProfilesFound, PuppetDbFound, SitePpFound, Source,
-    VariableFound,
+    self, CallFound, Found, Functions, Guessed, Hierarchy, Machine, Mapped, ProfilesFound, PuppetDbFound, SitePpFound,
+    Source, VariableFound,
 };
 use crate::tree::{FileTree, files_called};
 
@@ -42,9 +43,17 @@ impl Finder<'_> {
         self.tell_datadirs(&*tree, &datadirs)?;
         let puppet = self.puppet()?;
         let functions = self.functions(&*tree, &hierarchy)?;
-        let (profiles, sources) = self.nodes()?;
+        let overlays = self.overlays(&*tree, &hierarchy, &datadirs)?;
+        let (profiles, mut sources) = self.nodes()?;
+        let guessed = if profiles.is_empty() && sources.is_empty() {
+            sources.push(Source::Files(ProfilesFound { path: self.guessed_file(), are_factsets: false }));
+            Some(self.guessed(&*tree, &hierarchy, &datadirs)?)
+        } else {
+            None
+        };
         let variables = self.variables(&*tree, &hierarchy, &datadirs)?;
-        let site_pp = self.site_pp(&*tree, &hierarchy, &datadirs, &sources)?;
+        let is_wanted = guessed.is_some() || sources.iter().any(|source| !matches!(source, Source::Files(_)));
+        let site_pp = if is_wanted { self.site_pp(&*tree, &hierarchy, &datadirs)? } else { None };
         let is_global = self.is_global(&hierarchy);
         let path = Some(path);
         let (hiera_config, global_hiera_config) = if is_global { (None, path) } else { (path, None) };
@@ -54,8 +63,10 @@ impl Finder<'_> {
             global_hiera_config,
             puppet,
             datadirs,
+            overlays,
             profiles,
             sources,
+            guessed,
             site_pp,
             variables,
             functions,
@@ -64,7 +75,7 @@ impl Finder<'_> {
 
     /// Returns true for a hiera.yaml of the global layer; one that a flag names is the environment's.
     fn is_global(&self, hierarchy: &Hierarchy) -> bool {
-        hierarchy.is_installed() && self.global.overrides().hiera_config.is_none()
+        hierarchy.is_on_disk() || hierarchy.is_installed() && self.global.overrides().hiera_config.is_none()
     }
 
     /// Returns the release of the machine's Puppet if that has to be written.
@@ -120,17 +131,13 @@ impl Finder<'_> {
         Ok(only.and_then(|name| Some(name.strip_prefix("refs/remotes/")?.to_owned())))
     }
 
-    /// Returns the manifest whose node blocks set variables, where profiles are not written by hand.
+    /// Returns the manifest whose node blocks set variables.
     fn site_pp(
         &mut self,
         tree: &dyn FileTree,
         hierarchy: &Hierarchy,
         datadirs: &[Mapped],
-        sources: &[Source],
     ) -> Result<Option<SitePpFound>> {
-        if sources.iter().all(|source| matches!(source, Source::Files(_))) {
-            return Ok(None);
-        }
         let found = setup::site_pp(tree, hierarchy, datadirs)?;
         if let Some(SitePpFound { file, variables, call }) = &found {
             let set = (!variables.is_empty()).then(|| variables.join(", "));
@@ -195,8 +202,8 @@ impl Finder<'_> {
             let at = at.ok_or_else(|| format!("{path} is no hiera.yaml of the last commit"))?;
             return Ok((path, vec![all.swap_remove(at)]));
         }
-        if all.is_empty() {
-            return Err(NO_HIERA_YAML.into());
+        if let Some(hierarchy) = self.hierarchy_on_disk(all.is_empty())? {
+            return Ok((hierarchy.path.clone(), vec![hierarchy]));
         }
         let is_clear = all.len() == 1 || all[0].path == HIERA_YAML;
         let paths: Vec<&str> = all.iter().map(|hierarchy| &*hierarchy.path).collect();
@@ -233,6 +240,50 @@ impl Finder<'_> {
         let text = format!("{path}: {}, {}{guessed}", count(names.len(), "environment"), names.join(", "));
         self.tell("hiera.yaml", &text)?;
         Ok((path, all))
+    }
+
+    /// Returns the server's hiera.yaml, if a flag names it or the repository `has_none`.
+    fn hierarchy_on_disk(&mut self, has_none: bool) -> Result<Option<Hierarchy>> {
+        let named = self.global.overrides().global_hiera_config.filter(|path| path != "none");
+        let here = || if has_none { self.machine().hiera_yaml() } else { None };
+        let Some(path) = named.map(|path| absolute(Path::new(&path))).or_else(here) else {
+            return if has_none { Err(NO_HIERA_YAML.into()) } else { Ok(None) };
+        };
+        let shown = path.display();
+        let content = read_regular(&path, SIZE).map_err(|error| format!("cannot read {shown}: {error}"))?;
+        let found = setup::hierarchy_of(&path.to_string_lossy(), &content).map_err(|error| error.to_string())?;
+        let found = found.ok_or_else(|| format!("{shown} is no hiera.yaml with levels"))?;
+        let levels = count(found.config.all_levels().count(), "level");
+        self.tell("hiera.yaml", &format!("{shown}: version {}, {levels}, the global layer's", found.config.version))?;
+        Ok(Some(found))
+    }
+
+    /// Returns data of the work tree that is in no commit.
+    fn overlays(
+        &mut self,
+        tree: &dyn FileTree,
+        hierarchy: &Hierarchy,
+        datadirs: &[Mapped],
+    ) -> Result<Vec<(String, PathBuf)>> {
+        let found = setup::overlays(tree, self.top, hierarchy, datadirs)?;
+        for (place, real) in &found {
+            self.tell("data", &format!("{place} is in no commit, and on this machine: {}", real.display()))?;
+        }
+        Ok(found)
+    }
+
+    /// Returns the file for nodes that are guessed.
+    fn guessed_file(&self) -> PathBuf {
+        self.repository.common_dir().join(GUESSED)
+    }
+
+    /// Guesses nodes.
+    fn guessed(&mut self, tree: &dyn FileTree, hierarchy: &Hierarchy, datadirs: &[Mapped]) -> Result<Guessed> {
+        let guessed = setup::guessed(tree, hierarchy, datadirs)?;
+        let (all, named) = (count(guessed.count, "node"), guessed.named);
+        let text = format!("{all} guessed from the names of data files, {named} of which are nodes' ({NO_NODES})");
+        self.tell("nodes", &text)?;
+        Ok(guessed)
     }
 
     fn tell_datadirs(&mut self, tree: &dyn FileTree, datadirs: &[Mapped]) -> Result<()> {
@@ -282,9 +333,6 @@ impl Finder<'_> {
         if profiles.is_empty() && sources.is_empty() && self.is_asking() {
             sources = self.asked()?;
         }
-        if profiles.is_empty() && sources.is_empty() {
-            return Err(NO_NODES.into());
-        }
         Ok((profiles, sources))
     }
 
@@ -295,7 +343,7 @@ impl Finder<'_> {
         for path in self.global.overrides().profiles {
             let path = absolute(&path);
             let real = path.canonicalize().unwrap_or_else(|_| path.clone());
-            let profiles = |path: &Path| ProfilesFound { path: path.to_owned(), are_factsets: false };
+            let profiles = |path: &Path| ProfilesFound::at(self.top, path);
             match real.strip_prefix(&top) {
                 Ok(path) if !path.starts_with(".git") => inside.push(profiles(path)),
                 _ => sources.push(Source::Files(profiles(&path))),
@@ -350,12 +398,16 @@ fn in_words(source: &Source) -> String {
     }
 }
 
-/// The words for a repository without a hierarchy.
-const NO_HIERA_YAML: &str = "no hiera.yaml is in the last commit: hierad reads Hiera data of a control repository";
+/// The file for nodes that are guessed, in the git directory.
+pub(super) const GUESSED: &str = "hierad-guessed-nodes.yaml";
 
-/// The words for a repository without nodes.
-const NO_NODES: &str = "no nodes are found, and what a commit does depends on the node: neither profiles are in this \
-repository nor does Puppet on this machine name a PuppetDB. Name one of these:
-  --puppetdb https://puppetdb.example.com:8081 --cert FILE --key FILE --ca FILE
-  --puppet-cache /opt/puppetlabs/server/data/puppetserver, on the Puppet server itself
-  --profiles PATH, files of facts as `facter --json` or `puppet facts` print them, one for each node";
+/// The largest hiera.yaml on disk.
+const SIZE: u64 = 8 << 20;
+
+/// The advice for a repository without nodes.
+const NO_NODES: &str = "--profiles PATH names files or a folder of facts, --puppetdb URL a PuppetDB, --puppet-cache DIR \
+the caches of a server";
+
+/// The words for a repository without a hiera.yaml.
+const NO_HIERA_YAML: &str = "no hiera.yaml is in the last commit. If this repository has data alone, name the hiera.yaml \
+of the Puppet server, or a copy of it: --global-hiera-config FILE";

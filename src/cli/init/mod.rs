@@ -95,6 +95,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     }
     let undo = files.write(arguments, &mut out)?;
     // Settings by which no node is known help nobody.
+    let global = &global.with_profiles_of_settings();
     let ready = show::Ready::open(global).inspect_err(|_| {
         _ = undo
             .undo()

@@ -126,8 +126,11 @@ struct LookedAt {
 
 impl LookedAt {
     fn in_words(&self) -> String {
-        let commits =
-            if self.count == 1 { "the last commit".to_owned() } else { format!("the last {} commits", self.count) };
+        let commits = match self.count {
+            0 => return "there is none yet: the first commit has nothing before it".to_owned(),
+            1 => "the last commit".to_owned(),
+            count => format!("the last {count} commits"),
+        };
         let seen = match self.partly {
             0 => String::new(),
             partly if partly == self.count => ", as far as can be seen".to_owned(),

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use super::find::GUESSED;
 use super::{Arguments, tell};
 use crate::cli::Result;
 use crate::disk::FileMode;
@@ -19,11 +20,14 @@ pub(super) struct Files {
 
 impl Files {
     pub(super) fn of(found: &Found, repository: &Repository, top: &Path) -> Files {
-        let (tree, own) = (top.join(SETTINGS_FILE), repository.common_dir().join(SETTINGS_FILE));
+        let own_file = |name: &str| repository.common_dir().join(name);
+        let (tree, own) = (top.join(SETTINGS_FILE), own_file(SETTINGS_FILE));
         let mode = |mode: &str| mode.parse::<FileMode>().unwrap_or(FileMode::PRIVATE);
         let of_tree = found.of_tree().map(|text| (tree, text, mode("0644")));
         let of_own = found.of_git_directory(top).map(|text| (own, text, mode("0600")));
-        Files { files: of_tree.into_iter().chain(of_own).collect() }
+        let guessed = found.guessed.as_ref();
+        let of_guessed = guessed.map(|guessed| (own_file(GUESSED), guessed.profiles.clone(), mode("0600")));
+        Files { files: of_guessed.into_iter().chain(of_tree).chain(of_own).collect() }
     }
 
     /// Shows the files.

@@ -40,6 +40,7 @@ impl Fleet {
             scanned: self.scanned.clone(),
             all: self.all.clone(),
             left_out: self.left_out.clone(),
+            guessed: self.guessed.clone(),
             assigned: Some(Assigned { base: self.clone(), name: name.clone(), values }),
             has_catalogs: self.has_catalogs,
             catalogs: OnceLock::new(),

@@ -44,6 +44,8 @@ pub struct Fleet {
     all: NodeSet,
     /// The errors of profiles that could not be read.
     left_out: Vec<ProfileError>,
+    /// The nodes whose profiles are guessed.
+    guessed: NodeSet,
     /// A variable that the data gives.
     assigned: Option<Assigned>,
     /// True if the classes in the catalog of some node are known.
@@ -143,6 +145,8 @@ impl Fleet {
         let scanned = referenced.files().clone();
         let reading = Mutex::default();
         let left_out = errors.clone();
+        let guessed = (0..).map(NodeId).zip(&nodes).filter(|(_, node)| table.is_guessed(node.row)).map(|(id, _)| id);
+        let guessed = guessed.collect();
         let fleet = Fleet {
             names,
             places,
@@ -153,6 +157,7 @@ impl Fleet {
             scanned,
             all,
             left_out,
+            guessed,
             assigned: None,
             has_catalogs: table.has_catalogs(),
             catalogs: OnceLock::new(),
@@ -255,6 +260,11 @@ impl Fleet {
     /// Returns the errors of the profiles that could not be read when the fleet was loaded.
     pub fn left_out(&self) -> &[ProfileError] {
         &self.left_out
+    }
+
+    /// Returns the nodes whose profiles are guessed.
+    pub fn guessed(&self) -> &NodeSet {
+        &self.guessed
     }
 
     /// Returns the number of nodes.

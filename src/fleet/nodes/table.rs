@@ -9,7 +9,7 @@ use indexmap::IndexSet;
 use crate::fleet::nodes::VariableClasses;
 use crate::fleet::nodes::variables::{Reading, VariablePath, wanted};
 use crate::hiera::scope::NodeScope;
-use crate::node::{Batch, NodeId, NodeProfile, Partition, ProfileError, ProfilePlace, ProfileSource};
+use crate::node::{Batch, NodeId, NodeProfile, NodeSet, Partition, ProfileError, ProfilePlace, ProfileSource};
 
 /// The values that profiles have at some places inside variables.
 pub(super) struct Table {
@@ -22,6 +22,8 @@ struct BatchTable {
     names: Vec<(Arc<str>, ProfilePlace)>,
     /// True if the classes in the catalog of some node are known.
     has_catalogs: bool,
+    /// The profiles that are guessed.
+    guessed: NodeSet,
     /// For each path the classes of equal values, and the value of each class.
     columns: Vec<(Partition, Vec<Reading>)>,
 }
@@ -51,6 +53,11 @@ impl Table {
     /// Returns true if the classes in the catalog of some node are known.
     pub(super) fn has_catalogs(&self) -> bool {
         self.batches.iter().any(|batch| batch.has_catalogs)
+    }
+
+    /// Returns true if the profile in a row is guessed.
+    pub(super) fn is_guessed(&self, (batch, number): Row) -> bool {
+        self.batches[batch].guessed.contains(number)
     }
 
     /// Returns the rows in the order of the source, with the names of the profiles and their places.
@@ -84,9 +91,11 @@ impl Table {
 impl BatchTable {
     fn new(profiles: &[(ProfilePlace, NodeProfile)], paths: &[VariablePath]) -> BatchTable {
         let reading = |path, profile| Reading::of(&NodeScope::new(profile), path);
+        let is_guessed = |(_, (_, profile)): &(NodeId, &(_, NodeProfile))| profile.is_guessed;
         let column = |path| Partition::by(profiles.iter().map(|(_, profile)| reading(path, profile)));
         BatchTable {
             names: profiles.iter().map(|(place, profile)| (profile.name.clone(), *place)).collect(),
+            guessed: (0..).map(NodeId).zip(profiles).filter(is_guessed).map(|(number, _)| number).collect(),
             has_catalogs: profiles.iter().any(|(_, profile)| !profile.catalog.is_unknown()),
             columns: paths.iter().map(column).collect(),
         }

@@ -43,13 +43,14 @@ pub use other_versions::OTHER_VERSION;
 pub use wording::nodes_of;
 
 /// The codes of all blind spots.
-pub const CODES: [&str; 24] = [
+pub const CODES: [&str; 25] = [
     "absent-backend",
     "absent-module",
     "changed-settings",
     "every-key-fails",
     "eyaml-key-not-allowed",
     "failing-keys",
+    "guessed-profile",
     "hidden-by-filter",
     "invalid-hiera-yaml",
     "merge-in-manifest",
@@ -115,6 +116,7 @@ impl DiffContext<'_> {
         }
         if files.is_hiera_touched || self.affected.touches_data {
             spots.extend(left_out(&self.revisions.after.fleet));
+            spots.extend(guessed(&self.revisions.after.fleet));
             spots.extend(unreadable::missing_layer(self.both_revisions()));
             spots.extend(unreadable::missing_folders(self.revisions.after, Some(self.revisions.before)));
             spots.extend(outside_levels::mapped_to_nothing(self.both_revisions()));
@@ -155,7 +157,8 @@ pub(super) fn of_revision(
     (accepted, refused): (&Accepted, Option<BlindSpot>),
     disclosure: &Disclosure,
 ) -> Vec<BlindSpot> {
-    let mut spots: Vec<BlindSpot> = refused.into_iter().chain(left_out(&revision.fleet)).collect();
+    let fleet = &revision.fleet;
+    let mut spots: Vec<BlindSpot> = refused.into_iter().chain(left_out(fleet)).chain(guessed(fleet)).collect();
     spots.extend(outside_levels::outside_spots(&[revision], accepted, revision.fleet.len()));
     spots.extend(unreadable::missing_folders(revision, None));
     spots.extend(absent_backends::absent_backends(&[revision]));
@@ -178,6 +181,25 @@ fn left_out(fleet: &Fleet) -> Option<BlindSpot> {
         message: format!("{profiles} could not be read, and what their nodes get is not known: {first}{others}"),
         fix: Some(Remedy::words("correct the profiles; `hierad check` names each fault")),
         files: files.into_iter().collect(),
+        ..BlindSpot::default()
+    })
+}
+
+/// Returns a blind spot for nodes that are guessed.
+fn guessed(fleet: &Fleet) -> Option<BlindSpot> {
+    let nodes = fleet.guessed().clone();
+    let of = wording::nodes_of(&nodes, fleet.len());
+    let are = if nodes.len() == 1 { "is" } else { "are" };
+    (!nodes.is_empty()).then(|| BlindSpot {
+        code: "guessed-profile",
+        headline: format!("{of} {are} guessed"),
+        message: format!(
+            "{of} {are} guessed from the names of data files: others may be there, with other facts and other values"
+        ),
+        fix: Some(Remedy::words(
+            "name the facts of your nodes with --profiles or --puppetdb (`hierad init` takes them, too), or correct the guesses and take `guessed` away",
+        )),
+        nodes,
         ..BlindSpot::default()
     })
 }

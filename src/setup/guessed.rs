@@ -1,0 +1,172 @@
+//! Guesses nodes from the names of data files, for a repository of which no facts are known.
+//!
+//! A file `nodes/web01.example.com.yaml` of the level `nodes/%{trusted.certname}.yaml` stands for a node of that name.
+//! A file of any other level stands for a node that has the variables of its path, and nothing else that is known.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use regex::Regex;
+
+use super::datadirs::Mapped;
+use super::hierarchies::Hierarchy;
+use super::site_pp::{INTERPOLATION, paths, variable};
+use crate::puppet::json;
+use crate::tree::{FileTree, TreeError, files_called};
+use crate::value::{Hash, Value};
+
+/// The most nodes that are guessed.
+const NODES: usize = 2000;
+
+/// The variables that name a node in full, and those that have the first part of its name.
+const NAMES: [&str; 5] = ["trusted.certname", "clientcert", "fqdn", "networking.fqdn", "certname"];
+const HOSTNAMES: [&str; 3] = ["trusted.hostname", "hostname", "networking.hostname"];
+
+/// Nodes that are guessed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Guessed {
+    /// Their profiles, as documents of a YAML file.
+    pub profiles: String,
+    /// Their number.
+    pub count: usize,
+    /// The number of those that a data file is called as.
+    pub named: usize,
+}
+
+/// A path of a level, with its variables.
+struct Declared {
+    pattern: Regex,
+    /// By their order in the path, without `::`.
+    variables: Vec<String>,
+    /// The length of the text around them.
+    literals: usize,
+}
+
+/// Returns nodes by which each data file of a hierarchy is read; at least one.
+pub fn guessed(tree: &dyn FileTree, hierarchy: &Hierarchy, datadirs: &[Mapped]) -> Result<Guessed, TreeError> {
+    let paths = paths(hierarchy, datadirs);
+    let fixed: BTreeSet<&String> = paths.iter().filter(|path| !path.contains("%{")).collect();
+    let mut declared: Vec<Declared> = paths.iter().filter_map(|path| Declared::of(path)).collect();
+    // Of several paths that a file may have the most specific one counts, and last one that is a node's.
+    declared.sort_by_key(|declared| (Reverse(declared.literals), declared.is_of_nodes()));
+    let mut nodes = BTreeMap::<String, Hash>::new();
+    let mut named = BTreeSet::new();
+    for (file, _) in files_called(tree, |_| true, |folder| folder == ".git")? {
+        let is_fixed = fixed.iter().any(|path| file.strip_prefix(path.as_str()).is_some_and(|end| !end.contains('/')));
+        let values = declared.iter().filter(|_| !is_fixed && nodes.len() < NODES).find_map(|of| of.values(&file));
+        let Some(values) = values else { continue };
+        let name = name_of(&values);
+        named.extend(name.clone());
+        let name = name.unwrap_or_else(|| invented(values.values()));
+        let node = nodes.entry(name.clone()).or_insert_with(|| profile(&name));
+        for (variable, value) in &values {
+            set(node, variable, value);
+        }
+    }
+    if nodes.is_empty() {
+        let name = invented(std::iter::empty());
+        nodes.insert(name.clone(), profile(&name));
+    }
+    let document = |node: Hash| format!("--- {}\n", json::compact(&Value::hash(node)));
+    Ok(Guessed { count: nodes.len(), named: named.len(), profiles: nodes.into_values().map(document).collect() })
+}
+
+impl Declared {
+    /// Returns a path with its variables, or `None` if it has none.
+    fn of(path: &str) -> Option<Declared> {
+        let found: Vec<_> = INTERPOLATION.as_ref()?.find_iter(path).collect();
+        let literals = path.len() - found.iter().map(regex::Match::len).sum::<usize>();
+        let (mut pattern, mut at, mut variables) = ("^".to_owned(), 0, Vec::new());
+        for interpolation in &found {
+            let name = variable(interpolation.as_str());
+            pattern += &regex::escape(&path[at..interpolation.start()]);
+            // The name of a class may have parts.
+            let is_class = ["role", "class"].iter().any(|part| name.contains(part));
+            pattern += if is_class { "(.+?)" } else { "([^/]+?)" };
+            variables.push(name.to_owned());
+            at = interpolation.end();
+        }
+        // Hiera 3 adds the extension itself.
+        pattern += &regex::escape(&path[at..]);
+        let pattern = Regex::new(&(pattern + r"(?:\.yaml|\.eyaml|\.json)?$")).ok()?;
+        (!variables.is_empty()).then_some(Declared { pattern, variables, literals })
+    }
+
+    fn is_of_nodes(&self) -> bool {
+        self.variables.iter().any(|name| is_of_node(name))
+    }
+
+    /// Returns the variables that lead to a file, or `None` if no values do.
+    fn values(&self, file: &str) -> Option<BTreeMap<&str, String>> {
+        let captured = self.pattern.captures(file)?;
+        let mut values = BTreeMap::new();
+        for (name, value) in self.variables.iter().zip(captured.iter().skip(1)) {
+            let value = value?.as_str();
+            if values.insert(name.as_str(), value.to_owned()).is_some_and(|known| known != value) {
+                return None;
+            }
+        }
+        Some(values)
+    }
+}
+
+fn is_of_node(variable: &str) -> bool {
+    NAMES.contains(&bare(variable)) || HOSTNAMES.contains(&bare(variable))
+}
+
+/// Returns a variable without the hash of facts.
+fn bare(variable: &str) -> &str {
+    variable.strip_prefix("facts.").unwrap_or(variable)
+}
+
+/// Returns the node that is called as a file, or `None` if the file is of several.
+fn name_of(values: &BTreeMap<&str, String>) -> Option<String> {
+    let named = |names: &[&str]| {
+        let mut of_node = values.iter().filter(|(name, _)| names.contains(&bare(name)));
+        of_node.next().map(|(_, name)| name.to_lowercase())
+    };
+    named(&NAMES).or_else(|| named(&HOSTNAMES))
+}
+
+/// Returns a name for a node that nothing is called as.
+fn invented<'v>(values: impl Iterator<Item = &'v String>) -> String {
+    let parts: Vec<String> = values.map(|value| value.to_lowercase().replace(['/', ':', ' ', '.'], "-")).collect();
+    ["guess"].into_iter().chain(parts.iter().map(String::as_str)).collect::<Vec<_>>().join("-")
+}
+
+/// Returns the profile of a node of which only the name is known, with the facts that follow from that.
+fn profile(name: &str) -> Hash {
+    let (host, domain) = name.split_once('.').unwrap_or((name, ""));
+    let mut networking = Hash::from_iter([("fqdn", Value::from(name)), ("hostname", Value::from(host))]);
+    let mut facts = Hash::from_iter([("fqdn", Value::from(name)), ("hostname", Value::from(host))]);
+    if !domain.is_empty() {
+        networking.insert("domain", Value::from(domain));
+        facts.insert("domain", Value::from(domain));
+    }
+    facts.insert("networking", Value::hash(networking));
+    let name = Value::from(name);
+    Hash::from_iter([("name", name), ("guessed", Value::Boolean(true)), ("facts", Value::hash(facts))])
+}
+
+/// Sets a variable of a node that the path of a file names; those that follow from its name are there.
+fn set(node: &mut Hash, variable: &str, value: &str) {
+    let names: Vec<&str> = variable.split('.').collect();
+    match names[..] {
+        _ if is_of_node(variable) => {}
+        ["facts" | "trusted" | "server_facts", _, ..] | ["environment"] => put(node, &names, value),
+        [_] => put(node, &["variables", names[0]], value),
+        _ => put(node, &[&["facts"], &names[..]].concat(), value),
+    }
+}
+
+fn put(hash: &mut Hash, names: &[&str], value: &str) {
+    match names {
+        [] => {}
+        [name] => _ = hash.insert(*name, Value::from(value)),
+        [name, rest @ ..] => {
+            let mut inner = hash.get(name).and_then(Value::as_hash).cloned().unwrap_or_default();
+            put(&mut inner, rest, value);
+            hash.insert(*name, Value::hash(inner));
+        }
+    }
+}

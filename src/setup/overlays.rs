@@ -1,0 +1,45 @@
+//! Finds data that is in the work tree and in no commit: a deployment lays it into the datadir.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::datadirs::Mapped;
+use super::hierarchies::Hierarchy;
+use super::site_pp::paths;
+use crate::git::patterns::Ignored;
+use crate::tree::{FileTree, Target, TreeError, follow};
+
+/// Returns the folders and files of levels that git ignores, or that links lead to outside of the repository, with the
+/// places on disk where they are, as far as they are there.
+pub fn overlays(
+    tree: &dyn FileTree,
+    top: &Path,
+    hierarchy: &Hierarchy,
+    datadirs: &[Mapped],
+) -> Result<Vec<(String, PathBuf)>, TreeError> {
+    let (mut ignored, mut found) = (Ignored::of(tree), BTreeSet::new());
+    for path in paths(hierarchy, datadirs).iter().filter(|path| !path.starts_with(['/', '.'])) {
+        let sample = path.split_once("%{").map_or_else(|| path.clone(), |(fixed, _)| format!("{fixed}x"));
+        let place = match ignored.part_of(&sample)? {
+            Some((part, _)) => Some(part).filter(|part| *part != sample || sample == *path),
+            None => link(tree, &sample)?,
+        };
+        let Some(place) =
+            place.filter(|place| !matches!(follow(tree, place), Ok(Target::Folder(_) | Target::File(..))))
+        else {
+            continue;
+        };
+        found.extend(top.join(place).canonicalize().ok().map(|real| (place.to_owned(), real)));
+    }
+    Ok(found.into_iter().collect())
+}
+
+/// Returns the first part of a path that is a link to nothing in the repository, or a submodule.
+fn link<'p>(tree: &dyn FileTree, path: &'p str) -> Result<Option<&'p str>, TreeError> {
+    for part in path.match_indices('/').map(|(at, _)| &path[..at]) {
+        if matches!(follow(tree, part)?, Target::Dangling(_) | Target::Outside(_)) {
+            return Ok(Some(part));
+        }
+    }
+    Ok(None)
+}
