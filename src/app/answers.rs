@@ -104,7 +104,7 @@ impl Answers for EffectiveValues {
             match &request.node {
                 LookupNode::Named(name) => {
                     let node = pipeline.fleet.find(name).ok_or_else(|| unknown_node(name))?;
-                    if environment.options.variables.is_empty() {
+                    if environment.options.variables.is_empty() && environment.derived.is_empty() {
                         let scope = pipeline.fleet.scope(node);
                         let sources = NodeSources::new(&environment, &scope);
                         return self.find(&asked, &environment, (name, &scope, &sources), (request, stop));

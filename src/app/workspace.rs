@@ -344,6 +344,7 @@ impl Workspace {
             lookup_options: self.settings.lookup_options.clone(),
             reads_manifests: self.settings.reads_manifests,
             variables: self.settings.variables.clone(),
+            derived: self.settings.derived.clone(),
             modulepath: self.settings.modulepath.as_ref().map(|folders| folders.join(":")),
             basemodulepath: self.settings.basemodulepath.iter().map(|folder| absolute(folder)).collect(),
             own_files: self.own_files(),

@@ -10,13 +10,14 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::derived::DerivedVariable;
 use super::key::root_apart;
 use super::merge::Strategy;
 use super::options::LookupOptions;
 use crate::diagnostic::Place;
 use crate::pattern::is_made_of;
-use crate::puppet::manifest::{CallMerge, KeyText, LookupCall, Lookups};
-use crate::tree::{BlobId, FileTree, TreeError, files_called};
+use crate::puppet::manifest::{CallMerge, Formula, KeyText, LookupCall, Lookups};
+use crate::tree::{BlobId, Entry, Extent, FileTree, TreeError, child, files_called};
 use crate::value::Value;
 
 /// The largest manifest that is read, in bytes.
@@ -84,12 +85,51 @@ struct Parameters {
     modules: BTreeSet<Arc<str>>,
 }
 
+/// The variables of the top scope that the manifests which Puppet evaluates first set.
+#[derive(Debug, Default)]
+pub struct SetVariables {
+    /// Those that are made of others before anything is looked up, in their order; none if a manifest is not known.
+    pub derived: Vec<DerivedVariable>,
+    /// The names of all others.
+    pub unknown: BTreeSet<String>,
+    /// The manifests, by path.
+    pub files: Vec<(String, BlobId)>,
+}
+
 impl Manifests {
     /// Returns the manifests of a tree.
     pub fn files(tree: &dyn FileTree) -> Result<Vec<(String, BlobId)>, TreeError> {
         let is_manifest = |name: &str| name.strip_suffix(".pp").is_some();
         let is_passed = |name: &str| name.starts_with('.') || PASSED_FOLDERS.contains(&name);
         files_called(tree, is_manifest, is_passed)
+    }
+
+    /// Reads the variables of the top scope that the manifests at `path` set, a file or a folder.
+    pub fn top_scope(&self, tree: &dyn FileTree, path: &str) -> Result<SetVariables, TreeError> {
+        let Some(files) = main_manifests(tree, path)? else { return Ok(SetVariables::default()) };
+        let (mut found, mut looks_up, mut is_known) = (Vec::<(String, Option<Formula>)>::new(), false, true);
+        for (_, id) in &files {
+            let lookups = self.in_manifest(tree, *id)?;
+            let Some(scope) = &lookups.top_scope else {
+                is_known = false;
+                continue;
+            };
+            for (name, formula) in &scope.variables {
+                match found.iter_mut().find(|(known, _)| known == name) {
+                    Some((_, known)) => *known = None,
+                    None => found.push((name.clone(), formula.clone().filter(|_| !looks_up))),
+                }
+            }
+            looks_up |= scope.looks_up;
+        }
+        let mut set = SetVariables { files, ..SetVariables::default() };
+        for (name, formula) in found {
+            match formula.filter(|_| is_known) {
+                Some(formula) => set.derived.push(DerivedVariable { name: name.into(), formula }),
+                None => drop(set.unknown.insert(name)),
+            }
+        }
+        Ok(set)
     }
 
     /// Reads the lookups of some manifests of a tree, in which `modules` lie.
@@ -135,6 +175,35 @@ impl Manifests {
         all.insert(id, lookups.clone());
         Ok(lookups)
     }
+}
+
+/// Returns the manifests that Puppet evaluates first, in their order: a file, or all those in a folder; `None` if some
+/// lie elsewhere.
+///
+/// Source: `node/environment.rb` (`perform_initial_import`).
+fn main_manifests(tree: &dyn FileTree, path: &str) -> Result<Option<Vec<(String, BlobId)>>, TreeError> {
+    let (mut found, mut extent) = (Vec::new(), Extent::default());
+    let mut pending = match tree.entry(path)? {
+        Some(Entry::File(id)) => return Ok(Some(vec![(path.to_owned(), id)])),
+        Some(Entry::Folder) => vec![path.to_owned()],
+        Some(Entry::Link(_) | Entry::Submodule(_)) => return Ok(None),
+        None => Vec::new(),
+    };
+    while let Some(folder) = pending.pop() {
+        extent.see(&folder)?;
+        for (name, entry) in tree.list(&folder)?.into_iter().filter(|(name, _)| !name.starts_with('.')) {
+            let is_manifest = name.strip_suffix(".pp").is_some();
+            match entry {
+                Entry::Folder => pending.push(child(&folder, &name)),
+                Entry::File(id) if is_manifest => found.push((child(&folder, &name), id)),
+                Entry::Link(_) if !is_manifest => {}
+                Entry::Link(_) | Entry::Submodule(_) => return Ok(None),
+                Entry::File(_) => {}
+            }
+        }
+    }
+    found.sort();
+    Ok(Some(found))
 }
 
 impl ManifestLookups {

@@ -17,6 +17,7 @@ pub mod budget;
 mod command;
 pub mod config;
 pub mod convert;
+pub mod derived;
 pub mod explain;
 pub mod hierarchy;
 pub mod host;

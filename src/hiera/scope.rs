@@ -181,3 +181,13 @@ impl Scope for LocalScope<'_> {
         if name == self.name { (self.variable(name), segments) } else { self.outer.within(name, segments) }
     }
 }
+/// Returns the name of a node's environment.
+pub fn environment_in(scope: &dyn Scope) -> Option<String> {
+    match scope.variable(ENVIRONMENT) {
+        Variable::Value(name) => name.as_str().map(str::to_owned),
+        _ => None,
+    }
+}
+
+/// The variable that names a node's environment.
+pub const ENVIRONMENT: &str = "environment";

@@ -34,6 +34,7 @@ use std::time::Duration;
 use crate::hiera::Reader;
 use crate::hiera::backend::Backends;
 use crate::hiera::backend::eyaml::{KeyChoice, KeyName, KeyNames};
+use crate::hiera::derived::DerivedVariable;
 use crate::hiera::layer::{HIERA_YAML, VariableText};
 use crate::hiera::options::LookupOptions;
 use crate::pipeline::blind_spots::accept::Accepted;
@@ -89,6 +90,8 @@ pub struct Settings {
     pub reads_manifests: bool,
     /// Variables of the top scope that the data gives, in the order in which they are set.
     pub variables: Arc<[VariableText]>,
+    /// Variables of the top scope that are matches in others.
+    pub derived: Arc<[DerivedVariable]>,
     /// The reader of hiera.yaml: Puppet or Hiera 3.
     pub reader: Reader,
     /// True if Hiera 3 runs on a Ruby that accepts aliases in YAML.
@@ -218,6 +221,7 @@ impl Default for Settings {
             lookup_options: Arc::default(),
             reads_manifests: true,
             variables: Arc::default(),
+            derived: Arc::default(),
             reader: Reader::Auto,
             hiera3_yaml_aliases: false,
             datadirs: Vec::new(),
@@ -263,6 +267,7 @@ impl Settings {
             lookup_options: "lookup_options",
             reads_manifests: "manifests",
             variables: "variables",
+            derived: "variables",
             reader: "hiera",
             hiera3_yaml_aliases: "hiera3_yaml_aliases",
             datadirs: "datadirs",

@@ -35,6 +35,7 @@ impl SourceFile<'_> {
         // Of several that a path is below, the longest counts.
         datadirs.sort_by_key(|(from, _)| Reverse(from.trim_end_matches('/').split('/').count()));
         let defaults = Settings::default();
+        let (variables, derived) = if raw.variables.is_some() { variables::check(self)? } else { Default::default() };
         let snapshots = self.snapshots(raw.snapshots, raw.repositories.len() > 1, &raw.sinks)?;
         let repositories = raw.repositories.into_iter().map(|(name, raw)| repository::check(self, name, raw));
         let repositories: Vec<_> = repositories.collect::<Result<_, _>>()?;
@@ -53,7 +54,8 @@ impl SourceFile<'_> {
             basemodulepath: raw.basemodulepath.into_vec().into_iter().map(|path| self.folder.join(path)).collect(),
             lookup_options: if raw.lookup_options.is_some() { self.lookup_options()? } else { Arc::default() },
             reads_manifests: raw.manifests.unwrap_or(true),
-            variables: if raw.variables.is_some() { variables::check(self)? } else { Arc::default() },
+            variables,
+            derived,
             puppet: match raw.puppet {
                 None | Some(8) => Puppet::V8,
                 Some(7) => Puppet::V7,

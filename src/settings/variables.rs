@@ -1,11 +1,15 @@
-//! `variables`: variables of the top scope that the data gives.
+//! `variables`: variables of the top scope that the data gives, or that are matches in others.
 
 use std::sync::Arc;
 
 use super::SettingsError;
 use super::source::SourceFile;
+use crate::hiera::derived::DerivedVariable;
+use crate::hiera::key::split;
 use crate::hiera::layer::VariableText;
-use crate::value::Value;
+use crate::puppet::manifest::Formula;
+use crate::puppet::regex::RubyRegex;
+use crate::value::{Hash, Value};
 
 /// The name of the setting.
 const NAME: &str = "variables";
@@ -17,27 +21,60 @@ const MOST: usize = 10;
 const RESERVED: [&str; 8] =
     ["environment", "facts", "trusted", "server_facts", "module_name", "caller_module_name", "title", "name"];
 
+/// Variables that the data gives, and those that are matches in others.
+type Checked = (Arc<[VariableText]>, Arc<[DerivedVariable]>);
+
 /// Reads the variables, in their order.
-pub(super) fn check(source: &SourceFile<'_>) -> Result<Arc<[VariableText]>, SettingsError> {
+pub(super) fn check(source: &SourceFile<'_>) -> Result<Checked, SettingsError> {
     let form = || source.invalid(&[NAME], "'variables' must be a hash such as {role: \"%{lookup('role')}\"}");
     let all = source.lines.value([NAME]).and_then(Value::as_hash).ok_or_else(form)?;
     if all.len() > MOST {
         return Err(source.invalid(&[NAME], format!("'variables' has more than {MOST} variables")));
     }
-    all.iter().map(|(name, text)| variable(source, name, text)).collect()
+    let (mut texts, mut derived) = (Vec::new(), Vec::new());
+    for (name, made_of) in all.iter() {
+        let name = checked_name(source, &name.to_s())?;
+        let invalid = |text: &str| source.invalid(&[NAME, &name], format!("'{name}' of 'variables' {text}"));
+        match made_of {
+            Value::String(text) => texts.push(VariableText { name: name.clone(), text: text.as_str().into() }),
+            Value::Hash(of) => {
+                let formula = of_match(of).map_err(|text| invalid(&text))?;
+                derived.push(DerivedVariable { name: name.clone(), formula });
+            }
+            _ => {
+                let forms = "must be a text such as \"%{lookup('role')}\", or {from: VARIABLE, match: PATTERN}";
+                return Err(invalid(forms));
+            }
+        }
+    }
+    Ok((texts.into(), derived.into()))
 }
 
-fn variable(source: &SourceFile<'_>, name: &Value, text: &Value) -> Result<VariableText, SettingsError> {
-    let name = name.to_s();
-    let invalid = |text: String| source.invalid(&[NAME, &name], format!("'{name}' of 'variables' {text}"));
-    if !is_name(&name) {
-        return Err(invalid("is no name of a variable of the top scope".to_owned()));
+fn checked_name(source: &SourceFile<'_>, name: &str) -> Result<Arc<str>, SettingsError> {
+    let invalid = |text: &str| source.invalid(&[NAME, name], format!("'{name}' of 'variables' {text}"));
+    if !is_name(name) {
+        return Err(invalid("is no name of a variable of the top scope"));
     }
-    if RESERVED.contains(&&*name) {
-        return Err(invalid("is set by Puppet".to_owned()));
+    if RESERVED.contains(&name) {
+        return Err(invalid("is set by Puppet"));
     }
-    let text = text.as_str().ok_or_else(|| invalid("must be a text such as \"%{lookup('role')}\"".to_owned()))?;
-    Ok(VariableText { name: (&*name).into(), text: text.into() })
+    Ok(name.into())
+}
+
+/// Reads `{from: trusted.certname, match: '^([^-]+)-'}`.
+fn of_match(of: &Hash) -> Result<Formula, String> {
+    let text = |name: &str| of.get(name).and_then(Value::as_str).filter(|_| of.len() == 2);
+    let (Some(from), Some(pattern)) = (text("from"), text("match")) else {
+        return Err(
+            "must have 'from', a variable such as trusted.certname, and 'match', a pattern, and nothing else".into()
+        );
+    };
+    let mut path = split(from).unwrap_or_default().into_iter();
+    let root = path.next().and_then(|root| root.as_str().map(|root| root.trim_start_matches("::").to_owned()));
+    let root = root.filter(|root| is_name(root));
+    let root = root.ok_or_else(|| format!("has a 'from' that is no variable: '{from}'"))?;
+    let pattern = RubyRegex::compile(pattern).map_err(|error| format!("has a 'match' that is no pattern: {error}"))?;
+    Ok(Formula::of_match((&root, path.collect()), pattern))
 }
 
 /// Returns true if a variable without a namespace may be called so.

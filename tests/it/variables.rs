@@ -52,7 +52,7 @@ fn one_node_alone_has_the_answers_of_a_fleet() {
 }
 
 /// Data whose roles, levels and options differ.
-const DATA: [&str; 7] = [
+const DATA: [&str; 9] = [
     "-- data/common.yaml\nrole: web\nport: 1\nlist: [a]\nurl: 'http://%{role}.%{facts.site}'\n",
     "-- data/common.yaml\nrole: db\nport: 1\nlist: [a]\nurl: 'http://%{role}.%{facts.site}'\n",
     "-- data/common.yaml\nrole: web\nport: 2\nlist: [a]\nurl: 'http://%{role}.%{facts.site}'\n",
@@ -61,11 +61,14 @@ const DATA: [&str; 7] = [
     "-- data/common.yaml\nrole: web\nport: 1\nlist: [a]\nurl: 'http://%{role}.%{facts.site}'\n\
      -- data/role/.yaml\nlookup_options: {list: {merge: unique}}\n",
     "-- data/common.yaml\nrole: '%{facts.nothing}'\nport: 1\nlist: [a]\nurl: 'http://%{role}.%{facts.site}'\n",
+    "-- data/common.yaml\nrole: web\nport: 1\nlist: [a]\nurl: 'http://%{zone}'\n-- manifests/site.pp\n$zone = $facts['site'][0,3]\n",
+    "-- data/common.yaml\nrole: web\nport: 1\nlist: [a]\nurl: 'http://%{zone}'\n-- manifests/site.pp\n$zone = upcase($site)\n",
 ];
 
 const HIERARCHY: &str = "-- hiera.yaml\nversion: 5\nhierarchy:\n  - {name: role, path: 'role/%{role}.yaml'}\n\
-    \x20 - {name: site, path: 'site/%{facts.site}.yaml'}\n  - {name: common, path: common.yaml}\n\
-    -- data/role/web.yaml\nport: 80\nlist: [w]\n-- data/role/db.yaml\nport: 5432\n";
+    \x20 - {name: site, path: 'site/%{facts.site}.yaml'}\n  - {name: zone, path: 'zone/%{zone}.yaml'}\n  - {name: common, path: common.yaml}\n\
+    -- data/role/web.yaml\nport: 80\nlist: [w]\n-- data/role/db.yaml\nport: 5432\n\
+    -- data/zone/ber.yaml\nlist: [z]\n-- data/zone/BONN.yaml\nlist: [b]\n";
 
 fn environment(data: &str, store: &Arc<Store>) -> Environment {
     let variables = [("role", "%{lookup('role')}"), ("tier", "%{role} of %{facts.site}")];
@@ -146,6 +149,13 @@ fn a_role_that_fails_is_told_where_it_is_read() {
 fn faults_of_variables_are_told_with_their_line() {
     for (variables, words) in [
         ("kind: [x]", "'kind' of 'variables' must be a text such as"),
+        (
+            "kind: {from: facts.x}",
+            "'kind' of 'variables' must have 'from', a variable such as trusted.certname, and 'match'",
+        ),
+        ("kind: {from: facts.x, match: x, default: y}", "and 'match', a pattern, and nothing else"),
+        ("kind: {from: 'x::y', match: x}", "'kind' of 'variables' has a 'from' that is no variable: 'x::y'"),
+        ("kind: {from: x, match: '('}", "'kind' of 'variables' has a 'match' that is no pattern: "),
         ("facts: x", "'facts' of 'variables' is set by Puppet"),
         ("a::b: x", "'a::b' of 'variables' is no name of a variable of the top scope"),
         ("Kind: x", "'Kind' of 'variables' is no name of a variable of the top scope"),

@@ -1,47 +1,87 @@
-//! A fleet whose nodes have one more variable, which the data of a revision gives.
+//! A fleet whose nodes have further variables: one that the data of a revision gives, or those that it makes of others.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use crate::fleet::Fleet;
+use crate::hiera::derived::DerivedVariables;
 use crate::node::{Batch, NodeSet, Partition, ProfileError, ProfileSource, Wanted};
 use crate::value::Value;
 
 /// A variable by sets of nodes, all nodes together: its value, or the reason why that is not known.
 pub(in crate::fleet) type AssignedValues = Vec<(NodeSet, Result<Value, Arc<str>>)>;
 
-/// A variable that the nodes have beyond those of another fleet.
+/// Variables that the nodes have beyond those of another fleet.
 pub(super) struct Assigned {
     base: Arc<Fleet>,
-    name: Arc<str>,
-    values: AssignedValues,
+    variables: Variables,
+}
+
+/// Variables that the profiles of a fleet do not have.
+#[derive(Clone)]
+enum Variables {
+    /// One that data gives.
+    Given(Arc<str>, AssignedValues),
+    /// Those that are made of others.
+    Derived(DerivedVariables),
+}
+
+impl Variables {
+    /// Returns true if one of them may be meant by `name`.
+    fn may_be(&self, name: &str) -> bool {
+        match self {
+            Variables::Given(own, _) => may_mean(name, own),
+            Variables::Derived(derived) => name.rsplit("::").next().is_some_and(|leaf| derived.has(leaf)),
+        }
+    }
 }
 
 impl Fleet {
     /// Returns the same nodes with the variable `name`. A node whose profile has it keeps what that says.
     pub(in crate::fleet) fn with_variable(self: &Arc<Fleet>, name: &Arc<str>, values: AssignedValues) -> Fleet {
-        let known = self.variables.read().unwrap_or_else(PoisonError::into_inner);
-        let others = known.iter().filter(|(path, _)| !may_mean(&path.root, name));
-        let variables = others.map(|(path, classes)| (path.clone(), classes.clone())).collect();
-        drop(known);
         let sets = values.iter().map(|(nodes, _)| nodes.clone()).collect();
         let source = AssignedSource {
             fleet: self.clone(),
-            name: name.clone(),
-            partition: Partition::of_classes(self.len(), sets),
-            values: values.iter().map(|(_, value)| value.clone()).collect(),
+            laid: Laid::Given {
+                name: name.clone(),
+                partition: Partition::of_classes(self.len(), sets),
+                values: values.iter().map(|(_, value)| value.clone()).collect(),
+            },
         };
+        self.under(source, Variables::Given(name.clone(), values))
+    }
+
+    /// Returns the same nodes with the variables that are made of others, in place of those that this fleet has.
+    pub(in crate::fleet) fn with_derived(self: Arc<Fleet>, derived: &DerivedVariables) -> Arc<Fleet> {
+        let base = match &self.assigned {
+            Some(Assigned { variables: Variables::Derived(own), .. }) if own == derived => return self,
+            Some(Assigned { variables: Variables::Derived(_), base }) => base,
+            _ => &self,
+        };
+        if derived.is_empty() {
+            return base.clone();
+        }
+        let source = AssignedSource { fleet: base.clone(), laid: Laid::Derived(derived.clone()) };
+        Arc::new(base.under(source, Variables::Derived(derived.clone())))
+    }
+
+    /// Returns the same nodes with further variables, which `source` reads.
+    fn under(self: &Arc<Fleet>, source: AssignedSource, variables: Variables) -> Fleet {
+        let known = self.variables.read().unwrap_or_else(PoisonError::into_inner);
+        let others = known.iter().filter(|(path, _)| !variables.may_be(&path.root));
+        let others = others.map(|(path, classes)| (path.clone(), classes.clone())).collect();
+        drop(known);
         Fleet {
             names: self.names.clone(),
             places: self.places.clone(),
             by_name: self.by_name.clone(),
             source: Arc::new(source),
-            variables: RwLock::new(variables),
+            variables: RwLock::new(others),
             reading: Mutex::default(),
             scanned: self.scanned.clone(),
             all: self.all.clone(),
             left_out: self.left_out.clone(),
             guessed: self.guessed.clone(),
-            assigned: Some(Assigned { base: self.clone(), name: name.clone(), values }),
+            assigned: Some(Assigned { base: self.clone(), variables }),
             has_catalogs: self.has_catalogs,
             catalogs: OnceLock::new(),
         }
@@ -50,21 +90,27 @@ impl Fleet {
     /// Returns true if this fleet is `base` with the variable `name` of these values.
     pub(in crate::fleet) fn is_with(&self, base: &Fleet, name: &str, values: &AssignedValues) -> bool {
         let assigned = self.assigned.as_ref();
-        assigned.is_some_and(|own| *own.name == *name && own.values == *values && own.base.is_like(base))
+        let is_given = |own: &Variables| matches!(own, Variables::Given(of, known) if **of == *name && known == values);
+        assigned.is_some_and(|own| is_given(&own.variables) && own.base.is_like(base))
     }
 
     /// Returns true if the nodes of two fleets, which come from the same profiles, have the same variables.
     pub(in crate::fleet) fn is_like(&self, other: &Fleet) -> bool {
         match (&self.assigned, &other.assigned) {
             _ if std::ptr::eq(self, other) => true,
-            (Some(_), Some(assigned)) => self.is_with(&assigned.base, &assigned.name, &assigned.values),
+            (Some(_), Some(Assigned { base, variables: Variables::Given(name, values) })) => {
+                self.is_with(base, name, values)
+            }
+            (Some(own), Some(Assigned { base, variables: Variables::Derived(derived) })) => {
+                matches!(&own.variables, Variables::Derived(known) if known == derived) && own.base.is_like(base)
+            }
             _ => false,
         }
     }
 
-    /// Returns true if the data gives a variable that may be called `name`.
+    /// Returns true if the revision gives a variable that may be called `name`.
     pub(in crate::fleet) fn assigns(&self, name: &str) -> bool {
-        self.assigned.as_ref().is_some_and(|assigned| may_mean(name, &assigned.name) || assigned.base.assigns(name))
+        self.assigned.as_ref().is_some_and(|own| own.variables.may_be(name) || own.base.assigns(name))
     }
 }
 
@@ -73,28 +119,44 @@ fn may_mean(root: &str, name: &str) -> bool {
     root.rsplit("::").next() == Some(name)
 }
 
-/// The profiles of a fleet with one more variable.
+/// The profiles of a fleet with further variables.
 struct AssignedSource {
     fleet: Arc<Fleet>,
-    name: Arc<str>,
-    partition: Partition,
-    /// The value of each class.
-    values: Vec<Result<Value, Arc<str>>>,
+    laid: Laid,
+}
+
+/// The variables that are laid under profiles.
+enum Laid {
+    /// A variable, with the value of each class of nodes.
+    Given { name: Arc<str>, partition: Partition, values: Vec<Result<Value, Arc<str>>> },
+    /// Variables that are made of others.
+    Derived(DerivedVariables),
 }
 
 impl ProfileSource for AssignedSource {
     fn read(&self, wanted: &Wanted, each: &(dyn Fn(Batch) + Sync)) -> Vec<ProfileError> {
-        // A profile that has the variable itself must show it.
         let mut wanted = wanted.clone();
-        wanted.add(&self.name, &[]);
-        self.fleet.source.read(&wanted, &|mut batch| {
-            for (_, profile) in batch.profiles.iter_mut().filter(|(_, profile)| !profile.has_variable(&self.name)) {
-                if let Some(node) = self.fleet.find(&profile.name) {
-                    profile.set_variable(&self.name, self.values[self.partition.class_of(node)].clone());
-                }
+        match &self.laid {
+            Laid::Given { name, partition, values } => {
+                // A profile that has the variable itself must show it.
+                wanted.add(name, &[]);
+                self.fleet.source.read(&wanted, &|mut batch| {
+                    for (_, profile) in batch.profiles.iter_mut().filter(|(_, profile)| !profile.has_variable(name)) {
+                        if let Some(node) = self.fleet.find(&profile.name) {
+                            profile.set_variable(name, values[partition.class_of(node)].clone());
+                        }
+                    }
+                    each(batch);
+                })
             }
-            each(batch);
-        })
+            Laid::Derived(derived) => {
+                let derived = derived.wanted(&mut wanted);
+                self.fleet.source.read(&wanted, &|mut batch| {
+                    batch.profiles.iter_mut().for_each(|(_, profile)| derived.set(profile));
+                    each(batch);
+                })
+            }
+        }
     }
 
     fn path(&self, file: u32) -> String {

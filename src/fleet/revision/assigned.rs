@@ -1,7 +1,8 @@
 //! Variables that the data gives: a revision is made without them, and once more with each.
 //!
 //! They are set one after the other, as in a manifest ([`crate::hiera::lookup::WithVariables`] does so for one node).
-//! The options that were found on the way count from then on.
+//! The options that were found on the way count from then on. Variables that are made of others alone come before all
+//! of them, and need no revision of their own.
 
 use std::sync::Arc;
 
@@ -19,6 +20,7 @@ impl Revision {
     /// Resolves the hierarchies on all nodes of `fleet`, and finds all keys.
     pub fn new(environment: Environment, fleet: Arc<Fleet>, workers: &Workers) -> Result<Revision, TreeError> {
         let variables = environment.options.variables.clone();
+        let fleet = fleet.with_derived(&environment.derived);
         let mut revision = Revision::of_profiles(environment, fleet, workers)?;
         for variable in variables.iter() {
             revision = revision.with_variable(variable, None, workers)?;
@@ -29,7 +31,13 @@ impl Revision {
     /// Returns the revision of another `environment`, for the same profiles and read with the same options. Takes over
     /// what is equal in this revision; the result is the same as that of [`Revision::new`].
     pub fn next(&self, environment: Environment, workers: &Workers) -> Result<Revision, TreeError> {
-        let Some(unassigned) = &self.unassigned else { return self.next_of_fleet(environment, workers) };
+        let Some(unassigned) = &self.unassigned else {
+            let fleet = self.fleet.clone().with_derived(&environment.derived);
+            if fleet.is_like(&self.fleet) {
+                return self.next_of_fleet(environment, workers);
+            }
+            return Revision::of_profiles(environment, fleet, workers);
+        };
         let number = self.variables_set() - 1;
         let variable = environment.options.variables.get(number).cloned();
         let next = unassigned.next(environment, workers)?;

@@ -10,6 +10,8 @@ use crate::hiera::LookupError;
 pub(super) struct EnvironmentConf {
     /// Folders of modules, separated by colons, or `None` if it does not say.
     pub(super) modulepath: Option<String>,
+    /// The manifest, or the folder of manifests, that Puppet evaluates first, or `None` if it does not say.
+    pub(super) manifest: Option<String>,
     /// `environment_data_provider`.
     pub(super) data_provider: Option<String>,
     /// Puppet's error if it cannot read the file, so that nothing can be looked up.
@@ -48,6 +50,7 @@ impl EnvironmentConf {
                         }
                         conf.modulepath = Some(value);
                     }
+                    "manifest" if conf.manifest.is_none() => conf.manifest = Some(value),
                     "environment_data_provider" if conf.data_provider.is_none() => conf.data_provider = Some(value),
                     _ => {}
                 }

@@ -31,10 +31,11 @@ pub use modules::PUPPETFILE;
 use super::backend::eyaml::{KeyChoice, KeyPairs, Keys, SecretNames};
 use super::backend::{Backends, DataFile, DataFiles, Format, KeyQuota};
 use super::config::{Config, Configs, Hiera3, Owner};
-use super::hierarchy::{Datadir, Source};
+use super::derived::{DerivedVariable, DerivedVariables};
+use super::hierarchy::{Datadir, Source, join};
 use super::host::{HostAccess, NoHost};
 use super::key::{is_plain, root_apart};
-use super::manifests::{Agreement, ManifestLookups, Manifests};
+use super::manifests::{Agreement, ManifestLookups, Manifests, SetVariables};
 use super::options::LookupOptions;
 use super::{LookupError, Reader};
 use crate::diagnostic::Diagnostic;
@@ -44,6 +45,9 @@ use crate::tree::{BlobId, ContentIds, FileTree, MemoryTree, Target, TreeError, c
 
 /// The environment layer's configuration where nothing else is said, relative to the environment's folder.
 pub const HIERA_YAML: &str = "hiera.yaml";
+
+/// The folder of manifests that Puppet evaluates first, where nothing else is said.
+const MANIFESTS: &str = "manifests";
 
 /// The options for reading an environment.
 #[derive(Clone)]
@@ -61,6 +65,8 @@ pub struct EnvironmentOptions {
     pub reads_manifests: bool,
     /// Variables of the top scope that the data gives, in the order in which they are set.
     pub variables: Arc<[VariableText]>,
+    /// Variables of the top scope that are made of others. They win over those that manifests make.
+    pub derived: Arc<[DerivedVariable]>,
     /// Paths that datadirs lead to, absolute or from the root of the repository, and what they stand for.
     pub datadirs: Vec<(String, Datadir)>,
     /// The folders of modules, separated by colons, in place of what environment.conf says.
@@ -112,6 +118,7 @@ impl Default for EnvironmentOptions {
             lookup_options: Arc::default(),
             reads_manifests: true,
             variables: Arc::default(),
+            derived: Arc::default(),
             datadirs: Vec::new(),
             modulepath: None,
             basemodulepath: Vec::new(),
@@ -213,6 +220,10 @@ pub struct Environment {
     pub absent_modules: Vec<DeclaredModule>,
     /// The lookups of its manifests.
     pub lookups: ManifestLookups,
+    /// The variables that the manifests set which Puppet evaluates first.
+    pub main_manifests: SetVariables,
+    /// The variables that these manifests and the options make of others.
+    pub derived: DerivedVariables,
     /// The error of every lookup.
     pub fault: Option<LookupError>,
     /// The error of every lookup of a key with a module's name.
@@ -275,6 +286,8 @@ impl Environment {
             deployment: Deployment::default(),
             absent_modules: Vec::new(),
             lookups: ManifestLookups::default(),
+            main_manifests: SetVariables::default(),
+            derived: DerivedVariables::default(),
             fault: None,
             modules_fault: None,
             diagnostics: Vec::new(),
@@ -306,7 +319,13 @@ impl Environment {
         };
         let diagnostics = loader.diagnostics;
         let fault = conf.fault.filter(|_| options.modulepath.is_none() || !conf.fault_in_modulepath);
+        let manifest = conf.manifest.as_deref().unwrap_or(MANIFESTS);
+        let reads_variables = options.reads_manifests && !is_hiera3;
+        let main_manifests =
+            if reads_variables { set_variables(&**tree, root, manifest, store) } else { SetVariables::default() };
         Ok(Environment {
+            derived: derived(&main_manifests, options),
+            main_manifests,
             global,
             is_hiera3,
             layer,
@@ -440,4 +459,21 @@ impl Environment {
             LayerId::Module(root, name) => self.root(root)?.modules.get(name),
         }
     }
+}
+
+/// Returns the variables that the manifests of an environment set. What cannot be read is told with the lookups of all.
+fn set_variables(tree: &dyn FileTree, root: &str, manifest: &str, store: &Store) -> SetVariables {
+    // Settings of Puppet, and what is outside of the environment, are not known.
+    let is_above = manifest.split('/').any(|part| part == "..");
+    if manifest.contains('$') || manifest.starts_with('/') || is_above {
+        return SetVariables::default();
+    }
+    store.manifests.top_scope(tree, &join(root, manifest.trim_end_matches('/'))).unwrap_or_default()
+}
+
+/// Returns the variables that manifests, and the options, make of others.
+fn derived(manifests: &SetVariables, options: &EnvironmentOptions) -> DerivedVariables {
+    let is_given = |name: &str| options.variables.iter().any(|given| *given.name == *name);
+    let others = manifests.derived.iter().filter(|variable| !is_given(&variable.name));
+    DerivedVariables::new(others.chain(options.derived.iter()).cloned())
 }

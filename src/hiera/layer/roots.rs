@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use super::loader::Loader;
 use super::{Environment, EnvironmentOptions, Root};
-use crate::hiera::scope::{Scope, Variable};
+use crate::hiera::derived::DerivedVariables;
+use crate::hiera::scope::{Scope, environment_in};
 use crate::hiera::{LookupError, Reader};
 use crate::tree::{FileTree, Target, TreeError, child, folder_of, follow};
 
@@ -107,6 +108,8 @@ impl Environment {
             }
             roots.insert(name, root);
         }
+        let derived = roots.iter().map(|(name, root)| (name.clone(), &root.derived));
+        self.derived = DerivedVariables::of_environments(derived);
         self.roots = Some(roots);
         Ok(self)
     }
@@ -115,7 +118,7 @@ impl Environment {
     /// the node's has no folder, and then every lookup fails.
     pub fn of(&self, scope: &dyn Scope) -> &Environment {
         let Some(roots) = &self.roots else { return self };
-        name_in(scope).and_then(|name| roots.get(&*name)).unwrap_or(self)
+        environment_in(scope).and_then(|name| roots.get(&*name)).unwrap_or(self)
     }
 
     /// Returns the environment called `name`, or `None` if that has no folder.
@@ -145,7 +148,7 @@ impl Environment {
     /// Returns the error of every lookup for a node whose environment has no folder; `scope` is the node's.
     pub(in crate::hiera) fn no_folder(&self, scope: &dyn Scope) -> Option<LookupError> {
         let folders = self.folders()?;
-        let name = name_in(scope).unwrap_or_default();
+        let name = environment_in(scope).unwrap_or_default();
         Some(LookupError::unknown(without_folder(&name, &folders.folder(&name))))
     }
 }
@@ -157,11 +160,4 @@ pub fn without_folder(name: &str, folder: &str) -> String {
 
 fn is_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-}
-
-fn name_in(scope: &dyn Scope) -> Option<String> {
-    match scope.variable("environment") {
-        Variable::Value(name) => name.as_str().map(str::to_owned),
-        _ => None,
-    }
 }

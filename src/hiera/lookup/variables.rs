@@ -1,4 +1,5 @@
-//! Variables of the top scope that the data gives, set one after the other as a manifest does.
+//! Variables of the top scope beyond those of profiles: those that are made of others, then those that the data gives,
+//! set one after the other as a manifest does.
 //!
 //! The text of a variable is interpolated while it and those after it are not set yet. Puppet finds `lookup_options` at
 //! the first lookup of a compilation and keeps them, so those that count for all later lookups do not know these
@@ -12,7 +13,7 @@ use crate::hiera::layer::Environment;
 use crate::hiera::scope::{NodeScope, Scope};
 use crate::node::NodeProfile;
 
-/// A profile with the variables that the data gives.
+/// A profile with the variables that are made of others, and those that the data gives.
 pub struct WithVariables {
     /// The profile.
     pub profile: NodeProfile,
@@ -24,6 +25,7 @@ impl WithVariables {
     /// Sets the variables of `environment` in a profile. What the profile says itself stays.
     pub fn of(environment: &Environment, mut profile: NodeProfile) -> WithVariables {
         let mut options = Options::new();
+        environment.derived.set(&mut profile);
         for variable in environment.options.variables.iter() {
             if profile.has_variable(&variable.name) {
                 continue;

@@ -11,6 +11,7 @@ use crate::hiera::backend::DataFile;
 use crate::hiera::key::asks_for;
 use crate::hiera::layer::Environment;
 use crate::hiera::layer::path_patterns::{PathPattern, patterns};
+use crate::hiera::manifests::SetVariables;
 use crate::node::NodeSet;
 use crate::report::BlindSpot;
 use crate::tree::TreeError;
@@ -45,10 +46,8 @@ impl DiffContext<'_> {
         spots.sort_by(|(one, ..), (other, ..)| one.cmp(other));
         let all = self.revisions.after.fleet.len();
         let spot = |(name, Undefined { nodes, files }, is_standing): (String, Undefined, bool)| {
-            let of = wording::nodes_of(&nodes, all);
-            let lack = if nodes.len() == 1 { "lacks" } else { "lack" };
-            let headline = format!("{of} {lack} the variable '{name}'");
-            let read = if nodes.len() == 1 { "it reads" } else { "they read" };
+            let headline = lacking(&name, &nodes, all);
+            let read = read(&nodes);
             let files_text = wording::some(files.iter().map(String::as_str));
             BlindSpot {
                 code: UNDEFINED,
@@ -64,6 +63,46 @@ impl DiffContext<'_> {
         Ok(spots.into_iter().map(spot).collect())
     }
 
+    /// Returns blind spots for variables that some profile lacks, and levels read, if changed manifests set them in a
+    /// way that is not known.
+    pub(super) fn variables_of_manifests(&self) -> Vec<BlindSpot> {
+        let manifests = self
+            .both_revisions()
+            .map(|revision| revision.environment.roots().map(|root| &root.main_manifests).collect::<Vec<_>>());
+        let files = |sets: &[&SetVariables]| sets.iter().flat_map(|set| set.files.clone()).collect::<BTreeSet<_>>();
+        let [before, after] = manifests.each_ref().map(|sets| files(sets));
+        let files: BTreeSet<&str> = before.symmetric_difference(&after).map(|(path, _)| &**path).collect();
+        let mut without: BTreeMap<String, NodeSet> = BTreeMap::new();
+        for revision in self.both_revisions().into_iter().filter(|_| !files.is_empty()) {
+            for pattern in patterns(&revision.environment) {
+                for variable in pattern.variables() {
+                    let name = plain(&variable);
+                    if manifests.iter().flatten().any(|set| set.unknown.contains(name))
+                        && !self.accepted.has(UNDEFINED, name)
+                    {
+                        without
+                            .entry(name.to_owned())
+                            .or_default()
+                            .union_with(&revision.fleet.nodes_without(&variable));
+                    }
+                }
+            }
+        }
+        let spot = |(name, nodes): (String, NodeSet)| {
+            let headline = lacking(&name, &nodes, self.revisions.after.fleet.len());
+            let (files, read) = (wording::some(files.iter().copied()), read(&nodes));
+            BlindSpot {
+                code: UNDEFINED,
+                message: format!("{headline} in their profiles, and {files} may set it: it is not known what {read}"),
+                headline,
+                fix: Some(fix(&name)),
+                nodes,
+                ..BlindSpot::default()
+            }
+        };
+        without.into_iter().filter(|(_, nodes)| !nodes.is_empty()).map(spot).collect()
+    }
+
     /// Returns the variables that some profile lacks, by their plain names.
     fn undefined_at(
         &self,
@@ -75,7 +114,7 @@ impl DiffContext<'_> {
             let led = self.led_to(&pattern, files, &revision.environment)?;
             let is_fine = |name: &&String| led.is_empty() || self.accepted.has(UNDEFINED, plain(name));
             for variable in pattern.variables().iter().filter(|name| !is_fine(name)) {
-                let nodes = self.revisions.after.fleet.nodes_without(variable);
+                let nodes = revision.fleet.nodes_without(variable);
                 if !nodes.is_empty() {
                     let known = found.entry(plain(variable).to_owned()).or_default();
                     known.nodes.union_with(&nodes);
@@ -109,4 +148,13 @@ impl DiffContext<'_> {
         }
         Ok(led)
     }
+}
+
+fn lacking(name: &str, nodes: &NodeSet, all: usize) -> String {
+    let lack = if nodes.len() == 1 { "lacks" } else { "lack" };
+    format!("{} {lack} the variable '{name}'", wording::nodes_of(nodes, all))
+}
+
+fn read(nodes: &NodeSet) -> &'static str {
+    if nodes.len() == 1 { "it reads" } else { "they read" }
 }

@@ -131,7 +131,7 @@ impl Reader<'_> {
         let simple = match &word.token {
             Token::Text(text) => Expression::Literal(text.as_str().into()),
             Token::Name(name) => Expression::Literal(named(name)),
-            Token::Template(pieces) => Expression::Template(pieces.clone()),
+            Token::Template(template) => Expression::Template(template.pieces.clone()),
             Token::Variable(name) => Expression::Variable(name.clone()),
             Token::Sign('[') => return self.nested(Reader::array),
             Token::Sign('{') => return self.nested(Reader::hash),

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::literal::{Expression, arguments, leading};
 use super::tokens::{Token, Word, tokens};
+use super::top_scope::TopScope;
 use crate::value::{Hash, Value};
 
 /// The strategies that are tried where one is not known.
@@ -18,6 +19,8 @@ pub struct Lookups {
     pub classes: BTreeSet<String>,
     /// Their parameters, by the keys that Puppet looks up for them: `CLASS::PARAMETER`.
     pub parameters: BTreeSet<String>,
+    /// The variables that it sets outside of any block; `None` if it was not read.
+    pub top_scope: Option<TopScope>,
 }
 
 /// A lookup.
@@ -95,7 +98,7 @@ impl Lookups {
     pub fn of(text: &str) -> Lookups {
         let words = tokens(text);
         let values = Values::of(&words);
-        let (mut lookups, mut class) = (Lookups::default(), None);
+        let (mut lookups, mut class) = (Lookups { top_scope: Some(TopScope::of(&words)), ..Lookups::default() }, None);
         for (at, word) in words.iter().enumerate() {
             class = match &word.token {
                 Token::Name(name) if name == "class" => lookups.class(&words[at + 1..]),
@@ -195,7 +198,7 @@ fn all_arguments(words: &[Word], at: usize) -> Option<Vec<Expression>> {
     if at > 0 && words[at - 1].token == Token::Sign('.') {
         let subject = match words[..at - 1].last().map(|word| &word.token) {
             Some(Token::Text(text)) => Expression::Literal(text.as_str().into()),
-            Some(Token::Template(pieces)) => Expression::Template(pieces.clone()),
+            Some(Token::Template(template)) => Expression::Template(template.pieces.clone()),
             _ => Expression::Other,
         };
         arguments.insert(0, subject);

@@ -2,16 +2,21 @@
 //! strategies, the parameters of classes, variables of the top scope, and node blocks with what they set.
 //!
 //! A strategy that a manifest passes to `lookup` wins over `lookup_options`, so that data alone does not say what a
-//! node gets. Nothing is evaluated: what is no literal is not known, but for the pieces of a name around variables.
+//! node gets. Nothing is evaluated: what is no literal is not known, but for the pieces of a name around variables, and
+//! for variables of the top scope that are made of facts alone ([`Formula`]).
 //!
 //! Source: `puppet/functions/lookup.rb`, `hiera.rb`, `hiera_array.rb`, `hiera_hash.rb`, `hiera_include.rb`.
 
+mod formula;
 mod literal;
 mod looked_up;
 mod lookups;
 mod site;
 mod tokens;
+mod top_scope;
 
+pub use formula::{Formula, Input};
 pub use looked_up::{LookedUp, looked_up};
 pub use lookups::{CallMerge, KeyText, LookupCall, Lookups};
 pub use site::{Assignment, CallPattern, NodeBlock, NodeBlocks};
+pub use top_scope::TopScope;

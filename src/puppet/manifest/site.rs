@@ -12,7 +12,7 @@ use crate::puppet::regex::RubyRegex;
 use crate::value::Value;
 
 /// Words that are no values, although they look like names.
-const KEYWORDS: [&str; 14] = [
+pub(super) const KEYWORDS: [&str; 14] = [
     "if", "unless", "case", "else", "elsif", "and", "or", "in", "node", "class", "define", "function", "default",
     "inherits",
 ];
@@ -243,7 +243,7 @@ impl Body<'_> {
                 _ => {}
             }
             for (name, value) in self.at(at) {
-                let value = value.filter(|_| depth == 0 && self.begins_statement(at));
+                let value = value.filter(|_| depth == 0 && begins_statement(self.words, at));
                 match all.iter_mut().find(|known| known.name == name) {
                     Some(known) => known.value = None,
                     None => all.push(Assignment { name, value, line: word.line }),
@@ -258,17 +258,12 @@ impl Body<'_> {
         let rest = &self.words[at + 1..];
         match &self.words[at].token {
             Token::Variable(name) if is_assigned(rest) => vec![(name.clone(), whole_literal(&rest[1..]))],
-            Token::Sign(']') if is_assigned(rest) => self.variables_before(at),
+            Token::Sign(']') if is_assigned(rest) => {
+                variables_before(self.words, at).map(|name| (name.to_owned(), None)).collect()
+            }
             Token::Name(name) => self.called(name, rest).into_iter().collect(),
             _ => Vec::new(),
         }
-    }
-
-    /// Returns the variables of an array that ends at a place.
-    fn variables_before(&self, at: usize) -> Vec<(String, Option<Value>)> {
-        let array = self.words[..at].iter().rev().take_while(|word| word.token != Token::Sign('['));
-        let name = |word: &Word| if let Token::Variable(name) = &word.token { Some(name.clone()) } else { None };
-        array.filter_map(name).map(|name| (name, None)).collect()
     }
 
     /// Returns the variable that a call sets.
@@ -290,15 +285,21 @@ impl Body<'_> {
         };
         Some((variable.clone(), value))
     }
+}
 
-    /// Returns true if a statement may begin at a place.
-    fn begins_statement(&self, at: usize) -> bool {
-        match at.checked_sub(1).map(|before| &self.words[before].token) {
-            None | Some(Token::Sign('}' | ')' | ']' | ';')) => true,
-            Some(Token::Sign(_) | Token::Arrow) => false,
-            Some(Token::Name(name)) => !KEYWORDS.contains(&&**name),
-            Some(_) => true,
-        }
+/// Returns the variables of an array that ends at a place.
+pub(super) fn variables_before(words: &[Word], at: usize) -> impl Iterator<Item = &str> {
+    let array = words[..at].iter().rev().take_while(|word| word.token != Token::Sign('['));
+    array.filter_map(|word| if let Token::Variable(name) = &word.token { Some(&**name) } else { None })
+}
+
+/// Returns true if a statement may begin at a place.
+pub(super) fn begins_statement(words: &[Word], at: usize) -> bool {
+    match at.checked_sub(1).map(|before| &words[before].token) {
+        None | Some(Token::Sign('}' | ')' | ']' | ';')) => true,
+        Some(Token::Sign(_) | Token::Arrow) => false,
+        Some(Token::Name(name)) => !KEYWORDS.contains(&&**name),
+        Some(_) => true,
     }
 }
 
@@ -338,7 +339,7 @@ fn whole_literal(words: &[Word]) -> Option<Value> {
 }
 
 /// Returns true for the words of literals.
-fn is_plain(token: &Token) -> bool {
+pub(super) fn is_plain(token: &Token) -> bool {
     match token {
         Token::Text(_) | Token::Arrow | Token::Sign('[' | ']' | '{' | '}' | ',') => true,
         Token::Name(name) if name.starts_with(|first: char| first.is_ascii_digit()) => {

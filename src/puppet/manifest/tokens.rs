@@ -13,6 +13,17 @@ pub(super) struct Word {
     pub(super) token: Token,
     /// Counted from 1.
     pub(super) line: u32,
+    /// True if nothing separates it from the word before.
+    pub(super) is_joined: bool,
+}
+
+/// A string that is not known as a whole.
+#[derive(Debug, PartialEq)]
+pub(super) struct Template {
+    /// The pieces of it that are known.
+    pub(super) pieces: Vec<String>,
+    /// The expressions between any two of them; a lone backslash for an escape, nothing where there is no telling.
+    pub(super) between: Vec<String>,
 }
 
 #[derive(Debug, PartialEq)]
@@ -25,8 +36,8 @@ pub(super) enum Token {
     Variable(String),
     /// A regular expression.
     Regex(String),
-    /// A string that is not known as a whole: the pieces of it that are, with something unknown between any two.
-    Template(Vec<String>),
+    /// A string with variables, escapes or the like.
+    Template(Template),
     /// `=>`
     Arrow,
     /// Any other sign.
@@ -35,8 +46,14 @@ pub(super) enum Token {
 
 /// Splits a manifest into its words.
 pub(super) fn tokens(text: &str) -> Vec<Word> {
-    let mut lexer =
-        Lexer { text, rest: text.char_indices().peekable(), line: 1, heredocs: Vec::new(), words: Vec::new() };
+    let mut lexer = Lexer {
+        text,
+        rest: text.char_indices().peekable(),
+        line: 1,
+        is_joined: false,
+        heredocs: Vec::new(),
+        words: Vec::new(),
+    };
     lexer.run();
     lexer.words
 }
@@ -45,6 +62,8 @@ struct Lexer<'t> {
     text: &'t str,
     rest: Peekable<CharIndices<'t>>,
     line: u32,
+    /// True if nothing separates what comes from the last word.
+    is_joined: bool,
     /// The ends of the heredocs that begin with the next line.
     heredocs: Vec<String>,
     words: Vec<Word>,
@@ -73,7 +92,7 @@ impl Lexer<'_> {
                     let end = self.word_end(at);
                     self.push(Token::Name(self.text[at..end].to_owned()));
                 }
-                sign if sign.is_whitespace() => {}
+                sign if sign.is_whitespace() => self.is_joined = false,
                 sign => self.push(Token::Sign(sign)),
             }
         }
@@ -92,7 +111,12 @@ impl Lexer<'_> {
     }
 
     fn push(&mut self, token: Token) {
-        self.words.push(Word { token, line: self.line });
+        self.push_at(token, self.line);
+    }
+
+    fn push_at(&mut self, token: Token, line: u32) {
+        self.words.push(Word { token, line, is_joined: self.is_joined });
+        self.is_joined = true;
     }
 
     /// Goes to the end of a name that begins at `start`.
@@ -111,12 +135,14 @@ impl Lexer<'_> {
     }
 
     fn skip_line(&mut self) {
+        self.is_joined = false;
         while self.peek().is_some_and(|sign| sign != '\n') {
             self.next();
         }
     }
 
     fn skip_comment(&mut self) {
+        self.is_joined = false;
         self.next();
         let mut last = ' ';
         while let Some((_, sign)) = self.next() {
@@ -155,7 +181,7 @@ impl Lexer<'_> {
         while let Some((_, sign)) = self.next() {
             match sign {
                 '\'' => {
-                    self.words.push(Word { token: Token::Text(text), line });
+                    self.push_at(Token::Text(text), line);
                     return;
                 }
                 '\\' if matches!(self.peek(), Some('\'' | '\\')) => text.extend(self.next().map(|(_, sign)| sign)),
@@ -166,29 +192,54 @@ impl Lexer<'_> {
 
     /// Reads a string in double quotes. Inside of `${...}` there may be strings, which may have variables in turn.
     fn double_quoted(&mut self) {
-        let (mut pieces, line) = (vec![String::new()], self.line);
+        let (mut pieces, mut between, line) = (vec![String::new()], Vec::<String>::new(), self.line);
         let mut open = 0usize;
         while let Some((at, sign)) = self.next() {
             match sign {
                 '"' if open == 0 => {
-                    let token = if pieces.len() == 1 { Token::Text(pieces.remove(0)) } else { Token::Template(pieces) };
-                    self.words.push(Word { token, line });
+                    let is_known = pieces.len() == 1;
+                    let token = if is_known {
+                        Token::Text(pieces.remove(0))
+                    } else {
+                        Token::Template(Template { pieces, between })
+                    };
+                    self.push_at(token, line);
                     return;
                 }
-                '\\' => {
+                '\\' if open == 0 => {
                     self.next();
-                    pieces.extend((open == 0).then(String::new));
+                    pieces.push(String::new());
+                    between.push(sign.to_string());
                 }
-                '$' if self.peek() == Some('{') => {
+                '$' if open == 0 && self.peek() == Some('{') => {
                     self.next();
                     open += 1;
-                    pieces.extend((open == 1).then(String::new));
+                    pieces.push(String::new());
+                    between.push(String::new());
                 }
-                '$' if open == 0 && self.word_end(at) > at + 1 => pieces.push(String::new()),
-                '{' if open > 0 => open += 1,
-                '}' if open > 0 => open -= 1,
+                '$' if open == 0 => {
+                    let end = self.word_end(at);
+                    if end > at + 1 {
+                        pieces.push(String::new());
+                        between.push(self.text[at + 1..end].to_owned());
+                    } else {
+                        pieces.last_mut().into_iter().for_each(|piece| piece.push(sign));
+                    }
+                }
                 sign if open == 0 => pieces.last_mut().into_iter().for_each(|piece| piece.push(sign)),
-                _ => {}
+                sign => {
+                    open = match sign {
+                        '{' => open + 1,
+                        '}' => open - 1,
+                        _ => open,
+                    };
+                    // An escaped sign ends nothing.
+                    let escaped = if sign == '\\' { self.next() } else { None };
+                    if let Some(inner) = between.last_mut().filter(|_| open > 0) {
+                        inner.push(sign);
+                        inner.extend(escaped.map(|(_, sign)| sign));
+                    }
+                }
             }
         }
     }
@@ -202,7 +253,8 @@ impl Lexer<'_> {
                 ')' => {
                     let end = name.split([':', '/']).next().unwrap_or_default();
                     self.heredocs.push(end.trim().trim_matches('"').trim().to_owned());
-                    self.push(Token::Template(vec![String::new(); 2]));
+                    let (pieces, between) = (vec![String::new(); 2], vec![String::new()]);
+                    self.push(Token::Template(Template { pieces, between }));
                     return;
                 }
                 '\n' => return,
@@ -212,6 +264,7 @@ impl Lexer<'_> {
     }
 
     fn skip_heredocs(&mut self) {
+        self.is_joined = false;
         for end in std::mem::take(&mut self.heredocs) {
             while self.peek().is_some() {
                 let start = self.rest.peek().map_or(self.text.len(), |(at, _)| *at);

@@ -21,6 +21,9 @@ const PATTERN_LIMIT: usize = 1 << 16;
 const RETRY_LIMIT: usize = 20_000_000;
 const RETRIES_AT_A_PLACE: (usize, usize) = (1_000, 1_000_000);
 
+/// The places of a match and of its groups, which are `None` if they take no part in it.
+pub type Groups = Vec<Option<(usize, usize)>>;
+
 /// A compiled pattern.
 #[derive(Debug)]
 pub struct RubyRegex {
@@ -91,7 +94,17 @@ impl RubyRegex {
         Ok(out)
     }
 
+    /// Returns the places of the first match at or behind `from`, or `None` if there is no match.
+    pub fn captures(&self, text: &str, from: usize) -> Result<Option<Groups>, Error> {
+        let found = self.region(text, from)?;
+        Ok(found.map(|region| (0..region.len()).map(|group| region.pos(group)).collect()))
+    }
+
     fn find_from(&self, text: &str, from: usize) -> Result<Option<(usize, usize)>, Error> {
+        Ok(self.region(text, from)?.and_then(|region| region.pos(0)))
+    }
+
+    fn region(&self, text: &str, from: usize) -> Result<Option<Region>, Error> {
         if text.chars().any(|c| self.unsure.contains(c)) {
             // The character may be a part of a secret.
             let text =
@@ -106,12 +119,7 @@ fn compile(pattern: impl EncodedChars) -> Result<onig::Regex, onig::Error> {
     onig::Regex::with_options_and_encoding(pattern, RegexOptions::REGEX_OPTION_NONE, Syntax::ruby())
 }
 
-fn search(
-    regex: &onig::Regex,
-    text: impl EncodedChars,
-    from: usize,
-    length: usize,
-) -> Result<Option<(usize, usize)>, Error> {
+fn search(regex: &onig::Regex, text: impl EncodedChars, from: usize, length: usize) -> Result<Option<Region>, Error> {
     let retries = (RETRY_LIMIT / (length + 1)).clamp(RETRIES_AT_A_PLACE.0, RETRIES_AT_A_PLACE.1);
     search_within(regex, text, (from, length), retries)
 }
@@ -122,14 +130,14 @@ fn search_within(
     text: impl EncodedChars,
     (from, to): (usize, usize),
     retries: usize,
-) -> Result<Option<(usize, usize)>, Error> {
+) -> Result<Option<Region>, Error> {
     let mut region = Region::new();
     let options = SearchOptions::SEARCH_OPTION_NONE;
     let mut limits = MatchParam::default();
     limits.set_retry_limit_in_match(u32::try_from(retries).unwrap_or(u32::MAX));
     let found = regex.search_with_param(text, from, to, options, Some(&mut region), limits);
     let found = found.map_err(|e| Error::unknown(format!("a regular expression gave up: {}", e.description())))?;
-    Ok(found.and(region.pos(0)))
+    Ok(found.map(|_| region))
 }
 
 fn next_char(text: &str, at: usize) -> usize {

@@ -1,0 +1,128 @@
+//! Variables of the top scope that are made of other variables of a node alone, by a manifest or by a match in the
+//! settings: `$location = split($trusted['certname'], '-')[0]`.
+//!
+//! They need neither data nor a hierarchy, so they are made where profiles are read, and only if somebody asks for
+//! them. One that a profile has itself stays: a manifest that sets it again is an error in Puppet. One that cannot be made is
+//! not set.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::scope::{ENVIRONMENT, NodeScope, Scope, Variable, environment_in};
+use crate::node::{NodeProfile, Wanted};
+use crate::puppet::manifest::Formula;
+
+/// The most variables: what each is made of is read together.
+const MOST: usize = 100;
+
+/// A variable that is made of others.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DerivedVariable {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Makes its value.
+    pub formula: Formula,
+}
+
+/// The variables of an environment, in the order in which they are set.
+type Set = Arc<[DerivedVariable]>;
+
+/// The variables of a revision.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct DerivedVariables {
+    /// Those of its only environment.
+    only: Set,
+    /// Those of several environments, by name.
+    of_environments: BTreeMap<Arc<str>, Set>,
+}
+
+impl DerivedVariables {
+    /// Takes variables in the order in which they are set. Of two of one name the last one counts, in the place of the
+    /// first; those beyond a number are not known.
+    pub fn new(variables: impl IntoIterator<Item = DerivedVariable>) -> DerivedVariables {
+        let mut all: Vec<DerivedVariable> = Vec::new();
+        for variable in variables {
+            match all.iter().position(|known| known.name == variable.name) {
+                Some(at) => all[at] = variable,
+                None if all.len() < MOST => all.push(variable),
+                None => {}
+            }
+        }
+        DerivedVariables { only: all.into(), ..DerivedVariables::default() }
+    }
+
+    /// Takes those of several environments, by name: each node has those of its own.
+    pub fn of_environments<'d>(all: impl Iterator<Item = (Arc<str>, &'d DerivedVariables)>) -> DerivedVariables {
+        let of_environments = all.filter(|(_, own)| !own.is_empty()).map(|(name, own)| (name, own.only.clone()));
+        DerivedVariables { of_environments: of_environments.collect(), ..DerivedVariables::default() }
+    }
+
+    /// Returns true if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.sets().all(|set| set.is_empty())
+    }
+
+    /// Returns true if one of them is called `name`.
+    pub fn has(&self, name: &str) -> bool {
+        self.sets().flat_map(|set| set.iter()).any(|variable| *variable.name == *name)
+    }
+
+    fn sets(&self) -> impl Iterator<Item = &Set> {
+        [&self.only].into_iter().chain(self.of_environments.values())
+    }
+
+    /// Returns those that are wanted, or that others are made of, and wants what they are made of, too.
+    #[must_use]
+    pub fn wanted(&self, wanted: &mut Wanted) -> DerivedVariables {
+        if !self.of_environments.is_empty() {
+            wanted.add(ENVIRONMENT, &[]);
+        }
+        DerivedVariables {
+            only: wanted_of(&self.only, wanted),
+            of_environments: self
+                .of_environments
+                .iter()
+                .map(|(name, set)| (name.clone(), wanted_of(set, wanted)))
+                .collect(),
+        }
+    }
+
+    /// Sets the variables in a profile, which has what they are made of.
+    pub fn set(&self, profile: &mut NodeProfile) {
+        let own = || self.of_environments.get(&*environment_in(&NodeScope::new(profile))?);
+        let set = if self.of_environments.is_empty() { Some(&self.only) } else { own() };
+        for variable in set.into_iter().flat_map(|set| set.iter()) {
+            if profile.has_variable(&variable.name) {
+                continue;
+            }
+            let scope = NodeScope::new(profile);
+            let value = variable.formula.value(&|name| match scope.variable(name) {
+                Variable::Value(value) => Some(value),
+                _ => None,
+            });
+            if let Some(value) = value {
+                profile.set_variable(&variable.name, Ok(value));
+            }
+        }
+    }
+}
+
+fn wanted_of(set: &Set, wanted: &mut Wanted) -> Set {
+    let names = wanted.names().map(|names| names.map(str::to_owned).collect::<BTreeSet<String>>());
+    let Some(mut names) = names else { return set.clone() };
+    let mut found = Vec::new();
+    // Each is made of those before it.
+    for variable in set.iter().rev() {
+        if names.contains(&*variable.name) {
+            let inputs = variable.formula.inputs();
+            names.extend(inputs.iter().map(|(name, _)| (*name).to_owned()));
+            for (name, entries) in &inputs {
+                wanted.add(name, entries);
+            }
+            wanted.add(&variable.name, &[]);
+            found.push(variable.clone());
+        }
+    }
+    found.reverse();
+    found.into()
+}

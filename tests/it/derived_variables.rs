@@ -1,0 +1,140 @@
+//! Variables of the top scope that are made of others: by a manifest, or by a match in the settings. Each form is
+//! compared with Puppet in `tests/vectors/top_scope.json`.
+
+use crate::support::Sandbox;
+
+const HIERARCHY: &str = "-- hiera.yaml\nversion: 5\nhierarchy:\n  - {name: location, path: '%{::location}/common.yaml'}\n\
+    \x20 - {name: common, path: common.yaml}\n-- data/osl/common.yaml\nv: osl\n-- data/web/common.yaml\nv: web\n\
+    -- data/common.yaml\nv: common\n-- hierad.yaml\nprofiles: [profiles]\npuppet: 7\n\
+    -- profiles/n.json\n{\"name\": \"osl-web-01.example.com\", \"facts\": {\"kernel\": \"Linux\", \"site\": \"osl\"}}\n";
+
+fn site(files: &str) -> Sandbox {
+    let site = Sandbox::new();
+    site.files(&format!("{HIERARCHY}{files}"));
+    site.commit("one");
+    site
+}
+
+fn value(site: &Sandbox) -> String {
+    site.hierad("lookup v --node osl-web-01.example.com").ok().trim_start_matches("--- ").trim_end().to_owned()
+}
+
+#[test]
+fn levels_of_variables_that_manifests_make_are_read() {
+    for (files, expected) in [
+        ("-- manifests/site.pp\n$location = split($trusted['certname'], '-')[0]\n", "osl"),
+        ("-- manifests/site.pp\n$location = $trusted['certname'].split('-')[1]\n", "web"),
+        ("-- manifests/site.pp\nFile { backup => false }\n$location = $::site\nnode default { include base }\n", "osl"),
+        ("-- manifests/site.pp\n$place = \"${facts['site']}\"\n$location = \"$place\"\n", "osl"),
+        ("-- manifests/site.pp\n$location = regsubst($trusted['certname'], '^(\\w+)-(\\w+)-.*$', '\\2')\n", "web"),
+        ("-- manifests/site.pp\n$location = {'Linux' => 'osl'}[$kernel]\n", "osl"),
+        ("-- manifests/a.pp\n$place = 'web'\n-- manifests/sub/b.pp\n$location = $place\n", "web"),
+        ("-- manifests/site.pp\n$location = 'osl'\nclass x { $location = 'web' }\n", "osl"),
+        (
+            "-- environment.conf\nmanifest = site.pp\n-- site.pp\n$location = 'web'\n-- manifests/site.pp\n$location = 'osl'\n",
+            "web",
+        ),
+        ("-- manifests/site.pp\n$location = 'osl'\n$role = lookup('role')\n", "osl"),
+    ] {
+        let site = site(files);
+        assert_eq!(value(&site), expected, "{files}");
+        let rendered = site.hierad("render --format ndjson --output -");
+        assert!(rendered.ok().contains(&format!("\"v\":\"{expected}\"")), "{files}: {}", rendered.out);
+        let check = site.hierad("check").out;
+        assert!(!check.contains("location"), "{files}: {check}");
+    }
+}
+
+#[test]
+fn variables_that_are_not_always_set_so_stay_unknown() {
+    for files in [
+        "-- manifests/site.pp\n$location = place($trusted['certname'])\n",
+        "-- manifests/site.pp\nif $kernel == 'Linux' { $location = 'osl' }\n",
+        "-- manifests/site.pp\nnode default { $location = 'osl' }\n",
+        "-- manifests/site.pp\n$location = 'osl'\nnode default { $location = 'web' }\n",
+        "-- manifests/site.pp\n$location = $nothing\n",
+        "-- manifests/site.pp\n$location = $facts['nothing']['site']\n",
+        // The class is evaluated, and its parameters are looked up, before the variable is set.
+        "-- manifests/site.pp\ninclude base\n$location = 'osl'\n",
+        "-- manifests/site.pp\n$role = lookup('role')\n$location = 'osl'\n",
+        "-- manifests/a.pp\nnotify { lookup('x'): }\n-- manifests/site.pp\n$location = 'osl'\n",
+        "-- manifests/site.pp\n[$location, $host] = split($trusted['certname'], '-')\n",
+        "-- manifests/site.pp\n$location = $kernel ? { 'Linux' => 'osl', default => 'web' }\n",
+        "-- environment.conf\nmanifest = /etc/puppetlabs/site.pp\n-- manifests/site.pp\n$location = 'osl'\n",
+        "-- hierad.yaml\nprofiles: [profiles]\npuppet: 7\nmanifests: false\n-- manifests/site.pp\n$location = 'osl'\n",
+        "-- modules/x/manifests/init.pp\n$location = 'osl'\n",
+    ] {
+        let site = site(files);
+        let check = site.hierad("check").out;
+        assert!(check.contains("the variable '::location' is undefined"), "{files}: {check}");
+        assert_eq!(value(&site), "common", "{files}");
+    }
+}
+
+#[test]
+fn each_side_has_the_variables_of_its_own_manifest() {
+    let site = site("-- manifests/site.pp\n$location = split($trusted['certname'], '-')[0]\n");
+    site.files("-- manifests/site.pp\n$location = split($trusted['certname'], '-')[1]\n");
+    site.commit("two");
+    assert!(site.hierad("diff").out.contains("changed  v: \"osl\" -> \"web\""), "{}", site.hierad("diff").out);
+    site.files("-- manifests/site.pp\n# The same.\n$location = $trusted['certname'].split(/-/)[1]\n");
+    site.commit("three");
+    assert!(site.hierad("diff").out.contains("no effective change"), "{}", site.hierad("diff").out);
+    site.files("-- manifests/site.pp\n");
+    site.commit("four");
+    assert!(site.hierad("diff").out.contains("changed  v: \"web\" -> \"common\""), "{}", site.hierad("diff").out);
+    site.files("-- data/osl/common.yaml\nv: new\n");
+    site.commit("five");
+    let said = site.hierad("diff").out;
+    assert!(said.contains("lacks the variable 'location'"), "{said}");
+}
+
+#[test]
+fn a_changed_manifest_that_sets_a_variable_of_levels_otherwise_is_told() {
+    for (before, after) in [
+        ("$location = place('a')", "$location = place('b')"),
+        ("if $kernel == 'Linux' { $location = 'osl' }", "if $kernel == 'Linux' { $location = 'web' }"),
+        ("$role = 1", "case $kernel { 'Linux': { $location = 'web' } }"),
+        ("node default { $location = 'osl' }", "node default { $location = 'web' }"),
+        ("$location = $x ? { default => 'osl' }", "$other = 1"),
+    ] {
+        let site = site(&format!("-- manifests/site.pp\n{before}\n"));
+        site.files(&format!("-- manifests/site.pp\n{after}\n"));
+        site.commit("two");
+        let said = site.hierad("diff --exit-code").out;
+        assert!(said.contains("no change seen, but: the only node lacks the variable 'location'"), "{after}: {said}");
+    }
+    for (before, after) in
+        [("$role = place('a')", "$role = place('b')"), ("$role = 1", "class location { $location = 1 }")]
+    {
+        let site = site(&format!("-- manifests/site.pp\n{before}\n"));
+        site.files(&format!("-- manifests/site.pp\n{after}\n"));
+        site.commit("two");
+        let said = site.hierad("diff --exit-code").out;
+        assert!(said.contains("no effective change"), "{after}: {said}");
+    }
+}
+
+#[test]
+fn what_a_profile_or_a_setting_says_wins() {
+    let given = "-- manifests/site.pp\n$location = 'osl'\n";
+    let site = site(given);
+    assert_eq!(site.hierad("lookup v --node osl-web-01.example.com --set location=web").ok(), "--- web\n");
+    for (variable, expected) in [
+        ("{from: trusted.certname, match: '-([^-]+)-'}", "web"),
+        ("{from: '::site', match: '^...'}", "osl"),
+        ("{from: location, match: '.'}", "common"),
+        ("\"%{lookup('absent')}web\"", "web"),
+    ] {
+        let settings =
+            format!("-- hierad.yaml\nprofiles: [profiles]\npuppet: 7\nvariables: {{location: {variable}}}\n");
+        let site = self::site(&format!("{given}{settings}"));
+        assert_eq!(value(&site), expected, "{variable}");
+    }
+    // A match that fails sets nothing, which is told.
+    let settings =
+        "-- hierad.yaml\nprofiles: [profiles]\npuppet: 7\nvariables: {location: {from: facts.site, match: '(\\d+)'}}\n";
+    let site = self::site(settings);
+    assert!(site.hierad("check").out.contains("the variable '::location' is undefined"));
+    assert!(site.hierad("nodes facts").out.contains("all"), "{}", site.hierad("nodes facts").out);
+}
