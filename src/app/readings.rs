@@ -84,8 +84,8 @@ impl Workspace {
         Ok(self.pipeline(revisions, Arc::new(fleet)).with_readings(Arc::new(readings)))
     }
 
-    /// Returns the workspace that reads the tree as the settings and profiles of a commit have it, to judge the revision
-    /// `after`; `None` if that is how this one reads.
+    /// Returns the workspace that reads the tree as the settings and profiles of a commit have it, to judge the
+    /// revision `after`; `None` if that is how this one reads.
     fn as_read_by(&self, judge: CommitId, after: RevisionId) -> Result<Option<Workspace>> {
         let Some(top) = self.repository.work_dir().and_then(|top| top.canonicalize().ok()) else { return Ok(None) };
         let file = self.judge.file(RevisionId::Commit(judge))?;

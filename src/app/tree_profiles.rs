@@ -57,8 +57,8 @@ impl TreeProfiles {
     }
 
     /// Writes the profile files of a revision to `folder`, and has `settings` name them there. Paths at which it has
-    /// none stay. Those in submodules are read from where these are checked out; fails if one has not the commit, unless
-    /// that is among the `kept` files, so that nobody has moved it.
+    /// none stay. Those in submodules are read from where these are checked out; fails if one has not the commit,
+    /// unless that is among the `kept` files, so that nobody has moved it.
     pub(super) fn stage(
         &self,
         tree: &dyn FileTree,

@@ -39,7 +39,9 @@ impl Mark {
 
 #[cfg(target_os = "linux")]
 mod linux {
+    use std::collections::HashSet;
     use std::fs;
+    use std::io::ErrorKind;
     use std::os::fd::OwnedFd;
 
     use rustix::process::{
@@ -49,26 +51,25 @@ mod linux {
     use super::VARIABLE;
 
     /// The most looks for processes: each may have started others since the last look.
-    const MOST_LOOKS: usize = 100;
+    const MOST_LOOKS: usize = 1000;
 
     pub(super) fn kill(mark: &str) {
+        // Those that need no other look.
+        let mut known = HashSet::new();
         for _ in 0..MOST_LOOKS {
             let Ok(entries) = fs::read_dir("/proc") else { return };
             let ids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-            let (mut ids, mut is_done) = (ids.collect::<Vec<i32>>(), true);
+            let mut new: Vec<i32> = ids.filter(|id| !known.contains(id)).collect();
             // Those that were just started may be gone soon.
-            ids.sort_unstable();
-            for id in ids.into_iter().rev() {
-                match with_mark(id, mark) {
-                    Look::Other => {}
-                    // It may have started another one just before.
-                    Look::Gone => is_done = false,
-                    Look::Marked(process) => {
-                        is_done = false;
-                        kill_group(id);
-                        // It may have ended by itself.
-                        _ = pidfd_send_signal(process, Signal::KILL);
-                    }
+            new.sort_unstable();
+            let mut is_done = true;
+            for id in new.into_iter().rev() {
+                let look = with_mark(id, mark);
+                is_done &= matches!(look, Look::Other);
+                if let Look::Marked(process) = look {
+                    kill_with_group(id, &process);
+                } else {
+                    known.insert(id);
                 }
             }
             if is_done {
@@ -77,11 +78,13 @@ mod linux {
         }
     }
 
-    /// Kills the group that a marked process leads or is in, which has those that it is just starting: the system does
-    /// so at one moment. The group of this process is not meant.
-    fn kill_group(id: i32) {
-        let Some(Ok(group)) = Pid::from_raw(id).map(|id| getpgid(Some(id))) else { return };
-        if group != getpgrp() {
+    /// Kills a process and its group, which has those that it is just starting: the system does so at one moment. The
+    /// group of this process is not meant.
+    fn kill_with_group(id: i32, process: &OwnedFd) {
+        let group = Pid::from_raw(id).and_then(|id| getpgid(Some(id)).ok());
+        // Until it is told, the number is that of no other process.
+        let is_told = pidfd_send_signal(process, Signal::KILL).is_ok();
+        if let Some(group) = group.filter(|group| is_told && *group != getpgrp()) {
             _ = kill_process_group(group, Signal::KILL);
         }
     }
@@ -90,26 +93,28 @@ mod linux {
     enum Look {
         /// It has the mark.
         Marked(OwnedFd),
-        /// It has not, or nobody can tell.
+        /// It has not, or nobody may look.
         Other,
-        /// It has ended meanwhile.
-        Gone,
+        /// It has ended, and may have started another one just before; or it is none but the system's.
+        Ended,
     }
 
     fn with_mark(id: i32, mark: &str) -> Look {
         // Before the look: another process with the same number is not meant.
         let Some(Ok(process)) = Pid::from_raw(id).map(|id| pidfd_open(id, PidfdFlags::empty())) else {
-            return Look::Gone;
+            return Look::Ended;
         };
         // If its first thread has ended, the others tell.
-        let threads = fs::read_dir(format!("/proc/{id}/task")).into_iter().flatten().flatten();
-        let environments = threads.map(|thread| fs::read(thread.path().join("environ")));
-        match environments.filter_map(Result::ok).find(|environment| !environment.is_empty()) {
-            Some(environment) if has_mark(&environment, mark) => Look::Marked(process),
-            Some(_) => Look::Other,
-            None if fs::exists(format!("/proc/{id}")).unwrap_or(false) => Look::Other,
-            None => Look::Gone,
+        let Ok(threads) = fs::read_dir(format!("/proc/{id}/task")) else { return Look::Ended };
+        for environment in threads.flatten().map(|thread| fs::read(thread.path().join("environ"))) {
+            match environment {
+                Ok(environment) if environment.is_empty() => {}
+                Ok(environment) if has_mark(&environment, mark) => return Look::Marked(process),
+                Err(error) if error.kind() != ErrorKind::PermissionDenied => {}
+                _ => return Look::Other,
+            }
         }
+        Look::Ended
     }
 
     fn has_mark(environment: &[u8], mark: &str) -> bool {
