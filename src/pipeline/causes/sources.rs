@@ -9,9 +9,11 @@ use crate::diff::{Diff, LeafChange, Part};
 use crate::fleet::Revision;
 use crate::hiera::LookupKey;
 use crate::hiera::backend::DataFile;
+use crate::hiera::config::LevelConfig;
 use crate::hiera::explain::{Branch, Event, FoundAt, Step};
 use crate::hiera::interpolation::Template;
 use crate::hiera::key::root_of;
+use crate::hiera::layer::path_patterns::{PathPattern, patterns};
 use crate::hiera::options::LOOKUP_OPTIONS;
 use crate::node::NodeId;
 use crate::pipeline::blind_spots::changed_files::FileKind;
@@ -148,9 +150,15 @@ impl<'a> Sources<'a> {
     fn level(&self, side: Side, origin: &Origin) -> Option<Source> {
         self.edits.all.iter().find(|edit| edit.kind == FileKind::Config)?;
         let revision = side.of(&self.revisions);
-        let layers = revision.environment.of(&revision.fleet.scope(self.node)).layers();
-        let mut levels = layers.filter_map(|layer| layer.config.as_ref().ok()).flat_map(|config| config.all_levels());
-        let level = levels.find(|level| level.name == origin.level)?;
+        let environment = revision.environment.of(&revision.fleet.scope(self.node));
+        let configs = environment.layers().filter_map(|layer| layer.config.as_ref().ok());
+        let levels = configs.flat_map(|config| config.all_levels()).filter(|level| level.name == origin.level);
+        let levels: Vec<&LevelConfig> = levels.collect();
+        // Modules call their levels alike, and each reads files of its own.
+        let reads =
+            |pattern: &PathPattern<'_>| pattern.level.name == origin.level && pattern.matches(&origin.place.path);
+        let own = if levels.len() > 1 { patterns(environment) } else { Vec::new() };
+        let level = own.iter().find(|pattern| reads(pattern)).map_or(levels.first().copied(), |own| Some(own.level))?;
         Some(Source { place: level.place.clone(), level: Some(level.name.clone()), how: How::Hierarchy })
     }
 }

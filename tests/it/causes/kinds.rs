@@ -197,6 +197,39 @@ fn a_new_level_is_a_source() {
 }
 
 #[test]
+fn of_levels_that_are_called_alike_the_one_that_reads_the_file_is_a_source() {
+    let module = |name: &str, levels: &str| {
+        format!(
+            "-- modules/{name}/hiera.yaml\nversion: 5\nhierarchy:\n{levels}  - {{name: Common, path: common.yaml}}\n"
+        )
+    };
+    let data = |name: &str| {
+        format!(
+            "-- modules/{name}/data/common.yaml\n{name}::a: 1\n-- modules/{name}/data/os/Debian.yaml\n{name}::a: 2\n"
+        )
+    };
+    let os = "  - {name: OS, path: 'os/%{facts.os.family}.yaml'}\n";
+    for (changed, other) in [("a", "b"), ("b", "a"), ("zz", "a")] {
+        let before = [module(changed, ""), module(other, os), data(changed), data(other)].concat();
+        let report = compared(&before, &module(changed, os));
+        let path = format!("{changed}::a");
+        let expected = [
+            format!("value modules/{changed}/data/os/Debian.yaml:1"),
+            format!("hierarchy modules/{changed}/hiera.yaml:3"),
+        ];
+        assert_eq!(sources(&report, &path), expected);
+        assert_eq!(causes(&report, &path), [format!("after modules/{changed}/hiera.yaml:3")]);
+        // One that moves away lets the level behind it count, which the environment's is called like, too.
+        let report = compared(&[before, module(changed, os)].concat(), &module(changed, ""));
+        let expected = [
+            format!("value modules/{changed}/data/common.yaml:1"),
+            format!("hierarchy modules/{changed}/hiera.yaml:3"),
+        ];
+        assert_eq!(sources(&report, &path), expected);
+    }
+}
+
+#[test]
 fn only_the_level_that_matters_is_a_cause() {
     let site = "  - {name: Site, path: 'sites/%{site}.yaml'}\n";
     let after = WITH_OS.replace("  - {name: Role", &format!("{site}  - {{name: Role"));
