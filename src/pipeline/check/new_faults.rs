@@ -4,10 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::Fault;
+use crate::diagnostic::Severity;
 use crate::node::NodeSet;
 
-/// Returns the faults in `after` that are not in `before`: those of new causes and, for known causes, the new files,
-/// keys and nodes. A known fault that moved to another line is not new.
+/// Returns the faults in `after` that are not in `before`: those of new causes and, for known causes, the new files and
+/// keys and, of errors, the new nodes. A known fault that moved to another line is not new, nor is a known warning for
+/// one node more.
 pub fn new_faults(before: &[Fault], after: Vec<Fault>) -> Vec<Fault> {
     let mut known: BTreeMap<(&str, String), KnownFault<'_>> = BTreeMap::new();
     for fault in before {
@@ -45,7 +47,7 @@ impl KnownFault<'_> {
             return Some(Fault { keys, ..fault });
         }
         let nodes = fault.nodes.difference(&self.nodes);
-        (!nodes.is_empty()).then_some(Fault { nodes, ..fault })
+        (fault.severity == Severity::Error && !nodes.is_empty()).then_some(Fault { nodes, ..fault })
     }
 }
 

@@ -369,10 +369,50 @@ fn references_to_absent_keys_are_notes() {
     );
     site.commit("a wrong name");
     let printed = site.hierad("check --severity note");
-    let expected = "data/common.yaml:3: note: no data file here has the key 'mtod': an interpolation that looks it up is \
+    let expected = "data/common.yaml:5: note: no data file here has the key 'mtod': an interpolation that looks it up is \
                     empty [absent-key] and at 1 more place\n";
     assert!(printed.is(2).out.starts_with(expected), "{}", printed.out);
     assert!(!printed.out.contains("'motd'"), "{}", printed.out);
     site.hierad("check").is(0);
     site.hierad("check --severity note --allow absent-key").is(0);
+}
+
+#[test]
+fn references_to_absent_keys_are_named_where_they_stand() {
+    for (data, line) in [
+        ("a: \"%{lookup('gone')}\"\n", 1),
+        ("a:\n  b: \"%{lookup('gone')}\"\n", 2),
+        ("a:\n  b: 1\n  c:\n    - x\n    - [y, \"%{alias('gone')}\"]\n", 5),
+        ("a:\n  x: 1\n  \"%{hiera('gone')}\": 2\n", 3),
+        ("a: [1,\n  2,\n  \"x%{lookup('gone.b.c')}\"]\n", 3),
+        ("a:\n  b: \"%{lookup('motd')}\"\n  c: &x \"%{lookup('gone')}\"\n", 3),
+    ] {
+        let site = Sandbox::of(SITE);
+        site.files(&format!("-- data/roles/db.yaml\n{data}"));
+        let printed = site.hierad("check . --severity note");
+        let expected = format!("data/roles/db.yaml:{line}: note: no data file here has the key 'gone'");
+        assert!(printed.out.starts_with(&expected), "{data}: {}", printed.out);
+    }
+}
+
+#[test]
+fn a_known_finding_on_one_node_more_is_not_new_unless_keys_fail() {
+    let site = Sandbox::of(SITE);
+    let level = "  - {name: Secret, lookup_key: eyaml_lookup_key, path: 'secret/%{role}.eyaml', options: {pkcs7_private_key: /no/key, pkcs7_public_key: /no/key}}\n";
+    site.write("hiera.yaml", format!("version: 5\nhierarchy:\n{level}  - {{name: Common, path: common.yaml}}\n"));
+    site.files("-- data/secret/web.eyaml\ntoken: ENC[PKCS7,abc]\n");
+    site.commit("a secret");
+    let new = || site.hierad("check . --severity note --new-since HEAD --allow unreached-file");
+    let first = site.hierad("check --severity note");
+    assert!(first.out.contains("(on web01)"), "{}", first.out);
+    assert_eq!(new().ok(), "0 errors, 0 warnings on 2 nodes\n");
+    site.files("-- data/secret/db.eyaml\ntoken: ENC[PKCS7,abc]\n");
+    assert!(site.hierad("check . --severity note").out.contains("(on all 2 nodes)"));
+    assert_eq!(new().ok(), "0 errors, 0 warnings on 2 nodes\n");
+    // A value that begins to fail on a node is new, whatever failed before elsewhere.
+    site.files("-- data/secret/web.eyaml\ntoken: ENC[PKCS7,abc]\nport: '%{nope}'\n");
+    site.commit("a fault");
+    assert_eq!(new().ok(), "0 errors, 0 warnings on 2 nodes\n");
+    site.files("-- data/secret/db.eyaml\ntoken: ENC[PKCS7,abc]\nport: '%{nope}'\n");
+    assert!(new().is(2).out.contains("nope"));
 }
