@@ -130,10 +130,7 @@ impl EffectiveValues {
             RevisionError::Refs(error) => broken(error),
             error => AnswerError::Unknown(error.to_string()),
         })?;
-        let branch = match revision {
-            "HEAD" | "@" => repository.branch().map_err(broken)?,
-            name => Some(BranchName::new(name)).filter(|branch| matches!(repository.tip(branch), Ok(Some(_)))),
-        };
+        let branch = self.workspace.branch(revision).map_err(|error| AnswerError::Unknown(error.to_string()))?;
         Ok(Revision { commit, branch })
     }
 

@@ -15,6 +15,7 @@
 //! mechanics of watching, queueing and serving are those of `daemon`.
 
 mod answers;
+mod deployed;
 mod fingerprints;
 mod global_layer;
 mod guard;

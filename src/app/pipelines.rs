@@ -16,7 +16,6 @@ use crate::inventory::{AnswerSet, Inventory};
 use crate::node::ProfileError;
 use crate::pipeline::judge::Sides;
 use crate::pipeline::{Comparison, DiffFilter, Pipeline, PipelineError, RevisionId};
-use crate::settings::EnvironmentName;
 
 /// The pipelines of a workspace by environment.
 pub struct BranchPipelines {
@@ -147,7 +146,7 @@ impl BranchPipelines {
         branch: Option<&BranchName>,
         answers: Option<&AnswerSet>,
     ) -> Result<Arc<Pipeline>> {
-        let branch = branch.filter(|_| self.workspace.settings.environment == EnvironmentName::Branch).cloned();
+        let branch = branch.filter(|_| self.workspace.settings.environment.is_of_branch()).cloned();
         let nodes = Nodes { branch, answers: answers.cloned() };
         self.renew_outside();
         let mut former = self.by_nodes.take(&nodes);

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::deployed;
 use super::guard::Guard;
 use super::inside::{absolute, read_from_revisions};
 use super::judge::SettingsJudge;
@@ -206,20 +207,21 @@ impl Workspace {
         }
     }
 
-    /// Returns the checked-out branch if it is the environment of all nodes, or `None` if they declare their own.
-    pub fn branch(&self) -> Result<Option<BranchName>> {
-        match self.settings.environment {
-            EnvironmentName::Named(_) => Ok(None),
-            EnvironmentName::Branch => Ok(self.repository.branch()?),
-        }
+    /// Returns the branch of a revision if its name is the environment of all nodes, or `None` if they declare their
+    /// own or all are set to one.
+    pub fn branch(&self, revision: &str) -> Result<Option<BranchName>> {
+        let is_set = self.what_if.iter().any(Assignment::is_of_environment);
+        let is_of_branch = self.settings.environment.is_of_branch() && !is_set;
+        is_of_branch.then(|| deployed::branch(&self.repository, revision)).transpose()
     }
 
     /// Returns the environment of the nodes as `branch` is deployed.
     pub fn environment_of_nodes(&self, branch: Option<&str>) -> EnvironmentOfNodes {
         match (&self.settings.environment, branch) {
             (EnvironmentName::Named(name), _) => EnvironmentOfNodes::Declared(name.clone()),
-            (EnvironmentName::Branch, branch) => {
-                EnvironmentOfNodes::Fixed(environment_of(branch.unwrap_or("production")).into())
+            (EnvironmentName::Branch(before, after), branch) => {
+                let name = environment_of(branch.unwrap_or("production"));
+                EnvironmentOfNodes::Fixed(format!("{before}{name}{after}").into())
             }
         }
     }

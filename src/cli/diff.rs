@@ -138,7 +138,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
 
 /// Compares two revisions, or two sets of nodes at one.
 fn compare(global: &Global, workspace: &Workspace, arguments: &Arguments) -> Result<Comparison> {
-    let branch = workspace.branch()?;
+    let branch = workspace.branch(after(arguments))?;
     let (Some(old), Some(new)) = (&arguments.nodes_before, &arguments.nodes_after) else {
         let sides = revisions(workspace, arguments)?;
         let pipeline = global.pipeline(workspace, branch.as_ref(), &[sides.before, sides.after], &|_| true)?;
@@ -219,6 +219,19 @@ pub(super) fn write(
         Format::Sarif => sarif::write(report, out),
         Format::Github => github::write(report, out),
         Format::Junit => junit::write(report, out),
+    }
+}
+
+/// Returns the revision as which nodes are deployed: the later one.
+fn after(arguments: &Arguments) -> &str {
+    match (&arguments.from, &arguments.to) {
+        _ if arguments.nodes_before.is_some() => arguments.from.as_deref().unwrap_or("HEAD"),
+        (_, Some(to)) => to,
+        (Some(range), None) => match range.split_once("...").or_else(|| range.split_once("..")) {
+            Some((_, to)) => to,
+            None => "HEAD",
+        },
+        (None, None) => "HEAD",
     }
 }
 

@@ -14,6 +14,7 @@ use crate::app::{Failure, Workspace};
 use crate::disclosure::Disclosure;
 use crate::disk;
 use crate::fleet::Fleet;
+use crate::git::BranchName;
 use crate::hiera::explain::{Places, Recorder, Step};
 use crate::hiera::key::asks_for;
 use crate::hiera::layer::Environment;
@@ -24,6 +25,7 @@ use crate::hiera::scope::NodeScope;
 use crate::hiera::{LookupError, Outcome};
 use crate::node::{NodeId, NodeProfile, NodeSet, read_facts, trusted_names};
 use crate::pipeline::check::absent_hierarchies;
+use crate::pipeline::profiles::EnvironmentOfNodes;
 use crate::puppet::emit;
 use crate::puppet::types::{check_type, parse_flag};
 use crate::value::{Hash, Segment, Type, Value, ValuePath};
@@ -378,22 +380,22 @@ fn strategy(arguments: &Arguments) -> Result<Option<Strategy>> {
 
 /// Returns the node's profile with the facts and the environment of the flags.
 fn profile(global: &Global, workspace: &Workspace, arguments: &Arguments) -> Result<NodeProfile> {
-    let branch = workspace.branch()?;
-    let (fleet, errors) = workspace.profiles(
-        &workspace.revisions(),
-        branch.as_ref().map(crate::git::BranchName::as_str),
-        &[],
-        &|_| true,
-    )?;
+    // The flag is that of `puppet lookup`.
+    let is_given = arguments.environment.is_some();
+    let branch = if is_given { None } else { workspace.branch(&arguments.rev)? };
+    let (fleet, errors) =
+        workspace.profiles(&workspace.revisions(), branch.as_ref().map(BranchName::as_str), &[], &|_| true)?;
     for error in &errors {
         global.print_profile_error(error);
     }
-    let facts = |name: &str| arguments.facts.as_deref().map(|path| facts(path, name)).transpose();
+    let (EnvironmentOfNodes::Declared(environment) | EnvironmentOfNodes::Fixed(environment)) =
+        workspace.environment_of_nodes(branch.as_ref().map(BranchName::as_str));
+    let facts = |name: &str| arguments.facts.as_deref().map(|path| facts(path, name, &environment)).transpose();
     let known = |node: NodeId| fleet.profiles(&NodeSet::from_iter([node])).into_values().next();
     let mut profile = match (&arguments.node, fleet.len()) {
         (Some(name), _) => match (fleet.find(name).and_then(known), &arguments.facts) {
             (Some(profile), _) => profile,
-            (None, Some(_)) => read_facts(b"{}", "--node.json", name, "production")?,
+            (None, Some(_)) => read_facts(b"{}", "--node.json", name, &environment)?,
             (None, None) => return Err(unknown_node(name, &fleet)),
         },
         (None, 0) => facts("")?
@@ -418,10 +420,10 @@ fn profile(global: &Global, workspace: &Workspace, arguments: &Arguments) -> Res
     Ok(profile)
 }
 
-fn facts(path: &Path, name: &str) -> Result<NodeProfile> {
+fn facts(path: &Path, name: &str, environment: &str) -> Result<NodeProfile> {
     const TRUSTED: [&str; 4] = ["hostname", "domain", "fqdn", "clientcert"];
     let content = disk::read_named(path).map_err(|e| format!("cannot read {}: {e}", path.display()))?;
-    let profile = read_facts(&content, &path.display().to_string(), name, "production")?;
+    let profile = read_facts(&content, &path.display().to_string(), name, environment)?;
     let given = TRUSTED.iter().filter(|fact| profile.facts.get(fact).is_some()).count();
     if given > 0 && given < TRUSTED.len() {
         let (facts, file) = (TRUSTED.join(","), path.display());

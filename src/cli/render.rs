@@ -96,7 +96,7 @@ pub(super) fn mode(text: &str) -> std::result::Result<FileMode, String> {
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let workspace = arguments.what_if.open(global)?;
-    let branch = workspace.branch()?;
+    let branch = workspace.branch(&arguments.revision)?;
     render(global, &workspace, branch.as_ref(), arguments)
 }
 

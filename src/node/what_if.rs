@@ -72,6 +72,11 @@ fn of_json(text: &str) -> Result<Value, String> {
 }
 
 impl Assignment {
+    /// Returns true if it sets the environment.
+    pub fn is_of_environment(&self) -> bool {
+        self.variable == Variable::Environment
+    }
+
     /// Puts the value into a profile.
     pub fn put_into(&self, profile: &mut NodeProfile) {
         match &self.variable {

@@ -142,8 +142,29 @@ pub struct Settings {
 pub enum EnvironmentName {
     /// This one, for profiles that name none.
     Named(Arc<str>),
-    /// The environment that r10k deploys the branch as, whatever profiles name.
-    Branch,
+    /// The environment that r10k deploys the branch as, whatever profiles name: what stands before its name, as r10k's
+    /// `prefix` with an underscore, and what stands behind it.
+    Branch(Arc<str>, Arc<str>),
+}
+
+impl EnvironmentName {
+    /// Reads the setting: a name, `branch`, or a text with `%{branch}` in the place of the branch's name. Returns
+    /// `None` for a text with anything else to interpolate.
+    pub fn parse(text: &str) -> Option<EnvironmentName> {
+        let parts: Vec<&str> = text.split("%{branch}").collect();
+        match parts[..] {
+            _ if parts.iter().any(|part| part.contains("%{")) => None,
+            ["branch"] => Some(EnvironmentName::Branch("".into(), "".into())),
+            [name] => Some(EnvironmentName::Named(name.into())),
+            [before, after] => Some(EnvironmentName::Branch(before.into(), after.into())),
+            _ => None,
+        }
+    }
+
+    /// Returns true if it is made of the name of a branch.
+    pub fn is_of_branch(&self) -> bool {
+        matches!(self, EnvironmentName::Branch(..))
+    }
 }
 
 /// The global layer's hiera.yaml.

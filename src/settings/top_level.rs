@@ -46,8 +46,11 @@ impl SourceFile<'_> {
             hiera_config: self.hiera_config(raw.hiera_config)?.unwrap_or(defaults.hiera_config),
             environment: match raw.environment.as_deref() {
                 None => defaults.environment,
-                Some("branch") => EnvironmentName::Branch,
-                Some(name) => EnvironmentName::Named(name.into()),
+                Some(text) => EnvironmentName::parse(text).ok_or_else(|| {
+                    let text =
+                        format!("'environment' must be a name, 'branch', or a text with %{{branch}} once, not {text}");
+                    self.invalid(&["environment"], text)
+                })?,
             },
             global_hiera_config: self.global(raw.global_hiera_config)?,
             modulepath: Some(raw.modulepath.into_vec()).filter(|folders| !folders.is_empty()),

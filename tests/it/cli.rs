@@ -1,6 +1,7 @@
 //! The binary as its users call it, on real repositories.
 
 mod backends;
+mod branches;
 mod bridge;
 mod cache;
 mod check;

@@ -239,8 +239,7 @@ fn own_texts(topic: &Path, puppet: Puppet, field: &str) -> Texts {
             let errors = |node: &Value| node.get("errors").and_then(Value::as_hash).unwrap().clone();
             let ours = errors(&answered);
             for (key, text) in errors(recorded).iter() {
-                // Files outside of the repository have absolute paths here, those of one of several environments have its
-                // folder.
+                // Files outside of the repository have absolute paths here, those of an environment its folder.
                 let own = ours.get(key.as_str().unwrap()).map(|own| own.as_str().unwrap().replace("/outside/", ""));
                 let own = own.map(|own| own.replace("environments/development/", ""));
                 if let Some(own) = own.filter(|own| Some(&**own) != text.as_str()) {

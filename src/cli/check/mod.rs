@@ -80,7 +80,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let point = workspace.point(&arguments.at.revision)?;
     let before = arguments.new_since.as_deref().map(|revision| workspace.point(revision)).transpose()?;
     let points: Vec<_> = before.into_iter().chain([point]).collect();
-    let branch = workspace.branch()?;
+    let branch = workspace.branch(&arguments.at.revision)?;
     let revisions = workspace.revisions();
     let branch = branch.as_ref().map(crate::git::BranchName::as_str);
     // Errors of profiles are among the faults.

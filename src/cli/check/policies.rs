@@ -38,7 +38,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
                 .into(),
         );
     }
-    let branch = workspace.branch()?;
+    let branch = workspace.branch(&arguments.at.revision)?;
     let pipeline = global.pipeline(&workspace, branch.as_ref(), &[RevisionId::Commit(tip)], &|_| true)?;
     let trial = pipeline.try_policies(&policies, tip, arguments.commits.get(), today());
     drop(progress);

@@ -14,7 +14,6 @@ use crate::node::NodeSet;
 use crate::pipeline::judge::Sides;
 use crate::pipeline::{Comparison, DiffFilter, RevisionId};
 use crate::report::{KeyChange, Report};
-use crate::settings::EnvironmentName;
 
 /// The values of `hierad.prePush`, but for `off`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,7 +130,7 @@ fn check(global: &Global, remote: &Remote, updates: Vec<Update>, mode: Mode) -> 
     let (steps, unknown) = steps(&workspace.repository, remote, updates)?;
     brought.unchecked = unknown;
     for step in steps {
-        let own = workspace.settings.environment == EnvironmentName::Branch;
+        let own = workspace.settings.environment.is_of_branch();
         groups.entry(own.then(|| step.update.branch.clone())).or_default().push(step);
     }
     for (environment, steps) in groups {

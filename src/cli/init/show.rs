@@ -35,7 +35,7 @@ impl Ready {
         let workspace = global.open()?;
         let _progress = global.show_progress(&workspace);
         let head = workspace.repository.resolve("HEAD")?;
-        let branch = workspace.branch()?;
+        let branch = workspace.branch("HEAD")?;
         let pipeline = global.pipeline(&workspace, branch.as_ref(), &[RevisionId::Commit(head)], &|_| true)?;
         Ok(Ready { workspace, pipeline, head })
     }

@@ -17,7 +17,7 @@ use crate::visible::{visible, visible_json};
 pub(super) fn run(global: &Global, format: Format) -> Result {
     let workspace = global.open()?;
     let progress = global.show_progress(&workspace);
-    let branch = workspace.branch()?;
+    let branch = workspace.branch("HEAD")?;
     let revisions = workspace.revisions();
     // These name the nodes that are left out, and what to do without any profile.
     let fleet = workspace.fleet(&revisions, branch.as_ref(), &[], &|_| true, &|error| {

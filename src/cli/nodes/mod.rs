@@ -63,13 +63,13 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
 
 /// Returns a pipeline for all nodes at a revision, and prints the errors of profiles.
 fn pipeline(global: &Global, workspace: &Workspace, point: RevisionId) -> Result<Pipeline> {
-    let branch = workspace.branch()?;
+    let branch = workspace.branch("HEAD")?;
     global.pipeline(workspace, branch.as_ref(), &[point], &|_| true)
 }
 
 /// Returns the sources of nodes as the checked-out branch is deployed.
 fn inventory(workspace: &Workspace) -> Result<Inventory> {
-    let branch = workspace.branch()?;
+    let branch = workspace.branch("HEAD")?;
     Ok(workspace.inventory(branch.as_ref().map(BranchName::as_str)))
 }
 

@@ -35,7 +35,7 @@ pub(super) struct Arguments {
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let workspace = global.open()?;
     let progress = global.show_progress(&workspace);
-    let branch = workspace.branch()?;
+    let branch = workspace.branch("HEAD")?;
     let fleet = workspace.fleet(&workspace.revisions(), branch.as_ref(), &[], &|_| true, &|error| {
         global.print_profile_error(error);
     })?;

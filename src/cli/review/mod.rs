@@ -206,7 +206,10 @@ fn compare(global: &Global, arguments: &Arguments, found: &Sides) -> Result<Repo
         is_request: found.is_request,
     };
     let progress = global.show_progress(&workspace);
-    let branch = workspace.branch()?;
+    // A job that names no branch is of a change for the one that takes it.
+    let is_branch = |name: &&str| matches!(workspace.repository.branch_called(name), Ok(Some(_)));
+    let head = arguments.head.as_deref().filter(is_branch).unwrap_or("HEAD");
+    let branch = workspace.branch(head).or_else(|error| found.branch.clone().map(Some).ok_or(error))?;
     let pipeline = global.pipeline(&workspace, branch.as_ref(), &[sides.before, sides.after], &|_| true)?;
     let Comparison { mut report, effective: _effective } = arguments.chosen.compare(&pipeline, &sides)?;
     report.tell_names(found.ambiguities.clone());

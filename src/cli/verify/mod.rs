@@ -113,7 +113,7 @@ fn findings(global: &Global, arguments: &Arguments) -> Result<Findings> {
     let mut puppet = Process::start(Reference::Puppet, installation, code, &stage)?;
     let wanted = std::mem::replace(&mut workspace.settings.puppet, Puppet::of_version(&puppet.version));
     let point = workspace.point(&arguments.at.revision)?;
-    let branch = workspace.branch()?;
+    let branch = workspace.branch(&arguments.at.revision)?;
     let mut pipeline = global.pipeline(&workspace, branch.as_ref(), &[point], &|_| true)?;
     let mut revision = pipeline.revision(point)?;
     for warning in absent_hierarchies(&revision.environment) {

@@ -1,11 +1,14 @@
 //! Reads the change under review from the environment of a CI job. Variables and files are asked for through
 //! functions, so nothing here reads the environment itself.
 
+mod branch;
 mod github_actions;
 mod gitlab_ci;
 mod pipelines;
 
 use std::path::{Path, PathBuf};
+
+pub use branch::branch;
 
 use super::marker::Run;
 use super::{ForgeError, Kind};

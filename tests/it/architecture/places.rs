@@ -93,6 +93,7 @@ pub(super) const RULES: [(Rule, &[&str]); 8] = [
             pattern: r"\brepository(?:\(\)\?)?\.resolve(?:_all)?\(",
             places: &[
                 "src/app/answers.rs",
+                "src/app/deployed.rs",
                 "src/app/options.rs",
                 "src/app/pipelines.rs",
                 "src/app/readings.rs",

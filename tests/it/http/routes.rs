@@ -190,7 +190,7 @@ fn the_branch_may_be_the_environment() {
     site.commit("environment");
     site.git(["branch", "feature/a"]);
     let daemon = Daemon::start(&site, "");
-    for (revision, expected) in [("HEAD", "main"), ("feature/a", "feature_a"), ("main~0", "production")] {
+    for (revision, expected) in [("HEAD", "main"), ("feature/a", "feature_a"), ("main~0", "main")] {
         let snapshot = daemon.get(&format!("/v1/nodes/web01?key=motd&rev={revision}")).json();
         assert_eq!(snapshot["values"]["motd"], expected);
         for subject in ["node", "profile"] {

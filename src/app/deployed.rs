@@ -1,0 +1,65 @@
+//! The branch as which the nodes of a revision are deployed, where the environment is the name of a branch.
+//!
+//! It is the branch that the revision names. A commit that names none is of the checked-out branch, if it is in its
+//! history, or of the one that a CI job names, which checks out no branch. Of any other nobody knows, and that is an
+//! error: the data of another environment would be shown as that of the nodes.
+
+use super::Result;
+use crate::forge::ci;
+use crate::git::{BranchName, Head, Repository};
+
+/// Returns the branch of a revision; `.` is the checked-out files.
+pub(super) fn branch(repository: &Repository, revision: &str) -> Result<BranchName> {
+    let name = name_in(revision);
+    let Head { branch: checked_out, commit: head } = repository.head()?;
+    if name != "HEAD"
+        && let Some(named) = repository.branch_called(name)?
+    {
+        return Ok(named);
+    }
+    let is_before =
+        |old| Ok::<_, super::Failure>(head.is_some_and(|head| head == old) || is_in(repository, old, head)?);
+    let is_of_head = name == "HEAD" || is_before(repository.resolve(revision)?)?;
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let of_head = || checked_out.or_else(|| ci::branch(&variable).map(BranchName::new));
+    is_of_head.then(of_head).flatten().ok_or_else(|| unknown(revision).into())
+}
+
+fn is_in(repository: &Repository, old: crate::git::CommitId, head: Option<crate::git::CommitId>) -> Result<bool> {
+    Ok(match head {
+        Some(head) => repository.is_ancestor(old, head)?,
+        None => false,
+    })
+}
+
+/// Returns the name that a revision begins with: that of `dev~2`, `dev^{tree}` and `dev@{1}` is `dev`.
+fn name_in(revision: &str) -> &str {
+    let end = ["~", "^", "@{"].iter().filter_map(|sign| revision.find(sign)).min();
+    match &revision[..end.unwrap_or(revision.len())] {
+        "" | "." | "@" => "HEAD",
+        name => name,
+    }
+}
+
+fn unknown(revision: &str) -> String {
+    let what = match name_in(revision) {
+        "HEAD" => "no branch is checked out".to_owned(),
+        _ => format!("{revision} is of no branch that is known here"),
+    };
+    format!(
+        "the environment of the nodes is the name of a branch, and {what}: name the branch as the revision, or the \
+         environment with --set environment=NAME where a command has that, or in hierad.yaml with environment: NAME"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn revisions_begin_with_a_name() {
+        let names = ["dev", "dev~2", "dev^", "dev@{1}", "HEAD~1", "@", "@{1}", ".", "", "origin/a-b"];
+        let expected = ["dev", "dev", "dev", "dev", "HEAD", "HEAD", "HEAD", "HEAD", "HEAD", "origin/a-b"];
+        assert_eq!(names.map(name_in), expected);
+    }
+}
