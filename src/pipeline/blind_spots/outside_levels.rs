@@ -14,7 +14,7 @@ use crate::hiera::layer::path_patterns::{PathPattern, fixed, folders, patterns};
 use crate::node::NodeSet;
 use crate::pipeline::suggestions;
 use crate::report::{BlindSpot, Remedy, UnseenLevel};
-use crate::tree::{Target, follow};
+use crate::tree::{Target, folder_of, follow};
 
 /// The code of the findings on such levels.
 pub(super) const OUTSIDE: &str = "outside-repository";
@@ -29,6 +29,8 @@ pub(in crate::pipeline) struct OutsideLevels {
     pub(in crate::pipeline) nodes: NodeSet,
     /// The remedy: what the settings can say of the place.
     pub(in crate::pipeline) fix: Option<Remedy>,
+    /// The path of the repository, if it is one that leads outside.
+    path: Option<String>,
     /// True if a folder of the repository ends like the place.
     is_similar: bool,
 }
@@ -92,8 +94,39 @@ pub(in crate::pipeline) fn outside<'r>(
     for revision in revisions {
         collect_outside(revision, accepted, &mut found);
     }
+    joined(found)
+}
+
+/// The most paths of a folder that are told one by one.
+const PATHS: usize = 3;
+
+/// Joins the paths of each folder that has many of them.
+fn joined(mut found: BTreeMap<String, OutsideLevels>) -> BTreeMap<String, OutsideLevels> {
+    let mut by_folder: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (text, levels) in &found {
+        if let Some(path) = &levels.path {
+            by_folder.entry(folder_of(path).to_owned()).or_default().push(text.clone());
+        }
+    }
+    for (folder, texts) in by_folder.into_iter().filter(|(_, texts)| texts.len() > PATHS) {
+        let mut all = OutsideLevels { fix: Some(Remedy::words(MANY)), ..OutsideLevels::default() };
+        let of_folder: Vec<OutsideLevels> = texts.iter().filter_map(|text| found.remove(text)).collect();
+        let text = format!("{folder}/ has {} paths like this: {}", wording::number(of_folder.len()), texts[0]);
+        for one in of_folder {
+            all.nodes.union_with(&one.nodes);
+            all.places.extend(one.places);
+            let is_new = |level: &UnseenLevel| all.levels.iter().all(|known| known.name != level.name);
+            let levels: Vec<UnseenLevel> = one.levels.into_iter().filter(is_new).collect();
+            all.levels.extend(levels);
+        }
+        found.insert(text, all);
+    }
     found
 }
+
+/// The remedy for many paths.
+const MANY: &str = "name the folders of this machine that have them in .git/hierad.yaml, as `datadirs`, or accept their \
+paths there as `outside-repository`";
 
 /// Returns the levels outside of the repository at one revision, or at one of two, as blind spots of a fleet of `all`
 /// nodes.
@@ -121,7 +154,7 @@ fn collect_outside(revision: &Revision, accepted: &Accepted, found: &mut BTreeMa
         let written = pattern.and_then(|pattern| pattern.written_outside(environment));
         let outside = match &written {
             Some(written) => at_datadir(environment, written, found),
-            None => at(why.to_owned(), found, || overlay(&[leading(why)])),
+            None => at_path(leading(why), why.to_owned(), found),
         };
         outside.nodes.union_with(&finding.nodes);
         outside.places.extend(place.cloned());
@@ -136,7 +169,7 @@ fn collect_outside(revision: &Revision, accepted: &Accepted, found: &mut BTreeMa
     for Untracked { place, file, pattern } in untracked::ignored(revision).unwrap_or_default() {
         if !accepted.has(OUTSIDE, &place) {
             let text = format!("{place} is in no commit, as {file} says");
-            at(text, found, || overlay(&[&place])).add_everywhere(revision, &pattern);
+            at_path(&place, text, found).add_everywhere(revision, &pattern);
         }
     }
 }
@@ -155,26 +188,31 @@ fn at_datadir<'f>(
     };
     let to = folder.as_deref().map_or("none".to_owned(), suggestions::quoted);
     let fix = || Remedy::settings(format!("datadirs: {{{}: {to}}}", suggestions::quoted(written)));
-    let outside = at(format!("datadir {written} is outside of this repository{like}"), found, fix);
+    let outside = found.entry(format!("datadir {written} is outside of this repository{like}")).or_default();
+    outside.fix.get_or_insert_with(fix);
     outside.is_similar |= folder.is_some();
     outside
 }
 
-/// Returns the levels at a place that a text describes.
-fn at(text: String, found: &mut BTreeMap<String, OutsideLevels>, fix: impl FnOnce() -> Remedy) -> &mut OutsideLevels {
+/// Returns the levels at a path of the repository, which a text describes.
+fn at_path<'f>(path: &str, text: String, found: &'f mut BTreeMap<String, OutsideLevels>) -> &'f mut OutsideLevels {
     let outside = found.entry(text).or_default();
-    outside.fix.get_or_insert_with(fix);
+    outside.fix.get_or_insert_with(|| overlay(&[path]));
+    outside.path.get_or_insert_with(|| path.to_owned());
     outside
 }
 
 /// Returns the remedy for paths of the repository that have their data elsewhere.
 pub(super) fn overlay(places: &[&str]) -> Remedy {
-    let first = places.first().copied().unwrap_or_default();
+    let line = accept::line(OUTSIDE, places.iter().copied());
+    let Some(first) = places.iter().find(|place| !place.contains('*')) else {
+        return Remedy::with_yaml("to be told no more of this, put into hierad.yaml", line);
+    };
     let words = format!(
         "name the folder of this machine that has it in .git/hierad.yaml, as in datadirs: {{{}: /srv/DIR}} or, to be told no more of this, put into hierad.yaml",
         suggestions::quoted(first)
     );
-    Remedy::with_yaml(words, accept::line(OUTSIDE, places.iter().copied()))
+    Remedy::with_yaml(words, line)
 }
 
 /// Returns a level that cannot be seen, with those behind it.

@@ -241,3 +241,24 @@ fn a_global_layer_whose_folder_this_machine_does_not_have_is_a_blind_spot() {
         assert_eq!(told(&site), NONE);
     }
 }
+
+#[test]
+fn many_links_in_a_folder_are_one_blind_spot() {
+    let all: Vec<(String, String)> =
+        (0..65).map(|n| (format!("data/nodes/n{n}.yaml"), format!("/srv/private/n{n}.yaml"))).collect();
+    let profiles: String = (0..65).map(|n| format!("-- profiles/n{n}.yaml\n{{name: n{n}}}\n")).collect();
+    for to in ["/srv/private", "../../.modules/private/nodes", "../private"] {
+        let links: Vec<(&str, String)> =
+            all.iter().map(|(link, target)| (&**link, target.replace("/srv/private", to))).collect();
+        let links: Vec<(&str, &str)> = links.iter().map(|(link, to)| (*link, &**to)).collect();
+        let many = site(&profiles, &links);
+        let [standing, others] = told(&many);
+        assert!(standing.len() == 1 && others.is_empty(), "{standing:?} {others:?}");
+        let head = "data/nodes/ has 65 paths like this: data/nodes/n0.yaml is a symbolic link to ";
+        let tail = ": 1 level ('Node') is taken as absent on 65 of 67 nodes";
+        assert!(standing[0].starts_with(head) && standing[0].ends_with(tail), "{standing:?}");
+        assert!(many.hierad("diff").ok().lines().count() < 20);
+        // Few are told by themselves.
+        assert_eq!(told(&site(&profiles, &links[..3]))[0].len(), 3);
+    }
+}
