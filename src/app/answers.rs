@@ -80,7 +80,7 @@ impl Answers for EffectiveValues {
     fn diff(&self, request: &DiffRequest, stop: &Arc<dyn Stop>) -> std::result::Result<DiffResponse, AnswerError> {
         let after = self.resolve(&request.to)?;
         let before = match &request.from {
-            Some(from) => Some(self.resolve(from)?.commit),
+            Some(from) => Some(self.commit(from)?),
             None => self.workspace.repository.first_parent(after.commit).map_err(broken)?,
         };
         let sides = Sides::of(before.map_or(RevisionId::Empty, RevisionId::Commit), after.point());
@@ -106,8 +106,9 @@ impl Answers for EffectiveValues {
                     let node = pipeline.fleet.find(name).ok_or_else(|| unknown_node(name))?;
                     if environment.options.variables.is_empty() && environment.derived.is_empty() {
                         let scope = pipeline.fleet.scope(node);
-                        let sources = NodeSources::new(&environment, &scope);
-                        return self.find(&asked, &environment, (name, &scope, &sources), (request, stop));
+                        let environment = environment.of(&scope);
+                        let sources = NodeSources::new(environment, &scope);
+                        return self.find(&asked, environment, (name, &scope, &sources), (request, stop));
                     }
                     let profile = pipeline.fleet.profiles(&NodeSet::from_iter([node])).remove(&node);
                     let profile = profile.ok_or_else(|| broken(PipelineError::ProfilesChanged))?;
@@ -125,13 +126,16 @@ impl Answers for EffectiveValues {
 impl EffectiveValues {
     /// Resolves the revision of a request.
     fn resolve(&self, revision: &str) -> std::result::Result<Revision, AnswerError> {
-        let repository = &self.workspace.repository;
-        let commit = repository.resolve(revision).map_err(|error| match error {
-            RevisionError::Refs(error) => broken(error),
-            error => AnswerError::Unknown(error.to_string()),
-        })?;
+        let commit = self.commit(revision)?;
         let branch = self.workspace.branch(revision).map_err(|error| AnswerError::Unknown(error.to_string()))?;
         Ok(Revision { commit, branch })
+    }
+
+    fn commit(&self, revision: &str) -> std::result::Result<CommitId, AnswerError> {
+        self.workspace.repository.resolve(revision).map_err(|error| match error {
+            RevisionError::Refs(error) => broken(error),
+            error => AnswerError::Unknown(error.to_string()),
+        })
     }
 
     fn pipeline(&self, branch: Option<&BranchName>) -> std::result::Result<Arc<Pipeline>, AnswerError> {

@@ -20,7 +20,7 @@ use std::sync::{Arc, OnceLock};
 use environment_conf::EnvironmentConf;
 use loader::{ConfigFile, Loader, read};
 use modules::Modules;
-use path_patterns::is_below;
+use path_patterns::{is_below, is_below_any};
 use roots::Folders;
 
 pub use data_files::DataFileList;
@@ -357,11 +357,8 @@ impl Environment {
         let real =
             |path: &str| Ok(if let Target::Folder(real) = follow(&*self.tree, path)? { Some(real) } else { None });
         let folders = self.module_folders.values().map(String::as_str).chain([folder_of(&self.options.hiera_config)]);
-        let own = folders.map(real).collect::<Result<Vec<_>, TreeError>>()?;
-        let is_other = |path: &str| {
-            around.is_some_and(|around| is_below(path, around))
-                && !own.iter().flatten().any(|folder| is_below(path, folder))
-        };
+        let own: BTreeSet<String> = folders.filter_map(|folder| real(folder).transpose()).collect::<Result<_, _>>()?;
+        let is_other = |path: &str| around.is_some_and(|around| is_below(path, around)) && !is_below_any(path, &own);
         let files = manifests.as_ref().map_err(Clone::clone);
         let lookups = files.map(|files| files.iter().filter(|(path, _)| !is_other(path)));
         let modules = self.module_folders.keys().cloned();

@@ -249,6 +249,11 @@ pub fn is_below(path: &str, folder: &str) -> bool {
     folder.is_empty() || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
 }
 
+/// Returns true if `path` is below one of `folders`, at any depth.
+pub fn is_below_any(path: &str, folders: &BTreeSet<String>) -> bool {
+    path.match_indices('/').any(|(at, _)| folders.contains(&path[..at])) || folders.contains("")
+}
+
 /// Returns the part of a folder's path before its first variable.
 pub fn fixed(folder: &str) -> String {
     let fixed = match folder.split_once("%{") {

@@ -23,6 +23,9 @@ pub const USUAL_FOLDERS: [&str; 2] = ["environments", "envs"];
 /// The most environments of a repository.
 const MOST: usize = 256;
 
+/// The most modules of all environments together: one that several have counts for each.
+const MOST_MODULES: usize = 200_000;
+
 /// The place of the `hiera.yaml` of each environment, as the settings name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Folders<'p> {
@@ -89,7 +92,7 @@ impl Environment {
         self.global = self.options.global.as_ref().map(|global| loader.global(global)).transpose()?;
         self.diagnostics = loader.diagnostics;
         let manifests = self.manifests();
-        let mut roots = BTreeMap::new();
+        let (mut roots, mut modules) = (BTreeMap::new(), 0);
         for name in folders.names(&*self.tree)? {
             // A file of version 3 does not count in an environment.
             let (hiera_config, reader) = (folders.hiera_yaml(&name), Reader::Puppet);
@@ -105,6 +108,11 @@ impl Environment {
                 if !self.diagnostics.contains(diagnostic) {
                     self.diagnostics.push(diagnostic.clone());
                 }
+            }
+            modules += root.module_names.len();
+            if modules > MOST_MODULES {
+                let text = format!("the environments have more than {MOST_MODULES} modules together");
+                return Err(TreeError::too_large(folders.around, text));
             }
             roots.insert(name, root);
         }

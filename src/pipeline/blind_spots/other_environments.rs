@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::DiffContext;
 use crate::fleet::Revision;
 use crate::hiera::layer::HIERA_YAML;
-use crate::hiera::layer::path_patterns::is_below;
+use crate::hiera::layer::path_patterns::{is_below, is_below_any};
 use crate::hiera::layer::roots::USUAL_FOLDERS;
 use crate::tree::{Target, TreeError, folder_of, follow};
 
@@ -53,7 +53,7 @@ impl Side<'_> {
     /// know, by its usual place.
     fn is_of_other(&self, path: &str) -> bool {
         if let Some(around) = self.around {
-            return is_below(path, around) && !self.own.iter().any(|folder| is_below(path, folder));
+            return is_below(path, around) && !is_below_any(path, &self.own);
         }
         let is_usual = |path: &str| {
             let around = path.strip_suffix(HIERA_YAML).and_then(|folder| folder.trim_end_matches('/').rsplit_once('/'));

@@ -202,6 +202,47 @@ fn the_branch_may_be_the_environment() {
 }
 
 #[test]
+fn nodes_have_their_own_of_several_environments() {
+    let site = Sandbox::of(
+        "
+-- hierad.yaml
+profiles: profiles
+hiera_config: 'environments/%{environment}/hiera.yaml'
+-- environments/a/hiera.yaml
+version: 5
+hierarchy: [{name: c, path: common.yaml}]
+-- environments/a/data/common.yaml
+motd: of a
+-- environments/b/hiera.yaml
+version: 5
+hierarchy: [{name: c, datadir: hieradata, path: common.yaml}]
+-- environments/b/hieradata/common.yaml
+motd: of b
+-- profiles/na.json
+{\"name\": \"na\", \"environment\": \"a\"}
+-- profiles/nb.json
+{\"name\": \"nb\", \"environment\": \"b\"}
+",
+    );
+    let daemon = Daemon::start(&site, "");
+    for name in ["a", "b"] {
+        let expected = format!("of {name}");
+        let snapshot = daemon.get(&format!("/v1/nodes/n{name}?key=motd")).json();
+        assert_eq!(snapshot["values"]["motd"], *expected);
+        for named in [json!({"node": format!("n{name}")}), json!({"profile": {"name": "x", "environment": name}})] {
+            let mut request = named.clone();
+            request["keys"] = json!(["motd"]);
+            assert_eq!(daemon.post("/v1/lookup", &request).json()["value"], *expected, "{named}");
+        }
+    }
+    site.files("-- environments/b/hieradata/common.yaml\nmotd: changed\n");
+    let commit = site.commit("b");
+    daemon.wait_for_reports(1);
+    let report = daemon.get(&format!("/v1/reports/{commit}")).json();
+    assert_eq!(crate::support::terminal::changes(&report), ["motd changed nb"], "{report:#}");
+}
+
+#[test]
 fn secrets_stay_secret() {
     let site = Sandbox::of(SITE);
     let data = "
