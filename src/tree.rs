@@ -4,9 +4,11 @@
 //! links included, and never leaves the tree. Paths begin with the tree's root: those of a repository are relative,
 //! those of the disk, or of a repository that stands for a folder of it, are absolute.
 
+mod attributes;
 mod changes;
 mod content;
 mod extent;
+mod git_pattern;
 mod mounted;
 mod recording;
 mod submodules;
@@ -18,9 +20,11 @@ use std::sync::Arc;
 
 use sha1::{Digest, Sha1};
 
+pub use attributes::{ATTRIBUTES, Attributes, converting_lines};
 pub use changes::changes;
 pub use content::{ContentId, ContentIds, begins_with};
 pub use extent::{Extent, MAX_FOLDERS};
+pub use git_pattern::git_pattern;
 pub use mounted::MountedTree;
 pub use recording::{AccessedPaths, RecordingTree};
 pub use submodules::WithSubmodules;

@@ -1,6 +1,9 @@
-//! Reads from git's index what the files of a work tree do not tell: the commits of submodules, and the files that
-//! `git sparse-checkout` or `git update-index --skip-worktree` leaves out.
+//! Reads from git's index what the files of a work tree do not tell: the commits of submodules, the files that
+//! `git sparse-checkout` or `git update-index --skip-worktree` leaves out, and those that are as they were checked out.
 
+use std::collections::HashMap;
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use git2::{Index, IndexEntry};
@@ -20,6 +23,27 @@ pub(super) struct Staged {
     pub(super) left_out: MemoryTree,
     /// The submodules.
     pub(super) submodules: MemoryTree,
+    /// The files that are checked out, as git last saw them on disk.
+    checked_out: HashMap<String, Seen>,
+    /// The time of the index, in nanoseconds since 1970.
+    time: i128,
+}
+
+/// A file as git saw it on disk.
+struct Seen {
+    id: [u8; 20],
+    size: u32,
+    /// The times of its content and of its entry, in nanoseconds since 1970.
+    times: [i128; 2],
+}
+
+fn nanoseconds(seconds: i128, nanoseconds: i128) -> i128 {
+    seconds * 1_000_000_000 + nanoseconds
+}
+
+/// Returns the time at which a file was last changed, in nanoseconds since 1970.
+fn modified(file: &Metadata) -> i128 {
+    nanoseconds(file.mtime().into(), file.mtime_nsec().into())
 }
 
 impl Staged {
@@ -34,13 +58,30 @@ impl Staged {
     }
 
     fn read_here(path: &Path, objects: &Objects) -> Result<Staged, git2::Error> {
-        let mut staged = Staged::default();
+        let time = path.symlink_metadata().as_ref().map(modified).unwrap_or_default();
+        let mut staged = Staged { time, ..Staged::default() };
         for entry in Index::open(path)?.iter() {
-            let IndexEntry { mode, id, flags_extended, path, .. } = entry;
+            let IndexEntry { mode, id, flags_extended, path, mtime, ctime, file_size: size, .. } = entry;
             let id = <[u8; 20]>::try_from(id.as_bytes()).unwrap_or_default();
-            staged.add(mode, id, flags_extended & SKIP_WORKTREE != 0, &String::from_utf8_lossy(&path), objects);
+            let (is_left_out, path) = (flags_extended & SKIP_WORKTREE != 0, String::from_utf8_lossy(&path));
+            staged.add(mode, id, is_left_out, &path, objects);
+            if mode & 0o170_000 == 0o100_000 && !is_left_out {
+                let times = [mtime, ctime].map(|time| nanoseconds(time.seconds().into(), time.nanoseconds().into()));
+                staged.checked_out.insert(path.into_owned(), Seen { id, size, times });
+            }
         }
         Ok(staged)
+    }
+
+    /// Returns the id of the file at `path` in the index, if git takes it for unchanged as it is on disk. Its content
+    /// may be another one: git converts it.
+    ///
+    /// Source: `ie_match_stat` and `is_racy_timestamp` in git's `read-cache.c`.
+    pub(super) fn unchanged(&self, path: &str, disk: &Metadata) -> Option<BlobId> {
+        let seen = self.checked_out.get(path)?;
+        let times = [modified(disk), nanoseconds(disk.ctime().into(), disk.ctime_nsec().into())];
+        let is_as_seen = seen.times == times && times[0] < self.time && u64::from(seen.size) == disk.len();
+        is_as_seen.then_some(BlobId(seen.id))
     }
 
     fn listed(git_dir: &Path, objects: &Objects) -> Result<Staged, String> {

@@ -1,5 +1,5 @@
 //! The checked-out files as a tree: as if everything in the work tree were committed, ignored files included. What a
-//! sparse checkout leaves out is there as in the index.
+//! sparse checkout leaves out is there as in the index, and so is a file that git converts and takes for unchanged.
 
 use std::fs::{self, FileType};
 use std::io;
@@ -58,10 +58,20 @@ impl WorkTree {
         Ok(head.ok().and_then(|id| id.as_bytes().try_into().ok()).or(staged))
     }
 
+    /// Returns the id of a file whose content on disk has the id `own`: that of the index, if git has converted it.
+    fn id_of(&self, path: &str, disk: &Path, own: BlobId) -> BlobId {
+        if self.repository.is_none() {
+            return own;
+        }
+        let metadata = fs::symlink_metadata(disk).ok();
+        metadata.and_then(|metadata| self.staged().ok()?.unchanged(path, &metadata)).unwrap_or(own)
+    }
+
     fn entry_at(&self, path: &str, disk: &Path) -> Result<Option<Entry>, TreeError> {
         let found = fs::symlink_metadata(disk).map(|metadata| metadata.file_type());
         match found.and_then(|kind| self.entry_of(path, disk, kind)) {
             Ok(Some(Entry::Submodule(_))) => Ok(Some(Entry::Submodule(self.commit_of(path, disk)?))),
+            Ok(Some(Entry::File(id))) => Ok(Some(Entry::File(self.id_of(path, disk, id)))),
             Ok(entry) => Ok(entry),
             Err(error) if is_absence(&error) => Ok(None),
             Err(error) => Err(failed(path, &error)),

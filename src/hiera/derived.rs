@@ -2,8 +2,8 @@
 //! settings: `$location = split($trusted['certname'], '-')[0]`.
 //!
 //! They need neither data nor a hierarchy, so they are made where profiles are read, and only if somebody asks for
-//! them. One that a profile has itself stays: a manifest that sets it again is an error in Puppet. One that cannot be made is
-//! not set.
+//! them. One that a profile has itself stays: a manifest that sets it again is an error in Puppet. One that cannot be
+//! made is not set.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

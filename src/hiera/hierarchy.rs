@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::LookupError;
 use super::backend::eyaml::Keys;
-use super::backend::{Backend, Backends, DataFile, DataFiles, KeyQuota};
+use super::backend::{Backend, Backends, ConvertedFiles, DataFile, DataFiles, Format, KeyQuota};
 use super::config::{Config, FunctionKind, LevelConfig, Locations, PlacedText, Version4};
 use super::interpolation::{Context, NO_METHODS, NameStack, Undefined, interpolate, interpolate_text, variable};
 use super::scope::{LocalScope, Scope};
@@ -201,6 +201,8 @@ pub struct Source<'a> {
     pub files: &'a DataFiles,
     /// The keys that they may have.
     pub quota: &'a KeyQuota,
+    /// The files of the repository that a checkout has otherwise.
+    pub converted: &'a ConvertedFiles,
     /// Paths, as written in the settings, and what they stand for; relative ones are from the root of the repository.
     pub datadirs: &'a [(String, Datadir)],
     /// Declared functions.
@@ -459,11 +461,8 @@ impl<'a> Resolver<'a> {
             None => Content::Other,
         };
         let content = match follow(files, path).map_err(|e| unreadable(&e))? {
-            Target::File(_, id) => match reads {
-                Some(format) => {
-                    let file = self.source.quota.read(self.source.files, files, id, format);
-                    Content::File(id, file.map_err(|e| unreadable(&e))?)
-                }
+            Target::File(real, id) => match reads {
+                Some(format) => Content::File(id, self.file(files, (&real, id), format).map_err(|e| unreadable(&e))?),
                 None => Content::Other,
             },
             Target::Folder(_) => unread(format!("Is a directory @ io_fread - {path}")),
@@ -478,6 +477,18 @@ impl<'a> Resolver<'a> {
             }
         };
         Ok(Location::Path { original: declared.text.clone(), path: path.into(), content })
+    }
+
+    /// Returns the file at `path` of `files`, with links followed, as Puppet reads it.
+    fn file(
+        &self,
+        files: &dyn FileTree,
+        (path, id): (&str, BlobId),
+        format: Format,
+    ) -> Result<Arc<DataFile>, TreeError> {
+        let file = self.source.quota.read(self.source.files, files, id, format)?;
+        let is_in_repository = std::ptr::addr_eq(files, self.source.repository);
+        if is_in_repository { self.source.converted.instead_of(files, (path, id), file) } else { Ok(file) }
     }
 
     /// Returns the tree that a path lies in, and its place there. The settings come first, then the files that the

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::hiera::backend::ANOTHER_CONTENT;
 use crate::hiera::config::LevelConfig;
 use crate::hiera::layer::Environment;
 use crate::report::Remedy;
@@ -56,7 +57,13 @@ pub fn quoted(text: &str) -> String {
 
 /// Returns the setting that remedies an error, or `None` if there is none.
 pub fn fix_for_error(error: &str) -> Option<Remedy> {
-    missing_function(error).map(fix_for_function).or_else(|| alias_hint(error))
+    missing_function(error).map(fix_for_function).or_else(|| alias_hint(error)).or_else(|| converted_hint(error))
+}
+
+/// Returns the remedy for a file that git converts, or `None` if the error is another one.
+fn converted_hint(text: &str) -> Option<Remedy> {
+    let words = "look at what a checkout gives: hierad runs no filter of git, and keys that reach the file are unknown";
+    text.contains(ANOTHER_CONTENT).then(|| Remedy::words(words))
 }
 
 /// Returns the remedy for an alias that Hiera 3 refuses, or `None` if the error is another one.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::datadirs::Mapped;
 use super::hierarchies::Hierarchy;
 use super::site_pp::paths;
-use crate::git::patterns::Ignored;
+use crate::git::ignored::Ignored;
 use crate::tree::{FileTree, Target, TreeError, follow};
 
 /// Returns the folders and files of levels that git ignores, or that links lead to outside of the repository, with the

@@ -7,6 +7,7 @@ mod backend_command;
 mod catalog_use;
 mod causes;
 mod cli;
+mod converted_files;
 mod daemon;
 mod delivery;
 mod derived_variables;

@@ -70,9 +70,13 @@ impl Revision {
         if self.environment.is_hiera3 || environment.is_hiera3 || has_too_many_keys {
             return Revision::of_profiles(environment, self.fleet.clone(), workers);
         }
+        let changed = tree::changes(&*self.environment.tree, &*environment.tree)?;
+        // Files that have not changed may be converted from now on.
+        if changed.iter().any(|path| path.rsplit('/').next() == Some(tree::ATTRIBUTES)) {
+            return Revision::of_profiles(environment, self.fleet.clone(), workers);
+        }
         environment.quota.follow(&self.environment.quota);
         let fleet = &self.fleet;
-        let changed = tree::changes(&*self.environment.tree, &*environment.tree)?;
         self.add_versions(&environment, &changed)?;
         let mut referenced = ReferencedVariables::default();
         referenced.add_changed(&environment, &changed)?;

@@ -68,6 +68,15 @@ impl Format {
     }
 }
 
+/// The reason why a file that git converts is not read, in errors.
+pub const ANOTHER_CONTENT: &str = "a checkout has another content";
+
+/// The begins of contents that filters of git store in the place of others.
+const STORED: [(&[u8], &str); 2] = [
+    (b"version https://git-lfs.github.com/spec/v1\n", "the repository holds a pointer of Git LFS"),
+    (b"\0GITCRYPT\0", "git-crypt has encrypted the file"),
+];
+
 /// A parsed data file. It does not know its path: equal content at two paths is one of these.
 #[derive(Debug)]
 pub struct DataFile {
@@ -84,6 +93,9 @@ pub struct DataFile {
 impl DataFile {
     /// Parses `content`.
     pub fn parse(content: &[u8], format: Format) -> DataFile {
+        if let Some(stored) = STORED.iter().find(|(begin, _)| content.starts_with(begin)) {
+            return DataFile::unknown(format, format!("{}: {ANOTHER_CONTENT}", stored.1));
+        }
         let parsed = match format {
             Format::Yaml => yaml::parse(content),
             Format::Json => json::parse(content),
@@ -99,8 +111,8 @@ impl DataFile {
         DataFile { fault: parsed.fault, ..DataFile::parsed(format, value, marks, parsed.is_entangled) }
     }
 
-    /// Returns a file that is not read, since it is too large.
-    pub(super) fn too_large(format: Format, text: String) -> DataFile {
+    /// Returns a file that is not read, for this reason: it is too large, or not what Puppet reads.
+    pub(super) fn unknown(format: Format, text: String) -> DataFile {
         let fault = Fault { line: 1, text, kind: FaultKind::Size };
         DataFile { fault: Some(fault), ..DataFile::parsed(format, Value::Undef, Marks::default(), false) }
     }

@@ -101,9 +101,9 @@ impl DataFiles {
             match tree.read(id) {
                 Ok(content) => match self.reading.begin(&content, format) {
                     Ok(_reading) => (DataFile::parse(&content, format), content.len()),
-                    Err(reason) => (DataFile::too_large(format, reason), 0),
+                    Err(reason) => (DataFile::unknown(format, reason), 0),
                 },
-                Err(error) if error.is_too_large => (DataFile::too_large(format, error.reason), 0),
+                Err(error) if error.is_too_large => (DataFile::unknown(format, error.reason), 0),
                 Err(error) => return Err(error),
             }
         };

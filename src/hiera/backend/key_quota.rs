@@ -111,7 +111,7 @@ impl Counting {
              ('steps' under 'limits' in hierad.yaml)",
             self.limit
         );
-        self.set_aside.entry(id).or_insert_with(|| Arc::new(DataFile::too_large(id.1, text))).clone()
+        self.set_aside.entry(id).or_insert_with(|| Arc::new(DataFile::unknown(id.1, text))).clone()
     }
 
     /// Returns the largest size of which all files, with those that are smaller, are within the limit.

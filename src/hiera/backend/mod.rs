@@ -5,6 +5,7 @@
 //! aside where a revision has too many keys; [`DeclaredFunction`] is what the settings say of a
 //! function that hierad does not have; [`eyaml`] opens encrypted texts.
 
+mod converted;
 pub mod eyaml;
 mod file;
 mod files;
@@ -15,7 +16,8 @@ mod packed;
 mod reading;
 mod version;
 
-pub use file::{DataFile, Format};
+pub use converted::ConvertedFiles;
+pub use file::{ANOTHER_CONTENT, DataFile, Format};
 pub use files::{DataFiles, FileId, FileMemory, ParsedFiles};
 pub use functions::{Answer, Backends, Bridge, Call, Code, Command, CommandBackend, DeclaredFunction, Folder, Runner};
 pub use key_quota::KeyQuota;

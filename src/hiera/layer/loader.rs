@@ -5,8 +5,9 @@ use std::sync::Arc;
 use super::{EnvironmentOptions, GlobalConfig, Layer, Store};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::hiera::LookupError;
+use crate::hiera::backend::ANOTHER_CONTENT;
 use crate::hiera::config::{Config, Configs, Owner, ReadConfig};
-use crate::tree::{BlobId, FileTree, Target, TreeError, folder_of, follow, read_config};
+use crate::tree::{ATTRIBUTES, Attributes, BlobId, FileTree, Target, TreeError, folder_of, follow, read_config};
 
 /// The files and options that are read, and the findings.
 pub(super) struct Loader<'a> {
@@ -105,7 +106,12 @@ impl<'a> Loader<'a> {
     fn config(&mut self, file: &ConfigFile<'_>) -> Result<Option<Result<Arc<Config>, LookupError>>, TreeError> {
         let path = file.path;
         Ok(match follow(&**file.tree, path)? {
-            Target::File(_, id) => {
+            Target::File(real, id) => {
+                let converting = Attributes::default().converting(&**file.tree, &real, id)?;
+                if let Some(attribute) = converting.iter().find(|attribute| !attribute.starts_with("ident=")) {
+                    let text = format!("{ATTRIBUTES} has git convert {path} ({attribute}): {ANOTHER_CONTENT}");
+                    return Ok(Some(Err(LookupError::unknown(text).at(Place::file(path)))));
+                }
                 let read = self.read(file, id)?;
                 self.diagnostics.extend_from_slice(&read.diagnostics);
                 read.config.clone().transpose()

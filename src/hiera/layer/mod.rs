@@ -29,7 +29,7 @@ pub use folders::ModulePath;
 pub use modules::PUPPETFILE;
 
 use super::backend::eyaml::{KeyChoice, KeyPairs, Keys, SecretNames};
-use super::backend::{Backends, DataFile, DataFiles, Format, KeyQuota};
+use super::backend::{Backends, ConvertedFiles, DataFile, DataFiles, Format, KeyQuota};
 use super::config::{Config, Configs, Hiera3, Owner};
 use super::derived::{DerivedVariable, DerivedVariables};
 use super::hierarchy::{Datadir, Source, join};
@@ -236,6 +236,8 @@ pub struct Environment {
     pub keys: Arc<Keys>,
     /// The root keys that its data files may have.
     pub quota: Arc<KeyQuota>,
+    /// The files that a checkout has otherwise.
+    pub converted: ConvertedFiles,
     /// The data files, once somebody has asked for them.
     data_files: OnceLock<DataFileList>,
 }
@@ -294,6 +296,7 @@ impl Environment {
             store,
             keys,
             quota,
+            converted: ConvertedFiles::default(),
             data_files: OnceLock::new(),
         }
     }
@@ -380,6 +383,7 @@ impl Environment {
             disk: &*self.options.disk,
             files: &self.store.files,
             quota: &self.quota,
+            converted: &self.converted,
             datadirs: &self.options.datadirs,
             backends: &self.options.backends,
             modules: &self.module_folders,
@@ -391,7 +395,8 @@ impl Environment {
 
     /// Returns the data file at `path` with the content `id`, parsed.
     pub fn data_file(&self, path: &str, id: BlobId) -> Result<Arc<DataFile>, TreeError> {
-        self.quota.read(&self.store.files, &*self.tree, id, self.format_of(path))
+        let file = self.quota.read(&self.store.files, &*self.tree, id, self.format_of(path))?;
+        self.converted.instead_of(&*self.tree, (path, id), file)
     }
 
     /// Returns the module of `key`, if it is named for deployment and not there.

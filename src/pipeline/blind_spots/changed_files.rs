@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::misnamed::Misnamed;
-use super::{DiffContext, accept, attributes, changed_paths, outside_levels, unreadable, wording};
+use super::{DiffContext, accept, changed_paths, outside_levels, unreadable, wording};
 use crate::fleet::Revision;
 use crate::hiera::backend::DataFile;
 use crate::hiera::layer::path_patterns::{PathPattern, datadirs, is_below, looks_like_data, patterns};
 use crate::hiera::layer::{Environment, PUPPETFILE};
 use crate::hiera::options::LOOKUP_OPTIONS;
 use crate::report::{BlindSpot, Remedy};
-use crate::tree::{BlobId, Entry, Extent, FileTree, Target, TreeError, child, folder_of, follow, links};
+use crate::tree::{ATTRIBUTES, BlobId, Entry, Extent, FileTree, Target, TreeError, child, folder_of, follow, links};
 use crate::value::Value;
 
 /// The code of blind spots for files that no known node reads.
@@ -96,7 +96,7 @@ impl ChangedFiles {
             }
             files.is_hiera_touched |= outside.may_read(&path);
             files.is_hiera_touched |= lacks_layer && DATA_ENDS.iter().any(|end| path.ends_with(end));
-            if path.rsplit('/').next() == Some(attributes::NAME) {
+            if path.rsplit('/').next() == Some(ATTRIBUTES) {
                 files.attributes.insert(path);
                 continue;
             }

@@ -2,7 +2,7 @@
 //! repository.
 
 use crate::fleet::Revision;
-use crate::git::patterns::Ignored;
+use crate::git::ignored::Ignored;
 use crate::hiera::layer::path_patterns::{PathPattern, patterns};
 use crate::tree::{Target, TreeError, follow};
 

@@ -129,11 +129,11 @@ fn attributes_that_convert_files_are_no_calm() {
     let (root, data) = ("-- .gitattributes\n# ours\n", "-- data/.gitattributes\n");
     for (before, after) in [
         (root.to_owned(), format!("{root}data/*.yaml ident\n")),
-        (format!("{root}* filter=lfs diff=lfs -text\n"), root.to_owned()),
-        (format!("{data}*.yaml filter=a\n"), format!("{data}*.yaml filter=b\n")),
+        (format!("{root}docs/* filter=lfs diff=lfs -text\n"), root.to_owned()),
+        (format!("{data}x/*.yaml filter=a\n"), format!("{data}x/*.yaml filter=b\n")),
         (root.to_owned(), format!("{root}*.txt text working-tree-encoding=UTF-16LE\n")),
-        (format!("{root}* filter=x\n"), format!("{root}* filter=x\ndata/* -filter\n")),
-        (format!("{root}* filter=x\n"), format!("{root}* filter=x\ndata/* !filter\n")),
+        (format!("{root}docs/* filter=x\n"), format!("{root}docs/* filter=x\ndocs/a* -filter\n")),
+        (format!("{root}docs/* filter=x\n"), format!("{root}docs/* filter=x\ndocs/a* !filter\n")),
         (root.to_owned(), format!("{root}[attr]hidden filter=x\n")),
     ] {
         let report = site(&before, &after);
@@ -147,7 +147,7 @@ fn attributes_that_convert_files_are_no_calm() {
     }
     for (before, after) in [
         (root.to_owned(), format!("{root}* text=auto\n*.sh eol=lf\nspec export-ignore\n")),
-        (format!("{root}*.yaml filter=a\n"), format!("{root}# encrypted\n*.yaml   filter=a\n")),
+        (format!("{root}*.txt filter=a\n"), format!("{root}# encrypted\n*.txt   filter=a\n")),
     ] {
         assert_eq!(site(&before, &after)["verdict"], "no_change", "{after}");
     }

@@ -1,4 +1,4 @@
-//! The patterns of paths in files of git: `.gitattributes` and `.gitignore`.
+//! The paths that the files `.gitignore` of a tree name.
 //!
 //! Source: gitignore(5), `dir.c`.
 
@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use regex::Regex;
 
-use crate::tree::{Entry, FileTree, TreeError, child, read_config};
+use crate::tree::{Entry, FileTree, TreeError, child, git_pattern, read_config};
 
 /// The name of the files that say what git ignores.
 const NAME: &str = ".gitignore";
@@ -14,28 +14,6 @@ const NAME: &str = ".gitignore";
 /// The most lines that count in such a file, and the longest.
 const LINES: usize = 1000;
 const LENGTH: usize = 1000;
-
-/// Returns a pattern of paths as a regular expression; nothing for one in quotes, or with other marks of its own.
-pub fn regex(pattern: &str) -> Option<Regex> {
-    if pattern.starts_with(['"', '!']) || pattern.contains(['\\', '[']) {
-        return None;
-    }
-    let is_anchored = pattern.trim_end_matches('/').contains('/');
-    let mut text = String::from(if is_anchored { "^" } else { "^(?:.*/)?" });
-    let mut rest = pattern.strip_prefix('/').unwrap_or(pattern);
-    while let Some(first) = rest.chars().next() {
-        let (piece, length) = match rest {
-            _ if rest.starts_with("**/") => ("(?:.*/)?".to_owned(), 3),
-            _ if rest.starts_with("**") => (".*".to_owned(), 2),
-            _ if first == '*' => ("[^/]*".to_owned(), 1),
-            _ if first == '?' => ("[^/]".to_owned(), 1),
-            _ => (regex::escape(&rest[..first.len_utf8()]), first.len_utf8()),
-        };
-        text.push_str(&piece);
-        rest = &rest[length..];
-    }
-    Regex::new(&format!("(?s){text}$")).ok()
-}
 
 /// The files of a tree that say what git ignores.
 pub struct Ignored<'t> {
@@ -104,6 +82,6 @@ impl Line {
         let (is_ignored, pattern) = line.strip_prefix('!').map_or((true, line), |pattern| (false, pattern));
         let plain = pattern.trim_end_matches('/');
         let is_said = !plain.is_empty() && !line.starts_with('#');
-        is_said.then_some(Line { pattern: regex(plain)?, is_folder: plain != pattern, is_ignored })
+        is_said.then_some(Line { pattern: git_pattern(plain)?, is_folder: plain != pattern, is_ignored })
     }
 }

@@ -1,0 +1,94 @@
+//! Files that git converts at a checkout: Puppet reads what a checkout has, and not what the repository holds.
+
+use crate::support::Sandbox;
+
+/// A site with a file that one of two nodes reads.
+const SITE: &str = "-- hiera.yaml\nversion: 5\nhierarchy:\n\
+    \x20 - {name: all, paths: ['sub/%{trusted.certname}.yaml', common.yaml]}\n\
+    -- data/sub/n1.yaml\nv: stored\n-- data/common.yaml\nv: common\nc: common\n\
+    -- hierad.yaml\nprofiles: [profiles]\npuppet: 7\n-- profiles/n.yaml\n---\n{name: n1}\n---\n{name: n2}\n";
+
+const POINTER: &str = "version https://git-lfs.github.com/spec/v1\noid sha256:da0d\nsize 7\n";
+
+fn site(files: &str) -> Sandbox {
+    let site = Sandbox::of(&format!("{SITE}{files}"));
+    // Some of these programs are nowhere.
+    site.commit("more");
+    site
+}
+
+#[test]
+fn keys_that_reach_a_converted_file_are_unknown() {
+    for (files, words) in [
+        ("-- .gitattributes\ndata/sub/n1.yaml filter=hide\n", "(filter=hide)"),
+        ("-- data/sub/.gitattributes\n*.yaml filter=hide diff=hide\n", "(filter=hide)"),
+        ("-- .gitattributes\n[attr]hidden filter=hide -text\nn1.yaml hidden\n", "(filter=hide)"),
+        (
+            "-- .gitattributes\n* -filter\nsub/ filter=x\ndata/sub/* working-tree-encoding=ISO-8859-1\n",
+            "(working-tree-encoding=ISO-8859-1)",
+        ),
+        ("-- .gitattributes\n*.yaml ident\n-- data/sub/n1.yaml\nv: 'of $Id$'\n", "(ident=set)"),
+        (&format!("-- data/sub/n1.yaml\n{POINTER}"), "a pointer of Git LFS"),
+        ("-- data/sub/n1.yaml\n\0GITCRYPT\0\u{1}\u{2}\n", "git-crypt has encrypted the file"),
+    ] {
+        let site = site(files);
+        for key in ["v", "c"] {
+            let said = site.hierad(&format!("lookup {key} --node n1"));
+            said.fails(&["unknown to hierad: data/sub/n1.yaml: ", words, "a checkout has another content"]);
+        }
+        assert_eq!(site.hierad("lookup v --node n2").ok(), "--- common\n", "{files}");
+        let rendered = site.hierad("render --allow-blind --format ndjson --output -").out;
+        let known = "{\"node\":\"n2\",\"values\":{\"c\":\"common\",\"v\":\"common\"}";
+        assert!(rendered.contains(known) && rendered.matches("common\"").count() == 2, "{rendered}");
+        let check = site.hierad("check").out;
+        assert!(check.contains("a checkout has another content") && !check.contains("correct the file"), "{check}");
+        // Both sides are unknown alike.
+        let said = site.hierad("diff HEAD .").out;
+        assert!(said.contains("no effective change"), "{files}: {said}");
+    }
+}
+
+#[test]
+fn files_that_a_checkout_has_alike_are_read() {
+    for files in [
+        "-- .gitattributes\n*.yaml ident\n-- data/sub/n1.yaml\n# $Id$\nv: stored\n",
+        "-- .gitattributes\n*.yaml text eol=crlf\n*.sh filter=x\n",
+        "-- .gitattributes\n*.yaml export-subst\ndata export-ignore\n",
+        "-- .gitattributes\n* filter=hide\n*.yaml -filter\n",
+        "-- .gitattributes\nother/*.yaml filter=hide\n",
+        "-- data/sub/n1.yaml\nversion: https://git-lfs.github.com/spec/v1\nv: stored\n",
+    ] {
+        let site = site(files);
+        assert_eq!(site.hierad("lookup v --node n1").ok(), "--- stored\n", "{files}");
+        assert!(site.hierad("diff HEAD .").out.contains("no effective change"), "{files}");
+    }
+}
+
+#[test]
+fn a_clean_checkout_of_converted_files_is_no_change() {
+    let site = Sandbox::of(SITE);
+    site.git(["config", "filter.hide.clean", "tr a-z n-za-m"]);
+    site.git(["config", "filter.hide.smudge", "tr a-z n-za-m"]);
+    site.git(["config", "filter.hide.required", "true"]);
+    site.files("-- .gitattributes\ndata/sub/n1.yaml filter=hide\n-- data/sub/n1.yaml\nv: hunter\n");
+    site.commit("hidden");
+    assert!(site.git(["cat-file", "-p", "HEAD:data/sub/n1.yaml"]).contains("uhagre"));
+    let said = site.hierad("diff HEAD . --format json").json();
+    assert_eq!(
+        (&said["verdict"], said["blind_spots"].as_array().map(Vec::len)),
+        (&"no_change".into(), Some(0)),
+        "{said}"
+    );
+    // One that is edited is told.
+    site.write("data/sub/n1.yaml", "v: hunter2\n");
+    let said = site.hierad("diff HEAD .").out;
+    assert!(said.contains("no change seen, but: git converts data/sub/n1.yaml as .gitattributes says"), "{said}");
+    // From when attributes say so, a file is unknown although its content stays.
+    let site = self::site("");
+    site.files("-- .gitattributes\ndata/*/n1.yaml filter=hide\n");
+    site.commit("hidden");
+    let said = site.hierad("diff").out;
+    assert!(said.contains("no change seen, but: .gitattributes changes, which says how git converts files"), "{said}");
+    site.hierad("lookup v --node n1").fails(&["unknown to hierad: data/sub/n1.yaml: "]);
+    assert_eq!(site.hierad("lookup v --node n1 --rev HEAD~1").ok(), "--- stored\n");
+}
