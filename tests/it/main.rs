@@ -4,6 +4,7 @@
 mod application_vectors;
 mod architecture;
 mod backend_command;
+mod callers;
 mod catalog_use;
 mod causes;
 mod cli;

@@ -484,9 +484,14 @@ impl DiffContext<'_> {
         files.iter().filter(|file| !self.accepted.has(code, file)).cloned().collect()
     }
 
-    /// Returns blind spots for changed files that no known node reads, in datadirs and elsewhere.
-    pub(super) fn unreached_files(&self, files: &ChangedFiles) -> impl Iterator<Item = BlindSpot> {
-        let unreached = self.not_accepted(UNREACHED, &files.unreached);
+    /// Returns blind spots for changed files that no known node reads, in datadirs and elsewhere, without those `told`.
+    pub(super) fn unreached_files(
+        &self,
+        files: &ChangedFiles,
+        told: &BTreeSet<String>,
+    ) -> impl Iterator<Item = BlindSpot> + use<> {
+        let mut unreached = self.not_accepted(UNREACHED, &files.unreached);
+        unreached.retain(|file| !told.contains(file));
         let unnamed = self.not_accepted("unnamed-folder", &files.unnamed);
         let names = |files: &[String]| wording::some(files.iter().map(String::as_str));
         let verb = |files: &[String]| if files.len() == 1 { "is" } else { "are" };

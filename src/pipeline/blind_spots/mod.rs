@@ -8,6 +8,7 @@ mod absent_backends;
 mod absent_modules;
 pub mod accept;
 mod attributes;
+pub(super) mod callers;
 pub(super) mod changed_files;
 pub(super) mod failing_keys;
 pub(super) mod keys_not_allowed;
@@ -132,7 +133,10 @@ impl DiffContext<'_> {
             spots.extend(self.undefined_variables(files)?);
             spots.extend(self.merges_in_manifests()?);
             spots.extend(self.absent_modules());
-            spots.extend(self.unreached_files(files));
+            let callers = self.callers(files)?;
+            let told = callers.iter().flat_map(|spot| spot.files.iter().cloned()).collect();
+            spots.extend(callers);
+            spots.extend(self.unreached_files(files, &told));
             spots.extend(self.unlisted_keys(files));
         }
         for spot in self.variables_of_manifests() {

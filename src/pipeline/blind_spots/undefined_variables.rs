@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::changed_files::{ChangedFiles, data_file};
-use super::variables::{UNDEFINED, fix, plain};
+use super::variables::{UNDEFINED, fix, is_of_caller, plain};
 use super::{DiffContext, wording};
 use crate::fleet::Revision;
 use crate::hiera::backend::DataFile;
@@ -111,8 +111,9 @@ impl DiffContext<'_> {
     ) -> Result<BTreeMap<String, Undefined>, TreeError> {
         let mut found: BTreeMap<String, Undefined> = BTreeMap::new();
         for pattern in patterns(&revision.environment) {
-            let led = self.led_to(&pattern, files, &revision.environment)?;
-            let is_fine = |name: &&String| led.is_empty() || self.accepted.has(UNDEFINED, plain(name));
+            let led = self.led_to(&pattern, files, &revision.environment, files.changes_options)?;
+            let is_fine =
+                |name: &&String| led.is_empty() || is_of_caller(name) || self.accepted.has(UNDEFINED, plain(name));
             for variable in pattern.variables().iter().filter(|name| !is_fine(name)) {
                 let nodes = revision.fleet.nodes_without(variable);
                 if !nodes.is_empty() {
@@ -126,17 +127,18 @@ impl DiffContext<'_> {
     }
 
     /// Returns the changed files that a level may read. If its hiera.yaml changes, these are all files that it may
-    /// read; if `lookup_options` change, also those with affected keys.
-    fn led_to(
+    /// read; `with_affected`, also those with affected keys.
+    pub(super) fn led_to(
         &self,
         pattern: &PathPattern<'_>,
         files: &ChangedFiles,
         environment: &Environment,
+        with_affected: bool,
     ) -> Result<Vec<String>, TreeError> {
         let is_led_to = |file: &&String| pattern.matches(file);
         let mut led: Vec<String> = files.all().filter(is_led_to).cloned().collect();
         let is_all = files.may_change_levels_of(pattern.config);
-        if !is_all && !files.changes_options {
+        if !is_all && !with_affected {
             return Ok(led);
         }
         for path in environment.data_files()?.files.iter().map(|(path, _)| path).filter(is_led_to) {

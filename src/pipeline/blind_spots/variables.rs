@@ -12,8 +12,22 @@ pub(in crate::pipeline) fn plain(variable: &str) -> &str {
     variable.trim_start_matches("::")
 }
 
+/// Returns true if a variable has another value for each class that asks: Puppet looks parameters up in the scope of
+/// their class. hierad asks from the top scope, as `puppet lookup` does.
+///
+/// Source: `resource/type.rb` (`set_resource_parameters`).
+pub(in crate::pipeline) fn is_of_caller(variable: &str) -> bool {
+    let name = plain(variable);
+    let is_of_class = name.split_once("::").is_some_and(|(class, _)| class != "settings");
+    is_of_class || ["module_name", "caller_module_name", "title", "name"].contains(&name)
+}
+
 /// Returns the remedy for a variable, given by its plain name, that profiles lack.
 pub(in crate::pipeline) fn fix(name: &str) -> Remedy {
     let line = accept::line(UNDEFINED, [name]);
+    if is_of_caller(name) {
+        let words = "look at what catalogs give their classes or, if that is the same, put into hierad.yaml";
+        return Remedy::with_yaml(words, line);
+    }
     Remedy::with_yaml("set it in the profiles or, if these nodes have none, put into hierad.yaml", line)
 }

@@ -9,6 +9,7 @@ use crate::fleet::Revision;
 use crate::hiera::backend::{DataFile, Format};
 use crate::hiera::layer::path_patterns::{datadirs, is_below};
 use crate::pipeline::blind_spots::accept::{self, Accepted};
+use crate::pipeline::blind_spots::callers::of_callers;
 use crate::pipeline::blind_spots::changed_files::MOST_ACCEPTED;
 use crate::pipeline::blind_spots::failing_keys::Causes;
 use crate::pipeline::blind_spots::misnamed::Misnamed;
@@ -30,6 +31,7 @@ impl Pipeline {
         let reached = revision.reached_files();
         let datadirs = datadirs(environment);
         let misnamed = Misnamed::all(revision)?;
+        let of_callers = of_callers(environment);
         let (mut faults, mut folders) = (Vec::new(), Folders::default());
         for (path, id) in &environment.data_files()?.files {
             let is_reached = reached.contains(path.as_str());
@@ -46,7 +48,9 @@ impl Pipeline {
                 faults.extend(unaskable_keys::faults(path, &file));
             }
             let is_misnamed = misnamed.binary_search_by(|file| file.path.cmp(path)).is_ok();
-            folders.add(path, &datadirs, is_reached || is_misnamed || accepted.has(UNREACHED, path));
+            let is_of_caller = of_callers.iter().any(|pattern| pattern.matches(path));
+            let is_fine = is_misnamed || is_of_caller || accepted.has(UNREACHED, path);
+            folders.add(path, &datadirs, is_reached || is_fine);
         }
         let mut unreached = if self.fleet.is_empty() { Vec::new() } else { folders.faults() };
         let told: Vec<&Misnamed> = misnamed.iter().filter(|file| !accepted.has(UNREACHED, &file.path)).collect();

@@ -7,6 +7,7 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::fleet::{Finding, Revision};
 use crate::hiera::backend::eyaml::NoKey;
 use crate::pipeline::blind_spots::accept::Accepted;
+use crate::pipeline::blind_spots::callers::of_callers;
 use crate::pipeline::blind_spots::keys_not_allowed;
 use crate::pipeline::blind_spots::outside_levels::{self, OutsideLevels};
 use crate::pipeline::blind_spots::variables::{self, UNDEFINED};
@@ -25,7 +26,9 @@ pub(super) fn faults(revision: &Revision, accepted: &Accepted) -> Vec<Fault> {
             OUTSIDE => {}
             UNDEFINED => {
                 let name = variables::plain(between(text, "the variable '", '\'')).to_owned();
-                variables.entry(name).or_default().push(finding);
+                if !variables::is_of_caller(&name) {
+                    variables.entry(name).or_default().push(finding);
+                }
             }
             ABSENT_MODULE if accepted.has(ABSENT_MODULE, between(text, "module ", ' ')) => {}
             _ => faults.push(Fault::of(finding.diagnostic).on(finding.nodes)),
@@ -41,7 +44,26 @@ pub(super) fn faults(revision: &Revision, accepted: &Accepted) -> Vec<Fault> {
             .map(|(place, outside)| outside_fault(&place, outside)),
     );
     faults.extend(keyless(revision));
+    faults.extend(callers(revision).filter(|(name, _)| !is_fine(name)).map(|(_, fault)| fault));
     faults
+}
+
+/// Returns faults for levels that depend on who asks, by the variable.
+fn callers(revision: &Revision) -> impl Iterator<Item = (String, Fault)> {
+    let mut faults: BTreeMap<String, Fault> = BTreeMap::new();
+    for pattern in of_callers(&revision.environment) {
+        for variable in pattern.variables().iter().filter(|name| variables::is_of_caller(name)) {
+            let name = variables::plain(variable);
+            let text = format!(
+                "the variable '{name}' depends on who asks: '{}' is read for the top scope, and not for classes",
+                pattern.declared.text
+            );
+            let fault = || Fault::new(Severity::Warning, UNDEFINED, text).with_fix(variables::fix(name).to_string());
+            let known = faults.remove(name).unwrap_or_else(fault);
+            faults.insert(name.to_owned(), known.at(Some(pattern.declared.place.clone())));
+        }
+    }
+    faults.into_iter()
 }
 
 /// Makes the fault of all levels at one place outside of the repository.
