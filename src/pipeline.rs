@@ -361,6 +361,7 @@ impl Pipeline {
         let lock = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let mut kept = lock();
         let at = kept.iter().position(|(kept, _)| *kept == id);
+        let at = at.filter(|at| self.is_current(id, &kept[*at].1));
         if let Some(known) = at.and_then(|at| kept.remove(at)) {
             // The revision used last is dropped last, and the next one is derived from it.
             let revision = known.1.clone();
@@ -378,11 +379,19 @@ impl Pipeline {
             return Ok(revision);
         }
         let mut kept = lock();
+        kept.retain(|(known, _)| *known != id);
         kept.push_back((id, revision.clone()));
         if kept.len() > MAX_CACHED_REVISIONS {
             kept.pop_front();
         }
         Ok(revision)
+    }
+
+    /// Returns false if other repositories, whose files are in the tree of a commit, have others now.
+    fn is_current(&self, id: RevisionId, kept: &Revision) -> bool {
+        let now = |id| self.revisions.tree(id).ok()?.folder_id("");
+        !matches!(id, RevisionId::Commit(_))
+            || now(id).is_none_or(|now| kept.environment.tree.folder_id("") == Some(now))
     }
 
     /// Returns the findings of a revision, without keys that fail.

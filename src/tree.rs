@@ -9,6 +9,7 @@ mod changes;
 mod content;
 mod extent;
 mod git_pattern;
+mod grafted;
 mod mounted;
 mod recording;
 mod submodules;
@@ -25,6 +26,7 @@ pub use changes::changes;
 pub use content::{ContentId, ContentIds, begins_with};
 pub use extent::{Extent, MAX_FOLDERS};
 pub use git_pattern::git_pattern;
+pub use grafted::{Graft, GraftedTree};
 pub use mounted::MountedTree;
 pub use recording::{AccessedPaths, RecordingTree};
 pub use submodules::WithSubmodules;
@@ -145,6 +147,11 @@ pub trait FileTree: Send + Sync {
     /// all below them; adds it to those `known`. `None` if there is a link among them, or a folder with an ending.
     fn content_id_beginning(&self, path: &str, name: &str, known: &ContentIds) -> Result<Option<ContentId>, TreeError> {
         known.beginning(path, name, &|path| self.list(path))
+    }
+
+    /// Returns the commit of another repository that is at `path`, whether its files are read or not.
+    fn commit_at(&self, path: &str) -> Result<Option<[u8; 20]>, TreeError> {
+        Ok(if let Some(Entry::Submodule(commit)) = self.entry(path)? { commit } else { None })
     }
 
     /// Returns the content of a file.

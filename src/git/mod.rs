@@ -17,6 +17,7 @@ mod command;
 mod config;
 mod fast_import;
 mod folder_cache;
+mod gitmodules;
 mod history;
 mod id;
 pub mod ignored;
@@ -33,6 +34,7 @@ mod refs;
 mod remote;
 mod scratch;
 mod staged;
+mod submodules;
 mod tracked;
 mod tree;
 mod worktree;
@@ -66,6 +68,9 @@ use history::History;
 use objects::Objects;
 use open::{Layout, Opened, Start};
 use refs::Refs;
+use submodules::{Clones, Superproject};
+
+use crate::tree::{FileTree, TreeError};
 
 /// A git repository. It is cheap to clone and can be used from many threads at once.
 ///
@@ -95,6 +100,8 @@ pub struct Repository {
     objects: Arc<Objects>,
     refs: Arc<Refs>,
     ambiguous: Arc<Ambiguous>,
+    /// The clones of submodules.
+    clones: Arc<Clones>,
 }
 
 impl Repository {
@@ -121,8 +128,8 @@ impl Repository {
 
     fn open(start: Start<'_>, environment: &Environment) -> Result<Repository, OpenError> {
         let Opened { layout, objects, refs } = open::open(start, environment)?;
-        let ambiguous = Arc::default();
-        Ok(Repository { layout: Arc::new(layout), objects: Arc::new(objects), refs: Arc::new(refs), ambiguous })
+        let (layout, objects, refs) = (Arc::new(layout), Arc::new(objects), Arc::new(refs));
+        Ok(Repository { layout, objects, refs, ambiguous: Arc::default(), clones: Arc::default() })
     }
 
     /// Sets the size of the largest file that is read, here and through all clones of this value.
@@ -305,6 +312,24 @@ impl Repository {
     /// Opens the files of a commit.
     pub fn tree(&self, commit: CommitId) -> Result<CommitTree, ObjectError> {
         CommitTree::open(&self.objects, commit)
+    }
+
+    /// Returns the tree of a commit or a merge with the files of its submodules in it, as far as clones of them are at
+    /// hand and have the commits. The others stay [`Entry::Submodule`](crate::tree::Entry::Submodule).
+    pub fn with_submodules(&self, tree: Arc<dyn FileTree>) -> Result<Arc<dyn FileTree>, TreeError> {
+        self.clones.graft(tree, &self.superproject(false))
+    }
+
+    /// Returns the checked-out files, those of submodules included, or `None` in a bare repository.
+    pub fn whole_work_tree(&self) -> Result<Option<Arc<dyn FileTree>>, TreeError> {
+        let Some(tree) = self.work_tree() else { return Ok(None) };
+        self.clones.graft(Arc::new(tree), &self.superproject(true)).map(Some)
+    }
+
+    fn superproject(&self, is_work_tree: bool) -> Superproject {
+        let mut git_dirs = vec![self.layout.own.clone(), self.layout.common.clone()];
+        git_dirs.dedup();
+        Superproject { git_dirs, work: self.layout.work.clone(), is_work_tree, file_limit: self.file_limit() }
     }
 
     /// Opens the files that two merged commits have. They are merged in memory: the repository stays as it is.

@@ -344,7 +344,7 @@ fn has_extensions(config: Option<git2::Config>) -> bool {
 }
 
 /// Returns the path that a file of a git directory points to.
-fn pointer(git_dir: &Path, file: &str) -> Option<PathBuf> {
+pub(super) fn pointer(git_dir: &Path, file: &str) -> Option<PathBuf> {
     let text = std::fs::read_to_string(git_dir.join(file)).ok()?;
     git_dir.join(text.trim_end()).canonicalize().ok()
 }

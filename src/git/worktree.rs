@@ -82,13 +82,21 @@ impl WorkTree {
         Ok(if kind.is_symlink() {
             Some(Entry::Link(fs::read_link(disk)?.to_string_lossy().into_owned()))
         } else if kind.is_dir() {
-            let is_repository = !path.is_empty() && fs::symlink_metadata(disk.join(".git")).is_ok();
+            let has_git = || fs::symlink_metadata(disk.join(".git")).is_ok();
+            let is_repository = !path.is_empty() && (has_git() || self.is_left_empty(path, disk)?);
             Some(if is_repository { Entry::Submodule(None) } else { Entry::Folder })
         } else if kind.is_file() {
             Some(Entry::File(self.seen.file(path, disk)?))
         } else {
             None // sockets, pipes and devices are nothing to git
         })
+    }
+
+    /// Returns true for the empty folder of a submodule that is not checked out.
+    fn is_left_empty(&self, path: &str, disk: &Path) -> io::Result<bool> {
+        let staged = self.staged().and_then(|staged| staged.submodules.entry(path));
+        let is_submodule = staged.is_ok_and(|entry| matches!(entry, Some(Entry::Submodule(_))));
+        Ok(is_submodule && fs::read_dir(disk)?.next().is_none())
     }
 
     /// Returns the path on disk of `path`, or `None` if a folder above it is not a plain folder of this tree.

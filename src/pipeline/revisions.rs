@@ -28,14 +28,15 @@ impl Revisions {
         Revisions { repository, options, store, read: Arc::default() }
     }
 
-    /// Returns the files of a revision.
+    /// Returns the files of a revision, those of submodules included.
     pub fn tree(&self, id: RevisionId) -> Result<Arc<dyn FileTree>, PipelineError> {
-        Ok(match id {
+        let tree: Arc<dyn FileTree> = match id {
             RevisionId::Commit(commit) => Arc::new(self.repository.tree(commit)?),
             RevisionId::Merged(merge) => Arc::new(self.repository.merged(merge)?),
-            RevisionId::WorkTree => Arc::new(self.repository.work_tree().ok_or(PipelineError::NoWorkTree)?),
+            RevisionId::WorkTree => return self.repository.whole_work_tree()?.ok_or(PipelineError::NoWorkTree),
             RevisionId::Empty => Arc::new(MemoryTree::new()),
-        })
+        };
+        Ok(self.repository.with_submodules(tree)?)
     }
 
     /// Reads the configuration of a revision.

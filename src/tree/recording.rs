@@ -83,6 +83,11 @@ impl FileTree for RecordingTree<'_> {
         self.tree.content_id_beginning(path, name, known)
     }
 
+    fn commit_at(&self, path: &str) -> Result<Option<[u8; 20]>, TreeError> {
+        self.looked.lock().unwrap_or_else(PoisonError::into_inner).entries.insert(path.to_owned());
+        self.tree.commit_at(path)
+    }
+
     fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError> {
         self.tree.read(id)
     }

@@ -27,6 +27,7 @@ mod profiles;
 mod render;
 mod settings;
 mod standing;
+mod submodules;
 mod table;
 mod trouble;
 #[cfg(unix)]

@@ -169,7 +169,7 @@ impl Finder<'_> {
     /// Returns the files of the last commit or, before the first one, of the work tree.
     fn tree(&self) -> Result<Arc<dyn FileTree>> {
         match self.repository.resolve("HEAD") {
-            Ok(head) => Ok(Arc::new(self.repository.tree(head)?)),
+            Ok(head) => Ok(self.repository.with_submodules(Arc::new(self.repository.tree(head)?))?),
             Err(_) => {
                 Err("there is no commit yet: commit hiera.yaml and the data, then run `hierad init` again".into())
             }

@@ -1,5 +1,5 @@
 //! Finds what lies in other repositories and has another version after the commit: submodules, and modules that a
-//! Puppetfile brings. Their data change with it, and nothing of them is read.
+//! Puppetfile brings. Their data change with it, and they are not at hand to be read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,10 +26,13 @@ impl DiffContext<'_> {
 
     /// Returns the commits that a submodule is moved from and to.
     fn step(&self, path: &str) -> String {
-        let [before, after] = self.both_revisions().map(|revision| match revision.environment.tree.entry(path) {
-            Ok(Some(Entry::Submodule(Some(id)))) => format!("{:.8}", BlobId(id).to_string()),
-            Ok(Some(Entry::Submodule(None))) => "an unknown commit".to_owned(),
-            _ => "none".to_owned(),
+        let [before, after] = self.both_revisions().map(|revision| {
+            let tree = &revision.environment.tree;
+            match (tree.commit_at(path), tree.entry(path)) {
+                (Ok(Some(id)), _) => format!("{:.8}", BlobId(id).to_string()),
+                (_, Ok(Some(Entry::Submodule(None)))) => "an unknown commit".to_owned(),
+                _ => "none".to_owned(),
+            }
         });
         format!("{path}: {before} -> {after}")
     }
@@ -43,7 +46,7 @@ impl DiffContext<'_> {
         Some(BlindSpot {
             headline,
             message: format!(
-                "the data of submodules are not read, and these have other commits: {}",
+                "no clone of these submodules has the commits, so that their data are not read: {}",
                 listed(submodules.iter().map(|(_, step)| step.as_str()))
             ),
             ..spot(submodules.iter().map(|(path, _)| (*path).to_owned()), submodules.iter().map(|(path, _)| *path))

@@ -17,10 +17,10 @@ use std::time::Duration;
 use indexmap::IndexMap;
 
 use super::backend_command::BackendCommand;
-use crate::git::{CommitTree, Repository};
+use crate::git::Repository;
 use crate::hiera::backend::{Answer, Bridge, Call, Folder, Mentions};
 use crate::puppet::json;
-use crate::tree::BlobId;
+use crate::tree::{BlobId, FileTree};
 use crate::value::{Hash, Value};
 
 use answers::{Answers, Outcome};
@@ -79,7 +79,7 @@ struct Running {
 }
 
 /// The files of the trusted revision, and the folder of the code in them; `None` if the machine's Puppet has it.
-type TrustedCode<'t> = Option<(&'t CommitTree, &'t Folder)>;
+type TrustedCode<'t> = Option<(&'t dyn FileTree, &'t Folder)>;
 
 impl PuppetBridge {
     /// Makes the bridge to a function of which the code of `revision` is run, by `ruby` in `folder`, with this limit of

@@ -1,9 +1,10 @@
 //! The revision whose code is run: never one that somebody has only proposed.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::git::{CommitId, CommitTree, Repository};
+use crate::git::{CommitId, Repository};
 use crate::hiera::backend::{Code, Folder};
 use crate::tree::{ContentIds, FileTree, Target, follow};
 
@@ -27,7 +28,7 @@ struct Seen {
     name: String,
     /// The path of a folder `lib`, and that folder, or `None` if the revision does not have it.
     lib: (String, Option<Folder>),
-    tree: CommitTree,
+    tree: Arc<dyn FileTree>,
 }
 
 impl fmt::Debug for Trusted {
@@ -44,7 +45,7 @@ impl Trusted {
         repository: &Repository,
         named: Option<&str>,
         code: &Code,
-    ) -> Result<(&CommitTree, &Folder), String> {
+    ) -> Result<(&dyn FileTree, &Folder), String> {
         let lib = &code.lib;
         let is_fresh = |seen: &Seen| seen.at.elapsed() < FRESH && seen.lib.0 == lib.path;
         let seen = match self.seen.take().filter(is_fresh) {
@@ -58,7 +59,7 @@ impl Trusted {
         let Seen { commit, name, lib: (path, trusted), tree, .. } = &*self.seen.insert(seen);
         let short = || commit.to_string().chars().take(10).collect::<String>();
         match trusted {
-            Some(trusted) if trusted.id == lib.id => Ok((tree, trusted)),
+            Some(trusted) if trusted.id == lib.id => Ok((&**tree, trusted)),
             Some(_) => Err(format!(
                 "is not run here: {path} differs from that of {name} ({}), and only that one's code is run; \
                  its answers are known once the two are the same, or under 'puppet: REVISION' for a revision with this code",
@@ -83,7 +84,8 @@ fn see(repository: &Repository, named: Option<&str>, path: &str) -> Result<Seen,
     let (name, commit) = resolve(repository, named)?;
     let unreadable = |error: &dyn std::fmt::Display| format!("is not run, as {name} cannot be read: {error}");
     let tree = repository.tree(commit).map_err(|error| unreadable(&error))?;
-    let lib = match follow(&tree, path).map_err(|error| unreadable(&error))? {
+    let tree = repository.with_submodules(Arc::new(tree)).map_err(|error| unreadable(&error))?;
+    let lib = match follow(&*tree, path).map_err(|error| unreadable(&error))? {
         Target::Folder(at) => {
             let id = tree.content_id(&at, &ContentIds::default()).map_err(|error| unreadable(&error))?;
             Some(Folder { path: path.to_owned(), at, id, only: None })

@@ -8,6 +8,7 @@ pub(crate) mod random;
 pub(crate) mod rich;
 pub(crate) mod schema;
 pub(crate) mod terminal;
+pub(crate) mod twin;
 pub(crate) mod values;
 pub(crate) mod watching;
 

@@ -1,0 +1,176 @@
+//! Puts the files of other repositories into a tree, where a checkout has them.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use foldhash::fast::RandomState;
+use sha1::{Digest, Sha1};
+
+use super::{BlobId, Entry, FileTree, TreeError, child};
+
+/// A commit of another repository.
+#[derive(Clone)]
+pub struct Graft {
+    /// Its files.
+    pub tree: Arc<dyn FileTree>,
+    /// Its id.
+    pub commit: [u8; 20],
+}
+
+/// A tree with those of other repositories in it.
+pub struct GraftedTree {
+    base: Arc<dyn FileTree>,
+    /// By path; none lies in another one.
+    grafts: BTreeMap<String, Graft>,
+    /// The grafts that files were seen in, since only that one has their contents.
+    seen: RwLock<HashMap<BlobId, Arc<dyn FileTree>, RandomState>>,
+}
+
+impl GraftedTree {
+    /// Puts `grafts` into `base`, each at its path, in place of what is there. Their trees have relative paths.
+    pub fn new(base: Arc<dyn FileTree>, grafts: BTreeMap<String, Graft>) -> GraftedTree {
+        GraftedTree { base, grafts, seen: RwLock::default() }
+    }
+
+    /// Returns the graft that `path` lies in, with the rest of the path.
+    fn graft<'p>(&self, path: &'p str) -> Option<(&Graft, &'p str)> {
+        let mut ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
+        ends.find_map(|end| Some((self.grafts.get(&path[..end])?, path.get(end + 1..).unwrap_or_default())))
+    }
+
+    /// Returns the grafts below the folder at `path`, by the rest of their paths.
+    fn below(&self, path: &str) -> impl Iterator<Item = (&str, &Graft)> {
+        let prefix = child(path, "");
+        let all = self.grafts.range(prefix.clone()..);
+        all.map_while(move |(path, graft)| Some((path.strip_prefix(&prefix)?, graft)))
+    }
+
+    fn see(&self, id: BlobId, graft: &Graft) {
+        if !self.seen.read().unwrap_or_else(PoisonError::into_inner).contains_key(&id) {
+            self.seen.write().unwrap_or_else(PoisonError::into_inner).insert(id, Arc::clone(&graft.tree));
+        }
+    }
+}
+
+impl FileTree for GraftedTree {
+    fn root(&self) -> &str {
+        self.base.root()
+    }
+
+    fn entry(&self, path: &str) -> Result<Option<Entry>, TreeError> {
+        if let Some((graft, rest)) = self.graft(path) {
+            let entry = graft.tree.entry(rest)?;
+            if let Some(Entry::File(id)) = entry {
+                self.see(id, graft);
+            }
+            return Ok(entry);
+        }
+        let entry = self.base.entry(path)?;
+        Ok(entry.or_else(|| self.below(path).next().map(|_| Entry::Folder)))
+    }
+
+    fn list(&self, path: &str) -> Result<Vec<(String, Entry)>, TreeError> {
+        if let Some((graft, rest)) = self.graft(path) {
+            let list = graft.tree.list(rest)?;
+            for (_, entry) in &list {
+                if let Entry::File(id) = entry {
+                    self.see(*id, graft);
+                }
+            }
+            return Ok(list);
+        }
+        let mut list = self.base.list(path)?;
+        for (below, _) in self.below(path) {
+            let name = below.split('/').next().unwrap_or(below);
+            let folder = (name.to_owned(), Entry::Folder);
+            match list.binary_search_by(|(known, _)| known.as_str().cmp(name)) {
+                Ok(at) => list[at] = folder,
+                Err(at) => list.insert(at, folder),
+            }
+        }
+        Ok(list)
+    }
+
+    fn folder_id(&self, path: &str) -> Option<[u8; 20]> {
+        if let Some((graft, rest)) = self.graft(path) {
+            return graft.tree.folder_id(rest);
+        }
+        let own = self.base.folder_id(path)?;
+        let mut below = self.below(path).peekable();
+        if below.peek().is_none() {
+            return Some(own);
+        }
+        let mut sha = Sha1::new();
+        sha.update(own);
+        for (path, graft) in below {
+            sha.update((path.len() as u64).to_be_bytes());
+            sha.update(path);
+            sha.update(graft.tree.folder_id("")?);
+        }
+        Some(sha.finalize().into())
+    }
+
+    fn commit_at(&self, path: &str) -> Result<Option<[u8; 20]>, TreeError> {
+        match self.graft(path) {
+            Some((graft, "")) => Ok(Some(graft.commit)),
+            Some((graft, rest)) => graft.tree.commit_at(rest),
+            None => self.base.commit_at(path),
+        }
+    }
+
+    fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError> {
+        let seen = self.seen.read().unwrap_or_else(PoisonError::into_inner).get(&id).map(Arc::clone);
+        if let Some(tree) = seen {
+            return tree.read(id);
+        }
+        // One that was seen in the tree of another revision may be anywhere.
+        let found = || self.grafts.values().find_map(|graft| graft.tree.read(id).ok());
+        self.base.read(id).or_else(|error| found().ok_or(error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::tree::{MemoryTree, Target, changes, follow};
+
+    fn grafted(base: &str, grafts: &[(&str, &str)]) -> GraftedTree {
+        let mut tree = MemoryTree::from_fixture(base);
+        let graft = |(path, files): &(&str, &str)| {
+            let graft = Graft { tree: Arc::new(MemoryTree::from_fixture(files)), commit: [1; 20] };
+            ((*path).to_owned(), graft)
+        };
+        tree.insert("data/sub", Entry::Submodule(Some([1; 20])));
+        GraftedTree::new(Arc::new(tree), grafts.iter().map(graft).collect())
+    }
+
+    #[test]
+    fn a_tree_with_grafts_is_that_of_a_checkout() {
+        let base = "-- data/a.yaml\na: 1\n-- data/sub.yaml\nb: 1\n-- data/sub-x/c.yaml\nc: 1\n-- link -> data/sub/in\n";
+        let grafts = [("data/sub", "-- in/d.yaml\nd: 1\n-- up -> ../a.yaml\n"), ("modules/ntp", "-- x\n1\n")];
+        let tree = grafted(base, &grafts);
+        let vendored = MemoryTree::from_fixture(&format!(
+            "{base}-- data/sub/in/d.yaml\nd: 1\n-- data/sub/up -> ../a.yaml\n-- modules/ntp/x\n1\n"
+        ));
+        assert_eq!(changes(&tree, &vendored).unwrap(), BTreeSet::new());
+        for path in ["", "data", "data/sub", "data/sub/in", "modules", "modules/ntp", "none", "data/sub-x"] {
+            assert_eq!(tree.list(path).unwrap(), vendored.list(path).unwrap(), "{path}");
+            assert_eq!(tree.entry(path).unwrap(), vendored.entry(path).unwrap(), "{path}");
+        }
+        for path in ["link/d.yaml", "data/sub/up", "data/sub/in/d.yaml", "modules/ntp/x", "data/sub/in/../../a.yaml"] {
+            let Target::File(at, id) = follow(&tree, path).unwrap() else { panic!("{path}") };
+            assert_eq!(Target::File(at, id), follow(&vendored, path).unwrap());
+            assert_eq!(tree.read(id).unwrap(), vendored.read(id).unwrap(), "{path}");
+        }
+        assert_eq!((tree.commit_at("data/sub").unwrap(), tree.commit_at("data").unwrap()), (Some([1; 20]), None));
+    }
+
+    #[test]
+    fn files_of_grafts_are_read_before_they_are_seen() {
+        let tree = grafted("-- a\n1\n", &[("data/sub", "-- b\n2\n")]);
+        assert_eq!(tree.read(BlobId::of(b"2\n")).unwrap(), b"2\n");
+        assert!(tree.read(BlobId::of(b"3\n")).is_err());
+    }
+}
