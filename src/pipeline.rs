@@ -17,6 +17,7 @@ pub mod export;
 pub mod host;
 pub mod judge;
 mod key_use;
+mod module_clones;
 mod node_changes;
 mod once_merged;
 pub mod policy_trial;
@@ -40,6 +41,7 @@ use crate::report::{BlindSpot, Commit, Input, NodeNames, Report};
 use crate::tree::TreeError;
 use crate::workers::Workers;
 
+pub use module_clones::ModuleClones;
 pub use revisions::Revisions;
 pub use variable_use::{LevelUse, VariableUse};
 

@@ -66,7 +66,7 @@ pub enum Entry {
     Folder,
     /// A symbolic link and the text it holds.
     Link(String),
-    /// A git submodule: its content is in another repository, at the commit with this id if that is known.
+    /// Another repository, such as a git submodule, whose commit is known: its content is there.
     Submodule(Option<[u8; 20]>),
 }
 
@@ -274,7 +274,8 @@ pub fn follow_counted(tree: &dyn FileTree, path: &str, linked: &mut usize) -> Re
                     "{link} is a symbolic link to {at}, which is not in the repository"
                 )));
             }
-            Some(Entry::Submodule(_)) => return Ok(Target::Outside(format!("{at} is a submodule"))),
+            Some(Entry::Submodule(Some(_))) => return Ok(Target::Outside(format!("{at} is a submodule"))),
+            Some(Entry::Submodule(None)) => return Ok(Target::Outside(format!("{at} is another repository"))),
             Some(Entry::Link(target)) => {
                 links += 1;
                 if links > LINK_LIMIT {

@@ -29,7 +29,7 @@ use crate::node::{Assignment, ProfileError, WhatIf};
 use crate::pipeline::cache::Cache;
 use crate::pipeline::host::Host;
 use crate::pipeline::profiles::{self, EnvironmentOfNodes};
-use crate::pipeline::{Pipeline, RevisionId, Revisions};
+use crate::pipeline::{ModuleClones, Pipeline, RevisionId, Revisions};
 use crate::policy::Policies;
 use crate::settings::{
     CheckSetting, DatadirSetting, EnvironmentName, Limits, ProfileEntry, Refusal, SETTINGS_FILE, Settings,
@@ -64,6 +64,7 @@ pub struct Workspace {
     pub(super) judge: Arc<SettingsJudge>,
     pub(super) sources: Arc<SettingsSources>,
     outside: Arc<Outside>,
+    clones: Arc<ModuleClones>,
     store: Arc<Store>,
     cache: Option<Arc<Cache>>,
     stage: Option<Arc<Stage>>,
@@ -98,6 +99,7 @@ impl Workspace {
             files: DataFiles::new(earlier, file_memory(overrides, &settings.limits)),
             ..Store::default()
         });
+        let clones = Arc::new(ModuleClones::in_folders(settings.module_clones.clone()));
         let outside = Arc::new(Outside::find(&settings.global_hiera_config, &repository)?);
         let guard = Arc::new(Guard::begun(&settings.limits));
         let workers = Workers { limits: settings.limits.run, stop: guard.clone(), ..overrides.workers() };
@@ -115,6 +117,7 @@ impl Workspace {
             judge,
             sources,
             outside,
+            clones,
             store,
             cache,
             stage: None,
@@ -323,7 +326,8 @@ impl Workspace {
 
     /// Returns the revisions of the repository, read as the settings say.
     pub fn revisions(&self) -> Revisions {
-        Revisions::new(self.repository.clone(), self.options(), self.store.clone())
+        let revisions = Revisions::new(self.repository.clone(), self.options(), self.store.clone());
+        revisions.with_module_clones(self.clones.clone())
     }
 
     fn options(&self) -> EnvironmentOptions {

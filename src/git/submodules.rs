@@ -72,7 +72,7 @@ impl Clones {
             left.depth -= 1;
             let tree = self.graft_some(found, &inner, left)?;
             left.depth += 1;
-            grafts.insert(path, Graft { tree, commit });
+            grafts.insert(path, Graft::Read { tree, commit });
         }
         Ok(if grafts.is_empty() { tree } else { Arc::new(GraftedTree::new(tree, grafts)) })
     }

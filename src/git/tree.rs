@@ -6,7 +6,7 @@ use super::folder_cache::Folder;
 use super::id::CommitId;
 use super::objects::{ObjectError, Objects};
 use super::raw::{EntryKind, TreeEntry};
-use crate::tree::{BlobId, Entry, FileTree, TreeError, child};
+use crate::tree::{BlobId, Entry, FileTree, Graft, TreeError, child};
 
 /// The tree of files of a commit. It is cheap to clone and can be read from many threads at once.
 ///
@@ -29,6 +29,11 @@ impl CommitTree {
     /// Returns the commit.
     pub fn commit(&self) -> CommitId {
         self.commit
+    }
+
+    /// Returns it as a part of another tree.
+    pub fn graft(self) -> Graft {
+        Graft::Read { commit: self.commit.0, tree: Arc::new(self) }
     }
 
     /// Returns the folder at `path`, or `None` if there is none.

@@ -2,11 +2,12 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::module_clones::ModuleClones;
 use super::{MAX_CACHED_REVISIONS, PipelineError, RevisionId};
 use crate::fleet::ReferencedVariables;
 use crate::git::Repository;
 use crate::hiera::layer::{Environment, EnvironmentOptions, Store};
-use crate::tree::{FileTree, MemoryTree};
+use crate::tree::{FileTree, MemoryTree, folder_of};
 use crate::workers::Workers;
 
 /// A repository and the options for reading it, with the files parsed so far.
@@ -18,6 +19,8 @@ pub struct Revisions {
     pub options: EnvironmentOptions,
     /// The parsed files.
     pub store: Arc<Store>,
+    /// The clones of modules that a Puppetfile brings.
+    clones: Arc<ModuleClones>,
     /// Environments that were read for their references to variables, to be used again.
     read: Arc<Mutex<Vec<(RevisionId, Environment)>>>,
 }
@@ -25,18 +28,26 @@ pub struct Revisions {
 impl Revisions {
     /// Makes the revisions of `repository`, read with these options.
     pub fn new(repository: Arc<Repository>, options: EnvironmentOptions, store: Arc<Store>) -> Revisions {
-        Revisions { repository, options, store, read: Arc::default() }
+        Revisions { repository, options, store, clones: Arc::default(), read: Arc::default() }
     }
 
-    /// Returns the files of a revision, those of submodules included.
+    /// Has the modules that a Puppetfile takes from git be read from these clones.
+    #[must_use]
+    pub fn with_module_clones(self, clones: Arc<ModuleClones>) -> Revisions {
+        Revisions { clones, ..self }
+    }
+
+    /// Returns the files of a revision, those of submodules and of modules that a Puppetfile brings included.
     pub fn tree(&self, id: RevisionId) -> Result<Arc<dyn FileTree>, PipelineError> {
         let tree: Arc<dyn FileTree> = match id {
             RevisionId::Commit(commit) => Arc::new(self.repository.tree(commit)?),
             RevisionId::Merged(merge) => Arc::new(self.repository.merged(merge)?),
-            RevisionId::WorkTree => return self.repository.whole_work_tree()?.ok_or(PipelineError::NoWorkTree),
-            RevisionId::Empty => Arc::new(MemoryTree::new()),
+            RevisionId::WorkTree => self.repository.whole_work_tree()?.ok_or(PipelineError::NoWorkTree)?,
+            RevisionId::Empty => return Ok(Arc::new(MemoryTree::new())),
         };
-        Ok(self.repository.with_submodules(tree)?)
+        let tree = if id == RevisionId::WorkTree { tree } else { self.repository.with_submodules(tree)? };
+        let root = folder_of(&self.options.hiera_config);
+        Ok(self.clones.graft(tree, root, self.repository.file_limit())?)
     }
 
     /// Reads the configuration of a revision.

@@ -63,6 +63,7 @@ pub(super) fn confine(
         global_hiera_config,
         modulepath,
         basemodulepath,
+        module_clones,
         lookup_options,
         manifests,
         variables,
@@ -109,6 +110,7 @@ pub(super) fn confine(
         waivers,
         // These are for those who run hierad.
         basemodulepath: refused.missed("basemodulepath", basemodulepath),
+        module_clones: refused.missed("module_clones", module_clones),
         eyaml: refused.missed("eyaml", eyaml),
         fingerprint_key: refused.never("fingerprint_key", fingerprint_key),
         branches: refused.never("branches", branches),

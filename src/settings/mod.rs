@@ -84,6 +84,8 @@ pub struct Settings {
     pub modulepath: Option<Vec<String>>,
     /// The value of `$basemodulepath`: folders on disk.
     pub basemodulepath: Vec<PathBuf>,
+    /// The folders with clones of the modules that a Puppetfile takes from git.
+    pub module_clones: Vec<PathBuf>,
     /// Merge strategies and conversions that override those in data.
     pub lookup_options: Arc<LookupOptions>,
     /// True if the lookups of manifests say how keys are merged.
@@ -239,6 +241,7 @@ impl Default for Settings {
             global_hiera_config: GlobalSetting::None,
             modulepath: None,
             basemodulepath: Vec::new(),
+            module_clones: Vec::new(),
             lookup_options: Arc::default(),
             reads_manifests: true,
             variables: Arc::default(),
@@ -285,6 +288,7 @@ impl Settings {
             global_hiera_config: "global_hiera_config",
             modulepath: "modulepath",
             basemodulepath: "basemodulepath",
+            module_clones: "module_clones",
             lookup_options: "lookup_options",
             reads_manifests: "manifests",
             variables: "variables",

@@ -23,6 +23,7 @@ pub(super) struct Settings {
     pub(super) global_hiera_config: Option<GlobalConfig>,
     pub(super) modulepath: OneOrMany,
     pub(super) basemodulepath: OneOrMany,
+    pub(super) module_clones: OneOrMany,
     /// Parsed again as a data file is, since its values are data.
     pub(super) lookup_options: Option<IgnoredAny>,
     pub(super) manifests: Option<bool>,

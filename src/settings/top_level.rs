@@ -55,6 +55,7 @@ impl SourceFile<'_> {
             global_hiera_config: self.global(raw.global_hiera_config)?,
             modulepath: Some(raw.modulepath.into_vec()).filter(|folders| !folders.is_empty()),
             basemodulepath: raw.basemodulepath.into_vec().into_iter().map(|path| self.folder.join(path)).collect(),
+            module_clones: raw.module_clones.into_vec().into_iter().map(|path| self.folder.join(path)).collect(),
             lookup_options: if raw.lookup_options.is_some() { self.lookup_options()? } else { Arc::default() },
             reads_manifests: raw.manifests.unwrap_or(true),
             variables,

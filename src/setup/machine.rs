@@ -15,6 +15,13 @@ const DATA: [&str; 3] = ["/opt/puppetlabs/server/data/puppetserver", "/var/lib/p
 /// The files of `PuppetDB`'s command line tools, below the home folder and the root.
 const TOOLS: [&str; 2] = [".puppetlabs/client-tools/puppetdb.conf", "/etc/puppetlabs/client-tools/puppetdb.conf"];
 
+/// The folders in which code manager, r10k and g10k keep clones of modules, below the home folder and the root.
+const CLONES: [&str; 4] =
+    ["/opt/puppetlabs/server/data/code-manager", "/var/cache/r10k", "/var/cache/g10k", ".r10k/git"];
+
+/// The settings of r10k, beside the folder of Puppet's configuration.
+const R10K: &str = "../r10k/r10k.yaml";
+
 /// The largest file that is read.
 const SIZE: u64 = 1 << 20;
 
@@ -27,6 +34,8 @@ pub struct Machine {
     data: Vec<PathBuf>,
     /// The files of `PuppetDB`'s command line tools.
     tools: Vec<PathBuf>,
+    /// The folders in which clones of modules are kept unless a setting names another one.
+    clones: Vec<PathBuf>,
 }
 
 impl Machine {
@@ -35,13 +44,15 @@ impl Machine {
         let paths = |names: &[&str]| names.iter().map(PathBuf::from).collect();
         // Without a home folder its file is none of the folder at hand, which may be a stranger's.
         let home = env::var_os("HOME").map_or_else(|| PathBuf::from("/"), PathBuf::from);
-        let tools = TOOLS.iter().map(|name| home.join(name)).filter(|path| path.is_absolute());
-        Machine { configuration: paths(&CONFIGURATION), data: paths(&DATA), tools: tools.collect() }
+        let of_home =
+            |names: &[&str]| names.iter().map(|name| home.join(name)).filter(|path| path.is_absolute()).collect();
+        let (configuration, data) = (paths(&CONFIGURATION), paths(&DATA));
+        Machine { configuration, data, tools: of_home(&TOOLS), clones: of_home(&CLONES) }
     }
 
     /// A machine on which Puppet's configuration is in this folder, and nothing elsewhere.
     pub fn with_configuration(folder: PathBuf) -> Machine {
-        Machine { configuration: vec![folder], data: Vec::new(), tools: Vec::new() }
+        Machine { configuration: vec![folder], data: Vec::new(), tools: Vec::new(), clones: Vec::new() }
     }
 
     /// Returns the sources of nodes, the best first: `PuppetDB`, or else a server's cache of facts.
@@ -64,6 +75,12 @@ impl Machine {
             settings.get("external_nodes").filter(|_| is_used).map(PathBuf::from)
         };
         settings.filter_map(of).find(|program| program.is_absolute() && program.is_file())
+    }
+
+    /// Returns the folder in which r10k keeps clones of modules.
+    pub fn module_clones(&self) -> Option<PathBuf> {
+        let said = self.configuration.iter().filter_map(|folder| cache_folder(&folder.join(R10K)));
+        said.chain(self.clones.iter().cloned()).find(|folder| folder.is_absolute() && folder.is_dir())
     }
 
     /// Returns the `PuppetDB` that the command line tools use.
@@ -108,6 +125,16 @@ fn certname(folder: &Path, ssl: &Path) -> Option<String> {
     let names = entries.filter_map(|entry| Some(entry.file_name().to_str()?.strip_suffix(".pem")?.to_owned()));
     let mut names: Vec<String> = names.filter(|name| name != "ca").collect();
     if names.len() == 1 { names.pop() } else { None }
+}
+
+/// Returns the folder that settings of r10k name; older ones have a colon before each name.
+fn cache_folder(settings: &Path) -> Option<PathBuf> {
+    let content = disk::read_regular(settings, SIZE).ok()?;
+    let folder = |line: &str| {
+        let value = line.strip_prefix(':').unwrap_or(line).strip_prefix("cachedir:")?;
+        Some(PathBuf::from(value.trim().trim_matches(['\'', '"'])))
+    };
+    String::from_utf8_lossy(&content).lines().find_map(folder)
 }
 
 /// Reads a file of Puppet's settings: the last of several counts, whatever their sections.
@@ -162,7 +189,12 @@ mod tests {
     #[test]
     fn a_servers_cache_serves_where_there_is_no_puppetdb() {
         let folder = tempfile::tempdir().unwrap();
-        let machine = Machine { configuration: Vec::new(), data: vec![folder.path().to_owned()], tools: Vec::new() };
+        let machine = Machine {
+            configuration: Vec::new(),
+            data: vec![folder.path().to_owned()],
+            tools: Vec::new(),
+            clones: Vec::new(),
+        };
         fs::create_dir_all(folder.path().join("yaml/facts")).unwrap();
         assert_eq!(machine.sources(), []);
         fs::write(folder.path().join("yaml/facts/a.yaml"), "").unwrap();

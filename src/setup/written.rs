@@ -38,6 +38,8 @@ pub struct Found {
     pub variables: Vec<VariableFound>,
     /// The functions in Ruby that Puppet on the machine could run.
     pub functions: Functions,
+    /// The folder with clones of the modules that a Puppetfile brings.
+    pub module_clones: Option<PathBuf>,
 }
 
 /// Functions in Ruby of modules in the repository.
@@ -155,6 +157,10 @@ impl Found {
             text += &self.nodes(top);
         }
         text += &self.functions_in_ruby().unwrap_or_default();
+        if let Some(folder) = &self.module_clones {
+            let head = "\n# The clones of modules that r10k takes from git, which are read as a Puppetfile says.\n";
+            _ = writeln!(text, "{head}module_clones: {}", json::string(&folder.to_string_lossy()));
+        }
         (!text.is_empty()).then(|| format!("{HEAD}{text}"))
     }
 

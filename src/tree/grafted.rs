@@ -1,6 +1,6 @@
 //! Puts the files of other repositories into a tree, where a checkout has them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use foldhash::fast::RandomState;
@@ -8,13 +8,29 @@ use sha1::{Digest, Sha1};
 
 use super::{BlobId, Entry, FileTree, TreeError, child};
 
-/// A commit of another repository.
+/// Another repository in a tree.
 #[derive(Clone)]
-pub struct Graft {
-    /// Its files.
-    pub tree: Arc<dyn FileTree>,
-    /// Its id.
-    pub commit: [u8; 20],
+pub enum Graft {
+    /// A commit that is read.
+    Read {
+        /// Its files.
+        tree: Arc<dyn FileTree>,
+        /// Its id.
+        commit: [u8; 20],
+    },
+    /// One that is not at hand: its place is [`Entry::Submodule`], without a commit.
+    Absent,
+}
+
+impl Graft {
+    fn tree(&self) -> Option<&Arc<dyn FileTree>> {
+        if let Graft::Read { tree, .. } = self { Some(tree) } else { None }
+    }
+
+    /// Returns the entry of its own path.
+    fn entry(&self) -> Entry {
+        if let Graft::Read { .. } = self { Entry::Folder } else { Entry::Submodule(None) }
+    }
 }
 
 /// A tree with those of other repositories in it.
@@ -22,6 +38,8 @@ pub struct GraftedTree {
     base: Arc<dyn FileTree>,
     /// By path; none lies in another one.
     grafts: BTreeMap<String, Graft>,
+    /// The first names of their paths: most paths of data begin with another one.
+    tops: BTreeSet<String>,
     /// The grafts that files were seen in, since only that one has their contents.
     seen: RwLock<HashMap<BlobId, Arc<dyn FileTree>, RandomState>>,
 }
@@ -29,11 +47,15 @@ pub struct GraftedTree {
 impl GraftedTree {
     /// Puts `grafts` into `base`, each at its path, in place of what is there. Their trees have relative paths.
     pub fn new(base: Arc<dyn FileTree>, grafts: BTreeMap<String, Graft>) -> GraftedTree {
-        GraftedTree { base, grafts, seen: RwLock::default() }
+        let tops = grafts.keys().map(|path| top(path).to_owned()).collect();
+        GraftedTree { base, grafts, tops, seen: RwLock::default() }
     }
 
     /// Returns the graft that `path` lies in, with the rest of the path.
     fn graft<'p>(&self, path: &'p str) -> Option<(&Graft, &'p str)> {
+        if !self.tops.contains(top(path)) {
+            return None;
+        }
         let mut ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
         ends.find_map(|end| Some((self.grafts.get(&path[..end])?, path.get(end + 1..).unwrap_or_default())))
     }
@@ -45,11 +67,16 @@ impl GraftedTree {
         all.map_while(move |(path, graft)| Some((path.strip_prefix(&prefix)?, graft)))
     }
 
-    fn see(&self, id: BlobId, graft: &Graft) {
+    fn see(&self, id: BlobId, tree: &Arc<dyn FileTree>) {
         if !self.seen.read().unwrap_or_else(PoisonError::into_inner).contains_key(&id) {
-            self.seen.write().unwrap_or_else(PoisonError::into_inner).insert(id, Arc::clone(&graft.tree));
+            self.seen.write().unwrap_or_else(PoisonError::into_inner).insert(id, Arc::clone(tree));
         }
     }
+}
+
+/// Returns the first name of a path.
+fn top(path: &str) -> &str {
+    path.split('/').next().unwrap_or(path)
 }
 
 impl FileTree for GraftedTree {
@@ -59,33 +86,38 @@ impl FileTree for GraftedTree {
 
     fn entry(&self, path: &str) -> Result<Option<Entry>, TreeError> {
         if let Some((graft, rest)) = self.graft(path) {
-            let entry = graft.tree.entry(rest)?;
+            let Some(tree) = graft.tree().filter(|_| !rest.is_empty()) else {
+                return Ok(rest.is_empty().then(|| graft.entry()));
+            };
+            let entry = tree.entry(rest)?;
             if let Some(Entry::File(id)) = entry {
-                self.see(id, graft);
+                self.see(id, tree);
             }
             return Ok(entry);
         }
         let entry = self.base.entry(path)?;
-        Ok(entry.or_else(|| self.below(path).next().map(|_| Entry::Folder)))
+        let has_grafts = || self.tops.contains(top(path)) && self.below(path).next().is_some();
+        Ok(entry.or_else(|| has_grafts().then_some(Entry::Folder)))
     }
 
     fn list(&self, path: &str) -> Result<Vec<(String, Entry)>, TreeError> {
         if let Some((graft, rest)) = self.graft(path) {
-            let list = graft.tree.list(rest)?;
+            let Some(tree) = graft.tree() else { return Ok(Vec::new()) };
+            let list = tree.list(rest)?;
             for (_, entry) in &list {
                 if let Entry::File(id) = entry {
-                    self.see(*id, graft);
+                    self.see(*id, tree);
                 }
             }
             return Ok(list);
         }
         let mut list = self.base.list(path)?;
-        for (below, _) in self.below(path) {
-            let name = below.split('/').next().unwrap_or(below);
-            let folder = (name.to_owned(), Entry::Folder);
+        for (below, graft) in self.below(path) {
+            let (name, entry) =
+                below.split_once('/').map_or_else(|| (below, graft.entry()), |(name, _)| (name, Entry::Folder));
             match list.binary_search_by(|(known, _)| known.as_str().cmp(name)) {
-                Ok(at) => list[at] = folder,
-                Err(at) => list.insert(at, folder),
+                Ok(at) => list[at].1 = entry,
+                Err(at) => list.insert(at, (name.to_owned(), entry)),
             }
         }
         Ok(list)
@@ -93,7 +125,7 @@ impl FileTree for GraftedTree {
 
     fn folder_id(&self, path: &str) -> Option<[u8; 20]> {
         if let Some((graft, rest)) = self.graft(path) {
-            return graft.tree.folder_id(rest);
+            return graft.tree()?.folder_id(rest);
         }
         let own = self.base.folder_id(path)?;
         let mut below = self.below(path).peekable();
@@ -105,15 +137,15 @@ impl FileTree for GraftedTree {
         for (path, graft) in below {
             sha.update((path.len() as u64).to_be_bytes());
             sha.update(path);
-            sha.update(graft.tree.folder_id("")?);
+            sha.update(graft.tree().map_or(Some([0; 20]), |tree| tree.folder_id(""))?);
         }
         Some(sha.finalize().into())
     }
 
     fn commit_at(&self, path: &str) -> Result<Option<[u8; 20]>, TreeError> {
         match self.graft(path) {
-            Some((graft, "")) => Ok(Some(graft.commit)),
-            Some((graft, rest)) => graft.tree.commit_at(rest),
+            Some((Graft::Read { commit, .. }, "")) => Ok(Some(*commit)),
+            Some((graft, rest)) => graft.tree().map_or(Ok(None), |tree| tree.commit_at(rest)),
             None => self.base.commit_at(path),
         }
     }
@@ -124,22 +156,20 @@ impl FileTree for GraftedTree {
             return tree.read(id);
         }
         // One that was seen in the tree of another revision may be anywhere.
-        let found = || self.grafts.values().find_map(|graft| graft.tree.read(id).ok());
+        let found = || self.grafts.values().find_map(|graft| graft.tree()?.read(id).ok());
         self.base.read(id).or_else(|error| found().ok_or(error))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
     use crate::tree::{MemoryTree, Target, changes, follow};
 
     fn grafted(base: &str, grafts: &[(&str, &str)]) -> GraftedTree {
         let mut tree = MemoryTree::from_fixture(base);
         let graft = |(path, files): &(&str, &str)| {
-            let graft = Graft { tree: Arc::new(MemoryTree::from_fixture(files)), commit: [1; 20] };
+            let graft = Graft::Read { tree: Arc::new(MemoryTree::from_fixture(files)), commit: [1; 20] };
             ((*path).to_owned(), graft)
         };
         tree.insert("data/sub", Entry::Submodule(Some([1; 20])));

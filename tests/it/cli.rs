@@ -24,6 +24,7 @@ mod pager;
 mod places;
 mod profile_documents;
 mod profiles;
+mod puppetfile_modules;
 mod render;
 mod settings;
 mod standing;

@@ -472,3 +472,23 @@ fn the_first_commit_has_nothing_before_it() {
     let words = "last change there is none yet: the first commit has nothing before it\n";
     assert!(printed.ok().contains(words), "{}", printed.out);
 }
+
+#[test]
+fn the_clones_of_modules_are_found_where_a_puppetfile_brings_some() {
+    for (settings, puppetfile, is_found) in [
+        ("cachedir: 'BASE/cache'\n", "mod 'ntp', git: 'x', tag: 'v1'\n", true),
+        ("---\n:cachedir: BASE/cache\n:sources: {}\n", "mod 'acme-ntp', '1'\n", true),
+        ("cachedir: BASE/none\n", "mod 'acme-ntp', '1'\n", false),
+        ("cachedir: cache\n", "mod 'acme-ntp', '1'\n", false),
+        ("cachedir: BASE/cache\n", "forge 'x'\n", false),
+    ] {
+        let site = site(&format!("{HERE}-- Puppetfile\n{puppetfile}"));
+        let base = site.beside("");
+        std::fs::create_dir_all(site.beside("cache")).unwrap();
+        std::fs::create_dir_all(site.beside("r10k")).unwrap();
+        let settings = settings.replace("BASE", base.to_str().unwrap().trim_end_matches('/'));
+        std::fs::write(site.beside("r10k/r10k.yaml"), settings).unwrap();
+        let printed = init(&site, "--dry-run --no-verify");
+        assert_eq!(printed.ok().contains("module_clones: \"$BASE/cache\""), is_found, "{printed:#?}");
+    }
+}

@@ -8,8 +8,8 @@ use super::{Arguments, absolute, ask, tell};
 use crate::cli::{Global, Result};
 use crate::disk::read_regular;
 use crate::git::Repository;
-use crate::hiera::layer::HIERA_YAML;
 use crate::hiera::layer::roots::Folders;
+use crate::hiera::layer::{Deployment, HIERA_YAML, PUPPETFILE};
 use crate::pipeline::bridge::ruby;
 use crate::puppet::Puppet;
 use crate::puppet::manifest::LookedUp;
@@ -52,6 +52,7 @@ impl Finder<'_> {
             None
         };
         let variables = self.variables(&*tree, &hierarchy, &datadirs)?;
+        let module_clones = self.module_clones(&*tree)?;
         let is_wanted = guessed.is_some() || sources.iter().any(|source| !matches!(source, Source::Files(_)));
         let site_pp = if is_wanted { self.site_pp(&*tree, &hierarchy, &datadirs)? } else { None };
         let is_global = self.is_global(&hierarchy);
@@ -70,7 +71,19 @@ impl Finder<'_> {
             site_pp,
             variables,
             functions,
+            module_clones,
         })
+    }
+
+    /// Returns the folder with clones of the modules that a Puppetfile brings.
+    fn module_clones(&mut self, tree: &dyn FileTree) -> Result<Option<PathBuf>> {
+        let has_modules = !Deployment::read(tree, "")?.modules.is_empty();
+        let found = self.machine().module_clones().filter(|_| has_modules);
+        if let Some(folder) = &found {
+            let text = format!("{} has clones of modules, which a {PUPPETFILE} brings", folder.display());
+            self.tell("modules", &text)?;
+        }
+        Ok(found)
     }
 
     /// Returns true for a hiera.yaml of the global layer; one that a flag names is the environment's.

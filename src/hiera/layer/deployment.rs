@@ -1,12 +1,17 @@
 //! The modules that files for deployment name: a Puppetfile, or the `.fixtures.yml` of a module's own tests.
+//!
+//! Source: r10k's `puppetfile.rb` (`add_module`, `set_moduledir`) and `module/git.rb` (`parse_options`).
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::{Arc, LazyLock};
 
 use regex::Regex;
 
+use super::loader::read;
 use crate::diagnostic::Place;
+use crate::hiera::hierarchy::join;
 use crate::puppet::yaml;
+use crate::tree::{FileTree, TreeError, child, folder_of};
 use crate::value::{Hash, Value};
 
 /// A module that is named somewhere, whether it is there or not.
@@ -18,7 +23,26 @@ pub struct DeclaredModule {
     pub place: Place,
     /// All that is said of it, such as its version, in words parted by single blanks.
     pub declaration: Arc<str>,
+    /// The folder of the repository that it is put into, if that is known.
+    pub folder: Option<String>,
+    /// The place in git that it is taken from, if that is plain.
+    pub source: Option<GitSource>,
 }
+
+/// A place in git that a module is taken from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GitSource {
+    /// The address of the repository.
+    pub url: String,
+    /// The names of the revision, as git resolves them: the first that is there counts.
+    pub revisions: Vec<String>,
+}
+
+/// The name of a Puppetfile.
+pub const PUPPETFILE: &str = "Puppetfile";
+
+/// The folder of modules beside a Puppetfile that names no other.
+const MODULES: &str = "modules";
 
 /// The content of Puppetfiles.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -27,24 +51,53 @@ pub struct Deployment {
     pub modules: Vec<DeclaredModule>,
     /// All statements, those of modules by their names, if some are not understood: they are programs in Ruby.
     pub program: Vec<String>,
+    /// True if some statements are not understood, other than for a folder.
+    pub is_dynamic: bool,
     /// The words of the statements that may read files.
     words: HashSet<String>,
 }
 
 impl Deployment {
+    /// Reads the Puppetfiles of the environment at `root`. The whole repository is deployed, wherever in it that is.
+    pub fn read(tree: &dyn FileTree, root: &str) -> Result<Deployment, TreeError> {
+        let mut deployment = Deployment::default();
+        for path in BTreeSet::from([child(root, PUPPETFILE), PUPPETFILE.to_owned()]) {
+            if let Some(content) = read(tree, &path)? {
+                deployment.add(&content, &path);
+            }
+        }
+        Ok(deployment)
+    }
+
     /// Adds what the Puppetfile at `path` says.
-    pub(super) fn add(&mut self, content: &[u8], path: &str) {
+    fn add(&mut self, content: &[u8], path: &str) {
+        let mut modules = inside(folder_of(path), MODULES);
         let statements = statements(&String::from_utf8_lossy(content));
         let is_program = !statements.iter().all(|statement| statement.is_understood);
         for Statement { line, text, name, is_understood } in statements {
-            if !is_understood && !names_folder(&text) {
+            if !is_understood && module_folder(&text).is_none() {
+                self.is_dynamic = true;
                 self.words.extend(text.split(is_between_words).map(str::to_owned));
             }
             if is_program {
                 self.program.push(name.as_deref().filter(|_| is_understood).unwrap_or(&text).to_owned());
             }
-            let place = Place::line(path, line);
-            self.modules.extend(name.map(|name| DeclaredModule { name, place, declaration: text.into() }));
+            if let Some(folder) = module_folder(&text) {
+                modules = inside(folder_of(path), folder);
+            }
+            let Some(name) = name else { continue };
+            let options = if is_understood { Options::of(&text) } else { Options::default() };
+            let folder = match &options.install_path {
+                Some(folder) => inside(folder_of(path), folder),
+                None => modules.clone(),
+            };
+            self.modules.push(DeclaredModule {
+                folder: folder.map(|folder| child(&folder, &name)),
+                source: options.source(),
+                place: Place::line(path, line),
+                declaration: text.into(),
+                name,
+            });
         }
     }
 
@@ -62,11 +115,65 @@ impl Deployment {
 /// The ends of the names of files that no Puppetfile reads.
 const OF_OTHERS: [&str; 4] = [".pp", ".epp", ".erb", ".md"];
 
-/// Returns true if a statement just says in which folder modules are put.
-fn names_folder(text: &str) -> bool {
+/// Returns the folder of a statement that just says in which folder modules are put.
+fn module_folder(text: &str) -> Option<&str> {
     static FOLDER: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r#"^moduledir[ (]+(?:'[^'\\]*'|"[^"\\#]*")\)?$"#).ok());
-    FOLDER.as_ref().is_some_and(|folder| folder.is_match(text))
+        LazyLock::new(|| Regex::new(r#"^moduledir[ (]+(?:'([^'\\]*)'|"([^"\\#]*)")\)?$"#).ok());
+    let found = FOLDER.as_ref()?.captures(text)?;
+    found.get(1).or(found.get(2)).map(|folder| folder.as_str())
+}
+
+/// Returns a path below a folder of the repository, or `None` if it leads out of that.
+fn inside(base: &str, path: &str) -> Option<String> {
+    let path = join(base, path);
+    let is_inside = !path.starts_with('/') && !path.split('/').any(|name| name == "..");
+    is_inside.then(|| path.split('/').filter(|name| !matches!(*name, "" | ".")).collect::<Vec<_>>().join("/"))
+}
+
+/// The options of a module, by what they say.
+#[derive(Debug, Default)]
+struct Options {
+    git: Option<String>,
+    /// The revisions that are wanted; several contradict one another.
+    wanted: Vec<String>,
+    default: Option<String>,
+    install_path: Option<String>,
+    /// True if there are others, or none that can be told.
+    are_odd: bool,
+}
+
+impl Options {
+    /// Reads the options of a plain statement.
+    fn of(text: &str) -> Options {
+        static TOKEN: LazyLock<Option<Regex>> =
+            LazyLock::new(|| Regex::new(r#"'([^']*)'|"([^"]*)"|:(\w+) ?=> ?|(\w+): |:(\w+)|true|false"#).ok());
+        let (mut options, mut key) = (Options::default(), None);
+        for token in TOKEN.iter().flat_map(|token| token.captures_iter(text)) {
+            let group = |number| token.get(number).map(|found| found.as_str());
+            if let Some(name) = group(3).or(group(4)) {
+                key = Some(name);
+                continue;
+            }
+            let Some(key) = key.take() else { continue };
+            let value = group(1).or(group(2)).map(str::to_owned);
+            match (key, value) {
+                ("git", Some(value)) => options.git = Some(value),
+                ("ref" | "tag" | "commit" | "branch", Some(value)) => options.wanted.push(value),
+                ("default_branch", Some(value)) => options.default = Some(value),
+                ("install_path", Some(value)) => options.install_path = Some(value),
+                ("exclude_spec", _) => {}
+                _ => options.are_odd = true,
+            }
+        }
+        options
+    }
+
+    /// Returns the place that the module is taken from, if they say no more than that.
+    fn source(self) -> Option<GitSource> {
+        let is_plain = !self.are_odd && self.wanted.len() == 1;
+        let revisions = self.wanted.into_iter().chain(self.default).collect();
+        self.git.filter(|_| is_plain).map(|url| GitSource { url, revisions })
+    }
 }
 
 fn is_between_words(c: char) -> bool {
@@ -156,7 +263,8 @@ pub(super) fn in_fixtures(content: &[u8], path: &str) -> Vec<DeclaredModule> {
         for ((name, from), mark) in modules.as_hash().into_iter().flat_map(Hash::iter).zip(marks.children.iter()) {
             if let Some(name) = name.as_str() {
                 let (name, place) = (short(name), Place::line(path, mark.line));
-                found.push(DeclaredModule { name, place, declaration: from.inspect().into() });
+                let declaration = from.inspect().into();
+                found.push(DeclaredModule { name, place, declaration, folder: None, source: None });
             }
         }
     }

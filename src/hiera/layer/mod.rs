@@ -24,9 +24,8 @@ use path_patterns::{is_below, is_below_any};
 use roots::Folders;
 
 pub use data_files::DataFileList;
-pub use deployment::{DeclaredModule, Deployment};
+pub use deployment::{DeclaredModule, Deployment, GitSource, PUPPETFILE};
 pub use folders::ModulePath;
-pub use modules::PUPPETFILE;
 
 use super::backend::eyaml::{KeyChoice, KeyPairs, Keys, SecretNames};
 use super::backend::{Backends, ConvertedFiles, DataFile, DataFiles, Format, KeyQuota};

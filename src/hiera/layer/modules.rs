@@ -2,7 +2,7 @@
 //!
 //! Source: `node/environment.rb` (`modules`), `module.rb` (`load_metadata`).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 use super::Layer;
@@ -16,9 +16,6 @@ use crate::hiera::config::Owner;
 use crate::puppet::json;
 use crate::tree::{Entry, FileTree, Target, TreeError, child, follow};
 use crate::value::Value;
-
-/// The name of a Puppetfile.
-pub const PUPPETFILE: &str = "Puppetfile";
 
 /// The modules that have data.
 #[derive(Default)]
@@ -52,7 +49,9 @@ impl Modules {
     /// Finds the modules in the folders of the modulepath of the environment at `root`. The first module of a name
     /// counts.
     pub(super) fn load(loader: &mut Loader<'_>, root: &str, conf: &EnvironmentConf) -> Result<Modules, TreeError> {
-        let mut modules = Modules::default();
+        let deployed = Deployment::read(&**loader.tree, root)?;
+        let mut modules = Modules { deployed, ..Modules::default() };
+        let put: HashSet<String> = modules.deployed.modules.iter().filter_map(|module| module.folder.clone()).collect();
         let mut seen = BTreeSet::new();
         let (folders, path, fault) = Folders::find(loader, root, conf)?;
         (modules.path, modules.fault) = (path, fault);
@@ -60,19 +59,14 @@ impl Modules {
             let Target::Folder(at) = follow(&*tree, &folder)? else { continue };
             for (name, entry) in tree.list(&at)? {
                 let path = child(&folder, &name);
-                if !is_module_name(&name) || seen.contains(&name) {
+                let is_deployed = entry == Entry::Submodule(None) && put.contains(&path);
+                if !is_module_name(&name) || seen.contains(&name) || is_deployed {
                     continue;
                 }
                 if modules.is_folder(loader, &*tree, &path, &entry)? {
                     seen.insert(name.clone());
                     modules.add(loader, name.into(), &tree, &path)?;
                 }
-            }
-        }
-        // The whole repository is deployed, wherever in it the environment is.
-        for path in BTreeSet::from([child(root, PUPPETFILE), PUPPETFILE.to_owned()]) {
-            if let Some(content) = read(&**loader.tree, &path)? {
-                modules.deployed.add(&content, &path);
             }
         }
         let path = child(root, ".fixtures.yml");

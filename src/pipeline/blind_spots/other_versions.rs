@@ -12,6 +12,9 @@ use crate::tree::{BlobId, Entry, child, folder_of};
 /// The code of such blind spots.
 pub const OTHER_VERSION: &str = "other-version";
 
+/// The advice on them.
+const ADVICE: &str = "look at what changes there";
+
 /// The most names that a suggested setting has.
 const MOST_ACCEPTED: usize = 8;
 
@@ -62,7 +65,9 @@ impl DiffContext<'_> {
 
     fn other_modules_of<'e>(&self, environments: [&'e Environment; 2]) -> BTreeMap<&'e str, [String; 2]> {
         let [before, after] = environments.map(declared);
-        let is_here = |name: &str| environments.iter().all(|environment| is_first(environment, name));
+        let is_here = |name: &str| {
+            environments.iter().all(|environment| is_first(environment, name) || is_read(environment, name))
+        };
         let is_moved = |name: &str| {
             let [before, after] = environments.map(|environment| environment.module_folders.get(name));
             before != after || environments[0].module_path.folders != environments[1].module_path.folders
@@ -118,8 +123,19 @@ impl DiffContext<'_> {
                 "data of modules that {file} brings are not read, and it brings others: {}",
                 listed(steps.iter().map(String::as_str)),
             ),
-            ..spot([file.clone()], modules.keys().copied())
+            ..spot_with(self.advice(modules), [file.clone()], modules.keys().copied())
         })
+    }
+
+    /// Returns what to do about modules that are not read.
+    fn advice(&self, modules: &BTreeMap<&str, [String; 2]>) -> &'static str {
+        let both = self.both_revisions().map(|revision| &revision.environment.deployment.modules);
+        let mut declared = both.into_iter().flatten().filter(|module| modules.contains_key(&*module.name));
+        if declared.any(|module| module.source.is_some()) {
+            "have module_clones in hierad.yaml name the folder with clones of them, look at what changes there"
+        } else {
+            ADVICE
+        }
     }
 }
 
@@ -152,9 +168,24 @@ fn is_first(environment: &Environment, name: &str) -> bool {
     environment.module_folders.get(name).is_some_and(|folder| environment.module_path.begins_with(folder_of(folder)))
 }
 
+/// Returns true if all that the Puppetfile says of a module is read, where it is put.
+fn is_read(environment: &Environment, name: &str) -> bool {
+    let mut declared = environment.deployment.modules.iter().filter(|module| &*module.name == name);
+    let is_grafted = |folder: &String| matches!(environment.tree.commit_at(folder), Ok(Some(_)));
+    declared.all(|module| module.folder.as_ref().is_some_and(is_grafted))
+}
+
 /// Returns a blind spot that concerns files, with the setting that accepts these names.
 fn spot<'n>(files: impl IntoIterator<Item = String>, names: impl ExactSizeIterator<Item = &'n str>) -> BlindSpot {
-    let advice = "look at what changes there";
+    spot_with(ADVICE, files, names)
+}
+
+/// Returns the same with other advice.
+fn spot_with<'n>(
+    advice: &str,
+    files: impl IntoIterator<Item = String>,
+    names: impl ExactSizeIterator<Item = &'n str>,
+) -> BlindSpot {
     let fix = if names.len() > MOST_ACCEPTED {
         Remedy::words(advice)
     } else {

@@ -225,7 +225,14 @@ pub(super) fn unseen(environment: &Environment, level: &LevelConfig) -> UnseenLe
 
 /// Returns the path that leads outside: the beginning of the finding's text.
 fn leading(text: &str) -> &str {
-    let ends = [" is a symbolic link to ", " is a submodule", " leads ", " is an absolute path", " is another path"];
+    let ends = [
+        " is a symbolic link to ",
+        " is a submodule",
+        " is another repository",
+        " leads ",
+        " is an absolute path",
+        " is another path",
+    ];
     ends.iter().find_map(|end| Some(text.split_once(end)?.0)).unwrap_or(text)
 }
 

@@ -152,7 +152,7 @@ const CHECKS: &[(&str, &str, &str, Check)] = &[
         "absolute datadirs that the settings do not map",
         Told(DATADIR, "outside-repository", "is an absolute path"),
     ),
-    ("locations", "not", "submodules without a clone", Told(SUBMODULE, "outside-repository", "is a submodule")),
+    ("locations", "not", "submodules without a clone", Told(SUBMODULE, "outside-repository", "is another repository")),
     ("data", "supported", "YAML as Ruby's Psych reads it, down to its messages", Read("yaml.ndjson")),
     ("data", "supported", "JSON", Read("json.ndjson")),
     ("data", "supported", "HOCON as the gem `hocon` 1.3.1 reads it, mistakes included", Read("hocon.ndjson")),

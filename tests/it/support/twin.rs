@@ -11,9 +11,9 @@ pub(crate) const HELP: &str = "
 git() { command git -c protocol.file.allow=always \"$@\"; }
 put() { mkdir -p \"$(dirname \"$1\")\"; printf \"$2\" >\"$1\"; }
 src() { [ -d ../$1 ] || git init --quiet --initial-branch=main ../$1
-    (cd ../$1; put \"$2\" \"$3\"; git add --all; git commit --quiet --message \"$2\"); }
+    (cd ../$1; put \"$2\" \"$3\"; git add --all; git commit --quiet --allow-empty --message \"$2\"); }
 take() { git submodule --quiet add ${3:-} \"$(cd ../$1; pwd)\" $2; }
-bump() { (cd $1; put \"$2\" \"$3\"; git add --all; git commit --quiet --message \"$2\"); }
+bump() { (cd $1; put \"$2\" \"$3\"; git add --all; git commit --quiet --allow-empty --message \"$2\"); }
 ";
 
 /// Runs a script in the repository and commits what it makes.

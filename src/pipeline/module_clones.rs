@@ -1,0 +1,151 @@
+//! Puts the modules of a Puppetfile that are taken from git into the tree, where clones of them are at hand.
+//!
+//! r10k and g10k keep a bare clone of each repository, in a folder that is called as its address.
+//!
+//! Source: r10k's `util/cacheable.rb` (`sanitized_dirname`), `git/cache.rb` (`resolve`); g10k's `git.go`.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+use regex::Regex;
+
+use crate::git::{CommitId, Repository};
+use crate::hiera::layer::{DeclaredModule, Deployment, GitSource};
+use crate::tree::{Entry, FileTree, Graft, GraftedTree, TreeError, folder_of};
+
+/// The most modules that are put into a tree.
+const MOST: usize = 4096;
+
+/// The folders in that of a tool in which clones may lie: r10k's code manager has `git`, g10k `modules`.
+const FOLDERS: [&str; 3] = ["", "git", "modules"];
+
+/// Clones of modules, as far as they were opened.
+#[derive(Default)]
+pub struct ModuleClones {
+    folders: Vec<PathBuf>,
+    opened: Mutex<HashMap<PathBuf, Repository>>,
+}
+
+impl ModuleClones {
+    /// Has clones be looked for in these folders.
+    pub fn in_folders(folders: Vec<PathBuf>) -> ModuleClones {
+        ModuleClones { folders, opened: Mutex::default() }
+    }
+
+    /// Returns `tree` with the modules that the Puppetfiles of the environment at `root` bring. In the place of one
+    /// that is not at hand stands [`Entry::Submodule`], without a commit. What lies in the tree stays.
+    pub(super) fn graft(
+        &self,
+        tree: Arc<dyn FileTree>,
+        root: &str,
+        file_limit: u64,
+    ) -> Result<Arc<dyn FileTree>, TreeError> {
+        let Deployment { modules, is_dynamic, .. } = Deployment::read(&*tree, root)?;
+        let mut uses: HashMap<&str, usize> = HashMap::new();
+        for module in &modules {
+            *uses.entry(&module.name).or_default() += 1;
+        }
+        let mut grafts: BTreeMap<String, Graft> = BTreeMap::new();
+        for DeclaredModule { name, folder, source, .. } in modules.iter().take(MOST) {
+            let Some(folder) = folder else { continue };
+            if !is_free(&*tree, &grafts, folder)? {
+                continue;
+            }
+            let is_plain = !is_dynamic && uses.get(&**name) == Some(&1);
+            let found = source.as_ref().filter(|_| is_plain).and_then(|source| self.read(source, file_limit));
+            grafts.insert(folder.clone(), found.unwrap_or(Graft::Absent));
+        }
+        Ok(if grafts.is_empty() { tree } else { Arc::new(GraftedTree::new(tree, grafts)) })
+    }
+
+    fn read(&self, source: &GitSource, file_limit: u64) -> Option<Graft> {
+        let clones = self.folders.iter().flat_map(|folder| FOLDERS.map(|inner| folder.join(inner)));
+        let mut clones = clones.flat_map(|folder| names(&source.url).map(move |name| folder.join(name)));
+        let clone = clones.find_map(|path| self.open(&path))?;
+        clone.limit_files(file_limit);
+        let commit = source.revisions.iter().find_map(|name| commit(&clone, name))?.ok()?;
+        Some(clone.tree(commit).ok()?.graft())
+    }
+
+    /// Opens the clone that is this folder itself, or returns `None` if it is none.
+    fn open(&self, path: &Path) -> Option<Repository> {
+        let path = path.canonicalize().ok()?;
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = opened.get(&path).filter(|known| known.is_there()) {
+            return Some(known.clone());
+        }
+        let found = Repository::discover(&path);
+        let found =
+            found.inspect_err(|error| tracing::warn!("modules of the Puppetfile are not read: {error}")).ok()?;
+        let is_itself = found.git_dir() == path || found.git_dir() == path.join(".git");
+        is_itself.then(|| opened.entry(path).insert_entry(found).get().clone())
+    }
+}
+
+/// Returns the commit that a name means in a clone, or `None` if it means nothing there. A branch and a tag of the same
+/// name at other commits have no meaning that all tools share.
+fn commit(clone: &Repository, name: &str) -> Option<Result<CommitId, Ambiguous>> {
+    // Notations such as `main~1` are left out.
+    let is_plain = !name.contains(['^', '~', ':', '{', '*', '?', '[', '\\', ' ']);
+    let of = |kind: &str| clone.resolve(&format!("refs/{kind}/{name}")).ok().filter(|_| is_plain);
+    match (of("tags"), of("heads")) {
+        (Some(tag), Some(branch)) if tag != branch => Some(Err(Ambiguous)),
+        (Some(commit), _) | (None, Some(commit)) => Some(Ok(commit)),
+        (None, None) => {
+            let is_id = (4..=40).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+            is_id.then(|| clone.resolve(name).ok()).flatten().map(Ok)
+        }
+    }
+}
+
+/// A name that means several commits.
+struct Ambiguous;
+
+/// Returns the names that tools give to the clone of an address: r10k, r10k before it left out users and passwords, and
+/// g10k. None leads out of its folder.
+fn names(url: &str) -> impl Iterator<Item = String> {
+    static USER: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(\w+://).*@").ok());
+    let bare = USER.as_ref().map_or_else(|| url.into(), |user| user.replace_all(url, "$1"));
+    let plain = |url: &str| {
+        let is_kept = |c: char| c.is_ascii_alphanumeric() || matches!(c, '@' | '_' | '.' | '-');
+        url.chars().map(|c| if is_kept(c) { c } else { '-' }).collect::<String>()
+    };
+    let names = [plain(&bare), plain(url), url.replace('/', "_").replace(':', "-")];
+    names.into_iter().filter(|name| !matches!(name.as_str(), "" | "." | ".."))
+}
+
+/// Returns true if a module can be put into `folder`: nothing is there but, in a work tree, a clone that a tool has put
+/// there.
+fn is_free(tree: &dyn FileTree, grafts: &BTreeMap<String, Graft>, folder: &str) -> Result<bool, TreeError> {
+    if !matches!(tree.entry(folder)?, None | Some(Entry::Submodule(None))) {
+        return Ok(false);
+    }
+    let prefix = format!("{folder}/");
+    if grafts.range(prefix.clone()..).next().is_some_and(|(path, _)| path.starts_with(&prefix)) {
+        return Ok(false);
+    }
+    let mut above = folder_of(folder);
+    while !above.is_empty() {
+        if grafts.contains_key(above) || !matches!(tree.entry(above)?, None | Some(Entry::Folder)) {
+            return Ok(false);
+        }
+        above = folder_of(above);
+    }
+    Ok(!grafts.contains_key(folder))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clones_are_called_as_their_tools_call_them() {
+        let check = |url: &str, expected: &[&str]| assert_eq!(names(url).collect::<Vec<_>>(), expected);
+        check("git://some/git/remote", &["git---some-git-remote", "git---some-git-remote", "git-__some_git_remote"]);
+        check("git@a.b:c/d_e.git", &["git@a.b-c-d_e.git", "git@a.b-c-d_e.git", "git@a.b-c_d_e.git"]);
+        check("https://u:p@a/b", &["https---a-b", "https---u-p@a-b", "https-__u-p@a_b"]);
+        check("..", &[]);
+        check("../x", &["..-x", "..-x", ".._x"]);
+    }
+}
