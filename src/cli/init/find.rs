@@ -293,8 +293,8 @@ impl Finder<'_> {
     /// Guesses nodes.
     fn guessed(&mut self, tree: &dyn FileTree, hierarchy: &Hierarchy, datadirs: &[Mapped]) -> Result<Guessed> {
         let guessed = setup::guessed(tree, hierarchy, datadirs)?;
-        let (all, named) = (count(guessed.count, "node"), guessed.named);
-        let text = format!("{all} guessed from the names of data files, {named} of which are nodes' ({NO_NODES})");
+        let (all, named, others) = (count(guessed.count, "node"), guessed.named, guessed.count - guessed.named);
+        let text = format!("{all} guessed from data files: {named} by files of nodes, {others} by others ({NO_NODES})");
         self.tell("nodes", &text)?;
         Ok(guessed)
     }

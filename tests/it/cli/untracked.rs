@@ -246,7 +246,7 @@ fn a_global_layer_whose_folder_this_machine_does_not_have_is_a_blind_spot() {
 fn many_links_in_a_folder_are_one_blind_spot() {
     let all: Vec<(String, String)> =
         (0..65).map(|n| (format!("data/nodes/n{n}.yaml"), format!("/srv/private/n{n}.yaml"))).collect();
-    let profiles: String = (0..65).map(|n| format!("-- profiles/n{n}.yaml\n{{name: n{n}}}\n")).collect();
+    let profiles = (0..65).map(|n| format!("-- profiles/n{n}.yaml\n{{name: n{n}}}\n")).collect::<Vec<_>>().concat();
     for to in ["/srv/private", "../../.modules/private/nodes", "../private"] {
         let links: Vec<(&str, String)> =
             all.iter().map(|(link, target)| (&**link, target.replace("/srv/private", to))).collect();
