@@ -34,13 +34,12 @@ impl ConvertedFiles {
     ) -> Result<Arc<DataFile>, TreeError> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Known { attributes, by_path, unknown } = &mut *known;
-        let converting = match by_path.get(path) {
-            Some(converting) => converting.clone(),
-            None => {
-                let found: Arc<[String]> = attributes.converting(tree, path, id)?.into();
-                by_path.insert(path.to_owned(), found.clone());
-                found
-            }
+        let converting = if let Some(converting) = by_path.get(path) {
+            converting.clone()
+        } else {
+            let found: Arc<[String]> = attributes.converting(tree, path, id)?.into();
+            by_path.insert(path.to_owned(), found.clone());
+            found
         };
         // Where an id stands in a comment alone, it means nothing.
         let counts = |attribute: &&String| !attribute.starts_with("ident=") || has_ident(file.value());

@@ -106,8 +106,8 @@ impl<'a> Loader<'a> {
     fn config(&mut self, file: &ConfigFile<'_>) -> Result<Option<Result<Arc<Config>, LookupError>>, TreeError> {
         let path = file.path;
         Ok(match follow(&**file.tree, path)? {
-            Target::File(real, id) => {
-                let converting = Attributes::default().converting(&**file.tree, &real, id)?;
+            Target::File(target, id) => {
+                let converting = Attributes::default().converting(&**file.tree, &target, id)?;
                 if let Some(attribute) = converting.iter().find(|attribute| !attribute.starts_with("ident=")) {
                     let text = format!("{ATTRIBUTES} has git convert {path} ({attribute}): {ANOTHER_CONTENT}");
                     return Ok(Some(Err(LookupError::unknown(text).at(Place::file(path)))));
