@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::hiera::LookupError;
 use crate::hiera::config::{Config, Owner, ReadConfig};
-use crate::hiera::layer::HIERA_YAML;
 use crate::hiera::layer::roots::{USUAL_FOLDERS, VARIABLE};
+use crate::hiera::layer::{HIERA_YAML, own_module};
 use crate::puppet::Puppet;
 use crate::tree::{BlobId, FileTree, TreeError, files_called, folder_of, read_config};
 
@@ -40,8 +40,10 @@ pub fn hierarchies(tree: &dyn FileTree) -> Result<(Vec<Hierarchy>, Vec<LookupErr
     found.retain(|(path, _)| !is_of_module(path));
     found.sort_by_key(|(path, _)| (path != HIERA_YAML, path.matches('/').count(), path.clone()));
     let (mut read_ones, mut errors) = (Vec::new(), Vec::new());
+    let is_module = own_module(tree)?.is_some();
     for (path, id) in found {
-        match read(tree, &path, id) {
+        let owner = if is_module && path == HIERA_YAML { Owner::Module } else { Owner::Environment };
+        match read(tree, &path, id, owner) {
             // A data file may be called so, too.
             Ok(config) => read_ones.extend(config.map(|config| Hierarchy { path, config })),
             Err(error) => errors.push(error),
@@ -85,9 +87,9 @@ fn is_of_module(path: &str) -> bool {
 }
 
 /// Returns what a file says, or `None` if it is no hiera.yaml.
-fn read(tree: &dyn FileTree, path: &str, id: BlobId) -> Result<Option<Arc<Config>>, LookupError> {
+fn read(tree: &dyn FileTree, path: &str, id: BlobId, owner: Owner) -> Result<Option<Arc<Config>>, LookupError> {
     let Ok(content) = read_config(tree, path, id) else { return Ok(None) };
-    config(&content, path, Owner::Environment)
+    config(&content, path, owner)
 }
 
 fn config(content: &[u8], path: &str, owner: Owner) -> Result<Option<Arc<Config>>, LookupError> {

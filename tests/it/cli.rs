@@ -18,6 +18,7 @@ mod layers;
 mod lookup;
 mod merges_in_manifests;
 mod misnamed_files;
+mod module_repositories;
 mod odd_keys;
 mod other_versions;
 mod pager;

@@ -12,7 +12,7 @@ use crate::app::{Workspace, absolute};
 use crate::cli::Result;
 use crate::disk::{self, Choice};
 use crate::hiera::backend::eyaml::{KeyChoice, KeyName, KeyNames};
-use crate::hiera::layer::{Environment, GlobalConfig, Root};
+use crate::hiera::layer::{Environment, GlobalConfig, HIERA_YAML, Root};
 use crate::settings::{DatadirSetting, GlobalSetting, Settings};
 use crate::tree::{Entry, FileTree, child, folder_of};
 use crate::value::{Hash, Value};
@@ -76,7 +76,15 @@ impl Stage {
     pub(super) fn write(&self, revision: &Environment, workspace: &Workspace, code: Code) -> Result<Staged> {
         let settings = &workspace.settings;
         let writer = Writer { mapped: self.mapped(settings), code };
-        writer.folder(&*revision.tree, &self.path("files"))?;
+        match revision.own_module() {
+            None => writer.folder(&*revision.tree, &self.path("files"))?,
+            Some(module) => {
+                let modules = self.path("files").join("modules");
+                fs::create_dir_all(&modules)?;
+                writer.folder(&*revision.tree, &modules.join(&**module))?;
+                put(&self.path("files").join(HIERA_YAML), b"version: 5\nhierarchy: []\n")?;
+            }
+        }
         for environment in revision.roots() {
             self.put_in_place(settings, folder_of(&environment.options.hiera_config))?;
         }

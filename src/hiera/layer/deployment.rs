@@ -251,7 +251,10 @@ fn statements(program: &str) -> Vec<Statement> {
     found
 }
 
-/// Returns the modules in the `.fixtures.yml` at `path`.
+/// The text for the folder of the repository itself in a `.fixtures.yml`.
+const SOURCE: &str = "#{source_dir}";
+
+/// Returns the modules in the `.fixtures.yml` at `path`, but for the repository itself.
 pub(super) fn in_fixtures(content: &[u8], path: &str) -> Vec<DeclaredModule> {
     let parsed = yaml::parse(content);
     let Some(root) = parsed.value.as_hash() else { return Vec::new() };
@@ -261,7 +264,9 @@ pub(super) fn in_fixtures(content: &[u8], path: &str) -> Vec<DeclaredModule> {
     let (Some(kinds), Some(marks)) = (kinds, marks) else { return found };
     for ((_, modules), marks) in kinds.iter().zip(marks.children.iter()) {
         for ((name, from), mark) in modules.as_hash().into_iter().flat_map(Hash::iter).zip(marks.children.iter()) {
-            if let Some(name) = name.as_str() {
+            // The repository itself is there.
+            let is_itself = from.as_str().is_some_and(|from| from.trim_end_matches('/') == SOURCE);
+            if let Some(name) = name.as_str().filter(|_| !is_itself) {
                 let (name, place) = (short(name), Place::line(path, mark.line));
                 let declaration = from.inspect().into();
                 found.push(DeclaredModule { name, place, declaration, folder: None, source: None });
@@ -272,7 +277,7 @@ pub(super) fn in_fixtures(content: &[u8], path: &str) -> Vec<DeclaredModule> {
 }
 
 /// Returns `ntp` of `puppetlabs-ntp` and `puppetlabs/ntp`.
-fn short(name: &str) -> Arc<str> {
+pub(super) fn short(name: &str) -> Arc<str> {
     name.rsplit(['/', '-']).next().unwrap_or(name).into()
 }
 
@@ -335,10 +340,10 @@ mod tests {
 
     #[test]
     fn fixtures_name_modules() {
-        let text = "fixtures:\n  repositories:\n    stdlib: https://x\n    acme-web:\n      repo: y\n  symlinks:\n    own: '#{source_dir}'\n";
+        let text = "fixtures:\n  repositories:\n    stdlib: https://x\n    acme-web:\n      repo: y\n  symlinks:\n    own: '#{source_dir}'\n    other: '#{source_dir}/../other'\n";
         assert_eq!(
             shown(&in_fixtures(text.as_bytes(), ".fixtures.yml")),
-            ["stdlib .fixtures.yml:3", "web .fixtures.yml:4", "own .fixtures.yml:7"]
+            ["stdlib .fixtures.yml:3", "web .fixtures.yml:4", "other .fixtures.yml:8"]
         );
         assert_eq!(in_fixtures(b"fixtures: [a]\n", "x"), []);
     }

@@ -26,6 +26,7 @@ use roots::Folders;
 pub use data_files::DataFileList;
 pub use deployment::{DeclaredModule, Deployment, GitSource, PUPPETFILE};
 pub use folders::ModulePath;
+pub use modules::own_module;
 
 use super::backend::eyaml::{KeyChoice, KeyPairs, Keys, SecretNames};
 use super::backend::{Backends, ConvertedFiles, DataFile, DataFiles, Format, KeyQuota};
@@ -315,9 +316,13 @@ impl Environment {
             None => EnvironmentConf::default(),
         };
         let global = options.global.as_ref().filter(|_| !is_hiera3).map(|global| loader.global(global)).transpose()?;
-        let (layer, modules) = match hiera3 {
-            Some(config) => (Some(file.layer(config)), Modules::default()),
-            None => (loader.layer(file, conf.data_provider.as_deref())?, Modules::load(&mut loader, root, &conf)?),
+        let (layer, modules) = if let Some(config) = hiera3 {
+            (Some(file.layer(config)), Modules::default())
+        } else {
+            let is_usual = options.modulepath.is_none() && options.hiera_config == HIERA_YAML;
+            let own = if is_usual { own_module(&**tree)? } else { None };
+            let layer = if own.is_some() { None } else { loader.layer(file, conf.data_provider.as_deref())? };
+            (layer, Modules::load(&mut loader, root, &conf, own)?)
         };
         let diagnostics = loader.diagnostics;
         let fault = conf.fault.filter(|_| options.modulepath.is_none() || !conf.fault_in_modulepath);
@@ -424,6 +429,11 @@ impl Environment {
     pub fn asked_by_manifests(&self, key: &str) -> Option<Arc<Agreement>> {
         let agreed = self.lookups.agreed(key, &self.options.lookup_options);
         agreed.filter(|_| !self.is_hiera3 || is_plain(key))
+    }
+
+    /// Returns the name of the module whose repository this is; it is then the only layer but the global one.
+    pub fn own_module(&self) -> Option<&Arc<str>> {
+        self.module_folders.iter().find(|(_, folder)| folder.is_empty()).map(|(name, _)| name)
     }
 
     /// Returns all layers, in no order of priority.

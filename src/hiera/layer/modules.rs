@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 use super::Layer;
-use super::deployment::{DeclaredModule, Deployment, in_fixtures};
+use super::deployment::{DeclaredModule, Deployment, PUPPETFILE, in_fixtures, short};
 use super::environment_conf::EnvironmentConf;
 use super::folders::{Folder, Folders, ModulePath};
 use super::loader::{ConfigFile, Loader, read};
@@ -16,6 +16,27 @@ use crate::hiera::config::Owner;
 use crate::puppet::json;
 use crate::tree::{Entry, FileTree, Target, TreeError, child, follow};
 use crate::value::Value;
+
+/// The file that says what a module is.
+const METADATA: &str = "metadata.json";
+
+/// The files and folders beside a hiera.yaml that a module does not have.
+const OF_ENVIRONMENTS: [&str; 3] = ["environment.conf", PUPPETFILE, "modules"];
+
+/// Returns the name of the module whose repository this is, or `None` if it has an environment.
+pub fn own_module(tree: &dyn FileTree) -> Result<Option<Arc<str>>, TreeError> {
+    for name in OF_ENVIRONMENTS {
+        if tree.entry(name)?.is_some() {
+            return Ok(None);
+        }
+    }
+    let Some(content) = read(tree, METADATA)? else { return Ok(None) };
+    let parsed = json::parse(&content).value;
+    let name = parsed.as_hash().and_then(|hash| hash.get("name")).and_then(Value::as_str);
+    // Those of control repositories mostly have no author.
+    let name = name.filter(|name| name.contains(['-', '/'])).map(short);
+    Ok(name.filter(|name| is_module_name(name)))
+}
 
 /// The modules that have data.
 #[derive(Default)]
@@ -47,12 +68,25 @@ enum Metadata {
 
 impl Modules {
     /// Finds the modules in the folders of the modulepath of the environment at `root`. The first module of a name
-    /// counts.
-    pub(super) fn load(loader: &mut Loader<'_>, root: &str, conf: &EnvironmentConf) -> Result<Modules, TreeError> {
+    /// counts. What is there may be a module itself, `own`, and no environment.
+    pub(super) fn load(
+        loader: &mut Loader<'_>,
+        root: &str,
+        conf: &EnvironmentConf,
+        own: Option<Arc<str>>,
+    ) -> Result<Modules, TreeError> {
         let deployed = Deployment::read(&**loader.tree, root)?;
         let mut modules = Modules { deployed, ..Modules::default() };
         let put: HashSet<String> = modules.deployed.modules.iter().filter_map(|module| module.folder.clone()).collect();
         let mut seen = BTreeSet::new();
+        if let Some(name) = own {
+            let text = format!(
+                "this is the repository of a module: only keys that begin with '{name}::' are looked up in its data, as in modules/{name} of an environment"
+            );
+            loader.note("module-repository", Place::file(child(root, METADATA)), text);
+            seen.insert(name.to_string());
+            modules.add(loader, name, loader.tree, root)?;
+        }
         let (folders, path, fault) = Folders::find(loader, root, conf)?;
         (modules.path, modules.fault) = (path, fault);
         for Folder { tree, path: folder } in folders {
@@ -130,7 +164,7 @@ impl Modules {
         name: &str,
         root: &str,
     ) -> Result<Metadata, TreeError> {
-        let path = child(root, "metadata.json");
+        let path = child(root, METADATA);
         let Some(content) = read(tree, &path)?.filter(|content| !content.is_empty()) else {
             return Ok(Metadata::Loaded(None));
         };

@@ -154,8 +154,9 @@ impl Reach {
     pub fn of(environment: &Environment) -> Reach {
         let is_unknown = |layer: &Layer| layer.config.as_ref().map_or(true, |config| config.sound().is_err());
         let mut patterns: Vec<Pattern> = patterns(environment).into_iter().map(|pattern| pattern.target).collect();
-        let is_blind =
-            |root: &Environment| root.fault.is_some() || root.modules_fault.is_some() || root.layer.is_none();
+        let is_blind = |root: &Environment| {
+            root.fault.is_some() || root.modules_fault.is_some() || root.layer.is_none() && root.own_module().is_none()
+        };
         let is_partial = environment.roots().any(is_blind)
             || environment.layers().any(is_unknown)
             || patterns.iter().any(|pattern| matches!(pattern, Pattern::Outside(_)));

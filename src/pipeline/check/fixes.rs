@@ -24,6 +24,9 @@ pub(super) fn fix_of(code: &str, text: &str) -> String {
             "convert it to version 5, or name it as the global layer's: global_hiera_config: {path: FILE}"
         }
         "module-metadata" => "correct the module's metadata.json",
+        "module-repository" => {
+            "nothing, if that is right: beside an environment's hiera.yaml is an environment.conf or a Puppetfile"
+        }
         "modulepath" => "nothing, if it is deployed from elsewhere; else correct the modulepath in environment.conf",
         "modules-outside" => "put their folder into hierad.yaml: basemodulepath: [DIR], if they have data of their own",
         "no-global-hiera-yaml" => "correct global_hiera_config in hierad.yaml, or set it to none",

@@ -25,7 +25,7 @@ use crate::node::NodeSet;
 pub use new_faults::new_faults;
 
 /// The codes of faults.
-pub const CODES: [&str; 30] = [
+pub const CODES: [&str; 31] = [
     "absent-backend",
     "absent-key",
     "absent-module",
@@ -42,6 +42,7 @@ pub const CODES: [&str; 30] = [
     "merge-in-manifest",
     "missing-datadir",
     "module-metadata",
+    "module-repository",
     "modulepath",
     "modules-outside",
     "no-global-hiera-yaml",
@@ -168,7 +169,7 @@ fn absent_hierarchy(environment: &Environment) -> Option<Diagnostic> {
     let place = Some(Place::file(environment.options.hiera_config.as_str()));
     let text = "there is no hiera.yaml here, or none that Puppet heeds: the environment has no data; if it lies elsewhere, name it with --hiera-config";
     let is_elsewhere = environment.global.is_some() && environment.options.hiera_config == HIERA_YAML;
-    let is_absent = environment.layer.is_none() && !is_elsewhere;
+    let is_absent = environment.layer.is_none() && !is_elsewhere && environment.own_module().is_none();
     is_absent.then(|| Diagnostic::warning("no-hiera-yaml", place, text))
 }
 
