@@ -38,7 +38,7 @@ use crate::git::{CommitId, CommitInfo, Merge, MergeError, ObjectError, Repositor
 use crate::hiera::layer::{DeclaredModule, Environment};
 use crate::node::{NodeId, NodeSet};
 use crate::report::{BlindSpot, Commit, Input, NodeNames, Report};
-use crate::tree::TreeError;
+use crate::tree::{Graft, GraftedTree, TreeError};
 use crate::workers::Workers;
 
 pub use module_clones::ModuleClones;
@@ -294,7 +294,24 @@ impl Pipeline {
     /// Loads both revisions with the same decryption keys.
     fn load_both(&self, ids: Diff<RevisionId>) -> Result<Diff<Arc<Revision>>, PipelineError> {
         self.drop_outdated();
-        Ok(Diff { before: self.load_cached(ids.before)?, after: self.load_cached(ids.after)? })
+        self.read_alike(Diff { before: self.load_cached(ids.before)?, after: self.load_cached(ids.after)? })
+    }
+
+    /// Leaves out other repositories in the tree that only one side could read: the data of one would seem to come or
+    /// go with the commit.
+    fn read_alike(&self, both: Diff<Arc<Revision>>) -> Result<Diff<Arc<Revision>>, PipelineError> {
+        let trees = [&both.before, &both.after].map(|revision| revision.environment.tree.clone());
+        let [from_before, from_after] = module_clones::read_on_one_side([&*trees[0], &*trees[1]])?;
+        let without = |revision: Arc<Revision>, hidden: BTreeMap<String, Graft>| {
+            if hidden.is_empty() {
+                return Ok(revision);
+            }
+            let tree = GraftedTree::new(revision.environment.tree.clone(), hidden);
+            let Revisions { options, store, .. } = &self.revisions;
+            let environment = Environment::load(Arc::new(tree), options.clone(), store.clone())?;
+            Ok::<_, PipelineError>(Arc::new(Revision::new(environment, self.fleet.clone(), &self.workers)?))
+        };
+        Ok(Diff { before: without(both.before, from_before)?, after: without(both.after, from_after)? })
     }
 
     /// Returns all keys of both sides, those that the change may affect, and the values of these.

@@ -4,15 +4,18 @@
 //!
 //! Source: r10k's `util/cacheable.rb` (`sanitized_dirname`), `git/cache.rb` (`resolve`); g10k's `git.go`.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use regex::Regex;
 
 use crate::git::{CommitId, Repository};
-use crate::hiera::layer::{DeclaredModule, Deployment, GitSource};
-use crate::tree::{Entry, FileTree, Graft, GraftedTree, TreeError, folder_of};
+use crate::hiera::layer::{DeclaredModule, Deployment, GitSource, PUPPETFILE};
+use crate::tree::{Entry, FileTree, Graft, GraftedTree, TreeError, changes, folder_of};
+
+/// The file of submodules.
+const GITMODULES: &str = ".gitmodules";
 
 /// The most modules that are put into a tree.
 const MOST: usize = 4096;
@@ -54,7 +57,7 @@ impl ModuleClones {
             }
             let is_plain = !is_dynamic && uses.get(&**name) == Some(&1);
             let found = source.as_ref().filter(|_| is_plain).and_then(|source| self.read(source, file_limit));
-            grafts.insert(folder.clone(), found.unwrap_or(Graft::Absent));
+            grafts.insert(folder.clone(), found.unwrap_or(Graft::Absent(None)));
         }
         Ok(if grafts.is_empty() { tree } else { Arc::new(GraftedTree::new(tree, grafts)) })
     }
@@ -133,6 +136,27 @@ fn is_free(tree: &dyn FileTree, grafts: &BTreeMap<String, Graft>, folder: &str) 
         above = folder_of(above);
     }
     Ok(!grafts.contains_key(folder))
+}
+
+/// Returns the other repositories in two trees that only the first, and only the second, has the files of.
+pub(super) fn read_on_one_side(trees: [&dyn FileTree; 2]) -> Result<[BTreeMap<String, Graft>; 2], TreeError> {
+    let mut found = [BTreeMap::new(), BTreeMap::new()];
+    // Nothing else has them in a tree.
+    let mut has_others = false;
+    for tree in trees {
+        has_others |= tree.entry(GITMODULES)?.is_some() || tree.entry(PUPPETFILE)?.is_some();
+    }
+    for path in if has_others { changes(trees[0], trees[1])? } else { BTreeSet::new() } {
+        for (one, other) in [(0, 1), (1, 0)] {
+            if let Some(Entry::Submodule(known)) = trees[other].entry(&path)?
+                && trees[one].entry(&path)? == Some(Entry::Folder)
+                && let Some(commit) = trees[one].commit_at(&path)?
+            {
+                found[one].insert(path.clone(), Graft::Absent(known.map(|_| commit)));
+            }
+        }
+    }
+    Ok(found)
 }
 
 #[cfg(test)]

@@ -18,8 +18,8 @@ pub enum Graft {
         /// Its id.
         commit: [u8; 20],
     },
-    /// One that is not at hand: its place is [`Entry::Submodule`], without a commit.
-    Absent,
+    /// One that is not read: its place is [`Entry::Submodule`], with the commit if that is known.
+    Absent(Option<[u8; 20]>),
 }
 
 impl Graft {
@@ -29,7 +29,7 @@ impl Graft {
 
     /// Returns the entry of its own path.
     fn entry(&self) -> Entry {
-        if let Graft::Read { .. } = self { Entry::Folder } else { Entry::Submodule(None) }
+        if let Graft::Absent(commit) = self { Entry::Submodule(*commit) } else { Entry::Folder }
     }
 }
 
@@ -145,6 +145,7 @@ impl FileTree for GraftedTree {
     fn commit_at(&self, path: &str) -> Result<Option<[u8; 20]>, TreeError> {
         match self.graft(path) {
             Some((Graft::Read { commit, .. }, "")) => Ok(Some(*commit)),
+            Some((Graft::Absent(commit), "")) => Ok(*commit),
             Some((graft, rest)) => graft.tree().map_or(Ok(None), |tree| tree.commit_at(rest)),
             None => self.base.commit_at(path),
         }

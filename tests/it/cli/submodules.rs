@@ -195,6 +195,7 @@ fn submodules_that_are_not_at_hand_are_told() {
         git clone --quiet --bare --depth 1 --branch main2 \"file://$(cd ../priv; pwd)\" .git/modules/data/private");
     let found = site.hierad("diff --format json HEAD~1 HEAD").json();
     assert!(spots(&found).iter().any(|text| text.contains("data/private: ")), "{found:#}");
+    assert_eq!(found["verdict"], "no_change_seen", "{found:#}");
 }
 
 #[test]
