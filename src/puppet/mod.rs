@@ -17,6 +17,7 @@ pub mod hocon;
 pub mod json;
 pub mod manifest;
 pub mod new;
+pub mod pathname;
 pub mod regex;
 pub mod ruby;
 pub mod semver;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::hierarchies::{Hierarchy, base};
 use crate::hiera::config::Locations;
-use crate::hiera::hierarchy::join;
+use crate::puppet::pathname::join;
 use crate::tree::{FileTree, Target, TreeError, folder_of, follow};
 
 /// A datadir that is not where hiera.yaml says.

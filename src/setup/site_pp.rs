@@ -11,8 +11,8 @@ use regex::Regex;
 use super::datadirs::Mapped;
 use super::hierarchies::{Hierarchy, base};
 use crate::hiera::config::Locations;
-use crate::hiera::hierarchy::join;
 use crate::puppet::manifest::{CallPattern, NodeBlocks};
+use crate::puppet::pathname::join;
 use crate::tree::{FileTree, TreeError, files_called, read_config};
 
 /// A manifest whose node blocks set variables by which levels go.

@@ -40,12 +40,12 @@ fn class(pattern: &str) -> Option<(String, usize)> {
         let sign = rest.chars().next()?;
         let mut length = sign.len_utf8();
         match sign {
-            ']' if at > begin => return Some((class + "&&[^/]]", at + 1)),
+            ']' if at > begin => return Some((class + if is_negated { "]" } else { "&&[^/]]" }, at + 1)),
             '[' if rest.starts_with("[:") => {
                 length = rest.find(":]")? + 2;
                 class.push_str(&rest[..length]);
             }
-            '-' => class.push('-'),
+            '-' if at > begin && !rest[1..].starts_with(']') => class.push('-'),
             '\\' => {
                 let escaped = rest[1..].chars().next()?;
                 class.push_str(&regex::escape(escaped.encode_utf8(&mut [0; 4])));

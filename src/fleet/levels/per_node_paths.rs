@@ -14,9 +14,9 @@ use crate::fleet::nodes::VariableClasses;
 use crate::fleet::nodes::variables::VariablePath;
 use crate::hiera::backend::Mentions;
 use crate::hiera::config::{LevelConfig, Locations};
-use crate::hiera::hierarchy::join;
 use crate::hiera::interpolation::Template;
 use crate::node::{NodeId, NodeSet, Partition};
+use crate::puppet::pathname::join;
 use crate::tree::{FileTree, Target, child, folder_of, follow};
 
 /// A map by variable.

@@ -9,7 +9,7 @@ use regex::Regex;
 
 use super::loader::read;
 use crate::diagnostic::Place;
-use crate::hiera::hierarchy::join;
+use crate::puppet::pathname::join;
 use crate::puppet::yaml;
 use crate::tree::{FileTree, TreeError, child, folder_of};
 use crate::value::{Hash, Value};

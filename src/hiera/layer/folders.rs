@@ -9,9 +9,10 @@ use super::environment_conf::{EnvironmentConf, expand_settings};
 use super::loader::Loader;
 use crate::diagnostic::Place;
 use crate::hiera::LookupError;
-use crate::hiera::hierarchy::{Datadir, join};
+use crate::hiera::hierarchy::Datadir;
 use crate::puppet::glob;
 use crate::puppet::glob::{Found, GlobError};
+use crate::puppet::pathname::join;
 use crate::tree::{FileTree, Target, TreeError, below, child, follow};
 
 /// The default modulepath.

@@ -32,7 +32,7 @@ use super::backend::eyaml::{KeyChoice, KeyPairs, Keys, SecretNames};
 use super::backend::{Backends, ConvertedFiles, DataFile, DataFiles, Format, KeyQuota};
 use super::config::{Config, Configs, Hiera3, Owner};
 use super::derived::{DerivedVariable, DerivedVariables};
-use super::hierarchy::{Datadir, Source, join};
+use super::hierarchy::{Datadir, Source};
 use super::host::{HostAccess, NoHost};
 use super::key::{is_plain, root_apart};
 use super::manifests::{Agreement, ManifestLookups, Manifests, SetVariables};
@@ -40,6 +40,7 @@ use super::options::LookupOptions;
 use super::{LookupError, Reader};
 use crate::diagnostic::Diagnostic;
 use crate::puppet::Puppet;
+use crate::puppet::pathname::join;
 use crate::puppet::regex::Regexes;
 use crate::tree::{BlobId, ContentIds, FileTree, MemoryTree, Target, TreeError, child, folder_of, follow};
 

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use crate::hiera::backend::{DataFile, is_installed};
 use crate::hiera::config::{LevelConfig, Locations, PlacedText};
-use crate::hiera::hierarchy::{Datadir, join};
+use crate::hiera::hierarchy::Datadir;
 use crate::hiera::interpolation::Template;
 use crate::hiera::layer::{Environment, Layer};
 use crate::hiera::options::LOOKUP_OPTIONS;
 use crate::pattern::is_made_of;
+use crate::puppet::pathname::join;
 use crate::tree::{Target, child, folder_of, follow};
 
 /// Matches any text in a pattern.

@@ -39,7 +39,7 @@ pub struct DeepOptions {
     preserve_unmergeables: bool,
     overwrite_arrays: bool,
     extend_existing_arrays: bool,
-    /// What arrays are joined with and split at: any value, of which the gem only takes texts where it comes to arrays.
+    /// The text that arrays are joined with and split at; other values fail where the gem comes to arrays.
     unpack_arrays: Option<Value>,
     /// As they were given.
     given: Hash,

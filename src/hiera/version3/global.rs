@@ -9,9 +9,10 @@ use crate::diagnostic::Place;
 use crate::hiera::LookupError;
 use crate::hiera::backend::Backend;
 use crate::hiera::config::{Config, LevelConfig, Locations, PlacedText};
-use crate::hiera::hierarchy::{Level, Location, Part, Resolver, Source, join};
+use crate::hiera::hierarchy::{Level, Location, Part, Resolver, Source};
 use crate::hiera::interpolation::{Context, NameStack, Undefined, interpolate, interpolate_text};
 use crate::hiera::scope::{Scope, Variable};
+use crate::puppet::pathname::join;
 use crate::value::{Hash, Value};
 
 /// The default datadir, below the environment.

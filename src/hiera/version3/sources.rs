@@ -14,8 +14,9 @@ use crate::hiera::backend::eyaml::Keys;
 use crate::hiera::backend::{Backend, Format};
 use crate::hiera::budget::Budget;
 use crate::hiera::config::{Config, Hiera3, LevelConfig, PlacedText, Section, Source};
-use crate::hiera::hierarchy::{self, Content, Level, Location, Part, Resolver, join};
+use crate::hiera::hierarchy::{self, Content, Level, Location, Part, Resolver};
 use crate::hiera::scope::Scope;
+use crate::puppet::pathname::join;
 use crate::value::Value;
 
 /// Returns the sources of `config`, which lies in the folder `root`, for the node with `scope`.
