@@ -401,7 +401,8 @@ impl Environment {
     /// Returns the data file at `path` with the content `id`, parsed.
     pub fn data_file(&self, path: &str, id: BlobId) -> Result<Arc<DataFile>, TreeError> {
         let file = self.quota.read(&self.store.files, &*self.tree, id, self.format_of(path))?;
-        self.converted.instead_of(&*self.tree, (path, id), file)
+        // A lookup that reads the file tells if its attributes cannot be read.
+        Ok(self.converted.instead_of(&*self.tree, (path, id), file.clone()).unwrap_or(file))
     }
 
     /// Returns the module of `key`, if it is named for deployment and not there.
