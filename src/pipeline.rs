@@ -240,9 +240,8 @@ impl Pipeline {
         let otherwise = merged.as_ref().and_then(|merged| merged.blind_spot(&changes, self.fleet.len()));
         blind_spots.splice(..0, otherwise);
         let distinctions = distinctions(revisions, &changes)?;
-        let is_filtered = blind_spots.iter().any(|spot| spot.code == "hidden-by-filter");
         let both = (revisions, effective.as_ref());
-        let origins = causes::find(&changes, both, files, is_filtered, workers)?;
+        let origins = causes::find(&changes, both, files, &blind_spots, workers)?;
         wanted_still(workers)?;
         let uses = if tells_use {
             key_use::of_changes(&changes, (&self.fleet, revisions), &keys, workers)

@@ -43,6 +43,9 @@ use changed_files::ChangedFiles;
 pub use other_versions::OTHER_VERSION;
 pub use wording::nodes_of;
 
+/// The code of the changes that a filter hides.
+pub(super) const HIDDEN: &str = "hidden-by-filter";
+
 /// The codes of all blind spots.
 pub const CODES: [&str; 25] = [
     "absent-backend",
@@ -52,7 +55,7 @@ pub const CODES: [&str; 25] = [
     "eyaml-key-not-allowed",
     "failing-keys",
     "guessed-profile",
-    "hidden-by-filter",
+    HIDDEN,
     "invalid-hiera-yaml",
     "merge-in-manifest",
     "merged-otherwise",
@@ -236,7 +239,7 @@ pub(super) fn hidden(changes: &Changes, all: usize) -> Option<BlindSpot> {
     let (count, of) = (wording::count(keys.len(), "key"), wording::nodes_of(&nodes, all));
     let verb = if keys.len() == 1 { "changes" } else { "change" };
     Some(BlindSpot {
-        code: "hidden-by-filter",
+        code: HIDDEN,
         headline: format!("{count} that the filter hides {verb} on {of}"),
         message: format!("--node and --key hide changes: {count} {verb} on {of}"),
         fix: Some(Remedy::words("leave out --node and --key to see them")),

@@ -13,8 +13,9 @@ use crate::fleet::Effective;
 use crate::hiera::Outcome;
 use crate::hiera::key::{asks_for, root_of};
 use crate::node::NodeSet;
+use crate::pipeline::blind_spots::HIDDEN;
 use crate::pipeline::blind_spots::changed_files::FileKind;
-use crate::report::{ChangedLines, Effect, NoEffect, UnknownEffect};
+use crate::report::{BlindSpot, ChangedLines, Effect, NoEffect, UnknownEffect};
 
 /// The most pairs of lines that are told to belong together.
 const MAX_PAIRS: usize = 200_000;
@@ -25,7 +26,7 @@ pub(super) struct Effects<'a> {
     pub(super) traced: &'a [Traced],
     pub(super) effective: Diff<&'a Effective>,
     pub(super) bonds: &'a Bonds,
-    pub(super) is_filtered: bool,
+    pub(super) blind_spots: &'a [BlindSpot],
 }
 
 /// The means to find out why lines do nothing.
@@ -38,7 +39,8 @@ struct Why<'a> {
     failing: Failing,
 }
 
-/// The nodes on which lookups fail, on either side: by root key, and all together.
+/// The nodes on which lookups fail, or may find something else than what is shown, on either side: by root key, and all
+/// together.
 #[derive(Default)]
 struct Failing {
     by_root: HashMap<Arc<str>, NodeSet>,
@@ -46,8 +48,13 @@ struct Failing {
 }
 
 impl Failing {
-    fn of(effective: &Diff<&Effective>) -> Failing {
+    fn of(effective: &Diff<&Effective>, blind_spots: &[BlindSpot]) -> Failing {
         let mut failing = Failing::default();
+        for spot in blind_spots.iter().filter(|spot| !spot.is_standing) {
+            for key in &spot.keys {
+                failing.by_root.entry(root_of(key)).or_default().union_with(&spot.nodes);
+            }
+        }
         for (key, answers) in [effective.before, effective.after].into_iter().flat_map(|side| &side.keys) {
             for answer in answers.iter().filter(|answer| matches!(&*answer.outcome, Outcome::Failed(_))) {
                 failing.all.union_with(&answer.nodes);
@@ -78,7 +85,7 @@ impl Effects<'_> {
             reasons: Reasons::of(self.search),
             levels: HashMap::new(),
             is_lone: self.search.edits.of_config().len() < 2,
-            failing: Failing::of(&self.effective),
+            failing: Failing::of(&self.effective, self.blind_spots),
         };
         let lines = &self.search.edits.lines;
         let (mut found, mut positions): (Vec<ChangedLines>, Vec<usize>) = (Vec::new(), Vec::new());
@@ -228,7 +235,7 @@ impl Effects<'_> {
             FileKind::Opaque => return Effect::Unknown(UnknownEffect::Function),
             FileKind::Data | FileKind::Config => {}
         }
-        if self.is_filtered {
+        if self.blind_spots.iter().any(|spot| spot.code == HIDDEN) {
             return Effect::Unknown(UnknownEffect::Hidden);
         }
         let sides = [&edit.nodes.before, &edit.nodes.after];
@@ -261,11 +268,17 @@ impl Effects<'_> {
         }
         let mut is_idle = |group: usize| *why.levels.entry(group).or_insert_with(|| self.is_idle(group));
         // Of several levels each may hide what another one does.
-        if why.is_lone || line.entries.iter().all(|(group, _)| is_idle(*group)) {
+        let nothing_changes = self.changes.changes.is_empty() && why.failing.all.is_empty() && self.sees_all();
+        if why.is_lone || nothing_changes || line.entries.iter().all(|(group, _)| is_idle(*group)) {
             Effect::None(NoEffect::Unused.into())
         } else {
             Effect::Unknown(UnknownEffect::NotTraced)
         }
+    }
+
+    /// Returns true if there is nothing that the commit may change unseen.
+    fn sees_all(&self) -> bool {
+        self.blind_spots.iter().all(|spot| spot.is_standing)
     }
 
     /// Returns true for a level that leads no node to anything, on either side.

@@ -32,7 +32,7 @@ use std::sync::Arc;
 use crate::diff::{Changes, Diff, Reencrypted};
 use crate::fleet::{Effective, Revision, parallel};
 use crate::pipeline::blind_spots::changed_files::FileKind;
-use crate::report::{ChangeOrigins, LeafOrigins, Origin, Origins};
+use crate::report::{BlindSpot, ChangeOrigins, LeafOrigins, Origin, Origins};
 use crate::tree::TreeError;
 use crate::workers::Workers;
 
@@ -45,12 +45,12 @@ use trace::Trace;
 const TRACED_SECRETS: usize = 500;
 
 /// Returns the origins of `changes`, which must not be redacted yet, and the effects of the changed lines of `files`.
-/// `is_filtered` tells that there are other changes.
+/// Lines of keys that `blind_spots` name are not said to do nothing.
 pub(super) fn find(
     changes: &Changes,
     (revisions, effective): (Diff<&Revision>, Diff<&Effective>),
     files: Vec<(Arc<str>, FileKind)>,
-    is_filtered: bool,
+    blind_spots: &[BlindSpot],
     workers: &Workers,
 ) -> Result<Origins, TreeError> {
     let edits = Edits::find(revisions, files)?;
@@ -66,7 +66,7 @@ pub(super) fn find(
     };
     let reencrypted: Vec<Option<Origin>> = changes.reencrypted.iter().take(TRACED_SECRETS).map(of_secret).collect();
     let bonds = bonds::find(changes, (revisions, &edits), workers);
-    let effects = effects::Effects { search: &search, changes, traced: &traced, effective, bonds: &bonds, is_filtered };
+    let effects = effects::Effects { search: &search, changes, traced: &traced, effective, bonds: &bonds, blind_spots };
     let (mut lines, positions) = effects.find();
     effects.add_bonds(&mut lines, &positions);
     let at = |lines: Lines| {

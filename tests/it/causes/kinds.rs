@@ -404,6 +404,25 @@ fn options_of_no_key_and_levels_of_no_file_are_unused() {
 }
 
 #[test]
+fn levels_with_other_names_are_unused() {
+    let hiera = |first: &str, second: &str| {
+        format!(
+            "-- hiera.yaml\nversion: 5\nhierarchy:\n  - {{name: {first}, path: \"roles/%{{role}}.yaml\"}}\n  \
+             - {{name: {second}, path: common.yaml}}\n"
+        )
+    };
+    let before = hiera("one", "two");
+    for (first, second) in [("one", "other"), ("other", "two"), ("two", "one"), ("first", "second")] {
+        let report = compared(&before, &hiera(first, second));
+        let effects = effects(&report);
+        assert!(!effects.is_empty() && effects.iter().all(|effect| effect.contains(" unused")), "{effects:?}");
+    }
+    // Where something changes, each of them may be a part of the cause.
+    let report = compared(&before, &hiera("one", "other").replace("common.yaml", "none.yaml"));
+    assert!(!effects(&report).iter().all(|effect| effect.contains(" unused")), "{report:#}");
+}
+
+#[test]
 fn lines_of_other_nodes_are_unreached() {
     let report = compared("", "-- data/nodes/web99.yaml\nmotd: other\n");
     assert_eq!(effects(&report), ["after data/nodes/web99.yaml:1 unreached motd"]);
@@ -435,8 +454,15 @@ fn lines_whose_changes_a_filter_hides_are_unknown() {
 fn levels_that_may_hide_each_other_are_not_traced() {
     let family = DEBIAN.replace("os/Debian", "families/Debian");
     let before = format!("{WITH_OS}{DEBIAN}{family}");
-    let report = compared(&before, &WITH_OS.replace("{name: OS, path: 'os/", "{name: Family, path: 'families/"));
-    assert_eq!(effects(&report), ["before hiera.yaml:5 not_traced", "after hiera.yaml:5 not_traced"]);
+    let after = WITH_OS.replace("{name: OS, path: 'os/", "{name: Family, path: 'families/");
+    let report = compared(&before, &format!("{after}-- data/roles/web.yaml\nport: 81\n"));
+    let told = effects(&report);
+    assert!(
+        told.starts_with(&["before hiera.yaml:5 not_traced".into(), "after hiera.yaml:5 not_traced".into()]),
+        "{told:?}"
+    );
+    // Where nothing changes at all, they do nothing together.
+    assert_eq!(effects(&compared(&before, &after)), ["before hiera.yaml:5 unused", "after hiera.yaml:5 unused"]);
 }
 
 #[test]

@@ -119,6 +119,11 @@ fn what_manifests_ask_for_in_several_ways_is_no_calm() {
         let spot = spot(&report).unwrap_or_else(|| panic!("{manifest}: {report}"));
         assert!(spot["keys"].as_array().unwrap().contains(&key.into()), "{manifest}: {spot}");
         assert!(spot["message"].as_str().unwrap().contains("manifests/site.pp:"), "{spot}");
+        // No line of the key is said to do nothing.
+        let lines = report["lines"].as_array().unwrap().iter();
+        let idle = |line: &&Json| line["effect"] == "none" && line["reason"] != "equal";
+        let of_key = |line: &&Json| line["keys"].as_array().is_some_and(|keys| keys.contains(&key.into()));
+        assert_eq!(lines.filter(idle).find(of_key), None, "{manifest}");
     }
     // No parameter has the name.
     let report = report("$l = lookup('m::list', Array, 'unique')", &format!("{}{keys}", class("$other")));
