@@ -1,6 +1,6 @@
 //! Judges a tree by trusted settings or, without any, by the settings of the revision before it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -134,8 +134,15 @@ impl SettingsJudge {
     fn changed_profiles(&self, revisions: Diff<RevisionId>) -> Vec<String> {
         let Diff { before, after } = revisions.map(|id| self.profile_files(id));
         let changed = before.iter().filter(|(path, id)| after.get(*path) != Some(id));
-        let new = after.keys().filter(|path| !before.contains_key(*path) && self.profiles.is_of_values(path));
+        let new = after.keys().filter(|path| !before.contains_key(*path) && self.profiles.counts_if_new(path));
         changed.map(|(path, _)| path).chain(new).cloned().collect()
+    }
+
+    /// Returns the files that differ and that programs of the settings may read, which answer once for both sides.
+    fn changed_for_programs(&self, revisions: Diff<RevisionId>) -> BTreeSet<String> {
+        let trees = revisions.map(|id| self.tree(id).ok().flatten());
+        let (Some(before), Some(after)) = (&trees.before, &trees.after) else { return BTreeSet::new() };
+        self.profiles.changed_for_programs(Diff { before: &**before, after: &**after }).unwrap_or_default()
     }
 
     /// Returns true if nothing is known to differ between two revisions but profiles in the tree.
@@ -249,7 +256,10 @@ impl Judge for SettingsJudge {
         if revisions.before == RevisionId::Empty {
             return None;
         }
-        let profiles = self.changed_profiles(revisions);
+        let mut profiles = self.changed_profiles(revisions);
+        let mut programs = self.changed_for_programs(revisions);
+        programs.retain(|file| !profiles.contains(file));
+        profiles.extend(programs.iter().cloned());
         let settings = self.changed_reading(revisions);
         let is_read_otherwise = settings.is_some();
         let (first, others) = match (settings, profiles.split_first()) {
@@ -257,7 +267,11 @@ impl Judge for SettingsJudge {
             (None, Some((first, others))) => (first, others.len()),
             (None, None) => return None,
         };
-        let what = if is_read_otherwise { "says how the data is read" } else { self.profiles.what(first) };
+        let what = match is_read_otherwise {
+            true => "says how the data is read",
+            false if programs.contains(first) => "a program of the settings may read",
+            false => self.profiles.what(first),
+        };
         let more = if others == 0 { String::new() } else { format!(", and so {}", count(others, "more file")) };
         let by = if self.checked_out.is_some() { "the checked-out files" } else { "the settings of this run" };
         Some(BlindSpot {

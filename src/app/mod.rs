@@ -44,6 +44,7 @@ mod signals;
 mod snapshots;
 mod systemd;
 mod tree_profiles;
+mod tree_programs;
 pub mod trust;
 mod unqueued;
 mod workspace;

@@ -1,12 +1,14 @@
 //! The node profiles that lie in the tree that is looked at, so that its commits write them; and the files of values of
 //! `backends`, which are read once for all revisions as well.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::Result;
 use super::inside::below;
+use super::tree_programs::TreePrograms;
+use crate::diff::Diff;
 use crate::disk;
 use crate::git::{CommitId, CommitTree, Environment, Repository};
 use crate::pipeline::profiles::files_in_tree;
@@ -21,6 +23,9 @@ pub(super) struct TreeProfiles {
     paths: Vec<String>,
     /// Those of files of values.
     values: Vec<String>,
+    /// True if entries are joined, so that one may add to the nodes of another.
+    is_joined: bool,
+    programs: TreePrograms,
 }
 
 impl TreeProfiles {
@@ -30,7 +35,9 @@ impl TreeProfiles {
         let mut entries = settings.profiles.clone();
         let values: Vec<String> = settings.value_files.iter().filter_map(|path| below(&top, path)).collect();
         let paths = entries.iter_mut().filter_map(ProfileEntry::path_mut).filter_map(|path| below(&top, path));
-        TreeProfiles { paths: paths.chain(values.iter().cloned()).collect(), values, top }
+        let paths = paths.chain(values.iter().cloned()).collect();
+        let (is_joined, programs) = (settings.profiles.len() > 1, TreePrograms::of(&top, settings));
+        TreeProfiles { top, paths, values, is_joined, programs }
     }
 
     /// Returns the files of a revision, by path; a submodule that they may lie in counts as one, by its commit.
@@ -49,6 +56,19 @@ impl TreeProfiles {
         let is_in =
             |path: &String| path.strip_prefix(file).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
         self.values.iter().any(is_in)
+    }
+
+    /// Returns true if a file that is new may say something else than that there is a new node.
+    pub(super) fn counts_if_new(&self, file: &str) -> bool {
+        self.is_joined || self.is_of_values(file)
+    }
+
+    /// Returns the files that differ between two trees and that programs of the settings may read.
+    pub(super) fn changed_for_programs(
+        &self,
+        trees: Diff<&dyn FileTree>,
+    ) -> std::result::Result<BTreeSet<String>, TreeError> {
+        self.programs.changed(trees.before, trees.after)
     }
 
     /// Returns what a file says.

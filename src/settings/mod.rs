@@ -104,6 +104,8 @@ pub struct Settings {
     pub backends: Backends,
     /// The files of values of some of them.
     pub value_files: Vec<PathBuf>,
+    /// The words of the commands of some, with the folder that they run in.
+    pub backend_commands: Vec<(PathBuf, String)>,
     /// Those of them that the machine's Puppet runs, which are to be told of their repository.
     pub bridges: Vec<Arc<PuppetBridge>>,
     /// Blind spots that are accepted; `None` for those that the base revision accepts.
@@ -251,6 +253,7 @@ impl Default for Settings {
             datadirs: Vec::new(),
             backends: Backends::new(),
             value_files: Vec::new(),
+            backend_commands: Vec::new(),
             bridges: Vec::new(),
             accept: None,
             check: None,
@@ -298,6 +301,7 @@ impl Settings {
             datadirs: "datadirs",
             backends: "backends",
             value_files: "backends",
+            backend_commands: "backends",
             bridges: "backends",
             accept: "accept",
             check: "check",

@@ -1,7 +1,7 @@
 //! Checks `profiles:`, the files and other sources of node profiles.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::raw_profiles::{ProfileEntry as RawEntry, ProfileSource, Profiles, Program, PuppetDb, SitePp};
@@ -143,6 +143,23 @@ impl Settings {
             ProfileEntry::Files(path) | ProfileEntry::Factsets(path) => Some(path),
             ProfileEntry::Cache(_) | ProfileEntry::SitePp(_) | ProfileEntry::Source(_) => None,
         })
+    }
+}
+
+impl Settings {
+    /// Returns the words of the commands that profiles and backends ask, each with the folder that it runs in.
+    pub fn commands(&self) -> impl Iterator<Item = (&Path, &str)> {
+        let of_profiles = self.profiles.iter().filter_map(|entry| match entry {
+            ProfileEntry::Source(SourceSetting::Enc(program) | SourceSetting::TrustedExternal(program)) => {
+                Some(program)
+            }
+            _ => None,
+        });
+        let of_profiles = of_profiles.flat_map(|program| {
+            let words = [&program.program].into_iter().chain(&program.arguments);
+            words.map(|word| (program.folder.as_path(), word.as_str()))
+        });
+        of_profiles.chain(self.backend_commands.iter().map(|(folder, word)| (folder.as_path(), word.as_str())))
     }
 }
 

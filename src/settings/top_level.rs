@@ -27,6 +27,8 @@ impl SourceFile<'_> {
         let (mut backends, mut bridges) = (Backends::new(), Vec::new());
         let of_values = raw.backends.values().filter_map(|backend| backend.values.as_ref());
         let value_files = of_values.map(|path| self.folder.join(path)).collect();
+        let words = raw.backends.values().flat_map(|backend| backend.command.iter().flatten());
+        let backend_commands = words.map(|word| (self.folder.to_owned(), word.clone())).collect();
         for (name, backend) in raw.backends {
             backends.insert(name.clone(), backend::check(self, &name, backend, &mut bridges)?);
         }
@@ -70,6 +72,7 @@ impl SourceFile<'_> {
             datadirs,
             backends,
             value_files,
+            backend_commands,
             bridges,
             accept: Some(accept::check(self, raw.accept)?).filter(|_| self.lines.says("accept")),
             check: Some(check::check(self, raw.check)?).filter(|_| self.lines.says("check")),

@@ -101,6 +101,64 @@ fn policies_are_not_evaded_by_values() {
 }
 
 #[test]
+fn new_profiles_that_add_to_nodes_are_no_calm() {
+    let profiles = |entries: &str| SITE.replace("profiles: [nodes]", &format!("profiles: {entries}"));
+    let (joined, alone) = (profiles("[nodes, more]"), profiles("[nodes]"));
+    let node = "{name: n1, facts: {role: db}}\n";
+    for (site, file, content, verdict) in [
+        (&joined, "more/n1.yaml", node, "no_change_seen"),
+        (&joined, "more/sub/all.ndjson", "{\"name\":\"n1\",\"facts\":{\"a\":1}}\n", "no_change_seen"),
+        (&profiles("[more/*.yaml, nodes]"), "more/n1.yaml", node, "no_change_seen"),
+        (&profiles("[nodes, {factsets: more}]"), "more/n1.json", "{\"a\": 1}\n", "no_change_seen"),
+        (&profiles("[nodes, more/n1.yaml]"), "more/n1.yaml", node, "no_change_seen"),
+        // A node of its own, and no profile.
+        (&alone, "nodes/n2.yaml", "{name: n2}\n", "no_change"),
+        (&joined, "more/README.md", "ours\n", "no_change"),
+    ] {
+        let site = Sandbox::of(&format!("{site}-- more/n9.yaml\n{{name: n9}}\n"));
+        site.write(file, content);
+        site.commit("second");
+        let report = site.hierad("diff --format json").json();
+        assert_eq!(report["verdict"], verdict, "{file}: {report}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn programs_in_the_tree_that_answer_otherwise_are_no_calm() {
+    let answers = "#!/bin/sh\ncat \"$(dirname \"$0\")/../answers/$1\"\n";
+    let here = "#!/bin/sh\ncat bin/n1 || echo '{}'\n";
+    for (entry, script, changed, content, verdict) in [
+        ("{enc: TOP/bin/enc}", answers, "bin/enc", "#!/bin/sh\necho '{}'\n", "no_change_seen"),
+        ("{enc: TOP/bin/enc}", answers, "answers/n1", "parameters: {role: db}\n", "no_change_seen"),
+        ("{enc: TOP/bin/enc}", here, "bin/lib/more.rb", "1\n", "no_change_seen"),
+        ("{trusted_external: TOP/bin/enc}", answers, "answers/n1", "{}\n", "no_change_seen"),
+        ("{enc: {command: [sh, -c, 'cat TOP/answers/n1']}}", here, "answers/n1", "{}\n", "no_change_seen"),
+        ("{enc: {command: [TOP/../enc, TOP/answers]}}", here, "answers/n1", "{}\n", "no_change_seen"),
+        // No program reads these.
+        ("{enc: TOP/bin/enc}", answers, "docs/README.md", "ours\n", "no_change"),
+        ("{enc: TOP/../enc}", answers, "bin/enc", "#!/bin/sh\n", "no_change"),
+    ] {
+        let site = Sandbox::of(&SITE.replace("-- hierad.yaml", "-- ours.yaml"));
+        site.files(&format!(
+            "-- bin/enc\n{script}-- ../enc\n#!/bin/sh\n[ -n \"$2\" ] && cat $1/$2 || echo parameters:\n-- answers/n1\n{{parameters: {{}}}}\n"
+        ));
+        site.sh("chmod +x bin/enc ../enc");
+        site.commit("first");
+        let top = site.root().display().to_string();
+        let entry = entry.replace("TOP", &top);
+        site.write(
+            ".git/hierad.yaml",
+            format!("profiles:\n  - {top}/nodes\n  - {entry}\nbackends: {{vault: {{not_found: true}}}}\n"),
+        );
+        site.write(changed, content);
+        site.commit("second");
+        let report = site.hierad("diff --format json").json();
+        assert_eq!(report["verdict"], verdict, "{entry} {changed}: {report}");
+    }
+}
+
+#[test]
 fn profiles_in_a_submodule_that_moves_are_other_profiles() {
     let site = Sandbox::of(SITE);
     site.git(["rm", "--quiet", "-r", "nodes"]);

@@ -1,0 +1,80 @@
+//! The programs in the tree that the settings run for profiles and backends: they answer once for both sides, by the
+//! files as they are checked out, whatever a commit makes of these.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::inside::below;
+use crate::settings::Settings;
+use crate::tree::{FileTree, Target, TreeError, changes, folder_of, follow};
+
+/// The places in the tree that the words of commands name.
+pub(super) struct TreePrograms(BTreeSet<String>);
+
+impl TreePrograms {
+    /// Returns those of these settings in the tree at `top`.
+    pub(super) fn of(top: &Path, settings: &Settings) -> TreePrograms {
+        let words: Vec<(&Path, &str)> = settings.commands().collect();
+        let names = words.iter().flat_map(|(folder, word)| names_in(word).map(|name| folder.join(name)));
+        let names: BTreeSet<PathBuf> = names.collect();
+        TreePrograms(names.iter().filter_map(|name| below(top, name)).filter(|place| !place.is_empty()).collect())
+    }
+
+    /// Returns the files of which the programs may make other answers, if these differ between two trees: those that
+    /// commands name, those in folders that they name, and what a script among them has beside it or tells of.
+    pub(super) fn changed(&self, before: &dyn FileTree, after: &dyn FileTree) -> Result<BTreeSet<String>, TreeError> {
+        if self.0.is_empty() {
+            return Ok(BTreeSet::new());
+        }
+        let mut changed = changes(before, after)?;
+        let mut scripts = Vec::new();
+        for place in &self.0 {
+            for tree in [before, after] {
+                scripts.extend(Script::at(tree, place)?);
+            }
+        }
+        changed.retain(|path| {
+            let is_named = self.0.iter().any(|place| is_at_or_below(path, place));
+            is_named || scripts.iter().any(|script| script.may_read(path))
+        });
+        Ok(changed)
+    }
+}
+
+/// A program that is a text.
+struct Script {
+    folder: String,
+    /// The names in the text.
+    names: BTreeSet<String>,
+}
+
+impl Script {
+    /// Returns the script at a place of a tree, if there is one.
+    fn at(tree: &dyn FileTree, place: &str) -> Result<Option<Script>, TreeError> {
+        let Target::File(real, id) = follow(tree, place)? else { return Ok(None) };
+        let content = tree.read(id)?;
+        if !content.starts_with(b"#!") {
+            return Ok(None);
+        }
+        let text = String::from_utf8_lossy(&content);
+        let names = text.split(|c: char| !c.is_alphanumeric() && !"._-".contains(c));
+        Ok(Some(Script { folder: folder_of(&real).to_owned(), names: names.map(str::to_owned).collect() }))
+    }
+
+    /// Returns true for a path beside the script, unless that lies at the top, where all is; and for one that has a
+    /// name of the script's text in it.
+    fn may_read(&self, path: &str) -> bool {
+        let is_beside = !self.folder.is_empty() && is_at_or_below(path, &self.folder);
+        is_beside || path.split('/').any(|name| self.names.contains(name))
+    }
+}
+
+fn is_at_or_below(path: &str, place: &str) -> bool {
+    path.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Returns a word, and the paths in it, as in one that a shell reads.
+fn names_in(word: &str) -> impl Iterator<Item = &str> {
+    let pieces = word.split(|c: char| c.is_whitespace() || "'\"=;|&<>()".contains(c));
+    [word].into_iter().chain(pieces.filter(|piece| piece.contains('/'))).filter(|name| !name.is_empty())
+}
