@@ -1,6 +1,6 @@
 //! The lookups of a manifest, and the parameters of classes, which Puppet looks up by itself.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::literal::{Expression, arguments, leading};
 use super::tokens::{Token, Word, tokens};
@@ -55,6 +55,11 @@ impl KeyText {
         if let [key] = &self.0[..] { Some(key) } else { None }
     }
 
+    /// Returns a key of which nothing is known.
+    fn any() -> KeyText {
+        KeyText(vec![String::new(); 2])
+    }
+
     /// Returns true if nothing of it is known.
     pub fn is_any(&self) -> bool {
         self.0.iter().all(String::is_empty)
@@ -83,6 +88,11 @@ impl KeyText {
 }
 
 impl CallMerge {
+    /// Returns that of which nothing is known.
+    fn any() -> CallMerge {
+        CallMerge::Perhaps(ANY.map(Value::from).to_vec())
+    }
+
     /// Returns the strategies that it may be.
     pub fn possible(&self) -> &[Value] {
         match self {
@@ -104,12 +114,7 @@ impl Lookups {
                 Token::Name(name) if name == "class" => lookups.class(&words[at + 1..]),
                 token => class.and_then(|open: Class| lookups.parameter(open, token)),
             };
-            let Token::Name(name) = &word.token else { continue };
-            let Some(function) = Function::named(name) else { continue };
-            let Some(arguments) = all_arguments(&words, at) else { continue };
-            let merge = function.merge(&arguments, &values);
-            let call = |key| LookupCall { key, merge: merge.clone(), line: word.line };
-            lookups.calls.extend(function.keys(&arguments, &values).into_iter().map(call));
+            lookups.calls.extend(calls_at(&words, at, &values, MOST_NESTED));
         }
         lookups
     }
@@ -139,6 +144,38 @@ impl Lookups {
     }
 }
 
+/// The deepest nesting of strings in the expressions of strings; a call that is deeper may be about anything.
+const MOST_NESTED: usize = 8;
+
+/// Returns the calls that the word at a place begins, or that the expressions in it make, at most so deep.
+fn calls_at(words: &[Word], at: usize, values: &Values, depth: usize) -> Vec<LookupCall> {
+    let line = words[at].line;
+    match &words[at].token {
+        Token::Name(name) => {
+            let Some(function) = Function::named(name) else { return Vec::new() };
+            let Some(arguments) = all_arguments(words, at) else { return Vec::new() };
+            let merge = function.merge(&arguments, values);
+            let call = |key| LookupCall { key, merge: merge.clone(), line };
+            function.keys(&arguments, values).into_iter().map(call).collect()
+        }
+        Token::Template(template) => {
+            let inner = template.between.iter().filter(|inner| inner.contains(['(', '.']));
+            inner.flat_map(|inner| calls_within(inner, line, values, depth)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Returns the calls of an expression in a string that begins on a line.
+fn calls_within(inner: &str, line: u32, values: &Values, depth: usize) -> Vec<LookupCall> {
+    let Some(depth) = depth.checked_sub(1) else {
+        return vec![LookupCall { key: KeyText::any(), merge: CallMerge::any(), line }];
+    };
+    let words = tokens(inner);
+    let calls = (0..words.len()).flat_map(|at| calls_at(&words, at, values, depth));
+    calls.map(|call| LookupCall { line: line + call.line - 1, ..call }).collect()
+}
+
 /// A class whose parameters are read.
 struct Class {
     name: String,
@@ -149,7 +186,11 @@ struct Class {
 
 /// The literals that a manifest sets variables to, or gives them as defaults.
 #[derive(Default)]
-pub(super) struct Values(HashMap<String, Vec<Value>>);
+pub(super) struct Values {
+    known: HashMap<String, Vec<Value>>,
+    /// The variables that are set to a hash that is no literal.
+    options: HashSet<String>,
+}
 
 /// The most literals of one variable that are told apart, and the most items of one: with more it is not known.
 const MOST_VALUES: usize = 20;
@@ -159,17 +200,26 @@ impl Values {
         let mut values = Values::default();
         for (at, pair) in words.windows(2).enumerate() {
             let (Token::Variable(name), Token::Sign('=')) = (&pair[0].token, &pair[1].token) else { continue };
-            let known = values.0.entry(name.clone()).or_default();
+            let known = values.known.entry(name.clone()).or_default();
+            let value = leading(first(&words[at + 2..]));
+            if value.is_none() && words.get(at + 2).is_some_and(|word| word.token == Token::Sign('{')) {
+                values.options.insert(name.clone());
+            }
             if known.len() <= MOST_VALUES {
-                known.extend(leading(first(&words[at + 2..])).map(|(value, _)| value));
+                known.extend(value.map(|(value, _)| value));
             }
         }
-        values.0.retain(|_, known| known.len() <= MOST_VALUES && known.iter().all(is_short));
+        values.known.retain(|_, known| known.len() <= MOST_VALUES && known.iter().all(is_short));
         values
     }
 
+    /// Returns true for a variable that may be the options of a lookup, its key among them.
+    fn may_be_options(&self, name: &str) -> bool {
+        self.options.contains(name) || self.get(name).iter().any(|value| value.as_hash().is_some())
+    }
+
     fn get(&self, name: &str) -> &[Value] {
-        self.0.get(name).map_or(&[], Vec::as_slice)
+        self.known.get(name).map_or(&[], Vec::as_slice)
     }
 }
 
@@ -234,11 +284,12 @@ impl Function {
             Expression::Literal(name) => self.named_by(name),
             Expression::Template(pieces) => vec![KeyText(pieces.clone())],
             Expression::Variable(name) => match values.get(name) {
-                [] => vec![KeyText(vec![String::new(); 2])],
+                _ if values.options.contains(name) => vec![KeyText::any()],
+                [] => vec![KeyText::any()],
                 known => known.iter().flat_map(|value| self.named_by(value)).collect(),
             },
             Expression::Options(_) => Vec::new(),
-            Expression::Other => vec![KeyText(vec![String::new(); 2])],
+            Expression::Other => vec![KeyText::any()],
         }
     }
 
@@ -248,6 +299,7 @@ impl Function {
             Value::Array(names) if matches!(self, Function::Lookup) => {
                 names.iter().filter_map(Value::as_str).map(|name| KeyText(vec![name.to_owned()])).collect()
             }
+            Value::Hash(options) => options.get("name").map_or_else(Vec::new, |name| self.named_by(name)),
             _ => Vec::new(),
         }
     }
@@ -262,6 +314,7 @@ impl Function {
         let named = match arguments {
             [_, _, merge, ..] if of_options(merge).is_none() => Some(merge.clone()),
             [_, options @ Expression::Variable(_)] => Some(options.clone()),
+            [options @ Expression::Variable(name)] if values.may_be_options(name) => Some(options.clone()),
             [options] => of_options(options),
             [_, rest @ ..] => rest.iter().rev().find_map(of_options),
             [] => None,
@@ -270,7 +323,7 @@ impl Function {
             Some(Expression::Literal(merge)) if is_strategy(&merge) => CallMerge::Named(merge),
             None | Some(Expression::Literal(_)) => CallMerge::ByData,
             Some(Expression::Variable(name)) => CallMerge::Perhaps(strategies_of(&name, values)),
-            Some(_) => CallMerge::Perhaps(ANY.map(Value::from).to_vec()),
+            Some(_) => CallMerge::any(),
         }
     }
 }
@@ -373,6 +426,35 @@ class p($strategy = 'hash', $other) {
             "11 * -",
         ];
         assert_eq!(told(text), expected);
+    }
+
+    #[test]
+    fn calls_in_strings_and_options_in_variables_are_told() {
+        let text = r#"
+$a = "x${lookup('a', Hash, 'deep')}"
+$b = "y: ${hiera_hash("b")["c"]} and ${ 'c'.lookup({merge => unique}) }"
+$d = "
+  ${join(["${lookup("d${x}", Array, 'unique')}"], ',')}"
+$o = {name => 'o', merge => deep}
+$p = lookup($o)
+$q = {name => $x, merge => deep}
+$r = lookup($q)
+$s = "lookup('no', Hash, 'deep') \${lookup('no', Hash, 'deep')} $lookup('no')"
+$t = 't'
+$u = lookup($t)
+"#;
+        let expected = [
+            "2 a \"deep\"",
+            "3 b \"hash\"",
+            "3 c \"unique\"",
+            "4 d* \"unique\"",
+            "7 o [\"deep\"]?",
+            "9 * [\"first\", \"deep\", \"hash\", \"unique\"]?",
+            "12 t -",
+        ];
+        assert_eq!(told(text), expected);
+        let deep = format!("{}lookup('x'){}", "\"${f(".repeat(100_000), ")}\"".repeat(100_000));
+        assert_eq!(told(&deep), ["1 * [\"first\", \"deep\", \"hash\", \"unique\"]?"]);
     }
 
     #[test]

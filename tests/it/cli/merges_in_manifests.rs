@@ -53,6 +53,8 @@ fn what_all_manifests_merge_in_one_way_is_shown() {
         ("$l = lookup(\"list.${x}\", String, 'unique')", "list"),
         ("$l = lookup(\"li${x}\", Array, 'unique')", "list"),
         ("$u = hiera_hash('users', {})", "users"),
+        ("notice(\"users: ${hiera_hash('users')}\")", "users"),
+        ("$u = \"${lookup(\"users\", Hash, 'deep')['ada']}\"", "users"),
         ("$u = lookup('users', Hash, {'strategy' => 'deep', 'knockout_prefix' => '--'}, {})", "users"),
     ] {
         let report = report(manifest, "");
@@ -107,6 +109,9 @@ fn what_manifests_ask_for_in_several_ways_is_no_calm() {
         ("$u = lookup('users', Hash, 'hash')\n$v = hiera('users')", "", "users"),
         ("class a($merge = 'hash') { $u = lookup('users', Hash, $merge) }", "", "users"),
         ("$u = lookup('users', Hash, $merge)", "", "users"),
+        ("$o = {name => 'users', merge => 'hash'}\n$u = lookup($o)", "", "users"),
+        ("$o = {name => $key, merge => 'hash'}\n$u = lookup($o)", "", "users"),
+        ("$u = \"${['users'].map |$k| { lookup($k, Hash, 'hash') }}\"", "", "users"),
         ("$u = lookup('users', { merge => $merge })", "", "users"),
         ("$u = lookup($key, Hash, 'hash')", "", "users"),
         ("$u = lookup(\"us${x}\", Hash, 'hash')\n$v = lookup('users')", "", "users"),
