@@ -299,8 +299,8 @@ impl Pipeline {
     /// Leaves out other repositories in the tree that only one side could read: the data of one would seem to come or
     /// go with the commit.
     fn read_alike(&self, both: Diff<Arc<Revision>>) -> Result<Diff<Arc<Revision>>, PipelineError> {
-        let trees = [&both.before, &both.after].map(|revision| revision.environment.tree.clone());
-        let [from_before, from_after] = module_clones::read_on_one_side([&*trees[0], &*trees[1]])?;
+        let sides = [&both.before, &both.after].map(|revision| &revision.environment);
+        let [from_before, from_after] = module_clones::read_on_one_side(sides)?;
         let without = |revision: Arc<Revision>, hidden: BTreeMap<String, Graft>| {
             if hidden.is_empty() {
                 return Ok(revision);

@@ -11,7 +11,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use regex::Regex;
 
 use crate::git::{CommitId, Repository};
-use crate::hiera::layer::{DeclaredModule, Deployment, GitSource, PUPPETFILE};
+use crate::hiera::layer::{DeclaredModule, Deployment, Environment, GitSource};
 use crate::tree::{Entry, FileTree, Graft, GraftedTree, TreeError, changes, folder_of};
 
 /// The file of submodules.
@@ -36,28 +36,30 @@ impl ModuleClones {
         ModuleClones { folders, opened: Mutex::default() }
     }
 
-    /// Returns `tree` with the modules that the Puppetfiles of the environment at `root` bring. In the place of one
+    /// Returns `tree` with the modules that the Puppetfiles of the environments at `roots` bring. In the place of one
     /// that is not at hand stands [`Entry::Submodule`], without a commit. What lies in the tree stays.
     pub(super) fn graft(
         &self,
         tree: Arc<dyn FileTree>,
-        root: &str,
+        roots: &[String],
         file_limit: u64,
     ) -> Result<Arc<dyn FileTree>, TreeError> {
-        let Deployment { modules, is_dynamic, .. } = Deployment::read(&*tree, root)?;
-        let mut uses: HashMap<&str, usize> = HashMap::new();
-        for module in &modules {
-            *uses.entry(&module.name).or_default() += 1;
-        }
         let mut grafts: BTreeMap<String, Graft> = BTreeMap::new();
-        for DeclaredModule { name, folder, source, .. } in modules.iter().take(MOST) {
-            let Some(folder) = folder else { continue };
-            if !is_free(&*tree, &grafts, folder)? {
-                continue;
+        for root in roots {
+            let deployment = Deployment::read(&*tree, root)?;
+            let mut uses: HashMap<&str, usize> = HashMap::new();
+            for module in &deployment.modules {
+                *uses.entry(&module.name).or_default() += 1;
             }
-            let is_plain = !is_dynamic && uses.get(&**name) == Some(&1);
-            let found = source.as_ref().filter(|_| is_plain).and_then(|source| self.read(source, file_limit));
-            grafts.insert(folder.clone(), found.unwrap_or(Graft::Absent(None)));
+            for DeclaredModule { name, folder, source, .. } in deployment.modules.iter().take(MOST) {
+                let Some(folder) = folder else { continue };
+                if grafts.len() == MOST || !is_free(&*tree, &grafts, folder)? {
+                    continue;
+                }
+                let is_plain = !deployment.is_dynamic && uses.get(&**name) == Some(&1);
+                let found = source.as_ref().filter(|_| is_plain).and_then(|source| self.read(source, file_limit));
+                grafts.insert(folder.clone(), found.unwrap_or(Graft::Absent(None)));
+            }
         }
         Ok(if grafts.is_empty() { tree } else { Arc::new(GraftedTree::new(tree, grafts)) })
     }
@@ -138,13 +140,14 @@ fn is_free(tree: &dyn FileTree, grafts: &BTreeMap<String, Graft>, folder: &str) 
     Ok(!grafts.contains_key(folder))
 }
 
-/// Returns the other repositories in two trees that only the first, and only the second, has the files of.
-pub(super) fn read_on_one_side(trees: [&dyn FileTree; 2]) -> Result<[BTreeMap<String, Graft>; 2], TreeError> {
-    let mut found = [BTreeMap::new(), BTreeMap::new()];
+/// Returns the other repositories in the trees of two revisions that only the first, and only the second, has the
+/// files of.
+pub(super) fn read_on_one_side(sides: [&Environment; 2]) -> Result<[BTreeMap<String, Graft>; 2], TreeError> {
+    let (mut found, trees) = ([BTreeMap::new(), BTreeMap::new()], sides.map(|side| &*side.tree));
     // Nothing else has them in a tree.
-    let mut has_others = false;
+    let mut has_others = sides.iter().flat_map(|side| side.roots()).any(|root| !root.deployment.modules.is_empty());
     for tree in trees {
-        has_others |= tree.entry(GITMODULES)?.is_some() || tree.entry(PUPPETFILE)?.is_some();
+        has_others |= tree.entry(GITMODULES)?.is_some();
     }
     for path in if has_others { changes(trees[0], trees[1])? } else { BTreeSet::new() } {
         for (one, other) in [(0, 1), (1, 0)] {

@@ -6,8 +6,9 @@ use super::module_clones::ModuleClones;
 use super::{MAX_CACHED_REVISIONS, PipelineError, RevisionId};
 use crate::fleet::ReferencedVariables;
 use crate::git::Repository;
+use crate::hiera::layer::roots::folders_in;
 use crate::hiera::layer::{Environment, EnvironmentOptions, Store};
-use crate::tree::{FileTree, MemoryTree, folder_of};
+use crate::tree::{FileTree, MemoryTree};
 use crate::workers::Workers;
 
 /// A repository and the options for reading it, with the files parsed so far.
@@ -46,8 +47,8 @@ impl Revisions {
             RevisionId::Empty => return Ok(Arc::new(MemoryTree::new())),
         };
         let tree = if id == RevisionId::WorkTree { tree } else { self.repository.with_submodules(tree)? };
-        let root = folder_of(&self.options.hiera_config);
-        Ok(self.clones.graft(tree, root, self.repository.file_limit())?)
+        let roots = folders_in(&*tree, &self.options.hiera_config)?;
+        Ok(self.clones.graft(tree, &roots, self.repository.file_limit())?)
     }
 
     /// Reads the configuration of a revision.

@@ -85,6 +85,12 @@ impl<'p> Folders<'p> {
     }
 }
 
+/// Returns the folder of each environment that a tree has, by the place of its `hiera.yaml` as the settings name it.
+pub fn folders_in(tree: &dyn FileTree, hiera_config: &str) -> Result<Vec<String>, TreeError> {
+    let Some(folders) = Folders::of(hiera_config) else { return Ok(vec![folder_of(hiera_config).to_owned()]) };
+    Ok(folders.names(tree)?.iter().map(|name| folder_of(&folders.hiera_yaml(name)).to_owned()).collect())
+}
+
 impl Environment {
     /// Reads the environments in the folders that the settings name, each with the layers around it.
     pub(super) fn with_roots(mut self, folders: Folders<'_>) -> Result<Environment, TreeError> {

@@ -7,7 +7,7 @@ use super::changed_files::ChangedFiles;
 use super::{DiffContext, accept, wording};
 use crate::hiera::layer::{DeclaredModule, Environment, PUPPETFILE};
 use crate::report::{BlindSpot, Remedy};
-use crate::tree::{BlobId, Entry, child, folder_of};
+use crate::tree::{BlobId, Entry, folder_of};
 
 /// The code of such blind spots.
 pub const OTHER_VERSION: &str = "other-version";
@@ -17,6 +17,9 @@ const ADVICE: &str = "look at what changes there";
 
 /// The most names that a suggested setting has.
 const MOST_ACCEPTED: usize = 8;
+
+/// What Puppetfiles say of modules before and after, by the names of these and the files.
+type OtherModules<'e> = BTreeMap<(&'e str, &'e str), [String; 2]>;
 
 impl DiffContext<'_> {
     /// Returns blind spots for the submodules and the modules of the Puppetfile that have another version.
@@ -59,11 +62,11 @@ impl DiffContext<'_> {
     /// Returns the modules of the Puppetfile that are declared in another way before, or not at all, or no longer, and
     /// those that are searched elsewhere; with both declarations. Those that lie in the repository on both sides, where
     /// modules are searched first, are read.
-    fn other_modules(&self) -> BTreeMap<&str, [String; 2]> {
+    fn other_modules(&self) -> OtherModules<'_> {
         self.both_environments().into_iter().flat_map(|environments| self.other_modules_of(environments)).collect()
     }
 
-    fn other_modules_of<'e>(&self, environments: [&'e Environment; 2]) -> BTreeMap<&'e str, [String; 2]> {
+    fn other_modules_of<'e>(&self, environments: [&'e Environment; 2]) -> OtherModules<'e> {
         let [before, after] = environments.map(declared);
         let is_here = |name: &str| {
             environments.iter().all(|environment| is_first(environment, name) || is_read(environment, name))
@@ -76,7 +79,12 @@ impl DiffContext<'_> {
         let both = |name| [&before, &after].map(|side| side.get(name).cloned().unwrap_or_else(|| "none".to_owned()));
         let other = names.into_iter().map(|name| (name, both(name)));
         let other = other.filter(|(name, [before, after])| before != after || is_moved(name));
-        other.filter(|(name, _)| !is_here(name) && !self.accepted.has(OTHER_VERSION, name)).collect()
+        let other = other.filter(|(name, _)| !is_here(name) && !self.accepted.has(OTHER_VERSION, name));
+        let [before, after] = environments.map(|environment| &environment.deployment.modules);
+        let file = |name: &str| {
+            after.iter().chain(before).find(|module| *module.name == *name).map(|module| &*module.place.path)
+        };
+        other.map(|(name, step)| ((name, file(name).unwrap_or(PUPPETFILE)), step)).collect()
     }
 
     /// Returns a blind spot for a Puppetfile that is a program and says other things, or may read files that change.
@@ -94,43 +102,36 @@ impl DiffContext<'_> {
         Some(BlindSpot { headline, message, ..spot(changed.iter().cloned(), changed.iter().map(String::as_str)) })
     }
 
-    /// Returns the path of the Puppetfile.
-    fn puppetfile(&self) -> String {
-        let mut roots = self.revisions.after.environment.roots();
-        let is_there = |path: &str| {
-            self.both_revisions().iter().any(|revision| matches!(revision.environment.tree.entry(path), Ok(Some(_))))
-        };
-        let beside = roots.find_map(|root| {
-            Some(child(folder_of(&root.options.hiera_config), PUPPETFILE)).filter(|path| is_there(path))
-        });
-        beside.unwrap_or_else(|| PUPPETFILE.to_owned())
-    }
-
-    fn deployed(&self, modules: &BTreeMap<&str, [String; 2]>) -> Option<BlindSpot> {
-        let (first, _) = modules.first_key_value()?;
-        let file = self.puppetfile();
+    fn deployed(&self, modules: &OtherModules<'_>) -> Option<BlindSpot> {
+        let ((first, file), _) = modules.first_key_value()?;
+        let files: BTreeSet<&str> = modules.keys().map(|(_, file)| *file).collect();
+        let file = if files.len() == 1 { (*file).to_owned() } else { wording::count(files.len(), "Puppetfile") };
+        let [has, brings] = if files.len() == 1 { ["has", "it brings"] } else { ["have", "they bring"] };
+        let names: BTreeSet<&str> = modules.keys().map(|(name, _)| *name).collect();
         let steps: Vec<String> = modules.values().map(step).collect();
         let is_moved = modules.values().all(|[before, after]| before == after);
-        let headline = match modules.len() {
+        let headline = match names.len() {
             1 if is_moved => format!("the module '{first}' of {file} is searched elsewhere"),
             number if is_moved => format!("{} of {file} are searched elsewhere", wording::count(number, "module")),
-            1 => format!("{file} has another version of the module '{first}'"),
-            number => format!("{file} has other versions of {}", wording::count(number, "module")),
+            1 => format!("{file} {has} another version of the module '{first}'"),
+            number => format!("{file} {has} other versions of {}", wording::count(number, "module")),
         };
         Some(BlindSpot {
             headline,
             message: format!(
-                "data of modules that {file} brings are not read, and it brings others: {}",
+                "data of modules that {file} bring{} are not read, and {brings} others: {}",
+                if files.len() == 1 { "s" } else { "" },
                 listed(steps.iter().map(String::as_str)),
             ),
-            ..spot_with(self.advice(modules), [file.clone()], modules.keys().copied())
+            ..spot_with(self.advice(&names), files.iter().map(|file| (*file).to_owned()), names.iter().copied())
         })
     }
 
     /// Returns what to do about modules that are not read.
-    fn advice(&self, modules: &BTreeMap<&str, [String; 2]>) -> &'static str {
-        let both = self.both_revisions().map(|revision| &revision.environment.deployment.modules);
-        let mut declared = both.into_iter().flatten().filter(|module| modules.contains_key(&*module.name));
+    fn advice(&self, names: &BTreeSet<&str>) -> &'static str {
+        let roots = self.both_environments().into_iter().flatten();
+        let mut declared =
+            roots.flat_map(|root| &root.deployment.modules).filter(|module| names.contains(&*module.name));
         if declared.any(|module| module.source.is_some()) {
             "have module_clones in hierad.yaml name the folder with clones of them, look at what changes there"
         } else {

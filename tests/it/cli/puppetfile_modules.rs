@@ -263,3 +263,58 @@ fn random_bumps_of_modules_are_changes_of_files() {
         assert_eq!(own, twin, "{words}: {own:#}\n{twin:#}");
     }
 }
+
+#[test]
+fn each_environment_has_the_modules_of_its_own_puppetfile() {
+    let at = |name: &str, rest: &str| {
+        format!("cd environments/{name}; rm -f Puppetfile; touch Puppetfile; pf ntp \"{URL}, {rest}\"; cd ../..\n")
+    };
+    let module = |name: &str, text: &str| format!("environments/{name}/Puppetfile has {text}");
+    for (before, after, status, said) in [
+        (at("a", "tag: 'v1'"), at("a", "tag: 'v2'"), 2, "1 of 2 nodes: na".to_owned()),
+        (at("b", "tag: 'v1'"), at("b", "tag: 'v2'"), 2, "1 of 2 nodes: nb".to_owned()),
+        ("true".to_owned(), at("b", "tag: 'v1'"), 2, "added  ntp::x: 1".to_owned()),
+        (
+            at("a", "tag: 'v1'") + &at("b", "tag: 'v2'"),
+            at("a", "tag: 'v2'") + &at("b", "tag: 'v1'"),
+            2,
+            "ntp::x: 2 -> 1".to_owned(),
+        ),
+        (at("a", "tag: 'v1'") + &at("b", "tag: 'v2'"), at("b", "branch: 'next'"), 0, "no effective change".to_owned()),
+        // What one side alone can read is no change.
+        (
+            at("a", "tag: 'v1'") + &at("b", "tag: 'v1'"),
+            at("b", "tag: 'v9'"),
+            3,
+            module("b", "another version of the module 'ntp'"),
+        ),
+        (
+            at("a", "tag: 'v8'") + &at("b", "tag: 'v8'"),
+            at("a", "tag: 'v9'") + &at("b", "tag: 'v7'"),
+            3,
+            "2 Puppetfiles have another version of the module 'ntp'".to_owned(),
+        ),
+        // In an environment that no node is in.
+        (at("c", "tag: 'v1'"), at("c", "tag: 'v2'"), 3, "unreached".to_owned()),
+        (
+            format!(
+                "echo 'modulepath = modules:../../modules' >environments/a/environment.conf; pf ntp \"{URL}, tag: 'v1'\""
+            ),
+            format!("pf ntp \"{URL}, tag: 'v2'\""),
+            2,
+            "1 of 2 nodes: na".to_owned(),
+        ),
+    ] {
+        let site = Sandbox::of(SITE);
+        let environments = "git rm -rq --cached hiera.yaml data; for name in a b c; do mkdir -p environments/$name/data
+            printf 'version: 5\\nhierarchy: [{name: c, path: c.yaml}]\\n' >environments/$name/hiera.yaml; echo 'a: 1' >environments/$name/data/c.yaml
+            printf '{name: n%s, environment: %s}' $name $name >profiles/n$name.yaml; done; rm -r profiles/n1.yaml profiles/nc.yaml hiera.yaml data
+            echo \"hiera_config: 'environments/%{environment}/hiera.yaml'\" >>hierad.yaml\n";
+        commit(&site, &format!("{}{environments}{before}", sources(R10K)));
+        commit(&site, &after);
+        let printed = site.hierad("diff --exit-code");
+        assert_eq!(printed.status, status, "{before} / {after}: {printed:#?}");
+        let is_there = said == "unreached" || printed.out.contains(&said);
+        assert!(is_there, "{said}: {before} / {after}: {printed:#?}");
+    }
+}
