@@ -17,7 +17,7 @@ use super::options::LookupOptions;
 use crate::diagnostic::Place;
 use crate::pattern::is_made_of;
 use crate::puppet::manifest::{CallMerge, Formula, KeyText, LookupCall, Lookups};
-use crate::tree::{BlobId, Entry, Extent, FileTree, TreeError, child, files_called};
+use crate::tree::{BlobId, Entry, Extent, FileTree, Target, TreeError, child, files_called, follow};
 use crate::value::Value;
 
 /// The largest manifest that is read, in bytes.
@@ -92,8 +92,23 @@ pub struct SetVariables {
     pub derived: Vec<DerivedVariable>,
     /// The names of all others.
     pub unknown: BTreeSet<String>,
-    /// The manifests, by path.
+    /// True if more may be set, by manifests that are not read.
+    pub may_set_any: bool,
+    /// The manifests, by path; of one outside of the repository the id is that of the place that its path leads to.
     pub files: Vec<(String, BlobId)>,
+}
+
+impl SetVariables {
+    /// Returns the variables of manifests outside of the repository, which `path` leads to.
+    pub fn outside(path: &str, place: &str) -> SetVariables {
+        let files = vec![(path.to_owned(), BlobId::of(place.as_bytes()))];
+        SetVariables { may_set_any: true, files, ..SetVariables::default() }
+    }
+
+    /// Returns true if the manifests may set a variable in a way that is not known.
+    pub fn may_set(&self, name: &str) -> bool {
+        self.may_set_any || self.unknown.contains(name)
+    }
 }
 
 impl Manifests {
@@ -106,10 +121,11 @@ impl Manifests {
 
     /// Reads the variables of the top scope that the manifests at `path` set, a file or a folder.
     pub fn top_scope(&self, tree: &dyn FileTree, path: &str) -> Result<SetVariables, TreeError> {
-        let Some(files) = main_manifests(tree, path)? else { return Ok(SetVariables::default()) };
-        let (mut found, mut looks_up, mut is_known) = (Vec::<(String, Option<Formula>)>::new(), false, true);
+        let (files, is_whole) = main_manifests(tree, path)?;
+        let (mut found, mut looks_up, mut is_known) = (Vec::<(String, Option<Formula>)>::new(), false, is_whole);
         for (_, id) in &files {
-            let lookups = self.in_manifest(tree, *id)?;
+            // The entry of what is not in the repository has no content.
+            let lookups = if is_whole { self.in_manifest(tree, *id)? } else { Arc::default() };
             let Some(scope) = &lookups.top_scope else {
                 is_known = false;
                 continue;
@@ -122,7 +138,7 @@ impl Manifests {
             }
             looks_up |= scope.looks_up;
         }
-        let mut set = SetVariables { files, ..SetVariables::default() };
+        let mut set = SetVariables { files, may_set_any: !is_known, ..SetVariables::default() };
         for (name, formula) in found {
             match formula.filter(|_| is_known) {
                 Some(formula) => set.derived.push(DerivedVariable { name: name.into(), formula }),
@@ -177,33 +193,44 @@ impl Manifests {
     }
 }
 
-/// Returns the manifests that Puppet evaluates first, in their order: a file, or all those in a folder; `None` if some
-/// lie elsewhere.
+/// Returns the manifests that Puppet evaluates first, in their order: a file, or all those in a folder, links to files
+/// included; and false if some are not in the repository, which have the id of the place that they are at.
 ///
 /// Source: `node/environment.rb` (`perform_initial_import`).
-fn main_manifests(tree: &dyn FileTree, path: &str) -> Result<Option<Vec<(String, BlobId)>>, TreeError> {
-    let (mut found, mut extent) = (Vec::new(), Extent::default());
-    let mut pending = match tree.entry(path)? {
-        Some(Entry::File(id)) => return Ok(Some(vec![(path.to_owned(), id)])),
-        Some(Entry::Folder) => vec![path.to_owned()],
-        Some(Entry::Link(_) | Entry::Submodule(_)) => return Ok(None),
-        None => Vec::new(),
+fn main_manifests(tree: &dyn FileTree, path: &str) -> Result<(Vec<(String, BlobId)>, bool), TreeError> {
+    let (mut found, mut is_whole, mut extent) = (Vec::new(), true, Extent::default());
+    let mut outside = |path: String, place: &str| {
+        is_whole = false;
+        (path, BlobId::of(place.as_bytes()))
+    };
+    let mut pending = match follow(tree, path)? {
+        Target::File(path, id) => return Ok((vec![(path, id)], true)),
+        Target::Folder(path) => vec![path],
+        Target::Absent => Vec::new(),
+        Target::Outside(place) | Target::Dangling(place) => {
+            found.push(outside(path.to_owned(), &place));
+            Vec::new()
+        }
     };
     while let Some(folder) = pending.pop() {
         extent.see(&folder)?;
         for (name, entry) in tree.list(&folder)?.into_iter().filter(|(name, _)| !name.starts_with('.')) {
-            let is_manifest = name.strip_suffix(".pp").is_some();
+            let (path, is_manifest) = (child(&folder, &name), name.strip_suffix(".pp").is_some());
             match entry {
-                Entry::Folder => pending.push(child(&folder, &name)),
-                Entry::File(id) if is_manifest => found.push((child(&folder, &name), id)),
-                Entry::Link(_) if !is_manifest => {}
-                Entry::Link(_) | Entry::Submodule(_) => return Ok(None),
-                Entry::File(_) => {}
+                Entry::Folder => pending.push(path),
+                Entry::Submodule(_) => found.push(outside(path, &format!("{entry:?}"))),
+                Entry::File(id) if is_manifest => found.push((path, id)),
+                Entry::Link(_) if is_manifest => match follow(tree, &path)? {
+                    Target::File(_, id) => found.push((path, id)),
+                    Target::Outside(place) | Target::Dangling(place) => found.push(outside(path, &place)),
+                    Target::Folder(_) | Target::Absent => {}
+                },
+                Entry::File(_) | Entry::Link(_) => {}
             }
         }
     }
     found.sort();
-    Ok(Some(found))
+    Ok((found, is_whole))
 }
 
 impl ManifestLookups {

@@ -138,3 +138,65 @@ fn what_a_profile_or_a_setting_says_wins() {
     assert!(site.hierad("check").out.contains("the variable '::location' is undefined"));
     assert!(site.hierad("nodes facts").out.contains("all"), "{}", site.hierad("nodes facts").out);
 }
+
+#[test]
+fn manifests_are_found_where_puppet_finds_them() {
+    let shared = "-- shared/site.pp\n$location = 'osl'\n";
+    let environment = "mkdir env; git mv hiera.yaml data env; echo 'hiera_config: env/hiera.yaml' >>hierad.yaml; ";
+    for (script, file) in [
+        ("ln -s shared manifests", "shared/site.pp"),
+        ("ln -s shared/site.pp site.pp; echo 'manifest = site.pp' >environment.conf", "shared/site.pp"),
+        ("mkdir manifests; ln -s ../shared/site.pp manifests/site.pp", "shared/site.pp"),
+        (
+            "mkdir manifests; ln -s ../shared/site.txt manifests/a.pp; git mv shared/site.pp shared/site.txt",
+            "shared/site.txt",
+        ),
+        ("echo 'manifest = x/../shared' >environment.conf; mkdir x; touch x/y", "shared/site.pp"),
+        (&format!("{environment}echo 'manifest = ../shared' >env/environment.conf"), "shared/site.pp"),
+        (&format!("{environment}ln -s ../shared env/manifests"), "shared/site.pp"),
+    ] {
+        let site = site(shared);
+        site.sh(script);
+        site.commit("layout");
+        assert_eq!(value(&site), "osl", "{script}");
+        site.files(&format!("-- {file}\n$location = 'web'\n"));
+        site.commit("a manifest");
+        let printed = site.hierad("diff --exit-code");
+        assert!(printed.is(2).out.contains("v: \"osl\" -> \"web\""), "{script}: {printed:#?}");
+        site.files(&format!("-- {file}\n# The same.\n$location = 'web'\n"));
+        site.commit("a remark");
+        site.hierad("diff --exit-code").is(0);
+    }
+    // A link to a folder in that of manifests is not followed.
+    let site = site(shared);
+    site.sh("mkdir manifests; ln -s ../shared manifests/inner");
+    site.commit("a link");
+    assert_eq!(value(&site), "common");
+}
+
+#[test]
+fn a_change_of_manifests_that_are_not_read_is_told() {
+    let large = "head -c 1100000 /dev/zero | tr '\\0' '#' >manifests/site.pp; ";
+    for (before, after) in [
+        ("ln -s /etc/puppet/one manifests", "ln -sfn /etc/puppet/two manifests"),
+        ("mkdir manifests; ln -s /srv/a.pp manifests/a.pp", "ln -sfn /srv/b.pp manifests/a.pp"),
+        ("echo 'manifest = /srv/a' >environment.conf", "echo 'manifest = /srv/b' >environment.conf"),
+        ("echo 'manifest = $confdir/a' >environment.conf", "echo 'manifest = $confdir/b' >environment.conf"),
+        ("echo 'manifest = ../a' >environment.conf", "echo 'manifest = ../b' >environment.conf"),
+        ("true", "ln -s /srv/a manifests"),
+        (&format!("mkdir manifests; {large}"), &format!("{large}echo >>manifests/site.pp")),
+    ] {
+        let site = site("");
+        site.sh(before);
+        site.commit("before");
+        site.sh(after);
+        site.commit("after");
+        let printed = site.hierad("diff --exit-code");
+        let said = "the only node lacks the variable 'location'";
+        assert!(printed.is(3).out.contains(said), "{after}: {printed:#?}");
+        // Where they stay, nothing is said.
+        site.sh("echo '# a remark' >>data/common.yaml");
+        site.commit("data");
+        site.hierad("diff --exit-code").is(0);
+    }
+}

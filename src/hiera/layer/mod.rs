@@ -20,7 +20,7 @@ use std::sync::{Arc, OnceLock};
 use environment_conf::EnvironmentConf;
 use loader::{ConfigFile, Loader, read};
 use modules::Modules;
-use path_patterns::{is_below, is_below_any};
+use path_patterns::is_below_any;
 use roots::Folders;
 
 pub use data_files::DataFileList;
@@ -263,7 +263,7 @@ impl Environment {
             return bare.with_roots(folders);
         }
         let manifests = bare.manifests();
-        bare.with_layers()?.with_manifests(&manifests, None)
+        Ok(bare.with_layers()?.with_manifests(&manifests, &BTreeSet::new(), &BTreeSet::new()))
     }
 
     /// Returns an environment without layers.
@@ -355,23 +355,30 @@ impl Environment {
         if self.options.reads_manifests { Manifests::files(&*self.tree) } else { Ok(Vec::new()) }
     }
 
-    /// Reads the lookups in `manifests`, but for those of other environments: what is in the folder `around` them and
-    /// neither this one's nor a module's.
-    fn with_manifests(
-        self,
-        manifests: &Result<Vec<(String, BlobId)>, TreeError>,
-        around: Option<&str>,
-    ) -> Result<Environment, TreeError> {
+    /// Returns the paths of its own, after links: its folder, its modules', and the manifests that come first.
+    fn own_paths(&self) -> Result<BTreeSet<String>, TreeError> {
         let real =
             |path: &str| Ok(if let Target::Folder(real) = follow(&*self.tree, path)? { Some(real) } else { None });
         let folders = self.module_folders.values().map(String::as_str).chain([folder_of(&self.options.hiera_config)]);
-        let own: BTreeSet<String> = folders.filter_map(|folder| real(folder).transpose()).collect::<Result<_, _>>()?;
-        let is_other = |path: &str| around.is_some_and(|around| is_below(path, around)) && !is_below_any(path, &own);
+        let manifests = self.main_manifests.files.iter().map(|(path, _)| Ok(path.clone()));
+        folders.filter_map(|folder| real(folder).transpose()).chain(manifests).collect()
+    }
+
+    /// Reads the lookups in `manifests`, but for those of other environments: what is at one of the paths of `all`, and
+    /// not at one of its `own`.
+    fn with_manifests(
+        self,
+        manifests: &Result<Vec<(String, BlobId)>, TreeError>,
+        all: &BTreeSet<String>,
+        own: &BTreeSet<String>,
+    ) -> Environment {
+        let is_at = |path: &str, paths: &BTreeSet<String>| paths.contains(path) || is_below_any(path, paths);
+        let is_other = |path: &str| is_at(path, all) && !is_at(path, own);
         let files = manifests.as_ref().map_err(Clone::clone);
         let lookups = files.map(|files| files.iter().filter(|(path, _)| !is_other(path)));
         let modules = self.module_folders.keys().cloned();
         let lookups = self.store.manifests.lookups(&*self.tree, lookups, modules);
-        Ok(Environment { lookups, ..self })
+        Environment { lookups, ..self }
     }
 
     /// Reads the same environment once more.
@@ -476,10 +483,9 @@ impl Environment {
 
 /// Returns the variables that the manifests of an environment set. What cannot be read is told with the lookups of all.
 fn set_variables(tree: &dyn FileTree, root: &str, manifest: &str, store: &Store) -> SetVariables {
-    // Settings of Puppet, and what is outside of the environment, are not known.
-    let is_above = manifest.split('/').any(|part| part == "..");
-    if manifest.contains('$') || manifest.starts_with('/') || is_above {
-        return SetVariables::default();
+    // Settings of Puppet are not known.
+    if manifest.contains('$') || manifest.starts_with('/') {
+        return SetVariables::outside(manifest, manifest);
     }
     store.manifests.top_scope(tree, &join(root, manifest.trim_end_matches('/'))).unwrap_or_default()
 }

@@ -4,7 +4,7 @@
 //! is decided here, and which of them is a node's; a layer says by its id of which it is.
 //! Source: `environments.rb` (`Directories`), `node/environment.rb` (`valid_name?`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::loader::Loader;
@@ -98,7 +98,7 @@ impl Environment {
         self.global = self.options.global.as_ref().map(|global| loader.global(global)).transpose()?;
         self.diagnostics = loader.diagnostics;
         let manifests = self.manifests();
-        let (mut roots, mut modules) = (BTreeMap::new(), 0);
+        let (mut roots, mut modules) = (Vec::new(), 0);
         for name in folders.names(&*self.tree)? {
             // A file of version 3 does not count in an environment.
             let (hiera_config, reader) = (folders.hiera_yaml(&name), Reader::Puppet);
@@ -108,7 +108,6 @@ impl Environment {
             let bare = Environment::bare(self.tree.clone(), options, self.store.clone(), shared);
             let root = Environment { name: Some(Arc::clone(&name)), ..bare }.with_layers()?;
             let root = Environment { global: self.global.clone(), ..root };
-            let root = root.with_manifests(&manifests, Some(folders.around))?;
             for diagnostic in &root.diagnostics {
                 // One module may be of several environments.
                 if !self.diagnostics.contains(diagnostic) {
@@ -120,8 +119,13 @@ impl Environment {
                 let text = format!("the environments have more than {MOST_MODULES} modules together");
                 return Err(TreeError::too_large(folders.around, text));
             }
-            roots.insert(name, root);
+            roots.push((name, root.own_paths()?, root));
         }
+        let own = roots.iter().flat_map(|(_, own, _)| own.iter().cloned());
+        let all: BTreeSet<String> = own.chain([folders.around.to_owned()]).collect();
+        let with_manifests =
+            |(name, own, root): (_, _, Environment)| (name, root.with_manifests(&manifests, &all, &own));
+        let roots: BTreeMap<Arc<str>, Environment> = roots.into_iter().map(with_manifests).collect();
         let derived = roots.iter().map(|(name, root)| (name.clone(), &root.derived));
         self.derived = DerivedVariables::of_environments(derived);
         self.roots = Some(roots);

@@ -18,7 +18,7 @@ const ADVICE: &str = "look at what changes there";
 /// The most names that a suggested setting has.
 const MOST_ACCEPTED: usize = 8;
 
-/// What Puppetfiles say of modules before and after, by the names of these and the files.
+/// The declarations of modules before and after, by the names of these and the Puppetfiles.
 type OtherModules<'e> = BTreeMap<(&'e str, &'e str), [String; 2]>;
 
 impl DiffContext<'_> {

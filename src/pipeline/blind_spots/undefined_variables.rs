@@ -9,9 +9,8 @@ use super::{DiffContext, wording};
 use crate::fleet::Revision;
 use crate::hiera::backend::DataFile;
 use crate::hiera::key::asks_for;
-use crate::hiera::layer::Environment;
 use crate::hiera::layer::path_patterns::{PathPattern, patterns};
-use crate::hiera::manifests::SetVariables;
+use crate::hiera::layer::{Environment, Root};
 use crate::node::NodeSet;
 use crate::report::BlindSpot;
 use crate::tree::TreeError;
@@ -63,34 +62,36 @@ impl DiffContext<'_> {
         Ok(spots.into_iter().map(spot).collect())
     }
 
-    /// Returns blind spots for variables that some profile lacks, and levels read, if changed manifests set them in a
-    /// way that is not known.
+    /// Returns blind spots for variables that some profile lacks, and levels read, if changed manifests of the nodes'
+    /// environment set them in a way that is not known.
     pub(super) fn variables_of_manifests(&self) -> Vec<BlindSpot> {
-        let manifests = self
-            .both_revisions()
-            .map(|revision| revision.environment.roots().map(|root| &root.main_manifests).collect::<Vec<_>>());
-        let files = |sets: &[&SetVariables]| sets.iter().flat_map(|set| set.files.clone()).collect::<BTreeSet<_>>();
-        let [before, after] = manifests.each_ref().map(|sets| files(sets));
-        let files: BTreeSet<&str> = before.symmetric_difference(&after).map(|(path, _)| &**path).collect();
-        let mut without: BTreeMap<String, NodeSet> = BTreeMap::new();
-        for revision in self.both_revisions().into_iter().filter(|_| !files.is_empty()) {
-            for pattern in patterns(&revision.environment) {
-                for variable in pattern.variables() {
-                    let name = plain(&variable);
-                    if manifests.iter().flatten().any(|set| set.unknown.contains(name))
-                        && !self.accepted.has(UNDEFINED, name)
-                    {
-                        without
-                            .entry(name.to_owned())
-                            .or_default()
-                            .union_with(&revision.fleet.nodes_without(&variable));
+        let mut without: BTreeMap<String, (NodeSet, BTreeSet<&str>)> = BTreeMap::new();
+        let both = self.both_revisions();
+        for name in both.iter().flat_map(|revision| revision.environment.roots()).map(|root| &root.name) {
+            let sides = both.map(|revision| revision.environment.root(name).map(|root| &root.main_manifests));
+            let files = sides.map(|set| set.into_iter().flat_map(|set| &set.files).collect::<BTreeSet<_>>());
+            let files: BTreeSet<&str> = files[0].symmetric_difference(&files[1]).map(|(path, _)| &**path).collect();
+            for revision in both.into_iter().filter(|_| !files.is_empty()) {
+                let Some(root) = revision.environment.root(name) else { continue };
+                let of_root = nodes_of(revision, name);
+                for variable in patterns(root).iter().flat_map(PathPattern::variables) {
+                    let plain = plain(&variable);
+                    let may_set = sides.into_iter().flatten().any(|set| set.may_set(plain));
+                    if !may_set || is_of_caller(&variable) || self.accepted.has(UNDEFINED, plain) {
+                        continue;
+                    }
+                    let nodes = of_root.intersection(&revision.fleet.nodes_without(&variable));
+                    if !nodes.is_empty() {
+                        let (known, of) = without.entry(plain.to_owned()).or_default();
+                        known.union_with(&nodes);
+                        of.extend(&files);
                     }
                 }
             }
         }
-        let spot = |(name, nodes): (String, NodeSet)| {
+        let spot = |(name, (nodes, files)): (String, (NodeSet, BTreeSet<&str>))| {
             let headline = lacking(&name, &nodes, self.revisions.after.fleet.len());
-            let (files, read) = (wording::some(files.iter().copied()), read(&nodes));
+            let (files, read) = (wording::some(files.into_iter()), read(&nodes));
             BlindSpot {
                 code: UNDEFINED,
                 message: format!("{headline} in their profiles, and {files} may set it: it is not known what {read}"),
@@ -100,7 +101,7 @@ impl DiffContext<'_> {
                 ..BlindSpot::default()
             }
         };
-        without.into_iter().filter(|(_, nodes)| !nodes.is_empty()).map(spot).collect()
+        without.into_iter().map(spot).collect()
     }
 
     /// Returns the variables that some profile lacks, by their plain names.
@@ -149,6 +150,14 @@ impl DiffContext<'_> {
             }
         }
         Ok(led)
+    }
+}
+
+/// Returns the nodes that are in an environment.
+fn nodes_of(revision: &Revision, root: &Root) -> NodeSet {
+    match root {
+        Some(name) => revision.nodes_by_environment().remove(name).unwrap_or_default(),
+        None => revision.fleet.all(),
     }
 }
 

@@ -238,3 +238,59 @@ fn init_finds_environments() {
     assert!(printed.out.contains("hiera.yaml: 3 environments, production, development, unused\n"), "{printed:#?}");
     assert_eq!(rendered(&site), r#"d1 "development" p1 "production" p2 "production" "#);
 }
+
+#[test]
+fn lookups_in_manifests_of_other_environments_do_not_count() {
+    let class = "'class p { $x = lookup(\"l\", {merge => unique}) }'";
+    for (script, is_merged) in [
+        (
+            "put environments/production/environment.conf 'modulepath = ../../modules'; put modules/p/manifests/init.pp CLASS",
+            false,
+        ),
+        (
+            "put environments/development/environment.conf 'modulepath = ../../modules'; put modules/p/manifests/init.pp CLASS",
+            true,
+        ),
+        (
+            "put environments/production/environment.conf 'manifest = ../../manifests'; put manifests/site.pp CLASS",
+            false,
+        ),
+        (
+            "put environments/development/environment.conf 'manifest = ../../manifests'; put manifests/site.pp CLASS",
+            true,
+        ),
+        ("ln -s ../../site environments/production/manifests; put site/site.pp CLASS", false),
+        ("ln -s ../../site environments/development/modules; put site/p/manifests/init.pp CLASS", true),
+        ("put environments/production/modules/p/manifests/init.pp CLASS", false),
+        // Nobody knows whose these are.
+        ("put elsewhere/p/manifests/init.pp CLASS", true),
+    ] {
+        let site = site();
+        let help = "put() { mkdir -p $(dirname $1); echo \"$2\" >$1; }; ";
+        site.sh(&format!("{help}{}", script.replace("CLASS", class)));
+        site.files("-- environments/development/hiera.yaml\nversion: 5\nhierarchy:\n  - {name: n, path: n.yaml}\n  - {name: common, path: common.yaml}\n-- environments/development/data/n.yaml\nl: [one]\n-- environments/development/data/common.yaml\nl: [two]\n");
+        site.commit("before");
+        let expected = if is_merged { "---\n- one\n- two\n" } else { "---\n- one\n" };
+        assert_eq!(site.hierad("lookup l --node d1").ok(), expected, "{script}");
+        site.files("-- environments/development/data/common.yaml\nl: [two, three]\n");
+        site.commit("after");
+        assert_eq!(site.hierad("diff --exit-code").status, if is_merged { 2 } else { 0 }, "{script}");
+    }
+}
+
+#[test]
+fn manifests_of_other_environments_set_nothing() {
+    let [unknown, other] = ["$role = role('a')\n", "$role = role('b')\n"];
+    for (changed, status) in [("production", 0), ("development", 3), ("unused", 0)] {
+        let site = site();
+        site.files("-- environments/development/hiera.yaml\nversion: 5\nhierarchy:\n  - {name: r, path: 'r/%{role}.yaml'}\n  - {name: common, path: common.yaml}\n");
+        for name in ["production", "development", "unused"] {
+            site.write(&format!("environments/{name}/manifests/site.pp"), unknown);
+        }
+        site.commit("before");
+        site.write(&format!("environments/{changed}/manifests/site.pp"), other);
+        site.commit("after");
+        let printed = site.hierad("diff --exit-code");
+        assert_eq!(printed.status, status, "{changed}: {printed:#?}");
+    }
+}
