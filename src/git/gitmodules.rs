@@ -7,8 +7,11 @@ use std::collections::BTreeMap;
 use std::iter::Peekable;
 use std::str::Chars;
 
+/// The name of the file.
+pub const GITMODULES: &str = ".gitmodules";
+
 /// Returns the names of submodules by their paths; none if git could not read the file.
-pub(super) fn names_by_path(content: &[u8]) -> BTreeMap<String, String> {
+pub fn names_by_path(content: &[u8]) -> BTreeMap<String, String> {
     let text = String::from_utf8_lossy(content);
     let mut reader = Reader(text.strip_prefix('\u{feff}').unwrap_or(&text).chars().peekable());
     let (mut section, mut paths) = (String::new(), BTreeMap::new());

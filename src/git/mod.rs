@@ -46,6 +46,7 @@ pub use branches::{BranchPatterns, Branches, PatternError, RefChange, changes};
 pub use command::CommandError;
 pub use config::{ConfigScope, ConfigValue, config_path, config_value};
 pub use fast_import::{Import, ImportError, NewCommit};
+pub use gitmodules::{GITMODULES, names_by_path};
 pub use history::{Chain, ChainEnd, HistoryError, Parents};
 pub use id::{BranchName, CommitId};
 pub use limited::{GIT_MEMORY, Messages, bind_exchanges, bound, limit_memory};

@@ -9,16 +9,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::gitmodules::names_by_path;
+use super::gitmodules::{GITMODULES, names_by_path};
 use super::id::CommitId;
 use super::objects::Objects;
 use super::open::pointer;
 use super::tree::CommitTree;
 use super::worktree::WorkTree;
 use crate::tree::{Entry, FileTree, Graft, GraftedTree, TreeError, read_config};
-
-/// The file that names submodules.
-const GITMODULES: &str = ".gitmodules";
 
 /// The most submodules of a tree, those in others included, ...
 const MOST: usize = 4096;

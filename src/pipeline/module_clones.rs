@@ -10,12 +10,9 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use regex::Regex;
 
-use crate::git::{CommitId, Repository};
+use crate::git::{CommitId, GITMODULES, Repository};
 use crate::hiera::layer::{DeclaredModule, Deployment, Environment, GitSource};
 use crate::tree::{Entry, FileTree, Graft, GraftedTree, TreeError, changes, folder_of};
-
-/// The file of submodules.
-const GITMODULES: &str = ".gitmodules";
 
 /// The most modules that are put into a tree.
 const MOST: usize = 4096;

@@ -36,6 +36,10 @@ impl Attributes {
         let folders = path.match_indices('/').map(|(at, _)| &path[..at]);
         for folder in [""].into_iter().chain(folders) {
             let inner = path[folder.len()..].trim_start_matches('/');
+            // Those of one repository do not count in another that lies in it.
+            if !set.is_empty() && tree.commit_at(folder)?.is_some() {
+                set.clear();
+            }
             for line in self.lines_in(tree, folder)? {
                 for (name, value) in line.settings.iter().filter(|_| line.pattern.is_match(inner)) {
                     set.insert(name.clone(), value.clone());

@@ -92,3 +92,37 @@ fn a_clean_checkout_of_converted_files_is_no_change() {
     site.hierad("lookup v --node n1").fails(&["unknown to hierad: data/sub/n1.yaml: "]);
     assert_eq!(site.hierad("lookup v --node n1 --rev HEAD~1").ok(), "--- stored\n");
 }
+
+#[test]
+fn changes_of_what_a_converted_hiera_yaml_reads_are_no_calm() {
+    const LAYER: &str = "version: 5\nhierarchy: [{name: c, path: c.yaml}]\n";
+    for (settings, folder, attributes, status) in [
+        ("", "modules/m", "-- .gitattributes\nmodules/*/hiera.yaml filter=hide\n", 3),
+        ("", "modules/m", "-- modules/m/.gitattributes\nhiera.yaml working-tree-encoding=ISO-8859-1\n", 3),
+        ("", "site/m", "-- environment.conf\nmodulepath = site\n-- .gitattributes\nsite/m/hiera.yaml filter=hide\n", 3),
+        ("", "modules/m", "-- .gitattributes\nmodules/*/other.yaml filter=hide\n", 2),
+        (
+            "hiera_config: 'environments/%{environment}/hiera.yaml'\n",
+            "environments/production/modules/m",
+            "-- environments/production/hiera.yaml\nversion: 5\nhierarchy: []\n-- .gitattributes\nm/hiera.yaml filter=hide\nenvironments/production/modules/m/hiera.yaml filter=hide\n",
+            3,
+        ),
+        (
+            "hiera_config: 'environments/%{environment}/hiera.yaml'\n",
+            "environments/production",
+            "-- environments/other/hiera.yaml\nversion: 5\nhierarchy: [{name: c, path: c.yaml}]\n-- environments/other/data/c.yaml\na: 1\n-- profiles/o.yaml\n{name: o, environment: other}\n-- .gitattributes\nenvironments/production/hiera.yaml filter=hide\n",
+            3,
+        ),
+    ] {
+        let site = site(&format!("-- {folder}/hiera.yaml\n{LAYER}-- {folder}/data/c.yaml\nm::x: 1\n{attributes}"));
+        site.settings(&format!("profiles: [profiles]\npuppet: 7\n{settings}"));
+        site.commit("before");
+        site.files(&format!("-- {folder}/data/c.yaml\nm::x: 2\n"));
+        site.commit("after");
+        let printed = site.hierad("diff --exit-code");
+        assert_eq!(printed.status, status, "{folder} {attributes}: {printed:#?}");
+        site.files("-- README.md\nwords\n");
+        site.commit("words");
+        site.hierad("diff --exit-code").is(0);
+    }
+}

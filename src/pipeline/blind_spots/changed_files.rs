@@ -9,8 +9,9 @@ use super::{DiffContext, accept, changed_paths, outside_levels, unreadable, word
 use crate::fleet::Revision;
 use crate::hiera::backend::DataFile;
 use crate::hiera::layer::path_patterns::{PathPattern, datadirs, is_below, looks_like_data, patterns};
-use crate::hiera::layer::{Environment, PUPPETFILE};
+use crate::hiera::layer::{Environment, HIERA_YAML, PUPPETFILE};
 use crate::hiera::options::LOOKUP_OPTIONS;
+use crate::puppet::ErrorKind;
 use crate::report::{BlindSpot, Remedy};
 use crate::tree::{ATTRIBUTES, BlobId, Entry, Extent, FileTree, Target, TreeError, child, folder_of, follow, links};
 use crate::value::Value;
@@ -375,16 +376,32 @@ fn unread_of_modules(
     Ok(before.iter().chain(&after).filter_map(differs).collect())
 }
 
-/// A data file that cannot be read.
+/// A file that cannot be read.
 struct Unreadable {
     id: BlobId,
     /// The folder of its module, and where that is after links.
     folders: [String; 2],
 }
 
-/// Returns the data files of modules that some node's hierarchy leads to, and that cannot be read.
+impl Unreadable {
+    fn new(tree: &dyn FileTree, id: BlobId, folder: &str) -> Result<Unreadable, TreeError> {
+        let real = if let Target::Folder(real) = follow(tree, folder)? { real } else { folder.to_owned() };
+        Ok(Unreadable { id, folders: [folder.to_owned(), real] })
+    }
+}
+
+/// Returns the data files of modules that some node's hierarchy leads to, and that cannot be read; and each hiera.yaml
+/// whose content is not known, so that neither keys nor files are.
 fn unreadable_files(revision: &Revision) -> Result<BTreeMap<Arc<str>, Unreadable>, TreeError> {
     let (environment, mut found) = (&revision.environment, BTreeMap::new());
+    let tree = &*environment.tree;
+    for layer in environment.layers().filter(|layer| Arc::ptr_eq(&layer.tree, &environment.tree)) {
+        if let Some(error) = layer.config.as_ref().err().filter(|error| error.kind == ErrorKind::Unknown) {
+            let id = BlobId::of(error.text.visible().as_bytes());
+            let path = child(&layer.root, HIERA_YAML).into();
+            found.insert(path, Unreadable::new(tree, id, &layer.root)?);
+        }
+    }
     let folders = || environment.roots().flat_map(|root| root.module_folders.values());
     // Most files are below none of the few folders that modules lie in.
     let around: BTreeSet<&str> = folders().map(|folder| folder_of(folder)).collect();
@@ -396,13 +413,9 @@ fn unreadable_files(revision: &Revision) -> Result<BTreeMap<Arc<str>, Unreadable
             continue;
         }
         let Some(folder) = folders().find(|folder| is_below(&path, folder)) else { continue };
-        let Target::File(_, id) = follow(&*environment.tree, &path)? else { continue };
+        let Target::File(_, id) = follow(tree, &path)? else { continue };
         if environment.data_file(&path, id)?.fault().is_some() {
-            let real = match follow(&*environment.tree, folder)? {
-                Target::Folder(real) => real,
-                _ => folder.clone(),
-            };
-            found.insert(path, Unreadable { id, folders: [folder.clone(), real] });
+            found.insert(path, Unreadable::new(tree, id, folder)?);
         }
     }
     Ok(found)

@@ -112,7 +112,7 @@ impl DiffContext<'_> {
         spots.extend(self.changed_attributes(&files.attributes)?);
         spots.extend(self.converted_files(files.are_all.then_some(&files.reached))?);
         spots.extend(self.modules_outside());
-        spots.extend(self.other_versions(files));
+        spots.extend(self.other_versions(files)?);
         spots.extend(self.changed_programs(files)?);
         spots.extend(self.other_keys(files));
         if changed.is_some() || files.is_hiera_touched || self.affected.touches_data {

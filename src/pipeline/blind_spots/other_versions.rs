@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::changed_files::ChangedFiles;
 use super::{DiffContext, accept, wording};
+use crate::git::{GITMODULES, names_by_path};
 use crate::hiera::layer::{DeclaredModule, Environment, PUPPETFILE};
 use crate::report::{BlindSpot, Remedy};
-use crate::tree::{BlobId, Entry, folder_of};
+use crate::tree::{BlobId, Entry, FileTree, TreeError, folder_of, read_config};
 
 /// The code of such blind spots.
 pub const OTHER_VERSION: &str = "other-version";
@@ -23,11 +24,35 @@ type OtherModules<'e> = BTreeMap<(&'e str, &'e str), [String; 2]>;
 
 impl DiffContext<'_> {
     /// Returns blind spots for the submodules and the modules of the Puppetfile that have another version.
-    pub(super) fn other_versions(&self, files: &ChangedFiles) -> impl Iterator<Item = BlindSpot> {
+    pub(super) fn other_versions(&self, files: &ChangedFiles) -> Result<Vec<BlindSpot>, TreeError> {
         let submodules = files.submodules.iter().filter(|path| !self.accepted.has(OTHER_VERSION, path));
         let submodules: Vec<(&str, String)> = submodules.map(|path| (path.as_str(), self.step(path))).collect();
         let modules = self.other_modules();
-        [DiffContext::moved(&submodules), self.deployed(&modules), self.other_program(files)].into_iter().flatten()
+        let moved = DiffContext::moved(&submodules);
+        let found = [moved, self.undeclared()?, self.deployed(&modules), self.other_program(files)];
+        Ok(found.into_iter().flatten().collect())
+    }
+
+    /// Returns a blind spot for submodules that stay, and that `.gitmodules` names on one side alone: no checkout has the
+    /// files of one that it does not name.
+    fn undeclared(&self) -> Result<Option<BlindSpot>, TreeError> {
+        let trees = self.both_revisions().map(|revision| &*revision.environment.tree);
+        let [before, after] = [named(trees[0])?, named(trees[1])?];
+        let mut paths = Vec::new();
+        for path in before.symmetric_difference(&after).filter(|path| !self.accepted.has(OTHER_VERSION, path)) {
+            let [was, is] = [trees[0].commit_at(path)?, trees[1].commit_at(path)?];
+            if was.is_some() && was == is {
+                paths.push(path.as_str());
+            }
+        }
+        let Some(first) = paths.first() else { return Ok(None) };
+        let short = if paths.len() == 1 { (*first).to_owned() } else { wording::count(paths.len(), "submodule") };
+        let message = format!(
+            "{GITMODULES} names these submodules before or after alone, and a checkout has none that it does not name: {}",
+            listed(paths.iter().copied())
+        );
+        let headline = format!("{GITMODULES} names {short} before or after alone");
+        Ok(Some(BlindSpot { headline, message, ..spot([GITMODULES.to_owned()], paths.iter().copied()) }))
     }
 
     /// Returns the commits that a submodule is moved from and to.
@@ -138,6 +163,12 @@ impl DiffContext<'_> {
             ADVICE
         }
     }
+}
+
+/// Returns the paths of the submodules that a tree names.
+fn named(tree: &dyn FileTree) -> Result<BTreeSet<String>, TreeError> {
+    let Some(Entry::File(id)) = tree.entry(GITMODULES)? else { return Ok(BTreeSet::new()) };
+    Ok(names_by_path(&read_config(tree, GITMODULES, id)?).into_keys().collect())
 }
 
 /// Returns what a Puppetfile says of a module before and after.

@@ -289,3 +289,50 @@ fn random_bumps_of_submodules_are_changes_of_files() {
         assert_eq!(own, twin, "{words}");
     }
 }
+
+#[test]
+fn a_submodule_that_a_checkout_no_longer_has_is_no_calm() {
+    let other = "printf '[submodule \"data/private\"]\\n\\tpath = %s\\n\\turl = x\\n' ";
+    for (script, status) in [
+        ("git rm --quiet --cached .gitmodules; rm .gitmodules".to_owned(), 3),
+        ("echo >.gitmodules".to_owned(), 3),
+        (format!("{other} data/other >.gitmodules"), 3),
+        ("echo '[garbage' >>.gitmodules".to_owned(), 3),
+        // The same files, whatever they are called and wherever they are fetched.
+        (format!("{other} data/private >.gitmodules"), 0),
+        ("sed -i 's/\"data.private\"/\"another\"/' .gitmodules".to_owned(), 0),
+        ("echo '# a remark' >>.gitmodules".to_owned(), 0),
+    ] {
+        let site = Sandbox::of(SITE);
+        commit(&site, "src priv secret.yaml 'from: one\\n'; take priv data/private");
+        commit(&site, &script);
+        let printed = site.hierad("diff HEAD~1 HEAD --exit-code");
+        assert_eq!(printed.status, status, "{script}: {printed:#?}");
+        // As it comes.
+        let printed = site.hierad("diff HEAD HEAD~1 --exit-code");
+        assert_eq!(printed.status, status, "{script}: {printed:#?}");
+    }
+}
+
+#[test]
+fn attributes_of_a_repository_do_not_count_in_its_submodules() {
+    for (outer, inner, status) in [
+        ("data/private/*.yaml filter=hide", "x", 2),
+        ("secret.yaml working-tree-encoding=UTF-16", "x", 2),
+        ("data/private/** filter=hide", "*.md filter=hide", 2),
+        // Its own do: every key is unknown.
+        ("*.md filter=hide", "*.yaml filter=hide", 1),
+    ] {
+        let site = Sandbox::of(SITE);
+        site.write(".gitattributes", format!("{outer}\n"));
+        commit(
+            &site,
+            &format!(
+                "src priv .gitattributes '{inner}\\n'; src priv secret.yaml 'from: one\\n'; take priv data/private"
+            ),
+        );
+        commit(&site, "bump data/private secret.yaml 'from: two\\n'");
+        let printed = site.hierad("diff HEAD~1 HEAD --exit-code");
+        assert_eq!(printed.status, status, "{outer} / {inner}: {printed:#?}");
+    }
+}
