@@ -104,7 +104,7 @@ fn changes_of_what_a_converted_hiera_yaml_reads_are_no_calm() {
         (
             "hiera_config: 'environments/%{environment}/hiera.yaml'\n",
             "environments/production/modules/m",
-            "-- environments/production/hiera.yaml\nversion: 5\nhierarchy: []\n-- .gitattributes\nm/hiera.yaml filter=hide\nenvironments/production/modules/m/hiera.yaml filter=hide\n",
+            "-- environments/production/hiera.yaml\nversion: 5\nhierarchy: [{name: c, path: c.yaml}]\n-- environments/production/data/c.yaml\na: 1\n-- .gitattributes\nenvironments/production/modules/m/hiera.yaml filter=hide\n",
             3,
         ),
         (
