@@ -33,8 +33,8 @@ impl DiffContext<'_> {
         Ok(found.into_iter().flatten().collect())
     }
 
-    /// Returns a blind spot for submodules that stay, and that `.gitmodules` names on one side alone: no checkout has the
-    /// files of one that it does not name.
+    /// Returns a blind spot for submodules that stay, and that `.gitmodules` names on one side alone: no checkout has
+    /// the files of one that it does not name.
     fn undeclared(&self) -> Result<Option<BlindSpot>, TreeError> {
         let trees = self.both_revisions().map(|revision| &*revision.environment.tree);
         let [before, after] = [named(trees[0])?, named(trees[1])?];
