@@ -115,7 +115,7 @@ fn changes_of_what_a_converted_hiera_yaml_reads_are_no_calm() {
         ),
     ] {
         let site = site(&format!("-- {folder}/hiera.yaml\n{LAYER}-- {folder}/data/c.yaml\nm::x: 1\n{attributes}"));
-        site.settings(&format!("profiles: [profiles]\npuppet: 7\n{settings}"));
+        site.settings(format!("profiles: [profiles]\npuppet: 7\n{settings}"));
         site.commit("before");
         site.files(&format!("-- {folder}/data/c.yaml\nm::x: 2\n"));
         site.commit("after");
