@@ -18,6 +18,9 @@ use crate::value::{Hash, Value};
 /// The most nodes that are guessed.
 const NODES: usize = 2000;
 
+/// The most parts of a variable that is guessed: a profile nests as deeply.
+const PARTS: usize = 16;
+
 /// The variables that name a node in full, and those that have the first part of its name.
 const NAMES: [&str; 5] = ["trusted.certname", "clientcert", "fqdn", "networking.fqdn", "certname"];
 const HOSTNAMES: [&str; 3] = ["trusted.hostname", "hostname", "networking.hostname"];
@@ -89,7 +92,8 @@ impl Declared {
         // Hiera 3 adds the extension itself.
         pattern += &regex::escape(&path[at..]);
         let pattern = Regex::new(&(pattern + r"(?:\.yaml|\.eyaml|\.json)?$")).ok()?;
-        (!variables.is_empty()).then_some(Declared { pattern, variables, literals })
+        let is_shallow = variables.iter().all(|name| name.split('.').count() <= PARTS);
+        (is_shallow && !variables.is_empty()).then_some(Declared { pattern, variables, literals })
     }
 
     fn is_of_nodes(&self) -> bool {

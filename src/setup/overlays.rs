@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 use super::datadirs::Mapped;
 use super::hierarchies::Hierarchy;
 use super::site_pp::paths;
+use crate::disk::check_named;
 use crate::git::ignored::Ignored;
+use crate::git::is_tracked;
 use crate::tree::{FileTree, Target, TreeError, follow};
 
 /// Returns the folders and files of levels that git ignores, or that links lead to outside of the repository, with the
-/// places on disk where they are, as far as they are there.
+/// places on disk where they are, as far as they are there. A link of a commit that leads out of the work tree is none.
 pub fn overlays(
     tree: &dyn FileTree,
     top: &Path,
@@ -29,7 +31,11 @@ pub fn overlays(
         else {
             continue;
         };
-        found.extend(top.join(place).canonicalize().ok().map(|real| (place.to_owned(), real)));
+        let named = top.join(place);
+        // What is written counts as the user's word: no commit chooses a folder of the machine.
+        if check_named(&named).is_ok() || is_tracked(&named).is_ok_and(|is_tracked| !is_tracked) {
+            found.extend(named.canonicalize().ok().map(|real| (place.to_owned(), real)));
+        }
     }
     Ok(found.into_iter().collect())
 }

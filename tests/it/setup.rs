@@ -453,6 +453,43 @@ fn data_of_the_work_tree_that_is_in_no_commit_is_found() {
 }
 
 #[test]
+fn no_link_of_a_commit_names_a_folder_of_the_machine() {
+    let levels = "{name: all, paths: [a/in/all.yaml, 'b/%{trusted.certname}.yaml', all.yaml]}";
+    for (what, ignored, link, to) in [
+        ("a folder", "", "data/a", "OUT"),
+        ("a folder of nodes", "", "data/b", "OUT"),
+        ("one that is ignored", "/data/b", "data/b", "OUT"),
+        ("one above what is ignored", "/data/a/in", "data/a", "OUT"),
+        ("by way of the tree", "", "data/b", "../way/in"),
+        ("the git directory", "", "data/b", "../.git/info"),
+    ] {
+        let config = format!("\n-- hiera.yaml\nversion: 5\nhierarchy:\n- {levels}\n-- data/all.yaml\nmotd: hello\n");
+        let site = Sandbox::of(&format!("{config}-- profiles/web01.yaml\n{{name: web01}}\n"));
+        let out = site.beside("out");
+        std::fs::create_dir_all(out.join("in")).unwrap();
+        std::fs::write(out.join("in/all.yaml"), "key: of the machine\n").unwrap();
+        std::fs::write(out.join("web01.yaml"), "key: of the machine\n").unwrap();
+        std::os::unix::fs::symlink(&out, site.root().join("way")).unwrap();
+        std::os::unix::fs::symlink(to.replace("OUT", &out.to_string_lossy()), site.root().join(link)).unwrap();
+        site.sh("git add -A");
+        site.write(".gitignore", &format!("{ignored}\n"));
+        site.commit("a link");
+        let printed = init(&site, "--no-verify");
+        assert!(!printed.ok().contains("is in no commit, and on this machine"), "{what}: {}", printed.out);
+        assert!(!site.hierad("lookup key --node web01").out.contains("of the machine"), "{what}");
+        // One that the user has made is no commit's.
+        site.sh(&format!("git rm -q --cached {link}; echo /{link} >.gitignore; rm -f .git/hierad.yaml hierad.yaml"));
+        site.commit("no link");
+        if to == "OUT" {
+            assert!(
+                init(&site, "--no-verify --dry-run").ok().contains("is in no commit, and on this machine"),
+                "{what}"
+            );
+        }
+    }
+}
+
+#[test]
 fn a_folder_of_facts_that_is_named_is_read_as_what_it_has() {
     let site = site(HERE);
     for os in ["debian", "redhat"] {
