@@ -287,9 +287,19 @@ impl Body<'_> {
     }
 }
 
-/// Returns the variables of an array that ends at a place.
+/// Returns the variables of an array of variables that ends at a place, those of arrays in it among them.
 pub(super) fn variables_before(words: &[Word], at: usize) -> impl Iterator<Item = &str> {
-    let array = words[..at].iter().rev().take_while(|word| word.token != Token::Sign('['));
+    let mut depth = 1;
+    let array = words[..at].iter().rev().take_while(move |word| {
+        match word.token {
+            Token::Sign(']') => depth += 1,
+            Token::Sign('[') => depth -= 1,
+            // What else there is ends it: no word is looked at for each of many ends.
+            Token::Sign(',') | Token::Variable(_) => {}
+            _ => depth = 0,
+        }
+        depth > 0
+    });
     array.filter_map(|word| if let Token::Variable(name) = &word.token { Some(&**name) } else { None })
 }
 

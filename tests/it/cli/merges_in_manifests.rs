@@ -223,6 +223,9 @@ fn manifests_of_any_form_take_time_in_proportion_to_their_length() {
         format!("class a({})", many("$b ", 300_000)),
         many("class a( ", 100_000),
         many("lookup( ", 120_000),
+        many("] = 1 ", 100_000),
+        format!("{}{}", many("$a ", 50_000), many("] = 1 ", 50_000)),
+        format!("{}{}{}", many("[", 50_000), many("$a, ", 50_000), many("] = 1 ", 50_000)),
         format!("{}{}", many("$m = 'deep' ", 40_000), many("lookup('k', Hash, $m) ", 20_000)),
     ] {
         let site = Sandbox::of(&format!("{SITE}-- manifests/site.pp\n{manifest}\n"));
