@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use regex::Regex;
+use regex::bytes::Regex;
 
 use crate::tree::{Entry, FileTree, TreeError, child, git_pattern, read_config};
 
@@ -53,7 +53,8 @@ impl<'t> Ignored<'t> {
         for folder in [""].into_iter().chain(outer).collect::<Vec<_>>().into_iter().rev() {
             let inner = path[folder.len()..].trim_start_matches('/');
             let lines = self.lines_in(folder)?.iter().rev();
-            let mut matching = lines.filter(|line| (is_folder || !line.is_folder) && line.pattern.is_match(inner));
+            let mut matching =
+                lines.filter(|line| (is_folder || !line.is_folder) && line.pattern.is_match(inner.as_bytes()));
             if let Some(line) = matching.next() {
                 return Ok(line.is_ignored.then(|| child(folder, NAME)));
             }

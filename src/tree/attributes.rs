@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use regex::Regex;
+use regex::bytes::Regex;
 
 use super::{BlobId, CONFIG_LIMIT, Entry, FileTree, TreeError, child, git_pattern, read_config};
 
@@ -32,20 +32,22 @@ impl Attributes {
     /// Returns the attributes by which a checkout converts the file at `path` of `tree`, as `NAME=VALUE`. It must be
     /// asked of one tree alone.
     pub fn converting(&mut self, tree: &dyn FileTree, path: &str, id: BlobId) -> Result<Vec<String>, TreeError> {
-        let mut set: BTreeMap<String, String> = BTreeMap::new();
-        let folders = path.match_indices('/').map(|(at, _)| &path[..at]);
-        for folder in [""].into_iter().chain(folders) {
-            let inner = path[folder.len()..].trim_start_matches('/');
-            // Those of one repository do not count in another that lies in it.
-            if !set.is_empty() && tree.commit_at(folder)?.is_some() {
-                set.clear();
+        let mut decided = BTreeMap::new();
+        let folders: Vec<&str> = path.match_indices('/').map(|(at, _)| &path[..at]).collect();
+        for folder in folders.into_iter().rev().chain([""]) {
+            let inner = path[folder.len()..].trim_start_matches('/').as_bytes();
+            self.read_lines_in(tree, folder)?;
+            let (Some(macros), Some(lines)) = (&self.macros, self.known.get(folder)) else { continue };
+            for line in lines.iter().rev().filter(|line| line.pattern.is_match(inner)) {
+                macros.decide(&line.settings, &mut decided);
             }
-            for line in self.lines_in(tree, folder)? {
-                for (name, value) in line.settings.iter().filter(|_| line.pattern.is_match(inner)) {
-                    set.insert(name.clone(), value.clone());
-                }
+            // Those of one repository do not count in another that lies in it.
+            if tree.commit_at(folder)?.is_some() {
+                break;
             }
         }
+        let is_converting = |name: &str| CONVERTING.contains(&name) || LINES.contains(&name);
+        let mut set: BTreeMap<String, String> = decided.into_iter().filter(|(name, _)| is_converting(name)).collect();
         let is_text = set.remove("text").is_none_or(|value| value != UNSET);
         set.retain(|_, value| ![UNSET, ""].contains(&&**value));
         if set.is_empty() {
@@ -62,18 +64,16 @@ impl Attributes {
         Ok(set.into_iter().map(|(name, value)| format!("{name}={value}")).collect())
     }
 
-    fn lines_in(&mut self, tree: &dyn FileTree, folder: &str) -> Result<&[Line], TreeError> {
-        if !self.known.contains_key(folder) {
-            let macros = match self.macros.take() {
-                Some(macros) => macros,
-                None => Macros::of(tree)?,
-            };
-            let found = lines(tree, &child(folder, ATTRIBUTES));
-            let found = found.map(|found| found.iter().filter_map(|words| Line::of(words, &macros)).collect());
-            self.macros = Some(macros);
-            self.known.insert(folder.to_owned(), found?);
+    fn read_lines_in(&mut self, tree: &dyn FileTree, folder: &str) -> Result<(), TreeError> {
+        if self.macros.is_none() {
+            self.macros = Some(Macros::of(tree)?);
         }
-        Ok(self.known.get(folder).map_or(&[], Vec::as_slice))
+        if let Some(macros) = self.macros.as_ref().filter(|_| !self.known.contains_key(folder)) {
+            let found = lines(tree, &child(folder, ATTRIBUTES))?;
+            let found = found.iter().filter_map(|words| Line::of(words, macros)).collect();
+            self.known.insert(folder.to_owned(), found);
+        }
+        Ok(())
     }
 }
 
@@ -83,10 +83,19 @@ pub fn converting_lines(tree: &dyn FileTree, path: &str) -> Result<Vec<Vec<Strin
     Ok(lines(tree, path)?.into_iter().filter(|words| macros.converts(words)).collect())
 }
 
-/// The value of an attribute that a line unsets; one that it leaves open has an empty value.
-const UNSET: &str = "-";
+/// The value of an attribute that a line unsets, which no word is; one that it leaves open has an empty value.
+const UNSET: &str = "\n";
 
-/// A line of attributes: those that have files converted, macros expanded.
+/// The attributes of ends of lines.
+const LINES: [&str; 2] = ["eol", "text"];
+
+/// The name of a macro of git's own.
+const BINARY: &str = "binary";
+
+/// The length of a line from which git ignores it.
+const TOO_LONG: usize = 2048;
+
+/// A line of attributes: those by which files may be converted, macros among them.
 #[derive(Debug)]
 struct Line {
     /// The pattern of the paths below the folder.
@@ -98,58 +107,71 @@ impl Line {
     /// Returns a line that may match something. One that begins with `!` is forbidden, and counts for nothing.
     fn of(words: &[String], macros: &Macros) -> Option<Line> {
         let (pattern, attributes) =
-            words.split_first().filter(|(pattern, _)| !pattern.starts_with('!') && !pattern.starts_with("[attr]"))?;
-        let mut settings = Vec::new();
-        for attribute in attributes {
-            macros.expand(attribute, &mut settings);
-        }
+            words.split_first().filter(|(pattern, _)| !pattern.starts_with('!') && macro_name(pattern).is_none())?;
+        let settings: Vec<_> = attributes.iter().map(|word| setting(word)).collect();
+        let settings: Vec<_> = settings.into_iter().filter(|(name, _)| macros.counts(name)).collect();
         let pattern = git_pattern(pattern).filter(|_| !settings.is_empty())?;
         Some(Line { pattern, settings })
     }
 }
 
+/// Returns the name of the macro that a line defines.
+fn macro_name(first: &str) -> Option<&str> {
+    first.strip_prefix("[attr]").filter(|name| !name.is_empty())
+}
+
+/// Returns the attribute that a word sets, with its value.
+fn setting(word: &str) -> (String, String) {
+    let named = word.strip_prefix(['-', '!']).unwrap_or(word);
+    let (name, value) = named.split_once('=').unwrap_or((named, "set"));
+    let value = match word.as_bytes().first() {
+        Some(b'-') => UNSET,
+        Some(b'!') => "",
+        _ => value,
+    };
+    (name.to_owned(), value.to_owned())
+}
+
 /// The macros of a tree, which the file at its root defines: names for several attributes.
 #[derive(Debug)]
-struct Macros(BTreeMap<String, Vec<String>>);
+struct Macros(BTreeMap<String, Vec<(String, String)>>);
 
 impl Macros {
     fn of(tree: &dyn FileTree) -> Result<Macros, TreeError> {
+        let own = (BINARY.to_owned(), vec![setting("-text")]);
         let define = |words: Vec<String>| {
-            let name = words.first()?.strip_prefix("[attr]")?.to_owned();
-            Some((name, words[1..].to_vec()))
+            let name = macro_name(words.first()?)?.to_owned();
+            Some((name, words[1..].iter().map(|word| setting(word)).collect()))
         };
-        Ok(Macros(lines(tree, ATTRIBUTES)?.into_iter().filter_map(define).collect()))
+        Ok(Macros([own].into_iter().chain(lines(tree, ATTRIBUTES)?.into_iter().filter_map(define)).collect()))
+    }
+
+    fn counts(&self, name: &str) -> bool {
+        CONVERTING.contains(&name) || LINES.contains(&name) || self.0.contains_key(name)
     }
 
     /// Returns true for a line that sets or unsets an attribute by which files are converted, or that defines such a
     /// macro.
     fn converts(&self, words: &[String]) -> bool {
-        let mut settings = Vec::new();
-        for attribute in words.iter().skip(1) {
-            self.expand(attribute, &mut settings);
+        let mut pending: Vec<String> = words.iter().skip(1).map(|word| setting(word).0).collect();
+        let mut seen = BTreeSet::new();
+        while let Some(name) = pending.pop() {
+            if CONVERTING.contains(&name.as_str()) {
+                return true;
+            }
+            let inner = self.0.get(&name).filter(|_| seen.insert(name));
+            pending.extend(inner.into_iter().flatten().map(|(name, _)| name.clone()));
         }
-        settings.iter().any(|(name, _)| CONVERTING.contains(&name.as_str()))
+        false
     }
 
-    /// Adds the attributes by which files are converted of those that a word sets.
-    fn expand(&self, attribute: &str, settings: &mut Vec<(String, String)>) {
-        let mut pending = vec![attribute];
-        let mut seen = BTreeSet::new();
-        while let Some(attribute) = pending.pop() {
-            let (name, value) = match attribute.split_once('=') {
-                Some(pair) => pair,
-                None => match attribute.strip_prefix(['-', '!']) {
-                    Some(name) if attribute.starts_with('-') => (name, UNSET),
-                    Some(name) => (name, ""),
-                    None => (attribute, "set"),
-                },
-            };
-            if CONVERTING.contains(&name) || ["eol", "text"].contains(&name) {
-                settings.push((name.to_owned(), value.to_owned()));
-            } else if name == "binary" && value == "set" {
-                settings.push(("text".to_owned(), UNSET.to_owned()));
-            } else if seen.insert(name) {
-                pending.extend(self.0.get(name).into_iter().flatten().map(String::as_str));
+    /// Decides attributes that are not decided yet, the last one first, as git does. A macro counts where it is set.
+    fn decide(&self, settings: &[(String, String)], decided: &mut BTreeMap<String, String>) {
+        let mut pending: Vec<&(String, String)> = settings.iter().collect();
+        while let Some((name, value)) = pending.pop() {
+            if self.counts(name) && !decided.contains_key(name) {
+                decided.insert(name.clone(), value.clone());
+                pending.extend(self.0.get(name).filter(|_| value == "set").into_iter().flatten());
             }
         }
     }
@@ -163,43 +185,65 @@ fn lines(tree: &dyn FileTree, path: &str) -> Result<Vec<Vec<String>>, TreeError>
         content => content?,
     };
     let text = String::from_utf8_lossy(&content);
-    let words = text.lines().map(words);
-    Ok(words.filter(|words| words.first().is_some_and(|first| !first.starts_with('#'))).collect())
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    Ok(text.split('\n').filter(|line| line.len() < TOO_LONG).map(words).filter(|words| is_valid(words)).collect())
+}
+
+/// The signs between words.
+const BLANKS: [char; 3] = [' ', '\t', '\r'];
+
+/// Returns true for a line that git does not ignore: one name that is none has it ignore all of a line.
+fn is_valid(words: &[String]) -> bool {
+    let is_name = |name: &str| {
+        !name.is_empty()
+            && !name.starts_with('-')
+            && !name.starts_with("builtin_")
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte))
+    };
+    words.split_first().is_some_and(|(first, others)| {
+        !first.starts_with('#')
+            && macro_name(first).is_none_or(is_name)
+            && others.iter().all(|word| is_name(&setting(word).0))
+    })
 }
 
 /// Returns the words of a line, of which the first may be in quotes.
 fn words(line: &str) -> Vec<String> {
-    let (quoted, rest) = match line.trim_start().strip_prefix('"').and_then(unquoted) {
+    let (quoted, rest) = match line.trim_start_matches(BLANKS).strip_prefix('"').and_then(unquoted) {
         Some((pattern, rest)) => (Some(pattern), rest),
         None => (None, line),
     };
-    quoted.into_iter().chain(rest.split_whitespace().map(str::to_owned)).collect()
+    let others = rest.split(BLANKS).filter(|word| !word.is_empty());
+    quoted.into_iter().chain(others.map(str::to_owned)).collect()
 }
 
-/// Returns the text up to the closing quote, and what follows it.
+/// Returns the text up to the closing quote, and what follows it; `None` if git would not take it for quoted.
 ///
 /// Source: git's `quote.c` (`unquote_c_style`).
 fn unquoted(text: &str) -> Option<(String, &str)> {
-    let (mut pattern, mut bytes, mut at) = (Vec::new(), text.bytes().enumerate(), None);
-    while let Some((place, byte)) = bytes.next() {
-        match byte {
-            b'"' => {
-                at = Some(place + 1);
-                break;
-            }
-            b'\\' => match bytes.next()?.1 {
-                b'n' => pattern.push(b'\n'),
-                b't' => pattern.push(b'\t'),
+    let (mut pattern, mut bytes) = (Vec::new(), text.bytes().enumerate());
+    loop {
+        let byte = match bytes.next()? {
+            (at, b'"') => return Some((String::from_utf8_lossy(&pattern).into_owned(), &text[at + 1..])),
+            (_, b'\\') => match bytes.next()?.1 {
+                b'a' => 7,
+                b'b' => 8,
+                b't' => b'\t',
+                b'n' => b'\n',
+                b'v' => 11,
+                b'f' => 12,
+                b'r' => b'\r',
+                sign @ (b'\\' | b'"') => sign,
                 first @ b'0'..=b'3' => {
-                    let mut digit = || bytes.next().map(|(_, digit)| digit & 7);
-                    pattern.push((first & 7) << 6 | digit()? << 3 | digit()?);
+                    let mut digit = || bytes.next().map(|(_, sign)| sign).filter(|sign| matches!(sign, b'0'..=b'7'));
+                    (first & 7) << 6 | (digit()? & 7) << 3 | digit()? & 7
                 }
-                other => pattern.push(other),
+                _ => return None,
             },
-            byte => pattern.push(byte),
-        }
+            (_, byte) => byte,
+        };
+        pattern.push(byte);
     }
-    Some((String::from_utf8_lossy(&pattern).into_owned(), &text[at?..]))
 }
 
 #[cfg(test)]
@@ -240,6 +284,65 @@ mod tests {
             ("a\\*.yaml", "ab.yaml"),
         ] {
             assert_eq!(converting(&format!("{pattern} filter=x"), path), [""; 0], "{pattern}");
+        }
+    }
+
+    #[test]
+    fn no_line_hides_what_git_converts() {
+        // As `git check-attr` has it.
+        let long = format!("*.yaml -filter {}", "a".repeat(2100));
+        for lines in [
+            &*long,
+            "*.yaml -filter %bad",
+            "*.yaml -filter builtin_x",
+            "*.yaml -filter -",
+            "*.yaml -filter\u{c}",
+            "*.yaml\u{a0}x -filter",
+            "\"data/nodes/\\x.yaml\" -filter",
+            "[attr]m -filter\n*.yaml -m",
+            "[attr]m -filter\n*.yaml !m",
+            "[attr]m -filter\n*.yaml m=1",
+            "[attr]m -filter\n*.yaml m\n*.yaml -m",
+            "[attr]m -filter filter=f\n*.yaml m",
+            "[attr]m -filter\n[attr]n m filter=f\n*.yaml n",
+            "d**.yaml -filter",
+            "data**x.yaml -filter",
+            "/**x.yaml -filter",
+            "data/nodes/[[:word:]].yaml -filter",
+            "data/nodes/[[:nodes:]x].yaml -filter",
+        ] {
+            assert_eq!(converting(&format!("*.yaml filter=f\n{lines}"), "data/nodes/x.yaml"), ["filter=f"], "{lines}");
+        }
+        for lines in [
+            "\u{feff}*.yaml filter=f",
+            "data/nodes/[x-].yaml filter=f",
+            "data/nodes/[z-ax].yaml filter=f",
+            "data/nodes/[+--x].yaml filter=f",
+            "data/nodes/[[:x].yaml filter=f",
+            "data/nodes/[x[:alpha].yaml filter=f",
+            "data/nodes/[a-\\z].yaml filter=f",
+            "[attr]binary filter=f\n*.yaml binary",
+            "[attr]text filter=f\n*.yaml text",
+            "da**/x.yaml filter=f",
+        ] {
+            assert_eq!(converting(lines, "data/nodes/x.yaml"), ["filter=f"], "{lines}");
+        }
+        assert_eq!(converting("[\u{f8}]?.yaml filter=f", "\u{f8}.yaml"), ["filter=f"]);
+    }
+
+    #[test]
+    fn what_is_unset_is_not_converted() {
+        for lines in [
+            "*.yaml -filter",
+            "data/** -filter",
+            "**/x.yaml !filter",
+            "data/n**/x.yaml -filter",
+            "[attr]m -filter\n*.yaml m",
+            "[attr]n -filter\n[attr]m n\n*.yaml m",
+            "*.yaml -filter=x",
+            "*.yaml filter=g -filter",
+        ] {
+            assert_eq!(converting(&format!("*.yaml filter=f\n{lines}"), "data/nodes/x.yaml"), [""; 0], "{lines}");
         }
     }
 }

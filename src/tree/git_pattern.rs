@@ -1,58 +1,104 @@
 //! Patterns of paths, as `.gitattributes` and `.gitignore` have them.
 
-use regex::Regex;
+use std::fmt::Write as _;
 
-/// Returns a pattern of paths as a regular expression; nothing if it matches no path.
+use regex::bytes::Regex;
+
+/// Returns a pattern of paths as a regular expression of their bytes; nothing if it matches no path.
 ///
-/// Source: git's `wildmatch.c`.
+/// Source: git's `wildmatch.c`, `dir.c` (`match_pathname`).
 pub fn git_pattern(pattern: &str) -> Option<Regex> {
     let is_anchored = pattern.trim_end_matches('/').contains('/');
     let mut text = String::from(if is_anchored { "^" } else { "^(?:.*/)?" });
-    let mut rest = pattern.strip_prefix('/').unwrap_or(pattern);
-    while let Some(first) = rest.chars().next() {
-        let (piece, length) = match rest {
-            _ if rest.starts_with("**/") => ("(?:.*/)?".to_owned(), 3),
-            _ if rest.starts_with("**") => (".*".to_owned(), 2),
-            _ if first == '*' => ("[^/]*".to_owned(), 1),
-            _ if first == '?' => ("[^/]".to_owned(), 1),
-            _ if first == '[' => class(rest)?,
-            _ if first == '\\' => {
-                let escaped = rest[1..].chars().next()?;
-                (regex::escape(escaped.encode_utf8(&mut [0; 4])), 1 + escaped.len_utf8())
+    let all = pattern.strip_prefix('/').unwrap_or(pattern).as_bytes();
+    let mut at = 0;
+    while let Some(first) = all.get(at) {
+        let rest = &all[at..];
+        let length = match first {
+            b'*' => {
+                let stars = rest.iter().take_while(|byte| **byte == b'*').count();
+                // Git compares what is before the first sign of a pattern by itself.
+                let begins = |byte: &u8| *byte == b'/' || !all[..at].iter().any(|byte| b"*?[\\".contains(byte));
+                let is_alone = stars > 1 && all[..at].last().is_none_or(begins);
+                let (piece, more) = match &rest[stars..] {
+                    [b'/', ..] if is_alone => ("(?:.*/)?", 1),
+                    [] | [b'\\', b'/', ..] if is_alone => (".*", 0),
+                    _ => ("[^/]*", 0),
+                };
+                text.push_str(piece);
+                stars + more
             }
-            _ => (regex::escape(&rest[..first.len_utf8()]), first.len_utf8()),
+            b'?' => {
+                text.push_str("[^/]");
+                1
+            }
+            b'[' => class(rest, &mut text)?,
+            b'\\' => {
+                push(&mut text, *rest.get(1)?);
+                2
+            }
+            byte => {
+                push(&mut text, *byte);
+                1
+            }
         };
-        text.push_str(&piece);
-        rest = &rest[length..];
-    }
-    Regex::new(&format!("(?s){text}$")).ok()
-}
-
-/// Returns the class of characters that a pattern begins with as one of a regular expression, which never has a slash,
-/// and its length.
-fn class(pattern: &str) -> Option<(String, usize)> {
-    let is_negated = pattern[1..].starts_with(['!', '^']);
-    let begin = 1 + usize::from(is_negated);
-    let mut class = String::from(if is_negated { "[^/" } else { "[" });
-    let mut at = begin;
-    loop {
-        let rest = &pattern[at..];
-        let sign = rest.chars().next()?;
-        let mut length = sign.len_utf8();
-        match sign {
-            ']' if at > begin => return Some((class + if is_negated { "]" } else { "&&[^/]]" }, at + 1)),
-            '[' if rest.starts_with("[:") => {
-                length = rest.find(":]")? + 2;
-                class.push_str(&rest[..length]);
-            }
-            '-' if at > begin && !rest[1..].starts_with(']') => class.push('-'),
-            '\\' => {
-                let escaped = rest[1..].chars().next()?;
-                class.push_str(&regex::escape(escaped.encode_utf8(&mut [0; 4])));
-                length += escaped.len_utf8();
-            }
-            sign => class.push_str(&regex::escape(sign.encode_utf8(&mut [0; 4]))),
-        }
         at += length;
     }
+    Regex::new(&format!("(?s-u){text}$")).ok()
+}
+
+/// Adds the class of bytes that a pattern begins with, which never has a slash, and returns its length. Nothing matches
+/// a class without an end, or one of an unknown name.
+fn class(pattern: &[u8], text: &mut String) -> Option<usize> {
+    const NAMES: [&[u8]; 12] = [
+        b"alnum", b"alpha", b"blank", b"cntrl", b"digit", b"graph", b"lower", b"print", b"punct", b"space", b"upper",
+        b"xdigit",
+    ];
+    let is_negated = matches!(pattern.get(1), Some(b'!' | b'^'));
+    let begin = 1 + usize::from(is_negated);
+    text.push_str(if is_negated { "[^/" } else { "[" });
+    let (mut at, mut before) = (begin, None);
+    loop {
+        let rest = &pattern[at..];
+        let escaped = |at: usize| match rest.get(at)? {
+            b'\\' => Some((*rest.get(at + 1)?, 2)),
+            byte => Some((*byte, 1)),
+        };
+        let name = rest.strip_prefix(b"[:").and_then(|inner| {
+            let end = inner.iter().position(|byte| *byte == b']')?;
+            inner[..end].strip_suffix(b":")
+        });
+        let length = match (rest.first()?, before.take(), rest.get(1)) {
+            (b']', ..) if at > begin => {
+                text.push_str(if is_negated { "]" } else { "&&[^/]]" });
+                return Some(at + 1);
+            }
+            (b'-', Some(from), Some(next)) if *next != b']' => {
+                let (to, length) = escaped(1)?;
+                if from <= to {
+                    push(text, from);
+                    text.push('-');
+                    push(text, to);
+                }
+                1 + length
+            }
+            (b'[', ..) if name.is_some() => {
+                let name = name.filter(|name| NAMES.contains(name))?;
+                _ = write!(text, "[:{}:]", String::from_utf8_lossy(name));
+                name.len() + 4
+            }
+            _ => {
+                let (byte, length) = escaped(0)?;
+                push(text, byte);
+                before = Some(byte);
+                length
+            }
+        };
+        at += length;
+    }
+}
+
+/// Adds a byte that stands for itself.
+fn push(text: &mut String, byte: u8) {
+    _ = write!(text, r"\x{byte:02x}");
 }
