@@ -22,9 +22,13 @@ impl Default for Selection {
     }
 }
 
+/// The most names of a path that are told apart: what lies deeper is wanted with all beside it.
+const DEEPEST: usize = 64;
+
 impl Selection {
     /// Wants what lies at `path`, too: all of it.
     pub fn add(&mut self, path: &[&str]) {
+        let path = &path[..path.len().min(DEEPEST)];
         match (path.split_first(), &mut *self) {
             (None, _) => *self = Selection::Whole,
             (Some(_), Selection::Whole) => {}
@@ -103,5 +107,21 @@ impl Picked {
     /// Returns the hash that was read; the last of several entries with the same key counts.
     pub fn hash(self) -> Hash {
         self.entries.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_any_length_nest_no_deeper_than_profiles() {
+        for length in [DEEPEST + 1, 1_000, 1_000_000] {
+            let mut selection = Selection::default();
+            selection.add(&vec!["a"; length]);
+            let mut short = Selection::default();
+            short.add(&["a"; DEEPEST]);
+            assert_eq!(selection, short, "{length}");
+        }
     }
 }
