@@ -472,7 +472,7 @@ fn no_link_of_a_commit_names_a_folder_of_the_machine() {
         std::os::unix::fs::symlink(&out, site.root().join("way")).unwrap();
         std::os::unix::fs::symlink(to.replace("OUT", &out.to_string_lossy()), site.root().join(link)).unwrap();
         site.sh("git add -A");
-        site.write(".gitignore", &format!("{ignored}\n"));
+        site.write(".gitignore", format!("{ignored}\n"));
         site.commit("a link");
         let printed = init(&site, "--no-verify");
         assert!(!printed.ok().contains("is in no commit, and on this machine"), "{what}: {}", printed.out);
