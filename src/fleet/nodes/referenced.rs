@@ -15,6 +15,7 @@ use crate::hiera::backend::{DataFile, FileId};
 use crate::hiera::config::{Config, Locations};
 use crate::hiera::interpolation::Template;
 use crate::hiera::layer::Environment;
+use crate::hiera::scope::ENVIRONMENT;
 use crate::node::Wanted;
 use crate::tree::{BlobId, Target, TreeError, follow};
 use crate::workers::Workers;
@@ -74,7 +75,7 @@ impl ReferencedVariables {
 
     fn add_configs(&mut self, environment: &Environment) {
         if environment.folders().is_some() {
-            self.add_name("environment");
+            self.add_name(ENVIRONMENT);
         }
         environment.layers().filter_map(|layer| layer.config.as_ref().ok()).for_each(|config| self.add_config(config));
         for variable in environment.options.variables.iter() {

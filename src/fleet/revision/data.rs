@@ -14,6 +14,7 @@ use crate::fleet::revision::replaced::ReadFile;
 use crate::hiera::backend::eyaml::NoKey;
 use crate::hiera::backend::{Backend, DeclaredFunction, Folder, Runner};
 use crate::hiera::hierarchy::{Content, Data, Level, Location};
+use crate::hiera::scope::ENVIRONMENT;
 use crate::node::NodeSet;
 use crate::tree::{Target, TreeError, follow};
 use crate::value::Value;
@@ -76,17 +77,18 @@ impl Revision {
 
     /// Returns the nodes whose environments have no folder, by the names of these; none where there are not several.
     pub fn nodes_without_folder(&self) -> BTreeMap<Arc<str>, NodeSet> {
-        if self.environment.folders().is_none() {
-            return BTreeMap::new();
-        }
         let mut missing = self.nodes_by_environment();
         missing.retain(|name, _| self.environment.root(&Some(name.clone())).is_none());
         missing
     }
 
-    /// Returns the nodes by the names of their environments.
+    /// Returns the nodes by the names of their environments; none where there are not several, so that no profile need
+    /// be read once more for the name.
     pub fn nodes_by_environment(&self) -> BTreeMap<Arc<str>, NodeSet> {
-        let values = self.fleet.values_of("environment", &self.fleet.all()).known.into_iter();
+        if self.environment.folders().is_none() {
+            return BTreeMap::new();
+        }
+        let values = self.fleet.values_of(ENVIRONMENT, &self.fleet.all()).known.into_iter();
         values.map(|(value, nodes)| (value.as_ref().map(Value::to_s).unwrap_or_default().into(), nodes)).collect()
     }
 
