@@ -140,6 +140,9 @@ impl SettingsJudge {
 
     /// Returns the files that differ and that programs of the settings may read, which answer once for both sides.
     fn changed_for_programs(&self, revisions: Diff<RevisionId>) -> BTreeSet<String> {
+        if !self.profiles.has_programs() {
+            return BTreeSet::new();
+        }
         let trees = revisions.map(|id| self.tree(id).ok().flatten());
         let (Some(before), Some(after)) = (&trees.before, &trees.after) else { return BTreeSet::new() };
         self.profiles.changed_for_programs(Diff { before: &**before, after: &**after }).unwrap_or_default()

@@ -63,6 +63,11 @@ impl TreeProfiles {
         self.is_joined || self.is_of_values(file)
     }
 
+    /// Returns true if programs in the tree answer for the settings.
+    pub(super) fn has_programs(&self) -> bool {
+        !self.programs.is_empty()
+    }
+
     /// Returns the files that differ between two trees and that programs of the settings may read.
     pub(super) fn changed_for_programs(
         &self,

@@ -20,12 +20,14 @@ impl TreePrograms {
         TreePrograms(names.iter().filter_map(|name| below(top, name)).filter(|place| !place.is_empty()).collect())
     }
 
+    /// Returns true if there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Returns the files of which the programs may make other answers, if these differ between two trees: those that
     /// commands name, those in folders that they name, and what a script among them has beside it or tells of.
     pub(super) fn changed(&self, before: &dyn FileTree, after: &dyn FileTree) -> Result<BTreeSet<String>, TreeError> {
-        if self.0.is_empty() {
-            return Ok(BTreeSet::new());
-        }
         let mut changed = changes(before, after)?;
         let mut scripts = Vec::new();
         for place in &self.0 {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::literal::leading;
 use super::site::{KEYWORDS, is_plain};
-use super::tokens::{Template, Token, Word, tokens};
+use super::tokens::{Template, Token, Word, peek, takes, tokens};
 use crate::puppet::regex::RubyRegex;
 use crate::value::Value;
 
@@ -256,7 +256,7 @@ struct Reader<'w> {
 
 impl Reader<'_> {
     fn peek(&self) -> Option<&Token> {
-        self.words.first().map(|word| &word.token)
+        peek(self.words)
     }
 
     fn skip(&mut self, count: usize) {
@@ -264,11 +264,7 @@ impl Reader<'_> {
     }
 
     fn takes(&mut self, sign: char) -> bool {
-        let is_next = self.peek() == Some(&Token::Sign(sign));
-        if is_next {
-            self.skip(1);
-        }
-        is_next
+        takes(&mut self.words, sign)
     }
 
     fn is_joined(&self) -> bool {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::tokens::{Token, Word};
+use super::tokens::{Token, Word, peek, takes};
 use crate::value::Value;
 
 /// The deepest nesting of values; deeper ones are not read.
@@ -93,15 +93,11 @@ struct Reader<'w> {
 
 impl Reader<'_> {
     fn peek(&self) -> Option<&Token> {
-        self.words.first().map(|word| &word.token)
+        peek(self.words)
     }
 
     fn takes(&mut self, sign: char) -> bool {
-        let is_next = self.peek() == Some(&Token::Sign(sign));
-        if is_next {
-            self.words = &self.words[1..];
-        }
-        is_next
+        takes(&mut self.words, sign)
     }
 
     /// Reads up to the next comma or closing bracket; `None` at the end of the text.

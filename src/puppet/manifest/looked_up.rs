@@ -3,7 +3,7 @@
 use super::literal::{Expression, arguments};
 use super::lookups::{Function, Values};
 use super::site::{closing, ends_with, is_assigned};
-use super::tokens::{Token, Word, tokens};
+use super::tokens::{Token, Word, peek, tokens};
 use crate::value::Value;
 
 /// A variable of the top scope that is set to what is found for a key.
@@ -40,7 +40,7 @@ pub fn looked_up(text: &str) -> Vec<LookedUp> {
 
 /// Returns the key of a lookup that is all of an expression.
 fn plain_lookup(words: &[Word]) -> Option<String> {
-    let Some(Token::Name(name)) = words.first().map(|word| &word.token) else { return None };
+    let Some(Token::Name(name)) = peek(words) else { return None };
     let function =
         Function::named(name).filter(|function| matches!(function, Function::Lookup | Function::Hiera("first")))?;
     let arguments = arguments(&words[1..])?;

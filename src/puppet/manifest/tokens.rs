@@ -17,6 +17,20 @@ pub(super) struct Word {
     pub(super) is_joined: bool,
 }
 
+/// Returns the next of some words.
+pub(super) fn peek(words: &[Word]) -> Option<&Token> {
+    words.first().map(|word| &word.token)
+}
+
+/// Takes the sign off the words if they begin with it, and tells if they did.
+pub(super) fn takes(words: &mut &[Word], sign: char) -> bool {
+    let is_next = peek(words) == Some(&Token::Sign(sign));
+    if is_next {
+        *words = &words[1..];
+    }
+    is_next
+}
+
 /// A string that is not known as a whole.
 #[derive(Debug, PartialEq)]
 pub(super) struct Template {

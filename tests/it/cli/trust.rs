@@ -845,13 +845,18 @@ fn named_files_are_reached_by_no_link_of_the_tree() {
     site.hierad("lookup motd --node new --facts ../disk/facts.yaml").ok();
 }
 
+/// Writes files beside a site that a link of it may lead to, each with a secret.
+fn lay_out_a_disk(site: &Sandbox) {
+    beside(site, "disk/facts.yaml", "{role: TOPSECRET}");
+    beside(site, "disk/hiera.yaml", "version: 5\nhierarchy: [{name: c, path: c.yaml}]\n");
+    beside(site, "disk/data/c.yaml", "motd: TOPSECRET\n");
+    beside(site, "disk/profiles/n.yaml", "{name: topsecret.example.com}");
+}
+
 #[test]
 fn named_files_are_reached_by_no_link_of_a_checkout_however_git_finds_it() {
     let site = proposed("-- data/common.yaml\nmotd: bye\n");
-    beside(&site, "disk/facts.yaml", "{role: TOPSECRET}");
-    beside(&site, "disk/hiera.yaml", "version: 5\nhierarchy: [{name: c, path: c.yaml}]\n");
-    beside(&site, "disk/data/c.yaml", "motd: TOPSECRET\n");
-    beside(&site, "disk/profiles/n.yaml", "{name: topsecret.example.com}");
+    lay_out_a_disk(&site);
     beside(&site, "elsewhere/x", "");
     symlink("../disk", site.root().join("folder")).unwrap();
     site.commit("links");
@@ -909,10 +914,7 @@ fn named_files_are_reached_by_no_link_of_a_checkout_however_git_finds_it() {
 #[test]
 fn named_files_are_reached_by_no_link_of_another_work_tree() {
     let site = proposed("-- data/common.yaml\nmotd: bye\n-- plain/facts.yaml\n{role: web}\n");
-    beside(&site, "disk/facts.yaml", "{role: TOPSECRET}");
-    beside(&site, "disk/hiera.yaml", "version: 5\nhierarchy: [{name: c, path: c.yaml}]\n");
-    beside(&site, "disk/data/c.yaml", "motd: TOPSECRET\n");
-    beside(&site, "disk/profiles/n.yaml", "{name: topsecret.example.com}");
+    lay_out_a_disk(&site);
     beside(&site, "elsewhere/x", "");
     symlink(site.beside("disk"), site.root().join("folder")).unwrap();
     site.commit("links");
