@@ -21,6 +21,13 @@ use hierad::daemon::queue::{Job, Queue};
 use hierad::git::{CommitId, Repository};
 use tempfile::TempDir;
 
+/// The path of something that all `git` commands of tests use.
+macro_rules! own {
+    ($name:literal) => {
+        concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/support/git/", $name)
+    };
+}
+
 /// A `git` command that no setting of this machine reaches, with a fixed author and time.
 pub(crate) fn git_command(folder: &Path) -> Command {
     let mut command = Command::new("git");
@@ -30,14 +37,28 @@ pub(crate) fn git_command(folder: &Path) -> Command {
         }
     }
     command.current_dir(folder).env("HOME", folder).env("LC_ALL", "C");
-    command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null");
+    command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", own!("config"));
     // Without git's examples of hooks, which would be half of all files that the tests make.
-    command.env("GIT_TEMPLATE_DIR", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/support/template"));
+    command.env("GIT_TEMPLATE_DIR", own!("template"));
     for who in ["AUTHOR", "COMMITTER"] {
         command.env(format!("GIT_{who}_NAME"), "Ada").env(format!("GIT_{who}_EMAIL"), "ada@example.com");
         command.env(format!("GIT_{who}_DATE"), "1700000000 +0100");
     }
     command
+}
+
+/// The folder of repositories: in memory, where there is room for them and programs can run. Tests make and remove
+/// some hundred thousand small files, which costs on a disk as much as the tests themselves.
+fn scratch() -> PathBuf {
+    let memory = Path::new("/dev/shm");
+    let has_room = |system: rustix::fs::StatVfs| {
+        let is_free = system.f_bavail.saturating_mul(system.f_frsize) > 4 << 30;
+        is_free && !system.f_flag.contains(rustix::fs::StatVfsMountFlags::NOEXEC)
+    };
+    if std::env::var_os("TMPDIR").is_none() && rustix::fs::statvfs(memory).is_ok_and(has_room) {
+        return memory.to_owned();
+    }
+    std::env::temp_dir()
 }
 
 /// A repository in a folder of its own, which goes with it.
@@ -54,7 +75,7 @@ impl Sandbox {
 
     /// A repository made by `git init` with these arguments.
     pub(crate) fn with(arguments: &[&str]) -> Sandbox {
-        let base = TempDir::new().unwrap();
+        let base = TempDir::new_in(scratch()).unwrap();
         let root = base.path().canonicalize().unwrap().join("repository");
         std::fs::create_dir(&root).unwrap();
         let sandbox = Sandbox { base, root };
