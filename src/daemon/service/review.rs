@@ -2,7 +2,7 @@
 
 use std::process::{Output, Stdio};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::process::Command;
 use tokio::sync::watch as flag;
@@ -21,6 +21,10 @@ use crate::delivery::one_line;
 
 /// The number of times that the process of a review may die.
 const MAX_DEATHS: u32 = 3;
+
+/// The pause after a failure, in times of what the attempt took. A request whose fetch is ended by its size would
+/// otherwise keep the machine busy.
+const REST: u32 = 20;
 
 /// The most characters of the reason of a failure.
 const MAX_REASON: usize = 1000;
@@ -89,6 +93,7 @@ impl Reviewer {
         let Some(reviews) = self.reviews.iter().find(|reviews| reviews.name == job.name) else { return };
         let limits = reviews.review.limits();
         let under_way = self.handle.progress.begin(Step::Review(job.name.clone()), limits.deadline().saturating_mul(2));
+        let start = Instant::now();
         let done = attempt(&*reviews.review, job).await;
         drop(under_way);
         match done {
@@ -97,14 +102,23 @@ impl Reviewer {
                 self.handle.metrics.reviewed(&job.name, ReviewResult::Done);
                 insist(&self.handle, shutdown, || self.queue.reviewed(job)).await;
             }
-            Err(failure) => self.failed(job, reviews, &failure, shutdown).await,
+            Err(failure) => {
+                let pause = pause(job.attempts.saturating_add(1), start.elapsed());
+                self.failed(job, reviews, &failure, pause, shutdown).await;
+            }
         }
     }
 
-    async fn failed(&self, job: &ReviewJob, reviews: &Reviews, failure: &Failure, shutdown: &mut Shutdown) {
+    async fn failed(
+        &self,
+        job: &ReviewJob,
+        reviews: &Reviews,
+        failure: &Failure,
+        delay: Duration,
+        shutdown: &mut Shutdown,
+    ) {
         let Failure { reason, is_final } = failure;
         let attempts = job.attempts.saturating_add(1);
-        let delay = backoff(attempts, LONGEST_DELAY);
         let again = Some(delay).filter(|_| !is_final && job.age < reviews.retry_for);
         let result = if again.is_some() {
             tracing::warn!(attempts, ?delay, reason, "cannot review the request; trying again");
@@ -116,6 +130,11 @@ impl Reviewer {
         self.handle.metrics.reviewed(&job.name, result);
         insist(&self.handle, shutdown, || self.queue.not_reviewed(job, reason, again)).await;
     }
+}
+
+/// Returns the pause after so many attempts, of which the last one took some time.
+fn pause(attempts: u32, took: Duration) -> Duration {
+    backoff(attempts, LONGEST_DELAY).max(took.saturating_mul(REST).min(LONGEST_DELAY))
 }
 
 /// Rests until the time is over, a review is asked for, or the task has to end.
@@ -157,4 +176,16 @@ fn last_line(text: &[u8]) -> String {
     let line = text.rsplit(|byte| *byte == b'\n').find(|line| !line.trim_ascii().is_empty()).unwrap_or_default();
     let line = one_line(line);
     line.strip_prefix("hierad: ").unwrap_or(&line).chars().take(MAX_REASON).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn costly_failures_are_followed_by_long_pauses() {
+        assert!(pause(1, Duration::from_millis(1)) <= Duration::from_secs(1));
+        assert_eq!(pause(1, Duration::from_secs(30)), Duration::from_mins(10));
+        assert_eq!(pause(1, Duration::from_hours(1)), LONGEST_DELAY);
+    }
 }
