@@ -15,7 +15,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use clock::{Expected, HOUR, hourly, nightly, show};
-use daemon::{Daemon, listed};
+use daemon::{Daemon, LOOK, listed};
 use ledger::{Arrival, Ledger, RECEIVERS};
 use plan::Day;
 use queue::Rows;
@@ -158,12 +158,12 @@ impl Year {
 
     /// Sets the clock, and has the daemon look at it.
     fn reload_at(&mut self, time: i64) {
-        self.reload_to(time);
+        self.daemon.clock.set(time);
+        self.reloaded();
         self.looked();
     }
 
-    fn reload_to(&mut self, time: i64) {
-        self.daemon.clock.set(time);
+    fn reloaded(&mut self) {
         self.figures.reloads += 1;
         self.daemon.reload();
     }
@@ -213,9 +213,14 @@ impl Year {
         let midnight = day.morning - 10 * HOUR - 10 * 60;
         for minutes in day.night {
             let time = midnight + minutes * 60;
-            self.reload_to(time - 1);
+            // However long it takes to look at the clock.
+            self.daemon.clock.stop(time - 1);
+            let looks = self.daemon.count(LOOK) + 2;
+            self.reloaded();
+            self.daemon.wait("a look at the clock", |daemon| daemon.count(LOOK) >= looks);
             self.nightly.at(time - 1);
             self.hourly.at(time - 1);
+            self.daemon.clock.set(time - 1);
             while self.daemon.clock.now() <= time {
                 std::thread::sleep(Duration::from_millis(50));
             }
@@ -358,8 +363,9 @@ fn folder(daemon: &Daemon, site: &Site) -> std::path::PathBuf {
 fn check_history(ledger: &Ledger, daemon: &Daemon, site: &Site, branch: &str) {
     let name = (site.name.to_owned(), branch.to_owned());
     let (folder, reference) = (folder(daemon, site), format!("refs/hierad/snapshots/{branch}"));
-    if site.name == "m" && git_in(&folder, ["for-each-ref", &reference]).is_empty() {
-        // A mirror that was lost has taken them with it.
+    if matches!(site.name, "c" | "m") && git_in(&folder, ["for-each-ref", &reference]).is_empty() {
+        // A mirror that was lost has taken them with it, and what waits for a repository that leaves the settings is
+        // skipped.
         return;
     }
     let format = "--format=%(trailers:key=Hierad-Commit,valueonly,separator=)";
@@ -371,7 +377,9 @@ fn check_history(ledger: &Ledger, daemon: &Daemon, site: &Site, branch: &str) {
     if !matches!(site.name, "c" | "m") {
         assert!(commits.ends_with(&expected), "{name:?}: {commits:?}, {expected:?}");
     }
-    assert_eq!(commits.last(), expected.last(), "{name:?}");
+    if site.name != "c" {
+        assert_eq!(commits.last(), expected.last(), "{name:?}");
+    }
 }
 
 /// Lives through these days. Returns the sizes after each round.

@@ -26,7 +26,7 @@ impl Clock {
     pub(super) fn new(path: PathBuf) -> Option<Clock> {
         let library = Library::of(include_str!("clock.c"))?;
         let file = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
-        file.write_all_at(&[0; 8], 0).unwrap();
+        file.write_all_at(&[0; 16], 0).unwrap();
         Some(Clock { library, path, file })
     }
 
@@ -37,7 +37,17 @@ impl Clock {
 
     /// Sets it to a time in seconds since 1970. It goes on from there.
     pub(super) fn set(&self, time: i64) {
-        self.file.write_all_at(&(time - real()).to_ne_bytes(), 0).unwrap();
+        self.write(time - real(), 0);
+    }
+
+    /// Has it stand still at a time, until it is set.
+    pub(super) fn stop(&self, time: i64) {
+        self.write(time - real(), time);
+    }
+
+    fn write(&self, ahead: i64, still: i64) {
+        let [ahead, still] = [ahead, still].map(i64::to_ne_bytes);
+        self.file.write_all_at(&[ahead, still].concat(), 0).unwrap();
     }
 
     pub(super) fn now(&self) -> i64 {

@@ -18,8 +18,12 @@ use crate::support::terminal::{hierad, run};
 /// The longest time that anything takes, unless there is a fault.
 const PATIENCE: Duration = Duration::from_mins(5);
 
+/// The words of a schedule that has looked at the clock.
+pub(super) const LOOK: &str = "waiting for the time";
+
 /// The words of the log that are counted.
-const COUNTED: [&str; 4] = ["INFO reloaded", "hierad: answering at http://", "name=\"nightly\"", "name=\"hourly\""];
+const COUNTED: [&str; 5] =
+    ["INFO reloaded", "hierad: answering at http://", "name=\"nightly\"", "name=\"hourly\"", LOOK];
 
 /// A daemon in a folder, where its receivers are, too.
 pub(super) struct Daemon {
