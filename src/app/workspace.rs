@@ -338,6 +338,7 @@ impl Workspace {
         };
         EnvironmentOptions {
             puppet: self.settings.puppet,
+            ruby: self.settings.ruby.unwrap_or_else(|| self.settings.puppet.ruby()),
             reader: self.settings.reader,
             hiera3_yaml_aliases: self.settings.hiera3_yaml_aliases,
             hiera_config: self.settings.hiera_config.clone(),

@@ -1,4 +1,4 @@
-//! The supported versions of Puppet, and a method for each difference between them.
+//! The supported versions of Puppet and of Ruby, and a method for each difference between them.
 
 /// The Puppet whose behaviour and defaults count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -25,6 +25,13 @@ impl Puppet {
         }
     }
 
+    /// Returns the Ruby that it runs on where nothing else is said.
+    pub fn ruby(self) -> Ruby {
+        match self {
+            Puppet::V7 | Puppet::V8 => Ruby::V3_1,
+        }
+    }
+
     /// Returns true if an undefined variable in data, `options` or a datadir fails; otherwise it is the empty text, as
     /// it always is in a path.
     pub fn refuses_undefined_variables(self) -> bool {
@@ -44,5 +51,96 @@ impl Puppet {
     /// Returns true if a module whose metadata.json cannot be parsed has no data; otherwise the file is ignored.
     pub fn drops_modules_with_unreadable_metadata(self) -> bool {
         self >= Puppet::V8
+    }
+}
+
+/// The Ruby that runs Puppet, as far as answers depend on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Ruby {
+    /// Ruby 3.1. Versions back to 2.5 count as it, and 3.2.
+    V3_1,
+    /// Ruby 3.3.
+    V3_3,
+    /// Ruby 3.4 and later, with Psych 5.5.
+    V3_4,
+    /// JRuby 9.3, as in Puppet server 7.
+    JRuby9_3,
+    /// JRuby 9.4, as in Puppet server 8 and OpenVox server 8.
+    JRuby9_4,
+    /// JRuby 10, as in OpenVox server 9.
+    JRuby10,
+}
+
+impl Ruby {
+    /// Returns the Ruby of a version such as `3.3` or `3.3.8`, or of a JRuby such as `jruby-9.3`; `jruby` is JRuby 9.4.
+    pub fn of_version(version: &str) -> Option<Ruby> {
+        let (is_jruby, number) = match version.strip_prefix("jruby") {
+            Some("") => (true, "9.4"),
+            Some(number) => (true, number.strip_prefix('-')?),
+            None => (false, version),
+        };
+        let mut numbers = number.split('.').map(|number| number.parse::<u32>());
+        let (major, minor) = (numbers.next()?.ok()?, numbers.next().transpose().ok()?);
+        match (is_jruby, major, minor) {
+            (true, 9, Some(3)) => Some(Ruby::JRuby9_3),
+            (true, 9, Some(4)) => Some(Ruby::JRuby9_4),
+            (true, 10, _) => Some(Ruby::JRuby10),
+            (false, 2, Some(5..=7)) | (false, 3, Some(0..=2)) => Some(Ruby::V3_1),
+            (false, 3, Some(3)) => Some(Ruby::V3_3),
+            (false, 3, Some(4..)) | (false, 4.., _) => Some(Ruby::V3_4),
+            _ => None,
+        }
+    }
+
+    /// Returns the name that settings have for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Ruby::V3_1 => "3.1",
+            Ruby::V3_3 => "3.3",
+            Ruby::V3_4 => "3.4",
+            Ruby::JRuby9_3 => "jruby-9.3",
+            Ruby::JRuby9_4 => "jruby-9.4",
+            Ruby::JRuby10 => "jruby-10",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_of_ruby_stand_for_the_one_that_answers_alike() {
+        for (ruby, versions) in [
+            (Some(Ruby::V3_1), &["3.1", "2.7", "2.5.9", "3.2.8", "3.0"][..]),
+            (Some(Ruby::V3_3), &["3.3", "3.3.8"]),
+            (Some(Ruby::V3_4), &["3.4", "3.5", "4.0.1", "4", "3.10"]),
+            (Some(Ruby::JRuby9_3), &["jruby-9.3", "jruby-9.3.9.0"]),
+            (Some(Ruby::JRuby9_4), &["jruby", "jruby-9.4", "jruby-9.4.8.0"]),
+            (Some(Ruby::JRuby10), &["jruby-10", "jruby-10.1.2.0"]),
+            (
+                None,
+                &[
+                    "",
+                    "3",
+                    "1.9",
+                    "2.4",
+                    "jruby-",
+                    "jruby-9",
+                    "jruby-9.2",
+                    "jruby9.3",
+                    "JRuby",
+                    "ruby-3.1",
+                    "3.x",
+                    "v3.1",
+                    "-3.1",
+                ],
+            ),
+        ] {
+            for version in versions {
+                assert_eq!(Ruby::of_version(version), ruby, "{version}");
+                assert_eq!(ruby.and_then(|ruby| Ruby::of_version(ruby.name())), ruby, "{version}");
+            }
+        }
     }
 }

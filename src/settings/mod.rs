@@ -40,7 +40,7 @@ use crate::hiera::options::LookupOptions;
 use crate::pipeline::blind_spots::accept::Accepted;
 use crate::pipeline::bridge::PuppetBridge;
 use crate::policy::Policies;
-use crate::puppet::Puppet;
+use crate::puppet::{Puppet, Ruby};
 use crate::visible::visible;
 
 use source::Lines;
@@ -77,6 +77,8 @@ pub struct Settings {
     pub environment: EnvironmentName,
     /// The version of Puppet whose behaviour is followed.
     pub puppet: Puppet,
+    /// The Ruby whose behaviour is followed, if it is not the one that belongs to that Puppet.
+    pub ruby: Option<Ruby>,
     /// The global layer's hiera.yaml.
     pub global_hiera_config: GlobalSetting,
     /// Folders of modules, in place of those in environment.conf: relative ones in the repository, absolute ones on
@@ -240,6 +242,7 @@ impl Default for Settings {
             hiera_config: HIERA_YAML.into(),
             environment: EnvironmentName::Named("production".into()),
             puppet: Puppet::default(),
+            ruby: None,
             global_hiera_config: GlobalSetting::None,
             modulepath: None,
             basemodulepath: Vec::new(),
@@ -288,6 +291,7 @@ impl Settings {
             hiera_config: "hiera_config",
             environment: "environment",
             puppet: "puppet",
+            ruby: "ruby",
             global_hiera_config: "global_hiera_config",
             modulepath: "modulepath",
             basemodulepath: "basemodulepath",

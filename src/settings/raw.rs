@@ -18,6 +18,7 @@ pub(super) struct Settings {
     pub(super) hiera_config: Option<String>,
     pub(super) environment: Option<String>,
     pub(super) puppet: Option<u64>,
+    pub(super) ruby: Option<String>,
     pub(super) hiera: Option<serde_yaml::Value>,
     pub(super) hiera3_yaml_aliases: bool,
     pub(super) global_hiera_config: Option<GlobalConfig>,

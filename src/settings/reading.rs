@@ -14,7 +14,7 @@ use crate::value::Value;
 #[derive(Debug, Default, PartialEq)]
 pub struct Reading {
     profiles: Profiles,
-    texts: [Option<String>; 2],
+    texts: [Option<String>; 3],
     puppet: Option<u64>,
     hiera: Option<serde_yaml::Value>,
     hiera3_yaml_aliases: bool,
@@ -46,6 +46,7 @@ impl Reading {
             hiera_config,
             environment,
             puppet,
+            ruby,
             hiera,
             hiera3_yaml_aliases,
             global_hiera_config,
@@ -85,7 +86,7 @@ impl Reading {
         };
         Reading {
             profiles,
-            texts: [hiera_config, environment],
+            texts: [hiera_config, environment, ruby],
             puppet,
             hiera,
             hiera3_yaml_aliases,
@@ -135,6 +136,7 @@ mod tests {
             ("variables: {a: x}", "variables: {a: y}"),
             ("lookup_options: {a: {merge: deep}}", "lookup_options: {a: {merge: hash}}"),
             ("puppet: 7", ""),
+            ("ruby: 3.4", ""),
             ("hiera: 3", ""),
             ("manifests: false", ""),
             ("variables: &a {a: x}", "variables: {a: x}"),

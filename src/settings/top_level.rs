@@ -17,8 +17,8 @@ use crate::hiera::backend::Backends;
 use crate::hiera::backend::eyaml::{AllowedKeys, KeyChoice};
 use crate::hiera::layer::roots::Folders;
 use crate::hiera::options::LookupOptions;
-use crate::puppet::Puppet;
 use crate::puppet::regex::Regexes;
+use crate::puppet::{Puppet, Ruby};
 use crate::value::{Hash, Value};
 
 impl SourceFile<'_> {
@@ -67,6 +67,7 @@ impl SourceFile<'_> {
                 Some(7) => Puppet::V7,
                 Some(other) => return Err(self.invalid(&["puppet"], format!("'puppet' must be 7 or 8, not {other}"))),
             },
+            ruby: raw.ruby.as_deref().map(|ruby| self.ruby(ruby)).transpose()?,
             reader: self.reader(raw.hiera.as_ref())?,
             hiera3_yaml_aliases: raw.hiera3_yaml_aliases,
             datadirs,
@@ -92,6 +93,13 @@ impl SourceFile<'_> {
             repositories,
             http: raw.http.as_ref().map(|raw| http::check(self, raw)).transpose()?,
             limits: limits::check(self, &raw.limits.unwrap_or_default())?,
+        })
+    }
+
+    fn ruby(&self, version: &str) -> Result<Ruby, SettingsError> {
+        Ruby::of_version(version).ok_or_else(|| {
+            let versions = "3.1, 3.3, 3.4, jruby-9.3, jruby or jruby-10";
+            self.invalid(&["ruby"], format!("'ruby' must be a version such as {versions}, not {version}"))
         })
     }
 

@@ -39,9 +39,9 @@ use super::manifests::{Agreement, ManifestLookups, Manifests, SetVariables};
 use super::options::LookupOptions;
 use super::{LookupError, Reader};
 use crate::diagnostic::Diagnostic;
-use crate::puppet::Puppet;
 use crate::puppet::pathname::join;
 use crate::puppet::regex::Regexes;
+use crate::puppet::{Puppet, Ruby};
 use crate::tree::{BlobId, ContentIds, FileTree, MemoryTree, Target, TreeError, child, folder_of, follow};
 
 /// The environment layer's configuration where nothing else is said, relative to the environment's folder.
@@ -55,6 +55,8 @@ const MANIFESTS: &str = "manifests";
 pub struct EnvironmentOptions {
     /// The version whose behaviour counts.
     pub puppet: Puppet,
+    /// The Ruby that it runs on.
+    pub ruby: Ruby,
     /// The environment layer's configuration, relative to the root of the tree; its folder is the environment's. With
     /// [`roots::VARIABLE`] in it there are several environments, each in a folder of its name.
     pub hiera_config: String,
@@ -114,6 +116,7 @@ impl Default for EnvironmentOptions {
     fn default() -> EnvironmentOptions {
         EnvironmentOptions {
             puppet: Puppet::default(),
+            ruby: Puppet::default().ruby(),
             hiera_config: HIERA_YAML.into(),
             global: None,
             lookup_options: Arc::default(),
