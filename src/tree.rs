@@ -192,7 +192,7 @@ pub fn links(tree: &dyn FileTree) -> Result<Vec<(String, String)>, TreeError> {
                 Entry::Folder => pending.push(path),
                 Entry::Link(_) => match follow(tree, &path)? {
                     Target::File(real, _) | Target::Folder(real) => found.push((path, real)),
-                    Target::Absent | Target::Dangling(_) | Target::Outside(_) => {}
+                    Target::Absent | Target::Dangling(_) | Target::Loop(_) | Target::Outside(_) => {}
                 },
                 _ => {}
             }
@@ -212,6 +212,8 @@ pub enum Target {
     Absent,
     /// A symbolic link in the tree leads to nothing in it; the text names the first link, and where it leads.
     Dangling(String),
+    /// The path leads into links that go round, or through more than Linux follows; the text says so.
+    Loop(String),
     /// The path leaves what the tree holds; the text says how.
     Outside(String),
 }
@@ -224,7 +226,7 @@ const LINKED_LIMIT: usize = 4096;
 
 /// Follows `path` from the root of `tree` as the operating system does from the root of a checkout: name by name, `..`
 /// from where links have led, links inside the tree followed. A path or link that leaves the tree is
-/// [`Target::Outside`], so is a submodule and a loop of links.
+/// [`Target::Outside`], so is a submodule.
 pub fn follow(tree: &dyn FileTree, path: &str) -> Result<Target, TreeError> {
     follow_counted(tree, path, &mut 0)
 }
@@ -279,7 +281,7 @@ pub fn follow_counted(tree: &dyn FileTree, path: &str, linked: &mut usize) -> Re
             Some(Entry::Link(target)) => {
                 links += 1;
                 if links > LINK_LIMIT {
-                    return Ok(Target::Outside(format!("{path} leads into a loop of symbolic links")));
+                    return Ok(Target::Loop(format!("{path} leads into a loop of symbolic links")));
                 }
                 link.get_or_insert_with(|| at.clone());
                 let inner = match below(root, &target) {
@@ -471,6 +473,7 @@ mod tests {
             Target::Folder(at) => format!("folder {at}"),
             Target::Absent => "absent".to_owned(),
             Target::Dangling(why) => format!("dangling: {why}"),
+            Target::Loop(why) => format!("loop: {why}"),
             Target::Outside(why) => format!("outside: {why}"),
         };
         assert_eq!(found, expected, "{path}");
@@ -493,7 +496,7 @@ mod tests {
         check("data/up", "outside: data/up leads above the root of the repository");
         check("data/up/nodes/x.yaml", "outside: data/up leads above the root of the repository");
         check("data/here/../../x.yaml", "outside: data/here/../../x.yaml leads above the root of the repository");
-        check("loop/a", "outside: loop/a leads into a loop of symbolic links");
+        check("loop/a", "loop: loop/a leads into a loop of symbolic links");
     }
 
     #[test]

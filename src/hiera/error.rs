@@ -5,6 +5,7 @@ use std::fmt;
 use crate::diagnostic::Place;
 use crate::puppet;
 use crate::puppet::ErrorKind;
+use crate::puppet::glob::GlobError;
 use crate::value::{Secrecy, Text, Value};
 
 /// A lookup that failed. The text is Puppet's where Puppet fails.
@@ -52,6 +53,15 @@ impl LookupError {
 impl From<puppet::Error> for LookupError {
     fn from(error: puppet::Error) -> LookupError {
         LookupError { kind: error.kind, text: error.text, place: None }
+    }
+}
+
+impl From<GlobError> for LookupError {
+    fn from(error: GlobError) -> LookupError {
+        match error {
+            GlobError::Ruby(text) => LookupError::puppet(text),
+            GlobError::Tree(_) | GlobError::TooMuch { .. } => LookupError::unknown(error),
+        }
     }
 }
 

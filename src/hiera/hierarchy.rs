@@ -15,7 +15,7 @@ use super::config::{Config, FunctionKind, LevelConfig, Locations, PlacedText, Ve
 use super::interpolation::{Context, NO_METHODS, NameStack, Undefined, interpolate, interpolate_text, variable};
 use super::scope::{LocalScope, Scope};
 use crate::diagnostic::{Diagnostic, Place};
-use crate::puppet::glob::{GlobError, glob_of_many};
+use crate::puppet::glob::glob_of_many;
 use crate::puppet::pathname::join;
 use crate::puppet::{Puppet, uri};
 use crate::tree::{BlobId, ContentIds, FileTree, Target, TreeError, below, follow};
@@ -419,7 +419,7 @@ impl<'a> Resolver<'a> {
             Mount::Nothing => return Ok(Vec::new()),
         };
         let found = glob_of_many(tree, &pattern, self.config.glob_count())
-            .map_err(|e| glob_error(&e).at(declared.place.clone()))?;
+            .map_err(|e| LookupError::from(e).at(declared.place.clone()))?;
         let original = PlacedText { text: pattern.as_str().into(), place: declared.place.clone() };
         found.outside.iter().for_each(|why| self.outside(declared, why));
         found.paths.iter().map(|path| self.inside(&original, tree, path, backend, true)).collect()
@@ -468,11 +468,14 @@ impl<'a> Resolver<'a> {
             },
             Target::Folder(_) => unread(format!("Is a directory @ io_fread - {path}")),
             Target::Dangling(_) if globbed => unread(format!("No such file or directory @ rb_file_s_stat - {path}")),
+            Target::Loop(_) if globbed => {
+                unread(format!("Too many levels of symbolic links @ rb_file_s_stat - {path}"))
+            }
             Target::Absent => Content::Absent,
             // The disk is as it is.
             Target::Dangling(_) if !files.root().is_empty() => Content::Absent,
             // A deployment may put something there.
-            Target::Dangling(why) | Target::Outside(why) => {
+            Target::Dangling(why) | Target::Loop(why) | Target::Outside(why) => {
                 self.outside(declared, &why);
                 Content::Absent
             }
@@ -538,13 +541,6 @@ fn checked<'p>(declared: &PlacedText, path: &'p str) -> Result<&'p str, LookupEr
         return Err(LookupError::puppet("pathname contains null byte").at(declared.place.clone()));
     }
     Ok(path)
-}
-
-fn glob_error(error: &GlobError) -> LookupError {
-    match error {
-        GlobError::Ruby(text) => LookupError::puppet(text.as_str()),
-        GlobError::Tree(_) | GlobError::TooMuch { .. } => LookupError::unknown(error),
-    }
 }
 
 fn unreadable(error: &TreeError) -> LookupError {

@@ -207,7 +207,7 @@ fn main_manifests(tree: &dyn FileTree, path: &str) -> Result<(Vec<(String, BlobI
         Target::File(path, id) => return Ok((vec![(path, id)], true)),
         Target::Folder(path) => vec![path],
         Target::Absent => Vec::new(),
-        Target::Outside(place) | Target::Dangling(place) => {
+        Target::Outside(place) | Target::Dangling(place) | Target::Loop(place) => {
             found.push(outside(path.to_owned(), &place));
             Vec::new()
         }
@@ -222,7 +222,9 @@ fn main_manifests(tree: &dyn FileTree, path: &str) -> Result<(Vec<(String, BlobI
                 Entry::File(id) if is_manifest => found.push((path, id)),
                 Entry::Link(_) if is_manifest => match follow(tree, &path)? {
                     Target::File(_, id) => found.push((path, id)),
-                    Target::Outside(place) | Target::Dangling(place) => found.push(outside(path, &place)),
+                    Target::Outside(place) | Target::Dangling(place) | Target::Loop(place) => {
+                        found.push(outside(path, &place))
+                    }
                     Target::Folder(_) | Target::Absent => {}
                 },
                 Entry::File(_) | Entry::Link(_) => {}

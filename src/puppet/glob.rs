@@ -156,13 +156,13 @@ impl<'t> Walk<'t> {
     /// Finds what each of `patterns` matches below `path`; `is_first` is as for [`Walk::visit`].
     fn below(&mut self, path: &str, patterns: &[String], is_first: bool) -> Result<(), GlobError> {
         for pattern in patterns {
-            // A slash at the end asks for folders.
-            if self.folders || !pattern.ends_with('/') {
-                match parse(pattern) {
-                    Some(parts) => self.visit(path, &[&parts], is_first)?,
-                    None => self.has_too_many_braces = true,
-                }
+            // A slash at the end asks for folders, and the way to them may fail.
+            let kept = (!self.folders && pattern.ends_with('/')).then(|| std::mem::take(&mut self.found));
+            match parse(pattern) {
+                Some(parts) => self.visit(path, &[&parts], is_first)?,
+                None => self.has_too_many_braces = true,
             }
+            self.found = kept.unwrap_or_else(|| std::mem::take(&mut self.found));
         }
         Ok(())
     }
@@ -193,16 +193,22 @@ impl<'t> Walk<'t> {
         let target = follow_counted(self.tree, path, &mut self.work)?;
         let there = match &target {
             Target::Folder(_) | Target::File(..) => true,
-            // A dangling link is there, and reading it fails; one that leaves the tree is nothing that can be known.
-            Target::Dangling(_) => is_link(self.tree, path, &mut self.work)?,
+            // Such a link is there, and reading it fails; one that leaves the tree is nothing that can be known.
+            Target::Dangling(_) | Target::Loop(_) => is_link(self.tree, path, &mut self.work)?,
             Target::Absent | Target::Outside(_) => false,
         };
         let done = patterns.iter().any(|p| p.is_empty());
         if done && there && matches!(target, Target::Folder(_)) == self.folders {
             self.found.paths.push(path.to_owned());
         }
+        let is_listed = patterns.iter().any(|p| matches!(kind(p), Some(Kind::Recursive | Kind::Magic(_))));
         let folder = match target {
             Target::Folder(folder) => folder,
+            Target::Loop(_) if is_listed => {
+                return Err(GlobError::Ruby(format!("Too many levels of symbolic links - {path}")));
+            }
+            // A name behind it may be listed.
+            Target::Loop(_) => return self.visit_plain(path, patterns, is_first),
             Target::Dangling(_) if there => return Ok(()),
             Target::Dangling(why) | Target::Outside(why) => {
                 self.found.outside.insert(why);
@@ -210,7 +216,7 @@ impl<'t> Walk<'t> {
             }
             Target::File(..) | Target::Absent => return Ok(()),
         };
-        if patterns.iter().any(|p| matches!(kind(p), Some(Kind::Recursive | Kind::Magic(_)))) {
+        if is_listed {
             let entries = self.entries(&folder, patterns, is_first)?;
             self.work += entries.len();
             for (name, entry) in entries {

@@ -43,7 +43,7 @@ pub fn overlays(
 /// Returns the first part of a path that is a link to nothing in the repository, or a submodule.
 fn link<'p>(tree: &dyn FileTree, path: &'p str) -> Result<Option<&'p str>, TreeError> {
     for part in path.match_indices('/').map(|(at, _)| &path[..at]) {
-        if matches!(follow(tree, part)?, Target::Dangling(_) | Target::Outside(_)) {
+        if matches!(follow(tree, part)?, Target::Dangling(_) | Target::Loop(_) | Target::Outside(_)) {
             return Ok(Some(part));
         }
     }

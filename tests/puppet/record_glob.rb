@@ -1,10 +1,14 @@
 #!/usr/bin/env ruby
 # frozen_string_literal: true
 
-# Records what Ruby's Dir.glob finds in a tree, in its order, into tests/vectors/glob.json:
+# Records what Ruby's Dir.glob finds in trees, in its order, into tests/vectors/glob.json:
 #
-#   {"fixture": TEXT,  the tree: a line "-- PATH" for each file, "-- PATH -> TARGET" for each link
-#    "patterns": [[PATTERN, [PATH...]]...]}: files and links to files, no folders
+#   [{"fixture": TEXT,  a tree: a line "-- PATH" for each file, "-- PATH -> TARGET" for each link
+#     "patterns": [[PATTERN, [PATH...] or ERROR]...]}...]: files and links to files, no folders
+#
+# With a number of patterns and a seed it prints those instead of writing the file, for the rest of the test's work:
+#
+#   ruby record_glob.rb 20000 7 > FILE && HIERAD_VECTORS=FILE cargo test --test it vectors_glob
 require 'fileutils'
 require 'json'
 require 'tmpdir'
@@ -21,21 +25,45 @@ ESCAPED = %w<a\\ *\\ x*\\ *.yaml\\ c.yaml\\ ?\\ [ab]\\ x1\\ x?\\ **\\ {a,b}\\ {a
              a\\\\ *\\\\ \*\* x\1 \.*
              .? {.*,x2}>.freeze
 
-random = Random.new(1)
-patterns = Array.new(900) { Array.new(random.rand(1..4)) { NAMES[random.rand(NAMES.size)] }.join('/') }
-patterns += Array.new(400) do
+# Links that go round, in themselves and in each other, those that lead to one, and those that lead nowhere.
+ROUND = { 'r' => 'r', 'x1/r' => '../r', 'r1' => 'x3/r2', 'x3/r2' => '../r1', 'y/c.yaml' => 'c.yaml', 'n' => 'none', 'x3/n' => '../n/x',
+          'x1/x2/t' => '../../r/x', 'y/r' => '../x1' }.freeze
+TO_ROUND = %w[r r/ r r? r1 {r,x1} {x1,r1} r2 t n r/.. [r] r* y x3 \\r {r,n}/ */ x1/r].freeze
+
+def some(random, count, names, length) = Array.new(count) { Array.new(random.rand(1..length)) { names[random.rand(names.size)] }.join('/') }
+
+def found(pattern)
+  Dir.glob(pattern).reject { |path| File.directory?(path) }
+rescue SystemCallError => e
+  e.message
+end
+
+def tree(files, links, patterns)
+  found = Dir.mktmpdir do |root|
+    Dir.chdir(root) do
+      files.each { |path| FileUtils.mkdir_p(File.dirname(path)) && File.write(path, '') }
+      links.each { |path, target| File.symlink(target, path) }
+      patterns.uniq.map { |pattern| [pattern, found(pattern)] }
+    end
+  end
+  fixture = files.map { |path| "-- #{path}\n" } + links.map { |path, target| "-- #{path} -> #{target}\n" }
+  [fixture.join, found]
+end
+
+count, seed = ARGV.map(&:to_i)
+random = Random.new(seed || 1)
+share = ->(part) { count ? count / 3 : part }
+patterns = some(random, share[900], NAMES, 4)
+patterns += Array.new(share[400]) do
   Array.new(random.rand(1..3)) { (random.rand < 0.6 ? ESCAPED : NAMES).sample(random: random) }.join('/')
 end
-patterns.uniq!
-found = Dir.mktmpdir do |root|
-  Dir.chdir(root) do
-    FILES.each { |path| FileUtils.mkdir_p(File.dirname(path)) && File.write(path, '') }
-    LINKS.each { |path, target| File.symlink(target, path) }
-    patterns.map { |pattern| [pattern, Dir.glob(pattern).reject { |path| File.directory?(path) }] }
-  end
+round = Array.new(share[500]) do
+  Array.new(random.rand(1..4)) { (random.rand < 0.5 ? TO_ROUND : NAMES).sample(random: random) }.join('/').squeeze('/')
 end
-fixture = FILES.map { |path| "-- #{path}\n" } + LINKS.map { |path, target| "-- #{path} -> #{target}\n" }
-lines = found.map { |one| "  #{JSON.generate(one)}" }
-vectors = File.expand_path('../vectors/glob.json', __dir__)
-File.write(vectors, "{\"fixture\": #{JSON.generate(fixture.join)},\n \"patterns\": [\n#{lines.join(",\n")}\n]}\n")
-puts "#{found.size} patterns, #{found.sum { |_, paths| paths.size }} paths"
+trees = [tree(FILES, LINKS, patterns), tree(FILES - ROUND.keys, LINKS.merge(ROUND), round)]
+texts = trees.map do |fixture, found|
+  "{\"fixture\": #{JSON.generate(fixture)},\n \"patterns\": [\n#{found.map { |one| "  #{JSON.generate(one)}" }.join(",\n")}\n]}"
+end
+text = "[#{texts.join(",\n")}]\n"
+count ? puts(text) : File.write(File.expand_path('../vectors/glob.json', __dir__), text)
+warn "#{trees.sum { |_, found| found.size }} patterns"

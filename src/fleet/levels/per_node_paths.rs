@@ -127,7 +127,7 @@ impl PerNodePath {
             }
             Target::Absent => Some((self, HashSet::default())),
             // A link that leads nowhere here is reported in the same words for any path behind it.
-            outside @ (Target::Dangling(_) | Target::Outside(_)) => {
+            outside @ (Target::Dangling(_) | Target::Loop(_) | Target::Outside(_)) => {
                 let is_same = follow(tree, &child(&self.folder, "x")).ok()? == outside;
                 is_same.then(|| (self, HashSet::default()))
             }

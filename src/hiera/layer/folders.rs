@@ -87,7 +87,7 @@ pub(super) struct Folders<'l, 'a> {
     place: Place,
     from_settings: bool,
     pub(super) found: Vec<Folder>,
-    /// The reason for which Puppet cannot load any module.
+    /// The reason for which Puppet cannot make the environment.
     pub(super) fault: Option<LookupError>,
     pub(super) module_path: ModulePath,
 }
@@ -132,7 +132,7 @@ impl<'l, 'a> Folders<'l, 'a> {
         };
         if !glob::is_pattern(&path) {
             match follow(&*tree, &path)? {
-                Target::Outside(why) => self.leads_out(&path, why),
+                Target::Loop(why) | Target::Outside(why) => self.leads_out(&path, why),
                 Target::File(..) | Target::Absent | Target::Dangling(_) if said => self.missing(&path),
                 Target::Folder(_) | Target::File(..) | Target::Absent | Target::Dangling(_) => {}
             }
@@ -149,7 +149,7 @@ impl<'l, 'a> Folders<'l, 'a> {
             Err(GlobError::Tree(error)) => return Err(error),
             Err(error) => {
                 let place = self.place.clone();
-                self.fault.get_or_insert_with(|| LookupError::unknown(error).at(place));
+                self.fault.get_or_insert_with(|| LookupError::from(error).at(place));
             }
         }
         Ok(())

@@ -53,7 +53,7 @@ impl<'a> Loader<'a> {
         let file = ConfigFile { owner: Owner::Global, module: None, tree, path };
         let config = match self.config(&file)? {
             Some(config) => config,
-            None if matches!(follow(&**tree, path)?, Target::Outside(_)) => {
+            None if matches!(follow(&**tree, path)?, Target::Loop(_) | Target::Outside(_)) => {
                 let text = "the hiera.yaml of the global layer is out of reach";
                 Err(LookupError::unknown(text).at(Place::file(path)))
             }
@@ -120,7 +120,7 @@ impl<'a> Loader<'a> {
                 Some(Err(LookupError::puppet(format!("Is a directory @ io_fread - {path}")).at(Place::file(path))))
             }
             Target::Absent | Target::Dangling(_) => None,
-            Target::Outside(why) => {
+            Target::Loop(why) | Target::Outside(why) => {
                 let text = format!("{why}: taken as absent");
                 self.warn("outside-repository", Place::file(path), text);
                 None

@@ -329,7 +329,8 @@ impl Environment {
             (layer, Modules::load(&mut loader, root, &conf, own)?)
         };
         let diagnostics = loader.diagnostics;
-        let fault = conf.fault.filter(|_| options.modulepath.is_none() || !conf.fault_in_modulepath);
+        let fault =
+            conf.fault.filter(|_| options.modulepath.is_none() || !conf.fault_in_modulepath).or(modules.path_fault);
         let manifest = conf.manifest.as_deref().unwrap_or(MANIFESTS);
         let reads_variables = options.reads_manifests && !is_hiera3;
         let main_manifests =

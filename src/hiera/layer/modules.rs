@@ -54,6 +54,8 @@ pub(super) struct Modules {
     pub(super) absent: Vec<DeclaredModule>,
     /// The reason for which Puppet cannot load any module.
     pub(super) fault: Option<LookupError>,
+    /// The reason for which Puppet cannot make the environment.
+    pub(super) path_fault: Option<LookupError>,
 }
 
 /// The effect of a metadata.json on its module.
@@ -88,7 +90,7 @@ impl Modules {
             modules.add(loader, name, loader.tree, root)?;
         }
         let (folders, path, fault) = Folders::find(loader, root, conf)?;
-        (modules.path, modules.fault) = (path, fault);
+        (modules.path, modules.path_fault) = (path, fault);
         for Folder { tree, path: folder } in folders {
             let Target::Folder(at) = follow(&*tree, &folder)? else { continue };
             for (name, entry) in tree.list(&at)? {
@@ -148,7 +150,7 @@ impl Modules {
             return Ok(*entry == Entry::Folder);
         }
         let target = follow(tree, path)?;
-        if let Target::Outside(why) = &target {
+        if let Target::Loop(why) | Target::Outside(why) = &target {
             loader.note("modules-outside", Place::file(path), format!("{why}: the module's data is not searched"));
             if *entry != Entry::Submodule(None) {
                 self.path.outside.insert(path.to_owned(), why.clone());

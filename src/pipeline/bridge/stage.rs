@@ -183,7 +183,7 @@ impl Chosen<'_> {
     fn link(&mut self, path: &str, to: &str, target: &Path) -> Result<Choice, StageError> {
         let at = match follow(self.tree, path)? {
             Target::File(at, _) | Target::Folder(at) => Some(at),
-            Target::Absent | Target::Dangling(_) | Target::Outside(_) => None,
+            Target::Absent | Target::Dangling(_) | Target::Loop(_) | Target::Outside(_) => None,
         };
         let inside = at.as_deref().and_then(|at| below(&self.folder.at, at));
         let Some(inside) = inside.filter(|_| !to.starts_with('/')) else { return Err(self.leaving(path)) };
