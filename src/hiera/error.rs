@@ -5,6 +5,7 @@ use std::fmt;
 use crate::diagnostic::Place;
 use crate::puppet;
 use crate::puppet::ErrorKind;
+use crate::puppet::document::Fault;
 use crate::puppet::glob::GlobError;
 use crate::value::{Secrecy, Text, Value};
 
@@ -34,6 +35,11 @@ impl LookupError {
     /// Returns an answer that hierad cannot know.
     pub fn unknown(text: impl fmt::Display) -> LookupError {
         puppet::Error::unknown(text).into()
+    }
+
+    /// Returns the failure of all that is in a document, in the words of Puppet's `text` if it fails there, too.
+    pub(super) fn document(fault: &Fault, text: String) -> LookupError {
+        if fault.kind.is_unknown() { LookupError::unknown(text) } else { LookupError::puppet(text) }
     }
 
     /// Returns the same error, which may show something as secret as `secrecy` says.

@@ -52,6 +52,13 @@ pub enum FaultKind {
     Size,
 }
 
+impl FaultKind {
+    /// Returns true if hierad cannot tell what Puppet makes of the document.
+    pub fn is_unknown(self) -> bool {
+        matches!(self, FaultKind::Limit | FaultKind::Outside | FaultKind::Size)
+    }
+}
+
 /// A fault for which a document is refused, in the words of Psych.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {

@@ -234,9 +234,7 @@ impl DataFile {
 
     fn refusal(&self, fault: &Fault, path: &str) -> LookupError {
         match (self.format, fault.kind) {
-            (Format::Hocon, FaultKind::Outside | FaultKind::Limit) | (_, FaultKind::Size) => {
-                LookupError::unknown(format!("{path}: {}", fault.text))
-            }
+            (_, kind) if kind.is_unknown() => LookupError::unknown(format!("{path}: {}", fault.text)),
             // Puppet rescues the gem's own errors only.
             (Format::Hocon, FaultKind::Exception) => LookupError::puppet(fault.text.clone()),
             _ if self.format.is_yaml() => LookupError::puppet(format!("Unable to parse {}", fault.message(path))),
@@ -257,7 +255,7 @@ impl DataFile {
     /// Returns the data as Hiera 3 sees it, or `None` for an empty file. `path` is for error texts.
     pub fn hiera3_hash(&self, path: &str) -> Result<Option<&Hash>, LookupError> {
         match (&self.fault, &self.value) {
-            (Some(fault), _) if fault.kind == FaultKind::Size => Err(self.refusal(fault, path)),
+            (Some(fault), _) if fault.kind.is_unknown() => Err(self.refusal(fault, path)),
             (Some(fault), _) if !self.format.is_yaml() => Err(LookupError::puppet(fault.text.as_str())),
             (Some(fault), _) if fault.kind == FaultKind::Class => Err(LookupError::puppet(fault.text.as_str())),
             (Some(fault), _) => Err(LookupError::puppet(fault.message("<unknown>"))),

@@ -66,7 +66,7 @@ impl Config {
         let parsed = parse(ruby::without_byte_order_mark(content));
         if let Some(fault) = parsed.fault {
             let text = if fault.kind == FaultKind::Class { fault.text.clone() } else { fault.message(path) };
-            return Err(LookupError::puppet(text).at(Place::line(path, fault.line)));
+            return Err(LookupError::document(&fault, text).at(Place::line(path, fault.line)));
         }
         let file = File { path: path.into(), hash: hash(&parsed.value, path)?, marks: parsed.marks, takes_aliases };
         file.check_version()?;

@@ -55,7 +55,7 @@ fn parse(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Result<Option<Config>, LookupError> {
     if let Some(fault) = parsed.fault {
-        return Err(LookupError::puppet(fault.message(path)).at(Place::line(path, fault.line)));
+        return Err(LookupError::document(&fault, fault.message(path)).at(Place::line(path, fault.line)));
     }
     let version = version(&parsed.value, path)?;
     let (value, marks) = yaml::symkeys_to_string(parsed.value, parsed.marks);

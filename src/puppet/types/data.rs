@@ -2,7 +2,7 @@
 //!
 //! Source: `pops/loader/static_loader.rb` (`Data`, `RichData`) and `pops/types/types.rb`.
 
-use crate::value::Value;
+use crate::value::{Rich, Value};
 
 /// Returns true for `Data`: nil, text, numbers, booleans, arrays of such and hashes of such with text keys.
 pub fn is_data(value: &Value) -> bool {
@@ -21,6 +21,7 @@ pub fn is_data(value: &Value) -> bool {
 pub fn is_rich_data(value: &Value) -> bool {
     match value {
         Value::Symbol(s) => matches!(&**s, "undef" | "default"),
+        Value::Rich(rich) => !matches!(**rich, Rich::Ruby("Encoding", _)),
         Value::Array(items) => items.iter().all(is_rich_data),
         Value::Hash(hash) => hash.iter().all(|(k, v)| (is_text(k) || is_number(k)) && is_rich_data(v)),
         _ => true,
@@ -65,7 +66,11 @@ pub fn short_name(value: &Value) -> &'static str {
         Value::Array(_) => "Tuple",
         Value::Hash(hash) if !hash.is_empty() && hash.keys().all(is_text) => "Struct",
         Value::Hash(_) => "Hash",
-        Value::Rich(rich) => rich.type_name(),
+        Value::Rich(rich) => match &**rich {
+            Rich::Ruby("Class", _) => "Type",
+            Rich::Ruby(..) => "Runtime",
+            rich => rich.type_name(),
+        },
         Value::Secret(secret) => short_name(&secret.1),
     }
 }

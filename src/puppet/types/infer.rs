@@ -81,7 +81,7 @@ pub(crate) fn set_of(value: &Value) -> Type {
         Value::Symbol(name) => match &**name {
             "default" => Type::Default,
             "undef" => Type::Undef,
-            _ => Type::Runtime(Some("ruby".into()), Some("Symbol".into())),
+            _ => runtime("Symbol"),
         },
         Value::Array(items) if items.is_empty() => Type::array(Type::Unit, Some(Range::exactly(0))),
         Value::Array(items) => Type::Tuple(items.iter().map(set_of).collect(), None),
@@ -105,6 +105,10 @@ fn infer_hash(hash: &Hash) -> Type {
     Type::hash(key, value, Some(Range::count(hash.len())))
 }
 
+fn runtime(class: &str) -> Type {
+    Type::Runtime(Some("ruby".into()), Some(class.into()))
+}
+
 fn infer_rich(rich: &Rich) -> Type {
     match rich {
         Rich::Sensitive(value) => Type::Sensitive(generalize(&common_of(value)).into()),
@@ -120,6 +124,8 @@ fn infer_rich(rich: &Rich) -> Type {
         Rich::Uri(uri) => Type::Uri(Some(uri::parts(uri)).filter(|parts| !parts.is_empty()).map(Arc::new)),
         Rich::Type(kind) => Type::Type(Some(Arc::new(kind.clone()))),
         Rich::Hidden(_) => Type::Any,
+        Rich::Ruby("Class", name) => Type::Type(Some(Arc::new(runtime(name)))),
+        Rich::Ruby(class, _) => runtime(class),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Refusal, number, scalar};
 use crate::puppet::ruby;
-use crate::value::{Hash, Value, symbol};
+use crate::value::{Hash, Rich, Value, symbol};
 
 /// `!!str`, the only tag that keeps the key `<<` from merging.
 pub(super) const TEXT: &str = "tag:yaml.org,2002:str";
@@ -21,6 +21,8 @@ pub(super) enum Mapping {
     Hash,
     /// The text below its key `str`.
     Text,
+    /// The hash below its key `elements`; those of `ivars` are instance variables.
+    WithVariables,
     /// Nothing, but only once its entries were read.
     Late(Refusal),
 }
@@ -41,14 +43,49 @@ pub(super) fn scalar(tag: &str, text: &str) -> Result<Value, Refusal> {
         }
         "!ruby/regexp" => Err(Refusal::Class("Regexp".into())),
         "!ruby/range" => Err(Refusal::Class("Range".into())),
-        "!ruby/encoding" => Err(Refusal::Limit("an Encoding object".into())),
+        "!ruby/encoding" => encoding(text),
         "!ruby/class" | "!ruby/module" if text.is_empty() => Ok(Value::Undef),
-        "!ruby/class" | "!ruby/module" if text == "Symbol" => Err(Refusal::Limit("a Class object".into())),
+        "!ruby/class" | "!ruby/module" if text == "Symbol" => Ok(ruby("Class", text)),
         "!ruby/class" | "!ruby/module" => Err(Refusal::Class(text.into())),
         "!float" | "tag:yaml.org,2002:float" => float(text),
         _ if after(tag, "!ruby/sym").is_some() => Ok(Value::Symbol(text.into())),
         _ => scalar::resolve(text),
     }
+}
+
+/// The encodings that Ruby knows, without those that are a number behind one of the other names.
+const ENCODINGS: &str = "locale external filesystem ASCII US-ASCII ANSI_X3.4-1968 646 ASCII-8BIT BINARY UTF-7 UTF-8 UTF-8-HFS UTF-8-MAC UTF8-MAC
+    UTF8-DoCoMo UTF8-KDDI UTF8-SoftBank UTF-16 UTF-16BE UTF-16LE UTF-32 UTF-32BE UTF-32LE UCS-2BE UCS-4BE UCS-4LE CESU-8 Big5 Big5-HKSCS
+    Big5-HKSCS:2008 Big5-UAO csWindows31J ebcdic-cp-us Emacs-Mule EUC-CN EUC-JIS-2004 EUC-JISX0213 EUC-JP euc-jp-ms EUC-KR EUC-TW eucCN eucJP
+    eucJP-ms eucKR eucTW GB12345 GB18030 GB1988 GB2312 GBK ISO-2022-JP ISO-2022-JP-2 ISO-2022-JP-KDDI ISO2022-JP ISO2022-JP2 KOI8-R KOI8-U
+    macCentEuro macCroatian macCyrillic macGreek macIceland MacJapan MacJapanese macRoman macRomania macThai macTurkish macUkraine PCK Shift_JIS
+    SJIS SJIS-DoCoMo SJIS-KDDI SJIS-SoftBank stateless-ISO-2022-JP stateless-ISO-2022-JP-KDDI TIS-620 Windows-31J IBM037";
+
+/// Those that are numbers behind a name.
+const NUMBERED: [(&[&str], &str); 4] = [
+    (&["ISO-8859-", "ISO8859-"], "1 2 3 4 5 6 7 8 9 10 11 13 14 15 16"),
+    (&["CP", "Windows-"], "1250 1251 1252 1253 1254 1255 1256 1257 1258 874"),
+    (&["CP", "IBM"], "437 720 737 775 850 852 855 857 860 861 862 863 864 865 866 869"),
+    (&["CP"], "50220 50221 51932 65000 65001 878 932 936 949 950 951"),
+];
+
+/// Returns the encoding that Ruby finds by a name; by default there is no internal one.
+fn encoding(name: &str) -> Result<Value, Refusal> {
+    let is = |known: &str| known.eq_ignore_ascii_case(name);
+    let numbered = |prefixes: &[&str], numbers: &str| {
+        numbers.split(' ').any(|number| prefixes.iter().any(|prefix| is(&format!("{prefix}{number}"))))
+    };
+    if is("internal") {
+        return Ok(Value::Undef);
+    }
+    if ENCODINGS.split_whitespace().any(is) || NUMBERED.iter().any(|(prefixes, numbers)| numbered(prefixes, numbers)) {
+        return Ok(ruby("Encoding", name));
+    }
+    Err(Refusal::Error(format!("unknown encoding name - {name}")))
+}
+
+fn ruby(class: &'static str, name: &str) -> Value {
+    Value::Rich(Rich::Ruby(class, name.into()).into())
 }
 
 /// Ruby's regular expressions take no other text.
@@ -111,14 +148,26 @@ pub(super) fn mapping(tag: &str) -> Result<Mapping, Refusal> {
         "!omap" | "tag:yaml.org,2002:omap" => return Err(Refusal::Class("Psych::Omap".into())),
         _ => {}
     }
-    if let Some(name) = class_of(tag, &["!ruby/hash-with-ivars"]) {
-        let plain = Refusal::Limit("a hash with instance variables".into());
-        return Err(if name.is_empty() { plain } else { class(name) });
+    if let Some(name) = after(tag, "!ruby/hash-with-ivars:") {
+        return Err(class(name));
+    }
+    if class_of(tag, &["!ruby/hash-with-ivars"]).is_some() {
+        return Ok(Mapping::WithVariables);
     }
     match ["!map:", "!ruby/hash:", "!ruby/marshalable:"].iter().find_map(|prefix| after(tag, prefix)) {
         Some(name) => Err(class(name)),
         None => Ok(Mapping::Hash),
     }
+}
+
+/// Why an instance variable cannot have the name that is a key, if it cannot.
+pub(super) fn refused_variable(key: &Value) -> Option<Refusal> {
+    let text = match key {
+        Value::String(_) | Value::Symbol(_) | Value::Bytes(_) => key.to_s(),
+        other => return Some(Refusal::Error(format!("{} is not a symbol nor a string", other.inspect()))),
+    };
+    let is_allowed = symbol::kind(&text) == Some(symbol::Kind::Instance);
+    (!is_allowed).then(|| Refusal::Error(format!("`{text}' is not allowed as an instance variable name")))
 }
 
 /// Why a mapping of a text and its instance variables is refused, if it is.

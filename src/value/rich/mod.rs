@@ -44,6 +44,8 @@ pub enum Rich {
     Uri(Uri),
     /// A data type.
     Type(Type),
+    /// An object of Ruby's that a tag in YAML makes: the name of its class, `Class` or `Encoding`, and its own name.
+    Ruby(&'static str, Arc<str>),
 }
 
 impl Rich {
@@ -65,6 +67,7 @@ impl Rich {
             Rich::Binary(_) => "Binary",
             Rich::Uri(_) => "URI",
             Rich::Type(_) => "Type",
+            Rich::Ruby(class, _) => class,
         }
     }
 
@@ -81,6 +84,7 @@ impl Rich {
             Rich::Binary(bytes) => STANDARD.encode(bytes),
             Rich::Uri(uri) => uri.to_string(),
             Rich::Type(kind) => kind.to_string(),
+            Rich::Ruby(_, name) => name.to_string(),
         }
     }
 
@@ -91,6 +95,7 @@ impl Rich {
             Rich::Regexp(pattern) => regexp::inspect(pattern),
             Rich::SemVerRange(range) => range.inspect(),
             Rich::Uri(uri) => format!("#<{} {uri}>", uri.class_name()),
+            Rich::Ruby("Encoding", name) => format!("#<Encoding:{name}>"),
             other => other.to_text(),
         }
     }

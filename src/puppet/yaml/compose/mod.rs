@@ -15,7 +15,7 @@ use crate::puppet::document::{Fault, FaultKind, MAX_DEPTH, Marks, Parsed};
 use crate::value::Value;
 
 use entries::{Entries, merge_source};
-use omap::Recorder;
+use omap::{Recorded, Recorder};
 
 /// The notation of a node, which decides how `<<` takes it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -67,6 +67,8 @@ enum Becomes {
     Omap,
     /// The text below the key `str`.
     Text,
+    /// Nothing: its keys are names of instance variables.
+    Variables,
     /// A refusal that waits for the entries.
     Refused(Refusal),
 }
@@ -235,7 +237,7 @@ impl<'a> Composer<'a> {
             Ok(tag::Sequence::List) => {}
             Ok(tag::Sequence::Omap) => {
                 self.is_entangled = true;
-                self.recorder = Some(Recorder { line, props, depth: 1, events: Vec::new() });
+                self.recorder = Some(Recorder { line, props, kind: Recorded::Omap, depth: 1, events: Vec::new() });
                 return;
             }
             Err(refusal) => self.refuse(line, refusal),
@@ -247,6 +249,14 @@ impl<'a> Composer<'a> {
         let becomes = match props.tag.as_deref().map_or(Ok(tag::Mapping::Hash), tag::mapping) {
             Ok(tag::Mapping::Hash) => Becomes::Hash,
             Ok(tag::Mapping::Text) => Becomes::Text,
+            Ok(tag::Mapping::WithVariables) => {
+                // Its own anchor is not kept.
+                let props = Props { anchor: None, ..props };
+                let kind = Recorded::HashWithVariables;
+                self.is_entangled = true;
+                self.recorder = Some(Recorder { line, props, kind, depth: 1, events: Vec::new() });
+                return;
+            }
             Ok(tag::Mapping::Late(refusal)) => Becomes::Refused(refusal),
             Err(refusal) => {
                 self.refuse(line, refusal);
@@ -294,6 +304,11 @@ impl<'a> Composer<'a> {
         match becomes {
             Becomes::Hash | Becomes::Omap => {}
             Becomes::Refused(refusal) => self.refuse(line, refusal),
+            Becomes::Variables => {
+                if let Some(refusal) = entries.hash.keys().find_map(tag::refused_variable) {
+                    self.refuse(line, refusal);
+                }
+            }
             Becomes::Text => {
                 if let Some(refusal) = tag::refused_text(&entries.hash) {
                     self.refuse(line, refusal);
