@@ -4,6 +4,7 @@
 //! that.
 //! Source: Ruby 3.1, which the reference Puppet runs on.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::sync::LazyLock;
 
@@ -33,8 +34,8 @@ impl Value {
     }
 
     /// Returns the name of the value's Ruby class.
-    pub fn class_name(&self) -> &'static str {
-        match self {
+    pub fn class_name(&self) -> Cow<'static, str> {
+        let name = match self {
             Value::Undef => "NilClass",
             Value::Boolean(true) => "TrueClass",
             Value::Boolean(false) => "FalseClass",
@@ -44,9 +45,10 @@ impl Value {
             Value::Symbol(_) => "Symbol",
             Value::Array(_) => "Array",
             Value::Hash(_) => "Hash",
-            Value::Rich(rich) => rich.type_name(),
-            Value::Secret(secret) => secret.1.class_name(),
-        }
+            Value::Rich(rich) => return rich.class_name(),
+            Value::Secret(secret) => return secret.1.class_name(),
+        };
+        name.into()
     }
 }
 

@@ -532,7 +532,7 @@ fn unpack(items: &[Node], separator: &Value) -> Result<Vec<Node>, LookupError> {
 /// Returns Ruby's error for what is no text.
 fn no_separator(items: &[Node], separator: &Value) -> LookupError {
     let class = match separator {
-        Value::Boolean(_) => "true",
+        Value::Boolean(_) => "true".into(),
         Value::Rich(_) | Value::Bytes(_) => return odd("unpack_arrays", separator),
         other => other.class_name(),
     };
@@ -582,7 +582,7 @@ fn compare(a: &Value, b: &Value) -> Result<Ordering, LookupError> {
     a.compare(b).ok_or_else(|| {
         let shown = match b {
             Value::Undef | Value::Boolean(_) | Value::Integer(_) | Value::Float(_) => b.inspect(),
-            _ => b.class_name().into(),
+            _ => b.class_name().into_owned(),
         };
         LookupError::puppet(format!("comparison of {} with {shown} failed", a.class_name()))
     })

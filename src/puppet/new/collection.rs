@@ -160,7 +160,7 @@ fn graft(root: &mut Value, value: &Value) -> Result<(), Error> {
             let class = match other {
                 Value::Undef => "nil".to_owned(),
                 Value::Boolean(b) => b.to_string(),
-                other => other.class_name().to_owned(),
+                other => other.class_name().into_owned(),
             };
             return Err(Error::puppet(format!("no implicit conversion of {class} into Hash")));
         }

@@ -91,10 +91,7 @@ fn bound(
         Value::Hash(hash) => of_hash(hash).map(Some),
         Value::Integer(_) | Value::BigInteger(_) | Value::Float(_) => of_seconds(value).map(Some),
         other => {
-            let class = match other.as_type() {
-                Some(kind) => format!("Puppet::Pops::Types::P{}Type", kind.simple_name()),
-                None => other.class_name().to_owned(),
-            };
+            let class = other.class_name();
             Err(Error::puppet(format!("Unable to create a Puppet::Pops::Time::{name} from a {class}")))
         }
     }

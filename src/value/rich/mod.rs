@@ -8,6 +8,7 @@ pub mod types;
 mod uri;
 mod version;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use base64::Engine;
@@ -69,6 +70,22 @@ impl Rich {
             Rich::Type(_) => "Type",
             Rich::Ruby(class, _) => class,
         }
+    }
+
+    /// Returns the name of its Ruby class.
+    pub fn class_name(&self) -> Cow<'static, str> {
+        let name = match self {
+            Rich::Sensitive(_) | Rich::Hidden(_) => "Puppet::Pops::Types::PSensitiveType::Sensitive",
+            Rich::Timestamp(_) => "Puppet::Pops::Time::Timestamp",
+            Rich::Timespan(_) => "Puppet::Pops::Time::Timespan",
+            Rich::SemVer(_) => "SemanticPuppet::Version",
+            Rich::SemVerRange(_) => "SemanticPuppet::VersionRange",
+            Rich::Binary(_) => "Puppet::Pops::Types::PBinaryType::Binary",
+            Rich::Uri(uri) => return uri.class_name().into(),
+            Rich::Type(kind) => return format!("Puppet::Pops::Types::P{}Type", kind.simple_name()).into(),
+            Rich::Regexp(_) | Rich::Ruby(..) => self.type_name(),
+        };
+        name.into()
     }
 
     /// As Puppet writes it where text is wanted: Ruby's `to_s`.
