@@ -1,6 +1,6 @@
 //! Requests to the commands that answer for functions: everything that an answer may depend on, as one line of JSON.
 
-use super::backend::{Answer, Backend, Call, Command, DeclaredFunction, Mentions, Runner};
+use super::backend::{Answer, Backend, Call, Command, DeclaredFunction, Mentions, Runner, Wanted};
 use super::config::FunctionKind;
 use super::hierarchy::{Content, Level, Location};
 use super::interpolation::{Context, NameStack, Undefined, variable};
@@ -24,6 +24,24 @@ pub(super) struct Asked<'a> {
     pub(super) tree: Option<&'a dyn FileTree>,
     /// The outcome of an interpolation that the function may have looked at.
     pub(super) interpolated: Option<Interpolated<'a>>,
+    /// The lookups that the function needs for its answer, as far as they are known.
+    pub(super) lookups: &'a [LookedUp],
+}
+
+/// A lookup that a function makes, and what it finds.
+pub(super) struct LookedUp {
+    pub(super) wanted: Wanted,
+    pub(super) found: Result<Option<Value>, LookupError>,
+}
+
+impl LookedUp {
+    fn written(&self) -> Value {
+        let found = match &self.found {
+            Ok(value) => ("found", value.iter().cloned().collect()),
+            Err(error) => ("failed", Value::from(&*error.text)),
+        };
+        Value::hash(Hash::from_iter([("of", self.wanted.written()), found]))
+    }
 }
 
 /// The outcome of the interpolation of a value, in a call that was made before without it.
@@ -51,7 +69,11 @@ pub(super) fn ask_all(command: &Command, asked: &[Asked<'_>]) -> Vec<Result<Answ
         Runner::Program(backend) => {
             let ask = |asked: &Asked<'_>| {
                 let request = json::compact(&Value::hash(fields(command, asked)?));
-                backend.ask(&request).map_err(|why| unasked(asked, "the command for the function", why))
+                let answer = match backend.ask(&request) {
+                    Ok(Answer::Lookup(_)) => Err("asks for a lookup, which only functions in Ruby may".into()),
+                    answer => answer,
+                };
+                answer.map_err(|why| unasked(asked, "the command for the function", why))
             };
             asked.iter().map(ask).collect()
         }
@@ -101,7 +123,7 @@ pub fn bridged_answers(calls: &[(&Level, &str)], from: CalledFrom<'_>) -> Vec<Op
         }
         Answer::Found(value) if level.kind == FunctionKind::LookupKey => Some(Outcome::Found(value)),
         Answer::NotFound => Some(Outcome::NotFound),
-        Answer::Found(_) | Answer::Template(_) | Answer::Failed(_) => None,
+        Answer::Found(_) | Answer::Template(_) | Answer::Failed(_) | Answer::Lookup(_) => None,
     };
     let answers = answers_at_locations(calls, from).into_iter().zip(calls);
     let outcomes = answers.map(|(answers, (level, root))| {
@@ -119,8 +141,8 @@ pub fn bridged_references(level: &Level, roots: &[&str], from: CalledFrom<'_>) -
         Ok(Answer::Found(Value::Hash(hash))) if level.kind == FunctionKind::DataHash => {
             hash.get(root).map(Mentions::of).unwrap_or_default()
         }
-        Ok(_) => Mentions::default(),
-        Err(_) => Mentions { anything: true, ..Mentions::default() },
+        Ok(Answer::Found(_) | Answer::NotFound | Answer::Failed(_)) => Mentions::default(),
+        Ok(Answer::Lookup(_)) | Err(_) => Mentions { anything: true, ..Mentions::default() },
     };
     let answers = answers_at_locations(&calls, from).into_iter().zip(roots);
     let all = answers.map(|(answers, root)| {
@@ -145,6 +167,7 @@ fn answers_at_locations(
         module: layer.module.as_deref(),
         tree: Some(&*environment.tree),
         interpolated: None,
+        lookups: &[],
     };
     let locations =
         calls.iter().copied().filter(|(level, _)| of_level(level).is_some()).flat_map(|(level, root)| {
@@ -170,7 +193,7 @@ pub(super) fn value(command: &Command, asked: &Asked<'_>) -> Result<Option<Value
         Answer::Found(value) => Ok(Some(value)),
         Answer::NotFound => Ok(None),
         Answer::Failed(text) => Err(LookupError::puppet(text).at(asked.level.place.clone())),
-        Answer::Template(_) => {
+        Answer::Template(_) | Answer::Lookup(_) => {
             let text = format!(
                 "the command for the function '{}' has its answer interpolated, which a backend of Hiera 3 cannot",
                 asked.level.function
@@ -202,6 +225,9 @@ fn call<'a>(command: &Command, asked: &Asked<'a>) -> Result<Call<'a>, LookupErro
     if let Some(Interpolated { raw, made }) = asked.interpolated {
         let made = made.map_or_else(|text| ("failed", Value::from(text)), |value| ("value", value.clone()));
         fields.insert("interpolated", Value::hash(Hash::from_iter([("raw", raw.clone()), made])));
+    }
+    if !asked.lookups.is_empty() {
+        fields.insert("lookups", asked.lookups.iter().map(LookedUp::written).collect());
     }
     let data = path.filter(|path| !path.starts_with('/')).and_then(|path| reads.data.of(path));
     if data.is_some_and(|data| data.only.is_some()) {

@@ -176,7 +176,34 @@ module Functions
     end
   RUBY
 
-  ALL = { 'site/expand' => EXPAND, 'site/regex' => REGEX, 'site_vault' => VAULT, 'site/http' => HTTP, 'site/dig' => DIG, 'site/all' => HASH }.freeze
+  # It looks other keys up, with what may go wrong.
+  ASK = <<~'RUBY'
+    Puppet::Functions.create_function(:'site::ask') do
+      dispatch :ask do
+        param 'String', :key
+        param 'Hash', :options
+        param 'Puppet::LookupContext', :context
+      end
+
+      def ask(key, options, context)
+        other = options['asks'][key] || context.not_found
+        value = case options['by']
+                when 'merge' then call_function('lookup', { 'name' => other, 'merge' => options['merge'], 'default_value' => nil })
+                when 'default' then call_function('lookup', [other, 'plain'], { 'default_value' => 'none' })
+                when 'hiera' then call_function('hiera_array', other, [])
+                when 'cached' then context.cached_value(other) || context.cache(other, call_function('lookup', other))
+                else call_function('lookup', other)
+                end
+        options['wrap'] ? { 'of' => other, 'value' => value, 'also' => context.interpolate('%{role}') } : value
+      rescue Puppet::DataBinding::LookupError => e
+        raise unless options['rescue']
+
+        e.message
+      end
+    end
+  RUBY
+
+  ALL = { 'site/ask' => ASK, 'site/expand' => EXPAND, 'site/regex' => REGEX, 'site_vault' => VAULT, 'site/http' => HTTP, 'site/dig' => DIG, 'site/all' => HASH }.freeze
 end
 
 # A random repository.
@@ -230,8 +257,8 @@ class Repository
 
   def settings
     scope = chance(0.5) ? ', scope: [role, site, facts.os.family]' : ''
-    names = %w[site::expand site::regex site_vault site::http site::dig site::all]
-    # Of site_vault and site::http it is not true, so that their answers are unknown.
+    names = %w[site::ask site::expand site::regex site_vault site::http site::dig site::all]
+    # Of site_vault, site::http and site::ask it is not true, so that their answers are unknown.
     lines = names.map { |name| "  \"#{name}\": {puppet: true, timeout: 60#{scope}#{', reads: path' if chance(0.6)}}\n" }
     "profiles: [../profiles]\npuppet: #{@version}\nbackends:\n#{lines.join}"
   end
@@ -259,7 +286,8 @@ class Repository
       { 'name' => 'dig', 'data_dig' => 'site::dig', 'paths' => ['dig/%{role}.yaml', 'plain.yaml'] },
       { 'name' => 'all', 'data_hash' => 'site::all', 'path' => 'all' },
       { 'name' => 'common', 'lookup_key' => 'site::expand', 'path' => 'common' },
-      { 'name' => 'plain', 'path' => 'plain.yaml' }
+      { 'name' => 'plain', 'path' => 'plain.yaml' },
+      { 'name' => 'ask', 'lookup_key' => 'site::ask', 'path' => 'plain.yaml', 'options' => asking }
     ]
     all.shuffle(random: @random).first(3 + @random.rand(5))
   end
@@ -268,6 +296,14 @@ class Repository
     options = { 'mounts' => ['kv/%{role}', 'kv/%{facts.os.family}', 'kv/common'].first(1 + @random.rand(3)) }
     options['default_field'] = 'value' if chance(0.6)
     options['confine_to_keys'] = ['^secret', '^role::'] if chance(0.4)
+    options
+  end
+
+  def asking
+    options = { 'asks' => KEYS.select { chance(0.4) }.map { |key| [key, pick(KEYS + %w[hash.a none])] }.to_h }
+    options['by'] = pick(%w[merge default hiera cached lookup])
+    options['merge'] = pick(%w[first unique hash deep])
+    %w[wrap rescue].each { |name| options[name] = true if chance(0.3) }
     options
   end
 

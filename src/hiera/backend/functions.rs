@@ -118,4 +118,35 @@ pub enum Answer {
     NotFound,
     /// The function fails, in these words.
     Failed(String),
+    /// A function in Ruby needs another key; it is called again with what that has.
+    Lookup(Wanted),
+}
+
+/// A lookup that a function makes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    /// The key.
+    pub key: String,
+    /// The merge that the function gives: a name, a hash of options, or undef.
+    pub merge: Value,
+    /// True if a function of Hiera 3 makes it, such as `hiera_array`.
+    pub is_hiera: bool,
+}
+
+impl Wanted {
+    /// The names of its fields.
+    const FIELDS: [&str; 3] = ["key", "merge", "is_hiera"];
+
+    /// Reads it as functions write it, or returns `None`.
+    pub fn read(value: &Value) -> Option<Wanted> {
+        let [key, merge, is_hiera] = Wanted::FIELDS.map(|name| value.as_hash()?.get(name));
+        let Some(Value::Boolean(is_hiera)) = is_hiera else { return None };
+        Some(Wanted { key: key?.as_str()?.to_owned(), merge: merge?.clone(), is_hiera: *is_hiera })
+    }
+
+    /// Returns it as functions write it.
+    pub fn written(&self) -> Value {
+        let values = [Value::from(&*self.key), self.merge.clone(), Value::Boolean(self.is_hiera)];
+        Value::hash(Wanted::FIELDS.into_iter().map(Value::from).zip(values).collect())
+    }
 }

@@ -19,7 +19,9 @@ mod version;
 pub use converted::ConvertedFiles;
 pub use file::{ANOTHER_CONTENT, DataFile, Format};
 pub use files::{DataFiles, FileId, FileMemory, ParsedFiles};
-pub use functions::{Answer, Backends, Bridge, Call, Code, Command, CommandBackend, DeclaredFunction, Folder, Runner};
+pub use functions::{
+    Answer, Backends, Bridge, Call, Code, Command, CommandBackend, DeclaredFunction, Folder, Runner, Wanted,
+};
 pub use key_quota::KeyQuota;
 pub use mentions::Mentions;
 

@@ -8,7 +8,7 @@ use super::search::{function_call, located};
 use super::{Lookup, Search, SearchResult};
 use crate::hiera::LookupError;
 use crate::hiera::backend::{Answer, Command, DeclaredFunction, Runner};
-use crate::hiera::command::{self, Asked, Interpolated};
+use crate::hiera::command::{Asked, Interpolated};
 use crate::hiera::config::FunctionKind;
 use crate::hiera::explain;
 use crate::hiera::hierarchy::{Level, Location};
@@ -44,7 +44,7 @@ impl Lookup<'_> {
             DeclaredFunction::Values(values) => valued(values, level.kind, search).map(Given::Value),
             DeclaredFunction::Command(command) => {
                 let asked = self.asked((layer, level), location, search);
-                match commanded(command, &asked)? {
+                match self.commanded(command, &asked, search)? {
                     Some(Given::Template(raw)) => self.interpolated(command, &raw, &asked, search)?.map(Given::Value),
                     given => given,
                 }
@@ -86,6 +86,7 @@ impl Lookup<'_> {
             module: layer.module.as_deref(),
             tree: Some(&*self.environment.tree),
             interpolated: None,
+            lookups: &[],
         }
     }
 
@@ -107,7 +108,7 @@ impl Lookup<'_> {
             return Err(LookupError::unknown(text));
         }
         let interpolated = Some(Interpolated { raw, made: made.as_ref().map_err(|error| &*error.text) });
-        match commanded(command, &Asked { interpolated, ..*asked }) {
+        match self.commanded(command, &Asked { interpolated, ..*asked }, search) {
             Ok(Some(Given::Value(value))) => Ok(Some(value)),
             Ok(None) => Ok(None),
             // The words of the error itself are better than those that have been to Ruby and back.
@@ -120,26 +121,33 @@ impl Lookup<'_> {
             }
         }
     }
-}
 
-/// Asks a command for the key that is searched for.
-fn commanded(command: &Command, asked: &Asked<'_>) -> Result<Option<Given>, LookupError> {
-    let Asked { level, location, key: (root, _), .. } = *asked;
-    let refused = |got: &str| {
-        let (kind, function, located) = (level.kind.tag(), &level.function, located(location));
-        LookupError::puppet(format!(
-            "Value returned from {kind} function '{function}'{located} has wrong type, expects a Hash value, got {got}",
-        ))
-    };
-    match command::ask(command, asked)? {
-        Answer::NotFound => Ok(None),
-        Answer::Failed(text) => Err(LookupError::puppet(text)),
-        Answer::Found(Value::Hash(hash)) | Answer::Template(Value::Hash(hash)) if is_hash(level.kind) => {
-            Ok(hash.get(root).cloned().map(Given::Value))
+    /// Asks a command for the key that is searched for.
+    fn commanded(
+        &self,
+        command: &Command,
+        asked: &Asked<'_>,
+        search: Search<'_>,
+    ) -> Result<Option<Given>, LookupError> {
+        let Asked { level, location, key: (root, _), .. } = *asked;
+        let refused = |got: &str| {
+            let (kind, function, located) = (level.kind.tag(), &level.function, located(location));
+            LookupError::puppet(format!(
+                "Value returned from {kind} function '{function}'{located} has wrong type, expects a Hash value, got \
+                 {got}",
+            ))
+        };
+        match self.ask(command, asked, search)? {
+            Answer::NotFound => Ok(None),
+            Answer::Failed(text) => Err(LookupError::puppet(text)),
+            Answer::Found(Value::Hash(hash)) | Answer::Template(Value::Hash(hash)) if is_hash(level.kind) => {
+                Ok(hash.get(root).cloned().map(Given::Value))
+            }
+            Answer::Found(other) | Answer::Template(other) if is_hash(level.kind) => Err(refused(short_name(&other))),
+            Answer::Found(value) => Ok(Some(Given::Value(value))),
+            Answer::Template(value) => Ok(Some(Given::Template(value))),
+            Answer::Lookup(_) => Err(LookupError::unknown("a function that gives no answer")),
         }
-        Answer::Found(other) | Answer::Template(other) if is_hash(level.kind) => Err(refused(short_name(&other))),
-        Answer::Found(value) => Ok(Some(Given::Value(value))),
-        Answer::Template(value) => Ok(Some(Given::Template(value))),
     }
 }
 

@@ -35,6 +35,7 @@
 
 mod default;
 mod functions;
+mod nested;
 mod options;
 mod search;
 mod shared;

@@ -37,6 +37,12 @@ impl OptionsCells {
         OptionsCells { merged: self.merged.clone(), ..OptionsCells::default() }
     }
 
+    /// Takes note of those of the global layer and the environment, before and after they are compiled.
+    pub(super) fn know_environment(&self, options: Result<Option<Hash>, LookupError>, compiled: Merged) {
+        self.environment.replace(Some(options));
+        self.keep(None, compiled);
+    }
+
     fn keep(&self, module: Option<Arc<str>>, options: Merged) {
         self.merged.borrow_mut().entry(module).or_insert(options);
     }
@@ -173,7 +179,7 @@ impl Lookup<'_> {
     }
 
     /// Returns the options of the global layer and the environment.
-    fn environment_options(&self, stack: &NameStack<'_>) -> Result<Option<Hash>, LookupError> {
+    pub(super) fn environment_options(&self, stack: &NameStack<'_>) -> Result<Option<Hash>, LookupError> {
         if let Some(options) = &*self.options.environment.borrow() {
             return options.clone();
         }

@@ -134,7 +134,8 @@ impl<'a> Engine<'a> {
             Backend::Declared(DeclaredFunction::Command(command)) => {
                 let (key, location, scope) = (root.to_s(), &Location::Whole, self.scope);
                 let (module, tree, interpolated) = (None, None, None);
-                let asked = Asked { level, location, key: (&key, &[]), scope, module, tree, interpolated };
+                let asked =
+                    Asked { level, location, key: (&key, &[]), scope, module, tree, interpolated, lookups: &[] };
                 command::value(command, &asked)
             }
             Backend::Fails(error) => Err(error.clone().at(level.place.clone())),

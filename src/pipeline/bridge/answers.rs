@@ -57,6 +57,7 @@ fn size(answer: &Outcome) -> usize {
     match answer {
         Ok(Answer::Found(value) | Answer::Template(value)) => json::compact(value).len().saturating_mul(4),
         Ok(Answer::NotFound) => 0,
+        Ok(Answer::Lookup(wanted)) => wanted.key.len(),
         Ok(Answer::Failed(text)) | Err(text) => text.len(),
     }
 }

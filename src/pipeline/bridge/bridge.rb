@@ -9,6 +9,8 @@
 #
 # - reads: (optional) "path" if the function promises to read only what begins with `path`; `access.rb` holds it to that.
 # - of: all but the key, as the last field. What is made of an equal text before is used again.
+# - lookups: (optional) what the function looked up when it was called before, and what hierad found,
+#   [{"of": {"key": "x", "merge": null, "is_hiera": false}, "found": [V]}], with "found": [] for nothing, or "failed": TEXT.
 # - interpolated: (optional) what became of a value that the function handed on uninterpolated when it was called before,
 #   {"raw": V, "value": W} or {"raw": V, "failed": TEXT}: this time the function gets that.
 # - path: the location of a path, or null; location is then a URI or null.
@@ -17,7 +19,8 @@
 # - stage: a folder whose name no answer may tell. Beneath it is `root`, which stands for the repository.
 #
 # Answers are {"value": V}, {"value": V, "interpolate": true} for a value that the function had interpolated and did not
-# look at, {"not_found": true}, {"failed": TEXT} for what Puppet fails with, and {"error": TEXT} for what cannot be known.
+# look at, {"not_found": true}, {"failed": TEXT} for what Puppet fails with, {"error": TEXT} for what cannot be known, and
+# {"lookup": {"key": "x", "merge": null, "is_hiera": false}} if the function looks up what `lookups` does not have.
 # With "rich": true, a hash {"__hierad": "Hash", "pairs": [K, V, ...]} in V is one of other keys than texts, and
 # {"__hierad": "Symbol", "text": T} a symbol.
 HIERAD = ARGV.first.to_i
@@ -220,10 +223,104 @@ module BridgedScope
   end
 end
 
-# A function asks for another key.
-module NoLookup
-  def lookup(names, *)
-    raise Unknown, "looks up another key, #{Array(names).first(8).map { |name| "'#{name}'" }.join(', ')}, which is not possible here"
+# A function looks up another key: hierad does, and calls it again. It is no answer that a function could keep for other
+# nodes.
+class Wanted < Unknown
+  attr_reader :lookup
+
+  def initialize(lookup)
+    super("looks up another key, '#{lookup['key']}'")
+    @lookup = lookup
+  end
+end
+
+# The lookups of the call that is made. All ways to look a key up end here, with overrides, defaults and types done by
+# Puppet.
+module BridgedLookup
+  class << self
+    # Does what is in the block, with the answers that the call has.
+    def within(request)
+      @answers = request['lookups'] || []
+      @path = request['reads'] && request['path']
+      yield
+    ensure
+      @answers = nil
+      @is_kept = false
+    end
+
+    # What other nodes get as it is must not be made of what this one has.
+    def kept
+      outer = @is_kept
+      @is_kept = true
+      yield
+    ensure
+      @is_kept = outer
+    end
+
+    def find(name, invocation, merge)
+      wanted = { 'key' => name.to_s, 'merge' => merge(merge), 'is_hiera' => invocation.hiera_xxx_call? }
+      refuse(wanted, invocation)
+      known = @answers.find { |answer| answer['of'] == wanted } || raise(Wanted, wanted)
+      raise Puppet::DataBinding::LookupError, known['failed'] if known['failed']
+
+      throw :no_such_key if known['found'].empty?
+      # A copy, since the function may change it.
+      JSON.parse(JSON.generate(known['found'])).first
+    end
+
+    private
+
+    def merge(merge)
+      return merge.to_s if merge.is_a?(Symbol)
+
+      encoder = Encoder.new(false)
+      encoded = encoder.raw(merge)
+      raise Unknown, 'looks up another key with a merge that cannot be handed on' if encoder.rich
+
+      encoded
+    end
+
+    def refuse(wanted, invocation)
+      of = "another key, '#{wanted['key']}'"
+      raise Unknown, "looks up #{of}, in data that 'reads: path' does not promise: remove 'reads'" if @path
+      raise Unknown, "looks up #{of}, for data that it keeps for all nodes" if @is_kept || @answers.nil?
+      raise Unknown, "looks up #{of}, in levels of its own" unless invocation.hiera_v3_location_overrides.empty?
+    end
+  end
+
+  def search_and_merge(name, invocation, merge, *)
+    BridgedLookup.find(name, invocation, merge)
+  end
+
+  # Functions of Hiera 3 search all layers where the environment has a hierarchy, which hierad checks.
+  module Adapter
+    def has_environment_data_provider?(*)
+      true
+    end
+  end
+
+  # What all nodes share.
+  module Files
+    def cached_file_data(path, &block)
+      block ? super(path) { |*content| BridgedLookup.kept { yield(*content) } } : super
+    end
+  end
+
+  # Instance variables of a function outlive the call.
+  def self.forgetting(function)
+    variables = ->(object) { object.instance_variables.to_h { |name| [name, object.instance_variable_get(name)] } }
+    before = variables.call(function)
+    yield
+  ensure
+    (function.instance_variables - before.keys).each { |name| function.remove_instance_variable(name) }
+    before.each { |name, value| function.instance_variable_set(name, value) }
+  end
+end
+
+# A catalog that a function adds to is none of the data's.
+module NoClasses
+  def evaluate_classes(classes, *)
+    raise Unknown, "includes #{Array(classes).first(8).join(', ')}, which a catalog would have"
   end
 end
 
@@ -445,9 +542,18 @@ class Callee
       context = Context.new(@function_context, Invocation.new(scope, {}, {}))
       context.bridge_told = @told
       context.bridge_interpolated = @request['interpolated']
-      catch(:no_such_key) { return encoded(checked(call(scope, key, context), key)) }
+      called { return encoded(checked(call(scope, key, context), key)) }
     end
     { 'not_found' => true }
+  end
+
+  # A call that has looked up other keys leaves nothing behind for the calls of other nodes.
+  def called(&block)
+    BridgedLookup.within(@request) do
+      return catch(:no_such_key, &block) unless @request['lookups']
+
+      BridgedLookup.forgetting(@function_context.function) { catch(:no_such_key, &block) }
+    end
   end
 
   def call(scope, key, context)
@@ -496,7 +602,10 @@ class Bridge
     Puppet.initialize_settings([])
     Puppet::Util::Log.level = :err
     Puppet::Util::Log.newdestination(:console)
-    Puppet::Pops::Lookup.singleton_class.prepend(NoLookup)
+    Puppet::Pops::Lookup.singleton_class.prepend(BridgedLookup)
+    Puppet::Pops::Lookup::LookupAdapter.prepend(BridgedLookup::Adapter)
+    Puppet::Pops::Lookup::Context.prepend(BridgedLookup::Files)
+    Puppet::Parser::Compiler.prepend(NoClasses)
     Puppet::Pops::Lookup::Context.prepend(BridgedContext)
     Psych::ClassLoader.prepend(PlainObjects)
     Module.prepend(Uninterpolated::Recognized)
@@ -535,8 +644,15 @@ class Bridge
     rescue Exception => e # rubocop:disable Lint/RescueException
       failure(e, callee)
     end
-    answer = { 'error' => callee.stripped(Unknown.first.message) } if Unknown.first
-    [answer, callee]
+    [unknown(Unknown.first, of, callee) || answer, callee]
+  end
+
+  # What a function has kept on its way to a lookup is not used again.
+  def unknown(first, of, callee)
+    @text -= of.size if first.is_a?(Wanted) && @callees.delete(of)
+    return { 'lookup' => first.lookup } if first.is_a?(Wanted)
+
+    first && { 'error' => callee.stripped(first.message) }
   end
 
   def callee(of)

@@ -33,7 +33,7 @@ variables: {role: web}
 
 /// Gives what the files have for a key, and the first line of the code.
 const RUBY: &str = r#"#!/bin/sh
-field() { printf '%s' "$line" | sed -n "s/.*\"$1\":\[*\"\([^\"]*\)\".*/\1/p"; }
+field() { printf '%s' "$line" | grep -o "\"$1\":\[*\"[^\"]*\"" | head -n 1 | sed 's/.*:\[*"//; s/"$//'; }
 while read -r line; do
     echo "$line" >> "$(dirname "$0")/asked"
     key=$(field key) path=$(field path) code=$(field modulepath)
@@ -49,6 +49,16 @@ while read -r line; do
                  *) echo '{"value": "%{none}", "interpolate": true}' ;;
              esac ;;
         rich) echo '{"value": {"__hierad": "Hash", "pairs": [1, "one"]}, "rich": true}' ;;
+        many) echo "{\"lookup\":{\"key\":\"k$(printf '%s' "$line" | grep -o '"is_hiera"' | wc -l)\",\"merge\":null,\"is_hiera\":false}}" ;;
+        asks_*) case $line in
+                    *'"found":'*) echo "{\"value\": $(printf '%s' "$line" | sed 's/.*"found":\(.*\)}\].*/\1/; s/}\],.*//')}" ;;
+                    *'"failed":'*) echo "{\"failed\": $(printf '%s' "$line" | sed 's/.*"failed":\("[^"]*"\).*/\1/')}" ;;
+                    *) IFS=_ read -r _ name merge by <<END
+$key
+END
+                       test -n "$merge" && merge="\"$merge\""
+                       echo "{\"lookup\":{\"key\":\"$name\",\"merge\":${merge:-null},\"is_hiera\":${by:-false}}}" ;;
+                esac ;;
         slow) sleep 5 ;;
         dies) case $line in *'"node":"db'*) exit 1 ;; *) echo '{"value": "lives"}' ;; esac ;;
         *) if [ -f "$path/$key" ]; then
@@ -153,6 +163,82 @@ fn what_a_function_has_interpolated_hierad_interpolates() {
     // It may go another way for what becomes nothing, or an error.
     assert_eq!(lookup(&site, "nil"), "\"was nil\"");
     assert_eq!(lookup(&site, "error"), "\"rescued\"");
+}
+
+/// A level beside the function's datadir, whose keys it looks up.
+const LOOKED_UP: &str = "
+-- hiera.yaml
+version: 5
+hierarchy:
+  - {name: Own, lookup_key: 'site::own', path: common}
+  - {name: Roles, datadir: roles, paths: ['%{role}.yaml', all.yaml]}
+-- roles/web.yaml
+list: [w, x]
+text: web
+-- roles/all.yaml
+lookup_options: {set: {merge: unique}, hidden: {convert_to: Sensitive}, time: {convert_to: Timestamp}}
+list: [a, x]
+set: [a]
+hash: {x: {y: 1.5}}
+text: 'no role'
+refers: \"is %{lookup('text')}\"
+circle: \"%{lookup('asks_circle')}\"
+broken: \"%{nope('x')}\"
+hidden: s
+time: '2026-01-01T00:00:00.000000000 UTC'
+asks_text: '?'
+asks_other: '?'
+other: o
+";
+
+#[test]
+fn a_function_looks_other_keys_up() {
+    let site = site_with(LOOKED_UP, "");
+    let found = [
+        ("asks_text", "[\"web\"]"),
+        ("asks_none", "[]"),
+        ("asks_list", "[[\"w\",\"x\"]]"),
+        ("asks_list_unique", "[[\"w\",\"x\",\"a\"]]"),
+        ("asks_set", "[[\"a\"]]"),
+        ("asks_list_unique_true", "[[\"w\",\"x\",\"a\"]]"),
+        ("asks_hash", "[{\"x\":{\"y\":1.5}}]"),
+        ("asks_refers", "[\"is web\"]"),
+        ("asks_code", "[\"# the code of the first commit\"]"),
+        ("asks_lookup", "[]"),
+    ];
+    for (key, value) in found {
+        assert_eq!(lookup(&site, key), value, "{key}");
+    }
+    let failed = [
+        ("asks_circle", "Recursive lookup detected in [asks_circle, circle]"),
+        ("asks_broken", "Unknown interpolation method 'nope' (roles/all.yaml:"),
+        ("asks_list_nonsense", "Unknown merge strategy: 'nonsense'"),
+        (
+            "asks_hidden",
+            "unknown to hierad: what the function 'site::own' makes of its lookup of 'hidden', which is a secret",
+        ),
+        ("asks_time", "makes of its lookup of 'time', which is a value that JSON cannot hold"),
+        ("many", "unknown to hierad: a function that looks up more than 64 other keys"),
+    ];
+    for (key, error) in failed {
+        let told = lookup(&site, key);
+        assert!(told.contains(error), "{key}: {told}");
+    }
+}
+
+#[test]
+fn the_lookups_of_a_function_count_for_a_diff() {
+    let site = site_with(LOOKED_UP, "");
+    let changed = |file: &str, edit: &str| {
+        site.sh(&format!("sed -i '{edit}' {file}; git commit --quiet --all -m more"));
+        let report = changes(&site, "HEAD~ HEAD").to_string();
+        ["asks_text", "asks_other", "text", "other"].map(|key| report.contains(&format!("\"key\":\"{key}\"")))
+    };
+    assert_eq!(changed("roles/web.yaml", "s/text: web/text: www/"), [true, false, true, false]);
+    assert_eq!(changed("roles/all.yaml", "s/no role/none/"), [true, false, true, false]);
+    assert_eq!(changed("roles/all.yaml", "s/other: o/other: p/"), [false, true, false, true]);
+    assert_eq!(changed("roles/web.yaml", "s/list:/more:/"), [false; 4]);
+    assert_eq!(changed("hiera.yaml", "s/.%{role}.yaml., //"), [true, false, true, false]);
 }
 
 #[test]

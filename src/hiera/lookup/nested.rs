@@ -1,0 +1,122 @@
+//! Lookups that a function in Ruby makes itself.
+//!
+//! A function that needs another key is called again with what that has. It is found as Puppet's functions `lookup` and
+//! `hiera` find it: with the layers, options and names of the lookup that the function answers for.
+//! Source: `invocation.rb`, `lookup_adapter.rb`, `data_hash_function_provider.rb` in `pops/lookup`, `puppet_function.rb`.
+
+use std::cell::Cell;
+
+use super::options::OptionsCells;
+use super::{Lookup, Search, SearchResult};
+use crate::hiera::LookupError;
+use crate::hiera::backend::{Answer, Command, Wanted};
+use crate::hiera::budget::{Budget, Cost, LOOKUP_STEPS, with_stack};
+use crate::hiera::command::{self, Asked, LookedUp};
+use crate::hiera::config::FunctionKind;
+use crate::hiera::interpolation::NameStack;
+use crate::hiera::layer::LayerId;
+use crate::hiera::merge::Strategy;
+use crate::hiera::options::LOOKUP_OPTIONS;
+use crate::puppet::ErrorKind;
+use crate::value::Value;
+
+/// The most keys that a function looks up for one answer: each one is another call.
+const MOST: usize = 64;
+
+impl Lookup<'_> {
+    /// Asks a command for a key, and looks up for it what it needs for its answer.
+    pub(super) fn ask(&self, command: &Command, asked: &Asked<'_>, search: Search<'_>) -> Result<Answer, LookupError> {
+        let mut lookups: Vec<LookedUp> = Vec::new();
+        loop {
+            match command::ask(command, &Asked { lookups: &lookups, ..*asked })? {
+                Answer::Lookup(_) if lookups.len() == MOST => {
+                    return Err(LookupError::unknown(format!("a function that looks up more than {MOST} other keys")));
+                }
+                Answer::Lookup(wanted) => lookups.push(self.looked_up(wanted, asked, search)?),
+                // The words of the error itself are better than those that have been to Ruby and back.
+                Answer::Failed(text) => {
+                    let is_same = |error: &LookupError| *error.text == *text;
+                    let own = lookups.into_iter().filter_map(|lookup| lookup.found.err()).find(is_same);
+                    return own.map_or(Ok(Answer::Failed(text)), Err);
+                }
+                answer => return Ok(answer),
+            }
+            // All of them are handed on once more.
+            let mut values = lookups.iter().filter_map(|lookup| lookup.found.as_ref().ok()?.as_ref());
+            values.try_for_each(|value| search.stack.budget().make(value))?;
+        }
+    }
+
+    fn looked_up(&self, wanted: Wanted, asked: &Asked<'_>, search: Search<'_>) -> Result<LookedUp, LookupError> {
+        search.stack.budget().spend(LOOKUP_STEPS)?;
+        let found = match asked.level.kind {
+            FunctionKind::DataHash | FunctionKind::V4DataHash => {
+                self.among_options(asked, &wanted, search.stack.budget())
+            }
+            _ => self.find_wanted(&wanted, search.stack),
+        };
+        let refused = |what: &str| {
+            let (function, key) = (&asked.level.function, &wanted.key);
+            LookupError::unknown(format!(
+                "what the function '{function}' makes of its lookup of '{key}', which is {what}"
+            ))
+        };
+        match &found {
+            Err(error) if error.kind == ErrorKind::Unknown => return Err(error.clone()),
+            Err(error) if error.text.secrecy().is_some() => return Err(refused("an error that may show a secret")),
+            Ok(Some(value)) if value.secrecy().is_some() => return Err(refused("a secret")),
+            Ok(Some(value)) if !is_plain(value) => return Err(refused("a value that JSON cannot hold")),
+            _ => {}
+        }
+        Ok(LookedUp { wanted, found })
+    }
+
+    /// Puppet calls a `data_hash` once, when it looks for the options, and keeps what it gives: so its lookups are made
+    /// where no more is known than by then.
+    fn among_options(&self, asked: &Asked<'_>, wanted: &Wanted, budget: &Budget) -> SearchResult {
+        let root = NameStack::within(budget.left());
+        let options = OptionsCells::default();
+        if asked.module.is_some() {
+            options.know_environment(self.environment_options(&root), self.options(None, &root));
+        }
+        let lookup = Lookup { options, spent: Cell::new(Cost::NONE), ..*self };
+        let found = lookup.find_wanted(wanted, &root.push(LOOKUP_OPTIONS)?);
+        budget.take(root.budget().spent())?;
+        found
+    }
+
+    fn find_wanted(&self, wanted: &Wanted, stack: &NameStack<'_>) -> SearchResult {
+        if wanted.is_hiera {
+            self.check_hiera_call()?;
+        }
+        match &wanted.merge {
+            Value::Undef => self.find_shared(&wanted.key, stack),
+            merge => {
+                let strategy = Strategy::from_option(merge)?;
+                with_stack(|| self.find(&wanted.key, Some(&strategy), stack))
+            }
+        }
+    }
+
+    /// Functions of Hiera 3 do the same as `lookup` only in an environment of Hiera 5 without a global layer of Hiera 3.
+    fn check_hiera_call(&self) -> Result<(), LookupError> {
+        let version = |layer: &LayerId| Some(self.environment.layer_of(layer)?.config.as_ref().ok()?.version);
+        if version(&self.environment.own_layer()) == Some(5) && version(&LayerId::Global) != Some(3) {
+            return Ok(());
+        }
+        Err(LookupError::unknown(
+            "a function that calls a function of Hiera 3, which searches the global layer by itself",
+        ))
+    }
+}
+
+/// Returns true if JSON holds a value as it is.
+fn is_plain(value: &Value) -> bool {
+    match value {
+        Value::Undef | Value::Boolean(_) | Value::Integer(_) | Value::String(_) => true,
+        Value::Float(number) => number.is_finite(),
+        Value::Array(items) => items.iter().all(is_plain),
+        Value::Hash(hash) => hash.iter().all(|(key, value)| key.as_str().is_some() && is_plain(value)),
+        _ => false,
+    }
+}
