@@ -165,6 +165,15 @@ pub fn files_called(
     is_wanted: impl Fn(&str) -> bool,
     is_passed: impl Fn(&str) -> bool,
 ) -> Result<Vec<(String, BlobId)>, TreeError> {
+    files_at(tree, |path| is_wanted(path.rsplit('/').next().unwrap_or(path)), is_passed)
+}
+
+/// Does the same for files at paths that `is_wanted` accepts.
+pub fn files_at(
+    tree: &dyn FileTree,
+    is_wanted: impl Fn(&str) -> bool,
+    is_passed: impl Fn(&str) -> bool,
+) -> Result<Vec<(String, BlobId)>, TreeError> {
     let (mut found, mut extent) = (Vec::new(), Extent::default());
     let mut pending = vec![String::new()];
     while let Some(folder) = pending.pop() {
@@ -172,7 +181,12 @@ pub fn files_called(
         for (name, entry) in tree.list(&folder)? {
             match entry {
                 Entry::Folder if !is_passed(&name) => pending.push(child(&folder, &name)),
-                Entry::File(id) if is_wanted(&name) => found.push((child(&folder, &name), id)),
+                Entry::File(id) => {
+                    let path = child(&folder, &name);
+                    if is_wanted(&path) {
+                        found.push((path, id));
+                    }
+                }
                 _ => {}
             }
         }

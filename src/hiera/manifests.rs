@@ -1,4 +1,5 @@
-//! The lookups in an environment's manifests: with which merge strategy nodes ask for a key.
+//! The lookups in an environment's manifests: with which merge strategy nodes ask for a key. Those of templates and of
+//! functions in Ruby are among them.
 //!
 //! A call that names a strategy wins over `lookup_options`; conversions stay. Where all calls that ask for a key name
 //! the same one, and no class has a parameter that Puppet looks up by itself under that name, nodes get that, and
@@ -16,8 +17,8 @@ use super::merge::Strategy;
 use super::options::LookupOptions;
 use crate::diagnostic::Place;
 use crate::pattern::is_made_of;
-use crate::puppet::manifest::{CallMerge, Formula, KeyText, LookupCall, Lookups};
-use crate::tree::{BlobId, Entry, Extent, FileTree, Target, TreeError, child, files_called, follow};
+use crate::puppet::manifest::{CallMerge, Formula, KeyText, Language, LookupCall, Lookups};
+use crate::tree::{BlobId, Entry, Extent, FileTree, Target, TreeError, child, files_at, follow};
 use crate::value::Value;
 
 /// The largest manifest that is read, in bytes.
@@ -40,9 +41,9 @@ pub struct Asked {
     pub names_key: bool,
 }
 
-/// The lookups in manifests, by the manifest's content: most stay from one commit to the next.
+/// The lookups in manifests, by their content and its language: most stay from one commit to the next.
 #[derive(Debug, Default)]
-pub struct Manifests(Mutex<HashMap<BlobId, Arc<Lookups>>>);
+pub struct Manifests(Mutex<HashMap<(BlobId, Language), Arc<Lookups>>>);
 
 /// The lookups of an environment's manifests.
 #[derive(Debug, Default)]
@@ -112,11 +113,11 @@ impl SetVariables {
 }
 
 impl Manifests {
-    /// Returns the manifests of a tree.
+    /// Returns the files of a tree that may look something up.
     pub fn files(tree: &dyn FileTree) -> Result<Vec<(String, BlobId)>, TreeError> {
-        let is_manifest = |name: &str| name.strip_suffix(".pp").is_some();
+        let is_manifest = |path: &str| Language::of(path).is_some();
         let is_passed = |name: &str| name.starts_with('.') || PASSED_FOLDERS.contains(&name);
-        files_called(tree, is_manifest, is_passed)
+        files_at(tree, is_manifest, is_passed)
     }
 
     /// Reads the variables of the top scope that the manifests at `path` set, a file or a folder.
@@ -125,7 +126,7 @@ impl Manifests {
         let (mut found, mut looks_up, mut is_known) = (Vec::<(String, Option<Formula>)>::new(), false, is_whole);
         for (_, id) in &files {
             // The entry of what is not in the repository has no content.
-            let lookups = if is_whole { self.in_manifest(tree, *id)? } else { Arc::default() };
+            let lookups = if is_whole { self.in_file(tree, *id, Language::Manifest)? } else { Arc::default() };
             let Some(scope) = &lookups.top_scope else {
                 is_known = false;
                 continue;
@@ -170,25 +171,28 @@ impl Manifests {
         found: &mut ManifestLookups,
     ) -> Result<(), TreeError> {
         for (path, id) in files {
-            found.add(path, &*self.in_manifest(tree, *id)?);
+            if let Some(language) = Language::of(path) {
+                found.add(path, &*self.in_file(tree, *id, language)?);
+            }
         }
         Ok(())
     }
 
-    fn in_manifest(&self, tree: &dyn FileTree, id: BlobId) -> Result<Arc<Lookups>, TreeError> {
+    fn in_file(&self, tree: &dyn FileTree, id: BlobId, language: Language) -> Result<Arc<Lookups>, TreeError> {
         let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = lock().get(&id) {
+        if let Some(known) = lock().get(&(id, language)) {
             return Ok(known.clone());
         }
         let content = tree.read(id)?;
         let is_read = content.len() <= MAX_MANIFEST;
-        let lookups = if is_read { Lookups::of(&String::from_utf8_lossy(&content)) } else { Lookups::default() };
+        let text = || String::from_utf8_lossy(&content);
+        let lookups = if is_read { Lookups::of(&text(), language) } else { Lookups::default() };
         let lookups = Arc::new(lookups);
         let mut all = lock();
         if all.len() >= REMEMBERED {
             all.clear();
         }
-        all.insert(id, lookups.clone());
+        all.insert((id, language), lookups.clone());
         Ok(lookups)
     }
 }
@@ -290,7 +294,7 @@ impl ManifestLookups {
             return found;
         }
         let is_agreed = self.agreement(root).is_some();
-        // Others may look it up where it is not seen: in a template, by `call`, in a module that is not here.
+        // Others may look it up where it is not seen, such as in a module that is not here.
         found.extend(is_agreed.then(|| Asked { merge: Value::Undef, places: BTreeSet::new(), names_key: false }));
         let named = self.ways(root).filter(|_| !is_agreed).map(|way| (way, true));
         let ways = named.chain(self.any.iter().map(|way| (way, false)));

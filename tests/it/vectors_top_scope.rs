@@ -3,12 +3,12 @@
 use hierad::hiera::derived::{DerivedVariable, DerivedVariables};
 use hierad::node::{NodeProfile, Wanted, read_profiles};
 use hierad::puppet::json;
-use hierad::puppet::manifest::Lookups;
+use hierad::puppet::manifest::{Language, Lookups};
 use hierad::value::Value;
 
 /// Returns the variables that a manifest makes of others.
 fn derived(manifest: &str) -> DerivedVariables {
-    let scope = Lookups::of(manifest).top_scope.expect("a manifest that is read");
+    let scope = Lookups::of(manifest, Language::Manifest).top_scope.expect("a manifest that is read");
     let known = scope.variables.into_iter().filter_map(|(name, formula)| Some((name, formula?)));
     DerivedVariables::new(known.map(|(name, formula)| DerivedVariable { name: name.into(), formula }))
 }

@@ -18,6 +18,8 @@ pub(super) enum Expression {
     Variable(String),
     /// A hash with names that are known, and some values that are no literals.
     Options(Vec<(String, Expression)>),
+    /// The items of an array as so many arguments; those of anything else are not known.
+    Splat(Box<Expression>),
     Other,
 }
 
@@ -55,21 +57,12 @@ pub(super) fn arguments(words: &[Word]) -> Option<Vec<Expression>> {
         return matches!(reader.peek(), Some(Token::Text(_) | Token::Template(_)))
             .then(|| reader.simple().into_iter().collect());
     }
-    let (mut arguments, mut options) = (Vec::new(), Vec::new());
-    while !reader.takes(')') {
-        // Options at the end need no braces.
-        match reader.item()? {
-            Item::Entry(Expression::Literal(Value::String(name)), value) => options.push((name.to_string(), value)),
-            Item::Entry(value, _) | Item::Value(value) => arguments.push(value),
-        }
-        if !reader.takes(',') && reader.peek() != Some(&Token::Sign(')')) {
-            return None;
-        }
-    }
-    if !options.is_empty() {
-        arguments.push(Expression::hash(options));
-    }
-    Some(arguments)
+    reader.list(Some(')'))
+}
+
+/// Returns the arguments that some words are, with commas between them, or `None` if they are no such thing.
+pub(super) fn list(words: &[Word]) -> Option<Vec<Expression>> {
+    Reader { words, depth: 0 }.list(None)
 }
 
 /// Returns the literal that words begin with, and the number of its words.
@@ -100,6 +93,25 @@ impl Reader<'_> {
         takes(&mut self.words, sign)
     }
 
+    /// Reads arguments up to a sign, or the end of the words.
+    fn list(&mut self, end: Option<char>) -> Option<Vec<Expression>> {
+        let (mut arguments, mut options) = (Vec::new(), Vec::new());
+        while !end.map_or(self.words.is_empty(), |end| self.takes(end)) {
+            // Options at the end need no braces.
+            match self.item()? {
+                Item::Entry(Expression::Literal(Value::String(name)), value) => options.push((name.to_string(), value)),
+                Item::Entry(value, _) | Item::Value(value) => arguments.push(value),
+            }
+            if !self.takes(',') && self.peek() != end.map(Token::Sign).as_ref() {
+                return None;
+            }
+        }
+        if !options.is_empty() {
+            arguments.push(Expression::hash(options));
+        }
+        Some(arguments)
+    }
+
     /// Reads up to the next comma or closing bracket; `None` at the end of the text.
     fn item(&mut self) -> Option<Item> {
         let before = self.words.len();
@@ -113,8 +125,12 @@ impl Reader<'_> {
 
     /// Reads the expression up to the next comma or closing bracket.
     fn value(&mut self) -> Expression {
+        let start = self.words;
         let value = self.simple();
-        let is_whole = matches!(self.peek(), Some(Token::Arrow | Token::Sign(',' | ')' | ']' | '}')));
+        if value.is_none() {
+            self.words = start;
+        }
+        let is_whole = matches!(self.peek(), None | Some(Token::Arrow | Token::Sign(',' | ')' | ']' | '}')));
         if !is_whole {
             self.skip();
         }
@@ -129,6 +145,10 @@ impl Reader<'_> {
             Token::Name(name) => Expression::Literal(named(name)),
             Token::Template(template) => Expression::Template(template.pieces.clone()),
             Token::Variable(name) => Expression::Variable(name.clone()),
+            Token::Sign('*') => {
+                self.words = rest;
+                return Some(Expression::Splat(Box::new(self.simple()?)));
+            }
             Token::Sign('[') => return self.nested(Reader::array),
             Token::Sign('{') => return self.nested(Reader::hash),
             _ => return None,

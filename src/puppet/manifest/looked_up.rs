@@ -1,9 +1,10 @@
 //! Variables that a manifest takes from the data before anything else: `$role = lookup('role')`.
 
+use super::function::Function;
 use super::literal::{Expression, arguments};
-use super::lookups::{Function, Values};
 use super::site::{closing, ends_with, is_assigned};
 use super::tokens::{Token, Word, peek, tokens};
+use super::values::Values;
 use crate::value::Value;
 
 /// A variable of the top scope that is set to what is found for a key.

@@ -1,16 +1,46 @@
-//! The lookups of a manifest, and the parameters of classes, which Puppet looks up by itself.
+//! The lookups of a manifest, a template or a function, and the parameters of classes, which Puppet looks up by itself.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 
-use super::literal::{Expression, arguments, leading};
-use super::tokens::{Token, Word, tokens};
+use super::call::{CallMerge, KeyText, LookupCall};
+use super::function::lookups_at;
+use super::tokens::{Token, Word, tokens, tokens_from};
 use super::top_scope::TopScope;
-use crate::value::{Hash, Value};
+use super::values::Values;
+use super::{ruby, template};
 
-/// The strategies that are tried where one is not known.
-const ANY: [&str; 4] = ["first", "deep", "hash", "unique"];
+/// The languages of files that look something up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Language {
+    /// A manifest.
+    Manifest,
+    /// A template in the language of manifests.
+    Epp,
+    /// A template in Ruby.
+    Erb,
+    /// A template in one of the two: what evaluates it decides.
+    Template,
+    /// Functions in Ruby.
+    Ruby,
+}
 
-/// The lookups of a manifest.
+impl Language {
+    /// Returns the language of the file at `path`, if it may look something up.
+    pub fn of(path: &str) -> Option<Language> {
+        let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let is_in = |folder: &str| folders.split('/').any(|name| name == folder);
+        match name.rsplit_once('.').map_or("", |(_, end)| end) {
+            "pp" => Some(Language::Manifest),
+            "epp" => Some(Language::Epp),
+            "erb" => Some(Language::Erb),
+            _ if is_in("templates") => Some(Language::Template),
+            "rb" if is_in("lib") => Some(Language::Ruby),
+            _ => None,
+        }
+    }
+}
+
+/// The lookups of a file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Lookups {
     /// The calls, in their order.
@@ -23,89 +53,19 @@ pub struct Lookups {
     pub top_scope: Option<TopScope>,
 }
 
-/// A lookup.
-#[derive(Debug, Clone, PartialEq)]
-pub struct LookupCall {
-    /// The key.
-    pub key: KeyText,
-    /// The strategy.
-    pub merge: CallMerge,
-    /// The line of the function's name, counted from 1.
-    pub line: u32,
-}
-
-/// The text of a key in a call: its pieces, with something unknown between any two.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct KeyText(Vec<String>);
-
-/// The merge strategy of a call.
-#[derive(Debug, Clone, PartialEq)]
-pub enum CallMerge {
-    /// None is named: that of `lookup_options` counts.
-    ByData,
-    /// This one, as the `merge` of `lookup_options` has it: a name, or a hash with `strategy`.
-    Named(Value),
-    /// Perhaps one of these: it is decided at run time.
-    Perhaps(Vec<Value>),
-}
-
-impl KeyText {
-    /// Returns the key, if all of it is known.
-    pub fn whole(&self) -> Option<&str> {
-        if let [key] = &self.0[..] { Some(key) } else { None }
-    }
-
-    /// Returns a key of which nothing is known.
-    fn any() -> KeyText {
-        KeyText(vec![String::new(); 2])
-    }
-
-    /// Returns true if nothing of it is known.
-    pub fn is_any(&self) -> bool {
-        self.0.iter().all(String::is_empty)
-    }
-
-    /// Returns the part in front of the first dot: the key of the data, where nothing is quoted.
-    #[must_use]
-    pub fn root(&self) -> KeyText {
-        let mut pieces = Vec::new();
-        for piece in &self.0 {
-            match piece.split_once('.') {
-                Some((before, _)) => {
-                    pieces.push(before.to_owned());
-                    break;
-                }
-                None => pieces.push(piece.clone()),
-            }
-        }
-        KeyText(pieces)
-    }
-
-    /// Returns its pieces.
-    pub fn pieces(&self) -> &[String] {
-        &self.0
-    }
-}
-
-impl CallMerge {
-    /// Returns that of which nothing is known.
-    fn any() -> CallMerge {
-        CallMerge::Perhaps(ANY.map(Value::from).to_vec())
-    }
-
-    /// Returns the strategies that it may be.
-    pub fn possible(&self) -> &[Value] {
-        match self {
-            CallMerge::ByData => &[],
-            CallMerge::Named(merge) => std::slice::from_ref(merge),
-            CallMerge::Perhaps(merges) => merges,
-        }
-    }
-}
-
 impl Lookups {
-    /// Reads the text of a manifest. It takes time in proportion to its length.
-    pub fn of(text: &str) -> Lookups {
+    /// Reads a text in a language. It takes time in proportion to its length.
+    pub fn of(text: &str, language: Language) -> Lookups {
+        let calls = match language {
+            Language::Manifest => return Lookups::of_manifest(text),
+            _ if !["lookup", "hiera"].iter().any(|name| text.contains(name)) => Vec::new(),
+            Language::Ruby => ruby::lookups(text, 1),
+            Language::Epp | Language::Erb | Language::Template => of_template(text, 1, language, MOST_NESTED),
+        };
+        Lookups { calls, ..Lookups::default() }
+    }
+
+    fn of_manifest(text: &str) -> Lookups {
         let words = tokens(text);
         let values = Values::of(&words);
         let (mut lookups, mut class) = (Lookups { top_scope: Some(TopScope::of(&words)), ..Lookups::default() }, None);
@@ -151,16 +111,13 @@ const MOST_NESTED: usize = 8;
 fn calls_at(words: &[Word], at: usize, values: &Values, depth: usize) -> Vec<LookupCall> {
     let line = words[at].line;
     match &words[at].token {
-        Token::Name(name) => {
-            let Some(function) = Function::named(name) else { return Vec::new() };
-            let Some(arguments) = all_arguments(words, at) else { return Vec::new() };
-            let merge = function.merge(&arguments, values);
-            let call = |key| LookupCall { key, merge: merge.clone(), line };
-            function.keys(&arguments, values).into_iter().map(call).collect()
-        }
+        Token::Name(name) => lookups_at(words, at, name, values),
+        Token::Text(text) => of_template(text, line, Language::Template, depth),
         Token::Template(template) => {
             let inner = template.between.iter().filter(|inner| inner.contains(['(', '.']));
-            inner.flat_map(|inner| calls_within(inner, line, values, depth)).collect()
+            let mut calls: Vec<LookupCall> = inner.flat_map(|inner| calls_within(inner, line, values, depth)).collect();
+            calls.extend(of_template(&template.text(), line, Language::Template, depth));
+            calls
         }
         _ => Vec::new(),
     }
@@ -168,12 +125,31 @@ fn calls_at(words: &[Word], at: usize, values: &Values, depth: usize) -> Vec<Loo
 
 /// Returns the calls of an expression in a string that begins on a line.
 fn calls_within(inner: &str, line: u32, values: &Values, depth: usize) -> Vec<LookupCall> {
-    let Some(depth) = depth.checked_sub(1) else {
-        return vec![LookupCall { key: KeyText::any(), merge: CallMerge::any(), line }];
-    };
-    let words = tokens(inner);
-    let calls = (0..words.len()).flat_map(|at| calls_at(&words, at, values, depth));
-    calls.map(|call| LookupCall { line: line + call.line - 1, ..call }).collect()
+    let Some(depth) = depth.checked_sub(1) else { return vec![anything(line)] };
+    let words = tokens_from(inner, line);
+    (0..words.len()).flat_map(|at| calls_at(&words, at, values, depth)).collect()
+}
+
+/// Returns a call that may be about any key.
+fn anything(line: u32) -> LookupCall {
+    LookupCall { key: KeyText::any(), merge: CallMerge::any(), line }
+}
+
+/// Returns the calls of a template that begins on a line.
+fn of_template(text: &str, line: u32, language: Language, depth: usize) -> Vec<LookupCall> {
+    let code = template::code(text, line);
+    let Some(first) = code.first() else { return Vec::new() };
+    let Some(depth) = depth.checked_sub(1) else { return vec![anything(first.line)] };
+    let mut calls = Vec::new();
+    if language != Language::Erb {
+        let words = template::words(&code);
+        let values = Values::of(&words);
+        calls.extend((0..words.len()).flat_map(|at| calls_at(&words, at, &values, depth)));
+    }
+    if language != Language::Epp {
+        calls.extend(code.iter().flat_map(|code| ruby::lookups(code.text, code.line)));
+    }
+    calls
 }
 
 /// A class whose parameters are read.
@@ -184,172 +160,10 @@ struct Class {
     is_in_default: bool,
 }
 
-/// The literals that a manifest sets variables to, or gives them as defaults.
-#[derive(Default)]
-pub(super) struct Values {
-    known: HashMap<String, Vec<Value>>,
-    /// The variables that are set to a hash that is no literal.
-    options: HashSet<String>,
-}
-
-/// The most literals of one variable that are told apart, and the most items of one: with more it is not known.
-const MOST_VALUES: usize = 20;
-
-impl Values {
-    fn of(words: &[Word]) -> Values {
-        let mut values = Values::default();
-        for (at, pair) in words.windows(2).enumerate() {
-            let (Token::Variable(name), Token::Sign('=')) = (&pair[0].token, &pair[1].token) else { continue };
-            let known = values.known.entry(name.clone()).or_default();
-            let value = leading(first(&words[at + 2..]));
-            if value.is_none() && words.get(at + 2).is_some_and(|word| word.token == Token::Sign('{')) {
-                values.options.insert(name.clone());
-            }
-            if known.len() <= MOST_VALUES {
-                known.extend(value.map(|(value, _)| value));
-            }
-        }
-        values.known.retain(|_, known| known.len() <= MOST_VALUES && known.iter().all(is_short));
-        values
-    }
-
-    /// Returns true for a variable that may be the options of a lookup, its key among them.
-    fn may_be_options(&self, name: &str) -> bool {
-        self.options.contains(name) || self.get(name).iter().any(|value| value.as_hash().is_some())
-    }
-
-    fn get(&self, name: &str) -> &[Value] {
-        self.known.get(name).map_or(&[], Vec::as_slice)
-    }
-}
-
-fn is_short(value: &Value) -> bool {
-    value.as_array().is_none_or(|items| items.len() <= MOST_VALUES)
-}
-
-/// The most words that are read of a call, or of a value.
-const MOST_WORDS: usize = 500;
-
-/// Returns the words that are read at a place.
-fn first(words: &[Word]) -> &[Word] {
-    &words[..words.len().min(MOST_WORDS)]
-}
-
-/// Returns the arguments of a call of the function at a place; of a method the first one is before the dot.
-/// One that is too long may be about anything.
-fn all_arguments(words: &[Word], at: usize) -> Option<Vec<Expression>> {
-    let rest = &words[at + 1..];
-    let is_call = rest.first().is_some_and(|word| word.token == Token::Sign('('));
-    let whole = arguments(first(rest));
-    let mut arguments = match whole {
-        None if is_call && rest.len() > MOST_WORDS => vec![Expression::Other; 3],
-        whole => whole?,
-    };
-    if at > 0 && words[at - 1].token == Token::Sign('.') {
-        let subject = match words[..at - 1].last().map(|word| &word.token) {
-            Some(Token::Text(text)) => Expression::Literal(text.as_str().into()),
-            Some(Token::Template(template)) => Expression::Template(template.pieces.clone()),
-            _ => Expression::Other,
-        };
-        arguments.insert(0, subject);
-    }
-    Some(arguments)
-}
-
-/// The functions that look something up.
-#[derive(Clone, Copy)]
-pub(super) enum Function {
-    Lookup,
-    /// One of Hiera 3's, which always merges like this.
-    Hiera(&'static str),
-}
-
-impl Function {
-    pub(super) fn named(name: &str) -> Option<Function> {
-        match name.trim_start_matches("::") {
-            "lookup" => Some(Function::Lookup),
-            "hiera" => Some(Function::Hiera("first")),
-            "hiera_array" | "hiera_include" => Some(Function::Hiera("unique")),
-            "hiera_hash" => Some(Function::Hiera("hash")),
-            _ => None,
-        }
-    }
-
-    /// Returns the keys that are looked up, as far as they are known, with the `values` of variables that stand for
-    /// one.
-    pub(super) fn keys(self, arguments: &[Expression], values: &Values) -> Vec<KeyText> {
-        let Some(first) = arguments.first() else { return Vec::new() };
-        let name = first.entry("name");
-        match name.as_ref().unwrap_or(first) {
-            Expression::Literal(name) => self.named_by(name),
-            Expression::Template(pieces) => vec![KeyText(pieces.clone())],
-            Expression::Variable(name) => match values.get(name) {
-                _ if values.options.contains(name) => vec![KeyText::any()],
-                [] => vec![KeyText::any()],
-                known => known.iter().flat_map(|value| self.named_by(value)).collect(),
-            },
-            Expression::Options(_) => Vec::new(),
-            Expression::Other => vec![KeyText::any()],
-        }
-    }
-
-    fn named_by(self, name: &Value) -> Vec<KeyText> {
-        match name {
-            Value::String(name) => vec![KeyText(vec![name.to_string()])],
-            Value::Array(names) if matches!(self, Function::Lookup) => {
-                names.iter().filter_map(Value::as_str).map(|name| KeyText(vec![name.to_owned()])).collect()
-            }
-            Value::Hash(options) => options.get("name").map_or_else(Vec::new, |name| self.named_by(name)),
-            _ => Vec::new(),
-        }
-    }
-
-    /// Returns the strategy that the call names: `lookup(NAME, TYPE, MERGE, ...)`, or an option in the last or only
-    /// argument. `values` are those of variables.
-    fn merge(self, arguments: &[Expression], values: &Values) -> CallMerge {
-        if let Function::Hiera(strategy) = self {
-            return CallMerge::Named(strategy.into());
-        }
-        let of_options = |options: &Expression| options.entry("merge");
-        let named = match arguments {
-            [_, _, merge, ..] if of_options(merge).is_none() => Some(merge.clone()),
-            [_, options @ Expression::Variable(_)] => Some(options.clone()),
-            [options @ Expression::Variable(name)] if values.may_be_options(name) => Some(options.clone()),
-            [options] => of_options(options),
-            [_, rest @ ..] => rest.iter().rev().find_map(of_options),
-            [] => None,
-        };
-        match named {
-            Some(Expression::Literal(merge)) if is_strategy(&merge) => CallMerge::Named(merge),
-            None | Some(Expression::Literal(_)) => CallMerge::ByData,
-            Some(Expression::Variable(name)) => CallMerge::Perhaps(strategies_of(&name, values)),
-            Some(_) => CallMerge::any(),
-        }
-    }
-}
-
-/// Returns the strategies that a variable may stand for.
-fn strategies_of(name: &str, values: &Values) -> Vec<Value> {
-    let strategy = |value: Value| value.as_hash().and_then(|options| options.get("merge").cloned()).unwrap_or(value);
-    let values: Vec<Value> = values.get(name).iter().cloned().map(strategy).filter(is_strategy).collect();
-    if values.is_empty() { ANY.map(Value::from).to_vec() } else { values }
-}
-
-fn is_strategy(merge: &Value) -> bool {
-    match merge {
-        Value::String(_) => true,
-        Value::Hash(options) => has_strategy(options),
-        _ => false,
-    }
-}
-
-fn has_strategy(options: &Hash) -> bool {
-    options.get("strategy").is_some()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::value::Value;
 
     /// Returns the calls in one line each: line, key, strategy.
     fn told(text: &str) -> Vec<String> {
@@ -359,9 +173,9 @@ mod tests {
                 CallMerge::Named(merge) => merge.inspect(),
                 CallMerge::Perhaps(merges) => format!("{}?", Value::Array(merges.into()).inspect()),
             };
-            format!("{line} {} {merge}", key.0.join("*"))
+            format!("{line} {} {merge}", key.pieces().join("*"))
         };
-        Lookups::of(text).calls.into_iter().map(tell).collect()
+        Lookups::of(text, Language::Manifest).calls.into_iter().map(tell).collect()
     }
 
     #[test]
@@ -485,14 +299,6 @@ lookup('last', {'merge' => 'deep'})
     }
 
     #[test]
-    fn the_root_of_a_key_ends_with_its_first_dot() {
-        let key = |pieces: &[&str]| KeyText(pieces.iter().map(|piece| (*piece).to_owned()).collect());
-        assert_eq!(key(&["include.", ""]).root(), key(&["include"]));
-        assert_eq!(key(&["a", "b.c", "d"]).root(), key(&["a", "b"]));
-        assert!(key(&["", ""]).is_any() && !key(&["", "x"]).is_any());
-    }
-
-    #[test]
     fn parameters_of_classes_are_told() {
         let text = r"
 class a::b (
@@ -503,11 +309,11 @@ class a::b (
 class ::e { $f = 1 }
 define g($h) { }
 ";
-        let lookups = Lookups::of(text);
+        let lookups = Lookups::of(text, Language::Manifest);
         assert_eq!(Vec::from_iter(&lookups.classes), ["a::b", "c", "e"]);
         assert_eq!(Vec::from_iter(&lookups.parameters), ["a::b::w", "a::b::x", "a::b::y", "c::d"]);
         for broken in ["class", "class a", "class a(", "class a($b", "class a($b = [", "class a)", "class a(]"] {
-            assert!(Lookups::of(broken).parameters.len() <= 1, "{broken}");
+            assert!(Lookups::of(broken, Language::Manifest).parameters.len() <= 1, "{broken}");
         }
     }
 }

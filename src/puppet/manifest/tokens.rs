@@ -1,4 +1,4 @@
-//! The words of a manifest.
+//! The words of a manifest, and what they have in common with those of Ruby.
 //!
 //! Text that the lexer of Puppet refuses is passed over.
 //!
@@ -31,13 +31,49 @@ pub(super) fn takes(words: &mut &[Word], sign: char) -> bool {
     is_next
 }
 
+/// The character that stands for something unknown in a text.
+const HOLE: char = '\u{fffc}';
+
+/// The lines of other heredocs before that of a word, beyond which lines in it are not counted.
+const MOST_HEREDOCS: usize = 100;
+
 /// A string that is not known as a whole.
 #[derive(Debug, PartialEq)]
 pub(super) struct Template {
     /// The pieces of it that are known.
     pub(super) pieces: Vec<String>,
-    /// The expressions between any two of them; a lone backslash for an escape, nothing where there is no telling.
+    /// The expressions between any two of them; an escape with its backslash, nothing where there is no telling.
     pub(super) between: Vec<String>,
+}
+
+impl Template {
+    /// Returns its text, with [`HOLE`] for what is not known.
+    pub(super) fn text(&self) -> String {
+        let mut text = String::new();
+        for (at, piece) in self.pieces.iter().enumerate() {
+            text.push_str(piece);
+            text.extend(self.between.get(at).map(|inner| match inner.as_bytes() {
+                [b'\\', b'n'] => '\n',
+                [b'\\', b't' | b's' | b'r'] => ' ',
+                [b'\\', sign @ (b'\'' | b'"' | b'\\' | b'$' | b'#')] => char::from(*sign),
+                _ => HOLE,
+            }));
+        }
+        text
+    }
+
+    /// Has the lines of a heredoc between two pieces, of which there is no telling as margins go.
+    fn fill(&mut self, before: &str, lines: &str, has_variables: bool) {
+        let read = if has_variables { Lexer::new(lines, 1, '$').interpolated(None) } else { None };
+        let (mut pieces, between) = match read {
+            Some(Token::Template(Template { pieces, between })) => (pieces, between),
+            _ => (vec![lines.to_owned()], Vec::new()),
+        };
+        pieces.first_mut().into_iter().for_each(|piece| piece.insert_str(0, before));
+        let ends = || [String::new()];
+        self.pieces = ends().into_iter().chain(pieces).chain(ends()).collect();
+        self.between = ends().into_iter().chain(between).chain(ends()).collect();
+    }
 }
 
 #[derive(Debug, PartialEq)]
@@ -60,39 +96,50 @@ pub(super) enum Token {
 
 /// Splits a manifest into its words.
 pub(super) fn tokens(text: &str) -> Vec<Word> {
-    let mut lexer = Lexer {
-        text,
-        rest: text.char_indices().peekable(),
-        line: 1,
-        is_joined: false,
-        heredocs: Vec::new(),
-        words: Vec::new(),
-    };
+    tokens_from(text, 1)
+}
+
+/// Does the same for a text that begins on a line.
+pub(super) fn tokens_from(text: &str, line: u32) -> Vec<Word> {
+    let mut lexer = Lexer::new(text, line, '$');
     lexer.run();
     lexer.words
 }
 
-struct Lexer<'t> {
+pub(super) struct Lexer<'t> {
     text: &'t str,
     rest: Peekable<CharIndices<'t>>,
-    line: u32,
+    pub(super) line: u32,
+    /// The sign before the brackets of an expression in a string.
+    sigil: char,
     /// True if nothing separates what comes from the last word.
-    is_joined: bool,
-    /// The ends of the heredocs that begin with the next line.
-    heredocs: Vec<String>,
-    words: Vec<Word>,
+    pub(super) is_joined: bool,
+    /// The ends of the heredocs that begin with the next line, and the places of their words.
+    heredocs: Vec<(String, usize)>,
+    pub(super) words: Vec<Word>,
 }
 
-impl Lexer<'_> {
+impl<'t> Lexer<'t> {
+    /// Makes one for a text that begins on a line, of a language that has `sigil` before expressions in strings.
+    pub(super) fn new(text: &'t str, line: u32, sigil: char) -> Lexer<'t> {
+        let rest = text.char_indices().peekable();
+        Lexer { text, rest, line, sigil, is_joined: false, heredocs: Vec::new(), words: Vec::new() }
+    }
+
     fn run(&mut self) {
         while let Some((at, sign)) = self.next() {
             match sign {
-                '\n' => self.skip_heredocs(),
+                '\n' => self.read_heredocs(),
                 '#' => self.skip_line(),
                 '/' if self.peek() == Some('*') => self.skip_comment(),
                 '/' if self.may_begin_regex() => self.regex(),
                 '\'' => self.single_quoted(),
-                '"' => self.double_quoted(),
+                '"' => {
+                    let line = self.line;
+                    if let Some(token) = self.interpolated(Some('"')) {
+                        self.push_at(token, line);
+                    }
+                }
                 '@' if self.peek() == Some('(') => self.heredoc(),
                 '$' => {
                     let end = self.word_end(at);
@@ -112,7 +159,7 @@ impl Lexer<'_> {
         }
     }
 
-    fn next(&mut self) -> Option<(usize, char)> {
+    pub(super) fn next(&mut self) -> Option<(usize, char)> {
         let next = self.rest.next();
         if matches!(next, Some((_, '\n'))) {
             self.line += 1;
@@ -120,11 +167,11 @@ impl Lexer<'_> {
         next
     }
 
-    fn peek(&mut self) -> Option<char> {
+    pub(super) fn peek(&mut self) -> Option<char> {
         self.rest.peek().map(|(_, sign)| *sign)
     }
 
-    fn push(&mut self, token: Token) {
+    pub(super) fn push(&mut self, token: Token) {
         self.push_at(token, self.line);
     }
 
@@ -134,7 +181,7 @@ impl Lexer<'_> {
     }
 
     /// Goes to the end of a name that begins at `start`.
-    fn word_end(&mut self, start: usize) -> usize {
+    pub(super) fn word_end(&mut self, start: usize) -> usize {
         let mut end = start + self.text[start..].chars().next().map_or(0, char::len_utf8);
         while let Some((at, sign)) = self.rest.peek().copied().filter(|(_, sign)| is_word(*sign) || *sign == ':') {
             // `a:` is a title, `a::b` is a name.
@@ -148,7 +195,7 @@ impl Lexer<'_> {
         end
     }
 
-    fn skip_line(&mut self) {
+    pub(super) fn skip_line(&mut self) {
         self.is_joined = false;
         while self.peek().is_some_and(|sign| sign != '\n') {
             self.next();
@@ -190,72 +237,70 @@ impl Lexer<'_> {
         self.push(Token::Regex(text));
     }
 
-    fn single_quoted(&mut self) {
-        let (mut text, line) = (String::new(), self.line);
+    pub(super) fn single_quoted(&mut self) {
+        let (mut pieces, line) = (vec![String::new()], self.line);
         while let Some((_, sign)) = self.next() {
-            match sign {
+            let known = match sign {
                 '\'' => {
-                    self.push_at(Token::Text(text), line);
+                    let between = vec![String::new(); pieces.len() - 1];
+                    self.push_at(string(pieces, between), line);
                     return;
                 }
-                '\\' if matches!(self.peek(), Some('\'' | '\\')) => text.extend(self.next().map(|(_, sign)| sign)),
-                sign => text.push(sign),
-            }
+                '\\' if matches!(self.peek(), Some('\'' | '\\')) => self.next().map(|(_, sign)| sign),
+                HOLE => {
+                    pieces.push(String::new());
+                    None
+                }
+                sign => Some(sign),
+            };
+            pieces.last_mut().into_iter().for_each(|piece| piece.extend(known));
         }
     }
 
-    /// Reads a string in double quotes. Inside of `${...}` there may be strings, which may have variables in turn.
-    fn double_quoted(&mut self) {
-        let (mut pieces, mut between, line) = (vec![String::new()], Vec::<String>::new(), self.line);
+    /// Reads a string with variables up to its `end`, or that of the text. Inside of `${...}` there may be strings,
+    /// which may have variables in turn.
+    pub(super) fn interpolated(&mut self, end: Option<char>) -> Option<Token> {
+        let (mut pieces, mut between) = (vec![String::new()], Vec::<String>::new());
         let mut open = 0usize;
         while let Some((at, sign)) = self.next() {
-            match sign {
-                '"' if open == 0 => {
-                    let is_known = pieces.len() == 1;
-                    let token = if is_known {
-                        Token::Text(pieces.remove(0))
-                    } else {
-                        Token::Template(Template { pieces, between })
-                    };
-                    self.push_at(token, line);
-                    return;
-                }
+            let inner = match sign {
+                sign if open == 0 && Some(sign) == end => return Some(string(pieces, between)),
                 '\\' if open == 0 => {
-                    self.next();
-                    pieces.push(String::new());
-                    between.push(sign.to_string());
+                    let escaped = self.next().map(|(_, sign)| sign);
+                    Some([Some(sign), escaped].into_iter().flatten().collect())
                 }
-                '$' if open == 0 && self.peek() == Some('{') => {
+                HOLE if open == 0 => Some(String::new()),
+                sign if open == 0 && sign == self.sigil && self.peek() == Some('{') => {
                     self.next();
                     open += 1;
-                    pieces.push(String::new());
-                    between.push(String::new());
+                    Some(String::new())
                 }
-                '$' if open == 0 => {
+                '$' if open == 0 && self.sigil == '$' => {
                     let end = self.word_end(at);
-                    if end > at + 1 {
-                        pieces.push(String::new());
-                        between.push(self.text[at + 1..end].to_owned());
-                    } else {
-                        pieces.last_mut().into_iter().for_each(|piece| piece.push(sign));
-                    }
+                    (end > at + 1).then(|| self.text[at + 1..end].to_owned())
                 }
-                sign if open == 0 => pieces.last_mut().into_iter().for_each(|piece| piece.push(sign)),
-                sign => {
-                    open = match sign {
-                        '{' => open + 1,
-                        '}' => open - 1,
-                        _ => open,
-                    };
-                    // An escaped sign ends nothing.
-                    let escaped = if sign == '\\' { self.next() } else { None };
-                    if let Some(inner) = between.last_mut().filter(|_| open > 0) {
-                        inner.push(sign);
-                        inner.extend(escaped.map(|(_, sign)| sign));
-                    }
+                _ => None,
+            };
+            if let Some(inner) = inner {
+                pieces.push(String::new());
+                between.push(inner);
+            } else if open == 0 {
+                pieces.last_mut().into_iter().for_each(|piece| piece.push(sign));
+            } else {
+                open = match sign {
+                    '{' => open + 1,
+                    '}' => open - 1,
+                    _ => open,
+                };
+                // An escaped sign ends nothing.
+                let escaped = if sign == '\\' { self.next() } else { None };
+                if let Some(inner) = between.last_mut().filter(|_| open > 0) {
+                    inner.push(sign);
+                    inner.extend(escaped.map(|(_, sign)| sign));
                 }
             }
         }
+        end.is_none().then(|| string(pieces, between))
     }
 
     /// Notes a heredoc, `@(END)` or `@("END":json/L)`: its text is on the lines that follow.
@@ -265,8 +310,7 @@ impl Lexer<'_> {
         while let Some((_, sign)) = self.next() {
             match sign {
                 ')' => {
-                    let end = name.split([':', '/']).next().unwrap_or_default();
-                    self.heredocs.push(end.trim().trim_matches('"').trim().to_owned());
+                    self.heredocs.push((name, self.words.len()));
                     let (pieces, between) = (vec![String::new(); 2], vec![String::new()]);
                     self.push(Token::Template(Template { pieces, between }));
                     return;
@@ -277,22 +321,44 @@ impl Lexer<'_> {
         }
     }
 
-    fn skip_heredocs(&mut self) {
+    fn read_heredocs(&mut self) {
         self.is_joined = false;
-        for end in std::mem::take(&mut self.heredocs) {
+        for (name, word) in std::mem::take(&mut self.heredocs) {
+            let end = name.split([':', '/']).next().unwrap_or_default().trim();
+            let (from, line) = (self.position(), self.line);
+            let mut to = from;
             while self.peek().is_some() {
-                let start = self.rest.peek().map_or(self.text.len(), |(at, _)| *at);
+                to = self.position();
                 self.skip_line();
-                let stop = self.rest.peek().map_or(self.text.len(), |(at, _)| *at);
+                let stop = self.position();
                 self.next();
-                if self.text[start..stop].trim_start_matches([' ', '\t', '|', '-']).trim_end() == end {
+                if self.text[to..stop].trim_start_matches([' ', '\t', '|', '-']).trim_end()
+                    == end.trim_matches('"').trim()
+                {
                     break;
                 }
             }
+            if let Some(Word { token: Token::Template(template), line: of_word, .. }) = self.words.get_mut(word) {
+                // The lines between the word and its text belong to others.
+                let before = "\n".repeat(usize::try_from(line - *of_word).unwrap_or_default().min(MOST_HEREDOCS));
+                template.fill(&before, &self.text[from..to], end.starts_with('"'));
+            }
         }
+    }
+
+    fn position(&mut self) -> usize {
+        self.rest.peek().map_or(self.text.len(), |(at, _)| *at)
     }
 }
 
-fn is_word(sign: char) -> bool {
+/// Makes a string of its pieces.
+fn string(mut pieces: Vec<String>, between: Vec<String>) -> Token {
+    match &mut pieces[..] {
+        [piece] => Token::Text(std::mem::take(piece)),
+        _ => Token::Template(Template { pieces, between }),
+    }
+}
+
+pub(super) fn is_word(sign: char) -> bool {
     sign.is_alphanumeric() || sign == '_'
 }

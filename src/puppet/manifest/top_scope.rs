@@ -52,7 +52,8 @@ impl Scan<'_> {
                     self.looks_up |= !is_safe;
                 }
                 Token::Template(template) => {
-                    let may_call = |inner: &String| inner.is_empty() || inner.contains(['(', '.']);
+                    let is_code = |inner: &String| inner.contains(['(', '.']) && !inner.starts_with('\\');
+                    let may_call = |inner: &String| inner.is_empty() || is_code(inner);
                     self.looks_up |= template.between.iter().any(may_call);
                 }
                 Token::Variable(name) if is_assigned(&self.words[self.at + 1..]) => {

@@ -1,0 +1,99 @@
+//! A lookup of a manifest, a template or a function: its key and its merge strategy, as far as they are known.
+
+use crate::value::Value;
+
+/// The strategies that are tried where one is not known.
+const ANY: [&str; 4] = ["first", "deep", "hash", "unique"];
+
+/// A lookup.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LookupCall {
+    /// The key.
+    pub key: KeyText,
+    /// The strategy.
+    pub merge: CallMerge,
+    /// The line of the function's name, counted from 1.
+    pub line: u32,
+}
+
+/// The text of a key in a call: its pieces, with something unknown between any two.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct KeyText(pub(super) Vec<String>);
+
+/// The merge strategy of a call.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CallMerge {
+    /// None is named: that of `lookup_options` counts.
+    ByData,
+    /// This one, as the `merge` of `lookup_options` has it: a name, or a hash with `strategy`.
+    Named(Value),
+    /// Perhaps one of these: it is decided at run time.
+    Perhaps(Vec<Value>),
+}
+
+impl KeyText {
+    /// Returns the key, if all of it is known.
+    pub fn whole(&self) -> Option<&str> {
+        if let [key] = &self.0[..] { Some(key) } else { None }
+    }
+
+    /// Returns a key of which nothing is known.
+    pub(super) fn any() -> KeyText {
+        KeyText(vec![String::new(); 2])
+    }
+
+    /// Returns true if nothing of it is known.
+    pub fn is_any(&self) -> bool {
+        self.0.iter().all(String::is_empty)
+    }
+
+    /// Returns the part in front of the first dot: the key of the data, where nothing is quoted.
+    #[must_use]
+    pub fn root(&self) -> KeyText {
+        let mut pieces = Vec::new();
+        for piece in &self.0 {
+            match piece.split_once('.') {
+                Some((before, _)) => {
+                    pieces.push(before.to_owned());
+                    break;
+                }
+                None => pieces.push(piece.clone()),
+            }
+        }
+        KeyText(pieces)
+    }
+
+    /// Returns its pieces.
+    pub fn pieces(&self) -> &[String] {
+        &self.0
+    }
+}
+
+impl CallMerge {
+    /// Returns that of which nothing is known.
+    pub(super) fn any() -> CallMerge {
+        CallMerge::Perhaps(ANY.map(Value::from).to_vec())
+    }
+
+    /// Returns the strategies that it may be.
+    pub fn possible(&self) -> &[Value] {
+        match self {
+            CallMerge::ByData => &[],
+            CallMerge::Named(merge) => std::slice::from_ref(merge),
+            CallMerge::Perhaps(merges) => merges,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_root_of_a_key_ends_with_its_first_dot() {
+        let key = |pieces: &[&str]| KeyText(pieces.iter().map(|piece| (*piece).to_owned()).collect());
+        assert_eq!(key(&["include.", ""]).root(), key(&["include"]));
+        assert_eq!(key(&["a", "b.c", "d"]).root(), key(&["a", "b"]));
+        assert!(key(&["", ""]).is_any() && !key(&["", "x"]).is_any());
+    }
+}

@@ -1,0 +1,186 @@
+//! Calls of the functions that look something up: of which keys, and by which strategy.
+
+use super::call::{CallMerge, KeyText, LookupCall};
+use super::literal::{Expression, arguments};
+use super::tokens::{Token, Word};
+use super::values::{MOST_WORDS, Values, first};
+use crate::value::{Hash, Value};
+
+/// Returns the lookups of the call that a name among words begins, if it is one. `values` are those of variables.
+pub(super) fn lookups_at(words: &[Word], at: usize, name: &str, values: &Values) -> Vec<LookupCall> {
+    let is_new = |before: &[Word]| matches!(before, [.., deferred, dot] if deferred.token == Token::Name(DEFERRED.to_owned()) && dot.token == Token::Sign('.'));
+    let function = Function::named(name);
+    let is_deferred = name == DEFERRED || name == "new" && is_new(&words[..at]);
+    if function.is_none() && !is_deferred && name != "call" {
+        return Vec::new();
+    }
+    let before = if name == "new" { &[][..] } else { &words[..at] };
+    let Some(mut arguments) = all_arguments(before, &words[at + 1..]) else { return Vec::new() };
+    let function = match function {
+        Some(function) => Some(function),
+        None if arguments.is_empty() => None,
+        None => called(&arguments.remove(0), values),
+    };
+    if is_deferred {
+        arguments = arguments.into_iter().take(1).map(|all| Expression::Splat(Box::new(all))).collect();
+    }
+    function.map_or_else(Vec::new, |function| function.lookups(arguments, values, words[at].line))
+}
+
+/// The type whose values call a function later, or once they are called.
+const DEFERRED: &str = "Deferred";
+
+/// Returns the function that `call` calls by a name, if it looks something up, or may.
+fn called(name: &Expression, values: &Values) -> Option<Function> {
+    let named = |name: &Value| Function::named(&name.as_str()?.to_ascii_lowercase());
+    match name {
+        Expression::Literal(name) => named(name),
+        Expression::Variable(name) if !values.get(name).is_empty() => values.get(name).iter().find_map(named),
+        _ => Some(Function::Any),
+    }
+}
+
+/// Returns the arguments of a call between whose words its name is; of a method the first one is before the dot.
+/// One that is too long may be about anything.
+fn all_arguments(before: &[Word], rest: &[Word]) -> Option<Vec<Expression>> {
+    let is_call = rest.first().is_some_and(|word| word.token == Token::Sign('('));
+    let whole = arguments(first(rest));
+    let mut arguments = match whole {
+        None if is_call && rest.len() > MOST_WORDS => vec![Expression::Other; 3],
+        whole => whole?,
+    };
+    if let [before @ .., dot] = before
+        && dot.token == Token::Sign('.')
+    {
+        let subject = match before.last().map(|word| &word.token) {
+            Some(Token::Text(text)) => Expression::Literal(text.as_str().into()),
+            Some(Token::Template(template)) => Expression::Template(template.pieces.clone()),
+            _ => Expression::Other,
+        };
+        arguments.insert(0, subject);
+    }
+    Some(arguments)
+}
+
+/// Returns arguments with those that an array has for several, where that is known.
+fn spread(arguments: Vec<Expression>, values: &Values) -> Vec<Expression> {
+    let items = |items: &Value| items.as_array().map(|items| items.iter().cloned().map(Expression::Literal).collect());
+    let spread = |argument: Expression| {
+        let Expression::Splat(inner) = &argument else { return vec![argument] };
+        let known: Option<Vec<Expression>> = match &**inner {
+            Expression::Literal(value) => items(value),
+            Expression::Variable(name) => match values.get(name) {
+                [value] => items(value),
+                _ => None,
+            },
+            _ => None,
+        };
+        known.unwrap_or_else(|| vec![argument])
+    };
+    arguments.into_iter().flat_map(spread).collect()
+}
+
+/// The functions that look something up.
+#[derive(Clone, Copy)]
+pub(super) enum Function {
+    Lookup,
+    /// One of Hiera 3's, which always merges like this.
+    Hiera(&'static str),
+    /// One of them, or any other function.
+    Any,
+}
+
+impl Function {
+    pub(super) fn named(name: &str) -> Option<Function> {
+        match name.trim_start_matches("::") {
+            "lookup" => Some(Function::Lookup),
+            "hiera" => Some(Function::Hiera("first")),
+            "hiera_array" | "hiera_include" => Some(Function::Hiera("unique")),
+            "hiera_hash" => Some(Function::Hiera("hash")),
+            _ => None,
+        }
+    }
+
+    /// Returns the lookups of a call on a line.
+    pub(super) fn lookups(self, arguments: Vec<Expression>, values: &Values, line: u32) -> Vec<LookupCall> {
+        let arguments = spread(arguments, values);
+        let merge = self.merge(&arguments, values);
+        let call = |key| LookupCall { key, merge: merge.clone(), line };
+        self.keys(&arguments, values).into_iter().map(call).collect()
+    }
+
+    /// Returns the keys that are looked up, as far as they are known, with the `values` of variables that stand for
+    /// one.
+    pub(super) fn keys(self, arguments: &[Expression], values: &Values) -> Vec<KeyText> {
+        let Some(first) = arguments.first() else { return Vec::new() };
+        let name = first.entry("name");
+        match name.as_ref().unwrap_or(first) {
+            Expression::Literal(name) => self.named_by(name),
+            Expression::Template(pieces) => vec![KeyText(pieces.clone())],
+            Expression::Variable(name) => match values.get(name) {
+                _ if values.options.contains(name) => vec![KeyText::any()],
+                [] => vec![KeyText::any()],
+                known => known.iter().flat_map(|value| self.named_by(value)).collect(),
+            },
+            Expression::Options(_) => Vec::new(),
+            Expression::Splat(_) | Expression::Other => vec![KeyText::any()],
+        }
+    }
+
+    fn named_by(self, name: &Value) -> Vec<KeyText> {
+        match name {
+            Value::String(name) => vec![KeyText(vec![name.to_string()])],
+            Value::Array(names) if !matches!(self, Function::Hiera(_)) => {
+                names.iter().filter_map(Value::as_str).map(|name| KeyText(vec![name.to_owned()])).collect()
+            }
+            Value::Hash(options) => options.get("name").map_or_else(Vec::new, |name| self.named_by(name)),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Returns the strategy that the call names: `lookup(NAME, TYPE, MERGE, ...)`, or an option in the last or only
+    /// argument. `values` are those of variables.
+    fn merge(self, arguments: &[Expression], values: &Values) -> CallMerge {
+        if let Function::Hiera(strategy) = self {
+            return CallMerge::Named(strategy.into());
+        }
+        let is_unknown = |argument: &Expression| matches!(argument, Expression::Splat(_));
+        if matches!(self, Function::Any) || arguments.iter().any(is_unknown) {
+            return CallMerge::any();
+        }
+        let of_options = |options: &Expression| options.entry("merge");
+        let named = match arguments {
+            [_, _, merge, ..] if of_options(merge).is_none() => Some(merge.clone()),
+            [_, options @ Expression::Variable(_)] => Some(options.clone()),
+            [options @ Expression::Variable(name)] if values.may_be_options(name) => Some(options.clone()),
+            [options] => of_options(options),
+            [_, rest @ ..] => rest.iter().rev().find_map(of_options),
+            [] => None,
+        };
+        match named {
+            Some(Expression::Literal(merge)) if is_strategy(&merge) => CallMerge::Named(merge),
+            None | Some(Expression::Literal(_)) => CallMerge::ByData,
+            Some(Expression::Variable(name)) => CallMerge::Perhaps(strategies_of(&name, values)),
+            Some(_) => CallMerge::any(),
+        }
+    }
+}
+
+/// Returns the strategies that a variable may stand for.
+fn strategies_of(name: &str, values: &Values) -> Vec<Value> {
+    let strategy = |value: Value| value.as_hash().and_then(|options| options.get("merge").cloned()).unwrap_or(value);
+    let values: Vec<Value> = values.get(name).iter().cloned().map(strategy).filter(is_strategy).collect();
+    if values.is_empty() { CallMerge::any().possible().to_vec() } else { values }
+}
+
+fn is_strategy(merge: &Value) -> bool {
+    match merge {
+        Value::String(_) => true,
+        Value::Hash(options) => has_strategy(options),
+        _ => false,
+    }
+}
+
+fn has_strategy(options: &Hash) -> bool {
+    options.get("strategy").is_some()
+}
