@@ -1,6 +1,7 @@
 //! The modules that files for deployment name: a Puppetfile, or the `.fixtures.yml` of a module's own tests.
 //!
-//! Source: r10k's `puppetfile.rb` (`add_module`, `set_moduledir`) and `module/git.rb` (`parse_options`).
+//! Source: r10k's `puppetfile.rb` (`add_module`, `set_moduledir`), `module/git.rb` (`initialize`, `validate_ref`) and
+//! `module/local.rb`; g10k's `puppetfile.go`.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::{Arc, LazyLock};
@@ -87,6 +88,10 @@ impl Deployment {
             }
             let Some(name) = name else { continue };
             let options = if is_understood { Options::of(&text) } else { Options::default() };
+            // Nothing is deployed for it: it is in the repository, or nowhere.
+            if options.is_local {
+                continue;
+            }
             let folder = match &options.install_path {
                 Some(folder) => inside(folder_of(path), folder),
                 None => modules.clone(),
@@ -136,8 +141,13 @@ struct Options {
     git: Option<String>,
     /// The revisions that are wanted; several contradict one another.
     wanted: Vec<String>,
-    default: Option<String>,
+    /// The revisions in their place if it is not there, in their order.
+    others: Vec<String>,
+    /// The one that comes before these.
+    first_other: Option<String>,
     install_path: Option<String>,
+    /// True for a module of the repository itself.
+    is_local: bool,
     /// True if there are others, or none that can be told.
     are_odd: bool,
 }
@@ -145,8 +155,9 @@ struct Options {
 impl Options {
     /// Reads the options of a plain statement.
     fn of(text: &str) -> Options {
-        static TOKEN: LazyLock<Option<Regex>> =
-            LazyLock::new(|| Regex::new(r#"'([^']*)'|"([^"]*)"|:(\w+) ?=> ?|(\w+): |:(\w+)|true|false"#).ok());
+        static TOKEN: LazyLock<Option<Regex>> = LazyLock::new(|| {
+            Regex::new(r#"'([^']*)'|"([^"]*)"|:['"]?([\w-]+)['"]? ?=> ?|(\w+): |:(\w+)|(true|false)"#).ok()
+        });
         let (mut options, mut key) = (Options::default(), None);
         for token in TOKEN.iter().flat_map(|token| token.captures_iter(text)) {
             let group = |number| token.get(number).map(|found| found.as_str());
@@ -154,14 +165,26 @@ impl Options {
                 key = Some(name);
                 continue;
             }
-            let Some(key) = key.take() else { continue };
-            let value = group(1).or(group(2)).map(str::to_owned);
-            match (key, value) {
-                ("git", Some(value)) => options.git = Some(value),
-                ("ref" | "tag" | "commit" | "branch", Some(value)) => options.wanted.push(value),
-                ("default_branch", Some(value)) => options.default = Some(value),
-                ("install_path", Some(value)) => options.install_path = Some(value),
-                ("exclude_spec", _) => {}
+            let (value, word) = (group(1).or(group(2)).map(str::to_owned), group(5).or(group(6)));
+            match (key.take(), value) {
+                // The symbol alone is how r10k had it first.
+                (None, _) => options.is_local |= word == Some("local"),
+                (Some("local"), _) => options.is_local = word == Some("true"),
+                (Some("type"), value) => {
+                    let kind = value.as_deref().or(word);
+                    options.is_local |= kind == Some("local");
+                    options.are_odd |= kind != Some("git");
+                }
+                (Some("git" | "source"), Some(value)) => options.git = Some(value),
+                (Some("ref" | "tag" | "commit" | "branch" | "version"), Some(value)) => options.wanted.push(value),
+                (Some("default_branch"), Some(value)) => options.others.push(value),
+                (Some("default_branch_override"), Some(value)) => options.first_other = Some(value),
+                // Several branches, of which the first counts that is there.
+                (Some("fallback"), Some(value)) => options.others.extend(value.split('|').map(str::to_owned)),
+                (Some("install_path"), Some(value)) => options.install_path = Some(value),
+                (Some(key), _) if WITHOUT_MEANING.contains(&key) => {}
+                // The branch of the environment is not looked for.
+                (Some("link"), None) if word == Some("false") => {}
                 _ => options.are_odd = true,
             }
         }
@@ -171,10 +194,13 @@ impl Options {
     /// Returns the place that the module is taken from, if they say no more than that.
     fn source(self) -> Option<GitSource> {
         let is_plain = !self.are_odd && self.wanted.len() == 1;
-        let revisions = self.wanted.into_iter().chain(self.default).collect();
+        let revisions = self.wanted.into_iter().chain(self.first_other).chain(self.others).collect();
         self.git.filter(|_| is_plain).map(|url| GitSource { url, revisions })
     }
 }
+
+/// The options that do not say which revision a module has.
+const WITHOUT_MEANING: [&str; 3] = ["exclude_spec", "ignore-unreachable", "use_ssh_agent"];
 
 fn is_between_words(c: char) -> bool {
     !(c.is_alphanumeric() || c == '_' || c == '-')
@@ -196,7 +222,8 @@ impl Statement {
         static MODULE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"^mod[ (]*['"]([\w/-]+)['"]"#).ok());
         // Words are keys, symbols and few others; strings hold no code.
         static PLAIN: LazyLock<Option<Regex>> = LazyLock::new(|| {
-            let literal = r#"(?:'[^'\\]*'|"[^"\\#]*"|:\w+|\w+: |=>|true|false|nil|[\d.]+|[,(){}\[\]]| )"#;
+            let literal =
+                r#"(?:'[^'\\]*'|"[^"\\#]*"|:[\w-]+|:'[\w-]+'|:"[\w-]+"|\w+: |=>|true|false|nil|[\d.]+|[,(){}\[\]]| )"#;
             Regex::new(&format!(r"^(?:mod|forge)\b{literal}*$")).ok()
         });
         let text = text.trim();

@@ -86,6 +86,13 @@ fn modules_of_a_puppetfile_are_read_as_files_of_the_repository() {
         ("a branch", step(R10K, [&git("tag: 'v1'"), &git("branch: 'next'")])),
         ("arrows", step(R10K, [":git => 'https://git.example/ntp.git', :tag => 'v1'", ":git => 'https://git.example/ntp.git',\n  :tag => 'v2', :exclude_spec => true"])),
         ("a branch that is not there", step(R10K, [&git("tag: 'v1'"), &git("branch: 'gone', default_branch: 'next'")])),
+        ("no branch of the site", step(R10K, [&git("tag: 'v1', link: false"), &git("branch: 'next', link: false")])),
+        ("what g10k says as well", step(R10K, [&git("tag: 'v1'"), ":git => 'https://git.example/ntp.git', :branch => 'next', :ignore-unreachable => true, :use_ssh_agent => false"])),
+        ("other branches of g10k", step(R10K, [&git("tag: 'v1'"), &git("branch: 'gone', fallback: 'none|next|main'")])),
+        ("a branch in the place of the default", step(R10K, [&git("tag: 'v1'"), &git("branch: 'gone', default_branch: 'main', default_branch_override: 'next'")])),
+        ("a default in the place of that", step(R10K, [&git("tag: 'v1'"), &git("branch: 'gone', default_branch_override: 'none', default_branch: 'next'")])),
+        ("common options", step(R10K, [&git("tag: 'v1'"), "type: 'git', source: 'https://git.example/ntp.git', version: 'v2'"])),
+        ("a symbol in quotes", step(R10K, [&git("tag: 'v1'"), ":'git' => 'https://git.example/ntp.git', :\\\"tag\\\" => 'v2'"])),
         ("an id", step(R10K, [&git("commit: '$(git -C ../ntp rev-parse v1^{commit})'"), &git("commit: '$(git -C ../ntp rev-parse --short=9 v2)'")])),
         ("an author", {
             let named = |text: &str| text.replace("pf ntp", "pf acme/ntp");
@@ -146,6 +153,25 @@ fn modules_that_are_not_at_hand_are_told_with_both_versions() {
         ),
         ("a notation", line("tag: 'v1'"), line("ref: 'v2~1'"), ["v1", "v2~1"]),
         ("an option of others", line("tag: 'v1'"), line("tag: 'v2', link: true"), ["v1", "v2"]),
+        (
+            "the latest of the forge",
+            "pf ntp \"'9.1.0'\"".to_owned(),
+            "pf ntp \":latest\"".to_owned(),
+            ["9.1.0", ":latest"],
+        ),
+        ("common options", line("tag: 'v1'"), "pf ntp \"type: 'forge', version: '9.1.0'\"".to_owned(), ["v1", "9.1.0"]),
+        (
+            "the branch of the environment, or another",
+            line("branch: :control_branch, default_branch: 'main'"),
+            line("branch: :control_branch, default_branch_override: 'next', default_branch: 'main'"),
+            ["default_branch: 'main'", "default_branch_override: 'next'"],
+        ),
+        (
+            "what g10k says as well",
+            "pf ntp \"'9.1.0', :ignore-unreachable => true\"".to_owned(),
+            "pf ntp \"'9.2.0', :ignore-unreachable => true\"".to_owned(),
+            ["9.1.0", "9.2.0"],
+        ),
         ("another folder", line("tag: 'v1'"), line("tag: 'v2', install_path: '/srv'"), ["v1", "v2"]),
     ] {
         let site = Sandbox::of(SITE);
@@ -173,6 +199,9 @@ fn a_module_that_changes_nothing_is_calm() {
         (line("tag: 'v2'"), line("branch: 'next'")),
         (line("tag: 'v2'"), line("branch: 'gone', default_branch: 'next'")),
         (line("branch: 'main'"), format!("{}; echo '# words' >>Puppetfile", line("branch: 'main'"))),
+        // A module of the repository itself is nowhere else.
+        ("put modules/own/x y".to_owned(), "pf own 'local: true'".to_owned()),
+        ("put modules/own/x y; pf own ':local'".to_owned(), "pf own \"type: 'local'\"".to_owned()),
         // Nothing that the site has in the repository is taken from elsewhere.
         (format!("put modules/ntp/x y; put site/ntp/x y; {}", line("tag: 'v1'")), line("tag: 'v2'")),
     ] {
