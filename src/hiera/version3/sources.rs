@@ -46,7 +46,7 @@ impl Sources<'_> {
             (None, "eyaml") => Backend::Eyaml(Format::hiera3_yaml(self.hiera.takes_aliases)),
             (None, "json") => Backend::Files(Format::Hiera3Json),
             (None, other) => Backend::Fails(LookupError::unknown(format!(
-                "the backend '{other}' of Hiera 3 is not supported; declare what it finds under 'backends' in Format::hiera3_yaml(hierad.takes_aliases)"
+                "the backend '{other}' of Hiera 3 is not supported; declare what it finds under 'backends' in hierad.yaml"
             ))),
         };
         let reads_files = matches!(backend, Backend::Files(_) | Backend::Eyaml(_));
