@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::hiera::backend::{DataFile, is_installed};
-use crate::hiera::config::{LevelConfig, Locations, PlacedText};
+use crate::hiera::config::{LevelConfig, Locations, PlacedText, Source};
 use crate::hiera::hierarchy::Datadir;
 use crate::hiera::interpolation::Template;
 use crate::hiera::layer::{Environment, Layer};
@@ -229,6 +229,33 @@ pub fn patterns(environment: &Environment) -> Vec<PathPattern<'_>> {
         }
     }
     found
+}
+
+/// Returns the patterns of the sources of Hiera 3 in the repository, for each of its backends that reads files.
+pub fn sources(environment: &Environment) -> Vec<PathPattern<'_>> {
+    let mut found = Vec::new();
+    for layer in environment.layers() {
+        let Ok(config) = &layer.config else { continue };
+        let Some(hiera3) = &config.hiera3 else { continue };
+        for (level, section) in config.levels.iter().zip(&hiera3.sections) {
+            let Some(extension) = section.extension.as_ref().ok().filter(|_| reads_files(&level.name)) else {
+                continue;
+            };
+            for Source { declared, .. } in &hiera3.hierarchy {
+                let path = format!("{}/{}.{extension}", level.datadir.trim_end_matches('/'), declared.text);
+                if let Some(path) = in_repository(environment, layer, &join(&layer.root, &path)) {
+                    let target = Pattern::Inside(pieces(&path, false, ""));
+                    found.push(PathPattern { level, declared, layer, config: &config.path, target });
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Returns true for a backend of Hiera 3 that reads files.
+fn reads_files(backend: &str) -> bool {
+    matches!(backend, "yaml" | "eyaml" | "json")
 }
 
 /// Returns the folders of a level as written, each with the folder of the repository that it means, or `None` if that

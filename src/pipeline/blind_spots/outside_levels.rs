@@ -7,7 +7,7 @@ use super::untracked::{self, Untracked};
 use super::{accept, wording};
 use crate::diagnostic::Place;
 use crate::fleet::Revision;
-use crate::hiera::config::LevelConfig;
+use crate::hiera::config::{LevelConfig, Locations};
 use crate::hiera::hierarchy::{Datadir, TAKEN_AS_ABSENT};
 use crate::hiera::layer::Environment;
 use crate::hiera::layer::path_patterns::{PathPattern, fixed, folders, patterns};
@@ -239,7 +239,7 @@ fn leading(text: &str) -> &str {
 impl OutsideLevels {
     /// Adds the level of a path.
     fn add(&mut self, environment: &Environment, pattern: Option<&PathPattern<'_>>) {
-        let level = pattern.map(|pattern| pattern.level);
+        let level = pattern.map(|pattern| pattern.level).filter(|level| !matches!(level.locations, Locations::None));
         if let Some(level) = level.filter(|level| !self.levels.iter().any(|known| *known.name == *level.name)) {
             self.levels.push(unseen(environment, level));
         }
@@ -279,10 +279,15 @@ impl OutsideLevels {
 
     fn spot(self, place: &str, all: usize) -> BlindSpot {
         let of = wording::nodes_of(&self.nodes, all);
+        let message = format!("{} on {of}", self.text(place));
+        let headline = match &self.levels[..] {
+            [] => message.clone(),
+            _ => format!("{} {} outside of this repository on {of}", self.count(), self.verb()),
+        };
         BlindSpot {
             code: OUTSIDE,
-            headline: format!("{} {} outside of this repository on {of}", self.count(), self.verb()),
-            message: format!("{} on {of}", self.text(place)),
+            headline,
+            message,
             fix: self.fix,
             nodes: self.nodes,
             levels: self.levels,

@@ -76,6 +76,70 @@ fn a_folder_that_git_ignores_is_one_standing_blind_spot() {
     assert_eq!(standing.len(), 2);
 }
 
+/// The same hierarchy for Hiera 3.
+const PRIVATE3: &str = "-- hiera.yaml
+:hierarchy: ['private/nodes/%{trusted.certname}', 'nodes/%{trusted.certname}', 'private/roles/%{role}', 'roles/%{role}', private/common, common]
+:yaml:
+  :datadir: data
+-- hierad.yaml
+profiles: [profiles]
+hiera: 3
+";
+
+#[test]
+fn hiera_3_has_data_that_git_ignores_as_well() {
+    for (line, places) in [
+        ("/data/private/", &["data/private"][..]),
+        ("private", &["data/private"]),
+        ("/data/private/nodes/", &["data/private/nodes"]),
+        ("data/private/common.yaml", &["data/private/common.yaml"]),
+        ("**/private/nodes/\ndata/private/common.yaml", &["data/private/common.yaml", "data/private/nodes"]),
+        ("/private/\n*.json\ndata/private/common.eyaml", &[]),
+        ("/data/private/\n!/data/private/", &[]),
+    ] {
+        let site = site(&format!("{PRIVATE3}-- .gitignore\n{line}\n"), &[]);
+        let expected: Vec<String> =
+            places.iter().map(|place| format!("{place} is in no commit, as .gitignore says on all 2 nodes")).collect();
+        assert_eq!(told(&site), [expected, Vec::new()], "{line}");
+        let checked = site.hierad("check");
+        assert_eq!(checked.out.matches(" is in no commit").count(), places.len(), "{}", checked.out);
+        let overlays: String = places.iter().map(|place| format!("  {place}: none\n")).collect();
+        site.write(".git/hierad.yaml", format!("datadirs:\n{overlays}  /none: none\n"));
+        assert_eq!(told(&site), NONE, "{line}");
+    }
+    // What the commit brings is none that stands.
+    let site = site(PRIVATE3, &[]);
+    site.write(".gitignore", "private\n");
+    site.commit("private data");
+    let [standing, others] = told(&site);
+    assert_eq!((standing.len(), others.len()), (0, 1), "{others:?}");
+    let printed = site.hierad("diff --exit-code");
+    assert_eq!(printed.status, 3);
+    assert!(
+        printed.out.starts_with("no change seen, but: data/private is in no commit, as .gitignore says"),
+        "{printed:#?}"
+    );
+}
+
+#[test]
+fn a_folder_that_is_laid_over_another_hides_it() {
+    for hiera3 in ["", PRIVATE3] {
+        let data = "-- data/private/common.yaml\nmotd: of the tree\n-- data/private/nodes/web01.yaml\nport: 1\n";
+        let site = site(&format!("{hiera3}{data}"), &[]);
+        let outside = site.root().parent().unwrap().join("outside");
+        std::fs::create_dir_all(&outside).unwrap();
+        std::fs::write(outside.join("common.yaml"), "motd: of the machine\n").unwrap();
+        site.write(".git/hierad.yaml", format!("datadirs: {{data/private: {}}}\n", outside.display()));
+        assert_eq!(site.hierad("lookup motd --node web01").ok(), "--- of the machine\n");
+        assert_eq!(site.hierad("lookup port --node web01").ok(), "--- 81\n");
+        // A commit of what is hidden is not called harmless.
+        site.write("data/private/nodes/web01.yaml", "port: 2\n");
+        site.commit("hidden");
+        let printed = site.hierad("diff --exit-code");
+        assert!(printed.status == 3 && printed.out.contains("data/private/nodes/web01.yaml"), "{printed:#?}");
+    }
+}
+
 #[test]
 fn what_git_does_not_ignore_or_has_all_the_same_is_none() {
     for files in [
