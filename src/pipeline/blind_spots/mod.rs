@@ -142,7 +142,7 @@ impl DiffContext<'_> {
             spots.extend(self.unreached_files(files, &told));
             spots.extend(self.unlisted_keys(files));
         }
-        for spot in self.variables_of_manifests() {
+        for spot in self.variables_of_manifests()? {
             let is_told = spots.iter().any(|told| (told.code, &told.headline) == (spot.code, &spot.headline));
             spots.extend(Some(spot).filter(|_| !is_told));
         }

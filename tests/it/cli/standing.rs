@@ -82,6 +82,90 @@ fn variables_that_were_never_set_are_standing() {
     assert_eq!(found["headline"], "no change seen, but: no known node reads data/labs/x.yaml");
 }
 
+/// The blind spots for variables that profiles lack.
+fn undefined(report: &Json) -> Vec<&Json> {
+    let spots = report["blind_spots"].as_array().unwrap().iter();
+    spots.filter(|spot| spot["code"] == "undefined-variable").collect()
+}
+
+#[test]
+fn levels_by_variables_that_no_profile_has_may_count_before_what_changes() {
+    let of = |level: &str, files: &str| {
+        let hiera = format!(
+            "-- hiera.yaml\nversion: 5\nhierarchy:\n  - {{name: Unknown, {level}}}\n  - {{name: Common, path: common.yaml}}\n"
+        );
+        site(&format!("{hiera}-- data/x/y.yaml\nmotd: y\n{files}"), "-- data/common.yaml\nmotd: bye\nntp: [a, b]\n")
+    };
+    for (level, files, by) in [
+        ("path: 'x/%{location}.yaml'", "", ""),
+        ("path: 'x/%{trusted.extensions.pp_role}.yaml'", "", ""),
+        ("path: 'x/%{::osfamily}.yaml'", "", ""),
+        ("paths: [none.yaml, 'x/%{kind}.yaml']", "", ""),
+        ("mapped_paths: [kinds, kind, 'x/%{kind}.yaml']", "", ""),
+        // The other node has it, and manifests set it.
+        (
+            "path: 'x/%{kind}.yaml'",
+            "-- manifests/site.pp\nnode /^web/ { $kind = 'y' }\n-- profiles/db01.yaml\n{name: db01, variables: {kind: z}}\n",
+            "'manifests/site.pp'",
+        ),
+        (
+            "path: 'x/%{kind}.yaml'",
+            "-- manifests/site.pp\nif $trusted['certname'] =~ /^(.)/ { $kind = $1 }\n",
+            "'manifests/site.pp'",
+        ),
+    ] {
+        let site = of(level, files);
+        let report = report(&site);
+        let spots = undefined(&report);
+        assert!(
+            spots.len() == 1 && spots[0]["standing"] == true && report["verdict"] == "changes",
+            "{level}: {report}"
+        );
+        let message = spots[0]["message"].as_str().unwrap();
+        assert!(message.contains("'data/x/y.yaml'"), "{message}");
+        assert_eq!(
+            message.contains(&format!(", and {by} may set it, so it is not known")),
+            !by.is_empty(),
+            "{message}"
+        );
+        let text = site.hierad("diff").ok().to_owned();
+        assert!(text.contains("'Unknown' cannot be seen and counts before the new value of 1 key"), "{text}");
+    }
+    for (level, files) in [
+        // No file that the level may read has the key.
+        ("path: 'x/%{location}.yaml'", "-- data/x/y.yaml\nntp: [c]\n"),
+        ("path: 'z/%{location}.yaml'", ""),
+        // A node has it, and the other none, as facts that only some nodes have.
+        ("path: 'x/%{kind}.yaml'", "-- profiles/db01.yaml\n{name: db01, variables: {kind: z}}\n"),
+        ("path: 'x/%{kind}.yaml'", "-- hierad.yaml\nprofiles: [profiles]\naccept: {undefined-variable: [kind]}\n"),
+        // What is derived is known.
+        ("path: 'x/%{kind}.yaml'", "-- manifests/site.pp\n$kind = split($trusted['certname'], '0')[0]\n"),
+    ] {
+        let report = report(&of(level, files));
+        assert_eq!(undefined(&report), Vec::<&Json>::new(), "{level}, {files}: {report}");
+    }
+}
+
+#[test]
+fn data_by_variables_that_changed_manifests_set_are_told() {
+    let of = |value: &str, before: &str, after: &str| {
+        let data = format!("-- data/common.yaml\nmotd: \"{value}\"\nntp: [a, b]\n-- manifests/site.pp\n{before}\n");
+        report(&site(&data, &format!("-- manifests/site.pp\n{after}\n")))
+    };
+    for value in ["%{location}", "%{::location}", "x %{location.city}"] {
+        let told = of(value, "if $x { $location = 'osl' }", "if $x { $location = 'fra' }");
+        assert_eq!((undefined(&told).len(), &told["verdict"]), (1, &json!("no_change_seen")), "{value}: {told}");
+    }
+    for (value, before, after) in [
+        ("%{other}", "if $x { $location = 'osl' }", "if $x { $location = 'fra' }"),
+        ("%{facts.location}", "if $x { $facts = 'osl' }", "if $x { $facts = 'fra' }"),
+        ("%{location}", "if $x { $location = 'osl' }", "if $x { $location = 'osl' }"),
+    ] {
+        let told = of(value, before, after);
+        assert_eq!(undefined(&told), Vec::<&Json>::new(), "{value}: {told}");
+    }
+}
+
 #[test]
 fn lines_that_no_known_node_reads_are_shown() {
     let unread = "-- data/roles/mail.yaml\nport: 25\nmotd: a\n";
