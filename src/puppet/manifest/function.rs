@@ -8,13 +8,13 @@ use crate::value::{Hash, Value};
 
 /// Returns the lookups of the call that a name among words begins, if it is one. `values` are those of variables.
 pub(super) fn lookups_at(words: &[Word], at: usize, name: &str, values: &Values) -> Vec<LookupCall> {
-    let is_new = |before: &[Word]| matches!(before, [.., deferred, dot] if deferred.token == Token::Name(DEFERRED.to_owned()) && dot.token == Token::Sign('.'));
     let function = Function::named(name);
-    let is_deferred = name == DEFERRED || name == "new" && is_new(&words[..at]);
+    let is_new = name == "new" && is_of_deferred(&words[..at]);
+    let is_deferred = is_new || name == DEFERRED;
     if function.is_none() && !is_deferred && name != "call" {
         return Vec::new();
     }
-    let before = if name == "new" { &[][..] } else { &words[..at] };
+    let before = if is_new { &[][..] } else { &words[..at] };
     let Some(mut arguments) = all_arguments(before, &words[at + 1..]) else { return Vec::new() };
     let function = match function {
         Some(function) => Some(function),
@@ -30,12 +30,22 @@ pub(super) fn lookups_at(words: &[Word], at: usize, name: &str, values: &Values)
 /// The type whose values call a function later, or once they are called.
 const DEFERRED: &str = "Deferred";
 
+/// Returns true if words end with that type and a dot.
+fn is_of_deferred(words: &[Word]) -> bool {
+    let [.., kind, dot] = words else { return false };
+    dot.token == Token::Sign('.') && matches!(&kind.token, Token::Name(name) if name == DEFERRED)
+}
+
 /// Returns the function that `call` calls by a name, if it looks something up, or may.
 fn called(name: &Expression, values: &Values) -> Option<Function> {
     let named = |name: &Value| Function::named(&name.as_str()?.to_ascii_lowercase());
     match name {
         Expression::Literal(name) => named(name),
-        Expression::Variable(name) if !values.get(name).is_empty() => values.get(name).iter().find_map(named),
+        Expression::Variable(name) => match values.get(name) {
+            [] => Some(Function::Any),
+            [name] => named(name),
+            several => several.iter().find_map(named).map(|_| Function::Any),
+        },
         _ => Some(Function::Any),
     }
 }

@@ -116,6 +116,7 @@ fn what_templates_and_functions_may_look_up_is_no_calm() {
         ("manifests/h.pp", "$l = lookup(*$args)"),
         ("manifests/h.pp", "$l = lookup('users', *$others)"),
         ("manifests/h.pp", "$l = call($function, 'users')"),
+        ("manifests/h.pp", "class h($f = 'hiera') { $l = call($f, 'users') } class i($f = 'hiera_hash') { }"),
         ("manifests/h.pp", "$l = inline_epp(\"<%= lookup('us${x}', Hash, \\$merge) %>\")"),
         ("templates/a.epp", "<%= lookup($key, Hash, 'hash') %>"),
         ("templates/a.erb", "<%= scope.function_hiera_hash([@key]) %>"),
