@@ -12,7 +12,7 @@ use super::datadirs::Mapped;
 use super::hierarchies::Hierarchy;
 use super::site_pp::{INTERPOLATION, paths, variable};
 use crate::puppet::json;
-use crate::tree::{FileTree, TreeError, files_called};
+use crate::tree::{BlobId, FileTree, TreeError, files_called};
 use crate::value::{Hash, Value};
 
 /// The most nodes that are guessed.
@@ -45,33 +45,80 @@ struct Declared {
     literals: usize,
 }
 
-/// Returns nodes by which each data file of a hierarchy is read; at least one.
-pub fn guessed(tree: &dyn FileTree, hierarchy: &Hierarchy, datadirs: &[Mapped]) -> Result<Guessed, TreeError> {
+/// Returns nodes by which each data file of some hierarchies is read, each with the name of its environment if there are
+/// several; at least one for each hierarchy.
+pub fn guessed(
+    tree: &dyn FileTree,
+    hierarchies: &[(Option<&str>, &Hierarchy)],
+    datadirs: &[Mapped],
+) -> Result<Guessed, TreeError> {
+    let mut nodes = BTreeMap::<String, Node>::new();
+    let files = files_called(tree, |_| true, |folder| folder == ".git")?;
+    for &(environment, hierarchy) in hierarchies {
+        add(&files, environment, &paths_of(hierarchy, datadirs), &mut nodes);
+        if !nodes.values().any(|node| node.environment.as_deref() == environment) {
+            let name = invented(environment.into_iter());
+            nodes.insert(name.clone(), Node::of(&name, environment, false));
+        }
+    }
+    let document = |node: Node| format!("--- {}\n", json::compact(&Value::hash(node.profile)));
+    let named = nodes.values().filter(|node| node.is_named).count();
+    Ok(Guessed { count: nodes.len(), named, profiles: nodes.into_values().map(document).collect() })
+}
+
+/// A node that is guessed.
+struct Node {
+    environment: Option<String>,
+    /// True if a data file is called as it.
+    is_named: bool,
+    profile: Hash,
+}
+
+impl Node {
+    fn of(name: &str, environment: Option<&str>, is_named: bool) -> Node {
+        let mut profile = profile(name);
+        if let Some(environment) = environment {
+            set(&mut profile, "environment", environment);
+        }
+        Node { environment: environment.map(str::to_owned), is_named, profile }
+    }
+}
+
+/// The paths of a hierarchy: those without variables, and those with some.
+struct Paths {
+    fixed: BTreeSet<String>,
+    declared: Vec<Declared>,
+}
+
+fn paths_of(hierarchy: &Hierarchy, datadirs: &[Mapped]) -> Paths {
     let paths = paths(hierarchy, datadirs);
-    let fixed: BTreeSet<&String> = paths.iter().filter(|path| !path.contains("%{")).collect();
+    let fixed = paths.iter().filter(|path| !path.contains("%{")).cloned().collect();
     let mut declared: Vec<Declared> = paths.iter().filter_map(|path| Declared::of(path)).collect();
     // Of several paths that a file may have the most specific one counts, and last one that is a node's.
     declared.sort_by_key(|declared| (Reverse(declared.literals), declared.is_of_nodes()));
-    let mut nodes = BTreeMap::<String, Hash>::new();
-    let mut named = BTreeSet::new();
-    for (file, _) in files_called(tree, |_| true, |folder| folder == ".git")? {
+    Paths { fixed, declared }
+}
+
+/// Adds the nodes of one environment. One that is called as a file of another environment already is in that.
+fn add(
+    files: &[(String, BlobId)],
+    environment: Option<&str>,
+    Paths { fixed, declared }: &Paths,
+    nodes: &mut BTreeMap<String, Node>,
+) {
+    for (file, _) in files {
         let is_fixed = fixed.iter().any(|path| file.strip_prefix(path.as_str()).is_some_and(|end| !end.contains('/')));
-        let values = declared.iter().filter(|_| !is_fixed && nodes.len() < NODES).find_map(|of| of.values(&file));
+        let values = declared.iter().filter(|_| !is_fixed && nodes.len() < NODES).find_map(|of| of.values(file));
         let Some(values) = values else { continue };
         let name = name_of(&values);
-        named.extend(name.clone());
-        let name = name.unwrap_or_else(|| invented(values.values()));
-        let node = nodes.entry(name.clone()).or_insert_with(|| profile(&name));
-        for (variable, value) in &values {
-            set(node, variable, value);
+        let is_named = name.is_some();
+        let of = || environment.into_iter().chain(values.values().map(String::as_str));
+        let name = name.unwrap_or_else(|| invented(of()));
+        let node = nodes.entry(name.clone()).or_insert_with(|| Node::of(&name, environment, is_named));
+        for (variable, value) in values.iter().filter(|_| node.environment.as_deref() == environment) {
+            set(&mut node.profile, variable, value);
         }
     }
-    if nodes.is_empty() {
-        let name = invented(std::iter::empty());
-        nodes.insert(name.clone(), profile(&name));
-    }
-    let document = |node: Hash| format!("--- {}\n", json::compact(&Value::hash(node)));
-    Ok(Guessed { count: nodes.len(), named: named.len(), profiles: nodes.into_values().map(document).collect() })
 }
 
 impl Declared {
@@ -133,7 +180,7 @@ fn name_of(values: &BTreeMap<&str, String>) -> Option<String> {
 }
 
 /// Returns a name for a node that nothing is called as.
-fn invented<'v>(values: impl Iterator<Item = &'v String>) -> String {
+fn invented<'v>(values: impl Iterator<Item = &'v str>) -> String {
     let parts: Vec<String> = values.map(|value| value.to_lowercase().replace(['/', ':', ' ', '.'], "-")).collect();
     ["guess"].into_iter().chain(parts.iter().map(String::as_str)).collect::<Vec<_>>().join("-")
 }

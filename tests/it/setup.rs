@@ -353,6 +353,36 @@ fn nodes_are_guessed_from_the_names_of_data_files() {
     }
 }
 
+#[test]
+fn nodes_of_each_environment_are_guessed() {
+    let hiera = "version: 5\nhierarchy:\n- {name: n, path: 'nodes/%{trusted.certname}.yaml'}\n- {name: r, path: 'roles/%{role}.yaml'}\n- {name: all, path: all.yaml}\n";
+    for (file, node) in [
+        ("nodes/web01.example.com.yaml", "web01.example.com"),
+        ("roles/web.yaml", "guess-dev-web"),
+        ("all.yaml", "guess-dev"),
+    ] {
+        let of = |name: &str, file: &str| {
+            let folder = format!("environments/{name}");
+            format!("-- {folder}/hiera.yaml\n{hiera}-- {folder}/data/{file}\nport: 80\n")
+        };
+        let production = of("production", "nodes/db01.example.com.yaml");
+        let site =
+            Sandbox::of(&format!("\n{production}{}{}", of("dev", file), of("stage", "nodes/db01.example.com.yaml")));
+        site.write(&format!("environments/dev/data/{file}"), "port: 81\n");
+        site.commit("another port");
+        let printed = init(&site, "--no-verify");
+        let told = "1 key changes on 1 of 3 nodes; 1 blind spot: all 3 nodes are guessed";
+        assert!(printed.ok().contains(told), "{file}: {}", printed.out);
+        let of_dev = format!(r#""name":"{node}","guessed":true"#);
+        assert!(has_all(&guesses(&site), &of_dev), "{file}: {}", guesses(&site));
+        // A node is in one environment; the other one has a node that nothing is called as.
+        for (name, environment) in [("db01.example.com", "production"), ("guess-stage", "stage")] {
+            let line = guesses(&site).lines().find(|line| line.contains(name)).map(str::to_owned).unwrap_or_default();
+            assert!(line.contains(&format!(r#""environment":"{environment}""#)), "{file}: {line}");
+        }
+    }
+}
+
 /// Returns true if a text has the parts of another one, which commas divide.
 fn has_all(text: &str, parts: &str) -> bool {
     parts.trim_matches(['{', '}']).split(',').all(|part| text.contains(part.trim_matches(['{', '}'])))

@@ -39,23 +39,23 @@ impl Finder<'_> {
         let tree = self.tree()?;
         let (path, hierarchies) = self.hierarchies(&*tree)?;
         let datadirs = datadirs(&*tree, &hierarchies)?;
-        let hierarchy = hierarchies.into_iter().next().ok_or(NO_HIERA_YAML)?;
+        let hierarchy = hierarchies.first().ok_or(NO_HIERA_YAML)?;
         self.tell_datadirs(&*tree, &datadirs)?;
         let puppet = self.puppet()?;
-        let functions = self.functions(&*tree, &hierarchy)?;
-        let overlays = self.overlays(&*tree, &hierarchy, &datadirs)?;
+        let functions = self.functions(&*tree, hierarchy)?;
+        let overlays = self.overlays(&*tree, hierarchy, &datadirs)?;
         let (profiles, mut sources) = self.nodes()?;
         let guessed = if profiles.is_empty() && sources.is_empty() {
             sources.push(Source::Files(ProfilesFound { path: self.guessed_file(), are_factsets: false }));
-            Some(self.guessed(&*tree, &hierarchy, &datadirs)?)
+            Some(self.guessed(&*tree, &by_environment(&path, &hierarchies), &datadirs)?)
         } else {
             None
         };
-        let variables = self.variables(&*tree, &hierarchy, &datadirs)?;
+        let variables = self.variables(&*tree, hierarchy, &datadirs)?;
         let module_clones = self.module_clones(&*tree)?;
         let is_wanted = guessed.is_some() || sources.iter().any(|source| !matches!(source, Source::Files(_)));
-        let site_pp = if is_wanted { self.site_pp(&*tree, &hierarchy, &datadirs)? } else { None };
-        let is_global = self.is_global(&hierarchy);
+        let site_pp = if is_wanted { self.site_pp(&*tree, hierarchy, &datadirs)? } else { None };
+        let is_global = self.is_global(hierarchy);
         let path = Some(path);
         let (hiera_config, global_hiera_config) = if is_global { (None, path) } else { (path, None) };
         let hiera_config = hiera_config.filter(|path| path != HIERA_YAML);
@@ -259,13 +259,18 @@ impl Finder<'_> {
     fn hierarchy_on_disk(&mut self, has_none: bool) -> Result<Option<Hierarchy>> {
         let named = self.global.overrides().global_hiera_config.filter(|path| path != "none");
         let here = || if has_none { self.machine().hiera_yaml() } else { None };
+        let is_named = named.is_some();
         let Some(path) = named.map(|path| absolute(Path::new(&path))).or_else(here) else {
             return if has_none { Err(NO_HIERA_YAML.into()) } else { Ok(None) };
         };
         let shown = path.display();
         let content = read_regular(&path, SIZE).map_err(|error| format!("cannot read {shown}: {error}"))?;
         let found = setup::hierarchy_of(&path.to_string_lossy(), &content).map_err(|error| error.to_string())?;
-        let found = found.ok_or_else(|| format!("{shown} is no hiera.yaml with levels"))?;
+        let Some(found) = found else {
+            // That of this machine may be the one that Puppet's package brings.
+            let text = format!("{shown} is no hiera.yaml with levels");
+            return Err(if is_named { text.into() } else { NO_HIERA_YAML.into() });
+        };
         let levels = count(found.config.all_levels().count(), "level");
         self.tell("hiera.yaml", &format!("{shown}: version {}, {levels}, the global layer's", found.config.version))?;
         Ok(Some(found))
@@ -291,8 +296,13 @@ impl Finder<'_> {
     }
 
     /// Guesses nodes.
-    fn guessed(&mut self, tree: &dyn FileTree, hierarchy: &Hierarchy, datadirs: &[Mapped]) -> Result<Guessed> {
-        let guessed = setup::guessed(tree, hierarchy, datadirs)?;
+    fn guessed(
+        &mut self,
+        tree: &dyn FileTree,
+        hierarchies: &[(Option<&str>, &Hierarchy)],
+        datadirs: &[Mapped],
+    ) -> Result<Guessed> {
+        let guessed = setup::guessed(tree, hierarchies, datadirs)?;
         let (all, named, others) = (count(guessed.count, "node"), guessed.named, guessed.count - guessed.named);
         let text = format!("{all} guessed from data files: {named} by files of nodes, {others} by others ({NO_NODES})");
         self.tell("nodes", &text)?;
@@ -400,6 +410,14 @@ fn datadirs(tree: &dyn FileTree, hierarchies: &[Hierarchy]) -> Result<Vec<Mapped
         }
     }
     Ok(found)
+}
+
+/// Returns the hierarchies that count, each with the name of its environment if there are several at `path`.
+fn by_environment<'h>(path: &'h str, hierarchies: &'h [Hierarchy]) -> Vec<(Option<&'h str>, &'h Hierarchy)> {
+    match Folders::of(path) {
+        Some(folders) => hierarchies.iter().map(|of| (folders.name_of(&of.path), of)).collect(),
+        None => hierarchies.iter().take(1).map(|of| (None, of)).collect(),
+    }
 }
 
 fn in_words(source: &Source) -> String {
