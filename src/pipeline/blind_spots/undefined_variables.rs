@@ -224,7 +224,7 @@ fn variables_of(revision: &Revision, root: &Environment) -> Result<BTreeSet<Stri
     let mut found: BTreeSet<String> = patterns(root).iter().flat_map(PathPattern::variables).collect();
     for path in revision.reached_files() {
         let Some(file) = data_file(root, &path)? else { continue };
-        found.extend(file.mentions().iter().flat_map(|(_, of)| &of.variables).map(|name| name.to_string()));
+        found.extend(file.mentions().iter().flat_map(|(_, of)| &of.variables).map(ToString::to_string));
     }
     Ok(found)
 }
