@@ -80,3 +80,43 @@ fn data_by_who_asks_are_told_when_they_change() {
         assert!(!site.hierad("check").out.contains("who asks"), "{value}");
     }
 }
+
+/// As Puppet 7 and 8 give them to a class `foo` by a global layer of version 3; `puppet lookup` and `hiera` have none.
+const OF_HIERA3: [&str; 3] = ["calling_module", "calling_class", "calling_class_path"];
+
+#[test]
+fn levels_of_hiera_3_by_who_asks_are_told() {
+    for name in OF_HIERA3 {
+        let site = Sandbox::of(&format!(
+            "-- hiera.yaml\n---\n:backends: yaml\n:yaml:\n  :datadir: data\n:hierarchy:\n  - 'modules/%{{{name}}}'\n  \
+             - common\n-- data/common.yaml\nfoo::x: common\nother: 1\n-- data/modules/foo.yaml\nfoo::x: of the module\n\
+             -- hierad.yaml\nprofiles: [profiles]\nhiera: 3\n-- profiles/n.yaml\n{{name: n1}}\n"
+        ));
+        let words = format!("the variable '{name}' depends on who asks");
+        let check = site.hierad("check").out;
+        assert!(check.contains(&words) && !check.contains("unreached-file"), "{check}");
+        for (files, is_told) in [
+            ("-- data/modules/foo.yaml\nfoo::x: another\n", true),
+            ("-- data/modules/foo.yaml\nfoo::x: another\nfoo::y: 1\n", true),
+            ("-- data/common.yaml\nfoo::x: another\nother: 1\n", true),
+            ("-- data/common.yaml\nfoo::x: another\nother: 2\n", false),
+            ("-- data/modules/foo.yaml\nfoo::x: \"%{hiera('other')}\"\n", true),
+            ("-- data/common.yaml\nfoo::x: another\nother: 3\n", true),
+            ("-- README\nx\n", false),
+        ] {
+            site.files(files);
+            site.commit("another");
+            let said = site.hierad("diff").out;
+            assert_eq!(said.contains(&words), is_told, "{files}: {said}");
+            assert!(!said.contains("no known node's hierarchy"), "{files}: {said}");
+        }
+    }
+}
+
+#[test]
+fn levels_of_hiera_5_have_no_variables_of_hiera_3() {
+    for name in OF_HIERA3 {
+        let site = site(&format!("modules/%{{{name}}}.yaml"), "");
+        assert!(!site.hierad("check").out.contains("who asks"), "{name}");
+    }
+}

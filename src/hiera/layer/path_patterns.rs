@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::hiera::backend::{DataFile, is_installed};
-use crate::hiera::config::{LevelConfig, Locations, PlacedText, Source};
+use crate::hiera::config::{LevelConfig, Locations, PlacedText};
 use crate::hiera::hierarchy::Datadir;
 use crate::hiera::interpolation::Template;
 use crate::hiera::layer::{Environment, Layer};
@@ -231,31 +231,26 @@ pub fn patterns(environment: &Environment) -> Vec<PathPattern<'_>> {
     found
 }
 
-/// Returns the patterns of the sources of Hiera 3 in the repository, for each of its backends that reads files.
-pub fn sources(environment: &Environment) -> Vec<PathPattern<'_>> {
+/// Returns the patterns of all locations in a repository of Hiera 3, which [`patterns`] does not have.
+pub fn patterns_of_hiera3(environment: &Environment) -> Vec<PathPattern<'_>> {
     let mut found = Vec::new();
     for layer in environment.layers() {
         let Ok(config) = &layer.config else { continue };
         let Some(hiera3) = &config.hiera3 else { continue };
         for (level, section) in config.levels.iter().zip(&hiera3.sections) {
-            let Some(extension) = section.extension.as_ref().ok().filter(|_| reads_files(&level.name)) else {
-                continue;
-            };
-            for Source { declared, .. } in &hiera3.hierarchy {
-                let path = format!("{}/{}.{extension}", level.datadir.trim_end_matches('/'), declared.text);
-                if let Some(path) = in_repository(environment, layer, &join(&layer.root, &path)) {
-                    let target = Pattern::Inside(pieces(&path, false, ""));
-                    found.push(PathPattern { level, declared, layer, config: &config.path, target });
-                }
+            let (Ok(datadir), Ok(extension)) = (&section.datadir, &section.extension) else { continue };
+            for declared in hiera3.hierarchy.iter().map(|source| &source.declared) {
+                let path = join(&layer.root, &format!("{}/{}", datadir.trim_end_matches('/'), declared.text));
+                let extension = format!(".{extension}");
+                let target = match in_repository(environment, layer, &path) {
+                    Some(path) => Pattern::Inside(pieces(&path, false, &extension)),
+                    None => Pattern::Outside(ends(&path, false, &extension)),
+                };
+                found.push(PathPattern { level, declared, layer, config: &config.path, target });
             }
         }
     }
     found
-}
-
-/// Returns true for a backend of Hiera 3 that reads files.
-fn reads_files(backend: &str) -> bool {
-    matches!(backend, "yaml" | "eyaml" | "json")
 }
 
 /// Returns the folders of a level as written, each with the folder of the repository that it means, or `None` if that

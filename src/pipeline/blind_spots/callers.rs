@@ -8,7 +8,7 @@ use super::{DiffContext, wording};
 use crate::fleet::Revision;
 use crate::hiera::key::asks_for;
 use crate::hiera::layer::Environment;
-use crate::hiera::layer::path_patterns::{PathPattern, patterns};
+use crate::hiera::layer::path_patterns::{PathPattern, patterns, patterns_of_hiera3};
 use crate::report::BlindSpot;
 use crate::tree::TreeError;
 
@@ -40,7 +40,9 @@ impl DiffContext<'_> {
         for pattern in of_callers(&revision.environment) {
             let led: BTreeSet<String> =
                 self.led_to(&pattern, files, &revision.environment, true)?.into_iter().collect();
-            for name in pattern.variables().iter().filter(|name| is_of_caller(name) && !led.is_empty()) {
+            for name in
+                pattern.variables().iter().filter(|name| is_of_caller(name, &revision.environment) && !led.is_empty())
+            {
                 found.entry(plain(name).to_owned()).or_default().extend(led.iter().cloned());
             }
         }
@@ -52,7 +54,7 @@ impl DiffContext<'_> {
             let Some(file) = data_file(&revision.environment, path)? else { continue };
             let is_affected = |root| asks_for(root).is_some_and(|key| self.affected.keys.contains_key(&key));
             for (_, mentions) in file.mentions().iter().filter(|(root, _)| is_affected(root)) {
-                for name in mentions.variables.iter().filter(|name| is_of_caller(name)) {
+                for name in mentions.variables.iter().filter(|name| is_of_caller(name, &revision.environment)) {
                     found.entry(plain(name).to_owned()).or_default().insert(path.clone());
                 }
             }
@@ -64,6 +66,7 @@ impl DiffContext<'_> {
 /// Returns the patterns of paths that depend on who asks.
 pub(in crate::pipeline) fn of_callers(environment: &Environment) -> Vec<PathPattern<'_>> {
     let mut found = patterns(environment);
-    found.retain(|pattern| pattern.variables().iter().any(|name| is_of_caller(name)));
+    found.extend(patterns_of_hiera3(environment));
+    found.retain(|pattern| pattern.variables().iter().any(|name| is_of_caller(name, environment)));
     found
 }

@@ -1,6 +1,6 @@
 //! Finds levels whose paths need a variable that a profile lacks.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 use super::changed_files::{ChangedFiles, data_file};
@@ -8,7 +8,7 @@ use super::outside_levels::unseen;
 use super::variables::{UNDEFINED, fix, is_of_caller, plain};
 use super::{DiffContext, changed_nodes, wording};
 use crate::fleet::Revision;
-use crate::hiera::backend::DataFile;
+use crate::hiera::backend::{DataFile, Mentions};
 use crate::hiera::key::asks_for;
 use crate::hiera::layer::path_patterns::{PathPattern, patterns};
 use crate::hiera::layer::{Environment, Root};
@@ -94,7 +94,8 @@ impl DiffContext<'_> {
                 for variable in variables_of(revision, root)? {
                     let plain = plain(&variable);
                     let may_set = sides.into_iter().flatten().any(|set| set.may_set(plain));
-                    if !may_set || is_of_caller(&variable) || self.accepted.has(UNDEFINED, plain) {
+                    if !may_set || is_of_caller(&variable, &revision.environment) || self.accepted.has(UNDEFINED, plain)
+                    {
                         continue;
                     }
                     let nodes = of_root.intersection(&revision.fleet.nodes_without(&variable));
@@ -133,7 +134,7 @@ impl DiffContext<'_> {
             let (of_root, mut without) = (nodes_of(revision, &root.name), BTreeMap::new());
             for pattern in patterns(root) {
                 let led = self.led_to(&pattern, files, root, files.changes_options)?;
-                let is_fine = |name: &&String| is_of_caller(name) || self.accepted.has(UNDEFINED, plain(name));
+                let is_fine = |name: &&String| is_of_caller(name, root) || self.accepted.has(UNDEFINED, plain(name));
                 let is_any = !led.is_empty() || !changed.is_empty();
                 for variable in pattern.variables().iter().filter(|name| is_any && !is_fine(name)) {
                     let of_variable = || revision.fleet.nodes_without(variable).intersection(&of_root);
@@ -174,8 +175,13 @@ impl DiffContext<'_> {
         }
         if is_all {
             led.extend(environment.data_files()?.files.iter().map(|(path, _)| path).filter(is_led_to).cloned());
+        } else if environment.is_hiera3 {
+            // All keys count as affected.
+            let changed: HashSet<&str> = self.changes.changes.iter().map(|change| &*change.key).collect();
+            led.extend(files_with(environment, pattern, |file| has_some(file, &changed))?);
         } else {
-            led.extend(files_with(environment, pattern, |key| self.affected.keys.contains_key(key))?);
+            let is_affected = |key: &Arc<str>| self.affected.keys.contains_key(key);
+            led.extend(files_with(environment, pattern, |file| has_key(file, is_affected))?);
         }
         Ok(led)
     }
@@ -192,7 +198,7 @@ fn counted_before(
     if on.is_empty() {
         return Ok(None);
     }
-    let files = files_with(root, pattern, |key| changed.contains_key(key))?;
+    let files = files_with(root, pattern, |file| has_key(file, |key| changed.contains_key(key)))?;
     let levels = vec![unseen(root, pattern.level)];
     let found = Undefined {
         nodes: NodeSet::union_of(all, on),
@@ -203,20 +209,24 @@ fn counted_before(
     Ok(Some(found).filter(|found| !found.files.is_empty()))
 }
 
-/// Returns the files that a level may read and that have one of the wanted keys.
+/// Returns the wanted ones of the files that a level may read.
 fn files_with(
     environment: &Environment,
     pattern: &PathPattern<'_>,
-    is_wanted: impl Fn(&Arc<str>) -> bool,
+    is_wanted: impl Fn(&DataFile) -> bool,
 ) -> Result<Vec<String>, TreeError> {
     let mut found = Vec::new();
     for (path, _) in environment.data_files()?.files.iter().filter(|(path, _)| pattern.matches(path)) {
-        let has_wanted = |file: Arc<DataFile>| file.keys().iter().filter_map(asks_for).any(|key| is_wanted(&key));
-        if data_file(environment, path)?.is_some_and(has_wanted) {
+        if data_file(environment, path)?.is_some_and(|file| is_wanted(&file)) {
             found.push(path.clone());
         }
     }
     Ok(found)
+}
+
+/// Returns true if a data file has a wanted key.
+fn has_key(file: &DataFile, is_wanted: impl Fn(&Arc<str>) -> bool) -> bool {
+    file.keys().iter().filter_map(asks_for).any(|key| is_wanted(&key))
 }
 
 /// Returns the variables that an environment's levels read, and the data in files that some node reads.
@@ -227,6 +237,13 @@ fn variables_of(revision: &Revision, root: &Environment) -> Result<BTreeSet<Stri
         found.extend(file.mentions().iter().flat_map(|(_, of)| &of.variables).map(ToString::to_string));
     }
     Ok(found)
+}
+
+/// Returns true if a data file has, or refers to, one of these keys.
+fn has_some(file: &DataFile, keys: &HashSet<&str>) -> bool {
+    let is_one = |key: &Arc<str>| keys.contains(&**key);
+    let refers = |mentions: &Mentions| mentions.anything || mentions.keys.iter().any(is_one);
+    file.keys().iter().any(is_one) || file.mentions().iter().any(|(_, mentions)| refers(mentions))
 }
 
 /// Returns the nodes that are in an environment.

@@ -3,7 +3,7 @@
 
 use crate::fleet::Revision;
 use crate::git::ignored::Ignored;
-use crate::hiera::layer::path_patterns::{PathPattern, patterns, sources};
+use crate::hiera::layer::path_patterns::{PathPattern, patterns, patterns_of_hiera3};
 use crate::tree::{Target, TreeError, follow};
 
 /// A place without files that a level reads.
@@ -20,7 +20,7 @@ pub(super) fn ignored(revision: &Revision) -> Result<Vec<Untracked<'_>>, TreeErr
     let tree = &*revision.environment.tree;
     let mut ignored = Ignored::of(tree);
     let (mut found, mut reached) = (Vec::new(), None);
-    for pattern in patterns(&revision.environment).into_iter().chain(sources(&revision.environment)) {
+    for pattern in patterns(&revision.environment).into_iter().chain(patterns_of_hiera3(&revision.environment)) {
         let Some(path) = pattern.inside() else { continue };
         let Some((place, file)) = ignored.part_of(&path)? else { continue };
         let is_there = if place.contains('*') {

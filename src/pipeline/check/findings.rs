@@ -26,7 +26,7 @@ pub(super) fn faults(revision: &Revision, accepted: &Accepted) -> Vec<Fault> {
             OUTSIDE => {}
             UNDEFINED => {
                 let name = variables::plain(between(text, "the variable '", '\'')).to_owned();
-                if !variables::is_of_caller(&name) {
+                if !variables::is_of_caller(&name, &revision.environment) {
                     variables.entry(name).or_default().push(finding);
                 }
             }
@@ -52,7 +52,7 @@ pub(super) fn faults(revision: &Revision, accepted: &Accepted) -> Vec<Fault> {
 fn callers(revision: &Revision) -> impl Iterator<Item = (String, Fault)> {
     let mut faults: BTreeMap<String, Fault> = BTreeMap::new();
     for pattern in of_callers(&revision.environment) {
-        for variable in pattern.variables().iter().filter(|name| variables::is_of_caller(name)) {
+        for variable in pattern.variables().iter().filter(|name| variables::is_of_caller(name, &revision.environment)) {
             let name = variables::plain(variable);
             let text = format!(
                 "the variable '{name}' depends on who asks: '{}' is read for the top scope, and not for classes",
