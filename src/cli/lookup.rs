@@ -16,7 +16,7 @@ use crate::disk;
 use crate::fleet::Fleet;
 use crate::git::BranchName;
 use crate::hiera::explain::{Places, Recorder, Step};
-use crate::hiera::key::asks_for;
+use crate::hiera::key::{asks_for, root_of};
 use crate::hiera::layer::Environment;
 use crate::hiera::lookup::{Lookup, NodeSources, WithVariables};
 use crate::hiera::merge::Strategy;
@@ -141,7 +141,20 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
         (explain, _) => subject.explain(&wanted, !explain, &mut out)?,
     };
     out.flush()?;
+    for key in given(profile, &arguments.keys) {
+        let node = &profile.name;
+        log::print(&format_args!(
+            "hierad: a classifier gives '{key}' on {node}: its class gets that, and not the data"
+        ));
+    }
     Ok(status)
+}
+
+/// Returns the keys of parameters that a classifier gives.
+fn given<'k>(profile: &NodeProfile, keys: &'k [String]) -> Vec<&'k String> {
+    let Some(given) = &profile.given else { return Vec::new() };
+    let is_given = |key: &&String| given.iter().any(|name| *name == *root_of(&key.as_str().into()));
+    keys.iter().filter(is_given).collect()
 }
 
 /// The request, and the format of the answer.

@@ -131,6 +131,7 @@ pub(super) fn lay(below: &mut NodeProfile, above: NodeProfile, tell: &mut dyn Fn
         unresolved,
         time,
         catalog,
+        given,
         is_guessed,
     } = above;
     if !environment.is_empty() {
@@ -150,6 +151,7 @@ pub(super) fn lay(below: &mut NodeProfile, above: NodeProfile, tell: &mut dyn Fn
     }
     below.time = time.or(below.time);
     below.catalog.lay(catalog);
+    below.given = given.or_else(|| below.given.take());
     // Facts tell that there is such a node.
     below.is_guessed = below.is_guessed && facts.is_empty() || is_guessed;
 }

@@ -9,6 +9,7 @@ use tokio::task::JoinSet;
 use super::program;
 use crate::delivery::one_line;
 use crate::disk;
+use crate::node::CLASSES;
 use crate::puppet::{json, yaml};
 use crate::settings::ProgramSetting;
 use crate::value::{Hash, Value};
@@ -66,8 +67,19 @@ async fn classified(setting: &ProgramSetting, node: &str) -> Result<String, Stri
     if parameters.as_hash().is_none() {
         return Err("prints 'parameters' that are no hash".to_owned());
     }
+    let classes = entry(CLASSES).as_ref().and_then(Value::as_hash).map(named);
     let environment = entry("environment").map(|environment| ("environment", environment.to_s().into()));
-    Ok(line(node, environment.into_iter().chain([("variables", parameters)])))
+    Ok(line(node, environment.into_iter().chain([("variables", parameters)]).chain(classes)))
+}
+
+/// Returns the classes of a classifier's answer with the names of the parameters that it gives them: nobody needs their
+/// values, which may be secrets.
+fn named(classes: &Hash) -> (&'static str, Value) {
+    let given = |parameters: &Value| -> Value {
+        let given = parameters.as_hash().into_iter().flat_map(Hash::iter).filter(|(_, value)| !value.is_undef());
+        Value::hash(given.map(|(name, _)| (name.clone(), Value::Boolean(true))).collect())
+    };
+    (CLASSES, Value::hash(classes.iter().map(|(class, parameters)| (class.clone(), given(parameters))).collect()))
 }
 
 /// Runs Puppet's `trusted_external_command`: a program, or all of a folder.

@@ -13,6 +13,9 @@ pub(super) const GUESSED: &str = "guessed";
 /// The field of the classes in a node's catalog. An ENC's `classes` are only those that the classifier assigns.
 pub(super) const CATALOG_CLASSES: &str = "catalog_classes";
 
+/// The field of the classes that a node classifier assigns, with the parameters that it gives them.
+pub(crate) const CLASSES: &str = "classes";
+
 /// The field of the keys that were looked up for a node's catalog.
 pub(super) const CATALOG_KEYS: &str = "catalog_keys";
 
@@ -27,7 +30,7 @@ const FOREIGN: [&str; 12] = [
     "producer_timestamp",
     "producer",
     "hash",
-    "classes",
+    CLASSES,
     "resources",
     "package_inventory",
     "trusted_external",

@@ -79,6 +79,7 @@ impl Keepsake<'_> {
             time: profile.time,
             unresolved: profile.unresolved.clone(),
             catalog: profile.catalog.clone(),
+            given: profile.given.clone(),
             is_guessed: profile.is_guessed,
         }
     }

@@ -31,6 +31,7 @@ mod wanted;
 mod what_if;
 
 pub use catalog::{Catalog, Names};
+pub(crate) use fields::CLASSES;
 pub use keepsake::{Keepsake, LeftOut};
 pub use packed::{pack, unpack};
 pub(crate) use profile::trusted_names;

@@ -25,6 +25,8 @@ struct PackedProfile<'a, V> {
     catalog_classes: Option<Cow<'a, str>>,
     #[serde(borrow)]
     catalog_keys: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    given: Option<Cow<'a, str>>,
     is_guessed: bool,
 }
 
@@ -47,6 +49,7 @@ pub fn pack<'p>(profiles: impl IntoIterator<Item = &'p NodeProfile>, wanted: &Wa
             time: profile.time,
             catalog_classes: profile.catalog.classes.as_ref().map(|classes| classes.text().into()),
             catalog_keys: profile.catalog.keys.as_ref().map(|keys| keys.text().into()),
+            given: profile.given.as_ref().map(|keys| keys.text().into()),
             is_guessed: profile.is_guessed,
         })
         .ok()
@@ -97,6 +100,7 @@ impl PackedProfile<'_, Unpacked> {
                 classes: self.catalog_classes.map(|text| Names::of_text(&text)),
                 keys: self.catalog_keys.map(|text| Names::of_text(&text)),
             },
+            given: self.given.map(|text| Names::of_text(&text)),
             ..NodeProfile::default()
         })
     }
@@ -109,7 +113,7 @@ mod tests {
 
     #[test]
     fn packed_profiles_have_what_is_wanted() {
-        let text = "{\"name\": \"a\", \"facts\": {\"os\": {\"family\": \"Debian\", \"name\": 1.5}, \"x\": 1}, \"variables\": {\"role\": \"web\"}}\n{\"name\": \"b\", \"server_facts\": {\"serverversion\": \"8\"}, \"catalog_classes\": [\"ntp\"], \"catalog_keys\": [\"k\", \"l\"]}\n";
+        let text = "{\"name\": \"a\", \"facts\": {\"os\": {\"family\": \"Debian\", \"name\": 1.5}, \"x\": 1}, \"variables\": {\"role\": \"web\"}}\n{\"name\": \"b\", \"server_facts\": {\"serverversion\": \"8\"}, \"catalog_classes\": [\"ntp\"], \"catalog_keys\": [\"k\", \"l\"], \"classes\": {\"ntp\": {\"x\": 1}}}\n";
         let (profiles, _) = read_profiles(text.as_bytes(), "p.ndjson", "production");
         let whole = unpack(&pack(&profiles, &Wanted::whole()).unwrap()).unwrap();
         assert_eq!(whole, profiles);

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::fields::{self, CATALOG_CLASSES, CATALOG_KEYS, GUESSED, Unknown};
+use super::fields::{self, CATALOG_CLASSES, CATALOG_KEYS, CLASSES, GUESSED, Unknown};
 use super::rows::{Rows, begins_with_row, is_row};
 use super::text;
 use super::time;
@@ -40,6 +40,9 @@ pub struct NodeProfile {
     /// The node's last catalog, as far as it is known. No lookup sees it. Names are empty if they are known and were
     /// not wanted.
     pub catalog: Catalog,
+    /// The keys of parameters that a node classifier gives to classes, or `None` if no classifier is known. Puppet does
+    /// not look them up for these classes. Names are empty if they are known and were not wanted.
+    pub given: Option<Names>,
     /// True if the node and its facts are guessed.
     pub is_guessed: bool,
 }
@@ -312,6 +315,7 @@ impl Reader<'_> {
             classes: self.names(hash, CATALOG_CLASSES, "classes", |names| Names::of_classes(names))?,
             keys: self.names(hash, CATALOG_KEYS, "keys", |names| Names::of_keys(names))?,
         };
+        let given = hash.get(CLASSES).and_then(Value::as_hash).map(|classes| self.given(classes));
         let is_guessed = match hash.get(GUESSED) {
             None => false,
             Some(Value::Boolean(is_guessed)) => *is_guessed,
@@ -327,8 +331,22 @@ impl Reader<'_> {
             time,
             unresolved,
             catalog,
+            given,
             is_guessed,
         })
+    }
+
+    /// Returns the keys of the parameters in the `classes` of a classifier's answer. One without a value is looked up.
+    ///
+    /// Source: `set_resource_parameters` in `resource/type.rb`.
+    fn given(&self, classes: &Hash) -> Names {
+        let classes = classes.iter().filter(|_| self.wants_catalogs);
+        let keys = classes.filter_map(|(class, parameters)| Some((class.as_str()?, parameters.as_hash()?)));
+        let keys = keys.flat_map(|(class, parameters)| {
+            let given = parameters.iter().filter(|(_, value)| !value.is_undef());
+            given.map(move |(name, _)| format!("{class}::{}", name.to_s()))
+        });
+        Names::of_keys(keys.collect::<Vec<_>>().iter().map(String::as_str))
     }
 
     /// Returns the names in the list `field` of a profile; errors say that they are names of `what`.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::fields::{self, CATALOG_CLASSES, CATALOG_KEYS};
+use super::fields::{self, CATALOG_CLASSES, CATALOG_KEYS, CLASSES};
 use crate::value::{Hash, Selection, Value};
 
 /// Places in the variables of nodes.
@@ -113,7 +113,7 @@ impl Wanted {
             }
             entries.insert("trusted".into(), trusted);
             if self.catalogs {
-                entries.extend([CATALOG_CLASSES, CATALOG_KEYS].map(|name| (name.into(), Selection::Whole)));
+                entries.extend([CATALOG_CLASSES, CATALOG_KEYS, CLASSES].map(|name| (name.into(), Selection::Whole)));
             }
         }
         document

@@ -334,3 +334,76 @@ fn faults_are_told_of() {
         "{rendered:#?}"
     );
 }
+
+/// Nodes of a classifier: of parameters with values, without one, and of classes alone. For `e` nothing is known.
+const CLASSIFIED: &str = r#"{"name": "a", "classes": {"ntp": {"servers": ["x"]}, "plain": null}}
+{"name": "b", "classes": {"ntp": {"servers": null, "other": 1}, "apache": {"port": false}}}
+{"name": "c", "classes": ["ntp", "apache"]}
+{"name": "d", "classes": {"ntp": {}, "Apache": {"port": 1}, "apache::vhost": {"port": 1}}}
+{"name": "e"}
+"#;
+
+fn classified(report: &Json) -> Vec<String> {
+    let spots = report["blind_spots"].as_array().unwrap().iter();
+    spots.filter(|spot| spot["code"] == "classified-parameter").map(|spot| spot["headline"].to_string()).collect()
+}
+
+#[test]
+fn a_report_tells_of_parameters_that_a_classifier_gives() {
+    let site = site();
+    site.write(".git/nodes.ndjson", CLASSIFIED);
+    let cases = [
+        (["servers: [a]", "servers: [b]"], Some("a classifier gives 'ntp::servers' on 1 of 5 nodes: a")),
+        (["port: 80", "port: {x: 1}"], Some("a classifier gives 'apache::port' on 1 of 5 nodes: b")),
+        (["apache::vhost", "ntp::other"], Some("a classifier gives 'ntp::other' on 1 of 5 nodes: b")),
+        (["ntp::servers: [b]", "other: 1"], Some("a classifier gives 'ntp::servers' on 1 of 5 nodes: a")),
+        (["plain: 1", "plain: 2"], None),
+        (["key: 1", "key: 2"], None),
+    ];
+    for (lines, told) in cases {
+        let printed = changed(&site, lines, "--format json");
+        let headline = told.map(|told| format!("{:?}", told.split(" nodes").next().unwrap().to_owned() + " nodes"));
+        assert_eq!(classified(&printed.json()), headline.into_iter().collect::<Vec<_>>(), "{lines:?}");
+        assert_eq!(printed.json()["verdict"], "changes", "{lines:?}");
+    }
+    // A commit that changes no value of it.
+    site.write("README", "x");
+    site.commit("readme");
+    assert_eq!(site.hierad("diff HEAD~1 HEAD").status, 0);
+}
+
+#[test]
+fn lookup_tells_of_parameters_that_a_classifier_gives() {
+    let site = site();
+    site.write(".git/nodes.ndjson", CLASSIFIED);
+    for (key, node, is_told) in [
+        ("ntp::servers", "a", true),
+        ("ntp::servers.0", "a", true),
+        ("apache::port", "b", true),
+        ("ntp::servers", "b", false),
+        ("ntp::servers", "c", false),
+        ("apache::port", "d", false),
+        ("ntp::servers", "e", false),
+    ] {
+        let printed = site.hierad(&format!("lookup {key} --node {node}"));
+        assert_eq!(printed.status, 0);
+        let words = format!("a classifier gives '{key}' on {node}: its class gets that, and not the data");
+        assert_eq!(printed.err.contains(&words), is_told, "{key} {node}: {}", printed.err);
+    }
+}
+
+#[test]
+fn what_a_classifier_gives_is_known_without_its_values() {
+    let site = site();
+    site.write(".git/nodes.ndjson", "{\"name\": \"a\"}\n{\"name\": \"b\"}\n");
+    site.write(
+        ".git/enc",
+        "#!/bin/sh\n[ $1 = a ] && echo 'classes: {ntp: {servers: [hush], keys: }}' || echo 'classes: [ntp]'\n",
+    );
+    site.sh("chmod +x .git/enc");
+    site.write(".git/hierad.yaml", "profiles: [nodes.ndjson, {enc: ./enc}]\n");
+    let report = changed(&site, ["servers: [a]", "servers: [b]"], "--format json").json();
+    assert_eq!(classified(&report), ["\"a classifier gives 'ntp::servers' on 1 of 2 nodes\""]);
+    let kept = site.sh("grep -r hush .git/hierad | wc -l; grep -rh servers .git/hierad/nodes");
+    assert!(kept.starts_with("0\n") && kept.contains("\"ntp\":{\"servers\":true}"), "{kept}");
+}

@@ -17,6 +17,8 @@ pub struct Catalogs {
     classes: Listed,
     /// The nodes by the keys that were looked up for their catalogs, beside those of parameters of their classes.
     keys: Listed,
+    /// The nodes by the keys of parameters that a classifier gives.
+    given: Listed,
 }
 
 /// Nodes by names that are listed for them.
@@ -42,6 +44,11 @@ pub struct KeyUse {
 }
 
 impl Catalogs {
+    /// Returns the nodes on which a classifier gives the parameter that a key is of.
+    pub fn given(&self, key: &Arc<str>) -> Option<&NodeSet> {
+        self.given.with.get(&root_of(key))
+    }
+
     /// Returns what is known of the use of a key, or `None` if that is nothing. A key of no class, or of one that no
     /// catalog has, may be looked up explicitly: only records of lookups tell of it.
     pub fn use_of(&self, key: &Arc<str>) -> Option<KeyUse> {
@@ -92,13 +99,13 @@ impl Fleet {
             return None;
         }
         Some(self.catalogs.get_or_init(|| {
-            let found: Mutex<[ByNames; 2]> = Mutex::default();
+            let found: Mutex<[ByNames; 3]> = Mutex::default();
             let errors = self.source.read(&Wanted::default().with_catalogs(), &|batch| {
                 let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
                 for (place, profile) in batch.profiles {
                     let Some(node) = self.find(&profile.name).filter(|node| self.is_at(*node, place)) else { continue };
                     let Catalog { classes, keys } = profile.catalog;
-                    for (lists, names) in found.iter_mut().zip([classes, keys]) {
+                    for (lists, names) in found.iter_mut().zip([classes, keys, profile.given]) {
                         if let Some(names) = names {
                             lists.entry(names).or_default().push(node);
                         }
@@ -106,8 +113,9 @@ impl Fleet {
                 }
             });
             self.tell_new(&errors);
-            let [classes, keys] = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-            Catalogs { classes: Listed::of(&classes, Arc::clone), keys: Listed::of(&keys, root_of) }
+            let [classes, keys, given] = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let [keys, given] = [keys, given].map(|lists| Listed::of(&lists, root_of));
+            Catalogs { classes: Listed::of(&classes, Arc::clone), keys, given }
         }))
     }
 }

@@ -96,7 +96,7 @@ impl BatchTable {
         BatchTable {
             names: profiles.iter().map(|(place, profile)| (profile.name.clone(), *place)).collect(),
             guessed: (0..).map(NodeId).zip(profiles).filter(is_guessed).map(|(number, _)| number).collect(),
-            has_catalogs: profiles.iter().any(|(_, profile)| !profile.catalog.is_unknown()),
+            has_catalogs: profiles.iter().any(|(_, profile)| !profile.catalog.is_unknown() || profile.given.is_some()),
             columns: paths.iter().map(column).collect(),
         }
     }

@@ -2,7 +2,8 @@
 //!
 //! A function that needs another key is called again with what that has. It is found as Puppet's functions `lookup` and
 //! `hiera` find it: with the layers, options and names of the lookup that the function answers for.
-//! Source: `invocation.rb`, `lookup_adapter.rb`, `data_hash_function_provider.rb` in `pops/lookup`, `puppet_function.rb`.
+//! Source: `invocation.rb`, `lookup_adapter.rb`, `data_hash_function_provider.rb` in `pops/lookup`, and
+//! `puppet_function.rb` in `hiera`.
 
 use std::cell::Cell;
 
@@ -98,7 +99,8 @@ impl Lookup<'_> {
         }
     }
 
-    /// Functions of Hiera 3 do the same as `lookup` only in an environment of Hiera 5 without a global layer of Hiera 3.
+    /// Functions of Hiera 3 do the same as `lookup` only in an environment of Hiera 5 without a global layer of
+    /// Hiera 3.
     fn check_hiera_call(&self) -> Result<(), LookupError> {
         let version = |layer: &LayerId| Some(self.environment.layer_of(layer)?.config.as_ref().ok()?.version);
         if version(&self.environment.own_layer()) == Some(5) && version(&LayerId::Global) != Some(3) {

@@ -10,6 +10,7 @@ pub mod accept;
 mod attributes;
 pub(super) mod callers;
 pub(super) mod changed_files;
+mod classified;
 pub(super) mod failing_keys;
 pub(super) mod keys_not_allowed;
 mod merges_in_manifests;
@@ -47,10 +48,11 @@ pub use wording::nodes_of;
 pub(super) const HIDDEN: &str = "hidden-by-filter";
 
 /// The codes of all blind spots.
-pub const CODES: [&str; 25] = [
+pub const CODES: [&str; 26] = [
     "absent-backend",
     "absent-module",
     "changed-settings",
+    "classified-parameter",
     "every-key-fails",
     "eyaml-key-not-allowed",
     "failing-keys",
@@ -131,6 +133,7 @@ impl DiffContext<'_> {
             ));
             spots.extend(referred_keys::referred(&self.both_revisions(), self.accepted)?);
             spots.extend(absent_backends::absent_backends(&self.both_revisions()));
+            spots.extend(self.classified());
             spots.extend(self.keys_not_allowed());
             spots.extend(self.failing_keys());
             spots.extend(self.undefined_variables(files)?);
