@@ -92,7 +92,7 @@ impl Overrides {
             ("--global-hiera-config", text(global_hiera_config)),
             ("--modulepath", text(modulepath)),
             ("--basemodulepath", text(basemodulepath)),
-            ("--puppet", puppet.map(|version| version_of(version).into())),
+            ("--puppet", puppet.map(|version| version.number().to_string().into())),
             ("--hiera", reader.map(|reader| version_of_hiera(reader).into())),
             ("--threads", threads.map(|threads| threads.to_string().into())),
             ("--cache-size", cache_size.map(|size| size.to_string().into())),
@@ -166,14 +166,6 @@ impl Overrides {
             settings.reader = reader;
         }
         Ok(())
-    }
-}
-
-/// Returns the value of `--puppet`.
-fn version_of(puppet: Puppet) -> &'static str {
-    match puppet {
-        Puppet::V7 => "7",
-        Puppet::V8 => "8",
     }
 }
 

@@ -46,8 +46,8 @@ pub(super) struct Global {
     /// The folders on disk that $basemodulepath stands for, separated by ':'
     #[arg(long, global = true, value_name = "DIRS")]
     basemodulepath: Option<String>,
-    /// The version of Puppet to behave as
-    #[arg(long, global = true, value_name = "7|8")]
+    /// The version of Puppet to behave as; 9 is OpenVox
+    #[arg(long, global = true, value_name = "7|8|9", hide_possible_values = true)]
     puppet: Option<PuppetVersion>,
     /// The version of Hiera to behave as: Hiera 3 by itself, or Puppet's Hiera 5 [default: by the form of hiera.yaml]
     #[arg(long, global = true, value_name = "3|5|auto|by-version", hide_possible_values = true)]
@@ -201,6 +201,8 @@ enum PuppetVersion {
     V7,
     #[value(name = "8")]
     V8,
+    #[value(name = "9")]
+    V9,
 }
 
 impl From<PuppetVersion> for Puppet {
@@ -208,6 +210,7 @@ impl From<PuppetVersion> for Puppet {
         match version {
             PuppetVersion::V7 => Puppet::V7,
             PuppetVersion::V8 => Puppet::V8,
+            PuppetVersion::V9 => Puppet::V9,
         }
     }
 }

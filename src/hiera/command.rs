@@ -9,7 +9,7 @@ use super::scope::Scope;
 use super::{LookupError, Outcome};
 use crate::puppet::json;
 use crate::tree::FileTree;
-use crate::value::{Hash, Value};
+use crate::value::{Hash, Notation, Value};
 
 /// A call of a function.
 pub(super) struct Asked<'a> {
@@ -252,7 +252,8 @@ fn fields(command: &Command, asked: &Asked<'_>) -> Result<Hash, LookupError> {
         Location::Uri { uri, .. } => Value::from(&**uri),
     };
     let stack = NameStack::default();
-    let context = Context { scope, resolver: None, stack: &stack, undefined: Undefined::Empty };
+    let context =
+        Context { scope, resolver: None, stack: &stack, undefined: Undefined::Empty, notation: Notation::default() };
     let told = command.scope.iter().map(|name| Ok((&**name, variable(name, name, &context)?)));
     let entries: [(&str, Value); 7] = [
         ("function", (&*level.function).into()),

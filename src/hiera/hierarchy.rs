@@ -17,9 +17,9 @@ use super::scope::{LocalScope, Scope};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::puppet::glob::glob_of_many;
 use crate::puppet::pathname::join;
-use crate::puppet::{Puppet, uri};
+use crate::puppet::{Puppet, Ruby, uri};
 use crate::tree::{BlobId, ContentIds, FileTree, Target, TreeError, below, follow};
-use crate::value::Value;
+use crate::value::{Notation, Value};
 
 pub use reads::{Data, Found, Reads};
 
@@ -216,6 +216,8 @@ pub struct Source<'a> {
     pub keys: &'a Keys,
     /// The version.
     pub puppet: Puppet,
+    /// The Ruby that runs Puppet.
+    pub ruby: Ruby,
 }
 
 /// The files that a configuration leads to, for one node.
@@ -237,8 +239,13 @@ impl<'a> Resolver<'a> {
         self.diagnostics
     }
 
+    /// The way in which the Ruby writes values.
+    pub(super) fn notation(&self) -> Notation {
+        self.source.ruby.notation()
+    }
+
     fn context<'c>(&'c self, stack: &'c NameStack<'c>, undefined: Undefined) -> Context<'c> {
-        Context { scope: self.scope, resolver: None, stack, undefined }
+        Context { scope: self.scope, resolver: None, stack, undefined, notation: self.notation() }
     }
 
     /// Returns the level, if it counts: one that nobody wrote does where its file is.
@@ -341,9 +348,11 @@ impl<'a> Resolver<'a> {
 
     /// Returns a location's text. An undefined variable is the empty text in both versions, and worth a warning.
     fn text(&mut self, declared: &PlacedText, scope: &dyn Scope) -> Result<String, LookupError> {
+        let notation = self.notation();
         let evaluate = |undefined| {
             let stack = NameStack::default();
-            interpolate_text(&declared.text, &Context { scope, resolver: None, stack: &stack, undefined })
+            let context = Context { scope, resolver: None, stack: &stack, undefined, notation };
+            interpolate_text(&declared.text, &context)
         };
         // Most often all are defined, and nobody need look for those that are not.
         if let Ok(text) = evaluate(Undefined::Error) {
@@ -453,7 +462,7 @@ impl<'a> Resolver<'a> {
         globbed: bool,
     ) -> Result<Location, LookupError> {
         let reads = match backend {
-            Backend::Files(format) | Backend::Eyaml(format) => Some(*format),
+            Backend::Files(format) | Backend::Eyaml(format) => Some(format.read_by(self.source.ruby)),
             Backend::Declared(_) | Backend::Fails(_) | Backend::Absent => None,
         };
         let unread = |error: String| match reads {

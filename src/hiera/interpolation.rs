@@ -20,7 +20,7 @@ use super::stand_in::{is_in_expression, made, made_digest, token};
 use crate::puppet::ruby;
 use crate::puppet::{ErrorKind, Puppet};
 use crate::value::hole::{Hole, Piece};
-use crate::value::{Hash, Secrecy, Text, Value};
+use crate::value::{Hash, Notation, Secrecy, Text, Value};
 
 use output::Output;
 
@@ -143,6 +143,8 @@ pub struct Context<'a> {
     pub stack: &'a NameStack<'a>,
     /// Decides what an undefined variable is.
     pub undefined: Undefined,
+    /// The way in which values are written as text.
+    pub notation: Notation,
 }
 
 /// The value of an undefined variable.
@@ -296,7 +298,7 @@ impl<'a> Template<'a> {
                     ));
                 }
                 value => {
-                    let text = made_digest(value).map_or_else(|| value.to_s(), token);
+                    let text = made_digest(value).map_or_else(|| value.text_in(context.notation), token);
                     budget.write(text.len())?;
                     out.add(text.as_bytes());
                 }
@@ -465,7 +467,7 @@ fn collection(
 pub fn interpolate_text(text: &str, context: &Context<'_>) -> Result<String, LookupError> {
     context.stack.budget().read(text)?;
     let Some(template) = Template::parse(text) else { return Ok(text.to_owned()) };
-    template.evaluate(context).map(|value| value.to_s())
+    template.evaluate(context).map(|value| value.text_in(context.notation))
 }
 
 /// Returns the variable `name`, with dotted access, as `%{name}` reads it; undef where there is none. `subject` is for

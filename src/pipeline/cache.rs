@@ -136,6 +136,7 @@ fn key((id, format): FileId) -> Key {
         Format::Hiera3Json => 3,
         Format::Hocon => 4,
         Format::Hiera3YamlAliases => 5,
+        Format::Yaml34 => 6,
     };
     Key::File(id.0, format)
 }

@@ -7,8 +7,8 @@
 //!
 //! Where the supported versions of Puppet differ, [`Puppet`] decides, and [`Ruby`] where those of Ruby do. An
 //! [`Error`] has Puppet's own words, or says that hierad cannot know them. The modules use one another in one
-//! direction: `new` and `format` use `types`, which uses the methods of Ruby. Nothing here knows of hierarchies, keys or
-//! lookups.
+//! direction: `new` and `format` use `types`, which uses the methods of Ruby. Nothing here knows of hierarchies, keys
+//! or lookups.
 
 pub mod document;
 pub mod emit;

@@ -1,5 +1,8 @@
 //! The supported versions of Puppet and of Ruby, and a method for each difference between them.
 
+use super::yaml::Psych;
+use crate::value::{Notation, Printable};
+
 /// The Puppet whose behaviour and defaults count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Puppet {
@@ -8,13 +11,29 @@ pub enum Puppet {
     /// Puppet 8 with its defaults, `strict=error`.
     #[default]
     V8,
+    /// OpenVox 9, with the same.
+    V9,
 }
 
 impl Puppet {
     /// Returns the release of a version such as `7.23.0`; versions that are no numbers count as old ones.
     pub fn of_version(version: &str) -> Puppet {
         let major: u32 = version.split('.').next().and_then(|major| major.parse().ok()).unwrap_or_default();
-        if major >= 8 { Puppet::V8 } else { Puppet::V7 }
+        match major {
+            ..8 => Puppet::V7,
+            8 => Puppet::V8,
+            9.. => Puppet::V9,
+        }
+    }
+
+    /// Returns the supported version of a number, or `None` if there is none.
+    pub fn of_number(number: u64) -> Option<Puppet> {
+        [Puppet::V7, Puppet::V8, Puppet::V9].into_iter().find(|puppet| u64::from(puppet.number()) == number)
+    }
+
+    /// Returns the name of the program.
+    pub fn name(self) -> &'static str {
+        if self >= Puppet::V9 { "OpenVox" } else { "Puppet" }
     }
 
     /// Returns the number of the version.
@@ -22,6 +41,7 @@ impl Puppet {
         match self {
             Puppet::V7 => 7,
             Puppet::V8 => 8,
+            Puppet::V9 => 9,
         }
     }
 
@@ -29,6 +49,7 @@ impl Puppet {
     pub fn ruby(self) -> Ruby {
         match self {
             Puppet::V7 | Puppet::V8 => Ruby::V3_1,
+            Puppet::V9 => Ruby::V3_4,
         }
     }
 
@@ -46,6 +67,11 @@ impl Puppet {
     /// Returns true if a hiera.yaml of version 3 in an environment or a module fails; otherwise it is ignored.
     pub fn refuses_version_3_below_the_global_layer(self) -> bool {
         self >= Puppet::V8
+    }
+
+    /// Returns true if `environment_data_provider` in environment.conf means nothing.
+    pub fn ignores_environment_data_providers(self) -> bool {
+        self >= Puppet::V9
     }
 
     /// Returns true if a module whose metadata.json cannot be parsed has no data; otherwise the file is ignored.
@@ -89,6 +115,23 @@ impl Ruby {
             (false, 3, Some(3)) => Some(Ruby::V3_3),
             (false, 3, Some(4..)) | (false, 4.., _) => Some(Ruby::V3_4),
             _ => None,
+        }
+    }
+
+    /// Returns the way in which it writes values.
+    pub fn notation(self) -> Notation {
+        match self {
+            Ruby::V3_1 | Ruby::JRuby9_3 | Ruby::JRuby9_4 => Notation::default(),
+            Ruby::V3_3 => Notation { printable: Printable::Unicode15, ..Notation::default() },
+            Ruby::V3_4 | Ruby::JRuby10 => Notation { spaces_hashes: true, printable: Printable::Unicode15 },
+        }
+    }
+
+    /// Returns the version of Psych that reads YAML. What a JRuby reads otherwise is for `check` to say.
+    pub fn psych(self) -> Psych {
+        match self {
+            Ruby::V3_1 | Ruby::V3_3 | Ruby::JRuby9_3 | Ruby::JRuby9_4 => Psych::V4,
+            Ruby::V3_4 | Ruby::JRuby10 => Psych::V5_2,
         }
     }
 

@@ -62,11 +62,7 @@ impl SourceFile<'_> {
             reads_manifests: raw.manifests.unwrap_or(true),
             variables,
             derived,
-            puppet: match raw.puppet {
-                None | Some(8) => Puppet::V8,
-                Some(7) => Puppet::V7,
-                Some(other) => return Err(self.invalid(&["puppet"], format!("'puppet' must be 7 or 8, not {other}"))),
-            },
+            puppet: raw.puppet.map_or(Ok(Puppet::default()), |number| self.puppet(number))?,
             ruby: raw.ruby.as_deref().map(|ruby| self.ruby(ruby)).transpose()?,
             reader: self.reader(raw.hiera.as_ref())?,
             hiera3_yaml_aliases: raw.hiera3_yaml_aliases,
@@ -94,6 +90,11 @@ impl SourceFile<'_> {
             http: raw.http.as_ref().map(|raw| http::check(self, raw)).transpose()?,
             limits: limits::check(self, &raw.limits.unwrap_or_default())?,
         })
+    }
+
+    fn puppet(&self, number: u64) -> Result<Puppet, SettingsError> {
+        let wrong = || self.invalid(&["puppet"], format!("'puppet' must be 7, 8 or 9 (OpenVox), not {number}"));
+        Puppet::of_number(number).ok_or_else(wrong)
     }
 
     fn ruby(&self, version: &str) -> Result<Ruby, SettingsError> {

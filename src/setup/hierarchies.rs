@@ -8,6 +8,7 @@ use crate::hiera::layer::roots::{USUAL_FOLDERS, VARIABLE};
 use crate::hiera::layer::{HIERA_YAML, own_module};
 use crate::puppet::Puppet;
 use crate::tree::{BlobId, FileTree, TreeError, files_called, folder_of, read_config};
+use crate::value::Notation;
 
 /// A file that may be the environment's hiera.yaml.
 pub struct Hierarchy {
@@ -97,7 +98,7 @@ fn config(content: &[u8], path: &str, owner: Owner) -> Result<Option<Arc<Config>
     let config = if read.is_hiera3 {
         // What Puppet makes of it has paths.
         let of_puppet = ReadConfig::new(content, path, Owner::Global, Puppet::default()).config;
-        let hiera3 = || Config::parse_hiera3(content, path, true).map(Arc::new);
+        let hiera3 = || Config::parse_hiera3(content, path, true, Notation::default()).map(Arc::new);
         Some(of_puppet.ok().flatten().map_or_else(hiera3, Ok)?)
     } else {
         read.config?

@@ -11,7 +11,7 @@ use super::site_pp::SitePpFound;
 use super::variables::VariableFound;
 use crate::hiera::layer::roots::VARIABLE;
 use crate::puppet::manifest::LookedUp;
-use crate::puppet::{Puppet, json};
+use crate::puppet::{Puppet, Ruby, json};
 
 /// The findings in a repository and on the machine.
 #[derive(Debug, Clone, Default)]
@@ -22,6 +22,8 @@ pub struct Found {
     pub global_hiera_config: Option<String>,
     /// The release of Puppet, unless it is the one that is taken anyway.
     pub puppet: Option<Puppet>,
+    /// The Ruby of the machine, if it is none that goes with that version.
+    pub ruby: Option<Ruby>,
     /// The datadirs that are not where hiera.yaml says.
     pub datadirs: Vec<Mapped>,
     /// Folders and files of data that are in no commit, with their places on disk.
@@ -101,8 +103,11 @@ impl Found {
             _ = writeln!(text, "global_hiera_config: {{path: {}}}", json::string(path));
         }
         if let Some(puppet) = self.puppet {
-            let number = puppet.number();
-            _ = writeln!(text, "\n# The version of Puppet on the machine where these were written.\npuppet: {number}");
+            let (name, number) = (puppet.name(), puppet.number());
+            _ = writeln!(text, "\n# The version of {name} on the machine where these were written.\npuppet: {number}");
+        }
+        if let Some(ruby) = self.ruby {
+            _ = writeln!(text, "\n# The Ruby on the machine where these were written.\nruby: {}", ruby.name());
         }
         if self.overlays.is_empty() {
             text += &self.datadirs();

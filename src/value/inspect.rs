@@ -2,7 +2,7 @@
 //!
 //! Interpolation, merges and error texts show these to users. The text of a secret is a secret, too: the caller sees to
 //! that.
-//! Source: Ruby 3.1, which the reference Puppet runs on.
+//! Source: Ruby 3.1, which the reference Puppet runs on; [`Notation`] has what later ones write otherwise.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -12,24 +12,52 @@ use regex::Regex;
 
 use super::{Value, symbol};
 
+/// The way in which a Ruby writes values; that of Ruby 3.1 by default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Notation {
+    /// True for `{"k" => 1}` and `{k: 1}`, false for `{"k"=>1}` and `{:k=>1}`.
+    pub spaces_hashes: bool,
+    /// The characters that are shown as they are.
+    pub printable: Printable,
+}
+
+/// The characters that Ruby's `inspect` shows as they are: those its Unicode knows, controls and separators aside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Printable {
+    /// Those of Unicode 13, and U+0085: Ruby 3.1.
+    #[default]
+    Unicode13,
+    /// Those of Unicode 15: Ruby 3.3 and 3.4.
+    Unicode15,
+}
+
 impl Value {
     /// Returns Ruby's `to_s`, as string interpolation uses it; `nil` is the empty text.
     pub fn to_s(&self) -> String {
+        self.text_in(Notation::default())
+    }
+
+    /// Does the same as another Ruby.
+    pub fn text_in(&self, notation: Notation) -> String {
         match self.bare() {
             Value::Undef => String::new(),
             Value::String(s) => s.as_str().to_owned(),
             Value::Symbol(s) => s.to_string(),
             Value::Bytes(b) => String::from_utf8_lossy(b).into_owned(),
             Value::Rich(rich) => rich.to_text(),
-            Value::Secret(secret) => secret.1.to_s(),
-            other => other.inspect(),
+            Value::Secret(secret) => secret.1.text_in(notation),
+            other => other.inspect_in(notation),
         }
     }
 
     /// Returns Ruby's `inspect`.
     pub fn inspect(&self) -> String {
+        self.inspect_in(Notation::default())
+    }
+
+    fn inspect_in(&self, notation: Notation) -> String {
         let mut out = String::new();
-        write_inspect(self, &mut out);
+        write_inspect(self, notation, &mut out);
         out
     }
 
@@ -52,23 +80,23 @@ impl Value {
     }
 }
 
-fn write_inspect(value: &Value, out: &mut String) {
+fn write_inspect(value: &Value, notation: Notation, out: &mut String) {
     match value {
         Value::Undef => out.push_str("nil"),
         Value::Boolean(b) => out.push_str(if *b { "true" } else { "false" }),
         Value::Integer(n) => _ = write!(out, "{n}"),
         Value::BigInteger(n) => _ = write!(out, "{n}"),
         Value::Float(f) => out.push_str(&float(*f)),
-        Value::String(s) => inspect_text(s, out),
+        Value::String(s) => inspect_text(s, notation, out),
         Value::Bytes(b) => inspect_bytes(b, out),
-        Value::Symbol(s) => inspect_symbol(s, out),
+        Value::Symbol(s) => inspect_symbol(s, notation, out),
         Value::Array(items) => {
             out.push('[');
             for (i, item) in items.iter().enumerate() {
                 if i > 0 {
                     out.push_str(", ");
                 }
-                write_inspect(item, out);
+                write_inspect(item, notation, out);
             }
             out.push(']');
         }
@@ -78,14 +106,31 @@ fn write_inspect(value: &Value, out: &mut String) {
                 if i > 0 {
                     out.push_str(", ");
                 }
-                write_inspect(k, out);
-                out.push_str("=>");
-                write_inspect(v, out);
+                inspect_key(k, notation, out);
+                write_inspect(v, notation, out);
             }
             out.push('}');
         }
         Value::Rich(rich) => out.push_str(&rich.inspect()),
-        Value::Secret(secret) => write_inspect(&secret.1, out),
+        Value::Secret(secret) => write_inspect(&secret.1, notation, out),
+    }
+}
+
+/// Writes the key of a hash, and what stands between it and its value.
+fn inspect_key(key: &Value, notation: Notation, out: &mut String) {
+    match key {
+        Value::Symbol(s) if notation.spaces_hashes => {
+            if symbol::is_label(s) && s.chars().all(|c| is_printable(c, notation.printable)) {
+                out.push_str(s);
+            } else {
+                inspect_text(s, notation, out);
+            }
+            out.push_str(": ");
+        }
+        _ => {
+            write_inspect(key, notation, out);
+            out.push_str(if notation.spaces_hashes { " => " } else { "=>" });
+        }
     }
 }
 
@@ -128,14 +173,20 @@ fn shortest(f: f64) -> (String, i32) {
     (mantissa.replace('.', ""), exponent.parse().unwrap_or_default())
 }
 
-/// The characters that Ruby's `inspect` shows as they are: those its Unicode (13) knows, controls and separators aside.
-fn is_printable(c: char) -> bool {
-    static PRINTABLE: LazyLock<Option<Regex>> =
+/// Returns true for a character that is shown as it is.
+fn is_printable(c: char, printable: Printable) -> bool {
+    static UNICODE_13: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"^[\p{Age:13.0}\u{85}--[[\p{Cc}--\u{85}]\p{Zl}\p{Zp}\p{Cn}]]$").ok());
+    static UNICODE_15: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"^[\p{Age:15.0}--[\p{Cc}\p{Zl}\p{Zp}\p{Cn}]]$").ok());
     if c.is_ascii() {
         return (' '..='~').contains(&c);
     }
-    PRINTABLE.as_ref().is_none_or(|re| re.is_match(c.encode_utf8(&mut [0; 4])))
+    let shown = match printable {
+        Printable::Unicode13 => &UNICODE_13,
+        Printable::Unicode15 => &UNICODE_15,
+    };
+    shown.as_ref().is_none_or(|re| re.is_match(c.encode_utf8(&mut [0; 4])))
 }
 
 /// Returns the escape of a character that has one of its own in every encoding; `next` follows it.
@@ -156,13 +207,13 @@ fn short_escape(c: char, next: Option<char>) -> Option<&'static str> {
     })
 }
 
-fn inspect_text(text: &str, out: &mut String) {
+fn inspect_text(text: &str, notation: Notation, out: &mut String) {
     out.push('"');
     let mut rest = text.chars().peekable();
     while let Some(c) = rest.next() {
         match c {
             c if let Some(escape) = short_escape(c, rest.peek().copied()) => out.push_str(escape),
-            c if is_printable(c) => out.push(c),
+            c if is_printable(c, notation.printable) => out.push(c),
             c if u32::from(c) > 0xffff => _ = write!(out, "\\u{{{:X}}}", u32::from(c)),
             c => _ = write!(out, "\\u{:04X}", u32::from(c)),
         }
@@ -184,14 +235,14 @@ fn inspect_bytes(bytes: &[u8], out: &mut String) {
 }
 
 /// A symbol that could be written in Ruby as it is is shown so; one of ASCII alone has no Unicode escapes.
-fn inspect_symbol(symbol: &str, out: &mut String) {
+fn inspect_symbol(symbol: &str, notation: Notation, out: &mut String) {
     out.push(':');
-    if symbol::kind(symbol).is_some() && symbol.chars().all(is_printable) {
+    if symbol::kind(symbol).is_some() && symbol.chars().all(|c| is_printable(c, notation.printable)) {
         out.push_str(symbol);
     } else if symbol.is_ascii() {
         inspect_bytes(symbol.as_bytes(), out);
     } else {
-        inspect_text(symbol, out);
+        inspect_text(symbol, notation, out);
     }
 }
 

@@ -44,6 +44,16 @@ pub fn kind(name: &str) -> Option<Kind> {
     }
 }
 
+/// Returns true if Ruby 3.4 writes the symbol `name` in front of a colon without quotes, as a key of a hash.
+///
+/// Source: `symbol_key_needs_quote` in `hash.c`.
+pub fn is_label(name: &str) -> bool {
+    let (first, last) = (name.as_bytes().first(), name.as_bytes().last());
+    kind(name).is_some()
+        && !matches!(first, Some(b'@' | b'$' | b'!'))
+        && !last.is_some_and(|last| b"+-*/`%^&|]<=>~@".contains(last))
+}
+
 /// Returns a name of the given kind, if `rest` is one behind the sigil of `name`.
 fn identifier(name: &str, rest: &str, kind_of_name: Kind) -> Option<Kind> {
     if !rest.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic() || !c.is_ascii()) {

@@ -110,7 +110,7 @@ fn compare(asked: &Value, told: &Told, puppet: Puppet) -> Option<String> {
         return None;
     }
     let field = |name: &str| match puppet {
-        Puppet::V8 => asked.get(&format!("{name}8")).or_else(|| asked.get(name)),
+        Puppet::V8 | Puppet::V9 => asked.get(&format!("{name}8")).or_else(|| asked.get(name)),
         Puppet::V7 => asked.get(name),
     };
     let expected = field("text").and_then(Value::as_str).unwrap_or_default();

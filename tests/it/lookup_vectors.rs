@@ -17,8 +17,8 @@ use hierad::hiera::merge::Strategy;
 use hierad::hiera::options::LookupOptions;
 use hierad::hiera::scope::NodeScope;
 use hierad::node::{NodeProfile, read_profiles};
-use hierad::puppet::Puppet;
 use hierad::puppet::regex::Regexes;
+use hierad::puppet::{Puppet, Ruby};
 use hierad::puppet::{json, yaml};
 use hierad::tree::{FileTree, MemoryTree, MountedTree, Target, follow};
 use hierad::value::{Hash, Value};
@@ -93,6 +93,10 @@ impl Case<'_> {
 
     /// The repository, and what lies outside of it: there it is the same files with absolute paths.
     pub(crate) fn repository(&self, puppet: Puppet) -> (Arc<dyn FileTree>, EnvironmentOptions) {
+        self.repository_on(puppet, puppet.ruby())
+    }
+
+    fn repository_on(&self, puppet: Puppet, ruby: Ruby) -> (Arc<dyn FileTree>, EnvironmentOptions) {
         let (fixture, lookup_options) = self.settings();
         let tree: Arc<dyn FileTree> = Arc::new(MemoryTree::from_fixture(&fixture));
         let disk: Arc<dyn FileTree> = Arc::new(MountedTree::new(OUTSIDE, tree.clone()));
@@ -100,6 +104,7 @@ impl Case<'_> {
         let outside = |field| self.0.get(field).and_then(Value::as_str).map(|path| format!("{OUTSIDE}/{path}"));
         let options = EnvironmentOptions {
             puppet,
+            ruby,
             hiera_config,
             lookup_options,
             variables: self.variables(),
@@ -116,7 +121,11 @@ impl Case<'_> {
 
     /// Returns hierad's answers in the form of the recorded ones.
     fn answers(&self, puppet: Puppet) -> Vec<Value> {
-        let (tree, options) = self.repository(puppet);
+        self.answers_on(puppet, puppet.ruby())
+    }
+
+    fn answers_on(&self, puppet: Puppet, ruby: Ruby) -> Vec<Value> {
+        let (tree, options) = self.repository_on(puppet, ruby);
         let environment = Environment::load(tree, options, Arc::default()).unwrap();
         match self.0.get("merge") {
             Some(merge) => self.answers_merged(&environment, merge),
@@ -326,4 +335,55 @@ fn error_texts_are_those_of_puppet_7() {
 #[test]
 fn error_texts_are_those_of_puppet_8() {
     check_texts(Puppet::V8, "puppet8");
+}
+
+/// The answers of OpenVox 9 that are others than those of Puppet 8, by node and key, as `record_openvox.rb` wrote them.
+fn of_openvox<'r>(recorded: &'r Value, case: &str) -> BTreeMap<(&'r str, &'r str), &'r Value> {
+    let answers = recorded.get(case).and_then(Value::as_array).into_iter().flatten();
+    let parts = answers.filter_map(|answer| <&[Value; 3]>::try_from(answer.as_array()?).ok());
+    parts.map(|[node, key, answer]| ((node.as_str().unwrap(), key.as_str().unwrap()), answer)).collect()
+}
+
+/// Returns the difference between OpenVox's answer, `{"value": V}`, `{"error": TEXT}` or `{}`, and hierad's.
+fn difference_to_openvox(answer: &Value, hierad: &Value, key: &str) -> Option<String> {
+    let ours = |field| hierad.get(field).and_then(|all| all.get(key));
+    let (value, error) = (ours("values"), ours("errors"));
+    let written = |value: Option<&Value>| value.map(json::compact);
+    let same = written(answer.get("value")) == written(value)
+        && answer.get("error").is_some() == error.is_some()
+        && answer.get("error").is_none_or(|text| !text.to_s().contains("OpenVox") || Some(text) == error);
+    (!same).then(|| format!("  {key}: OpenVox says {answer:?}, hierad says {value:?} {error:?}"))
+}
+
+#[test]
+fn answers_are_those_of_openvox_9_on_ruby_3_3_and_3_4() {
+    let recorded = json::parse(include_bytes!("../vectors/openvox.json")).value;
+    let mut failures = Vec::new();
+    for version in ["3.3", "3.4"] {
+        let ruby = Ruby::of_version(version).unwrap();
+        let recorded = recorded.get(version).unwrap();
+        let is_recorded = |topic: &PathBuf| !topic.to_string_lossy().contains("/eyaml");
+        for topic in topics().filter(is_recorded) {
+            let cases = json::parse(&fs::read(&topic).unwrap()).value;
+            let cases = cases.as_array().unwrap().iter().map(Case);
+            for case in cases.filter(|case| !DEPARTURES.contains(&case.text("name"))) {
+                let title = case.title(&topic);
+                let others = of_openvox(recorded, &title);
+                let nodes = case.list("puppet8").iter().zip(case.answers_on(Puppet::V9, ruby));
+                let differences = nodes.flat_map(|(puppet, hierad)| {
+                    let node = puppet.get("node").and_then(Value::as_str).unwrap();
+                    let keys = case.list("keys").iter().filter_map(Value::as_str);
+                    let of_key = |key| match others.get(&(node, key)) {
+                        Some(answer) => difference_to_openvox(answer, &hierad, key),
+                        None => difference(puppet, &hierad, key),
+                    };
+                    keys.filter_map(of_key).collect::<Vec<_>>()
+                });
+                let is_unknown_yet = UNKNOWN_YET.iter().any(|(unknown, _)| *unknown == title);
+                let differences = differences.filter(|text| !(is_unknown_yet && text.contains("unknown to hierad: ")));
+                failures.extend(differences.map(|difference| format!("Ruby {version}: {title}\n{difference}")));
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{} answers differ:\n{}", failures.len(), failures.join("\n"));
 }

@@ -51,6 +51,7 @@ mod vectors_hocon;
 mod vectors_json;
 mod vectors_node_blocks;
 mod vectors_regexp;
+mod vectors_rubies;
 mod vectors_ruby;
 mod vectors_settings;
 mod vectors_top_scope;

@@ -38,7 +38,7 @@
 # Values JSON cannot hold are in Puppet's rich data form, see `Encoding`. Paths in error texts are relative to the
 # repository. With --data-only no code of the repository is loaded, and no file is opened but those of the request; each
 # node has "not_asked": [KEY...], the keys that would take such code or files, whatever else is said of them.
-# A request {"version": true} is answered by {"puppet": VERSION}. Repositories never influence each other: each has its
+# A request {"version": true} is answered by {"puppet": VERSION, "ruby": VERSION}. Repositories never influence each other: each has its
 # own environment, loaders, caches and compilers.
 ENV['LC_ALL'] = 'C.UTF-8'
 ENV['TZ'] = 'UTC'
@@ -51,6 +51,9 @@ ARGV.each_cons(2) { |flag, dir| $LOAD_PATH.unshift(File.expand_path(dir)) if fla
 require 'puppet'
 require 'puppet/pops'
 require 'puppet/parser/compiler'
+
+# The version of Ruby as hierad's settings write it.
+RUBY = RUBY_ENGINE == 'jruby' ? "jruby-#{JRUBY_VERSION}" : RUBY_VERSION
 
 # A value that JSON cannot hold becomes {"__ptype": TYPE, "__pvalue": TEXT}; a hash whose keys are not all strings
 # becomes {"__ptype": "Hash", "__pvalue": [k, v, k, v...]}. Beyond Puppet's own form: Float for what is not finite,
@@ -456,7 +459,7 @@ class Explanation < Resolution
 end
 
 def answer(puppetry, request)
-  return { 'puppet' => Puppet.version } if request['version']
+  return { 'puppet' => Puppet.version, 'ruby' => RUBY } if request['version']
 
   ChosenKeys.choose(request['eyaml'])
   Confined.confine(request)

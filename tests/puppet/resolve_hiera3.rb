@@ -9,7 +9,7 @@
 # if not given) in place of "strict", and "whole_keys" where it goes for keys without dots and quotes only, since
 # Hiera refuses to merge parts of values; those are asked for by priority. "resolutions" are those of single keys, a
 # hash among them being {"behavior": NAME} with options of the merge; "yaml_aliases" has aliases taken. A request
-# {"version": true} is answered by {"hiera": VERSION}. The answers are those of the command `hiera -c hiera.yaml` in
+# {"version": true} is answered by {"hiera": VERSION, "ruby": VERSION}. The answers are those of the command `hiera -c hiera.yaml` in
 # the root of the repository: each lookup starts with nothing read. Scope is a hash, as the command makes one of
 # facts: what Puppet's top scope of the node has, each variable as `name` and as `::name`.
 require_relative 'resolve'
@@ -120,7 +120,7 @@ end
 
 if $PROGRAM_NAME == __FILE__
   serve do |request|
-    next { 'hiera' => Hiera::VERSION } if request['version']
+    next { 'hiera' => Hiera::VERSION, 'ruby' => RUBY } if request['version']
 
     ChosenKeys.choose(request['eyaml'])
     Aliases.taken = request['yaml_aliases']

@@ -11,8 +11,8 @@ use crate::git::Repository;
 use crate::hiera::layer::roots::Folders;
 use crate::hiera::layer::{Deployment, HIERA_YAML, PUPPETFILE};
 use crate::pipeline::bridge::ruby;
-use crate::puppet::Puppet;
 use crate::puppet::manifest::LookedUp;
+use crate::puppet::{Puppet, Ruby};
 use crate::report::count;
 use crate::setup::{
     self, CallFound, Found, Functions, Guessed, Hierarchy, Machine, Mapped, ProfilesFound, PuppetDbFound, SitePpFound,
@@ -41,7 +41,7 @@ impl Finder<'_> {
         let datadirs = datadirs(&*tree, &hierarchies)?;
         let hierarchy = hierarchies.first().ok_or(NO_HIERA_YAML)?;
         self.tell_datadirs(&*tree, &datadirs)?;
-        let puppet = self.puppet()?;
+        let (puppet, ruby) = self.puppet()?;
         let functions = self.functions(&*tree, hierarchy)?;
         let overlays = self.overlays(&*tree, hierarchy, &datadirs)?;
         let (profiles, mut sources) = self.nodes()?;
@@ -63,6 +63,7 @@ impl Finder<'_> {
             hiera_config,
             global_hiera_config,
             puppet,
+            ruby,
             datadirs,
             overlays,
             profiles,
@@ -91,17 +92,20 @@ impl Finder<'_> {
         hierarchy.is_on_disk() || hierarchy.is_installed() && self.global.overrides().hiera_config.is_none()
     }
 
-    /// Returns the release of the machine's Puppet if that has to be written.
-    fn puppet(&mut self) -> Result<Option<Puppet>> {
-        let version = if self.arguments.no_verify { None } else { ruby::version() };
-        let Some(version) = version else { return Ok(None) };
-        let puppet = Some(Puppet::of_version(&version)).filter(|puppet| *puppet != Puppet::default());
-        if let Some(puppet) = puppet {
-            let number = puppet.number();
-            let text = format!("Puppet {version} is on this machine: answers are those of Puppet {number} (guessed)");
-            self.tell("version", &text)?;
+    /// Returns the release of the machine's Puppet, and its Ruby, if they have to be written.
+    fn puppet(&mut self) -> Result<(Option<Puppet>, Option<Ruby>)> {
+        let versions = if self.arguments.no_verify { None } else { ruby::versions() };
+        let Some((version, ruby_version)) = versions else { return Ok((None, None)) };
+        let found = Puppet::of_version(&version);
+        let puppet = Some(found).filter(|puppet| *puppet != Puppet::default());
+        let ruby = Ruby::of_version(&ruby_version).filter(|ruby| *ruby != found.ruby());
+        if puppet.is_some() || ruby.is_some() {
+            let (name, number) = (found.name(), found.number());
+            let on_ruby = ruby.map_or_else(String::new, |ruby| format!(" on Ruby {}", ruby.name()));
+            let is_here = format!("{name} {version} on Ruby {ruby_version} is on this machine");
+            self.tell("version", &format!("{is_here}: answers are those of {name} {number}{on_ruby} (guessed)"))?;
         }
-        Ok(puppet)
+        Ok((puppet, ruby))
     }
 
     /// Returns the functions in Ruby that Puppet could run, if it is here.

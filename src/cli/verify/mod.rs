@@ -27,7 +27,7 @@ use crate::hiera::merge::Strategy;
 use crate::node::{NodeId, NodeProfile};
 use crate::pipeline::bridge::ruby;
 use crate::pipeline::check::absent_hierarchies;
-use crate::puppet::Puppet;
+use crate::puppet::{Puppet, Ruby};
 use crate::settings::Settings;
 use crate::workers::Workers;
 use compare::{Answer, Verdict};
@@ -64,7 +64,7 @@ pub(super) struct Arguments {
     /// Chooses the sample; a run with the same seed compares the same [default: by the clock]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// The Ruby that has Puppet [default: the one that `puppet` runs with]
+    /// The Ruby that has Puppet or OpenVox [default: the one that `puppet` runs with]
     #[arg(long, value_name = "PATH")]
     puppet_ruby: Option<PathBuf>,
     /// Let Puppet run Ruby of the repository and its modules; without this, keys that need it are not compared
@@ -107,11 +107,15 @@ fn findings(global: &Global, arguments: &Arguments) -> Result<Findings> {
     let progress = global.show_progress(&workspace);
     let stage = Stage::new()?;
     let ruby = ruby::find(arguments.puppet_ruby.as_deref())
-        .ok_or("there is no Puppet on this machine: name the Ruby that has it with --puppet-ruby")?;
+        .ok_or("there is no Puppet and no OpenVox on this machine: name the Ruby that has it with --puppet-ruby")?;
     let installation = (&*ruby, arguments.puppet_lib.as_deref());
     let code = if arguments.run_code { Code::All } else { Code::Installed };
     let mut puppet = Process::start(Reference::Puppet, installation, code, &stage)?;
-    let wanted = std::mem::replace(&mut workspace.settings.puppet, Puppet::of_version(&puppet.version));
+    let settings = &mut workspace.settings;
+    let wanted = (settings.puppet, settings.ruby);
+    settings.puppet = Puppet::of_version(&puppet.version);
+    settings.ruby = puppet.ruby.as_deref().and_then(Ruby::of_version).or(settings.ruby);
+    let warnings = [warning_of_version(&puppet.version, wanted.0), warning_of_ruby(puppet.ruby.as_deref(), wanted.1)];
     let point = workspace.point(&arguments.at.revision)?;
     let branch = workspace.branch(&arguments.at.revision)?;
     let mut pipeline = global.pipeline(&workspace, branch.as_ref(), &[point], &|_| true)?;
@@ -123,8 +127,8 @@ fn findings(global: &Global, arguments: &Arguments) -> Result<Findings> {
     if revision.environment.is_hiera3 {
         puppet = Process::start(Reference::Hiera3, installation, code, &stage)?;
         puppet.merge(strategies(&revision).into_iter());
-    } else if let Some(warning) = warning_of_version(&puppet.version, wanted) {
-        global.progress.print(&warning);
+    } else {
+        warnings.iter().flatten().for_each(|warning| global.progress.print(warning));
     }
     let mut declared = None;
     if let Some(settings) = without_declarations(&workspace.settings, puppet.reference) {
@@ -157,6 +161,7 @@ fn findings(global: &Global, arguments: &Arguments) -> Result<Findings> {
     verification.compare(&pairs, &mut findings)?;
     findings.reference = verification.puppet.reference;
     findings.version.clone_from(&verification.puppet.version);
+    findings.ruby.clone_from(&verification.puppet.ruby);
     drop(progress);
     Ok(findings)
 }
@@ -180,9 +185,16 @@ fn strategies(revision: &Revision) -> Vec<(&Arc<str>, Strategy)> {
 
 /// Returns a warning if the settings name another version of Puppet, else `None`.
 fn warning_of_version(found: &str, settings: Puppet) -> Option<String> {
-    let other = settings.number();
-    let text = || format!("hierad: the settings say Puppet {other}, the machine has {found}: comparing with {found}");
+    let (name, other) = (settings.name(), settings.number());
+    let text = || format!("hierad: the settings say {name} {other}, the machine has {found}: comparing with {found}");
     (Puppet::of_version(found) != settings).then(text)
+}
+
+/// Returns a warning if the settings name a Ruby that answers otherwise, else `None`.
+fn warning_of_ruby(found: Option<&str>, settings: Option<Ruby>) -> Option<String> {
+    let (found, other) = (found?, settings?.name());
+    let text = || format!("hierad: the settings say Ruby {other}, the machine has {found}: comparing with {found}");
+    (Ruby::of_version(found) != settings).then(text)
 }
 
 fn seed_of_clock() -> u64 {

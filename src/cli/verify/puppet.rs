@@ -31,14 +31,6 @@ pub(super) enum Reference {
 }
 
 impl Reference {
-    /// Returns its name.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Reference::Puppet => "Puppet",
-            Reference::Hiera3 => "Hiera",
-        }
-    }
-
     /// Returns the failure if it is not installed.
     fn absent(self, ruby: &Path, error: &dyn std::fmt::Display) -> String {
         let ruby = ruby.display();
@@ -98,6 +90,8 @@ pub(super) struct Process {
     pub(super) reference: Reference,
     /// Its version.
     pub(super) version: String,
+    /// The version of its Ruby, if it tells.
+    pub(super) ruby: Option<String>,
     /// The strategies by which keys are merged, if the settings give them.
     resolutions: Value,
     child: Child,
@@ -129,10 +123,12 @@ impl Process {
         let requests = child.stdin.take().ok_or("Puppet has no input")?;
         let answers = BufReader::new(child.stdout.take().ok_or("Puppet has no output")?);
         let (version, resolutions) = (String::new(), Value::hash(Hash::new()));
-        let mut process = Process { reference, version, resolutions, child, requests, answers };
+        let mut process = Process { reference, version, ruby: None, resolutions, child, requests, answers };
         let greeting = process.request(stage, &Value::hash(Hash::from_iter([("version", true.into())])));
         let greeting = greeting.map_err(|error| reference.absent(ruby, &*error))?;
-        greeting.get(reference.field()).and_then(Value::as_str).unwrap_or_default().clone_into(&mut process.version);
+        let text = |field| greeting.get(field).and_then(Value::as_str);
+        text(reference.field()).unwrap_or_default().clone_into(&mut process.version);
+        process.ruby = text("ruby").map(str::to_owned);
         Ok(process)
     }
 

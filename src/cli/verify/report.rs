@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 
 use super::compare::Answer;
 use super::puppet::Reference;
+use crate::puppet::Puppet;
 use crate::puppet::json;
 use crate::value::Value;
 use crate::visible::visible_json;
@@ -19,6 +20,8 @@ pub(super) struct Findings {
     pub(super) reference: Reference,
     /// Its version.
     pub(super) version: String,
+    /// The version of its Ruby, if it tells.
+    pub(super) ruby: Option<String>,
     /// The seed of the sample, or `None` if all was compared.
     pub(super) seed: Option<u64>,
     /// All answers at the revision.
@@ -71,6 +74,20 @@ impl Explained {
 }
 
 impl Findings {
+    /// Returns the name of the reference: that of OpenVox for its versions.
+    fn name(&self) -> &'static str {
+        match self.reference {
+            Reference::Puppet => Puppet::of_version(&self.version).name(),
+            Reference::Hiera3 => "Hiera",
+        }
+    }
+
+    /// Returns the name and the version of the reference, and those of its Ruby.
+    fn reference(&self) -> String {
+        let ruby = self.ruby.as_ref().map_or_else(String::new, |ruby| format!(" on Ruby {ruby}"));
+        format!("{} {}{ruby}", self.name(), self.version)
+    }
+
     /// Counts the answers that were chosen, but lost because the profiles of their nodes were gone.
     fn missing(&self) -> usize {
         self.asked.saturating_sub(self.answers + self.unknown + self.code + self.declared)
@@ -109,10 +126,10 @@ impl Disagreement {
 }
 
 pub(super) fn write_text(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
-    let Findings { reference, version, answers, errors, unknown, code, declared, .. } = findings;
-    let name = reference.name();
+    let Findings { answers, errors, unknown, code, declared, .. } = findings;
+    let name = findings.name();
     let [nodes, keys] = [(findings.nodes, "node"), (findings.keys, "key")].map(counted);
-    writeln!(out, "{name} {version} and hierad: {nodes}, {keys}, {answers} answers compared")?;
+    writeln!(out, "{} and hierad: {nodes}, {keys}, {answers} answers compared", findings.reference())?;
     writeln!(out, "{errors} fail on both sides, {unknown} are unknown to hierad")?;
     if *code > 0 {
         let what = "need code beyond Puppet's own, or files that hierad does not read, which only --run-code loads";
@@ -137,17 +154,17 @@ pub(super) fn write_text(findings: &Findings, out: &mut dyn Write) -> io::Result
 
 /// Returns the findings in one line.
 pub(super) fn in_short(findings: &Findings) -> String {
-    let (name, version, asked) = (findings.reference.name(), &findings.version, findings.asked);
+    let (reference, asked) = (findings.reference(), findings.asked);
     match (findings.answers, findings.disagreements.len()) {
-        (0, _) => format!("{name} {version}: nothing was compared, as {}", findings.why_nothing()),
-        (answers, 0) if answers == asked => format!("{name} {version} gives the same {answers} answers of a sample"),
+        (0, _) => format!("{reference}: nothing was compared, as {}", findings.why_nothing()),
+        (answers, 0) if answers == asked => format!("{reference} gives the same {answers} answers of a sample"),
         (answers, 0) => {
             format!(
-                "{name} {version} gives the same {answers} answers of a sample of {asked}; `hierad verify` tells of the others"
+                "{reference} gives the same {answers} answers of a sample of {asked}; `hierad verify` tells of the others"
             )
         }
         (answers, wrong) => {
-            format!("{name} {version} gives {wrong} of {answers} answers otherwise: see `hierad verify --seed 1`")
+            format!("{reference} gives {wrong} of {answers} answers otherwise: see `hierad verify --seed 1`")
         }
     }
 }
@@ -192,6 +209,8 @@ struct Wire<'a> {
     schema: &'static str,
     puppet: Option<&'a str>,
     hiera: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ruby: Option<&'a str>,
     seed: Option<u64>,
     complete: bool,
     profiles_left_out: usize,
@@ -250,6 +269,7 @@ pub(super) fn write_json(findings: &Findings, out: &mut dyn Write) -> io::Result
         schema: "hierad.verify/1",
         puppet: of(Reference::Puppet),
         hiera: of(Reference::Hiera3),
+        ruby: findings.ruby.as_deref(),
         seed: findings.seed,
         complete: findings.is_complete(),
         profiles_left_out: findings.left_out,

@@ -7,9 +7,10 @@ use std::sync::{Arc, OnceLock};
 
 use super::mentions::Mentions;
 use crate::hiera::LookupError;
-use crate::puppet::Puppet;
 use crate::puppet::document::{Fault, FaultKind, Marks};
 use crate::puppet::types::data::short_name;
+use crate::puppet::yaml::Psych;
+use crate::puppet::{Puppet, Ruby};
 use crate::puppet::{hocon, json, ruby, yaml};
 use crate::value::{Hash, Value};
 
@@ -18,6 +19,8 @@ use crate::value::{Hash, Value};
 pub enum Format {
     /// `yaml_data`
     Yaml,
+    /// `yaml_data` on Ruby 3.4 and later.
+    Yaml34,
     /// `json_data`
     Json,
     /// YAML as Hiera 3 reads it: symbols stay symbols, aliases are refused, a byte order mark is no content.
@@ -45,7 +48,7 @@ impl Format {
 
     /// Returns true if it is YAML.
     pub fn is_yaml(self) -> bool {
-        matches!(self, Format::Yaml | Format::Hiera3Yaml | Format::Hiera3YamlAliases)
+        matches!(self, Format::Yaml | Format::Yaml34 | Format::Hiera3Yaml | Format::Hiera3YamlAliases)
     }
 
     /// Returns the format of Hiera 3's YAML on a Ruby that takes aliases, or on one that does not.
@@ -53,10 +56,15 @@ impl Format {
         if takes_aliases { Format::Hiera3YamlAliases } else { Format::Hiera3Yaml }
     }
 
+    /// Returns the format as a Ruby reads it.
+    pub fn read_by(self, ruby: Ruby) -> Format {
+        if self == Format::Yaml && ruby.psych() >= Psych::V5_2 { Format::Yaml34 } else { self }
+    }
+
     /// Returns the function that reads it.
     pub fn function(self) -> &'static str {
         match self {
-            Format::Yaml | Format::Hiera3Yaml | Format::Hiera3YamlAliases => "yaml_data",
+            Format::Yaml | Format::Yaml34 | Format::Hiera3Yaml | Format::Hiera3YamlAliases => "yaml_data",
             Format::Json | Format::Hiera3Json => "json_data",
             Format::Hocon => "hocon_data",
         }
@@ -98,6 +106,7 @@ impl DataFile {
         }
         let parsed = match format {
             Format::Yaml => yaml::parse(content),
+            Format::Yaml34 => yaml::parse_by(content, Psych::V5_2),
             Format::Json => json::parse(content),
             Format::Hocon => hocon::parse(content),
             Format::Hiera3Yaml => yaml::parse_without_aliases(ruby::without_byte_order_mark(content)),
@@ -105,7 +114,7 @@ impl DataFile {
             Format::Hiera3Json => json::parse(ruby::without_byte_order_mark(content)),
         };
         let (value, marks) = match format {
-            Format::Yaml => yaml::symkeys_to_string(parsed.value, parsed.marks),
+            Format::Yaml | Format::Yaml34 => yaml::symkeys_to_string(parsed.value, parsed.marks),
             _ => (parsed.value, parsed.marks),
         };
         DataFile { fault: parsed.fault, ..DataFile::parsed(format, value, marks, parsed.is_entangled) }

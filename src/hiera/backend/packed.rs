@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn a_packed_file_is_the_file() {
         let content = b"a: {b: [1, {c: x}]}\n\nd: '%{a}'\n<<: {e: f}\n";
-        for format in [Format::Yaml, Format::Hiera3Yaml, Format::Hiera3YamlAliases] {
+        for format in [Format::Yaml, Format::Yaml34, Format::Hiera3Yaml, Format::Hiera3YamlAliases] {
             let file = DataFile::parse(content, format);
             let again = DataFile::unpack(&file.pack().unwrap(), format).unwrap();
             assert_eq!(format!("{again:?}"), format!("{file:?}"));

@@ -11,7 +11,7 @@ use crate::value::{Hash, Value};
 impl DataFile {
     /// Returns true if no root entry depends on another one, so that another version of the file can share it.
     pub fn is_separable(&self) -> bool {
-        self.format() == Format::Yaml && !self.concerns_all_keys() && !self.is_entangled()
+        matches!(self.format(), Format::Yaml | Format::Yaml34) && !self.concerns_all_keys() && !self.is_entangled()
     }
 
     /// Parses `content` in the format of this file. Entries that it has in common with `former`, the text that this

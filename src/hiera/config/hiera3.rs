@@ -10,7 +10,7 @@ use crate::hiera::LookupError;
 use crate::hiera::merge::DeepOptions;
 use crate::puppet::document::{FaultKind, Marks};
 use crate::puppet::{ruby, yaml};
-use crate::value::{Hash, Value};
+use crate::value::{Hash, Notation, Value};
 
 /// The default datadir.
 const DEFAULT_DATADIR: &str = "/etc/puppetlabs/code/environments/%{environment}/hieradata";
@@ -28,6 +28,8 @@ pub struct Hiera3 {
     pub(in crate::hiera) merge: HashMerge,
     /// True if data files in YAML may have aliases.
     pub(in crate::hiera) takes_aliases: bool,
+    /// The way in which its Ruby writes values.
+    pub(in crate::hiera) notation: Notation,
 }
 
 /// An entry of `:hierarchy:`.
@@ -60,15 +62,22 @@ pub(in crate::hiera) enum HashMerge {
 }
 
 impl Config {
-    /// Reads the hiera.yaml at `path` as Hiera 3 does, on a Ruby that takes aliases in YAML or on one that does not.
-    pub fn parse_hiera3(content: &[u8], path: &str, takes_aliases: bool) -> Result<Config, LookupError> {
+    /// Reads the hiera.yaml at `path` as Hiera 3 does, on a Ruby that takes aliases in YAML or does not, and that
+    /// writes values by `notation`.
+    pub fn parse_hiera3(
+        content: &[u8],
+        path: &str,
+        takes_aliases: bool,
+        notation: Notation,
+    ) -> Result<Config, LookupError> {
         let parse = if takes_aliases { yaml::parse } else { yaml::parse_without_aliases };
         let parsed = parse(ruby::without_byte_order_mark(content));
         if let Some(fault) = parsed.fault {
             let text = if fault.kind == FaultKind::Class { fault.text.clone() } else { fault.message(path) };
             return Err(LookupError::document(&fault, text).at(Place::line(path, fault.line)));
         }
-        let file = File { path: path.into(), hash: hash(&parsed.value, path)?, marks: parsed.marks, takes_aliases };
+        let (path, hash) = (path.into(), hash(&parsed.value, path)?);
+        let file = File { path, hash, marks: parsed.marks, takes_aliases, notation };
         file.check_version()?;
         file.config()
     }
@@ -100,6 +109,7 @@ struct File {
     hash: Hash,
     marks: Marks,
     takes_aliases: bool,
+    notation: Notation,
 }
 
 impl File {
@@ -147,8 +157,8 @@ impl File {
             levels.push(level);
             sections.push(section);
         }
-        let takes_aliases = self.takes_aliases;
-        let hiera3 = Hiera3 { hierarchy: self.hierarchy(), sections, merge: self.merge(), takes_aliases };
+        let File { takes_aliases, notation, .. } = *self;
+        let hiera3 = Hiera3 { hierarchy: self.hierarchy(), sections, merge: self.merge(), takes_aliases, notation };
         let hiera3 = Some(Arc::new(hiera3));
         Ok(Config {
             path: self.path.clone(),

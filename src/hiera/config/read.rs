@@ -65,7 +65,7 @@ fn parse(
     match &version {
         Value::Integer(5) => {
             file.check(version5::shape())?;
-            version5::parse(&file, owner).map(Some)
+            version5::parse(&file, owner, puppet).map(Some)
         }
         Value::Integer(4) => {
             file.check(version4::shape()?)?;

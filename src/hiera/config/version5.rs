@@ -5,6 +5,7 @@ use std::sync::{Arc, LazyLock, OnceLock};
 use super::node::{Node, fill as fill_in, texts};
 use super::{Config, Function, FunctionKind, LevelConfig, Locations, Owner, doubled_name};
 use crate::hiera::LookupError;
+use crate::puppet::Puppet;
 use crate::value::rich::types::{Alias, Element, OwnAlias, Range, Texts};
 use crate::value::{Hash, Type, Value};
 
@@ -91,10 +92,11 @@ struct Defaults {
     datadir: Arc<str>,
     options: Option<Value>,
     owner: Owner,
+    puppet: Puppet,
 }
 
-pub(super) fn parse(file: &Node<'_>, owner: Owner) -> Result<Config, LookupError> {
-    let defaults = defaults(file, owner)?;
+pub(super) fn parse(file: &Node<'_>, owner: Owner, puppet: Puppet) -> Result<Config, LookupError> {
+    let defaults = defaults(file, owner, puppet)?;
     let levels = |key| file.entry(key).map(|node| defaults.levels(&node)).transpose();
     let hierarchy = levels("hierarchy")?.unwrap_or_default();
     levels("plan_hierarchy")?;
@@ -117,7 +119,7 @@ pub(super) fn parse(file: &Node<'_>, owner: Owner) -> Result<Config, LookupError
     })
 }
 
-fn defaults(file: &Node<'_>, owner: Owner) -> Result<Defaults, LookupError> {
+fn defaults(file: &Node<'_>, owner: Owner, puppet: Puppet) -> Result<Defaults, LookupError> {
     let node = file.entry("defaults").unwrap_or_else(|| file.clone());
     let functions = functions(&node);
     if functions.len() > 1 {
@@ -125,7 +127,7 @@ fn defaults(file: &Node<'_>, owner: Owner) -> Result<Defaults, LookupError> {
         return Err(file.refuse(text, node.place()));
     }
     if let Some(key) = reserved(&node) {
-        let text = format!("Option key '{key}' used in defaults is reserved by Puppet");
+        let text = format!("Option key '{key}' used in defaults is reserved by {}", puppet.name());
         return Err(file.refuse(&text, node.entry_place("options")));
     }
     Ok(Defaults {
@@ -133,6 +135,7 @@ fn defaults(file: &Node<'_>, owner: Owner) -> Result<Defaults, LookupError> {
         datadir: node.entry_text("datadir").unwrap_or_else(|| "data".into()),
         options: node.entry("options").map(|options| options.value.clone()),
         owner,
+        puppet,
     })
 }
 
@@ -153,7 +156,7 @@ impl Defaults {
             return Err(node.refuse(&text, node.place()));
         }
         if let Some(key) = reserved(node) {
-            let text = format!("Option key '{key}' used in hierarchy '{name}' is reserved by Puppet");
+            let text = format!("Option key '{key}' used in hierarchy '{name}' is reserved by {}", self.puppet.name());
             return Err(node.refuse(&text, node.entry_place("options")));
         }
         let options = node.entry("options").map(|options| options.value.clone());

@@ -28,8 +28,9 @@ impl Loader<'_> {
         let parsed = || {
             let none = || LookupError::puppet(format!("Config file {path} not found")).at(Place::file(path));
             let content = read(&**file.tree, path)?.ok_or_else(none);
-            let takes_aliases = self.options.hiera3_yaml_aliases;
-            Ok(Some(content.and_then(|content| Config::parse_hiera3(&content, path, takes_aliases).map(Arc::new))))
+            let (takes_aliases, notation) = (self.options.hiera3_yaml_aliases, self.options.ruby.notation());
+            let parse = |content: Vec<u8>| Config::parse_hiera3(&content, path, takes_aliases, notation).map(Arc::new);
+            Ok(Some(content.and_then(parse)))
         };
         if reader == Reader::Hiera3 {
             return parsed();

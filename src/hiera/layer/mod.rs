@@ -325,7 +325,9 @@ impl Environment {
         } else {
             let is_usual = options.modulepath.is_none() && options.hiera_config == HIERA_YAML;
             let own = if is_usual { own_module(&**tree)? } else { None };
-            let layer = if own.is_some() { None } else { loader.layer(file, conf.data_provider.as_deref())? };
+            let ignores_provider = options.puppet.ignores_environment_data_providers();
+            let provider = conf.data_provider.as_deref().filter(|_| !ignores_provider);
+            let layer = if own.is_some() { None } else { loader.layer(file, provider)? };
             (layer, Modules::load(&mut loader, root, &conf, own)?)
         };
         let diagnostics = loader.diagnostics;
@@ -406,6 +408,7 @@ impl Environment {
             contents: &self.contents,
             keys: &self.keys,
             puppet: self.options.puppet,
+            ruby: self.options.ruby,
         }
     }
 
@@ -434,7 +437,7 @@ impl Environment {
         match Format::of_path(path) {
             Format::Yaml if self.is_hiera3 => Format::hiera3_yaml(self.options.hiera3_yaml_aliases),
             Format::Json if self.is_hiera3 => Format::Hiera3Json,
-            format => format,
+            format => format.read_by(self.options.ruby),
         }
     }
 

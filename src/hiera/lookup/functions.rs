@@ -12,7 +12,7 @@ use crate::hiera::command::{Asked, Interpolated};
 use crate::hiera::config::FunctionKind;
 use crate::hiera::explain;
 use crate::hiera::hierarchy::{Level, Location};
-use crate::hiera::interpolation::{Context, Undefined, interpolate};
+use crate::hiera::interpolation::interpolate;
 use crate::hiera::key::dig;
 use crate::hiera::layer::Layer;
 use crate::puppet::ErrorKind;
@@ -72,8 +72,7 @@ impl Lookup<'_> {
     }
 
     fn interpolate_for(&self, value: &Value, search: Search<'_>) -> Result<Value, LookupError> {
-        let undefined = Undefined::in_data(self.environment.options.puppet);
-        interpolate(value, &Context { scope: self.scope, resolver: Some(self), stack: search.stack, undefined })
+        interpolate(value, &self.context(search.stack))
     }
 
     fn asked<'s>(&'s self, of: (&'s Layer, &'s Level), location: &'s Location, search: Search<'s>) -> Asked<'s> {

@@ -178,9 +178,14 @@ impl<'a> Lookup<'a> {
             return Err(LookupError::unknown("variables of the settings are not resolved by Hiera 3"));
         }
         let stack = NameStack::within(self.limit);
-        let undefined = Undefined::in_data(self.environment.options.puppet);
-        let context = Context { scope: self.scope, resolver: Some(self), stack: &stack, undefined };
-        interpolate(&text.into(), &context)
+        interpolate(&text.into(), &self.context(&stack))
+    }
+
+    /// Returns the context of interpolations in data.
+    fn context<'c>(&'c self, stack: &'c NameStack<'c>) -> Context<'c> {
+        let options = &self.environment.options;
+        let (undefined, notation) = (Undefined::in_data(options.puppet), options.ruby.notation());
+        Context { scope: self.scope, resolver: Some(self), stack, undefined, notation }
     }
 
     /// Does the same by the rules of Hiera 3.

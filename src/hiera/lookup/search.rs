@@ -16,7 +16,7 @@ use crate::hiera::config::{Config, Owner};
 use crate::hiera::explain::{self, Branch, Event, FoundAt, LayerStep};
 use crate::hiera::function_answers::FunctionCall;
 use crate::hiera::hierarchy::{Content, Level, Location};
-use crate::hiera::interpolation::{Context, Undefined, interpolate, interpolate_opened};
+use crate::hiera::interpolation::{Context, interpolate, interpolate_opened};
 use crate::hiera::layer::{Layer, LayerId};
 use crate::hiera::options::text_key;
 use crate::puppet::types::data::is_rich_data;
@@ -221,8 +221,7 @@ impl Lookup<'_> {
         if is_version3(layer) {
             return self.in_version3(search, interpolated);
         }
-        let undefined = Undefined::in_data(self.environment.options.puppet);
-        interpolated(&Context { scope: self.scope, resolver: Some(self), stack: search.stack, undefined })
+        interpolated(&self.context(search.stack))
     }
 
     fn found_in(&self, file: &DataFile, path: &Arc<str>, search: Search<'_>, value: &Value) -> Option<Value> {

@@ -5,7 +5,7 @@
 use super::sources::OnlyGlobal;
 use super::{Lookup, PROVIDERS, Search};
 use crate::hiera::LookupError;
-use crate::hiera::interpolation::{Context, Undefined};
+use crate::hiera::interpolation::Context;
 use crate::hiera::version3::HieraScope;
 use crate::value::Value;
 
@@ -18,8 +18,7 @@ impl Lookup<'_> {
         interpolated: &dyn Fn(&Context<'_>) -> Result<Value, LookupError>,
     ) -> Result<Value, LookupError> {
         let scope = HieraScope(self.scope);
-        let undefined = Undefined::in_data(self.environment.options.puppet);
-        let with = |keys| Context { scope: &scope, resolver: Some(keys), stack: search.stack, undefined };
+        let with = |keys| Context { scope: &scope, resolver: Some(keys), ..self.context(search.stack) };
         if self.has_environment_of_version5() {
             return interpolated(&with(self));
         }

@@ -118,7 +118,8 @@ impl Global<'_> {
     }
 
     fn context<'c>(&'c self, stack: &'c NameStack<'c>) -> Context<'c> {
-        Context { scope: self.scope, resolver: None, stack, undefined: self.undefined }
+        let notation = self.files.notation();
+        Context { scope: self.scope, resolver: None, stack, undefined: self.undefined, notation }
     }
 }
 

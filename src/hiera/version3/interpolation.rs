@@ -18,7 +18,7 @@ use crate::hiera::interpolation::server_only;
 use crate::hiera::scope::{SERVER_FACTS, Scope, Variable};
 use crate::hiera::stand_in::{is_in_expression, made, made_digest, token};
 use crate::puppet::ruby;
-use crate::value::{Hash, Secrecy, Text, Value};
+use crate::value::{Hash, Notation, Secrecy, Text, Value};
 
 /// The depth to which lookups may nest before hierad gives up with an honest error.
 const DEPTH_LIMIT: usize = 400;
@@ -67,6 +67,8 @@ pub(super) struct Context<'a> {
     pub(super) budget: &'a Budget,
     /// The depth to which lookups nest here.
     pub(super) depth: usize,
+    /// The way in which values are written as text.
+    pub(super) notation: Notation,
 }
 
 /// The method of an expression.
@@ -155,7 +157,7 @@ fn replace(subject: &str, site: &Site<'_>) -> Result<Value, LookupError> {
         secrecy = Secrecy::join(secrecy, value.secrecy());
         match &value {
             Value::Bytes(bytes) => add(bytes)?,
-            value => add(made_digest(value).map_or_else(|| value.to_s(), token).as_bytes())?,
+            value => add(made_digest(value).map_or_else(|| value.text_in(site.context.notation), token).as_bytes())?,
         }
         rest = &rest[end..];
     }
@@ -295,7 +297,14 @@ mod tests {
     fn what_a_secret_gives_is_one() {
         let answer = |subject: &str| {
             let budget = Budget::default();
-            let context = Context { scope: &Secrets, keys: &Secrets, guard: None, budget: &budget, depth: 0 };
+            let context = Context {
+                scope: &Secrets,
+                keys: &Secrets,
+                guard: None,
+                budget: &budget,
+                depth: 0,
+                notation: Notation::default(),
+            };
             text(&subject.into(), &context)
         };
         let value = answer("a %{hiera('right')}").unwrap();

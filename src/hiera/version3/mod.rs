@@ -66,15 +66,18 @@ impl<'a> Engine<'a> {
             (Strategy::Hash, merge) => merge.clone(),
             _ => HashMerge::Native,
         };
-        let context = Context { scope: self.scope, keys: self, guard: None, budget, depth: 0 };
+        let context = self.context(budget);
         self.find(key, &Resolution::of(strategy, &configured), &context)
+    }
+
+    fn context<'c>(&'c self, budget: &'c Budget) -> Context<'c> {
+        Context { scope: self.scope, keys: self, guard: None, budget, depth: 0, notation: self.hiera.notation }
     }
 
     /// Returns `default` as the answer where there is none: interpolated, too.
     pub fn default_value(&self, default: &str) -> Result<Value, LookupError> {
         let budget = Budget::default();
-        let context = Context { scope: self.scope, keys: self, guard: None, budget: &budget, depth: 0 };
-        text(&Text::from(default), &context)
+        text(&Text::from(default), &self.context(&budget))
     }
 
     fn find(&self, key: &str, resolution: &Resolution, context: &Context<'_>) -> SearchResult {

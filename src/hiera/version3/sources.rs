@@ -134,8 +134,8 @@ impl Sources<'_> {
         let Sources { hiera, levels, scope, keys, .. } = self;
         let engine = Engine { hiera, levels: levels.clone(), sources: None, scope: *scope, keys, recorder: None };
         let (guard, budget) = (Guard::default(), Budget::default());
-        let context = Context { scope: self.scope, keys: &engine, guard: Some(&guard), budget: &budget, depth: 0 };
-        text(written, &context).map_err(|error| error.at(place.clone()))
+        text(written, &Context { guard: Some(&guard), ..engine.context(&budget) })
+            .map_err(|error| error.at(place.clone()))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Finds the Ruby that has Puppet.
+//! Finds the Ruby that has Puppet, or OpenVox in its place.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,21 +11,29 @@ pub fn find(given: Option<&Path>) -> Option<PathBuf> {
     if let Some(path) = given {
         return Some(path.to_owned());
     }
-    let of_puppet = on_path("puppet").and_then(|puppet| interpreter(&puppet));
+    let of_puppet = program().and_then(|puppet| interpreter(&puppet));
     let packaged = || Some(PathBuf::from(PACKAGED)).filter(|path| path.is_file());
     of_puppet.or_else(packaged).or_else(|| on_path("ruby"))
 }
 
 /// Returns true if Puppet is on the machine, as far as its programs show.
 pub fn has_puppet() -> bool {
-    on_path("puppet").is_some() || Path::new(PACKAGED).is_file()
+    program().is_some() || Path::new(PACKAGED).is_file()
 }
 
-/// Returns the version of the machine's Puppet, or `None` if there is none that tells.
-pub fn version() -> Option<String> {
+/// Returns the versions of the machine's Puppet and of its Ruby, or `None` if there is none that tells.
+pub fn versions() -> Option<(String, String)> {
     let ruby = if has_puppet() { find(None)? } else { return None };
-    let output = Command::new(ruby).args(["-W0", "-rpuppet/version", "-e", "print Puppet.version"]).output().ok()?;
-    String::from_utf8(output.stdout).ok().filter(|version| version.starts_with(|sign: char| sign.is_ascii_digit()))
+    let program = "print Puppet.version, ' ', RUBY_VERSION";
+    let output = Command::new(ruby).args(["-W0", "-rpuppet/version", "-e", program]).output().ok()?;
+    let told = String::from_utf8(output.stdout).ok()?;
+    let (puppet, ruby) = told.trim_end().split_once(' ')?;
+    puppet.starts_with(|sign: char| sign.is_ascii_digit()).then(|| (puppet.to_owned(), ruby.to_owned()))
+}
+
+/// Returns the program of Puppet or OpenVox.
+fn program() -> Option<PathBuf> {
+    on_path("puppet").or_else(|| on_path("openvox"))
 }
 
 /// Returns the program `name` in one of the folders of `PATH`, or `None` if there is none.

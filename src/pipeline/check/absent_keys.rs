@@ -11,7 +11,7 @@ use crate::value::Value;
 
 /// Returns a note for each key that the data file at `path` refers to and no data file has.
 pub(super) fn faults(path: &str, file: &DataFile, revision: &Revision) -> Vec<Fault> {
-    if !matches!(file.format(), Format::Yaml | Format::Json | Format::Hocon) {
+    if !matches!(file.format(), Format::Yaml | Format::Yaml34 | Format::Json | Format::Hocon) {
         return Vec::new();
     }
     let fault = |from: &str, to: &Arc<str>| {

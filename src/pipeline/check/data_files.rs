@@ -78,7 +78,8 @@ fn fault_of(path: &str, file: &DataFile, format: Format, strict: bool) -> Option
             None => told,
         });
     }
-    let severity = if strict || format != Format::Yaml { Severity::Error } else { Severity::Warning };
+    let severity =
+        if strict || !matches!(format, Format::Yaml | Format::Yaml34) { Severity::Error } else { Severity::Warning };
     let told = || Fault::new(severity, "data-no-hash", "the file holds no hash of keys and values");
     file.is_no_hash().then(|| told().at(Some(Place::line(path, 1))))
 }

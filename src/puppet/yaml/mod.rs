@@ -71,9 +71,24 @@ pub fn form(content: &[u8], most: usize) -> Form {
     }
 }
 
+/// The version of Psych, as far as scalars depend on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Psych {
+    /// That of Ruby 3.1, to which `0,` and `0_` are zero.
+    #[default]
+    V4,
+    /// That of Ruby 3.4, to which a number has a digit behind its prefix: `0,` is text.
+    V5_2,
+}
+
 /// Reads the first document of `content`.
 pub fn parse(content: &[u8]) -> Parsed {
-    compose(content, compose::Composer::new(content.len()))
+    parse_by(content, Psych::default())
+}
+
+/// Does the same as a version of Psych.
+pub fn parse_by(content: &[u8], psych: Psych) -> Parsed {
+    compose(content, compose::Composer::new(content.len()).of(psych))
 }
 
 /// Reads the first document of `content` as `YAML.load` does since Psych 4: an alias is a fault.

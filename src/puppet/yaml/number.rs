@@ -2,7 +2,7 @@
 
 use num_bigint::BigInt;
 
-use super::Refusal;
+use super::{Psych, Refusal};
 use crate::puppet::ruby;
 use crate::value::Value;
 
@@ -13,7 +13,7 @@ const MAX_DIGITS: usize = 20_000;
 const RUBY_BUFFER: usize = 60;
 
 /// The number `text` stands for, or `None` if it stands for none.
-pub(super) fn read(text: &str) -> Option<Result<Value, Refusal>> {
+pub(super) fn read(text: &str, psych: Psych) -> Option<Result<Value, Refusal>> {
     if let Some(number) = plain_integer(text) {
         return Some(Ok(number));
     }
@@ -25,7 +25,7 @@ pub(super) fn read(text: &str) -> Option<Result<Value, Refusal>> {
         .map(|f| Ok(Value::Float(f)))
         .or_else(|| base60(text))
         .or_else(|| float(text))
-        .or_else(|| integer(text))
+        .or_else(|| integer(text, psych))
 }
 
 /// The most digits that surely fit into 64 bits.
@@ -157,7 +157,7 @@ fn is_signed_digits(text: &str) -> bool {
 }
 
 /// `017`, `0x1f`, `0b101`, `1_000`, `1,000`.
-fn integer(text: &str) -> Option<Result<Value, Refusal>> {
+fn integer(text: &str, psych: Psych) -> Option<Result<Value, Refusal>> {
     let (negative, unsigned) = sign(text);
     let bytes = unsigned.as_bytes();
     let (radix, shape, prefix) = match bytes {
@@ -176,6 +176,9 @@ fn integer(text: &str) -> Option<Result<Value, Refusal>> {
     }
     let digits = unsigned[prefix..].replace([',', '_'], "");
     if digits.is_empty() {
+        if psych >= Psych::V5_2 {
+            return None;
+        }
         // `0_` is zero, `0x_` is nothing that Ruby takes.
         let all = text.replace([',', '_'], "");
         return Some(if radix == 8 { Ok(0.into()) } else { Err(invalid("Integer", &all)) });
@@ -256,7 +259,7 @@ mod tests {
         for text in lengths.chain(texts) {
             if let Some(value) = plain_integer(&text) {
                 assert_eq!((special(&text), base60(&text), float(&text)), (None, None, None), "{text}");
-                assert_eq!(integer(&text), Some(Ok(value)), "{text}");
+                assert_eq!(integer(&text, Psych::V4), Some(Ok(value)), "{text}");
                 plain += 1;
             }
         }

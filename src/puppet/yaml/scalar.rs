@@ -4,22 +4,22 @@
 //! line. Here they are written by hand: nearly every scalar of a data file is a word, and a word is decided by its
 //! first two bytes.
 
-use super::{Refusal, number};
+use super::{Psych, Refusal, number};
 use crate::value::Value;
 
 /// Returns the value of a scalar that nothing marks as text.
-pub(super) fn resolve(text: &str) -> Result<Value, Refusal> {
-    Ok(other_than_text(text)?.unwrap_or_else(|| Value::from(text)))
+pub(super) fn resolve(text: &str, psych: Psych) -> Result<Value, Refusal> {
+    Ok(other_than_text(text, psych)?.unwrap_or_else(|| Value::from(text)))
 }
 
 /// Returns true if a scalar that nothing marks as text is one.
 pub(super) fn is_text(text: &str) -> bool {
     let is_word = text.bytes().next().is_some_and(|first| is_plain_word(text.as_bytes(), first));
-    is_word || matches!(other_than_text(text), Ok(None | Some(Value::String(_))))
+    is_word || matches!(other_than_text(text, Psych::default()), Ok(None | Some(Value::String(_))))
 }
 
 /// Returns the value of a scalar, or `None` if that is its text as it stands.
-fn other_than_text(text: &str) -> Result<Option<Value>, Refusal> {
+fn other_than_text(text: &str, psych: Psych) -> Result<Option<Value>, Refusal> {
     let bytes = text.as_bytes();
     let Some(&first) = bytes.first() else { return Ok(Some(Value::Undef)) };
     if is_plain_word(bytes, first) {
@@ -30,7 +30,7 @@ fn other_than_text(text: &str) -> Result<Option<Value>, Refusal> {
         return Ok(word(text));
     }
     match first {
-        _ if may_start_number(first) => number_or_time(text),
+        _ if may_start_number(first) => number_or_time(text, psych),
         b':' if text.len() > 1 => Ok(Some(symbol(text))),
         _ => Ok(None),
     }
@@ -123,7 +123,7 @@ fn symbol(text: &str) -> Value {
     Value::Symbol(quoted.map_or(name, |q| q.strip_prefix(':').unwrap_or(q)).into())
 }
 
-fn number_or_time(text: &str) -> Result<Option<Value>, Refusal> {
+fn number_or_time(text: &str, psych: Psych) -> Result<Option<Value>, Refusal> {
     let bytes = text.as_bytes();
     if is_time(bytes) {
         return Err(Refusal::Class("Time".into()));
@@ -131,7 +131,7 @@ fn number_or_time(text: &str) -> Result<Option<Value>, Refusal> {
     if is_date(bytes) {
         return Err(Refusal::Class("Date".into()));
     }
-    number::read(text).transpose()
+    number::read(text, psych).transpose()
 }
 
 /// Returns the bytes behind `min` to `max` digits, and how many digits there were.

@@ -1,6 +1,6 @@
 //! Tags: what Psych makes of them where Puppet permits no class but `Symbol`.
 
-use super::{Refusal, number, scalar};
+use super::{Psych, Refusal, number, scalar};
 use crate::puppet::ruby;
 use crate::value::{Hash, Rich, Value, symbol};
 
@@ -28,7 +28,7 @@ pub(super) enum Mapping {
 }
 
 /// Returns the value of a tagged scalar.
-pub(super) fn scalar(tag: &str, text: &str) -> Result<Value, Refusal> {
+pub(super) fn scalar(tag: &str, text: &str, psych: Psych) -> Result<Value, Refusal> {
     utf8(tag)?;
     if tag == TEXT || class_of(tag, &["!str", "!ruby/string"]).is_some() {
         return match class_of(tag, &["!str", "!ruby/string"]) {
@@ -47,9 +47,9 @@ pub(super) fn scalar(tag: &str, text: &str) -> Result<Value, Refusal> {
         "!ruby/class" | "!ruby/module" if text.is_empty() => Ok(Value::Undef),
         "!ruby/class" | "!ruby/module" if text == "Symbol" => Ok(ruby("Class", text)),
         "!ruby/class" | "!ruby/module" => Err(Refusal::Class(text.into())),
-        "!float" | "tag:yaml.org,2002:float" => float(text),
+        "!float" | "tag:yaml.org,2002:float" => float(text, psych),
         _ if after(tag, "!ruby/sym").is_some() => Ok(Value::Symbol(text.into())),
-        _ => scalar::resolve(text),
+        _ => scalar::resolve(text, psych),
     }
 }
 
@@ -93,9 +93,9 @@ fn utf8(tag: &str) -> Result<(), Refusal> {
     if tag.contains('\0') { Err(Refusal::Error("invalid byte sequence in UTF-8".into())) } else { Ok(()) }
 }
 
-fn float(text: &str) -> Result<Value, Refusal> {
+fn float(text: &str, psych: Psych) -> Result<Value, Refusal> {
     let refused = |what: &str| Err(Refusal::Error(format!("can't convert {what} into Float")));
-    match scalar::resolve(text)? {
+    match scalar::resolve(text, psych)? {
         Value::Undef => refused("nil"),
         Value::Boolean(true) => refused("true"),
         Value::Boolean(false) => refused("false"),

@@ -15,7 +15,7 @@ use hierad::node::NodeProfile;
 use hierad::puppet::Puppet;
 use hierad::puppet::json;
 use hierad::tree::MemoryTree;
-use hierad::value::{Hash, Segment, Value, ValuePath};
+use hierad::value::{Hash, Notation, Segment, Value, ValuePath};
 use libfuzzer_sys::fuzz_target;
 
 const CONFIG: &[u8] = b"version: 5\nhierarchy: [{name: h, paths: [a.json, b.json]}]\n";
@@ -40,7 +40,7 @@ fuzz_target!(|content: &[u8]| {
         let value = Value::hash(Hash::from_iter([(*text, Value::array(vec![(*text).into()]))]));
         for undefined in [Undefined::Empty, Undefined::Error] {
             for resolver in [None, Some(&Echo as &dyn Resolver)] {
-                let context = Context { scope: &scope, resolver, stack: &NameStack::default(), undefined };
+                let context = Context { scope: &scope, resolver, stack: &NameStack::default(), undefined, notation: Notation::default() };
                 _ = interpolate(&value, &context);
             }
         }

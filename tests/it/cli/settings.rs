@@ -139,7 +139,7 @@ fn faults_are_named_with_lines() {
             "profiles: [p]\nruby: 1.9\n",
             "hierad.yaml:2: 'ruby' must be a version such as 3.1, 3.3, 3.4, jruby-9.3, jruby or jruby-10, not 1.9",
         ),
-        ("profiles: [p]\n\npuppet: 9\n", "hierad.yaml:3: 'puppet' must be 7 or 8, not 9"),
+        ("profiles: [p]\n\npuppet: 6\n", "hierad.yaml:3: 'puppet' must be 7, 8 or 9 (OpenVox), not 6"),
         ("profiles: [p]\npuppet: eight\n", "hierad.yaml:2: puppet: invalid type: string \"eight\""),
         ("profiles: [p]\nenvironment: [a]\n", "hierad.yaml:2: environment: invalid type: sequence"),
         ("profiles: [p]\nhiera_config: ../x.yaml\n", "hierad.yaml:2: 'hiera_config' must be a path inside"),

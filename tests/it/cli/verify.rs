@@ -113,6 +113,43 @@ fn another_puppet_version_is_reported() {
 }
 
 #[test]
+fn the_ruby_of_the_machine_is_named_and_followed() {
+    for (puppet_version, ruby_version, name, shown) in [
+        ("8.10.0", "3.1.2", "Puppet 8.10.0 on Ruby 3.1.2", r#"{\"k\"=>1}"#),
+        ("8.11.0", "3.2.5", "Puppet 8.11.0 on Ruby 3.2.5", r#"{\"k\"=>1}"#),
+        ("8.10.0", "3.4.1", "Puppet 8.10.0 on Ruby 3.4.1", r#"{\"k\" => 1}"#),
+        ("9.0.0-rc1", "3.3.8", "OpenVox 9.0.0-rc1 on Ruby 3.3.8", r#"{\"k\"=>1}"#),
+        ("9.0.0", "3.4.11", "OpenVox 9.0.0 on Ruby 3.4.11", r#"{\"k\" => 1}"#),
+        ("9.1.0", "4.0.1", "OpenVox 9.1.0 on Ruby 4.0.1", r#"{\"k\" => 1}"#),
+    ] {
+        let site = site();
+        site.write("data/common.yaml", "a: 1\nb: \"%{lookup('h')}\"\nc: '%{nope}'\nh: {k: 1}\n");
+        site.commit("a hash in a text");
+        let ruby = puppet(&site, &format!(r#"{{"a":1,"b":"{shown}","h":{{"k":1}}}}"#));
+        let script = std::fs::read_to_string(&ruby).unwrap();
+        let greeting = format!(r#"{{"puppet":"{puppet_version}","ruby":"{ruby_version}"}}"#);
+        std::fs::write(&ruby, script.replace(r#"{"puppet":"8.10.0"}"#, &greeting)).unwrap();
+        let verified = site.hierad(&format!("verify --profiles nodes --all --puppet-ruby {ruby}"));
+        let told = format!("{name} and hierad: 1 node, 4 keys, 4 answers compared\n");
+        assert!(verified.ok().starts_with(&told), "{verified:#?}");
+    }
+}
+
+#[test]
+fn another_ruby_than_that_of_the_settings_is_reported() {
+    let site = site();
+    let ruby = puppet(&site, r#"{"a":1,"b":["x",2.5]}"#);
+    let script = std::fs::read_to_string(&ruby).unwrap();
+    std::fs::write(&ruby, script.replace(r#"8.10.0""#, r#"8.10.0","ruby":"3.1.2""#)).unwrap();
+    for (settings, is_other) in [("ruby: 3.4", true), ("ruby: jruby-9.3", true), ("ruby: 3.1", false), ("{}", false)] {
+        site.write("hierad.yaml", settings);
+        let verified = site.hierad(&format!("verify --profiles nodes --all --puppet-ruby {ruby}"));
+        let says = verified.err.contains("the machine has 3.1.2: comparing with 3.1.2");
+        assert_eq!(says, is_other, "{settings}: {verified:#?}");
+    }
+}
+
+#[test]
 fn ruby_without_puppet_is_reported() {
     let site = site();
     site.hierad("verify --profiles nodes --puppet-ruby /nowhere/ruby").fails(&["cannot run /nowhere/ruby"]);

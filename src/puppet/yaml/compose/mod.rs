@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::event::{Data, Event, Onward, Props};
-use super::{MAX_EXPANSION, Refusal, scalar, tag};
+use super::{MAX_EXPANSION, Psych, Refusal, scalar, tag};
 use crate::puppet::document::{Fault, FaultKind, MAX_DEPTH, Marks, Parsed};
 use crate::value::Value;
 
@@ -94,6 +94,7 @@ pub(super) struct Composer<'a> {
     /// Too deep or too large: the rest is not composed.
     given_up: bool,
     refuses_aliases: bool,
+    psych: Psych,
     is_entangled: bool,
 }
 
@@ -112,6 +113,7 @@ impl<'a> Composer<'a> {
             fault: None,
             given_up: false,
             refuses_aliases: false,
+            psych: Psych::default(),
             is_entangled: false,
         }
     }
@@ -119,6 +121,11 @@ impl<'a> Composer<'a> {
     /// Returns the composer, to which every alias is an unknown one.
     pub(super) fn refusing_aliases(self) -> Composer<'a> {
         Composer { refuses_aliases: true, ..self }
+    }
+
+    /// Returns the composer, which takes scalars as `psych` does.
+    pub(super) fn of(self, psych: Psych) -> Composer<'a> {
+        Composer { psych, ..self }
     }
 
     /// Returns the document, once all its events were fed.
@@ -179,8 +186,8 @@ impl<'a> Composer<'a> {
     fn scalar(&mut self, props: &Props<'a>, text: &str, is_text: bool, line: u32) {
         let resolved = match &props.tag {
             _ if is_text => Ok(Value::from(text)),
-            None => scalar::resolve(text),
-            Some(tag) => tag::scalar(tag, text),
+            None => scalar::resolve(text, self.psych),
+            Some(tag) => tag::scalar(tag, text, self.psych),
         };
         let value = resolved.unwrap_or_else(|refusal| {
             self.refuse(line, refusal);
