@@ -164,6 +164,10 @@ impl Scope for RecordingScope<'_> {
         self.scope.within(name, segments)
     }
 
+    fn may_be_refused(&self) -> bool {
+        self.scope.may_be_refused()
+    }
+
     fn hole(&self, name: &str) -> Option<Arc<Hole>> {
         self.dependencies.hole(name, self.scope)
     }

@@ -7,8 +7,9 @@ mod settings;
 
 use std::sync::Arc;
 
+use super::LookupError;
 use super::key::colons;
-use crate::node::NodeProfile;
+use crate::node::{NodeProfile, REFUSAL, REFUSED_LATE, is_refused};
 use crate::value::hole::Hole;
 use crate::value::{Hash, Value};
 
@@ -44,11 +45,24 @@ pub trait Scope {
         (self.variable(name), segments)
     }
 
+    /// Returns false if it is known that Puppet does not refuse the variables, see [`refusal`].
+    fn may_be_refused(&self) -> bool {
+        true
+    }
+
     /// Returns a hole with the text of the variable `name`, dotted access included; or `None` if the variable must be
     /// looked at, because it may be something else than a text without `%`, which is no secret.
     fn hole(&self, name: &str) -> Option<Arc<Hole>> {
         _ = name;
         None
+    }
+}
+
+/// Returns the error of every lookup on a node whose variables Puppet refuses.
+pub fn refusal(scope: &dyn Scope) -> Option<LookupError> {
+    match scope.may_be_refused().then(|| scope.variable(REFUSAL))? {
+        Variable::Value(Value::String(text)) => Some(LookupError::puppet(text)),
+        _ => None,
     }
 }
 
@@ -77,6 +91,7 @@ impl<'a> NodeScope<'a> {
             // The class `main`, which is evaluated in the top scope, brings these.
             "module_name" => "".into(),
             "title" | "name" => "main".into(),
+            REFUSAL => self.refusal().map_or(Value::Undef, Value::from),
             name => match node.variables.get(name).or_else(|| node.facts.get(name)) {
                 _ if let Some(reason) = node.unresolved.get(name) => return Some(Variable::Unresolved(reason.clone())),
                 Some(value) => value.clone(),
@@ -89,7 +104,9 @@ impl<'a> NodeScope<'a> {
 
     /// Looks up a qualified `name`, whose leading `::` is dropped already.
     fn qualified(self, name: &str) -> Variable {
-        if let Some(variable) = self.top(name) {
+        // Puppet sets these when all others are.
+        let setting = name.strip_prefix("settings::").and_then(of_settings);
+        if let Some(variable) = setting.or_else(|| self.top(name)) {
             return variable;
         }
         let rooted = || undefined(&format!("::{name}"), "");
@@ -110,6 +127,24 @@ impl<'a> NodeScope<'a> {
         let declared = declared.iter().map(|(name, value)| (name.clone(), value.clone()));
         let environment = environment.map(|(name, value)| (Value::from(name), value));
         Variable::Value(Value::hash(declared.chain(environment).collect()))
+    }
+
+    /// Returns the error of all lookups of a node that has a variable of a name that Puppet refuses. A fact with the
+    /// node's own name is a field of the profile.
+    fn refusal(self) -> Option<String> {
+        let node = self.0;
+        let names = [Some(&*node.facts), Some(&node.variables), node.server_facts.as_ref()].into_iter().flatten();
+        let is_field = |name: &str, value: &Value| name == "name" && value.as_str() == Some(&node.name);
+        let names = names.flat_map(Hash::iter).filter_map(|(name, value)| Some((name.as_str()?, value)));
+        let names = names.filter(|(name, value)| !is_field(name, value)).map(|(name, _)| name);
+        let refused = names.filter(|name| is_refused(name));
+        // Those of `main` are set when all others are.
+        let first = refused.min_by_key(|name| usize::from(REFUSED_LATE.contains(name)))?;
+        Some(match first {
+            "facts" | "server_facts" => format!("Attempt to assign to a reserved variable name: '{first}'"),
+            name if REFUSED_LATE.contains(&name) => format!("Cannot reassign variable '${name}'"),
+            name => format!("Cannot assign to a numeric match result variable '${name}'"),
+        })
     }
 
     fn server_fact(self, name: &str) -> Option<Variable> {
@@ -171,6 +206,10 @@ impl Scope for LocalScope<'_> {
         } else {
             self.outer.variable(name)
         }
+    }
+
+    fn may_be_refused(&self) -> bool {
+        self.outer.may_be_refused()
     }
 
     fn variable_at(&self, name: &str, segments: &[Value]) -> Variable {

@@ -1,11 +1,30 @@
 //! Knows the fields of node profiles in all their forms, and tells profiles from other documents.
 
 use crate::pattern::nearest;
-use crate::value::Hash;
+use crate::value::{Hash, is_number};
 
 /// The fields of hierad's own form.
 const OWN: [&str; 9] =
     ["name", "environment", "facts", "trusted", "variables", "server_facts", CATALOG_CLASSES, CATALOG_KEYS, GUESSED];
+
+/// The name of no variable: its value is the error with which Puppet refuses the variables of a node, if it does.
+pub const REFUSAL: &str = "\0refusal";
+
+/// Names that no fact, variable or fact of the server can have, as Puppet has set them before.
+const REFUSED_EARLY: [&str; 2] = ["facts", "server_facts"];
+
+/// Those that it cannot have as the class `main` sets them.
+pub const REFUSED_LATE: [&str; 3] = ["module_name", "title", "name"];
+
+/// Returns true if Puppet refuses a node with a variable of this name.
+pub fn is_refused(name: &str) -> bool {
+    refused_names().any(|refused| refused == name) || is_number(name)
+}
+
+/// Returns the names that Puppet refuses, with one number, which stands for all.
+pub(super) fn refused_names() -> impl Iterator<Item = &'static str> {
+    REFUSED_EARLY.into_iter().chain(REFUSED_LATE).chain(["0"])
+}
 
 /// The field that says of a profile that nobody has asked the node.
 pub(super) const GUESSED: &str = "guessed";

@@ -32,6 +32,7 @@ mod what_if;
 
 pub use catalog::{Catalog, Names};
 pub(crate) use fields::CLASSES;
+pub use fields::{REFUSAL, REFUSED_LATE, is_refused};
 pub use keepsake::{Keepsake, LeftOut};
 pub use packed::{pack, unpack};
 pub(crate) use profile::trusted_names;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::fields::{self, CATALOG_CLASSES, CATALOG_KEYS, CLASSES};
+use super::fields::{self, CATALOG_CLASSES, CATALOG_KEYS, CLASSES, REFUSAL, is_refused, refused_names};
 use crate::value::{Hash, Selection, Value};
 
 /// Places in the variables of nodes.
@@ -28,6 +28,9 @@ impl Wanted {
 
     /// Adds the value at `segments` of the variable `name`.
     pub fn add(&mut self, name: &str, segments: &[Value]) {
+        if name == REFUSAL {
+            return refused_names().for_each(|name| self.add_steps("facts", &[name]));
+        }
         let steps: Vec<&str> = segments.iter().map_while(Value::as_str).collect();
         let name = name.strip_prefix("::").unwrap_or(name);
         self.add_steps(name, &steps);
@@ -69,11 +72,12 @@ impl Wanted {
         self.facts == Selection::Whole
     }
 
-    /// Returns the names of the facts of which something is wanted, and those of other variables; `None` for all.
+    /// Returns the names of the facts of which something is wanted, and those of other variables; `None` for all. Those
+    /// that Puppet refuses are not among them: nobody has a catalog with such facts.
     pub fn names(&self) -> Option<impl Iterator<Item = &str>> {
         match &self.facts {
             Selection::Whole => None,
-            Selection::Entries(entries) => Some(entries.keys().map(|name| &**name)),
+            Selection::Entries(entries) => Some(entries.keys().map(|name| &**name).filter(|name| !is_refused(name))),
         }
     }
 

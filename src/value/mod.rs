@@ -30,7 +30,7 @@ pub use packed::{Packed, Unpacked};
 pub use path::{Segment, ValuePath};
 pub use rich::Rich;
 pub use rich::types::Type;
-pub use selection::{Picked, Selection};
+pub use selection::{Picked, Selection, is_number};
 pub use text::{Form, Secrecy, Text};
 
 /// One Puppet value.

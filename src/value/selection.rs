@@ -63,13 +63,19 @@ impl Selection {
         format!("{entries:?}")
     }
 
-    /// Returns the wanted part of the entry `name`, or `None` if it is not wanted.
+    /// Returns the wanted part of the entry `name`, or `None` if it is not wanted. Who wants `0` wants all names with a
+    /// line that is a number.
     pub fn entry(&self, name: &str) -> Option<&Selection> {
         match self {
             Selection::Whole => Some(self),
-            Selection::Entries(entries) => entries.get(name),
+            Selection::Entries(entries) => entries.get(name).or_else(|| entries.get("0").filter(|_| is_number(name))),
         }
     }
+}
+
+/// Returns true if a line of `name` is a number, as Ruby's `^[0-9]+$` finds it.
+pub fn is_number(name: &str) -> bool {
+    name.split('\n').any(|line| !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Reads some entries of a hash. The first one that is left out stays as undef, so that it shows that there

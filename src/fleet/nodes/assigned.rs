@@ -71,6 +71,7 @@ impl Fleet {
         let others = others.map(|(path, classes)| (path.clone(), classes.clone())).collect();
         drop(known);
         Fleet {
+            has_refused: self.has_refused,
             names: self.names.clone(),
             places: self.places.clone(),
             by_name: self.by_name.clone(),

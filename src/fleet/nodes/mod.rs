@@ -23,7 +23,9 @@ use crate::fleet::nodes::catalogs::Catalogs;
 use crate::fleet::nodes::referenced::{ReferencedVariables, ScannedFiles};
 use crate::fleet::nodes::table::{Row, Table};
 use crate::fleet::nodes::variables::{FleetScope, PathRef, Reading, VariablePath, wanted};
-use crate::node::{NodeId, NodeProfile, NodeSet, Partition, ProfileError, ProfilePlace, ProfileSource, Wanted};
+use crate::node::{
+    NodeId, NodeProfile, NodeSet, Partition, ProfileError, ProfilePlace, ProfileSource, REFUSAL, Wanted,
+};
 use crate::value::Value;
 
 /// The nodes for which a repository is resolved.
@@ -51,6 +53,8 @@ pub struct Fleet {
     /// True if the classes in the catalog of some node are known.
     has_catalogs: bool,
     catalogs: OnceLock<Catalogs>,
+    /// True if Puppet refuses the variables of some node.
+    pub(in crate::fleet) has_refused: bool,
 }
 
 /// The nodes by their values at one place inside a variable.
@@ -131,7 +135,8 @@ impl Fleet {
         referenced: &ReferencedVariables,
         chosen: &(dyn Fn(&str) -> bool + Sync),
     ) -> (Fleet, Vec<ProfileError>) {
-        let paths: Vec<VariablePath> = referenced.paths().cloned().collect();
+        let mut paths: Vec<VariablePath> = referenced.paths().cloned().collect();
+        paths.push(VariablePath { root: REFUSAL.into(), segments: Vec::new() });
         let (table, mut errors) = Table::read(&*source, &paths, chosen);
         let (mut nodes, twice) = declared(&table, &*source);
         errors.extend(twice);
@@ -147,7 +152,7 @@ impl Fleet {
         let left_out = errors.clone();
         let guessed = (0..).map(NodeId).zip(&nodes).filter(|(_, node)| table.is_guessed(node.row)).map(|(id, _)| id);
         let guessed = guessed.collect();
-        let fleet = Fleet {
+        let mut fleet = Fleet {
             names,
             places,
             by_name,
@@ -161,8 +166,11 @@ impl Fleet {
             assigned: None,
             has_catalogs: table.has_catalogs(),
             catalogs: OnceLock::new(),
+            has_refused: false,
         };
         fleet.add(paths, &table, &rows);
+        let refused = fleet.variable_classes(PathRef { root: REFUSAL, segments: &[] });
+        fleet.has_refused = refused.readings.iter().any(|reading| reading.text(&[]).is_some());
         (fleet, errors)
     }
 

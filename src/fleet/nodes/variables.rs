@@ -73,6 +73,10 @@ impl Scope for FleetScope<'_> {
         self.variable_at(name, &[])
     }
 
+    fn may_be_refused(&self) -> bool {
+        self.fleet.has_refused
+    }
+
     /// Returns the variable with the value at `segments`, and nothing else in it.
     fn variable_at(&self, name: &str, segments: &[Value]) -> Variable {
         let path = PathRef { root: name, segments };

@@ -53,7 +53,7 @@ use super::interpolation::{Context, NameStack, Resolver, Undefined, interpolate}
 use super::layer::Environment;
 use super::merge::Strategy;
 use super::options::LOOKUP_OPTIONS;
-use super::scope::Scope;
+use super::scope::{Scope, refusal};
 use super::sources::Sources;
 use super::version3::Engine;
 use super::{LookupError, LookupKey, Outcome};
@@ -219,7 +219,7 @@ impl<'a> Lookup<'a> {
         if let Some(fault) = self.environment.fault.as_ref().or(fault) {
             return Err(fault.clone());
         }
-        if let Some(error) = self.environment.no_folder(self.scope) {
+        if let Some(error) = self.environment.no_folder(self.scope).or_else(|| refusal(self.scope)) {
             return Err(error);
         }
         if self.only_options {
