@@ -98,9 +98,32 @@ fn merges_differ(old: &[DeclaredLevel], new: &[DeclaredLevel]) -> bool {
     counts(old).iter().zip(&counts(new)).any(|(old, new)| old != new && *old.min(new) <= 1)
 }
 
-/// Pairs equal items of two lists, as many as possible in order. Each other item stands alone.
+/// The most pairs of items that are compared to find those that are paired.
+const PAIRS: usize = 1_000_000;
+
+/// Pairs equal items of two lists in order, as many as possible unless that takes too long. Each other item stands
+/// alone.
 fn align<T>(before: &[T], after: &[T], equal: impl Fn(&T, &T) -> bool) -> Vec<(Option<usize>, Option<usize>)> {
+    let shortest = before.len().min(after.len());
+    let first = before.iter().zip(after).take_while(|(old, new)| equal(old, new)).count();
+    let last = before.iter().rev().zip(after.iter().rev()).take(shortest - first);
+    let last = last.take_while(|(old, new)| equal(old, new)).count();
+    let (ends, other_ends) = (before.len() - last, after.len() - last);
+    let between = align_all(&before[first..ends], &after[first..other_ends], equal);
+    let moved = |at: Option<usize>| at.map(|at| at + first);
+    let between = between.into_iter().map(|(old, new)| (moved(old), moved(new)));
+    let same = (0..first).zip(0..first).map(|(old, new)| (Some(old), Some(new)));
+    let rest = (ends..before.len()).zip(other_ends..after.len()).map(|(old, new)| (Some(old), Some(new)));
+    same.chain(between).chain(rest).collect()
+}
+
+/// Does the same for lists that begin and end with other items. Of long ones none are paired.
+fn align_all<T>(before: &[T], after: &[T], equal: impl Fn(&T, &T) -> bool) -> Vec<(Option<usize>, Option<usize>)> {
     let (rows, columns) = (before.len(), after.len());
+    if rows.saturating_mul(columns) > PAIRS {
+        let (old, new) = ((0..rows).map(|row| (Some(row), None)), (0..columns).map(|column| (None, Some(column))));
+        return old.chain(new).collect();
+    }
     // The length of the longest common list of what follows each pair of positions.
     let mut longest = vec![vec![0_usize; columns + 1]; rows + 1];
     for row in (0..rows).rev() {
@@ -126,4 +149,48 @@ fn align<T>(before: &[T], after: &[T], equal: impl Fn(&T, &T) -> bool) -> Vec<(O
         }
     }
     pairs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the pairs of equal signs, and checks that each sign is there once and in order.
+    fn pairs(before: &str, after: &str) -> usize {
+        let [before, after] = [before, after].map(|text| text.chars().collect::<Vec<_>>());
+        let pairs = align(&before, &after, |old, new| old == new);
+        let (old, new) = (pairs.iter().filter_map(|pair| pair.0), pairs.iter().filter_map(|pair| pair.1));
+        assert!(old.eq(0..before.len()) && new.eq(0..after.len()), "{pairs:?}");
+        let both = pairs.iter().filter_map(|(old, new)| Some((before[(*old)?], after[(*new)?])));
+        both.inspect(|(old, new)| assert_eq!(old, new)).count()
+    }
+
+    #[test]
+    fn as_many_levels_as_possible_are_paired() {
+        for (before, after, expected) in [
+            ("", "", 0),
+            ("abc", "abc", 3),
+            ("abc", "axc", 2),
+            ("abcd", "bcda", 3),
+            ("aa", "aaa", 2),
+            ("aba", "a", 1),
+            ("a", "aba", 1),
+            ("xaybz", "1a2b3", 2),
+        ] {
+            assert_eq!(pairs(before, after), expected, "{before} {after}");
+        }
+    }
+
+    #[test]
+    fn lists_of_any_length_are_aligned_soon() {
+        let many = "ab".repeat(100_000);
+        assert_eq!(pairs(&many, &many), 200_000);
+        // One that comes, one that goes, one that is another, at any place.
+        assert_eq!(pairs(&many, &format!("{}x{}", &many[..70_000], &many[70_000..])), 200_000);
+        assert_eq!(pairs(&format!("y{many}"), &many), 200_000);
+        assert_eq!(pairs(&format!("{many}y"), &format!("{many}x")), 200_000);
+        // Those between two changes stand alone, too.
+        assert_eq!(pairs(&format!("xc{many}dx"), &format!("yc{many}dy")), 0);
+        assert_eq!(pairs(&format!("a{many}cb"), &format!("ac{many}b")), 2);
+    }
 }
