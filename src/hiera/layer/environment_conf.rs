@@ -2,7 +2,8 @@
 //!
 //! Source: `settings/environment_conf.rb`, `ini_file.rb`, `config_file.rb`.
 
-use crate::diagnostic::{Diagnostic, Place};
+use super::loader::Loader;
+use crate::diagnostic::Place;
 use crate::hiera::LookupError;
 
 /// The settings of environment.conf that concern data.
@@ -22,7 +23,7 @@ pub(super) struct EnvironmentConf {
 
 impl EnvironmentConf {
     /// Reads the file at `path`.
-    pub(super) fn parse(content: &[u8], path: &str, diagnostics: &mut Vec<Diagnostic>) -> EnvironmentConf {
+    pub(super) fn parse(content: &[u8], path: &str, loader: &mut Loader<'_>) -> EnvironmentConf {
         let mut conf = EnvironmentConf::default();
         let mut ignored = false;
         for (number, whole) in (1u32..).zip(String::from_utf8_lossy(content).split_inclusive('\n')) {
@@ -32,7 +33,7 @@ impl EnvironmentConf {
                 ignored = section != "main";
                 if ignored {
                     let text = format!("environment.conf has no sections: [{section}] is ignored");
-                    diagnostics.push(Diagnostic::warning("environment-conf", Some(place), text));
+                    loader.warn("environment-conf", place, text);
                 }
             } else if let Some((name, value)) = setting(line) {
                 let value = without_file_options(value).unwrap_or_else(|text| {

@@ -9,6 +9,9 @@ use crate::hiera::backend::ANOTHER_CONTENT;
 use crate::hiera::config::{Config, Configs, Owner, ReadConfig};
 use crate::tree::{ATTRIBUTES, Attributes, BlobId, FileTree, Target, TreeError, folder_of, follow, read_config};
 
+/// The most findings that are told of an environment.
+const MOST: usize = 10_000;
+
 /// The files and options that are read, and the findings.
 pub(super) struct Loader<'a> {
     pub(super) tree: &'a Arc<dyn FileTree>,
@@ -40,11 +43,23 @@ impl<'a> Loader<'a> {
     }
 
     pub(super) fn warn(&mut self, code: &'static str, place: Place, text: String) {
-        self.diagnostics.push(Diagnostic::warning(code, Some(place), text));
+        self.add(Diagnostic::warning(code, Some(place), text));
     }
 
     pub(super) fn note(&mut self, code: &'static str, place: Place, text: String) {
-        self.diagnostics.push(Diagnostic::note(code, Some(place), text));
+        self.add(Diagnostic::note(code, Some(place), text));
+    }
+
+    /// Adds a finding. That there are more than are told is the last one.
+    fn add(&mut self, diagnostic: Diagnostic) {
+        match self.diagnostics.len() {
+            ..MOST => self.diagnostics.push(diagnostic),
+            MOST => {
+                let text = format!("there are more than {MOST} findings: others are not told");
+                self.diagnostics.push(Diagnostic { text, ..diagnostic });
+            }
+            _ => {}
+        }
     }
 
     pub(super) fn global(&mut self, global: &GlobalConfig) -> Result<Layer, TreeError> {

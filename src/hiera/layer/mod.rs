@@ -316,7 +316,7 @@ impl Environment {
         let hiera3 = loader.hiera3(&file, conf.is_some())?;
         let is_hiera3 = hiera3.is_some();
         let conf = match conf.filter(|_| !is_hiera3) {
-            Some(content) => EnvironmentConf::parse(&content, &path, &mut loader.diagnostics),
+            Some(content) => EnvironmentConf::parse(&content, &path, &mut loader),
             None => EnvironmentConf::default(),
         };
         let global = options.global.as_ref().filter(|_| !is_hiera3).map(|global| loader.global(global)).transpose()?;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::loader::Loader;
 use super::{Environment, EnvironmentOptions, Root};
+use crate::diagnostic::Diagnostic;
 use crate::hiera::derived::DerivedVariables;
 use crate::hiera::scope::{Scope, environment_in};
 use crate::hiera::{LookupError, Reader};
@@ -25,6 +26,9 @@ const MOST: usize = 256;
 
 /// The most modules of all environments together: one that several have counts for each.
 const MOST_MODULES: usize = 200_000;
+
+/// The most levels, modules that are named for deployment, and findings of all environments together.
+const MOST_PARTS: usize = 1_000_000;
 
 /// The place of the `hiera.yaml` of each environment, as the settings name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,7 +102,8 @@ impl Environment {
         self.global = self.options.global.as_ref().map(|global| loader.global(global)).transpose()?;
         self.diagnostics = loader.diagnostics;
         let manifests = self.manifests();
-        let (mut roots, mut modules) = (Vec::new(), 0);
+        let (mut roots, mut modules, mut parts) = (Vec::new(), 0, 0);
+        let mut told: BTreeSet<Diagnostic> = self.diagnostics.iter().cloned().collect();
         for name in folders.names(&*self.tree)? {
             // A file of version 3 does not count in an environment.
             let (hiera_config, reader) = (folders.hiera_yaml(&name), Reader::Puppet);
@@ -110,16 +115,22 @@ impl Environment {
             let root = Environment { global: self.global.clone(), ..root };
             for diagnostic in &root.diagnostics {
                 // One module may be of several environments.
-                if !self.diagnostics.contains(diagnostic) {
+                if told.insert(diagnostic.clone()) {
                     self.diagnostics.push(diagnostic.clone());
                 }
             }
             modules += root.module_names.len();
-            if modules > MOST_MODULES {
-                let text = format!("the environments have more than {MOST_MODULES} modules together");
-                return Err(TreeError::too_large(folders.around, text));
-            }
-            roots.push((name, root.own_paths()?, root));
+            parts += root.parts();
+            let fault = if modules > MOST_MODULES {
+                format!("{MOST_MODULES} modules")
+            } else if parts > MOST_PARTS {
+                format!("{MOST_PARTS} levels, modules of Puppetfiles and findings")
+            } else {
+                roots.push((name, root.own_paths()?, root));
+                continue;
+            };
+            let text = format!("the environments have more than {fault} together");
+            return Err(TreeError::too_large(folders.around, text));
         }
         let own = roots.iter().flat_map(|(_, own, _)| own.iter().cloned());
         let all: BTreeSet<String> = own.chain([folders.around.to_owned()]).collect();
@@ -130,6 +141,13 @@ impl Environment {
         self.derived = DerivedVariables::of_environments(derived);
         self.roots = Some(roots);
         Ok(self)
+    }
+
+    /// Returns the number of all that was read of an environment and takes memory.
+    fn parts(&self) -> usize {
+        let layers = self.layer.iter().chain(self.modules.values());
+        let levels = layers.filter_map(|layer| layer.config.as_ref().ok()).map(|config| config.all_levels().count());
+        levels.sum::<usize>() + self.deployment.modules.len() + self.absent_modules.len() + self.diagnostics.len()
     }
 
     /// Returns the environment of the node with `scope`: this one, unless there are several. It is this one, too, if
@@ -178,4 +196,40 @@ pub fn without_folder(name: &str, folder: &str) -> String {
 
 fn is_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hiera::layer::Store;
+    use crate::tree::MemoryTree;
+
+    /// Reads environments with these files each, and returns the error or the findings.
+    fn load(count: usize, files: &[(&str, &str)]) -> Result<usize, String> {
+        let mut tree = MemoryTree::new();
+        for environment in 0..count {
+            let mut add = |path: &str, text: &str| tree.add(&format!("envs/e{environment}/{path}"), text.as_bytes());
+            add("hiera.yaml", "version: 5\nhierarchy: [{name: c, path: c.yaml}]\n");
+            files.iter().for_each(|(path, text)| add(path, text));
+        }
+        let hiera_config = format!("envs/{VARIABLE}/hiera.yaml");
+        let options = EnvironmentOptions { hiera_config, ..EnvironmentOptions::default() };
+        let read = Environment::load(Arc::new(tree), options, Arc::new(Store::default()));
+        read.map(|read| read.diagnostics.len()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn environments_are_read_within_a_bound_that_all_share() {
+        let conf = "[x]\n".repeat(20_000);
+        // Of one environment, so many findings and that there are more.
+        assert_eq!(load(1, &[("environment.conf", &conf)]), Ok(10_001));
+        assert_eq!(load(3, &[("environment.conf", &conf)]), Ok(30_003));
+        assert!(load(100, &[("environment.conf", &conf)]).unwrap_err().contains("more than 1000000 levels"));
+        let modulepath = (0..20_000).map(|at| format!("m{at}")).collect::<Vec<_>>().join(":");
+        let conf = format!("modulepath = {modulepath}\n");
+        assert_eq!(load(2, &[("environment.conf", &conf)]), Ok(20_002));
+        assert_eq!(load(200, &[("environment.conf", "modulepath = modules\n[x]\n")]), Ok(400));
+        assert!(load(257, &[]).unwrap_err().contains("there are 257 environments, and 256 at most are read"));
+        assert_eq!(load(256, &[("data/c.yaml", "a: 1\n")]), Ok(0));
+    }
 }
