@@ -8,6 +8,10 @@ use crate::hiera::config::Locations;
 use crate::puppet::pathname::join;
 use crate::tree::{FileTree, Target, TreeError, folder_of, follow};
 
+/// The most datadirs for which a folder is looked for, and the most names of one: it is tried with each part of each.
+const MOST: usize = 32;
+const DEEPEST: usize = 16;
+
 /// A datadir that is not where hiera.yaml says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mapped {
@@ -29,6 +33,10 @@ pub fn datadirs(tree: &dyn FileTree, hierarchy: &Hierarchy) -> Result<Vec<Mapped
             }
         }
     }
+    let is_deep = |path: &String| path.matches('/').count() > DEEPEST;
+    let (deep, shallow): (BTreeSet<String>, BTreeSet<String>) = open.into_iter().partition(is_deep);
+    let mut shallow = shallow.into_iter();
+    let mut open: BTreeSet<String> = shallow.by_ref().take(MOST).collect();
     let (mut mapped, mut taken) = (Vec::new(), BTreeSet::new());
     while let Some(place) = best(tree, &open, &taken)? {
         let of_place: Vec<String> = open.iter().filter(|path| below(path, &place).is_some()).cloned().collect();
@@ -44,7 +52,7 @@ pub fn datadirs(tree: &dyn FileTree, hierarchy: &Hierarchy) -> Result<Vec<Mapped
         }
     }
     // Folders that lie in the repository are only not there yet.
-    let elsewhere = open.into_iter().filter(|path| path.starts_with(['/', '.']));
+    let elsewhere = open.into_iter().chain(shallow).chain(deep).filter(|path| path.starts_with(['/', '.']));
     mapped.extend(elsewhere.map(|datadir| Mapped { datadir, folder: None }));
     mapped.sort_by(|one, other| one.datadir.cmp(&other.datadir));
     Ok(mapped)

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use regex::Regex;
 
+use super::COMPARISONS;
 use super::datadirs::Mapped;
 use super::hierarchies::Hierarchy;
 use super::site_pp::{INTERPOLATION, paths, variable};
@@ -18,7 +19,7 @@ use crate::value::{Hash, Value};
 /// The most nodes that are guessed.
 const NODES: usize = 2000;
 
-/// The most parts of a variable that is guessed: a profile nests as deeply.
+/// The most parts of a variable that is guessed, as deep as a profile nests, and the most variables of a path.
 const PARTS: usize = 16;
 
 /// The variables that name a node in full, and those that have the first part of its name.
@@ -52,10 +53,20 @@ pub fn guessed(
     hierarchies: &[(Option<&str>, &Hierarchy)],
     datadirs: &[Mapped],
 ) -> Result<Guessed, TreeError> {
+    guessed_within(tree, hierarchies, datadirs, COMPARISONS)
+}
+
+/// Does the same with at most so many comparisons of files with paths.
+fn guessed_within(
+    tree: &dyn FileTree,
+    hierarchies: &[(Option<&str>, &Hierarchy)],
+    datadirs: &[Mapped],
+    mut left: usize,
+) -> Result<Guessed, TreeError> {
     let mut nodes = BTreeMap::<String, Node>::new();
     let files = files_called(tree, |_| true, |folder| folder == ".git")?;
     for &(environment, hierarchy) in hierarchies {
-        add(&files, environment, &paths_of(hierarchy, datadirs), &mut nodes);
+        add(&files, environment, &paths_of(hierarchy, datadirs), &mut nodes, &mut left);
         if !nodes.values().any(|node| node.environment.as_deref() == environment) {
             let name = invented(environment.into_iter());
             nodes.insert(name.clone(), Node::of(&name, environment, false));
@@ -125,6 +136,9 @@ impl Declared {
     /// Returns a path with its variables, or `None` if it has none.
     fn of(path: &str) -> Option<Declared> {
         let found: Vec<_> = INTERPOLATION.as_ref()?.find_iter(path).collect();
+        if found.len() > PARTS {
+            return None;
+        }
         let literals = path.len() - found.iter().map(regex::Match::len).sum::<usize>();
         let (mut pattern, mut at, mut variables) = ("^".to_owned(), 0, Vec::new());
         for interpolation in &found {
@@ -219,5 +233,47 @@ fn put(hash: &mut Hash, names: &[&str], value: &str) {
             put(&mut inner, rest, value);
             hash.insert(*name, Value::hash(inner));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::setup::{datadirs, hierarchies};
+    use crate::tree::MemoryTree;
+
+    /// Returns the number of nodes that are guessed of ten files, for levels with these words in them.
+    fn count(level: impl Fn(usize) -> String, levels: usize, comparisons: usize) -> usize {
+        let levels: String = (0..levels).map(|at| format!("- {{name: n{at}, {}}}\n", level(at))).collect();
+        let mut tree = MemoryTree::new();
+        tree.add("hiera.yaml", format!("version: 5\nhierarchy:\n{levels}").as_bytes());
+        (0..10).for_each(|file| tree.add(&format!("data/nodes/n{file}.yaml"), b"a: 1\n"));
+        let hierarchy = &hierarchies(&tree).unwrap().0[0];
+        let datadirs = datadirs(&tree, hierarchy).unwrap();
+        guessed_within(&tree, &[(None, hierarchy)], &datadirs, comparisons).unwrap().count
+    }
+
+    #[test]
+    fn files_are_compared_with_paths_within_a_bound() {
+        let node = || "path: 'nodes/%{trusted.certname}.yaml'".to_owned();
+        let other = |at: usize| format!("path: 'x{at}/%{{a}}.yaml'");
+        let first = |at: usize| if at == 0 { node() } else { other(at) };
+        assert_eq!(count(first, 100, COMPARISONS), 10);
+        // A file of another kind, hiera.yaml, is among them.
+        assert!((4..=5).contains(&count(first, 100, 500)));
+        assert_eq!(count(first, 100, 99), 1);
+        // Of more paths the first ones count, ...
+        assert_eq!(count(first, 3000, COMPARISONS), 10);
+        assert_eq!(count(|at| if at == 2500 { node() } else { other(at) }, 3000, COMPARISONS), 1);
+        // ... of long ones none, and none of many variables.
+        let long =
+            |at: usize| if at == 0 { format!("path: 'nodes/{}%{{a}}.yaml'", "./".repeat(5000)) } else { other(at) };
+        assert_eq!(count(long, 2, COMPARISONS), 1);
+        assert_eq!(count(|_| format!("path: 'nodes/{}.yaml'", "%{a}".repeat(1000)), 2, COMPARISONS), 1);
+        // Many datadirs that are not there are taken as empty.
+        let elsewhere = |at: usize| format!("path: 'nodes/%{{a}}.yaml', datadir: '/srv/{at}/%{{b}}/x'");
+        assert_eq!(count(|at| if at == 0 { node() } else { elsewhere(at) }, 3000, COMPARISONS), 10);
+        let deep = |at: usize| format!("path: 'nodes/%{{a}}.yaml', datadir: '/srv/{}'", "a/".repeat(50_000 + at));
+        assert_eq!(count(|at| if at == 0 { node() } else { deep(at) }, 4, COMPARISONS), 10);
     }
 }

@@ -7,7 +7,7 @@ use crate::hiera::config::{Config, Owner, ReadConfig};
 use crate::hiera::layer::roots::{USUAL_FOLDERS, VARIABLE};
 use crate::hiera::layer::{HIERA_YAML, own_module};
 use crate::puppet::Puppet;
-use crate::tree::{BlobId, FileTree, TreeError, files_called, folder_of, read_config};
+use crate::tree::{FileTree, TreeError, files_called, folder_of, read_config};
 use crate::value::Notation;
 
 /// A file that may be the environment's hiera.yaml.
@@ -30,6 +30,9 @@ impl Hierarchy {
     }
 }
 
+/// The most bytes of such files that are read, after which the less likely ones are none.
+const SIZE: usize = 16 << 20;
+
 /// The folders in which modules are.
 const MODULES: [&str; 9] =
     ["modules", "site", "site-modules", "dist", "external_modules", "thirdparty", "vendor", "forge", "puppet_modules"];
@@ -41,10 +44,13 @@ pub fn hierarchies(tree: &dyn FileTree) -> Result<(Vec<Hierarchy>, Vec<LookupErr
     found.retain(|(path, _)| !is_of_module(path));
     found.sort_by_key(|(path, _)| (path != HIERA_YAML, path.matches('/').count(), path.clone()));
     let (mut read_ones, mut errors) = (Vec::new(), Vec::new());
-    let is_module = own_module(tree)?.is_some();
+    let (is_module, mut left) = (own_module(tree)?.is_some(), SIZE);
     for (path, id) in found {
         let owner = if is_module && path == HIERA_YAML { Owner::Module } else { Owner::Environment };
-        match read(tree, &path, id, owner) {
+        let Ok(content) = read_config(tree, &path, id) else { continue };
+        let Some(rest) = left.checked_sub(content.len()) else { break };
+        left = rest;
+        match config(&content, &path, owner) {
             // A data file may be called so, too.
             Ok(config) => read_ones.extend(config.map(|config| Hierarchy { path, config })),
             Err(error) => errors.push(error),
@@ -88,11 +94,6 @@ fn is_of_module(path: &str) -> bool {
 }
 
 /// Returns what a file says, or `None` if it is no hiera.yaml.
-fn read(tree: &dyn FileTree, path: &str, id: BlobId, owner: Owner) -> Result<Option<Arc<Config>>, LookupError> {
-    let Ok(content) = read_config(tree, path, id) else { return Ok(None) };
-    config(&content, path, owner)
-}
-
 fn config(content: &[u8], path: &str, owner: Owner) -> Result<Option<Arc<Config>>, LookupError> {
     let read = ReadConfig::new(content, path, owner, Puppet::default());
     let config = if read.is_hiera3 {

@@ -36,5 +36,12 @@ pub use site_pp::{CallFound, SitePpFound, site_pp};
 pub use variables::{VariableFound, variables};
 pub use written::{Found, Functions, PuppetDbFound, Source};
 
+/// The most comparisons of files with the paths of levels. Others are not made: what is found is a guess.
+const COMPARISONS: usize = 10_000_000;
+
+/// The most paths of levels that are compared, and the longest of them.
+const PATHS: usize = 1000;
+const LONGEST: usize = 4096;
+
 /// The folders whose files are for tests or examples.
 const PASSED: [&str; 7] = ["spec", "test", "tests", "fixtures", "examples", "acceptance", ".git"];

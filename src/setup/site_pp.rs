@@ -10,6 +10,7 @@ use regex::Regex;
 
 use super::datadirs::Mapped;
 use super::hierarchies::{Hierarchy, base};
+use super::{COMPARISONS, LONGEST, PATHS};
 use crate::hiera::config::Locations;
 use crate::puppet::manifest::{CallPattern, NodeBlocks};
 use crate::puppet::pathname::join;
@@ -116,10 +117,12 @@ struct Values(BTreeMap<String, BTreeSet<String>>);
 impl Values {
     fn of(tree: &dyn FileTree, hierarchy: &Hierarchy, datadirs: &[Mapped]) -> Result<Values, TreeError> {
         let files = files_called(tree, |_| true, |folder| folder == ".git")?;
-        let mut values = BTreeMap::<String, BTreeSet<String>>::new();
+        let (mut values, mut left) = (BTreeMap::<String, BTreeSet<String>>::new(), COMPARISONS);
         for path in paths(hierarchy, datadirs) {
             for variable in bare_variables(&path) {
+                let Some(rest) = left.checked_sub(files.len()) else { return Ok(Values(values)) };
                 let Some(pattern) = pattern(&path, &variable) else { continue };
+                left = rest;
                 let captured = files.iter().filter_map(|(file, _)| pattern.captures(file)?.get(1));
                 values.entry(variable).or_default().extend(captured.map(|value| value.as_str().to_owned()));
             }
@@ -128,18 +131,22 @@ impl Values {
     }
 }
 
-/// Returns the paths of all levels in the repository, with what they interpolate.
+/// Returns the paths of levels in the repository, with what they interpolate: of very many the first ones.
 pub(super) fn paths(hierarchy: &Hierarchy, datadirs: &[Mapped]) -> Vec<String> {
+    let mapped: BTreeMap<&str, &Mapped> = datadirs.iter().map(|mapped| (&*mapped.datadir, mapped)).collect();
     let mut paths = Vec::new();
     for level in hierarchy.config.all_levels() {
         let Locations::Paths(declared) = &level.locations else { continue };
         for (folder, rest) in declared.iter().map(|path| level.located(&path.text)) {
             let datadir = join(base(&hierarchy.path), &folder);
-            let datadir = match datadirs.iter().find(|mapped| mapped.datadir == datadir) {
+            let datadir = match mapped.get(&*datadir) {
                 Some(mapped) => mapped.folder.clone(),
                 None => Some(datadir),
             };
-            paths.extend(datadir.map(|datadir| join(&datadir, rest)));
+            paths.extend(datadir.map(|datadir| join(&datadir, rest)).filter(|path| path.len() <= LONGEST));
+            if paths.len() == PATHS {
+                return paths;
+            }
         }
     }
     paths

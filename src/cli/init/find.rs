@@ -1,5 +1,6 @@
 //! Looks around, says what is found and what is guessed, and asks where there are several answers.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -314,11 +315,12 @@ impl Finder<'_> {
     }
 
     fn tell_datadirs(&mut self, tree: &dyn FileTree, datadirs: &[Mapped]) -> Result<()> {
+        let is_any = datadirs.iter().any(|mapped| mapped.folder.is_some());
+        let files = if is_any { files_called(tree, |_| true, |_| false)? } else { Vec::new() };
         for Mapped { datadir, folder } in datadirs {
             let text = match folder {
                 Some(folder) => {
                     let folder = if folder.is_empty() { "." } else { folder };
-                    let files = files_called(tree, |_| true, |_| false)?;
                     let is_in = |path: &&(String, _)| folder == "." || path.0.starts_with(&format!("{folder}/"));
                     let files = count(files.iter().filter(is_in).count(), "file");
                     format!("{datadir} is {folder} here, with {files} (guessed)")
@@ -405,13 +407,10 @@ impl Finder<'_> {
 
 /// Returns the datadirs of some hierarchies that lie elsewhere, each once.
 fn datadirs(tree: &dyn FileTree, hierarchies: &[Hierarchy]) -> Result<Vec<Mapped>> {
-    let mut found: Vec<Mapped> = Vec::new();
+    let (mut found, mut known) = (Vec::new(), BTreeSet::new());
     for hierarchy in hierarchies {
-        for mapped in setup::datadirs(tree, hierarchy)? {
-            if !found.iter().any(|known| known.datadir == mapped.datadir) {
-                found.push(mapped);
-            }
-        }
+        let mapped = setup::datadirs(tree, hierarchy)?.into_iter();
+        found.extend(mapped.filter(|mapped| known.insert(mapped.datadir.clone())));
     }
     Ok(found)
 }
