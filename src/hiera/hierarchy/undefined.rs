@@ -8,6 +8,9 @@ use crate::hiera::key;
 use crate::hiera::scope::{Scope, Variable};
 use crate::value::Value;
 
+/// The most characters of a path that are shown with each of its variables.
+const MOST_SHOWN: usize = 500;
+
 /// The code of these findings.
 const UNDEFINED: &str = "undefined-variable";
 
@@ -20,9 +23,9 @@ impl Resolver<'_> {
             let Some((Value::String(root), segments)) = segments.split_first() else { return false };
             matches!(scope.variable_at(root, segments), Variable::Undefined(_))
         };
+        let path = shown(&declared.text);
         for name in template.variables().filter(undefined) {
-            let text =
-                format!("the variable '{name}' is undefined: '{}' looks for nothing in its place", declared.text);
+            let text = format!("the variable '{name}' is undefined: '{path}' looks for nothing in its place");
             self.diagnostics.push(Diagnostic::warning(UNDEFINED, Some(declared.place.clone()), text));
         }
     }
@@ -41,9 +44,18 @@ impl Resolver<'_> {
         let is_told = |of: &Diagnostic| of.code == UNDEFINED && of.place.as_ref() == Some(&declared.place);
         let template = Template::parse(&declared.text).filter(|_| !self.diagnostics.iter().any(is_told));
         if let Some(name) = template.iter().flat_map(Template::variables).next() {
-            let text = format!("the variable '{name}' is empty: without it '{}' is an absolute path", declared.text);
+            let path = shown(&declared.text);
+            let text = format!("the variable '{name}' is empty: without it '{path}' is an absolute path");
             self.diagnostics.push(Diagnostic::warning(UNDEFINED, Some(declared.place.clone()), text));
         }
         true
+    }
+}
+
+/// Returns a path as it is shown, cut if it is long.
+fn shown(path: &str) -> String {
+    match path.char_indices().nth(MOST_SHOWN) {
+        Some((end, _)) => format!("{} ...", &path[..end]),
+        None => path.to_owned(),
     }
 }

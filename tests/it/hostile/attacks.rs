@@ -112,6 +112,37 @@ fn a_large_hierarchy_is_not_parsed() {
     run(&site, "render --format ndjson").is(1).says(&["hiera.yaml", "8388608 at most are read of its kind"]);
 }
 
+#[test]
+fn paths_of_many_variables_are_told_in_short() {
+    let many: String = (0..300).map(|n| format!("%{{variable_{n}}}/")).collect();
+    let few = "%{unset}/x.yaml";
+    for (level, is_told) in [
+        ("path: '@'", true),
+        ("paths: ['@', '@y']", false),
+        ("glob: '@'", true),
+        ("globs: ['@', 'a@']", false),
+        ("datadir: '@', path: common.yaml", false),
+        ("uri: 'https://x/@', data_hash: other", false),
+    ] {
+        for path in [&*many, few] {
+            let site = site();
+            let hierarchy =
+                format!("hierarchy: [{{name: odd, {}}}, {{name: c, path: common.yaml}}]", level.replace('@', path));
+            site.write("hiera.yaml", format!("version: 5\n{hierarchy}\n"));
+            site.commit("a hierarchy");
+            let printed = run(&site, "check");
+            assert!(printed.out.len() + printed.err.len() < 400_000, "{level}: {}", printed.out.len());
+            // What is short is told in whole.
+            let whole = format!("'{few}' looks for nothing in its place");
+            assert_eq!(
+                printed.out.contains(&whole),
+                is_told && path == few && level.contains("'@'"),
+                "{level}: {printed:?}"
+            );
+        }
+    }
+}
+
 /// Keys that each take about as many steps as one may, or, where the program is not optimised, the part of that which
 /// the limits of the run are of hierad's own.
 fn costly_keys(count: usize) -> String {
