@@ -19,6 +19,8 @@ pub(super) enum Object {
     Whole(ObjectType, Vec<u8>),
     /// Its size, which is more than is read.
     TooLarge(u64),
+    /// The size of all that it is made of, which is more than is read.
+    Chain(u64),
     /// The reason why it cannot be read.
     Damaged(String),
 }

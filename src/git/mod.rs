@@ -28,6 +28,7 @@ mod mirror;
 mod names;
 mod objects;
 mod open;
+mod packed;
 mod quarantine;
 mod raw;
 mod refs;

@@ -16,6 +16,7 @@ use git2::{ErrorCode, ObjectType, Odb, Oid};
 use super::folder_cache::{Folder, FolderCache};
 use super::id::CommitId;
 use super::loose::{self, Object, Part};
+use super::packed::Packs;
 use super::raw::{self, RawCommit};
 use crate::tree::{FILE_LIMIT, too_large};
 
@@ -60,6 +61,14 @@ pub enum ObjectError {
         /// The size of the largest that is read.
         limit: u64,
     },
+    /// The object is stored as a change to others that are larger than what is read for one.
+    #[error("object {id} is stored as a change to others, of {size} bytes with them, and {CHAIN} at most are read")]
+    LongWay {
+        /// The object.
+        id: String,
+        /// The bytes of it and of all that it is made of.
+        size: u64,
+    },
     /// The object database cannot be opened.
     #[error("cannot open the objects of {}: {reason}", repository.display())]
     Closed {
@@ -90,10 +99,19 @@ const COMMIT_START: u64 = 16 << 20;
 /// The same for a tag, which names its target first.
 const TAG_START: u64 = 4096;
 
+/// The most bytes of all that an object is made of in a pack: a file of 20 MiB that was changed 50 times has as many.
+const CHAIN: u64 = 1 << 30;
+
 /// The longest target of a symbolic link, in bytes: no path is longer for an operating system.
 const LINK_LIMIT: u64 = 4096;
 
-type Handle = Arc<Odb<'static>>;
+type Handle = Arc<Opened>;
+
+/// The database as it was when it was opened.
+struct Opened {
+    odb: Odb<'static>,
+    packs: Packs,
+}
 
 /// The objects of one repository, shared by all readers.
 pub(super) struct Objects {
@@ -192,9 +210,9 @@ impl Objects {
 
     fn read_any(&self, id: [u8; 20], part: Part) -> Result<(ObjectType, Vec<u8>), ObjectError> {
         let oid = Oid::from_bytes(&id).map_err(|error| self.damaged(id, error.message()))?;
-        let read = |handle: &Odb<'static>| match loose::read(&self.sources, id, part) {
+        let read = |handle: &Opened| match loose::read(&self.sources, id, part) {
             Some(loose) => Ok(loose),
-            None => read_with(handle, oid, part),
+            None => read_with(handle, (id, oid), part),
         };
         let mut outcome = read(&*self.handle()?);
         for _ in 0..RETRIES {
@@ -207,6 +225,7 @@ impl Objects {
         match outcome.map_err(|error| self.failed(id, &error))? {
             Object::Whole(kind, content) => Ok((kind, content)),
             Object::TooLarge(size) => Err(ObjectError::TooLarge { size, limit: limit_of(part) }),
+            Object::Chain(size) => Err(ObjectError::LongWay { id: CommitId(id).to_string(), size }),
             Object::Damaged(reason) => Err(self.damaged(id, &reason)),
         }
     }
@@ -264,14 +283,18 @@ fn limit_of(part: Part) -> u64 {
     }
 }
 
-/// Reads a part of an object; its size is looked at first, since libgit2 reads an object in a pack in whole.
-fn read_with(handle: &Odb<'static>, id: Oid, part: Part) -> Result<Object, git2::Error> {
-    let (size, _) = handle.read_header(id)?;
-    let size = u64::try_from(size).unwrap_or(u64::MAX);
+/// Reads a part of an object; its size is looked at first, and what it is made of, since libgit2 reads that in whole.
+fn read_with(Opened { odb, packs }: &Opened, (id, oid): ([u8; 20], Oid), part: Part) -> Result<Object, git2::Error> {
+    let size = match packs.extent(id) {
+        Ok(Some(extent)) if extent.chain > CHAIN => return Ok(Object::Chain(extent.chain)),
+        Ok(Some(extent)) => extent.size,
+        Ok(None) => u64::try_from(odb.read_header(oid)?.0).unwrap_or(u64::MAX),
+        Err(error) => return Ok(Object::Damaged(error.to_string())),
+    };
     if size > limit_of(part) {
         return Ok(Object::TooLarge(size));
     }
-    let object = handle.read(id)?;
+    let object = odb.read(oid)?;
     let data = object.data();
     let wanted = match part {
         Part::Whole(_) => data.len(),
@@ -286,17 +309,17 @@ fn pack_times(folders: &[PathBuf]) -> Vec<Option<SystemTime>> {
     folders.iter().map(time).collect()
 }
 
-fn open_handle(repository: &Path, folders: &[PathBuf]) -> Result<Odb<'static>, ObjectError> {
+fn open_handle(repository: &Path, folders: &[PathBuf]) -> Result<Opened, ObjectError> {
     let closed = |reason: &str| ObjectError::Closed { repository: repository.to_owned(), reason: reason.to_owned() };
-    let handle = Odb::new().map_err(|error| closed(error.message()))?;
+    let odb = Odb::new().map_err(|error| closed(error.message()))?;
     if !folders.first().is_some_and(|own| own.is_dir()) {
         return Err(closed("its folder of objects is gone"));
     }
     for folder in folders {
         let path = folder.to_str().ok_or_else(|| closed("its path is not UTF-8"))?;
-        handle.add_disk_alternate(path).map_err(|error| closed(error.message()))?;
+        odb.add_disk_alternate(path).map_err(|error| closed(error.message()))?;
     }
-    Ok(handle)
+    Ok(Opened { odb, packs: Packs::open(folders) })
 }
 
 fn wrong_kind(id: [u8; 20], expected: ObjectType, found: ObjectType) -> ObjectError {

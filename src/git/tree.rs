@@ -116,6 +116,6 @@ fn find<'a>(folder: &'a [TreeEntry], name: &str) -> Option<&'a TreeEntry> {
 }
 
 fn failed(path: &str, error: &ObjectError) -> TreeError {
-    let is_too_large = matches!(error, ObjectError::TooLarge { .. });
+    let is_too_large = matches!(error, ObjectError::TooLarge { .. } | ObjectError::LongWay { .. });
     TreeError { path: path.to_owned(), reason: error.to_string(), is_too_large }
 }

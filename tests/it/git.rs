@@ -4,5 +4,6 @@ mod history;
 mod kinds;
 mod merges;
 mod names;
+mod packs;
 mod revisions;
 mod trees;

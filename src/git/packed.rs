@@ -1,0 +1,270 @@
+//! Finds what an object in a pack is made of, before it is read.
+//!
+//! A pack holds most objects as changes to others, in chains. All of a chain is read for its last object, and that may
+//! be small where others are large: what somebody pushes has any chain that he likes.
+//!
+//! Source: gitformat-pack(5).
+
+use std::cmp::Ordering;
+use std::fs::{self, File};
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use flate2::{Decompress, FlushDecompress};
+
+/// The most packs that are kept open.
+const OPEN: usize = 128;
+
+/// The head of an index, and the number of the first byte of ids in the table behind it.
+const HEAD: [u8; 8] = [0xff, b't', b'O', b'c', 0, 0, 0, 2];
+const FIRST_BYTES: usize = 256;
+
+/// The place of the ids in an index, and the length of an id.
+const IDS: u64 = (HEAD.len() + 4 * FIRST_BYTES) as u64;
+const ID: usize = 20;
+
+/// The most ids that are read together.
+const BLOCK: usize = 64;
+
+/// The most bytes in which an object, or a change, says its size.
+const START: usize = 4096;
+
+/// The longest chain of changes. Git makes none of more than 4,095.
+const LONGEST: usize = 8192;
+
+/// The packs of some folders of objects.
+pub(super) struct Packs(Vec<Pack>);
+
+struct Pack {
+    /// The path of its index.
+    index: PathBuf,
+    files: Option<Arc<Files>>,
+    /// The number of ids up to each first byte.
+    ends: Vec<u32>,
+}
+
+struct Files {
+    index: File,
+    pack: File,
+}
+
+/// What is read for an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Extent {
+    /// The size of the object in bytes.
+    pub(super) size: u64,
+    /// That of all objects and changes that it is made of, itself included.
+    pub(super) chain: u64,
+}
+
+impl Packs {
+    /// Opens the packs of folders of objects, and of those that these borrow from.
+    pub(super) fn open(folders: &[PathBuf]) -> Packs {
+        let mut found: Vec<(SystemTime, PathBuf)> = Vec::new();
+        for folder in with_alternates(folders) {
+            for entry in fs::read_dir(folder.join("pack")).into_iter().flatten().flatten() {
+                let path = entry.path();
+                if path.extension().is_some_and(|extension| extension == "idx") {
+                    let time = path.with_extension("pack").metadata().and_then(|pack| pack.modified());
+                    found.push((time.unwrap_or(SystemTime::UNIX_EPOCH), path));
+                }
+            }
+        }
+        // As libgit2 looks for objects: the youngest first.
+        found.sort_by(|one, other| other.cmp(one));
+        Packs(found.into_iter().enumerate().filter_map(|(at, (_, path))| Pack::open(path, at < OPEN)).collect())
+    }
+
+    /// Returns the extent of an object, or `None` if no pack has it. Fails if a pack has it and cannot be read.
+    pub(super) fn extent(&self, id: [u8; ID]) -> io::Result<Option<Extent>> {
+        for pack in &self.0 {
+            let range = pack.ids_from(id[0]);
+            if range.is_empty() {
+                continue;
+            }
+            // One that is gone has its objects elsewhere.
+            let Ok(files) = pack.files() else { continue };
+            if let Some(offset) = pack.offset(&files, id)? {
+                return pack.extent_at(&files, offset).map(Some);
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Pack {
+    /// Opens a pack by its index; `None` if that is none of version 2.
+    fn open(index: PathBuf, is_kept: bool) -> Option<Pack> {
+        let files = Files::open(&index).ok()?;
+        let start = read_at(&files.index, 0, HEAD.len() + 4 * FIRST_BYTES).ok()?;
+        let table = start.strip_prefix(&HEAD)?;
+        let ends: Vec<u32> = table.chunks_exact(4).filter_map(number).collect();
+        (ends.len() == FIRST_BYTES && ends.is_sorted()).then(|| Pack {
+            index,
+            files: is_kept.then(|| Arc::new(files)),
+            ends,
+        })
+    }
+
+    fn files(&self) -> io::Result<Arc<Files>> {
+        self.files.clone().map_or_else(|| Files::open(&self.index).map(Arc::new), Ok)
+    }
+
+    /// Returns the places of the ids that begin with a byte.
+    fn ids_from(&self, byte: u8) -> Range<usize> {
+        let end = |at: usize| self.ends.get(at).map_or(0, |end| *end as usize);
+        usize::from(byte).checked_sub(1).map_or(0, end)..end(usize::from(byte))
+    }
+
+    /// Returns the place of an object in the pack, or `None` if it is not there.
+    fn offset(&self, files: &Files, id: [u8; ID]) -> io::Result<Option<u64>> {
+        let ids = |at: usize, count: usize| read_at(&files.index, IDS + (at * ID) as u64, count * ID);
+        let Range { mut start, mut end } = self.ids_from(id[0]);
+        while end - start > BLOCK {
+            let middle = usize::midpoint(start, end);
+            match ids(middle, 1)?[..].cmp(&id) {
+                Ordering::Less => start = middle + 1,
+                Ordering::Equal => (start, end) = (middle, middle + 1),
+                Ordering::Greater => end = middle,
+            }
+        }
+        let found = ids(start, end - start)?.chunks_exact(ID).position(|known| known == id);
+        found.map(|at| self.offset_of(files, start + at)).transpose()
+    }
+
+    /// Returns the place of an object in the pack, by that of its id.
+    fn offset_of(&self, files: &Files, at: usize) -> io::Result<u64> {
+        let count = self.ids_from(u8::MAX).end as u64;
+        let small = IDS + count * (ID as u64 + 4);
+        let offset = number(&read_at(&files.index, small + 4 * at as u64, 4)?).ok_or_else(cut)?;
+        // A large one is in a table of its own.
+        if offset & 1 << 31 == 0 {
+            return Ok(offset.into());
+        }
+        let large = read_at(&files.index, small + 4 * count + 8 * u64::from(offset & !(1 << 31)), 8)?;
+        large.try_into().map(u64::from_be_bytes).map_err(|_| cut())
+    }
+
+    fn extent_at(&self, files: &Files, mut offset: u64) -> io::Result<Extent> {
+        let (mut size, mut chain) = (None, 0_u64);
+        for _ in 0..LONGEST {
+            let start = read_at(&files.pack, offset, START)?;
+            let mut rest = &start[..];
+            let (kind, own) = head(&mut rest).ok_or_else(cut)?;
+            chain = chain.saturating_add(own);
+            offset = match kind {
+                6 => distance(&mut rest).and_then(|back| offset.checked_sub(back)).ok_or_else(cut)?,
+                7 => {
+                    let (id, behind) = rest.split_first_chunk().ok_or_else(cut)?;
+                    rest = behind;
+                    self.offset(files, *id)?.ok_or_else(cut)?
+                }
+                _ => return Ok(Extent { size: size.unwrap_or(own), chain }),
+            };
+            let made = size_made(rest).ok_or_else(cut)?;
+            chain = chain.saturating_add(made);
+            size.get_or_insert(made);
+        }
+        Err(io::Error::other("it is at the end of a chain of changes that is too long"))
+    }
+}
+
+impl Files {
+    fn open(index: &Path) -> io::Result<Files> {
+        Ok(Files { index: File::open(index)?, pack: File::open(index.with_extension("pack"))? })
+    }
+}
+
+/// Returns folders of objects with those that they borrow from, as deep as libgit2 looks.
+fn with_alternates(folders: &[PathBuf]) -> Vec<PathBuf> {
+    let (mut all, mut at) = (folders.to_vec(), 0);
+    for _ in 0..5 {
+        let end = all.len();
+        for folder in at..end {
+            let text = fs::read_to_string(all[folder].join("info/alternates")).unwrap_or_default();
+            let named = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+            let more: Vec<PathBuf> = named.map(|line| all[folder].join(line)).collect();
+            all.extend(more);
+        }
+        at = end;
+    }
+    all
+}
+
+/// Reads at most `length` bytes of a file.
+fn read_at(file: &File, offset: u64, length: usize) -> io::Result<Vec<u8>> {
+    let (mut bytes, mut read) = (vec![0; length], 0);
+    while read < length {
+        let more = read_some(file, &mut bytes[read..], offset.saturating_add(read as u64))?;
+        if more == 0 {
+            break;
+        }
+        read += more;
+    }
+    bytes.truncate(read);
+    Ok(bytes)
+}
+
+#[cfg(unix)]
+fn read_some(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, bytes, offset)
+}
+
+#[cfg(windows)]
+fn read_some(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, bytes, offset)
+}
+
+fn cut() -> io::Error {
+    io::Error::other("its pack is damaged")
+}
+
+fn number(bytes: &[u8]) -> Option<u32> {
+    bytes.try_into().ok().map(u32::from_be_bytes)
+}
+
+fn byte(rest: &mut &[u8]) -> Option<u8> {
+    let (first, behind) = rest.split_first()?;
+    *rest = behind;
+    Some(*first)
+}
+
+/// Parses a size, of which each byte but the last has a mark; `size` has its first `bits`.
+fn size(rest: &mut &[u8], mut size: u64, mut bits: u32, mut goes_on: bool) -> Option<u64> {
+    while goes_on {
+        let next = byte(rest)?;
+        size |= u64::from(next & 0x7f).checked_shl(bits)?;
+        (bits, goes_on) = (bits + 7, next & 0x80 != 0);
+    }
+    Some(size)
+}
+
+/// Parses the type and the size of an object, or of a change.
+fn head(rest: &mut &[u8]) -> Option<(u8, u64)> {
+    let first = byte(rest)?;
+    Some((first >> 4 & 7, size(rest, u64::from(first & 15), 4, first & 0x80 != 0)?))
+}
+
+/// Parses how far before a change the object is that it changes.
+fn distance(rest: &mut &[u8]) -> Option<u64> {
+    let mut next = byte(rest)?;
+    let mut distance = u64::from(next & 0x7f);
+    while next & 0x80 != 0 {
+        next = byte(rest)?;
+        distance = distance.checked_add(1)?.checked_mul(128)? | u64::from(next & 0x7f);
+    }
+    (distance > 0).then_some(distance)
+}
+
+/// Returns the size of what a compressed change makes, which it says after the size of what it changes.
+fn size_made(packed: &[u8]) -> Option<u64> {
+    let mut start = [0; 20];
+    let mut inflate = Decompress::new(true);
+    inflate.decompress(packed, &mut start, FlushDecompress::None).ok()?;
+    let mut rest = &start[..usize::try_from(inflate.total_out()).ok()?];
+    size(&mut rest, 0, 0, true)?;
+    size(&mut rest, 0, 0, true)
+}
