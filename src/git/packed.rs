@@ -51,7 +51,7 @@ struct Files {
     pack: File,
 }
 
-/// What is read for an object.
+/// The bytes that are read for an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Extent {
     /// The size of the object in bytes.
