@@ -217,7 +217,7 @@ impl Pipeline {
         let kept = self.load_both(Diff::new(before, after))?;
         let revisions = kept.as_ref().map(|kept| &**kept);
         let (keys, affected, effective) = Pipeline::compare(revisions, workers);
-        let findings = revisions.map(Pipeline::findings).map(|findings| without_old_news(findings, revisions));
+        let mut findings = revisions.map(Pipeline::findings).map(|findings| without_old_news(findings, revisions));
         wanted_still(workers)?;
         let changes = diff::changes(effective.as_ref(), workers);
         wanted_still(workers)?;
@@ -234,6 +234,7 @@ impl Pipeline {
         };
         let files = context.changed_files()?;
         let mut blind_spots = context.blind_spots(&files)?;
+        blind_spots.splice(..0, context.read_otherwise(&files, &mut findings)?);
         let files = files.with_kinds();
         let (nodes, key_count, changes) = self.filter_changes(filter, &keys, changes, &mut blind_spots);
         let merged = self.once_merged(sides, filter, workers)?;

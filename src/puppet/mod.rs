@@ -5,10 +5,10 @@
 //! [`uri`] and [`time`] read what its libraries and Puppet's read. [`types`] are the data types of Puppet's language,
 //! [`new`] makes values of them and [`mod@format`] texts of values. [`manifest`] finds calls of functions in manifests.
 //!
-//! Where the supported versions of Puppet differ, [`Puppet`] decides, and [`Ruby`] where those of Ruby do. An
-//! [`Error`] has Puppet's own words, or says that hierad cannot know them. The modules use one another in one
-//! direction: `new` and `format` use `types`, which uses the methods of Ruby. Nothing here knows of hierarchies, keys
-//! or lookups.
+//! Where the supported versions of Puppet differ, [`Puppet`] decides, and [`Ruby`] where those of Ruby do. [`server`]
+//! names what a Puppet server on JRuby reads otherwise than all this. An [`Error`] has Puppet's own words, or says that
+//! hierad cannot know them. The modules use one another in one direction: `new` and `format` use `types`, which uses
+//! the methods of Ruby. Nothing here knows of hierarchies, keys or lookups.
 
 pub mod document;
 pub mod emit;
@@ -22,6 +22,7 @@ pub mod pathname;
 pub mod regex;
 pub mod ruby;
 pub mod semver;
+pub mod server;
 pub mod time;
 pub mod types;
 pub mod uri;

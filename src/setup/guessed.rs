@@ -116,8 +116,12 @@ fn add(
     environment: Option<&str>,
     Paths { fixed, declared }: &Paths,
     nodes: &mut BTreeMap<String, Node>,
+    left: &mut usize,
 ) {
+    let cost = fixed.len() + declared.len();
     for (file, _) in files {
+        let Some(rest) = left.checked_sub(cost) else { break };
+        *left = rest;
         let is_fixed = fixed.iter().any(|path| file.strip_prefix(path.as_str()).is_some_and(|end| !end.contains('/')));
         let values = declared.iter().filter(|_| !is_fixed && nodes.len() < NODES).find_map(|of| of.values(file));
         let Some(values) = values else { continue };

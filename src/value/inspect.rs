@@ -160,6 +160,36 @@ fn float(f: f64) -> String {
     }
 }
 
+/// Returns the `Float#to_s` of JRuby, where it is another text than Ruby's: digits instead of an exponent from 1e15 on,
+/// some of them lost from 1e19 on.
+///
+/// JRuby takes the digits from Java's `FloatingDecimal`, which rounds those integers that a float cannot tell apart.
+pub(crate) fn float_on_jruby(f: f64) -> Option<String> {
+    let sign = if f.is_sign_negative() { "-" } else { "" };
+    let (digits, exponent) = shortest(f.abs());
+    match exponent {
+        15 if digits.len() > 16 => None,
+        15..=18 => {
+            // Beyond 64 bits and in fractions, Java's digits are the shortest.
+            let integer = format!("{:.0}", f.abs()).parse::<i64>().ok();
+            let text = match integer.map(|integer| (integer, integer.ilog2())) {
+                Some((integer, 58..=60)) => (integer + 5) / 10 * 10,
+                Some((integer, 61..)) => (integer / 100 + i64::from(integer % 100 >= 50)) * 100,
+                Some((integer, _)) => integer,
+                None => return Some(format!("{sign}{digits:0<19}.0")),
+            };
+            Some(format!("{sign}{text}.0"))
+        }
+        19 if digits.len() > 15 => {
+            let rounded = format!("{:.14e}", f.abs());
+            let mantissa = rounded.split('e').next().unwrap_or_default().trim_end_matches('0');
+            let zero = if mantissa.ends_with('.') { "0" } else { "" };
+            Some(format!("{sign}{mantissa}{zero}e+19"))
+        }
+        _ => None,
+    }
+}
+
 /// Returns the fewest digits that read back as `f`, and the power of ten of the first one.
 fn shortest(f: f64) -> (String, i32) {
     let mut text = format!("{f:e}");

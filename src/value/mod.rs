@@ -25,6 +25,7 @@ use num_bigint::BigInt;
 pub use compare::Uniq;
 pub use hash::Hash;
 pub use hidden::{Hidden, HiddenKind};
+pub(crate) use inspect::float_on_jruby;
 pub use inspect::{Notation, Printable};
 pub use packed::{Packed, Unpacked};
 pub use path::{Segment, ValuePath};

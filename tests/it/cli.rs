@@ -26,6 +26,7 @@ mod places;
 mod profile_documents;
 mod profiles;
 mod puppetfile_modules;
+mod read_otherwise;
 mod render;
 mod settings;
 mod standing;

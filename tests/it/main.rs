@@ -48,6 +48,7 @@ mod vectors_convert;
 mod vectors_emit;
 mod vectors_glob;
 mod vectors_hocon;
+mod vectors_jruby;
 mod vectors_json;
 mod vectors_node_blocks;
 mod vectors_regexp;

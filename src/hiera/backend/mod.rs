@@ -12,6 +12,7 @@ mod files;
 mod functions;
 mod key_quota;
 mod mentions;
+mod otherwise;
 mod packed;
 mod reading;
 mod version;

@@ -6,12 +6,13 @@ use crate::hiera::key::any_matches;
 use crate::pattern::Pattern;
 
 /// The codes of blind spots that settings may accept, with the things whose names are accepted.
-pub const CODES: [(&str, &str); 9] = [
+pub const CODES: [(&str, &str); 10] = [
     ("absent-module", "modules"),
     ("failing-keys", "keys"),
     ("merge-in-manifest", "keys"),
     ("other-version", "submodules and modules"),
     ("outside-repository", "paths"),
+    ("read-otherwise", "files"),
     ("unlisted-keys", "files"),
     ("unnamed-folder", "files"),
     ("undefined-variable", "variables"),

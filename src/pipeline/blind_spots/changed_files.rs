@@ -58,7 +58,7 @@ pub(in crate::pipeline) struct ChangedFiles {
     /// Files that look like data, in a folder that no level names.
     pub(super) unnamed: BTreeSet<String>,
     /// Files that define hierarchies and layers.
-    configs: BTreeSet<String>,
+    pub(super) configs: BTreeSet<String>,
     /// Files of git's attributes.
     pub(super) attributes: BTreeSet<String>,
     /// True if nothing has changed but files: no link, submodule or configuration, and no attributes of git.
@@ -554,7 +554,7 @@ impl DiffContext<'_> {
 }
 
 /// Returns the path of a single file, or the number of files.
-fn short(files: &[String]) -> String {
+pub(super) fn short(files: &[String]) -> String {
     match files {
         [file] => file.clone(),
         files => wording::count(files.len(), "changed file"),
@@ -566,7 +566,7 @@ pub(in crate::pipeline) const MOST_ACCEPTED: usize = 8;
 
 /// Returns the advice, with the setting that accepts just these files. For many there is none: a pattern for them would
 /// be silent about others, too.
-fn remedy(code: &str, advice: &str, files: &[String]) -> Remedy {
+pub(super) fn remedy(code: &str, advice: &str, files: &[String]) -> Remedy {
     if files.len() > MOST_ACCEPTED {
         return Remedy::words(advice);
     }

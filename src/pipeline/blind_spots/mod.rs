@@ -20,6 +20,7 @@ mod other_environments;
 mod other_versions;
 pub(super) mod outside_levels;
 mod programs;
+pub(super) mod read_otherwise;
 mod referred_keys;
 mod undefined_variables;
 pub mod unreadable;
@@ -40,6 +41,7 @@ use crate::tree::{self, TreeError};
 
 use accept::Accepted;
 use changed_files::ChangedFiles;
+use read_otherwise::READ_OTHERWISE;
 
 pub use other_versions::OTHER_VERSION;
 pub use wording::nodes_of;
@@ -48,7 +50,7 @@ pub use wording::nodes_of;
 pub(super) const HIDDEN: &str = "hidden-by-filter";
 
 /// The codes of all blind spots.
-pub const CODES: [&str; 26] = [
+pub const CODES: [&str; 27] = [
     "absent-backend",
     "absent-module",
     "changed-settings",
@@ -69,6 +71,7 @@ pub const CODES: [&str; 26] = [
     "other-version",
     "outside-repository",
     "profile-left-out",
+    READ_OTHERWISE,
     "refused-setting",
     "undefined-variable",
     "unknown-function",

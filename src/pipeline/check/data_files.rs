@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::failing_keys::with_what_fails;
-use super::{Fault, Pipeline, PipelineError, absent_keys, unaskable_keys};
+use super::{Fault, Pipeline, PipelineError, absent_keys, read_otherwise, unaskable_keys};
 use crate::diagnostic::{Place, Severity};
 use crate::fleet::Revision;
 use crate::hiera::backend::{DataFile, Format};
@@ -41,7 +41,10 @@ impl Pipeline {
             }
             let format = environment.format_of(path);
             let file = environment.data_file(path, *id)?;
+            let otherwise = read_otherwise::faults(environment, path, *id, &file)?;
             let fault = fault_of(path, &file, format, strict);
+            let fault = fault.map(|fault| read_otherwise::qualified(fault, &otherwise));
+            faults.extend(otherwise);
             faults.extend(fault.map(|fault| with_what_fails(fault, path, causes)));
             if is_reached {
                 faults.extend(absent_keys::faults(path, &file, revision));

@@ -10,12 +10,14 @@ mod findings;
 mod fixes;
 mod manifests;
 mod new_faults;
+mod read_otherwise;
 mod unaskable_keys;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::blind_spots::failing_keys::Causes;
+use super::blind_spots::read_otherwise::READ_OTHERWISE;
 use super::{Pipeline, PipelineError, RevisionId};
 use crate::diagnostic::{Diagnostic, Place, Severity};
 use crate::fleet::Revision;
@@ -25,7 +27,7 @@ use crate::node::NodeSet;
 pub use new_faults::new_faults;
 
 /// The codes of faults.
-pub const CODES: [&str; 31] = [
+pub const CODES: [&str; 32] = [
     "absent-backend",
     "absent-key",
     "absent-module",
@@ -52,6 +54,7 @@ pub const CODES: [&str; 31] = [
     "no-profiles",
     "outside-repository",
     "profile",
+    READ_OTHERWISE,
     "unaskable-key",
     "undefined-variable",
     "unknown-function",
@@ -119,6 +122,8 @@ impl Pipeline {
         faults.extend(files);
         faults.extend(unreached);
         faults.extend(findings::faults(&revision, &accepted));
+        faults.extend(read_otherwise::faults_of_configs(&revision.environment)?);
+        faults.extend(read_otherwise::notes(&revision));
         faults.extend(self.profile_faults());
         faults.extend(self.manifest_faults(id, &revision, &effective)?);
         faults.extend(emptiness(&revision));

@@ -13,6 +13,7 @@ mod event;
 mod grammar;
 mod number;
 mod scalar;
+mod server;
 mod symkeys;
 mod tag;
 
@@ -20,6 +21,7 @@ use super::document::Parsed;
 use event::{Data, Event, Onward};
 
 pub use edit::Edit;
+pub use server::{notes, read_by_server};
 pub use symkeys::symkeys_to_string;
 
 /// The most bytes by which a document may grow beyond its text through aliases.

@@ -14,6 +14,7 @@ mod token;
 
 use super::event::{Event, Onward};
 use crate::puppet::document::Fault;
+use crate::puppet::server::Notes;
 
 /// Feeds the events of the first document of `content` to `sink`, until it stops.
 pub(super) fn first_document<'a>(content: &'a [u8], sink: &mut impl FnMut(Event<'a>) -> Onward) -> Result<(), Fault> {
@@ -25,6 +26,17 @@ pub(super) fn only_document<'a>(content: &'a [u8], sink: &mut impl FnMut(Event<'
     let mut parser = parser::Parser::new(content);
     parser.document(sink)?;
     parser.is_at_end()
+}
+
+/// Feeds the events of the first document to `sink` as a Puppet server on JRuby does. Returns the places that libyaml
+/// reads otherwise.
+pub(super) fn document_of_server<'a>(
+    content: &'a [u8],
+    sink: &mut impl FnMut(Event<'a>) -> Onward,
+) -> (Result<(), Fault>, Notes) {
+    let mut parser = parser::Parser::noting(content);
+    let result = parser.document(sink);
+    (result, parser.into_notes())
 }
 
 /// Returns true if nothing in `content` is a character that YAML does not allow.

@@ -9,6 +9,7 @@ use super::input::{Mark, fault};
 use super::scanner::Scanner;
 use super::token::Kind;
 use crate::puppet::document::Fault;
+use crate::puppet::server::Notes;
 
 /// The state of the parser: the part that it expects next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +54,16 @@ impl<'a> Parser<'a> {
             starts: Vec::new(),
             prefixes: HashMap::default(),
         }
+    }
+
+    /// Returns a parser that reads as a Puppet server does, and notes where that is otherwise.
+    pub(super) fn noting(content: &'a [u8]) -> Parser<'a> {
+        Parser { scanner: Scanner::noting(content), ..Parser::new(b"") }
+    }
+
+    /// Returns the places that a Puppet server reads otherwise.
+    pub(super) fn into_notes(self) -> Notes {
+        self.scanner.notes.unwrap_or_default()
     }
 
     /// Feeds the document's events to `sink`.

@@ -4,6 +4,7 @@ use super::input::{Mark, fault};
 use super::scanner::Scanner;
 use super::token::{Kind, Token};
 use crate::puppet::document::Fault;
+use crate::puppet::server::Kind as Otherwise;
 
 /// The longest number of a version.
 const MAX_NUMBER: usize = 9;
@@ -30,6 +31,9 @@ impl<'a> Scanner<'a> {
         if name.is_empty() || !ends {
             let context = if alias { "while scanning an alias" } else { "while scanning an anchor" };
             return Err(fault("did not find expected alphabetic or numeric character", end, context, start));
+        }
+        if self.input.peek(0) == b':' {
+            self.note(Otherwise::ColonAfterName);
         }
         Ok(Token { start, end, kind: if alias { Kind::Alias(name) } else { Kind::Anchor(name) } })
     }

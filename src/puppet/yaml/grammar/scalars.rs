@@ -6,6 +6,7 @@ use super::input::{Mark, fault};
 use super::scanner::Scanner;
 use super::token::{Kind, Token};
 use crate::puppet::document::Fault;
+use crate::puppet::server::Kind as Otherwise;
 
 /// Text that is a slice of the file as long as it can be.
 struct Text<'a> {
@@ -108,10 +109,13 @@ impl<'a> Scanner<'a> {
     }
 
     /// Returns true if an indicator here ends the scalar.
-    fn ends_plain_scalar(&self, start: Mark) -> Result<bool, Fault> {
+    fn ends_plain_scalar(&mut self, start: Mark) -> Result<bool, Fault> {
         let flow = self.flow_level > 0;
         match self.input.peek(0) {
             b':' if flow && matches!(self.input.peek(1), b',' | b'?' | b'[' | b']' | b'{' | b'}') => {
+                if self.input.peek(1) != b'?' && self.reads_on(Otherwise::ColonInFlow) {
+                    return Ok(true);
+                }
                 Err(fault("found unexpected ':'", self.input.mark, "while scanning a plain scalar", start))
             }
             b':' => Ok(self.input.is_space_at(1)),
@@ -128,6 +132,7 @@ impl<'a> Scanner<'a> {
         start: Mark,
     ) -> Result<(), Fault> {
         self.input.need(1)?;
+        let mut from = None;
         loop {
             if self.input.is_blank_at(0) {
                 if *new_line && i64::from(self.input.mark.column) < indent && self.input.peek(0) == b'\t' {
@@ -138,7 +143,12 @@ impl<'a> Scanner<'a> {
             } else if self.input.is_break() {
                 self.input.need(2)?;
                 self.add_break(new_line, breaks);
+                from.get_or_insert(self.input.at);
             } else {
+                // Tabs behind the text on its line are those of the text.
+                if let Some(from) = from {
+                    self.note_tabs(from);
+                }
                 return Ok(());
             }
             self.input.need(1)?;
@@ -245,6 +255,9 @@ impl<'a> Scanner<'a> {
                 None => return Err(fault("found unknown escape character", self.input.mark, context, start)),
             },
         }
+        if let Some(escape) = Otherwise::of_escape(self.input.peek(1)) {
+            self.note(escape);
+        }
         self.input.skip();
         self.input.skip();
         if hex_digits == 0 {
@@ -258,10 +271,13 @@ impl<'a> Scanner<'a> {
             };
             value = value << 4 | digit;
         }
-        let Some(c) = char::from_u32(value) else {
-            return Err(fault("found invalid Unicode character escape code", self.input.mark, context, start));
-        };
-        text.push(c.encode_utf8(&mut [0; 4]));
+        match char::from_u32(value) {
+            Some(c) => text.push(c.encode_utf8(&mut [0; 4])),
+            None if value <= 0xffff && self.reads_on(Otherwise::Surrogate) => {}
+            None => {
+                return Err(fault("found invalid Unicode character escape code", self.input.mark, context, start));
+            }
+        }
         for _ in 0..hex_digits {
             self.input.skip();
         }
@@ -277,6 +293,10 @@ impl<'a> Scanner<'a> {
         let mut after_blank = false;
         self.skip_block_breaks(&mut indent, &mut trailing, start, &mut end)?;
         self.input.need(1)?;
+        let column = i64::from(self.input.mark.column);
+        if column < indent && column != self.indent {
+            self.note_at(start, Otherwise::EmptyBlock);
+        }
         while i64::from(self.input.mark.column) == indent && !self.input.at_end() {
             let blank = self.input.is_blank_at(0);
             if !literal && leading == "\n" && !after_blank && !blank {
@@ -323,6 +343,9 @@ impl<'a> Scanner<'a> {
             self.input.need(1)?;
             chomping = self.scan_chomping().unwrap_or(Chomping::Clip);
         }
+        if matches!(self.input.peek(0), b'#' | b'\t') {
+            self.note(Otherwise::BlockHeader);
+        }
         self.skip_blanks()?;
         self.skip_comment()?;
         if !self.input.is_break_or_end() {
@@ -339,10 +362,12 @@ impl<'a> Scanner<'a> {
     /// Passes over blanks on this line.
     pub(super) fn skip_blanks(&mut self) -> Result<(), Fault> {
         self.input.need(1)?;
+        let from = self.input.at;
         while self.input.is_blank_at(0) {
             self.input.skip();
             self.input.need(1)?;
         }
+        self.note_tabs(from);
         Ok(())
     }
 
@@ -389,6 +414,9 @@ impl<'a> Scanner<'a> {
             }
             deepest = deepest.max(i64::from(self.input.mark.column));
             if self.is_indentation(*indent) && self.input.peek(0) == b'\t' {
+                if *indent == 0 && self.reads_on(Otherwise::TabInBlock) {
+                    break;
+                }
                 let problem = "found a tab character where an indentation space is expected";
                 return Err(fault(problem, self.input.mark, "while scanning a block scalar", start));
             }

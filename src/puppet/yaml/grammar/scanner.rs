@@ -5,9 +5,13 @@ use std::collections::VecDeque;
 use super::input::{Input, Mark, fault};
 use super::token::{Kind, Token};
 use crate::puppet::document::Fault;
+use crate::puppet::server::{Kind as Otherwise, Notes};
 
 /// The longest a key without `?` may be, in characters.
 const MAX_KEY: usize = 1024;
+
+/// The most characters behind which a Puppet server looks for a token.
+const MOST_OF_SERVER: usize = 3 << 20;
 
 /// A place where a key without `?` may have started.
 #[derive(Clone, Copy, Default)]
@@ -34,6 +38,8 @@ pub(super) struct Scanner<'a> {
     pub(super) key_allowed: bool,
     /// One for each flow level, and one for the block.
     keys: Vec<SimpleKey>,
+    /// The places that a Puppet server reads otherwise, if they are wanted; then the text is read on as there.
+    pub(super) notes: Option<Notes>,
 }
 
 impl<'a> Scanner<'a> {
@@ -48,7 +54,42 @@ impl<'a> Scanner<'a> {
             indents: Vec::new(),
             key_allowed: true,
             keys: vec![SimpleKey::default()],
+            notes: None,
         }
+    }
+
+    /// Returns a scanner that reads on where a Puppet server does, and notes what that reads otherwise.
+    pub(super) fn noting(content: &'a [u8]) -> Scanner<'a> {
+        Scanner { notes: Some(Notes::default()), ..Scanner::new(content) }
+    }
+
+    /// Notes that a Puppet server reads otherwise here.
+    pub(super) fn note(&mut self, kind: Otherwise) {
+        self.note_at(self.input.mark, kind);
+    }
+
+    /// Notes that a Puppet server reads otherwise at `mark`.
+    pub(super) fn note_at(&mut self, mark: Mark, kind: Otherwise) {
+        if let Some(notes) = &mut self.notes {
+            notes.add(mark.line_number(), kind);
+        }
+    }
+
+    /// Notes a tab in the white space from byte `from` up to here.
+    pub(super) fn note_tabs(&mut self, from: usize) {
+        let Some(notes) = &mut self.notes else { return };
+        let passed = self.input.slice(from, self.input.at);
+        if let Some(tab) = passed.find('\t') {
+            let breaks = passed[tab..].matches('\n').count();
+            let line = self.input.mark.line_number().saturating_sub(u32::try_from(breaks).unwrap_or(u32::MAX));
+            notes.add(line, Otherwise::Tab);
+        }
+    }
+
+    /// Returns true, and notes it, if what libyaml refuses here is read by a Puppet server, and is to be read as there.
+    pub(super) fn reads_on(&mut self, kind: Otherwise) -> bool {
+        self.note(kind);
+        self.notes.is_some()
     }
 
     /// Returns the next token, which stays in the queue.
@@ -83,6 +124,9 @@ impl<'a> Scanner<'a> {
     }
 
     fn fetch_next(&mut self) -> Result<(), Fault> {
+        if self.input.mark.index > MOST_OF_SERVER {
+            self.note(Otherwise::TooLong);
+        }
         self.input.need(1)?;
         self.skip_to_token()?;
         self.drop_stale_keys()?;
@@ -123,7 +167,12 @@ impl<'a> Scanner<'a> {
             b'>' if !flow => self.fetch_block_scalar(false),
             b'\'' => self.fetch_simple(|s| s.scan_flow_scalar(true)),
             b'"' => self.fetch_simple(|s| s.scan_flow_scalar(false)),
-            _ if self.starts_plain_scalar() => self.fetch_simple(Self::scan_plain_scalar),
+            _ if self.starts_plain_scalar() => {
+                if flow && self.input.peek(0) == b'-' && matches!(self.input.peek(1), b',' | b']') {
+                    self.note(Otherwise::DashInFlow);
+                }
+                self.fetch_simple(Self::scan_plain_scalar)
+            }
             _ => {
                 let mark = self.input.mark;
                 Err(fault(
@@ -351,10 +400,12 @@ impl<'a> Scanner<'a> {
             }
             self.input.need(1)?;
             let tabs = self.flow_level > 0 || !self.key_allowed;
+            let from = self.input.at;
             while self.input.peek(0) == b' ' || (tabs && self.input.peek(0) == b'\t') {
                 self.input.skip();
                 self.input.need(1)?;
             }
+            self.note_tabs(from);
             self.skip_comment()?;
             if !self.input.is_break() {
                 return Ok(());
