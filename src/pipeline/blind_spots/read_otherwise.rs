@@ -9,8 +9,8 @@ use crate::diff::Diff;
 use crate::fleet::{Finding, Revision};
 use crate::hiera::backend::{DataFile, Format};
 use crate::hiera::config::{Locations, PlacedText};
-use crate::hiera::layer::Environment;
 use crate::hiera::layer::path_patterns::{PathPattern, patterns};
+use crate::hiera::layer::{Environment, HIERA_YAML};
 use crate::node::NodeSet;
 use crate::puppet::Ruby;
 use crate::puppet::ruby::without_byte_order_mark;
@@ -56,7 +56,7 @@ impl DiffContext<'_> {
         let mut unseen: BTreeMap<Kind, BTreeSet<String>> = BTreeMap::new();
         let sides = [&mut findings.before, &mut findings.after];
         for (revision, findings) in self.both_revisions().into_iter().zip(sides) {
-            let configs = files.configs.iter().filter(|path| path.ends_with(".yaml"));
+            let configs = files.configs.iter().filter(|path| path.ends_with(HIERA_YAML));
             let configs = configs.map(|path| (path, places_of_config(&*revision.environment.tree, path)));
             let data = reached.iter().map(|path| (path, places_at(revision, path)));
             for (path, notes) in data.chain(configs).filter(|(path, _)| !self.accepted.has(READ_OTHERWISE, path)) {
