@@ -105,7 +105,7 @@ impl Ruby {
             Some(number) => (true, number.strip_prefix('-')?),
             None => (false, version),
         };
-        let mut numbers = number.split('.').map(|number| number.parse::<u32>());
+        let mut numbers = number.split('.').map(str::parse::<u32>);
         let (major, minor) = (numbers.next()?.ok()?, numbers.next().transpose().ok()?);
         match (is_jruby, major, minor) {
             (true, 9, Some(3)) => Some(Ruby::JRuby9_3),

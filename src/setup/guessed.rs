@@ -248,7 +248,8 @@ mod tests {
 
     /// Returns the number of nodes that are guessed of ten files, for levels with these words in them.
     fn count(level: impl Fn(usize) -> String, levels: usize, comparisons: usize) -> usize {
-        let levels: String = (0..levels).map(|at| format!("- {{name: n{at}, {}}}\n", level(at))).collect();
+        let levels: Vec<String> = (0..levels).map(|at| format!("- {{name: n{at}, {}}}\n", level(at))).collect();
+        let levels = levels.concat();
         let mut tree = MemoryTree::new();
         tree.add("hiera.yaml", format!("version: 5\nhierarchy:\n{levels}").as_bytes());
         (0..10).for_each(|file| tree.add(&format!("data/nodes/n{file}.yaml"), b"a: 1\n"));

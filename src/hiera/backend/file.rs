@@ -57,6 +57,7 @@ impl Format {
     }
 
     /// Returns the format as a Ruby reads it.
+    #[must_use]
     pub fn read_by(self, ruby: Ruby) -> Format {
         if self == Format::Yaml && ruby.psych() >= Psych::V5_2 { Format::Yaml34 } else { self }
     }

@@ -210,7 +210,9 @@ mod tests {
         for environment in 0..count {
             let mut add = |path: &str, text: &str| tree.add(&format!("envs/e{environment}/{path}"), text.as_bytes());
             add("hiera.yaml", "version: 5\nhierarchy: [{name: c, path: c.yaml}]\n");
-            files.iter().for_each(|(path, text)| add(path, text));
+            for (path, text) in files {
+                add(path, text);
+            }
         }
         let hiera_config = format!("envs/{VARIABLE}/hiera.yaml");
         let options = EnvironmentOptions { hiera_config, ..EnvironmentOptions::default() };
