@@ -287,6 +287,7 @@ fn names_in(line: &str) -> BTreeSet<&str> {
     names.extend(line.split(['\'', '"']));
     names.extend(line.split(is_between_names));
     names.extend(line.split(is_in_no_name));
+    names.extend(line.split(|c| c == '+' || is_in_no_name(c)));
     let options = names.iter().filter_map(|name| name.strip_prefix('-').filter(|rest| !rest.starts_with('-')));
     let glued = options.flat_map(|rest| rest.char_indices().skip(1).take(MAX_LETTERS).map(|(start, _)| &rest[start..]));
     let glued: Vec<&str> = glued.collect();

@@ -15,9 +15,6 @@ use std::time::SystemTime;
 
 use flate2::{Decompress, FlushDecompress};
 
-/// The most packs that are kept open.
-const OPEN: usize = 128;
-
 /// The head of an index, and the number of the first byte of ids in the table behind it.
 const HEAD: [u8; 8] = [0xff, b't', b'O', b'c', 0, 0, 0, 2];
 const FIRST_BYTES: usize = 256;
@@ -63,19 +60,23 @@ pub(super) struct Extent {
 impl Packs {
     /// Opens the packs of folders of objects, and of those that these borrow from.
     pub(super) fn open(folders: &[PathBuf]) -> Packs {
-        let mut found: Vec<(SystemTime, PathBuf)> = Vec::new();
+        let mut found: Vec<(SystemTime, u64, PathBuf)> = Vec::new();
         for folder in with_alternates(folders) {
             for entry in fs::read_dir(folder.join("pack")).into_iter().flatten().flatten() {
                 let path = entry.path();
                 if path.extension().is_some_and(|extension| extension == "idx") {
-                    let time = path.with_extension("pack").metadata().and_then(|pack| pack.modified());
-                    found.push((time.unwrap_or(SystemTime::UNIX_EPOCH), path));
+                    let pack = path.with_extension("pack").metadata().ok();
+                    let time = pack.as_ref().and_then(|pack| pack.modified().ok());
+                    let size = pack.map_or(0, |pack| pack.len());
+                    found.push((time.unwrap_or(SystemTime::UNIX_EPOCH), size, path));
                 }
             }
         }
         // As libgit2 looks for objects: the youngest first.
         found.sort_by(|one, other| other.cmp(one));
-        Packs(found.into_iter().enumerate().filter_map(|(at, (_, path))| Pack::open(path, at < OPEN)).collect())
+        // The largest one has most of the objects, and is kept open. A daemon's mirror has hundreds of others.
+        let largest = found.iter().map(|(_, size, _)| *size).max().unwrap_or(0);
+        Packs(found.into_iter().filter_map(|(_, size, path)| Pack::open(path, size == largest)).collect())
     }
 
     /// Returns the extent of an object, or `None` if no pack has it. Fails if a pack has it and cannot be read.

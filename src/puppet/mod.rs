@@ -32,4 +32,4 @@ mod error;
 mod release;
 
 pub use error::{Error, ErrorKind};
-pub use release::{Puppet, Ruby};
+pub use release::{Psych, Puppet, Ruby};

@@ -1,6 +1,5 @@
 //! The supported versions of Puppet and of Ruby, and a method for each difference between them.
 
-use super::yaml::Psych;
 use crate::value::{Notation, Printable};
 
 /// The Puppet whose behaviour and defaults count.
@@ -95,6 +94,16 @@ pub enum Ruby {
     JRuby9_4,
     /// JRuby 10, as in OpenVox server 9.
     JRuby10,
+}
+
+/// The version of Psych, as far as scalars depend on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Psych {
+    /// That of Ruby 3.1, to which `0,` and `0_` are zero.
+    #[default]
+    V4,
+    /// That of Ruby 3.4, to which a number has a digit behind its prefix: `0,` is text.
+    V5_2,
 }
 
 impl Ruby {

@@ -46,8 +46,8 @@ struct Declared {
     literals: usize,
 }
 
-/// Returns nodes by which each data file of some hierarchies is read, each with the name of its environment if there are
-/// several; at least one for each hierarchy.
+/// Returns nodes by which each data file of some hierarchies is read, each with the name of its environment if there
+/// are several; at least one for each hierarchy.
 pub fn guessed(
     tree: &dyn FileTree,
     hierarchies: &[(Option<&str>, &Hierarchy)],

@@ -9,8 +9,7 @@ use super::mentions::Mentions;
 use crate::hiera::LookupError;
 use crate::puppet::document::{Fault, FaultKind, Marks};
 use crate::puppet::types::data::short_name;
-use crate::puppet::yaml::Psych;
-use crate::puppet::{Puppet, Ruby};
+use crate::puppet::{Psych, Puppet, Ruby};
 use crate::puppet::{hocon, json, ruby, yaml};
 use crate::value::{Hash, Value};
 

@@ -240,11 +240,11 @@ pub fn patterns_of_hiera3(environment: &Environment) -> Vec<PathPattern<'_>> {
         for (level, section) in config.levels.iter().zip(&hiera3.sections) {
             let (Ok(datadir), Ok(extension)) = (&section.datadir, &section.extension) else { continue };
             for declared in hiera3.hierarchy.iter().map(|source| &source.declared) {
-                let path = join(&layer.root, &format!("{}/{}", datadir.trim_end_matches('/'), declared.text));
-                let extension = format!(".{extension}");
+                let path = format!("{}/{}.{extension}", datadir.trim_end_matches('/'), declared.text);
+                let path = join(&layer.root, &path);
                 let target = match in_repository(environment, layer, &path) {
-                    Some(path) => Pattern::Inside(pieces(&path, false, &extension)),
-                    None => Pattern::Outside(ends(&path, false, &extension)),
+                    Some(path) => Pattern::Inside(pieces(&path, false, "")),
+                    None => Pattern::Outside(ends(&path, false, "")),
                 };
                 found.push(PathPattern { level, declared, layer, config: &config.path, target });
             }

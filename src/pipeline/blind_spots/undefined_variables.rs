@@ -9,7 +9,7 @@ use super::variables::{UNDEFINED, fix, is_of_caller, plain};
 use super::{DiffContext, changed_nodes, wording};
 use crate::fleet::Revision;
 use crate::hiera::backend::{DataFile, Mentions};
-use crate::hiera::key::asks_for;
+use crate::hiera::key::{asks_for, root_of};
 use crate::hiera::layer::path_patterns::{PathPattern, patterns};
 use crate::hiera::layer::{Environment, Root};
 use crate::node::NodeSet;
@@ -234,7 +234,7 @@ fn variables_of(revision: &Revision, root: &Environment) -> Result<BTreeSet<Stri
     let mut found: BTreeSet<String> = patterns(root).iter().flat_map(PathPattern::variables).collect();
     for path in revision.reached_files() {
         let Some(file) = data_file(root, &path)? else { continue };
-        found.extend(file.mentions().iter().flat_map(|(_, of)| &of.variables).map(ToString::to_string));
+        found.extend(file.mentions().iter().flat_map(|(_, of)| &of.variables).map(|name| root_of(name).to_string()));
     }
     Ok(found)
 }

@@ -133,7 +133,7 @@ impl Function {
                 known => known.iter().flat_map(|value| self.named_by(value)).collect(),
             },
             Expression::Options(_) => Vec::new(),
-            Expression::Splat(_) | Expression::Other => vec![KeyText::any()],
+            Expression::Splat(_) | Expression::Composed | Expression::Other => vec![KeyText::any()],
         }
     }
 
@@ -161,7 +161,7 @@ impl Function {
         let of_options = |options: &Expression| options.entry("merge");
         let named = match arguments {
             [_, _, merge, ..] if of_options(merge).is_none() => Some(merge.clone()),
-            [_, options @ Expression::Variable(_)] => Some(options.clone()),
+            [_, options @ (Expression::Variable(_) | Expression::Composed)] => Some(options.clone()),
             [options @ Expression::Variable(name)] if values.may_be_options(name) => Some(options.clone()),
             [options] => of_options(options),
             [_, rest @ ..] => rest.iter().rev().find_map(of_options),

@@ -20,6 +20,8 @@ pub(super) enum Expression {
     Options(Vec<(String, Expression)>),
     /// The items of an array as so many arguments; those of anything else are not known.
     Splat(Box<Expression>),
+    /// An expression made of a hash or a variable, which may be options.
+    Composed,
     Other,
 }
 
@@ -131,10 +133,16 @@ impl Reader<'_> {
             self.words = start;
         }
         let is_whole = matches!(self.peek(), None | Some(Token::Arrow | Token::Sign(',' | ')' | ']' | '}')));
-        if !is_whole {
-            self.skip();
+        if is_whole {
+            return value.unwrap_or(Expression::Other);
         }
-        value.filter(|_| is_whole).unwrap_or(Expression::Other)
+        self.skip();
+        match value {
+            Some(Expression::Literal(Value::Hash(_)) | Expression::Options(_) | Expression::Variable(_)) => {
+                Expression::Composed
+            }
+            _ => Expression::Other,
+        }
     }
 
     /// Reads a literal, a string or a variable; `None` if something else begins here.

@@ -17,6 +17,7 @@ mod server;
 mod symkeys;
 mod tag;
 
+use super::Psych;
 use super::document::Parsed;
 use event::{Data, Event, Onward};
 
@@ -71,16 +72,6 @@ pub fn form(content: &[u8], most: usize) -> Form {
         Ok(false) => Form::Several,
         _ => Form::Plain,
     }
-}
-
-/// The version of Psych, as far as scalars depend on it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub enum Psych {
-    /// That of Ruby 3.1, to which `0,` and `0_` are zero.
-    #[default]
-    V4,
-    /// That of Ruby 3.4, to which a number has a digit behind its prefix: `0,` is text.
-    V5_2,
 }
 
 /// Reads the first document of `content`.

@@ -167,7 +167,9 @@ fn what_depends_on_the_server_is_a_standing_note() {
     let site = |location: &str, settings: &str, files: &[&str]| {
         let site = Sandbox::of(&SITE.replace("path: common.yaml", location));
         site.write("hierad.yaml", format!("profiles: [profiles]\n{settings}"));
-        files.iter().for_each(|path| site.write(path, "motd: hello\n"));
+        for path in files {
+            site.write(path, "motd: hello\n");
+        }
         site.commit("files");
         site.write(files[0], "motd: other\n");
         site.commit("second");

@@ -559,6 +559,7 @@ fn trust_ends_with_what_ways_and_names_lead_to() {
         ("[bash, -c, 'exec ./g{oo,}d.sh']", "", evil_good),
         ("[bash, -c, 'exec ./good{.sh,}']", "", evil_good),
         ("[bash, -O, extglob, -c, 'exec ./go+(o)d.sh']", "", evil_good),
+        ("[sh, -c, 'exec ./${0#+}', +good.sh]", "", evil_good),
         // Names in quotes.
         ("[sh, -c, \"exec './my prog.sh'\"]", "cp good.sh 'my prog.sh'", "cp evil.txt 'my prog.sh'"),
         ("[sh, -c, 'exec \"./my prog.sh\"']", "cp good.sh 'my prog.sh'", "cp evil.txt 'my prog.sh'"),

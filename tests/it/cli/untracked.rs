@@ -103,7 +103,8 @@ fn hiera_3_has_data_that_git_ignores_as_well() {
         assert_eq!(told(&site), [expected, Vec::new()], "{line}");
         let checked = site.hierad("check");
         assert_eq!(checked.out.matches(" is in no commit").count(), places.len(), "{}", checked.out);
-        let overlays: String = places.iter().map(|place| format!("  {place}: none\n")).collect();
+        let overlays: Vec<String> = places.iter().map(|place| format!("  {place}: none\n")).collect();
+        let overlays = overlays.concat();
         site.write(".git/hierad.yaml", format!("datadirs:\n{overlays}  /none: none\n"));
         assert_eq!(told(&site), NONE, "{line}");
     }

@@ -48,8 +48,9 @@ impl Pack {
     fn zeros(&mut self, kind: &str, count: u64) -> usize {
         let at = self.begin([1; 20], if kind == "blob" { 3 } else { 2 }, count * MIB);
         let mut deflate = flate2::Compress::new(flate2::Compression::new(9), true);
+        let zeros = vec![0; usize::try_from(MIB).unwrap()];
         let mut part = Vec::with_capacity(8192);
-        deflate.compress_vec(&[0; MIB as usize], &mut part, flate2::FlushCompress::Full).unwrap();
+        deflate.compress_vec(&zeros, &mut part, flate2::FlushCompress::Full).unwrap();
         self.bytes.extend(&part);
         // The same once more, without the head.
         (1..count).for_each(|_| self.bytes.extend(&part[2..]));
@@ -81,7 +82,8 @@ impl Pack {
         let id: [u8; 20] = sha.finalize().into();
         let instructions = [&[u8::try_from(content.len()).unwrap()], content].concat();
         self.change(id, to, (old, content.len() as u64), &instructions);
-        id.iter().map(|byte| format!("{byte:02x}")).collect()
+        let digits: Vec<String> = id.iter().map(|byte| format!("{byte:02x}")).collect();
+        digits.concat()
     }
 
     /// Writes the pack and its index.
