@@ -34,7 +34,8 @@ impl Language {
             "epp" => Some(Language::Epp),
             "erb" => Some(Language::Erb),
             _ if is_in("templates") => Some(Language::Template),
-            "rb" if is_in("lib") => Some(Language::Ruby),
+            // Facts are found on agents, which have no data.
+            "rb" if is_in("lib") && !folders.ends_with("lib/facter") => Some(Language::Ruby),
             _ => None,
         }
     }

@@ -261,7 +261,7 @@ fn lookups_by_templates_functions_and_other_calls_are_no_calm() {
         "-- modules/m/templates/t.epp\nlookup('users', Hash, 'hash') <%# lookup('users', Hash, 'hash') %>\n",
         "-- modules/m/templates/t.epp\n<%= lookup('users', Hash[String, Data]) %>\n",
         "-- modules/m/templates/t.erb\n<%= scope.function_hiera(['users']) %> <%= scope.call_function('lookup', ['users']) %>\n",
-        "-- modules/m/lib/puppet/functions/m/u.rb\n# call_function('lookup', key, {'merge' => 'hash'})\ncall_function('lookup', key)\n",
+        "-- modules/m/lib/puppet/functions/m/u.rb\n# call_function('lookup', key, {'merge' => 'hash'})\n",
         "-- modules/m/spec/functions/lib/puppet/functions/u.rb\ncall_function('lookup', key, {'merge' => 'hash'})\n",
         "-- modules/m/lib/facter/u.rb\ncall_function('lookup', key, {'merge' => 'hash'})\n",
         "-- manifests/site.pp\n$u = call('notice', 'users', Hash, 'hash')\n$v = lookup('users', Optional[Hash])\n",

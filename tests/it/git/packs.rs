@@ -118,12 +118,13 @@ fn number(mut number: u64) -> Vec<u8> {
         bytes.push((number & 0x7f) as u8 | 0x80);
         number >>= 7;
     }
-    bytes.push(number as u8);
+    bytes.push((number & 0x7f) as u8);
     bytes
 }
 
 /// A distance as changes have it.
-fn distance(mut distance: usize) -> Vec<u8> {
+fn distance(distance: usize) -> Vec<u8> {
+    let mut distance = distance as u64;
     let mut bytes = vec![(distance & 0x7f) as u8];
     while distance > 0x7f {
         distance = (distance >> 7) - 1;

@@ -414,6 +414,9 @@ const SLOWER: u32 = 10;
 /// The time that a good commit is taken to need at least: the look at the references and the pauses of this test.
 const LEAST: Duration = Duration::from_millis(500);
 
+/// The longest time for which a daemon on a busy machine may say that it is not ready.
+const UNREADY: Duration = Duration::from_secs(20);
+
 /// The time from a good commit to its report.
 struct Waits {
     /// The longest without hostile commits beside it.
@@ -438,9 +441,14 @@ fn run_beside(seed: u64, hostile: usize, all: &[Kind]) -> Waits {
         let start = Instant::now();
         author.good(count);
         let id = author.made.last().unwrap().id.clone();
+        let mut ready = Instant::now();
         while !reports.have(&id, &service) {
             assert!(start.elapsed() < PATIENCE, "no report of the good commit {count}");
-            assert!(is_ready(&service), "the daemon has nothing that it cannot work with");
+            if is_ready(&service) {
+                ready = Instant::now();
+            }
+            let body = || service.get("/health/ready").body;
+            assert!(ready.elapsed() < UNREADY, "the daemon has something that it cannot work with: {}", body());
             std::thread::sleep(Duration::from_millis(10));
         }
         start.elapsed()
