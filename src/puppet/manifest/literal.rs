@@ -20,8 +20,9 @@ pub(super) enum Expression {
     Options(Vec<(String, Expression)>),
     /// The items of an array as so many arguments; those of anything else are not known.
     Splat(Box<Expression>),
-    /// An expression made of a hash or a variable, which may be options.
+    /// A hash that is made of others.
     Composed,
+    /// Anything else. It may be options, unless it begins as a type does.
     Other,
 }
 
@@ -134,14 +135,15 @@ impl Reader<'_> {
         }
         let is_whole = matches!(self.peek(), None | Some(Token::Arrow | Token::Sign(',' | ')' | ']' | '}')));
         if is_whole {
-            return value.unwrap_or(Expression::Other);
+            return value.unwrap_or_else(|| unknown(start));
         }
         self.skip();
+        let read = &start[..start.len() - self.words.len()];
+        let is_sum = read.iter().any(|word| word.token == Token::Sign('+'));
         match value {
-            Some(Expression::Literal(Value::Hash(_)) | Expression::Options(_) | Expression::Variable(_)) => {
-                Expression::Composed
-            }
-            _ => Expression::Other,
+            Some(Expression::Literal(Value::Hash(_)) | Expression::Options(_)) => Expression::Composed,
+            Some(Expression::Variable(_)) if is_sum => Expression::Composed,
+            _ => unknown(start),
         }
     }
 
@@ -214,6 +216,17 @@ impl Reader<'_> {
             }
             self.words = rest;
         }
+    }
+}
+
+/// Returns an expression that is not read: a value that is not known or, where it may be a type, no more than that.
+fn unknown(words: &[Word]) -> Expression {
+    match words.first().map(|word| &word.token) {
+        Some(Token::Name(name)) if !name.starts_with(|first: char| first.is_ascii_uppercase() || first == ':') => {
+            Expression::Variable(String::new())
+        }
+        Some(Token::Variable(_) | Token::Sign('(')) => Expression::Variable(String::new()),
+        _ => Expression::Other,
     }
 }
 

@@ -116,6 +116,16 @@ fn what_templates_and_functions_may_look_up_is_no_calm() {
         ("manifests/h.pp", "$l = lookup(*$args)"),
         ("manifests/h.pp", "$l = lookup('users', *$others)"),
         ("manifests/h.pp", "$l = call($function, 'users')"),
+        ("manifests/h.pp", "$l = lookup('users', { merge => 'hash' } + $more)"),
+        ("manifests/h.pp", "$l = lookup('users', $more + { merge => 'hash' })"),
+        ("manifests/h.pp", "$l = lookup({ name => 'users', merge => 'hash' } + $more)"),
+        ("manifests/h.pp", "$l = lookup('users', $options['users'])"),
+        ("manifests/h.pp", "$l = lookup('users', deep_merge($options, { merge => 'hash' }))"),
+        ("manifests/h.pp", "$l = lookup('users', ($options))"),
+        ("manifests/h.pp", "$s = if $x { 'hash' } else { 'first' } $l = lookup('users', Hash, $s)"),
+        ("manifests/h.pp", "$s = case $x { default: { 'hash' } } $l = lookup('users', Hash, $s)"),
+        ("manifests/h.pp", "$s = pick($x, 'hash') $l = lookup('users', Hash, $s)"),
+        ("manifests/h.pp", "$s = 'first' class a { $s = $x ? { default => 'hash' } $l = lookup('users', Hash, $s) }"),
         ("manifests/h.pp", "class h($f = 'hiera') { $l = call($f, 'users') } class i($f = 'hiera_hash') { }"),
         ("manifests/h.pp", "$l = inline_epp(\"<%= lookup('us${x}', Hash, \\$merge) %>\")"),
         ("templates/a.epp", "<%= lookup($key, Hash, 'hash') %>"),
@@ -145,6 +155,9 @@ fn what_looks_nothing_up_in_templates_and_functions_is_calm() {
         ("lib/puppet/functions/f.rb", "# call_function('lookup', 'users', 'merge' => 'deep')"),
         ("lib/puppet/functions/f.rb", "def call_function(name)\n  call_function(name, 'users')"),
         ("lib/puppet/functions/f.rb", "call_function('lookup', 'users')"),
+        ("modules/m/lib/facter/f.rb", "call_function('lookup', 'users', 'merge' => 'deep')"),
+        ("templates/a.epp", "<%= lookup('users', Hash[String, Data]) %>"),
+        ("manifests/h.pp", "$l = lookup('users', Optional[Hash])"),
         ("spec/functions/f.rb", "call_function('lookup', 'users', 'merge' => 'deep')"),
         ("modules/m/spec/lib/f.rb", "call_function('lookup', 'users', 'merge' => 'deep')"),
         ("data.erb.txt", "<%= scope.function_hiera_hash(['users']) %>"),
@@ -230,46 +243,6 @@ fn what_manifests_ask_for_in_several_ways_is_no_calm() {
     // No parameter has the name.
     let report = report("$l = lookup('m::list', Array, 'unique')", &format!("{}{keys}", class("$other")));
     assert_eq!((spot(&report), changes(&report, "m::list").len()), (None, 2), "{report}");
-}
-
-/// Lookups of `users` with a merge, outside of plain calls in manifests.
-const ELSEWHERE: [&str; 14] = [
-    "-- manifests/site.pp\n$u = call('lookup', 'users', Hash, 'hash')\n",
-    "-- manifests/site.pp\n$u = 'lookup'.call('users', { merge => hash })\n",
-    "-- manifests/site.pp\nnotice(inline_epp('<%= lookup(\"users\", Hash, \"hash\") %>'))\n",
-    "-- manifests/site.pp\nnotice(inline_template('<%= scope.function_hiera_hash([\"users\"]) %>'))\n",
-    "-- modules/m/templates/t.epp\n<%- | $x | -%>\n<% if $x { -%>\n<%= lookup('users', Hash, 'hash') %>\n<% } -%>\n",
-    "-- modules/m/templates/t.erb\n<%= scope.function_hiera_hash(['users', {}])['ada'] %>\n",
-    "-- modules/m/templates/t.erb\n<% u = scope.call_function(:lookup, ['users', {'merge' => 'hash'}]) %>\n",
-    "-- modules/m/lib/puppet/functions/m/u.rb\n  call_function('lookup', key, {'merge' => 'hash'})\n",
-    "-- modules/m/lib/puppet/parser/functions/u.rb\n  function_hiera_hash([args[0]])\n",
-    "-- manifests/site.pp\n$a = ['users', Hash, 'hash']\n$u = lookup(*$a)\n",
-    "-- manifests/site.pp\n$u = lookup('users', { merge => 'hash' } + $more)\n",
-    "-- manifests/site.pp\n$s = if $x { 'hash' } else { 'first' }\n$u = lookup('users', Hash, $s)\n",
-    "-- manifests/site.pp\n$s = pick($x, 'hash')\n$u = lookup('users', Hash, $s)\n",
-    "-- manifests/site.pp\n$s = 'first'\nclass a { $s = case $x { default: { 'hash' } }\n  $u = lookup('users', Hash, $s) }\n",
-];
-
-#[test]
-fn lookups_by_templates_functions_and_other_calls_are_no_calm() {
-    for files in ELSEWHERE {
-        let report = report("# nothing", files);
-        let is_shown = changes(&report, "users").iter().any(|(nodes, ..)| nodes.contains("web01"));
-        assert_ne!(is_shown, spot(&report).is_some(), "{files}: {report}");
-    }
-    for calm in [
-        "-- modules/m/templates/t.epp\nlookup('users', Hash, 'hash') <%# lookup('users', Hash, 'hash') %>\n",
-        "-- modules/m/templates/t.epp\n<%= lookup('users', Hash[String, Data]) %>\n",
-        "-- modules/m/templates/t.erb\n<%= scope.function_hiera(['users']) %> <%= scope.call_function('lookup', ['users']) %>\n",
-        "-- modules/m/lib/puppet/functions/m/u.rb\n# call_function('lookup', key, {'merge' => 'hash'})\n",
-        "-- modules/m/spec/functions/lib/puppet/functions/u.rb\ncall_function('lookup', key, {'merge' => 'hash'})\n",
-        "-- modules/m/lib/facter/u.rb\ncall_function('lookup', key, {'merge' => 'hash'})\n",
-        "-- manifests/site.pp\n$u = call('notice', 'users', Hash, 'hash')\n$v = lookup('users', Optional[Hash])\n",
-    ] {
-        let report = report("# nothing", calm);
-        assert_eq!(spot(&report), None, "{calm}");
-        assert_eq!(changes(&report, "users").iter().filter(|(nodes, ..)| nodes.contains("web01")).count(), 0, "{calm}");
-    }
 }
 
 #[test]
