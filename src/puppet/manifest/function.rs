@@ -161,8 +161,9 @@ impl Function {
         let of_options = |options: &Expression| options.entry("merge");
         let named = match arguments {
             [_, _, merge, ..] if of_options(merge).is_none() => Some(merge.clone()),
-            [_, options @ Expression::Variable(_)] => Some(options.clone()),
-            [options @ Expression::Composed] | [_, options @ Expression::Composed] => Some(options.clone()),
+            [options @ Expression::Composed] | [_, options @ (Expression::Variable(_) | Expression::Composed)] => {
+                Some(options.clone())
+            }
             [options @ Expression::Variable(name)] if values.may_be_options(name) => Some(options.clone()),
             [options] => of_options(options),
             [_, rest @ ..] => rest.iter().rev().find_map(of_options),

@@ -131,7 +131,7 @@ fn paths_of_many_variables_are_told_in_short() {
                 format!("hierarchy: [{{name: odd, {}}}, {{name: c, path: common.yaml}}]", level.replace('@', path));
             site.write("hiera.yaml", format!("version: 5\n{hierarchy}\n"));
             site.commit("a hierarchy");
-            let printed = run(&site, "check");
+            let printed = run(&site, "check --format json");
             assert!(printed.out.len() + printed.err.len() < 400_000, "{level}: {}", printed.out.len());
             // What is short is told in whole.
             let whole = format!("'{few}' looks for nothing in its place");
