@@ -68,14 +68,15 @@ impl Selection {
     pub fn entry(&self, name: &str) -> Option<&Selection> {
         match self {
             Selection::Whole => Some(self),
-            Selection::Entries(entries) => entries.get(name).or_else(|| entries.get("0").filter(|_| is_number(name))),
+            Selection::Entries(entries) => entries.get(name).or_else(|| entries.get(is_number(name).then_some("0")?)),
         }
     }
 }
 
 /// Returns true if a line of `name` is a number, as Ruby's `^[0-9]+$` finds it.
 pub fn is_number(name: &str) -> bool {
-    name.split('\n').any(|line| !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit()))
+    let is_one = |line: &str| !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit());
+    is_one(name) || name.contains('\n') && name.split('\n').any(is_one)
 }
 
 /// Reads some entries of a hash. The first one that is left out stays as undef, so that it shows that there

@@ -113,7 +113,7 @@ fn leaving(script: &str, limit: Duration, expected: &[&str]) -> Vec<tempfile::Te
         let folder = tempfile::tempdir().unwrap();
         let ticks = "ticks='while echo >>ticks; do sleep 0.05; done'";
         let script = format!(
-            "exec </dev/null >/dev/null 2>&1; {ticks}; {way} \"$ticks\" & until [ -e ticks ]; do sleep 0.01; done; {script}"
+            "exec </dev/null >/dev/null 2>&1; {ticks}; {way} \"$ticks\" & until [ -s ticks ]; do sleep 0.01; done; {script}"
         );
         match run(&script, folder.path(), limit, b"{}\n") {
             Err(error) => assert!(expected.iter().any(|words| error.contains(words)), "{way}: {error}"),
