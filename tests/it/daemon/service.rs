@@ -13,6 +13,7 @@ use serde_json::Value as Json;
 use super::receiver::Receiver;
 use crate::http::client::{Answer, raw, request};
 use crate::support::Sandbox;
+use crate::support::extent::pause;
 use crate::support::terminal::hierad;
 
 /// The longest time that anything takes, unless there is a fault.
@@ -90,19 +91,19 @@ impl Service {
     /// Waits until `is_so`.
     #[track_caller]
     pub(crate) fn wait(&self, what: &str, mut is_so: impl FnMut() -> bool) {
-        let end = Instant::now() + PATIENCE;
+        let start = Instant::now();
         while !is_so() {
             let log = || self.log().lines().rev().take(20).collect::<Vec<_>>().join("\n");
-            assert!(Instant::now() < end, "waited in vain for {what}; the log, backwards:\n{}", log());
-            std::thread::sleep(Duration::from_millis(20));
+            assert!(start.elapsed() < PATIENCE, "waited in vain for {what}; the log, backwards:\n{}", log());
+            pause(start);
         }
     }
 
     /// Waits until so many reports are there and nothing is waiting, or that is to be expected no more.
     pub(super) fn settle(&self, reports: usize) {
-        let end = Instant::now() + PATIENCE;
-        while Instant::now() < end && !(self.is_idle() && self.files().len() >= reports) {
-            std::thread::sleep(Duration::from_millis(20));
+        let start = Instant::now();
+        while start.elapsed() < PATIENCE && !(self.files().len() >= reports && self.is_idle()) {
+            pause(start);
         }
         assert_eq!(self.site.hierad("queue").ok(), "nothing is waiting\n");
     }
@@ -110,10 +111,10 @@ impl Service {
     /// The same, with nothing to tell of what happened meanwhile.
     #[track_caller]
     pub(super) fn patiently(what: &str, mut is_so: impl FnMut() -> bool) {
-        let end = Instant::now() + PATIENCE;
+        let start = Instant::now();
         while !is_so() {
-            assert!(Instant::now() < end, "waited in vain for {what}");
-            std::thread::sleep(Duration::from_millis(20));
+            assert!(start.elapsed() < PATIENCE, "waited in vain for {what}");
+            pause(start);
         }
     }
 

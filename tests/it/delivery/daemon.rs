@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use super::ENOUGH;
 use super::servers::{Answer, Certificate, Http, Smtp, closed_port};
 use crate::support::Sandbox;
+use crate::support::extent::pause;
 use crate::support::terminal::{SITE, hierad};
 
 /// A daemon at work in a repository.
@@ -68,10 +69,10 @@ impl Drop for Daemon {
 
 /// Waits until something is so.
 pub(super) fn wait(is_so: impl Fn() -> bool, story: &dyn Fn() -> String) {
-    let end = Instant::now() + ENOUGH;
+    let start = Instant::now();
     while !is_so() {
-        assert!(Instant::now() < end, "{}", story());
-        sleep(Duration::from_millis(20));
+        assert!(start.elapsed() < ENOUGH, "{}", story());
+        pause(start);
     }
 }
 

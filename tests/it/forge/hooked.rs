@@ -11,6 +11,7 @@ use sha2::Sha256;
 use super::scene::Scene;
 use super::server::{Forge, Kind, TOKEN};
 use crate::http::client::{Answer, Daemon, connect_from, raw, raw_on, request};
+use crate::support::extent::pause;
 use crate::support::terminal::hierad;
 use crate::support::{Sandbox, git_command};
 
@@ -81,10 +82,10 @@ impl Hooked {
 
     #[track_caller]
     pub(super) fn wait(&self, what: &str, mut is_so: impl FnMut() -> bool) {
-        let end = Instant::now() + PATIENCE;
+        let start = Instant::now();
         while !is_so() {
-            assert!(Instant::now() < end, "waited in vain for {what}: {}", self.queue(""));
-            std::thread::sleep(Duration::from_millis(20));
+            assert!(start.elapsed() < PATIENCE, "waited in vain for {what}: {}", self.queue(""));
+            pause(start);
         }
     }
 

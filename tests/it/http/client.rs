@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value as Json;
 
 use crate::support::Sandbox;
+use crate::support::extent::pause;
 use crate::support::terminal::hierad;
 
 /// The longest time that anything takes, unless there is a fault.
@@ -92,7 +93,7 @@ impl Daemon {
 
     /// Waits until the reports that are kept are so many; their numbers, the latest first.
     pub(super) fn wait_for_reports(&self, count: usize) -> Vec<i64> {
-        let end = Instant::now() + PATIENCE;
+        let start = Instant::now();
         loop {
             let list = self.get("/v1/reports").json();
             let numbers = list["reports"].as_array().unwrap().iter().map(|report| report["number"].as_i64().unwrap());
@@ -100,8 +101,8 @@ impl Daemon {
             if numbers.len() >= count {
                 return numbers;
             }
-            assert!(Instant::now() < end, "{count} reports expected: {list}");
-            std::thread::sleep(Duration::from_millis(20));
+            assert!(start.elapsed() < PATIENCE, "{count} reports expected: {list}");
+            pause(start);
         }
     }
 

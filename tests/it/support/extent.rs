@@ -1,6 +1,6 @@
 //! The extent of the tests: `cargo test`, whose program is not optimised, tries a part of what `.ci/run` does.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// More time than anything takes that ends, however slow or busy the machine is.
 pub(crate) const ENDLESS: Duration = Duration::from_mins(10);
@@ -14,6 +14,11 @@ pub(crate) fn is_full() -> bool {
 /// Returns the most time of work that has an end: `limit` for an optimised program, otherwise [`ENDLESS`].
 pub(crate) fn patience(limit: Duration) -> Duration {
     full_or(limit, ENDLESS)
+}
+
+/// Waits between two looks at something that may take long: longer, the longer it has taken since `start`.
+pub(crate) fn pause(start: Instant) {
+    std::thread::sleep((start.elapsed() / 8).clamp(Duration::from_millis(10), Duration::from_millis(500)));
 }
 
 /// Returns `full` if all is to be tried, otherwise `few`.
