@@ -12,7 +12,7 @@ use crate::support::Sandbox;
 const SCRIPT: &str = r#"while read -r line; do
   case $line in
     *deadly*) kill -9 $PPID;;
-    *pausing*) sleep 2;;
+    *pausing*) sleep 4;;
     *slow*) echo $PPID >> "$0.asked"; sleep 600;;
   esac
   id=${line#*:}
