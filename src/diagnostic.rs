@@ -45,6 +45,34 @@ impl fmt::Display for Place {
     }
 }
 
+/// A thing that a finding or a failed lookup is about, for those who decide by it; the words name it, too.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Subject {
+    /// An alias of a YAML document that its reader refuses.
+    Alias,
+    /// A backend of Hiera 3, by its name.
+    Backend(Arc<str>),
+    /// A file that has another content in a checkout.
+    Converted,
+    /// A function that nothing here has, by its name.
+    Function(Arc<str>),
+    /// A method of interpolation, where there may be none.
+    Method,
+    /// A module, by its name.
+    Module(Arc<str>),
+    /// A path that leads out of the repository, and the words that say how it does.
+    Outside {
+        /// The path, as far as it is the reason.
+        path: Arc<str>,
+        /// A clause such as `data/x is a submodule`.
+        how: Arc<str>,
+    },
+    /// A secret that is not open here.
+    Secret,
+    /// A variable without a value, by its name.
+    Variable(Arc<str>),
+}
+
 /// One finding.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Diagnostic {
@@ -56,12 +84,20 @@ pub struct Diagnostic {
     pub code: &'static str,
     /// One sentence for a person.
     pub text: String,
+    /// The thing that it is about, where something is decided by that.
+    pub subject: Option<Subject>,
 }
 
 impl Diagnostic {
     /// Returns a finding of `severity`.
     pub fn new(severity: Severity, code: &'static str, place: Option<Place>, text: impl Into<String>) -> Diagnostic {
-        Diagnostic { place, severity, code, text: text.into() }
+        Diagnostic { place, severity, code, text: text.into(), subject: None }
+    }
+
+    /// Returns the same finding, which is about `subject`.
+    #[must_use]
+    pub fn about(self, subject: Subject) -> Diagnostic {
+        Diagnostic { subject: Some(subject), ..self }
     }
 
     /// Returns an error.

@@ -30,12 +30,12 @@ mod variable_use;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Subject};
 use crate::diff::{self, Changes, Diff};
 use crate::disclosure::Disclosure;
 use crate::fleet::{self, AffectedKeys, Distinction, Effective, Finding, Fleet, Revision};
 use crate::git::{CommitId, CommitInfo, Merge, MergeError, ObjectError, Repository};
-use crate::hiera::layer::{DeclaredModule, Environment};
+use crate::hiera::layer::Environment;
 use crate::node::{NodeId, NodeSet};
 use crate::report::{BlindSpot, Commit, Input, NodeNames, Report};
 use crate::tree::{Graft, GraftedTree, TreeError};
@@ -442,12 +442,11 @@ fn unreadable(sides: &Sides, revisions: Diff<&Revision>, workers: &Workers) -> D
 fn without_old_news(mut findings: Vec<Finding>, revisions: Diff<&Revision>) -> Vec<Finding> {
     let [before, after] = [revisions.before, revisions.after]
         .map(|revision| revision.environment.roots().flat_map(|root| &root.absent_modules).collect::<Vec<_>>());
-    let is_old = |finding: &Finding| {
-        let text = &finding.diagnostic.text;
-        let names = |modules: &[&DeclaredModule]| {
-            modules.iter().any(|module| text.contains(&format!("module {} ", module.name)))
-        };
-        finding.diagnostic.code == "absent-module" && names(&before) && names(&after)
+    let is_old = |finding: &Finding| match &finding.diagnostic.subject {
+        Some(Subject::Module(name)) if finding.diagnostic.code == "absent-module" => {
+            [&before, &after].iter().all(|modules| modules.iter().any(|module| module.name == *name))
+        }
+        _ => false,
     };
     findings.retain(|finding| !is_old(finding));
     findings

@@ -224,12 +224,34 @@ pub enum Target {
     Folder(String),
     /// Nothing is there.
     Absent,
-    /// A symbolic link in the tree leads to nothing in it; the text names the first link, and where it leads.
-    Dangling(String),
-    /// The path leads into links that go round, or through more than Linux follows; the text says so.
-    Loop(String),
-    /// The path leaves what the tree holds; the text says how.
-    Outside(String),
+    /// A symbolic link in the tree leads to nothing in it: the first link, and where it leads.
+    Dangling(Astray),
+    /// The path leads into links that go round, or through more than Linux follows.
+    Loop(Astray),
+    /// The path leaves what the tree holds.
+    Outside(Astray),
+}
+
+/// A path that leads to nothing in a tree, as a clause such as `data/x is a submodule`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Astray {
+    /// The path, as far as it is the reason.
+    pub path: String,
+    /// The rest of the clause.
+    pub how: String,
+}
+
+impl Astray {
+    /// Returns the clause of `path` and `how`.
+    pub fn new(path: impl Into<String>, how: impl Into<String>) -> Astray {
+        Astray { path: path.into(), how: how.into() }
+    }
+}
+
+impl fmt::Display for Astray {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.path, self.how)
+    }
 }
 
 /// The most links that one path may go through, as in Linux.
@@ -249,10 +271,8 @@ pub fn follow(tree: &dyn FileTree, path: &str) -> Result<Target, TreeError> {
 pub fn follow_counted(tree: &dyn FileTree, path: &str, linked: &mut usize) -> Result<Target, TreeError> {
     let root = tree.root();
     let Some(inner) = below(root, path) else {
-        return Ok(Target::Outside(format!(
-            "{path} is {} path",
-            if root.is_empty() { "an absolute" } else { "another" }
-        )));
+        let how = if root.is_empty() { "is an absolute path" } else { "is another path" };
+        return Ok(Target::Outside(Astray::new(path, how)));
     };
     let mut pending = names(inner);
     // The names in links on the way, the next one last.
@@ -274,7 +294,7 @@ pub fn follow_counted(tree: &dyn FileTree, path: &str, linked: &mut usize) -> Re
             let Some(parent) = parent(root, &at) else {
                 // All that is behind a link leads there.
                 let from = link.as_deref().unwrap_or(path);
-                return Ok(Target::Outside(format!("{from} leads above the root of the repository")));
+                return Ok(Target::Outside(Astray::new(from, "leads above the root of the repository")));
             };
             at.truncate(parent);
             continue;
@@ -286,16 +306,15 @@ pub fn follow_counted(tree: &dyn FileTree, path: &str, linked: &mut usize) -> Re
                 let Some(link) = link else { return Ok(Target::Absent) };
                 // All that is behind a link leads there.
                 ahead.iter().rev().for_each(|name| enter(&mut at, name));
-                return Ok(Target::Dangling(format!(
-                    "{link} is a symbolic link to {at}, which is not in the repository"
-                )));
+                let how = format!("is a symbolic link to {at}, which is not in the repository");
+                return Ok(Target::Dangling(Astray::new(link, how)));
             }
-            Some(Entry::Submodule(Some(_))) => return Ok(Target::Outside(format!("{at} is a submodule"))),
-            Some(Entry::Submodule(None)) => return Ok(Target::Outside(format!("{at} is another repository"))),
+            Some(Entry::Submodule(Some(_))) => return Ok(Target::Outside(Astray::new(at, "is a submodule"))),
+            Some(Entry::Submodule(None)) => return Ok(Target::Outside(Astray::new(at, "is another repository"))),
             Some(Entry::Link(target)) => {
                 links += 1;
                 if links > LINK_LIMIT {
-                    return Ok(Target::Loop(format!("{path} leads into a loop of symbolic links")));
+                    return Ok(Target::Loop(Astray::new(path, "leads into a loop of symbolic links")));
                 }
                 link.get_or_insert_with(|| at.clone());
                 let inner = match below(root, &target) {
@@ -307,13 +326,13 @@ pub fn follow_counted(tree: &dyn FileTree, path: &str, linked: &mut usize) -> Re
                         root.clone_into(&mut at);
                         inner
                     }
-                    None => return Ok(Target::Outside(format!("{at} is a symbolic link to {target}"))),
+                    None => return Ok(Target::Outside(Astray::new(at, format!("is a symbolic link to {target}")))),
                 };
                 // What is between two slashes is looked at, too, if it is nothing.
                 *linked = linked.saturating_add(1 + inner.split('/').count());
                 if *linked > limit {
-                    let reason = format!("{path} leads through links of more than {LINKED_LIMIT} names");
-                    return Ok(Target::Outside(reason));
+                    let how = format!("leads through links of more than {LINKED_LIMIT} names");
+                    return Ok(Target::Outside(Astray::new(path, how)));
                 }
                 ahead.extend(names(inner).rev().map(str::to_owned));
             }
@@ -531,7 +550,10 @@ mod tests {
             let (target, linked) = found(&format!("{once}/x.yaml"));
             assert!(matches!(target, Target::File(path, _) if path == "l/x.yaml"), "{once}");
             assert!((1000..=LINKED_LIMIT).contains(&linked), "{once}: {linked}");
-            assert!(matches!(found(&twice).0, Target::Outside(why) if why.contains("more than 4096 names")), "{twice}");
+            assert!(
+                matches!(found(&twice).0, Target::Outside(why) if why.how.contains("more than 4096 names")),
+                "{twice}"
+            );
         }
         // Forty links of a few names are fine, as they are for Linux.
         let (target, linked) = found(&format!("l{}/x.yaml", "/up".repeat(40)));

@@ -8,8 +8,7 @@ use super::lookup::{failure, to_json};
 use super::pipelines::ATTEMPTS;
 use super::{BranchPipelines, Failure, Workspace};
 use crate::daemon::http::{
-    AnswerError, Answers, DiffFormat, DiffRequest, DiffResponse, LookupNode, LookupRequest, LookupResponse,
-    NodeSnapshot,
+    AnswerError, Answers, DiffRequest, DiffResponse, LookupNode, LookupRequest, LookupResponse, NodeSnapshot,
 };
 use crate::forge::Page;
 use crate::git::{BranchName, CommitId, RevisionError};
@@ -23,7 +22,7 @@ use crate::node::{NodeProfile, NodeSet, read_profiles};
 use crate::pipeline::judge::Sides;
 use crate::pipeline::profiles::EnvironmentOfNodes;
 use crate::pipeline::{DiffFilter, Pipeline, PipelineError, RevisionId};
-use crate::report::{self, Report};
+use crate::report::{self, Report, Style};
 use crate::snapshot::{Format, Snapshots};
 use crate::workers::{Stop, Workers};
 
@@ -255,19 +254,15 @@ impl EffectiveValues {
 }
 
 /// Writes a report, unless it is too large for an answer. `files` is the address of those of the commit.
-fn written(report: &Report, format: DiffFormat, files: Option<String>) -> std::result::Result<Vec<u8>, AnswerError> {
+fn written(
+    report: &Report,
+    format: report::Format,
+    files: Option<String>,
+) -> std::result::Result<Vec<u8>, AnswerError> {
     let mut out = Bounded { text: Vec::new(), most: LARGEST_REPORT };
-    let result = match format {
-        DiffFormat::Json => report::json::write(report, report::json::Options::default(), &mut out),
-        DiffFormat::Html => report::html::write(report, &report::html::Options::default(), &mut out),
-        DiffFormat::Markdown => {
-            let options = report::markdown::Options { link_base: files, ..report::markdown::Options::default() };
-            report::markdown::write(report, &options, &mut out)
-        }
-        DiffFormat::Text => report::text::write(report, report::text::Options::default(), &mut out),
-        DiffFormat::Sarif => report::sarif::write(report, &mut out),
-        DiffFormat::Junit => report::junit::write(report, &mut out),
-    };
+    let mut style = Style::default();
+    style.markdown.link_base = files;
+    let result = report::write(report, format, &style, &mut out);
     let too_large = |_| {
         let text =
             format!("the report has more than {LARGEST_REPORT} bytes: ask for another format, or run `hierad diff`");

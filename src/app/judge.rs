@@ -194,7 +194,7 @@ impl SettingsJudge {
             Target::File(_, blob) => tree.read(blob).map_err(damaged)?,
             Target::Absent | Target::Dangling(_) => return Ok(None),
             Target::Folder(_) => return Err(failed("it is a folder".to_owned())),
-            Target::Loop(reason) | Target::Outside(reason) => return Err(failed(reason)),
+            Target::Loop(reason) | Target::Outside(reason) => return Err(failed(reason.to_string())),
         };
         if content.len() as u64 > MAX_SETTINGS_SIZE {
             return Err(failed(format!("it is larger than {MAX_SETTINGS_SIZE} bytes")));

@@ -1,8 +1,9 @@
 //! The form in which `hierad lookup` and the HTTP interface give a looked-up value, and the failure of a lookup.
 
 use super::Failure;
+use crate::diagnostic::Subject;
 use crate::hiera::LookupError;
-use crate::pipeline::suggestions::{alias_hint, missing_function};
+use crate::pipeline::suggestions::aliases;
 use crate::puppet::json;
 use crate::value::Value;
 
@@ -30,9 +31,11 @@ fn with_text_keys(value: &Value) -> Value {
 
 /// Returns the failure of a lookup of `key`, with advice if there is any.
 pub fn failure(key: &str, error: &LookupError) -> Failure {
-    let missing = missing_function(&error.text);
-    let declare = missing.map(|name| format!("declare what '{name}' finds under 'backends' in hierad.yaml"));
-    let hint = declare.or_else(|| alias_hint(&error.text).map(|hint| hint.to_string()));
+    let hint = match error.subject.as_deref() {
+        Some(Subject::Function(name)) => Some(format!("declare what '{name}' finds under 'backends' in hierad.yaml")),
+        Some(Subject::Alias) => Some(aliases().to_string()),
+        _ => None,
+    };
     let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
     format!("lookup of '{key}' failed: {error}{hint}").into()
 }

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::hiera::config::Locations;
-use crate::hiera::interpolation::Template;
+use crate::hiera::config::LevelConfig;
 use crate::hiera::key;
 use crate::hiera::layer::Environment;
 use crate::puppet::emit;
@@ -59,26 +58,9 @@ pub(super) fn no_profiles(environment: Option<&Environment>, folder: &Path) -> S
 
 /// Returns the variables in the paths of all hierarchies.
 fn variables(environment: &Environment) -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
-    let mut add = |text: &str| {
-        let names = Template::parse(text);
-        let names = names.iter().flat_map(Template::variables);
-        found.extend(names.map(|name| name.trim_start_matches("::").to_owned()));
-    };
-    for config in environment.layers().filter_map(|layer| layer.config.as_ref().ok()) {
-        for level in config.all_levels() {
-            add(&level.datadir);
-            match &level.locations {
-                Locations::None => {}
-                Locations::Paths(texts) | Locations::Globs(texts) | Locations::Uris(texts) => {
-                    for declared in texts {
-                        add(&declared.text);
-                    }
-                }
-                Locations::MappedPaths([variable, _, _]) => add(&format!("%{{{}}}", variable.text)),
-            }
-        }
-    }
+    let configs = environment.layers().filter_map(|layer| layer.config.as_ref().ok());
+    let names = configs.flat_map(|config| config.all_levels()).flat_map(LevelConfig::variables);
+    let mut found: BTreeSet<String> = names.map(|(name, _)| name.trim_start_matches("::").to_owned()).collect();
     found.retain(|name| !DERIVED.contains(&name.as_str()));
     found
 }

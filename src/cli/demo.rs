@@ -10,13 +10,14 @@ use clap::Args;
 use include_dir::{Dir, DirEntry, include_dir};
 use similar::TextDiff;
 
-use super::diff::{Format, Style as ReportStyle, write};
+use super::diff::style;
 use super::{Global, Result, Status, output};
 use crate::app::{BranchPipelines, Failure};
 use crate::daemon::{self, BranchCheckpoint, HandlerError, WatchOptions};
 use crate::disk;
 use crate::event::CommitEvent;
 use crate::git::Scratch;
+use crate::report::{Format, write};
 
 /// The first state of the repository, its profiles, and the commits.
 static DEMO: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/examples/demo");
@@ -170,7 +171,7 @@ fn report(pipelines: &mut BranchPipelines, event: &CommitEvent, global: &Global)
     let mut report = pipelines.compare(event)?.report;
     report.event = Some(event.clone());
     let mut text = Vec::new();
-    write(&report, Format::Text, global, &ReportStyle::default(), &mut text)?;
+    write(&report, Format::Text, &style(global, None), &mut text)?;
     Ok(text)
 }
 

@@ -1,8 +1,8 @@
 //! `hierad diff`: what changes in effective values between two revisions.
 
-use std::io::Write;
 use std::path::PathBuf;
 
+use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 
 use super::filter::Chosen;
@@ -14,9 +14,7 @@ use crate::diff::Diff;
 use crate::git::Repository;
 use crate::pipeline::judge::Sides;
 use crate::pipeline::{Comparison, RevisionId};
-use crate::report::{
-    BlindSpot, KeyChange, PolicyLevel, Report, Verdict, count, github, html, json, junit, markdown, sarif, text,
-};
+use crate::report::{BlindSpot, Format, KeyChange, PolicyLevel, Report, Style, Verdict, count, markdown, text, write};
 use crate::visible::visible;
 
 /// About how many lines a report may have in a hook: a screen.
@@ -76,6 +74,17 @@ impl Arguments {
     pub(super) fn in_hook() -> Arguments {
         Arguments { in_hook: true, ..Arguments::default() }
     }
+
+    fn style(&self, global: &Global, lines: Option<usize>) -> Style {
+        let mut style = style(global, lines);
+        (style.text.full, style.json.full) = (self.full, self.full);
+        style.markdown.budget = self.budget.unwrap_or(style.markdown.budget);
+        style.html.budget = self.budget.unwrap_or(style.html.budget);
+        style.markdown.link_base.clone_from(&self.link_base);
+        style.html.link_base.clone_from(&self.link_base);
+        style.markdown.report_url.clone_from(&self.report_url);
+        style
+    }
 }
 
 /// Checks an address.
@@ -85,19 +94,6 @@ fn address(text: &str) -> std::result::Result<String, &'static str> {
     } else {
         Err("expected http:// or https:// without blanks or brackets")
     }
-}
-
-/// The formats of a report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub(super) enum Format {
-    #[default]
-    Text,
-    Json,
-    Markdown,
-    Html,
-    Sarif,
-    Github,
-    Junit,
 }
 
 /// The differences that the exit status reports.
@@ -121,13 +117,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
         _ => Paged::plain(output::stdout()),
     };
     let lines = if arguments.in_hook { Some(HOOK_LINES) } else { out.lines() };
-    let comment = markdown::Options {
-        budget: arguments.budget.unwrap_or(markdown::Options::default().budget),
-        link_base: arguments.link_base.clone(),
-        report_url: arguments.report_url.clone(),
-    };
-    let style = Style { full: arguments.full, lines, budget: arguments.budget, comment, ..Style::default() };
-    write(&report, arguments.format, global, &style, &mut out)?;
+    write(&report, arguments.format, &arguments.style(global, lines), &mut out)?;
     out.finish()?;
     workspace.save();
     if report.is_unreadable == Diff::new(true, true) && !arguments.allow_blind {
@@ -177,49 +167,20 @@ pub(super) fn status(of: ExitCode, report: &Report) -> Status {
     }
 }
 
-/// The style of a report, besides its format.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Style {
-    /// Shorten nothing in the text form, and fold nothing in JSON.
-    pub(super) full: bool,
-    /// About how many lines the text form may have.
-    pub(super) lines: Option<usize>,
-    /// About the most bytes in the HTML form.
-    pub(super) budget: Option<usize>,
-    /// The options of the Markdown form.
-    pub(super) comment: markdown::Options,
-    /// JSON over several lines.
-    pub(super) pretty: bool,
+impl ValueEnum for Format {
+    fn value_variants<'v>() -> &'v [Format] {
+        &Format::ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.name()))
+    }
 }
 
-/// Writes a report in a format.
-pub(super) fn write(
-    report: &Report,
-    format: Format,
-    global: &Global,
-    style: &Style,
-    out: &mut dyn Write,
-) -> std::io::Result<()> {
-    match format {
-        Format::Text => {
-            let options = text::Options {
-                color: output::color(global),
-                width: output::width(),
-                full: style.full,
-                lines: style.lines,
-            };
-            text::write(report, options, out)
-        }
-        Format::Json => json::write(report, json::Options { pretty: style.pretty, full: style.full }, out),
-        Format::Markdown => markdown::write(report, &style.comment, out),
-        Format::Html => {
-            let budget = style.budget.unwrap_or(html::Options::default().budget);
-            html::write(report, &html::Options { budget, link_base: style.comment.link_base.clone() }, out)
-        }
-        Format::Sarif => sarif::write(report, out),
-        Format::Github => github::write(report, out),
-        Format::Junit => junit::write(report, out),
-    }
+/// Returns the style of a report on standard output, with about so many lines of text.
+pub(super) fn style(global: &Global, lines: Option<usize>) -> Style {
+    let (color, width) = (output::color(global), output::width());
+    Style { text: text::Options { color, width, full: false, lines }, ..Style::default() }
 }
 
 /// Returns the revision as which nodes are deployed: the later one.

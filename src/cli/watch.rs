@@ -9,12 +9,12 @@ use std::time::Duration;
 use clap::Args;
 use tokio::runtime::Runtime;
 
-use super::diff::{Format, Style, write};
+use super::diff::style;
 use super::{Global, Result, Status, bound, log, output};
 use crate::app::{BranchPipelines, DaemonOptions, Plan, Program, Workspace, run_unqueued};
 use crate::event::JobNumber;
 use crate::git::bind_exchanges;
-use crate::report::Report;
+use crate::report::{Format, Report, write};
 use crate::settings::listen_address;
 
 /// Arguments of `watch`.
@@ -169,7 +169,7 @@ impl Mode {
 /// Prints a report, with an empty line after the forms for people.
 fn print(report: &Report, format: Format, global: &Global) -> std::io::Result<()> {
     let mut out = output::coloured(output::color(global));
-    write(report, format, global, &Style::default(), &mut out)?;
+    write(report, format, &style(global, None), &mut out)?;
     if format != Format::Json {
         writeln!(out)?;
     }

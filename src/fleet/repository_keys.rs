@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Subject};
 use crate::fleet::Finding;
 use crate::hiera::backend::DataFile;
 use crate::hiera::layer::path_patterns::Reach;
@@ -134,7 +134,8 @@ pub(in crate::fleet) fn absent_modules(environment: &Environment, keys: &BTreeSe
     absent
         .map(|module| {
             let text = format!("module {} is not in the modulepath: its data is not searched", module.name);
-            let diagnostic = Diagnostic::note("absent-module", Some(module.place.clone()), text);
+            let note = Diagnostic::note("absent-module", Some(module.place.clone()), text);
+            let diagnostic = note.about(Subject::Module(module.name.clone()));
             Finding { diagnostic, nodes: NodeSet::new() }
         })
         .collect()

@@ -4,7 +4,7 @@
 
 use super::LookupError;
 use super::stand_in::{holds_made, made};
-use crate::puppet::{Error, ErrorKind, format, new, types};
+use crate::puppet::{Error, format, new, types};
 use crate::value::rich::Rich;
 use crate::value::rich::types::Texts;
 use crate::value::{Secrecy, Text, Type, Value};
@@ -19,13 +19,11 @@ pub fn convert(value: Value, convert_to: &Value, key: &str) -> Result<Value, Loo
     if secrecy.is_some_and(Secrecy::is_opaque) && (holds_made(&args[1]) || !keeps_whole(&args)) {
         return Ok(made("a conversion", &[&args[1], convert_to]));
     }
-    let made = new::call(&args).map_err(|error| match error.kind {
-        ErrorKind::Puppet => {
-            let text = format!("The convert_to lookup_option for key '{key}' raised error: {}", &*error.text);
-            Error { text: Text::with(text, error.text.secrecy()), ..error }
-        }
-        ErrorKind::Unknown => error,
-    });
+    let raised = |text: &Text| {
+        let shown = format!("The convert_to lookup_option for key '{key}' raised error: {}", &**text);
+        Error::puppet(Text::with(shown, text.secrecy()))
+    };
+    let made = new::call(&args).map_err(|error| if error.kind.is_unknown() { error } else { raised(&error.text) });
     // What is in the value is as secret as it was; what is made of it is, too.
     match made {
         Ok(made) => Ok(if made == args[1] { args[1].clone() } else { made.sealed(secrecy) }),
@@ -62,7 +60,7 @@ fn arguments(value: Value, convert_to: &Value, key: &str) -> Result<Vec<Value>, 
 }
 
 fn unparsable(text: &Text, key: &str, error: Error) -> Error {
-    if error.kind == ErrorKind::Unknown {
+    if error.kind.is_unknown() {
         return error;
     }
     let shown = format!(
@@ -70,7 +68,7 @@ fn unparsable(text: &Text, key: &str, error: Error) -> Error {
         text.as_str(),
         &*error.text
     );
-    Error { text: Text::with(shown, text.secrecy()), ..error }
+    Error::puppet(Text::with(shown, text.secrecy()))
 }
 
 /// Returns true if a conversion leaves a value as it is, whatever it is: hierad need not know an encrypted one.

@@ -1,8 +1,9 @@
 //! Lookups without an answer.
 
 use std::fmt;
+use std::sync::Arc;
 
-use crate::diagnostic::Place;
+use crate::diagnostic::{Place, Subject};
 use crate::puppet;
 use crate::puppet::ErrorKind;
 use crate::puppet::document::Fault;
@@ -18,6 +19,8 @@ pub struct LookupError {
     pub text: Text,
     /// The place of the cause in the repository, if that is known.
     pub place: Option<Place>,
+    /// The thing that it is about, where something is decided by that.
+    pub subject: Option<Arc<Subject>>,
 }
 
 impl LookupError {
@@ -26,10 +29,15 @@ impl LookupError {
         puppet::Error::puppet(text).into()
     }
 
+    /// Returns a failure that Puppet has too, which stands for itself ([`ErrorKind::Bare`]).
+    pub fn bare(text: impl Into<Text>) -> LookupError {
+        puppet::Error::bare(text).into()
+    }
+
     /// Returns Ruby's error for a `method` that `value` does not have.
     pub(super) fn undefined_method(method: &str, value: &Value) -> LookupError {
         let (shown, class) = (value.inspect(), value.class_name());
-        LookupError::puppet(format!("undefined method `{method}' for {shown}:{class}"))
+        LookupError::bare(format!("undefined method `{method}' for {shown}:{class}"))
     }
 
     /// Returns an answer that hierad cannot know.
@@ -48,6 +56,38 @@ impl LookupError {
         LookupError { text: Text::with(self.text, secrecy), ..self }
     }
 
+    /// Returns the same error as Puppet's global layer hands it on: it names the key, unless the error stands for itself.
+    #[must_use]
+    pub(super) fn of_key(self, key: &str) -> LookupError {
+        match self.kind {
+            ErrorKind::Puppet => {
+                let text = format!("Lookup of key '{key}' failed: {}", &*self.text);
+                LookupError { text: Text::with(text, self.text.secrecy()), ..self }
+            }
+            ErrorKind::Bare | ErrorKind::Unknown => self,
+        }
+    }
+
+    /// Returns the same error, which is about `subject`.
+    #[must_use]
+    pub(super) fn about(self, subject: Subject) -> LookupError {
+        LookupError { subject: Some(subject.into()), ..self }
+    }
+
+    /// Returns the same error, which is about what this fault of a document is about.
+    #[must_use]
+    pub(super) fn of_fault(self, fault: &Fault) -> LookupError {
+        LookupError { subject: fault.subject().map(Arc::new), ..self }
+    }
+
+    /// Returns the function that nothing here has, if it is the reason.
+    pub fn missing_function(&self) -> Option<&str> {
+        match self.subject.as_deref() {
+            Some(Subject::Function(name)) => Some(name),
+            _ => None,
+        }
+    }
+
     /// Returns the same error at `place`, unless it has a place already.
     #[must_use]
     pub fn at(mut self, place: Place) -> LookupError {
@@ -58,7 +98,7 @@ impl LookupError {
 
 impl From<puppet::Error> for LookupError {
     fn from(error: puppet::Error) -> LookupError {
-        LookupError { kind: error.kind, text: error.text, place: None }
+        LookupError { kind: error.kind, text: error.text, place: None, subject: None }
     }
 }
 

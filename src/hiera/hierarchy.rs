@@ -12,13 +12,13 @@ use super::LookupError;
 use super::backend::eyaml::Keys;
 use super::backend::{Backend, Backends, ConvertedFiles, DataFile, DataFiles, Format, KeyQuota};
 use super::config::{Config, FunctionKind, LevelConfig, Locations, PlacedText, Version4};
-use super::interpolation::{Context, NO_METHODS, NameStack, Undefined, interpolate, interpolate_text, variable};
+use super::interpolation::{Context, NameStack, Undefined, interpolate, interpolate_text, variable};
 use super::scope::{LocalScope, Scope};
-use crate::diagnostic::{Diagnostic, Place};
+use crate::diagnostic::{Diagnostic, Place, Subject};
 use crate::puppet::glob::glob_of_many;
 use crate::puppet::pathname::join;
 use crate::puppet::{Puppet, Ruby, uri};
-use crate::tree::{BlobId, ContentIds, FileTree, Target, TreeError, below, follow};
+use crate::tree::{Astray, BlobId, ContentIds, FileTree, Target, TreeError, below, follow};
 use crate::value::{Notation, Value};
 
 pub use reads::{Data, Found, Reads};
@@ -293,7 +293,8 @@ impl<'a> Resolver<'a> {
                 "the backend '{name}' of Hiera 3 is taken for one that is not installed: '{}' finds nothing",
                 level.name
             );
-            self.diagnostics.push(Diagnostic::warning("absent-backend", Some(level.place.clone()), text));
+            let warning = Diagnostic::warning("absent-backend", Some(level.place.clone()), text);
+            self.diagnostics.push(warning.about(Subject::Backend(name.clone())));
         }
         backend
     }
@@ -325,7 +326,7 @@ impl<'a> Resolver<'a> {
                 .iter()
                 .map(|declared| {
                     let uri = self.text(declared, self.scope)?;
-                    let parsed = uri::parse(&uri).map_err(LookupError::puppet);
+                    let parsed = uri::parse(&uri).map_err(LookupError::bare);
                     let uri = parsed.map_err(|e| e.at(declared.place.clone()))?.to_string().into();
                     Ok(Location::Uri { original: declared.text.clone(), uri })
                 })
@@ -385,7 +386,7 @@ impl<'a> Resolver<'a> {
                 let method = if matches!(other, Value::Symbol(_)) { "map" } else { "empty?" };
                 let (shown, class) = (other.inspect(), other.class_name());
                 let text = format!("undefined method `{method}' for {shown}:{class}");
-                return Err(LookupError::puppet(text).at(mapped.place.clone()));
+                return Err(LookupError::bare(text).at(mapped.place.clone()));
             }
         };
         let outer = self.scope;
@@ -401,13 +402,10 @@ impl<'a> Resolver<'a> {
 
     /// Puppet names the configuration in an error about an undefined variable or a method; others pass as they are.
     pub(super) fn blame(&self, error: LookupError, place: &Place) -> LookupError {
-        let undefined = error.text.strip_prefix("Undefined variable '").and_then(|rest| rest.split_once('\''));
-        let error = match undefined {
-            Some((name, _)) => self.config.undefined_variable(name),
-            None if *error.text == *NO_METHODS => {
-                LookupError::puppet(format!("{NO_METHODS} (file: {})", self.config.path))
-            }
-            None => error,
+        let error = match error.subject.as_deref() {
+            Some(Subject::Variable(name)) => self.config.undefined_variable(name),
+            Some(Subject::Method) => LookupError::bare(format!("{} (file: {})", &*error.text, self.config.path)),
+            _ => error,
         };
         error.at(place.clone())
     }
@@ -447,9 +445,8 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    fn outside(&mut self, declared: &PlacedText, why: &str) {
-        let text = format!("{why}{TAKEN_AS_ABSENT}");
-        self.diagnostics.push(Diagnostic::warning("outside-repository", Some(declared.place.clone()), text));
+    fn outside(&mut self, declared: &PlacedText, astray: &Astray) {
+        self.diagnostics.push(outside_repository(declared.place.clone(), astray));
     }
 
     /// Returns the content of `path` in `tree`. A path that a glob found is there even if it is a dangling link.
@@ -466,7 +463,7 @@ impl<'a> Resolver<'a> {
             Backend::Declared(_) | Backend::Fails(_) | Backend::Absent => None,
         };
         let unread = |error: String| match reads {
-            Some(_) => Content::Unreadable(LookupError::puppet(error)),
+            Some(_) => Content::Unreadable(LookupError::bare(error)),
             // The function decides what to do with a path that is there.
             None => Content::Other,
         };
@@ -527,16 +524,21 @@ impl<'a> Resolver<'a> {
         if below(self.source.layer.root(), path).is_some() {
             return Mount::Tree(self.source.layer, path.to_owned());
         }
-        Mount::Outside(format!("{path} is an absolute path"))
+        Mount::Outside(Astray::new(path, "is an absolute path"))
     }
 }
 
-/// The end of the text of a finding on a path that leads out of the repository, after how it does.
-pub const TAKEN_AS_ABSENT: &str = ": taken as absent";
+/// Returns the warning of a path of hiera.yaml that leads out of the repository.
+pub(super) fn outside_repository(place: Place, astray: &Astray) -> Diagnostic {
+    let how = astray.to_string();
+    let text = format!("{how}: taken as absent");
+    let subject = Subject::Outside { path: astray.path.as_str().into(), how: how.into() };
+    Diagnostic::warning("outside-repository", Some(place), text).about(subject)
+}
 
 enum Mount<'a> {
     Tree(&'a dyn FileTree, String),
-    Outside(String),
+    Outside(Astray),
     Nothing,
 }
 

@@ -17,15 +17,16 @@ use super::function_answers::FunctionAnswers;
 use super::key::{dig, split};
 use super::scope::{SERVER_FACTS, Scope, Variable};
 use super::stand_in::{is_in_expression, made, made_digest, token};
+use crate::diagnostic::Subject;
+use crate::puppet::Puppet;
 use crate::puppet::ruby;
-use crate::puppet::{ErrorKind, Puppet};
 use crate::value::hole::{Hole, Piece};
 use crate::value::{Hash, Notation, Secrecy, Text, Value};
 
 use output::Output;
 
 /// Puppet's error for a method in hiera.yaml.
-pub(super) const NO_METHODS: &str = "Interpolation using method syntax is not allowed in this context";
+const NO_METHODS: &str = "Interpolation using method syntax is not allowed in this context";
 
 /// The depth to which lookups and interpolations may nest before hierad gives up with an honest error.
 const DEPTH_LIMIT: usize = 400;
@@ -82,13 +83,7 @@ impl<'a> NameStack<'a> {
     /// Returns the stack with the root of a search on it. Puppet finds a recursion in the global layer, the first that
     /// it searches.
     pub fn push_key(&'a self, key: &'a str) -> Result<NameStack<'a>, LookupError> {
-        self.push(key).map_err(|error| match error.kind {
-            ErrorKind::Puppet => LookupError {
-                text: Text::with(format!("Lookup of key '{key}' failed: {}", &*error.text), error.text.secrecy()),
-                ..error
-            },
-            ErrorKind::Unknown => error,
-        })
+        self.push(key).map_err(|error| error.of_key(key))
     }
 
     /// Returns true if `name` is being resolved.
@@ -309,18 +304,23 @@ impl<'a> Template<'a> {
 
     fn call(&self, method: &str, key: &str, whole: &str, context: &Context<'_>) -> Result<Value, LookupError> {
         let Some(resolver) = context.resolver else {
-            return Err(LookupError::puppet(NO_METHODS));
+            return Err(LookupError::bare(NO_METHODS).about(Subject::Method));
         };
         match method {
-            "alias" if whole != self.text => Err(LookupError::puppet(
+            "alias" if whole != self.text => Err(LookupError::bare(
                 "'alias' interpolation is only permitted if the expression is equal to the entire string",
             )),
             "lookup" | "hiera" | "alias" => resolver.lookup(key, context.stack),
             "scope" => variable(key, self.text, context),
             "literal" => Ok(key.into()),
-            _ => Err(LookupError::puppet(format!("Unknown interpolation method '{method}'"))),
+            _ => Err(LookupError::bare(format!("Unknown interpolation method '{method}'"))),
         }
     }
+}
+
+/// Returns the variables that `text` reads, dotted access included.
+pub fn variables(text: &str) -> Vec<&str> {
+    Template::parse(text).map(|template| template.variables().collect()).unwrap_or_default()
 }
 
 /// Finds the first `%{` of `text`. Most texts are short, so searching for one character takes less time than preparing
@@ -501,8 +501,11 @@ pub fn variable(name: &str, subject: &str, context: &Context<'_>) -> Result<Valu
         }
         Variable::Unknown => Err(server_only(name)),
         Variable::Unresolved(reason) => Err(LookupError::unknown(&*reason)),
-        Variable::Undefined(_) if context.undefined == Undefined::Empty => Ok(Value::Undef),
-        Variable::Undefined(error) => Err(LookupError::puppet(error)),
+        Variable::Undefined { .. } if context.undefined == Undefined::Empty => Ok(Value::Undef),
+        Variable::Undefined { name, reason } => {
+            let error = LookupError::bare(format!("Undefined variable '{name}'; {reason}"));
+            Err(error.about(Subject::Variable(name.into())))
+        }
     }
 }
 

@@ -98,7 +98,7 @@ fn parts(text: &str) -> Result<(Arc<str>, Vec<Value>), LookupError> {
         // Puppet forgets that a first segment of digits has become a number.
         Some(number) => {
             let number = number.inspect();
-            return Err(LookupError::puppet(format!("undefined method `index' for {number}:Integer")));
+            return Err(LookupError::bare(format!("undefined method `index' for {number}:Integer")));
         }
         None => "".into(),
     };
@@ -240,7 +240,7 @@ fn dig_one(key: &str, segment: &Value, value: &Value) -> Result<Option<Value>, L
         // Ruby's integers and symbols answer to `[]`, but not to `include?`.
         (Value::Integer(_) | Value::BigInteger(_) | Value::Symbol(_), _) => {
             let (shown, class) = (value.inspect(), value.class_name());
-            let error = LookupError::puppet(format!("undefined method `include?' for {shown}:{class}"));
+            let error = LookupError::bare(format!("undefined method `include?' for {shown}:{class}"));
             Err(error.sealed(value.secrecy()))
         }
         _ => Err(LookupError::puppet(format!(

@@ -212,7 +212,7 @@ fn main_manifests(tree: &dyn FileTree, path: &str) -> Result<(Vec<(String, BlobI
         Target::Folder(path) => vec![path],
         Target::Absent => Vec::new(),
         Target::Outside(place) | Target::Dangling(place) | Target::Loop(place) => {
-            found.push(outside(path.to_owned(), &place));
+            found.push(outside(path.to_owned(), &place.to_string()));
             Vec::new()
         }
     };
@@ -227,7 +227,7 @@ fn main_manifests(tree: &dyn FileTree, path: &str) -> Result<(Vec<(String, BlobI
                 Entry::Link(_) if is_manifest => match follow(tree, &path)? {
                     Target::File(_, id) => found.push((path, id)),
                     Target::Outside(place) | Target::Dangling(place) | Target::Loop(place) => {
-                        found.push(outside(path, &place));
+                        found.push(outside(path, &place.to_string()));
                     }
                     Target::Folder(_) | Target::Absent => {}
                 },

@@ -53,7 +53,7 @@ impl LookupOptions {
         for (key, value) in options.iter() {
             let name = text_key(key)?;
             if name.starts_with('^') {
-                let pattern = regexes.get(&name.to_arc()).map_err(|e| e.sealed(name.secrecy()))?;
+                let pattern = regexes.get(&name.to_arc()).map_err(|e| e.into_bare().sealed(name.secrecy()))?;
                 compiled.patterns.push((pattern, value.clone()));
             } else {
                 compiled.names.insert(key.clone(), value.clone());
@@ -180,14 +180,14 @@ impl KeyOptions {
             Value::Hash(hash) => Ok(hash.get(name).cloned().unwrap_or_default()),
             Value::Undef | Value::Boolean(false) => Ok(Value::Undef),
             Value::String(text) => Ok(if text.contains(name) { name.into() } else { Value::Undef }),
-            Value::Array(_) => Err(LookupError::puppet(NO_INDEX)),
+            Value::Array(_) => Err(LookupError::bare(NO_INDEX)),
             other => {
                 let (shown, class) = (other.inspect(), other.class_name());
                 let text = match other {
                     Value::Integer(_) | Value::BigInteger(_) => NO_INDEX.to_owned(),
                     _ => format!("undefined method `[]' for {shown}:{class}"),
                 };
-                Err(LookupError::puppet(text).sealed(other.secrecy()))
+                Err(LookupError::bare(text).sealed(other.secrecy()))
             }
         };
         let convert_to = at("convert_to")?;
@@ -252,7 +252,7 @@ pub(super) fn text_key(key: &Value) -> Result<&Text, LookupError> {
         Value::String(name) => Ok(name),
         other => {
             let (shown, class) = (other.inspect(), other.class_name());
-            let error = LookupError::puppet(format!("undefined method `start_with?' for {shown}:{class}"));
+            let error = LookupError::bare(format!("undefined method `start_with?' for {shown}:{class}"));
             Err(error.sealed(other.secrecy()))
         }
     }

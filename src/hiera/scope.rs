@@ -20,8 +20,13 @@ pub enum Variable {
     Value(Value),
     /// `server_facts`, of which only some entries are known here; the Puppet server knows the rest ([`SERVER_FACTS`]).
     Partial(Value),
-    /// Not set; the text is Puppet's error, where it refuses that.
-    Undefined(String),
+    /// Not set.
+    Undefined {
+        /// Its name, as the error has it.
+        name: String,
+        /// The reason, or nothing.
+        reason: String,
+    },
     /// Only the Puppet server knows it.
     Unknown,
     /// hierad could not find it out; the text says why.
@@ -186,7 +191,7 @@ fn of_settings(name: &str) -> Option<Variable> {
 
 /// Returns a variable that is not set; Puppet's error calls it `name`.
 fn undefined(name: &str, reason: &str) -> Variable {
-    Variable::Undefined(format!("Undefined variable '{name}'; {reason}"))
+    Variable::Undefined { name: name.to_owned(), reason: reason.to_owned() }
 }
 
 /// A scope with one more local variable, as `mapped_paths` makes it; a qualified name never is local.

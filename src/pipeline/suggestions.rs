@@ -3,7 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::hiera::backend::ANOTHER_CONTENT;
+use crate::diagnostic::Subject;
+use crate::hiera::LookupError;
 use crate::hiera::config::LevelConfig;
 use crate::hiera::layer::Environment;
 use crate::report::Remedy;
@@ -41,36 +42,33 @@ fn ending(tree: &dyn FileTree, datadir: &str) -> Option<String> {
     ends.into_iter().find(is_folder).or_else(|| is_environment.then(|| ".".to_owned()))
 }
 
-/// Returns the missing function that made a lookup fail, according to the error's text.
-pub fn missing_function(text: &str) -> Option<&str> {
-    let rest = text
-        .split_once("Unable to find '")
-        .and_then(|(_, rest)| Some(rest.split_once("' function named '")?.1))
-        .or_else(|| Some(text.split_once("the function '")?.1).filter(|rest| rest.contains("' is not supported")));
-    Some(rest?.split_once('\'')?.0)
-}
-
 /// Quotes a text as YAML on one line.
 pub fn quoted(text: &str) -> String {
     serde_json::to_string(text).unwrap_or_default()
 }
 
-/// Returns the setting that remedies an error, or `None` if there is none.
-pub fn fix_for_error(error: &str) -> Option<Remedy> {
-    missing_function(error).map(fix_for_function).or_else(|| alias_hint(error)).or_else(|| converted_hint(error))
+/// Returns the setting that remedies a failed lookup, or `None` if there is none.
+pub fn fix_for_error(error: &LookupError) -> Option<Remedy> {
+    error.subject.as_deref().and_then(fix_for)
 }
 
-/// Returns the remedy for a file that git converts, or `None` if the error is another one.
-fn converted_hint(text: &str) -> Option<Remedy> {
-    let words = "look at what a checkout gives: hierad runs no filter of git, and keys that reach the file are unknown";
-    text.contains(ANOTHER_CONTENT).then(|| Remedy::words(words))
+/// Returns the remedy for what is wrong with this, or `None` if there is none in settings.
+pub fn fix_for(subject: &Subject) -> Option<Remedy> {
+    match subject {
+        Subject::Alias => Some(aliases()),
+        Subject::Backend(name) => Some(fix_for_backend(name)),
+        Subject::Converted => Some(Remedy::words(
+            "look at what a checkout gives: hierad runs no filter of git, and keys that reach the file are unknown",
+        )),
+        Subject::Function(name) => Some(fix_for_function(name)),
+        Subject::Method | Subject::Module(_) | Subject::Outside { .. } | Subject::Secret | Subject::Variable(_) => None,
+    }
 }
 
-/// Returns the remedy for an alias that Hiera 3 refuses, or `None` if the error is another one.
-pub fn alias_hint(text: &str) -> Option<Remedy> {
+/// Returns the remedy for an alias that Hiera 3 refuses.
+pub fn aliases() -> Remedy {
     let words = "if Hiera 3 runs on a Ruby before 3.1, which takes aliases, put into hierad.yaml";
-    // Puppet itself accepts aliases, and its errors begin with "Unable to parse".
-    text.starts_with("Unknown alias: ").then(|| Remedy::with_yaml(words, "hiera3_yaml_aliases: true"))
+    Remedy::with_yaml(words, "hiera3_yaml_aliases: true")
 }
 
 /// Returns the setting that declares the function `name`, which Puppet might run.
@@ -82,7 +80,7 @@ fn fix_for_function(name: &str) -> Remedy {
 }
 
 /// Returns the setting that declares the function or backend `name`.
-pub fn fix_for_backend(name: &str) -> Remedy {
+fn fix_for_backend(name: &str) -> Remedy {
     let name = quoted(name);
     let yaml = format!("backends: {{{name}: {{not_found: true}}}}    # or values: FILE, or command: [PROGRAM]");
     Remedy::with_yaml("say in hierad.yaml what the function finds", yaml)

@@ -8,8 +8,8 @@ use super::blind_spots::variables::{UNDEFINED, fix, plain};
 use super::{Pipeline, PipelineError, RevisionId};
 use crate::diagnostic::Place;
 use crate::fleet::{ReadFile, Revision, VariableValues};
-use crate::hiera::config::{LevelConfig, Locations};
-use crate::hiera::interpolation::Template;
+use crate::hiera::config::LevelConfig;
+use crate::hiera::interpolation::variables;
 use crate::node::NodeSet;
 use crate::report::Remedy;
 use crate::value::{Hash, Value};
@@ -160,22 +160,21 @@ fn of_file(path: &Arc<str>, read: &ReadFile, tell: &mut dyn FnMut(&str, Place)) 
     for (key, value) in read.file.content().into_iter().flat_map(Hash::iter) {
         let place = || Place { path: path.clone(), line: read.file.line(&key.to_s()) };
         texts(value, &mut |text| {
-            Template::parse(text).iter().flat_map(Template::variables).for_each(|name| tell(name, place()));
+            for name in variables(text) {
+                tell(name, place());
+            }
         });
     }
 }
 
 /// Calls `tell` for each variable that a level reads, with the place.
 fn of_level(level: &LevelConfig, tell: &mut dyn FnMut(&str, &Place)) {
-    let mut add = |text: &str, place: &Place| {
-        Template::parse(text).iter().flat_map(Template::variables).for_each(|name| tell(name, place));
-    };
-    add(&level.datadir, &level.place);
-    level.locations.declared().iter().for_each(|declared| add(&declared.text, &declared.place));
-    texts(&level.options, &mut |text| add(text, &level.place));
-    if let Locations::MappedPaths([variable, ..]) = &level.locations {
-        tell(&variable.text, &variable.place);
-    }
+    level.variables().for_each(|(name, place)| tell(name, place));
+    texts(&level.options, &mut |text| {
+        for name in variables(text) {
+            tell(name, &level.place);
+        }
+    });
 }
 
 /// Calls `tell` for each text in a value.

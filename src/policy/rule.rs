@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Day, ValueTest};
 use crate::diff::Diff;
 use crate::pattern::Pattern;
-use crate::report::PolicyLevel;
+use crate::report::{LineReason, PolicyLevel};
 
 /// A rule on the effect of a change.
 #[derive(Debug, Clone)]
@@ -110,23 +110,15 @@ pub enum LineKind {
     /// Lines that change nothing, but are not just written in another way.
     NoEffect,
     /// Lines with this reason why they have no effect, or it is unknown, as reports have it.
-    Reason(&'static str),
+    Reason(LineReason),
 }
 
 impl LineKind {
-    /// All kinds with their names.
-    pub const ALL: [(LineKind, &'static str); 10] = [
-        (LineKind::NoEffect, "no-effect"),
-        (LineKind::Reason("equal"), "equal"),
-        (LineKind::Reason("shadowed"), "shadowed"),
-        (LineKind::Reason("same"), "same"),
-        (LineKind::Reason("merged_away"), "merged-away"),
-        (LineKind::Reason("unused"), "unused"),
-        (LineKind::Reason("unreached"), "unreached"),
-        (LineKind::Reason("unknown_value"), "unknown-value"),
-        (LineKind::Reason("not_traced"), "not-traced"),
-        (LineKind::Reason("hidden"), "hidden"),
-    ];
+    /// Returns all kinds with their names.
+    pub fn all() -> Vec<(LineKind, &'static str)> {
+        let reasons = LineReason::ALL.iter().map(|(reason, _, name)| (LineKind::Reason(*reason), *name));
+        [(LineKind::NoEffect, "no-effect")].into_iter().chain(reasons).collect()
+    }
 }
 
 /// Numbers that a hit exceeds, each that is given.

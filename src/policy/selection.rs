@@ -264,7 +264,7 @@ fn lines(rule: &FileRule<LineKind>, report: &Report) -> Vec<Other> {
     let is_of_kind = |lines: &ChangedLines| {
         rule.kinds.iter().any(|kind| match kind {
             LineKind::NoEffect => matches!(lines.effect, Effect::None(_)) && !lines.effect.is_of_equal_data(),
-            LineKind::Reason(reason) => lines.effect.has_reason(reason),
+            LineKind::Reason(reason) => lines.effect.has_reason(*reason),
         })
     };
     let meant = report.lines.iter().filter(|lines| is_of_kind(lines) && any(&rule.files, &lines.place.path));

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use crate::diagnostic::Subject;
 use crate::value::{Hash, Segment, Value};
 
 /// The deepest nesting of values, aliases followed. Ruby's stack ends at 500 to 1000.
@@ -42,6 +43,8 @@ pub enum FaultKind {
     Syntax,
     /// An object of a class that is not permitted, such as a date.
     Class,
+    /// An alias whose anchor is unknown, or one that the reader does not take.
+    Alias,
     /// Another exception of Ruby's, which does not name the file.
     Exception,
     /// A limit of this program; Ruby might read the document.
@@ -50,12 +53,14 @@ pub enum FaultKind {
     Outside,
     /// The document is too large to be read.
     Size,
+    /// A checkout has another content.
+    Converted,
 }
 
 impl FaultKind {
     /// Returns true if hierad cannot tell what Puppet makes of the document.
     pub fn is_unknown(self) -> bool {
-        matches!(self, FaultKind::Limit | FaultKind::Outside | FaultKind::Size)
+        matches!(self, FaultKind::Limit | FaultKind::Outside | FaultKind::Size | FaultKind::Converted)
     }
 }
 
@@ -71,13 +76,25 @@ pub struct Fault {
 }
 
 impl Fault {
+    /// Returns the thing that it is about, where something is decided by that.
+    pub fn subject(&self) -> Option<Subject> {
+        match self.kind {
+            FaultKind::Alias => Some(Subject::Alias),
+            FaultKind::Converted => Some(Subject::Converted),
+            _ => None,
+        }
+    }
+
     /// Returns the whole message, as Puppet prints it behind `Unable to parse `.
     pub fn message(&self, path: &str) -> String {
         match self.kind {
-            FaultKind::Exception => self.text.clone(),
-            FaultKind::Syntax | FaultKind::Class | FaultKind::Limit | FaultKind::Outside | FaultKind::Size => {
-                format!("({path}): {}", self.text)
-            }
+            FaultKind::Exception | FaultKind::Alias => self.text.clone(),
+            FaultKind::Syntax
+            | FaultKind::Class
+            | FaultKind::Limit
+            | FaultKind::Outside
+            | FaultKind::Size
+            | FaultKind::Converted => format!("({path}): {}", self.text),
         }
     }
 }

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 
 use self::names::Comparison;
 
-use crate::tree::{Entry, FileTree, Target, TreeError, below, child, follow_counted, is_link};
+use crate::tree::{Astray, Entry, FileTree, Target, TreeError, below, child, follow_counted, is_link};
 
 /// The longest pattern: no path is longer for an operating system.
 const LENGTH_LIMIT: usize = 4096;
@@ -112,7 +112,7 @@ pub struct Found {
     /// The paths that it matches.
     pub paths: Vec<String>,
     /// The reasons why it may match more: where it leads out of the tree, or to nothing in it.
-    pub outside: BTreeSet<String>,
+    pub outside: BTreeSet<Astray>,
 }
 
 struct Walk<'t> {

@@ -10,7 +10,6 @@ use crate::diagnostic::Place;
 use crate::diff::{Change, ChangeKind};
 use crate::hiera::{LookupError, Outcome};
 use crate::node::NodeSet;
-use crate::puppet::ErrorKind;
 
 /// The least number of keys that are shown by their cause.
 const MIN_KEYS: usize = 2;
@@ -34,10 +33,10 @@ pub struct Cause {
 
 /// Returns the causes that several keys share: new causes before those that are gone, those with the most keys first.
 pub(super) fn causes(changes: &[Change]) -> Vec<Cause> {
-    let mut found: BTreeMap<(bool, ErrorKind, &str), Cause> = BTreeMap::new();
+    let mut found: BTreeMap<(bool, bool, &str), Cause> = BTreeMap::new();
     for (at, change) in changes.iter().enumerate() {
         let Some((error, is_new)) = error(change) else { continue };
-        let cause = found.entry((!is_new, error.kind, error.text.visible())).or_insert_with(|| Cause {
+        let cause = found.entry((!is_new, error.kind.is_unknown(), error.text.visible())).or_insert_with(|| Cause {
             error: error.clone(),
             places: BTreeSet::new(),
             is_new,
@@ -75,18 +74,23 @@ impl Cause {
 
     /// Returns a heading such as `435 keys fail on all 143 nodes`.
     pub(super) fn heading(&self, report: &Report) -> String {
+        let nodes = share(Count { total: report.nodes.total, changed: self.nodes.len() });
+        format!("{} on {nodes}", self.event(report))
+    }
+
+    /// Returns the beginning of the heading, such as `435 keys fail`.
+    pub(super) fn event(&self, report: &Report) -> String {
         let is_added = |at: &usize| report.changes[*at].is_of_new_key();
         let are_added = self.is_new && self.changes.iter().all(is_added);
-        let verb = match (self.is_new, self.error.kind) {
-            (true, ErrorKind::Puppet) => "fail",
-            (true, ErrorKind::Unknown) if are_added => "are unknown",
-            (true, ErrorKind::Unknown) => "become unknown",
-            (false, ErrorKind::Puppet) => "recover",
-            (false, ErrorKind::Unknown) => "become known",
+        let verb = match (self.is_new, self.error.kind.is_unknown()) {
+            (true, false) => "fail",
+            (true, true) if are_added => "are unknown",
+            (true, true) => "become unknown",
+            (false, false) => "recover",
+            (false, true) => "become known",
         };
-        let nodes = share(Count { total: report.nodes.total, changed: self.nodes.len() });
         let keys = if are_added { "added key" } else { "key" };
-        format!("{} {verb} on {nodes}", count(self.keys.len(), keys))
+        format!("{} {verb}", count(self.keys.len(), keys))
     }
 
     /// Returns the error with its place and the number of further places.

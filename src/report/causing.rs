@@ -81,14 +81,11 @@ impl Reason {
         let Effect::None(idle) = &lines.effect else {
             return Reason { before: lines.words().unwrap_or_default(), place: None, behind: String::new() };
         };
-        let (reason, words) = (&idle.first.reason, idle.words());
-        let place = reason.place().and_then(|place| Some((place, words.split_once(&place.to_string())?)));
-        let Some((place, (before, behind))) = place else {
-            return Reason { before: words, place: None, behind: String::new() };
-        };
+        let (before, place, behind) = idle.parts();
         // The place of the same value is on the other side.
-        let side = if matches!(reason, NoEffect::Shadowed(_)) { lines.side } else { lines.side.other() };
-        let place = Some(Range::line(place, side == Side::After));
-        Reason { before: before.to_owned(), place, behind: behind.to_owned() }
+        let is_shadowed = matches!(idle.first.reason, NoEffect::Shadowed(_));
+        let side = if is_shadowed { lines.side } else { lines.side.other() };
+        let place = place.map(|place| Range::line(place, side == Side::After));
+        Reason { before: before.to_owned(), place, behind }
     }
 }

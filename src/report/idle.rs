@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 
+use super::line_reason::LineReason;
 use super::numbers::count;
 use crate::diagnostic::Place;
 
@@ -23,15 +24,15 @@ pub enum NoEffect {
 }
 
 impl NoEffect {
-    /// Returns its name.
-    pub fn as_str(&self) -> &'static str {
+    /// Returns the reason without its place.
+    pub fn kind(&self) -> LineReason {
         match self {
-            NoEffect::Equal => "equal",
-            NoEffect::Shadowed(_) => "shadowed",
-            NoEffect::Same(_) => "same",
-            NoEffect::Moved(_) => "moved",
-            NoEffect::Merged => "merged_away",
-            NoEffect::Unused => "unused",
+            NoEffect::Equal => LineReason::Equal,
+            NoEffect::Shadowed(_) => LineReason::Shadowed,
+            NoEffect::Same(_) => LineReason::Same,
+            NoEffect::Moved(_) => LineReason::Moved,
+            NoEffect::Merged => LineReason::Merged,
+            NoEffect::Unused => LineReason::Unused,
         }
     }
 
@@ -43,15 +44,15 @@ impl NoEffect {
         }
     }
 
-    /// Returns words such as `shadowed by nodes/web02.yaml:3`.
-    pub fn words(&self) -> String {
+    /// Returns the words before its place, or all of them, and those behind it.
+    fn around(&self) -> [&'static str; 2] {
         match self {
-            NoEffect::Equal => "the data is the same".to_owned(),
-            NoEffect::Shadowed(place) => format!("shadowed by {place}"),
-            NoEffect::Same(place) => format!("the same value as {place}"),
-            NoEffect::Moved(place) => format!("moved: {place} has the same value"),
-            NoEffect::Merged => "merged away".to_owned(),
-            NoEffect::Unused => "no value changes by it".to_owned(),
+            NoEffect::Equal => ["the data is the same", ""],
+            NoEffect::Shadowed(_) => ["shadowed by ", ""],
+            NoEffect::Same(_) => ["the same value as ", ""],
+            NoEffect::Moved(_) => ["moved: ", " has the same value"],
+            NoEffect::Merged => ["merged away", ""],
+            NoEffect::Unused => ["no value changes by it", ""],
         }
     }
 }
@@ -102,7 +103,7 @@ impl Idle {
         found.sort_by_key(|(_, nodes)| Reverse(*nodes));
         let mut reasons: Vec<IdlePart> = Vec::new();
         for (reason, nodes) in found {
-            match reasons.iter_mut().find(|part| part.reason.as_str() == reason.as_str()) {
+            match reasons.iter_mut().find(|part| part.reason.kind() == reason.kind()) {
                 Some(part) => {
                     part.more_places += 1;
                     part.nodes += nodes;
@@ -132,27 +133,39 @@ impl Idle {
 
     /// Returns words such as `shadowed by nodes/web02.yaml:3 on 12 nodes, the data is the same on 3 nodes`.
     pub fn words(&self) -> String {
+        let (before, place, behind) = self.parts();
+        [before, &place.map(Place::to_string).unwrap_or_default(), &behind].concat()
+    }
+
+    /// Returns the words before the place that matters on the most nodes, or all up to the first reason's end, that
+    /// place, and the words behind it.
+    pub(super) fn parts(&self) -> (&'static str, Option<&Place>, String) {
+        let (before, place, behind) = self.first.parts();
         if self.is_one() {
-            return self.first.words();
+            return (before, place, behind);
         }
-        let part = |part: &IdlePart| format!("{} on {}", part.words(), count(part.nodes, "node"));
-        let mut all: Vec<String> = self.all().map(part).collect();
-        if self.not_traced > 0 {
-            all.push(format!("not looked into on {}", count(self.not_traced, "node")));
-        }
-        all.join(", ")
+        let on = |words: &str, nodes: usize| format!("{words} on {}", count(nodes, "node"));
+        let others = self.others.iter().map(|part| on(&part.words(), part.nodes));
+        let rest = (self.not_traced > 0).then(|| on("not looked into", self.not_traced));
+        let all: Vec<String> = [on(&behind, self.first.nodes)].into_iter().chain(others).chain(rest).collect();
+        (before, place, all.join(", "))
     }
 }
 
 impl IdlePart {
     fn words(&self) -> String {
-        match self.more_places {
-            0 => self.reason.words(),
-            more => {
-                let place = self.reason.place().map(Place::to_string).unwrap_or_default();
-                self.reason.words().replacen(&place, &format!("{place} and {}", count(more, "more place")), 1)
-            }
-        }
+        let (before, place, behind) = self.parts();
+        [before, &place.map(Place::to_string).unwrap_or_default(), &behind].concat()
+    }
+
+    /// Returns the words before its place, the place, and the words behind it.
+    fn parts(&self) -> (&'static str, Option<&Place>, String) {
+        let [before, behind] = self.reason.around();
+        let more = match self.more_places {
+            0 => String::new(),
+            more => format!(" and {}", count(more, "more place")),
+        };
+        (before, self.reason.place(), more + behind)
     }
 }
 

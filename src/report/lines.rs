@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::idle::{Idle, NoEffect};
+use super::line_reason::LineReason;
 use super::numbers::count;
 use crate::diagnostic::Place;
 use crate::diff::Diff;
@@ -198,14 +199,14 @@ pub enum UnknownEffect {
 }
 
 impl UnknownEffect {
-    /// Returns its name.
-    pub fn as_str(self) -> &'static str {
+    /// Returns the reason as lines without effect have it, too.
+    pub fn kind(self) -> LineReason {
         match self {
-            UnknownEffect::Unreached => "unreached",
-            UnknownEffect::Function => "function",
-            UnknownEffect::Value => "unknown_value",
-            UnknownEffect::NotTraced => "not_traced",
-            UnknownEffect::Hidden => "hidden",
+            UnknownEffect::Unreached => LineReason::Unreached,
+            UnknownEffect::Function => LineReason::Function,
+            UnknownEffect::Value => LineReason::Value,
+            UnknownEffect::NotTraced => LineReason::NotTraced,
+            UnknownEffect::Hidden => LineReason::Hidden,
         }
     }
 
@@ -231,20 +232,20 @@ impl Effect {
         }
     }
 
-    /// Returns the name of the reason why there is none, on the most nodes, or why it is unknown.
-    pub fn reason(&self) -> Option<&'static str> {
+    /// Returns the reason why there is none, on the most nodes, or why it is unknown.
+    pub fn reason(&self) -> Option<LineReason> {
         match self {
             Effect::Changes { .. } => None,
-            Effect::None(idle) => Some(idle.first.reason.as_str()),
-            Effect::Unknown(reason) => Some(reason.as_str()),
+            Effect::None(idle) => Some(idle.first.reason.kind()),
+            Effect::Unknown(reason) => Some(reason.kind()),
         }
     }
 
-    /// Returns true if this is the name of the reason on some of the nodes.
-    pub fn has_reason(&self, name: &str) -> bool {
+    /// Returns true if this is the reason on some of the nodes.
+    pub fn has_reason(&self, reason: LineReason) -> bool {
         match self {
-            Effect::None(idle) => idle.all().any(|part| part.reason.as_str() == name),
-            _ => self.reason() == Some(name),
+            Effect::None(idle) => idle.all().any(|part| part.reason.kind() == reason),
+            _ => self.reason() == Some(reason),
         }
     }
 

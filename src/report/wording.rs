@@ -12,7 +12,6 @@ use super::{
 use crate::diff::{ChangeKind, Diff};
 use crate::hiera::Outcome;
 use crate::node::NodeSet;
-use crate::puppet::ErrorKind;
 
 impl Report {
     /// Returns the verdict. A commit that makes everything unreadable, or readable again, is a change.
@@ -219,7 +218,8 @@ impl KeyChange {
 
     /// Returns the kind of change in a word or two.
     pub fn label(&self) -> &'static str {
-        let unknown = |outcome: Option<&Outcome>| matches!(outcome, Some(Outcome::Failed(error)) if error.kind == ErrorKind::Unknown);
+        let unknown =
+            |outcome: Option<&Outcome>| matches!(outcome, Some(Outcome::Failed(error)) if error.kind.is_unknown());
         match self.kind {
             ChangeKind::Added => "added",
             ChangeKind::Removed => "removed",

@@ -164,7 +164,7 @@ impl<'a> Entry<'a> {
                 Err(self.invalid(name, &text))
             }
             (true, ..) => {
-                let kinds = self.known("lines", raw.lines.as_slice(), &LineKind::ALL)?;
+                let kinds = self.known("lines", raw.lines.as_slice(), &LineKind::all())?;
                 Ok(Subject::Lines(FileRule { kinds, files: self.names("files", &raw.files)? }))
             }
             (_, true, _) => {

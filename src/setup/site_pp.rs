@@ -12,6 +12,7 @@ use super::datadirs::Mapped;
 use super::hierarchies::{Hierarchy, base};
 use super::{COMPARISONS, LONGEST, PATHS};
 use crate::hiera::config::Locations;
+use crate::hiera::interpolation;
 use crate::puppet::manifest::{CallPattern, NodeBlocks};
 use crate::puppet::pathname::join;
 use crate::tree::{FileTree, TreeError, files_called, read_config};
@@ -154,8 +155,7 @@ pub(super) fn paths(hierarchy: &Hierarchy, datadirs: &[Mapped]) -> Vec<String> {
 
 /// Returns the variables without parts that a path has, which a manifest may set.
 pub(super) fn bare_variables(path: &str) -> BTreeSet<String> {
-    let found = INTERPOLATION.iter().flat_map(|interpolation| interpolation.find_iter(path));
-    let names = found.map(|found| variable(found.as_str()));
+    let names = interpolation::variables(path).into_iter().map(|name| name.trim_start_matches("::"));
     let is_bare = |name: &&str| {
         !name.is_empty() && !OWN.contains(name) && name.chars().all(|sign| sign.is_ascii_alphanumeric() || sign == '_')
     };

@@ -22,7 +22,7 @@ fn puppets_settings_are_known() {
                 assert_eq!(found, Variable::Unknown, "{prefix}::{name}");
             }
             let other = scope.variable(&format!("settings::{name}_"));
-            assert_eq!(other, Variable::Undefined(format!("Undefined variable '::settings::{name}_'; ")));
+            assert_eq!(other, Variable::Undefined { name: format!("::settings::{name}_"), reason: String::new() });
         }
     }
 }

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::io::{Read, Write};
 
 use super::{first_line, setting};
-use crate::cli::diff::{Format, HOOK_LINES, Style, write};
+use crate::cli::diff::{HOOK_LINES, style};
 use crate::cli::{Global, Result, Status, log, output};
 use crate::event::{CommitEvent, EventKind};
 use crate::git::{BranchName, CommitId, Repository};
@@ -13,7 +13,7 @@ use crate::hiera::Outcome;
 use crate::node::NodeSet;
 use crate::pipeline::judge::Sides;
 use crate::pipeline::{Comparison, DiffFilter, RevisionId};
-use crate::report::{KeyChange, Report};
+use crate::report::{Format, KeyChange, Report, write};
 
 /// The values of `hierad.prePush`, but for `off`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -168,7 +168,7 @@ fn sides(repository: &Repository, remote: &Remote, update: &Update, before: Comm
 
 fn print(report: &Report, global: &Global) -> Result<()> {
     let mut out = output::coloured(output::color(global));
-    write(report, Format::Text, global, &Style { lines: Some(HOOK_LINES), ..Style::default() }, &mut out)?;
+    write(report, Format::Text, &style(global, Some(HOOK_LINES)), &mut out)?;
     writeln!(out)?;
     out.flush()?;
     Ok(())

@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use super::tell;
 use crate::app::Workspace;
-use crate::cli::diff::{Format, HOOK_LINES, Style, write};
+use crate::cli::diff::{HOOK_LINES, style};
 use crate::cli::{Global, Result, Status, output, verify};
 use crate::git::CommitId;
 use crate::pipeline::{Comparison, DiffFilter, Pipeline, RevisionId};
-use crate::report::{Verdict, count};
+use crate::report::{Format, Verdict, count, write};
 use crate::snapshot;
 
 /// The most commits that are looked at for one that changes something, and about the longest time.
@@ -70,10 +70,9 @@ impl Ready {
         let short = |id: CommitId| id.to_string().chars().take(10).collect::<String>();
         tell(out, "last change", &format!("hierad diff {} {}", short(before), short(after)))?;
         writeln!(out)?;
-        let style = Style { lines: Some(HOOK_LINES), ..Style::default() };
         out.flush()?;
         let mut out = output::coloured(output::color(global));
-        write(&comparison.report, Format::Text, global, &style, &mut out)?;
+        write(&comparison.report, Format::Text, &style(global, Some(HOOK_LINES)), &mut out)?;
         out.flush()?;
         Ok(Status::Done)
     }

@@ -6,7 +6,6 @@ use crate::disclosure::Disclosure;
 use crate::fleet::Effective;
 use crate::hiera::{LookupError, Outcome};
 use crate::node::NodeId;
-use crate::pipeline::suggestions::missing_function;
 use crate::puppet::ErrorKind;
 use crate::puppet::json;
 use crate::value::{Secrecy, Text, Value};
@@ -50,7 +49,7 @@ impl Answer {
             Some(Outcome::Found(value)) => Answer::Found(value.clone()),
             Some(Outcome::Failed(LookupError { kind: ErrorKind::Unknown, .. })) => Answer::Unknown,
             // Puppet may have the function.
-            Some(Outcome::Failed(error)) if missing_function(error.text.visible()).is_some() => Answer::Function,
+            Some(Outcome::Failed(error)) if error.missing_function().is_some() => Answer::Function,
             Some(Outcome::Failed(error)) => Answer::Failed(error.text.clone()),
             Some(Outcome::NotFound) | None => Answer::NotFound,
         }
@@ -79,7 +78,7 @@ impl Answer {
     pub(super) fn needs_code(&self) -> bool {
         match self {
             Answer::Function => true,
-            Answer::Failed(text) => missing_function(text.visible()).is_some(),
+            Answer::Failed(text) => text.visible().contains("' function named '"),
             _ => false,
         }
     }

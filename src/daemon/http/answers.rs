@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::report::Format;
 use crate::value::Value;
 use crate::workers::Stop;
 
@@ -44,24 +45,7 @@ pub struct DiffRequest {
     /// The later revision.
     pub to: String,
     /// The form of the report.
-    pub format: DiffFormat,
-}
-
-/// A form of a report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DiffFormat {
-    /// JSON, for programs.
-    Json,
-    /// A page for a browser.
-    Html,
-    /// A comment for a review.
-    Markdown,
-    /// Plain text.
-    Text,
-    /// Results of static analysis.
-    Sarif,
-    /// Test results.
-    Junit,
+    pub format: Format,
 }
 
 /// The result of a comparison.

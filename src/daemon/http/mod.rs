@@ -49,8 +49,7 @@ use problem::{not_allowed, nowhere, panicked};
 use state::State;
 
 pub use answers::{
-    AnswerError, Answers, DiffFormat, DiffRequest, DiffResponse, LookupNode, LookupRequest, LookupResponse,
-    NodeSnapshot,
+    AnswerError, Answers, DiffRequest, DiffResponse, LookupNode, LookupRequest, LookupResponse, NodeSnapshot,
 };
 pub use forge::Forge;
 pub use in_process::InProcessServer;

@@ -8,15 +8,14 @@ use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::answers::{
-    Answers, DiffFormat, DiffRequest, DiffResponse, LookupNode, LookupRequest, LookupResponse, NodeSnapshot,
-};
+use super::answers::{Answers, DiffRequest, DiffResponse, LookupNode, LookupRequest, LookupResponse, NodeSnapshot};
 use super::body::Json;
 use super::parameters::{Name, Parameters};
 use super::problem::Problem;
 use super::response::json;
 use super::state::State;
 use crate::puppet::json as values;
+use crate::report::Format;
 use crate::workers::Stop;
 
 /// The default and the largest number of nodes in a list.
@@ -77,19 +76,19 @@ pub(super) async fn diff(
 ) -> Result<Response, Problem> {
     let parameters = parameters.only(&["repository", "from", "to", "format"])?;
     let from = parameters.text("from").map(|from| revision(Some(from))).transpose()?;
-    let (format, kind) = match parameters.text("format") {
-        None | Some("json") => (DiffFormat::Json, "application/json"),
-        Some("html") => (DiffFormat::Html, "text/html; charset=utf-8"),
-        Some("markdown") => (DiffFormat::Markdown, "text/markdown; charset=utf-8"),
-        Some("text") => (DiffFormat::Text, "text/plain; charset=utf-8"),
-        Some("sarif") => (DiffFormat::Sarif, "application/sarif+json"),
-        Some("junit") => (DiffFormat::Junit, "application/xml"),
-        Some(_) => return Err(Problem::wrong("'format' must be json, html, markdown, text, sarif or junit")),
+    let format = parameters.text("format").unwrap_or(Format::Json.name());
+    let Some(format) = Format::ALL.into_iter().find(|known| known.name() == format) else {
+        let names = Format::ALL.map(Format::name).join(", ");
+        return Err(Problem::wrong(format!("'format' must be one of {names}")));
     };
     let request = DiffRequest { from, to: revision(parameters.text("to"))?, format };
     let ask = move |answers: &dyn Answers, stop: &Arc<dyn Stop>| answers.diff(&request, stop);
     let DiffResponse { commit, text } = state.ask(parameters.text("repository"), ask).await?;
-    let headers = [(CONTENT_TYPE.as_str(), kind), ("x-hierad-commit", &*commit), ("x-content-type-options", "nosniff")];
+    let headers = [
+        (CONTENT_TYPE.as_str(), format.media_type()),
+        ("x-hierad-commit", &*commit),
+        ("x-content-type-options", "nosniff"),
+    ];
     Ok((headers, text).into_response())
 }
 

@@ -26,7 +26,6 @@ use crate::fleet::Fleet;
 use crate::hiera::config::Config;
 use crate::hiera::layer::{Layer, Root};
 use crate::node::{NodeSet, Partition};
-use crate::puppet::ErrorKind;
 
 use class_levels::ClassLevels;
 use key_locations::KeyLocations;
@@ -188,7 +187,7 @@ impl ResolvedLevels {
     /// Returns true if some levels could not be read: they may be readable next time.
     pub(in crate::fleet) fn is_unknown(&self) -> bool {
         let is_unknown =
-            |class: &Arc<ClassLevels>| class.part.levels.as_ref().is_err_and(|error| error.kind == ErrorKind::Unknown);
+            |class: &Arc<ClassLevels>| class.part.levels.as_ref().is_err_and(|error| error.kind.is_unknown());
         self.classes.iter().any(is_unknown)
     }
 

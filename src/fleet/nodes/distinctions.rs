@@ -7,7 +7,7 @@ use foldhash::fast::RandomState;
 
 use crate::fleet::Fleet;
 use crate::fleet::nodes::VariableClasses;
-use crate::fleet::nodes::referenced::{config_variables, variables};
+use crate::fleet::nodes::referenced::variables;
 use crate::fleet::nodes::variables::VariablePath;
 use crate::hiera::layer::Environment;
 use crate::node::Partition;
@@ -53,7 +53,7 @@ impl Distinction {
         let mut names: Vec<Arc<str>> = Vec::new();
         for environment in environments {
             let configs = environment.layers().filter_map(|layer| layer.config.as_ref().ok());
-            configs.for_each(|config| names.extend(config_variables(config).into_iter().map(Arc::from)));
+            configs.for_each(|config| names.extend(config.variables().map(Arc::from)));
         }
         let mut of_data: BTreeSet<Arc<str>> = BTreeSet::new();
         for environment in environments {

@@ -12,8 +12,8 @@ use crate::fleet::Fleet;
 use crate::fleet::nodes::variables::{VariablePath, wanted};
 use crate::fleet::parallel;
 use crate::hiera::backend::{DataFile, FileId};
-use crate::hiera::config::{Config, Locations};
-use crate::hiera::interpolation::Template;
+use crate::hiera::config::Config;
+use crate::hiera::interpolation;
 use crate::hiera::layer::Environment;
 use crate::hiera::scope::ENVIRONMENT;
 use crate::node::Wanted;
@@ -79,15 +79,14 @@ impl ReferencedVariables {
         }
         environment.layers().filter_map(|layer| layer.config.as_ref().ok()).for_each(|config| self.add_config(config));
         for variable in environment.options.variables.iter() {
-            let template = Template::parse(&variable.text);
-            template.iter().flat_map(Template::variables).for_each(|name| self.add_name(name));
+            for name in interpolation::variables(&variable.text) {
+                self.add_name(name);
+            }
         }
     }
 
     fn add_config(&mut self, config: &Config) {
-        for name in config_variables(config) {
-            self.add_name(name);
-        }
+        config.variables().for_each(|name| self.add_name(name));
     }
 
     fn add_name(&mut self, name: &str) {
@@ -106,18 +105,6 @@ impl ReferencedVariables {
     pub(in crate::fleet) fn paths(&self) -> impl Iterator<Item = &VariablePath> {
         self.paths.iter()
     }
-}
-
-/// Returns the names of the variables that a hiera.yaml refers to, some of them twice.
-pub(in crate::fleet) fn config_variables(config: &Config) -> Vec<&str> {
-    let template = Template::parse(&config.source);
-    let mut names: Vec<&str> = template.iter().flat_map(Template::variables).collect();
-    for level in config.all_levels() {
-        if let Locations::MappedPaths([variable, ..]) = &level.locations {
-            names.push(&variable.text);
-        }
-    }
-    names
 }
 
 /// Returns the names of the variables that a file refers to, some of them twice.

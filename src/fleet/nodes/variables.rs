@@ -155,7 +155,7 @@ impl Reading {
     /// Returns true if nothing sets the value at the end of `segments`.
     pub(in crate::fleet) fn is_missing(&self, segments: &[Value]) -> bool {
         match &self.there {
-            None | Some(Variable::Undefined(_)) => true,
+            None | Some(Variable::Undefined { .. }) => true,
             Some(Variable::Value(Value::Undef)) => self.depth < segments.len(),
             Some(_) => false,
         }

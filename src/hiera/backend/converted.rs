@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{ANOTHER_CONTENT, DataFile, Format};
+use crate::puppet::document::FaultKind;
 use crate::tree::{ATTRIBUTES, Attributes, BlobId, FileTree, TreeError};
 use crate::value::Value;
 
@@ -46,7 +47,7 @@ impl ConvertedFiles {
         let Some(attribute) = converting.iter().find(counts) else { return Ok(file) };
         let of_file = unknown.entry((path.to_owned(), id, file.format()));
         let text = || format!("{ATTRIBUTES} has git convert the file ({attribute}), so that {ANOTHER_CONTENT}");
-        Ok(of_file.or_insert_with(|| Arc::new(DataFile::unknown(file.format(), text()))).clone())
+        Ok(of_file.or_insert_with(|| Arc::new(DataFile::unknown(file.format(), FaultKind::Converted, text()))).clone())
     }
 }
 

@@ -102,7 +102,7 @@ impl DataFile {
     /// Parses `content`.
     pub fn parse(content: &[u8], format: Format) -> DataFile {
         if let Some(stored) = STORED.iter().find(|(begin, _)| content.starts_with(begin)) {
-            return DataFile::unknown(format, format!("{}: {ANOTHER_CONTENT}", stored.1));
+            return DataFile::unknown(format, FaultKind::Converted, format!("{}: {ANOTHER_CONTENT}", stored.1));
         }
         let parsed = match format {
             Format::Yaml => yaml::parse(content),
@@ -121,8 +121,8 @@ impl DataFile {
     }
 
     /// Returns a file that is not read, for this reason: it is too large, or not what Puppet reads.
-    pub(super) fn unknown(format: Format, text: String) -> DataFile {
-        let fault = Fault { line: 1, text, kind: FaultKind::Size };
+    pub(super) fn unknown(format: Format, kind: FaultKind, text: String) -> DataFile {
+        let fault = Fault { line: 1, text, kind };
         DataFile { fault: Some(fault), ..DataFile::parsed(format, Value::Undef, Marks::default(), false) }
     }
 
@@ -243,7 +243,7 @@ impl DataFile {
 
     fn refusal(&self, fault: &Fault, path: &str) -> LookupError {
         match (self.format, fault.kind) {
-            (_, kind) if kind.is_unknown() => LookupError::unknown(format!("{path}: {}", fault.text)),
+            (_, kind) if kind.is_unknown() => LookupError::unknown(format!("{path}: {}", fault.text)).of_fault(fault),
             // Puppet rescues the gem's own errors only.
             (Format::Hocon, FaultKind::Exception) => LookupError::puppet(fault.text.clone()),
             _ if self.format.is_yaml() => LookupError::puppet(format!("Unable to parse {}", fault.message(path))),
@@ -267,7 +267,7 @@ impl DataFile {
             (Some(fault), _) if fault.kind.is_unknown() => Err(self.refusal(fault, path)),
             (Some(fault), _) if !self.format.is_yaml() => Err(LookupError::puppet(fault.text.as_str())),
             (Some(fault), _) if fault.kind == FaultKind::Class => Err(LookupError::puppet(fault.text.as_str())),
-            (Some(fault), _) => Err(LookupError::puppet(fault.message("<unknown>"))),
+            (Some(fault), _) => Err(LookupError::puppet(fault.message("<unknown>")).of_fault(fault)),
             (None, Value::Hash(hash)) => Ok(Some(hash)),
             (None, _) if self.format.is_yaml() && !self.is_no_hash() => Ok(None),
             (None, other) => {

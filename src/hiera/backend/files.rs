@@ -8,6 +8,7 @@ use foldhash::fast::RandomState;
 
 use super::reading::{MOST, Reading};
 use super::{DataFile, Format};
+use crate::puppet::document::FaultKind;
 use crate::tree::{BlobId, FileTree, TreeError};
 
 /// A content, and as what it is read.
@@ -101,9 +102,9 @@ impl DataFiles {
             match tree.read(id) {
                 Ok(content) => match self.reading.begin(&content, format) {
                     Ok(_reading) => (DataFile::parse(&content, format), content.len()),
-                    Err(reason) => (DataFile::unknown(format, reason), 0),
+                    Err(reason) => (DataFile::unknown(format, FaultKind::Size, reason), 0),
                 },
-                Err(error) if error.is_too_large => (DataFile::unknown(format, error.reason), 0),
+                Err(error) if error.is_too_large => (DataFile::unknown(format, FaultKind::Size, error.reason), 0),
                 Err(error) => return Err(error),
             }
         };

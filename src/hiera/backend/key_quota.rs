@@ -11,6 +11,7 @@ use foldhash::fast::RandomState;
 
 use super::files::FileId;
 use super::{DataFile, DataFiles, Format};
+use crate::puppet::document::FaultKind;
 use crate::tree::{BlobId, FileTree, TreeError};
 use crate::value::Hash;
 
@@ -111,7 +112,7 @@ impl Counting {
              ('steps' under 'limits' in hierad.yaml)",
             self.limit
         );
-        self.set_aside.entry(id).or_insert_with(|| Arc::new(DataFile::unknown(id.1, text))).clone()
+        self.set_aside.entry(id).or_insert_with(|| Arc::new(DataFile::unknown(id.1, FaultKind::Size, text))).clone()
     }
 
     /// Returns the largest size of which all files, with those that are smaller, are within the limit.

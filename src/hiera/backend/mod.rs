@@ -28,6 +28,7 @@ pub use mentions::Mentions;
 
 use super::LookupError;
 use super::config::{Function, FunctionKind};
+use crate::diagnostic::Subject;
 
 /// The implementation of a level's function.
 #[derive(Debug, Clone)]
@@ -61,7 +62,7 @@ impl Backend {
         if let Some(format) = Format::of_function(name).filter(|_| function.kind != FunctionKind::Hiera3Backend) {
             return match function.kind {
                 FunctionKind::DataHash if only_path => Backend::Files(format),
-                FunctionKind::DataHash => Backend::Fails(LookupError::puppet(format!(
+                FunctionKind::DataHash => Backend::Fails(LookupError::bare(format!(
                     "'{name}' one of 'path', 'paths' 'glob', 'globs' or 'mapped_paths' must be declared in hiera.yaml when using this data_hash function"
                 ))),
                 _ => Backend::Fails(LookupError::puppet(format!("'{name}' expects 2 arguments, got 3"))),
@@ -69,7 +70,8 @@ impl Backend {
         }
         match (&**name, function.kind) {
             (_, FunctionKind::Hiera3Backend) if INSTALLED_BACKENDS.contains(&&*name.to_lowercase()) => {
-                Backend::Fails(LookupError::unknown(format!("the function '{name}' is not supported")))
+                let error = LookupError::unknown(format!("the function '{name}' is not supported"));
+                Backend::Fails(error.about(Subject::Function(function.name.clone())))
             }
             (_, FunctionKind::Hiera3Backend) => Backend::Absent,
             (EYAML, FunctionKind::LookupKey) => Backend::Eyaml(Format::Yaml),
@@ -77,11 +79,11 @@ impl Backend {
                 "'{name}' parameter 'key' expects a String value, got Tuple"
             ))),
             (EYAML, _) => Backend::Fails(LookupError::puppet(format!("'{name}' expects 3 arguments, got 2"))),
-            _ => Backend::Fails(LookupError::puppet(format!(
-                "Unable to find '{}' function named '{}' (file: {config_path})",
-                function.kind.tag(),
-                function.name
-            ))),
+            _ => {
+                let (kind, name) = (function.kind.tag(), &function.name);
+                let text = format!("Unable to find '{kind}' function named '{name}' (file: {config_path})");
+                Backend::Fails(LookupError::bare(text).about(Subject::Function(name.clone())))
+            }
         }
     }
 }

@@ -88,8 +88,8 @@ fn hash(value: &Value, path: &str) -> Result<Hash, LookupError> {
     let error = match value {
         Value::Hash(hash) => return Ok((**hash).clone()),
         Value::Undef | Value::Boolean(false) => return Ok(Hash::new()),
-        Value::Array(_) | Value::Integer(_) => LookupError::puppet("no implicit conversion of String into Integer"),
-        Value::String(_) | Value::Bytes(_) => LookupError::puppet(SYMBOL_INTO_INTEGER),
+        Value::Array(_) | Value::Integer(_) => LookupError::bare("no implicit conversion of String into Integer"),
+        Value::String(_) | Value::Bytes(_) => LookupError::bare(SYMBOL_INTO_INTEGER),
         other => LookupError::undefined_method("[]", other),
     };
     Err(error.at(Place::file(path)))
@@ -228,7 +228,7 @@ impl File {
             None => Ok(None),
             Some(other) => {
                 let error = match other {
-                    Value::String(_) | Value::Array(_) | Value::Integer(_) => LookupError::puppet(SYMBOL_INTO_INTEGER),
+                    Value::String(_) | Value::Array(_) | Value::Integer(_) => LookupError::bare(SYMBOL_INTO_INTEGER),
                     other => LookupError::undefined_method("[]", other),
                 };
                 Err(error.at(place()))

@@ -6,6 +6,7 @@
 
 mod configs;
 mod hiera3;
+mod level;
 mod node;
 mod read;
 mod version3;
@@ -13,15 +14,17 @@ mod version4;
 mod version5;
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
 pub use self::configs::Configs;
 pub use self::hiera3::Hiera3;
 pub(super) use self::hiera3::{HashMerge, Section, Source};
+pub use self::level::{LevelConfig, Locations, Version4};
 use self::node::Node;
 pub use self::read::ReadConfig;
 use super::LookupError;
+use super::interpolation;
 use crate::diagnostic::Place;
 use crate::value::Value;
 
@@ -46,80 +49,6 @@ pub struct Config {
     pub hiera3: Option<Arc<Hiera3>>,
     /// The number of its globs, once somebody has asked for it.
     glob_count: OnceLock<usize>,
-}
-
-/// One entry of `hierarchy`, the defaults filled in.
-#[derive(Debug, Clone)]
-pub struct LevelConfig {
-    /// Its name.
-    pub name: Arc<str>,
-    /// Its place.
-    pub place: Place,
-    /// The function that finds its data.
-    pub function: Function,
-    /// The folder its paths are relative to, as written.
-    pub datadir: Arc<str>,
-    /// Its locations, as written.
-    pub locations: Locations,
-    /// The options of the function, as written: a hash.
-    pub options: Value,
-    /// Version 4's ways, where it differs.
-    pub version4: Option<Version4>,
-}
-
-/// The texts for the node's environment in paths.
-const ENVIRONMENT: [&str; 3] = ["%{environment}", "%{::environment}", "%{server_facts.environment}"];
-
-impl LevelConfig {
-    /// Returns the folder that a path of the level is in, as written, and the rest of the path: the datadir or, where
-    /// the path leads from that to a folder of the node's environment, that folder.
-    pub fn located<'p>(&self, path: &'p str) -> (String, &'p str) {
-        let of_environment = |(at, _)| {
-            let end = at + 1 + path[at + 1..].find('/')?;
-            let name = path[..at].rsplit('/').next()?;
-            (ENVIRONMENT.contains(&name) && !path[at..end].contains("%{")).then_some(end)
-        };
-        match path.match_indices('/').find_map(of_environment) {
-            Some(end) if self.datadir.starts_with('/') => {
-                (format!("{}/{}", self.datadir.trim_end_matches('/'), &path[..end]), &path[end + 1..])
-            }
-            _ => (self.datadir.to_string(), path),
-        }
-    }
-
-    /// Returns the folders that its locations are in, as written.
-    pub fn folders(&self) -> BTreeSet<String> {
-        let paths: Vec<&str> = match &self.locations {
-            Locations::Paths(declared) | Locations::Globs(declared) => {
-                declared.iter().map(|path| &*path.text).collect()
-            }
-            Locations::MappedPaths([.., template]) => vec![&*template.text],
-            Locations::Uris(_) | Locations::None => Vec::new(),
-        };
-        let is_absolute = |path: &&str| path.starts_with('/');
-        if paths.iter().all(is_absolute) {
-            return BTreeSet::from([self.datadir.to_string()]);
-        }
-        paths.into_iter().filter(|path| !is_absolute(path)).map(|path| self.located(path).0).collect()
-    }
-
-    /// Returns true if another level finds the same data in the same files, wherever it stands.
-    pub fn means_the_same(&self, other: &LevelConfig) -> bool {
-        self.name == other.name
-            && self.function == other.function
-            && self.datadir == other.datadir
-            && self.options == other.options
-            && self.version4 == other.version4
-            && self.locations.texts() == other.locations.texts()
-    }
-}
-
-/// Version 4 does not interpolate datadirs, adds an extension to paths, and fails on undefined variables in them where
-/// data does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Version4 {
-    /// The end of each path.
-    pub extension: &'static str,
 }
 
 /// A data provider function.
@@ -181,49 +110,6 @@ impl FunctionKind {
     }
 }
 
-/// The locations of a level, as written.
-#[derive(Debug, Clone)]
-pub enum Locations {
-    /// None: the function is called without one.
-    None,
-    /// `path` or `paths`.
-    Paths(Vec<PlacedText>),
-    /// `glob` or `globs`.
-    Globs(Vec<PlacedText>),
-    /// `uri` or `uris`.
-    Uris(Vec<PlacedText>),
-    /// `mapped_paths`: a variable with many values, the name of the one value, and a template for a path.
-    MappedPaths([PlacedText; 3]),
-}
-
-impl Locations {
-    /// Returns their places.
-    pub fn places(&self) -> impl Iterator<Item = &Place> {
-        self.declared().iter().map(|declared| &declared.place)
-    }
-
-    /// Returns all texts that are declared.
-    pub fn declared(&self) -> &[PlacedText] {
-        match self {
-            Locations::None => &[],
-            Locations::Paths(declared) | Locations::Globs(declared) | Locations::Uris(declared) => declared,
-            Locations::MappedPaths(mapped) => mapped,
-        }
-    }
-
-    /// Returns the kind, and the texts as written.
-    fn texts(&self) -> (&'static str, Vec<&str>) {
-        let kind = match self {
-            Locations::None => "none",
-            Locations::Paths(_) => "paths",
-            Locations::Globs(_) => "globs",
-            Locations::Uris(_) => "uris",
-            Locations::MappedPaths(_) => "mapped_paths",
-        };
-        (kind, self.declared().iter().map(|declared| &*declared.text).collect())
-    }
-}
-
 /// A text of hiera.yaml and where it stands.
 #[derive(Debug, Clone)]
 pub struct PlacedText {
@@ -255,6 +141,13 @@ impl Owner {
 }
 
 impl Config {
+    /// Returns the names of the variables that it refers to, some of them twice: in levels, and wherever else.
+    pub fn variables(&self) -> impl Iterator<Item = &str> {
+        interpolation::variables(&self.source)
+            .into_iter()
+            .chain(self.all_levels().filter_map(LevelConfig::mapped_variable).map(|mapped| &*mapped.text))
+    }
+
     /// Returns the levels, those of the `default_hierarchy` behind the others.
     pub fn all_levels(&self) -> impl Iterator<Item = &LevelConfig> {
         self.levels.iter().chain(self.default_hierarchy.iter().flatten())
@@ -287,7 +180,7 @@ impl Config {
     pub fn undefined_variable(&self, name: &str) -> LookupError {
         let pattern = format!(r#"%\{{['"]?{name}['"]?}}"#);
         match node::line_matching(&self.source, &pattern, 1) {
-            Ok(line) => LookupError::puppet(format!("Undefined variable '{name}' {}", node::in_file(&self.path, line))),
+            Ok(line) => LookupError::bare(format!("Undefined variable '{name}' {}", node::in_file(&self.path, line))),
             Err(error) => error,
         }
     }

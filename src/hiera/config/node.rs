@@ -58,13 +58,13 @@ impl<'a> Node<'a> {
 
     /// Returns an error of Puppet that names the file.
     pub(super) fn refuse(&self, text: &str, place: Place) -> LookupError {
-        LookupError::puppet(format!("{text} (file: {})", self.path)).at(place)
+        LookupError::bare(format!("{text} (file: {})", self.path)).at(place)
     }
 
     /// Returns an error of Puppet that names the file and the first line that `pattern` matches.
     pub(super) fn refuse_line(&self, text: &str, pattern: &str, place: Place) -> LookupError {
         match line_matching(self.source, pattern, 1) {
-            Ok(line) => LookupError::puppet(format!("{text} {}", in_file(&self.path, line))).at(place),
+            Ok(line) => LookupError::bare(format!("{text} {}", in_file(&self.path, line))).at(place),
             Err(error) => error.at(place),
         }
     }
@@ -79,9 +79,9 @@ impl<'a> Node<'a> {
         let error = match lines() {
             Ok((Some(first), Some(second))) => {
                 let file = in_file(&self.path, Some(second));
-                LookupError::puppet(format!("{text} First defined at (line: {first}) {file}"))
+                LookupError::bare(format!("{text} First defined at (line: {first}) {file}"))
             }
-            Ok((first, _)) => LookupError::puppet(format!("{text} {}", in_file(&self.path, first))),
+            Ok((first, _)) => LookupError::bare(format!("{text} {}", in_file(&self.path, first))),
             Err(error) => error,
         };
         error.at(place)

@@ -113,7 +113,7 @@ fn version(value: &Value, path: &str) -> Result<Value, LookupError> {
         Some(Value::String(text)) => return Ok(ruby::to_i(text)),
         Some(Value::Float(f)) => Value::Float(*f).to_s(),
         Some(other) => {
-            format!("undefined method `to_i' for {}:{}", other.inspect(), other.class_name())
+            return Err(LookupError::undefined_method("to_i", other).at(Place::file(path)));
         }
     };
     Err(LookupError::puppet(text).at(Place::file(path)))
@@ -127,7 +127,7 @@ fn ignore_version_3(
 ) -> Result<Option<Config>, LookupError> {
     if puppet.refuses_version_3_below_the_global_layer() {
         let text = format!("hiera.yaml version 3 cannot be used in {} (file: {path})", owner.with_article());
-        return Err(LookupError::puppet(text).at(Place::file(path)));
+        return Err(LookupError::bare(text).at(Place::file(path)));
     }
     let text = "hiera.yaml version 3 has no effect here: Puppet reads it in the global layer only";
     diagnostics.push(Diagnostic::warning("hiera-version-3", Some(Place::file(path)), text));

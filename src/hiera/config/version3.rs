@@ -47,7 +47,7 @@ pub(super) fn shape(file: &Node<'_>) -> Result<Type, LookupError> {
     for backend in file.entry("backends").iter().flat_map(flat) {
         let Value::String(name) = backend.value else {
             let text = "undefined method `string' for a type calculator: a backend is no text";
-            return Err(LookupError::puppet(text).at(backend.place()));
+            return Err(LookupError::bare(text).at(backend.place()));
         };
         let key = Type::Optional(Some(Type::String(Texts::Value(name.clone())).into()));
         match elements.iter_mut().find(|element| element.name() == name) {

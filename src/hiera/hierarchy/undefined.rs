@@ -1,7 +1,7 @@
 //! Findings on variables of paths that are not set.
 
 use super::Resolver;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Subject};
 use crate::hiera::config::PlacedText;
 use crate::hiera::interpolation::Template;
 use crate::hiera::key;
@@ -21,12 +21,13 @@ impl Resolver<'_> {
         let undefined = |name: &&str| {
             let segments = key::split(name).unwrap_or_default();
             let Some((Value::String(root), segments)) = segments.split_first() else { return false };
-            matches!(scope.variable_at(root, segments), Variable::Undefined(_))
+            matches!(scope.variable_at(root, segments), Variable::Undefined { .. })
         };
         let path = shown(&declared.text);
         for name in template.variables().filter(undefined) {
             let text = format!("the variable '{name}' is undefined: '{path}' looks for nothing in its place");
-            self.diagnostics.push(Diagnostic::warning(UNDEFINED, Some(declared.place.clone()), text));
+            let warning = Diagnostic::warning(UNDEFINED, Some(declared.place.clone()), text);
+            self.diagnostics.push(warning.about(Subject::Variable(name.into())));
         }
     }
 
@@ -46,7 +47,8 @@ impl Resolver<'_> {
         if let Some(name) = template.iter().flat_map(Template::variables).next() {
             let path = shown(&declared.text);
             let text = format!("the variable '{name}' is empty: without it '{path}' is an absolute path");
-            self.diagnostics.push(Diagnostic::warning(UNDEFINED, Some(declared.place.clone()), text));
+            let warning = Diagnostic::warning(UNDEFINED, Some(declared.place.clone()), text);
+            self.diagnostics.push(warning.about(Subject::Variable(name.into())));
         }
         true
     }

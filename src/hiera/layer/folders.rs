@@ -132,7 +132,7 @@ impl<'l, 'a> Folders<'l, 'a> {
         };
         if !glob::is_pattern(&path) {
             match follow(&*tree, &path)? {
-                Target::Loop(why) | Target::Outside(why) => self.leads_out(&path, why),
+                Target::Loop(why) | Target::Outside(why) => self.leads_out(&path, why.to_string()),
                 Target::File(..) | Target::Absent | Target::Dangling(_) if said => self.missing(&path),
                 Target::Folder(_) | Target::File(..) | Target::Absent | Target::Dangling(_) => {}
             }
@@ -143,7 +143,7 @@ impl<'l, 'a> Folders<'l, 'a> {
             Ok(Found { paths, outside }) => {
                 self.found.extend(paths.into_iter().map(|path| Folder { tree: tree.clone(), path }));
                 for why in outside {
-                    self.leads_out(&path, why);
+                    self.leads_out(&path, why.to_string());
                 }
             }
             Err(GlobError::Tree(error)) => return Err(error),

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use super::{EnvironmentOptions, GlobalConfig, Layer, Store};
-use crate::diagnostic::{Diagnostic, Place};
+use crate::diagnostic::{Diagnostic, Place, Subject};
 use crate::hiera::LookupError;
 use crate::hiera::backend::ANOTHER_CONTENT;
 use crate::hiera::config::{Config, Configs, Owner, ReadConfig};
+use crate::hiera::hierarchy::outside_repository;
 use crate::tree::{ATTRIBUTES, Attributes, BlobId, FileTree, Target, TreeError, folder_of, follow, read_config};
 
 /// The most findings that are told of an environment.
@@ -94,7 +95,7 @@ impl<'a> Loader<'a> {
             (config, None | Some("none")) => config.filter(|_| data_provider.is_none()),
             // One of version 3 is there, which Puppet 7 ignores and then calls all the same.
             (None, Some("hiera")) if matches!(follow(&**file.tree, file.path)?, Target::File(..)) => {
-                let error = LookupError::puppet("undefined method `configured_data_providers' for nil:NilClass");
+                let error = LookupError::bare("undefined method `configured_data_providers' for nil:NilClass");
                 Some(Err(error.at(Place::file(file.path))))
             }
             (config, Some("hiera")) => Some(config.unwrap_or_else(|| Ok(Config::implied(file.path).into()))),
@@ -125,19 +126,19 @@ impl<'a> Loader<'a> {
                 let converting = Attributes::default().converting(&**file.tree, &target, id)?;
                 if let Some(attribute) = converting.iter().find(|attribute| !attribute.starts_with("ident=")) {
                     let text = format!("{ATTRIBUTES} has git convert {path} ({attribute}): {ANOTHER_CONTENT}");
-                    return Ok(Some(Err(LookupError::unknown(text).at(Place::file(path)))));
+                    let error = LookupError::unknown(text).about(Subject::Converted);
+                    return Ok(Some(Err(error.at(Place::file(path)))));
                 }
                 let read = self.read(file, id)?;
                 self.diagnostics.extend_from_slice(&read.diagnostics);
                 read.config.clone().transpose()
             }
             Target::Folder(_) => {
-                Some(Err(LookupError::puppet(format!("Is a directory @ io_fread - {path}")).at(Place::file(path))))
+                Some(Err(LookupError::bare(format!("Is a directory @ io_fread - {path}")).at(Place::file(path))))
             }
             Target::Absent | Target::Dangling(_) => None,
-            Target::Loop(why) | Target::Outside(why) => {
-                let text = format!("{why}: taken as absent");
-                self.warn("outside-repository", Place::file(path), text);
+            Target::Loop(astray) | Target::Outside(astray) => {
+                self.diagnostics.push(outside_repository(Place::file(path), &astray));
                 None
             }
         })

@@ -153,7 +153,7 @@ impl Modules {
         if let Target::Loop(why) | Target::Outside(why) = &target {
             loader.note("modules-outside", Place::file(path), format!("{why}: the module's data is not searched"));
             if *entry != Entry::Submodule(None) {
-                self.path.outside.insert(path.to_owned(), why.clone());
+                self.path.outside.insert(path.to_owned(), why.to_string());
             }
         }
         Ok(matches!(target, Target::Folder(_)))
@@ -179,7 +179,7 @@ impl Modules {
             return Ok(if is_dropped { Metadata::Refused } else { Metadata::Loaded(None) });
         }
         let Value::Hash(hash) = &parsed.value else {
-            let error = LookupError::puppet("no implicit conversion of String into Integer").at(Place::file(&*path));
+            let error = LookupError::bare("no implicit conversion of String into Integer").at(Place::file(&*path));
             // Puppet looks into what is not empty while it loads all modules.
             if parsed.value.as_array().is_none_or(|items| !items.is_empty()) {
                 self.fault.get_or_insert_with(|| error.clone());

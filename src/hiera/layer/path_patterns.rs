@@ -6,7 +6,6 @@ use std::sync::Arc;
 use crate::hiera::backend::{DataFile, is_installed};
 use crate::hiera::config::{LevelConfig, Locations, PlacedText};
 use crate::hiera::hierarchy::Datadir;
-use crate::hiera::interpolation::Template;
 use crate::hiera::layer::{Environment, Layer};
 use crate::hiera::options::LOOKUP_OPTIONS;
 use crate::pattern::is_made_of;
@@ -58,17 +57,8 @@ impl End {
 
 impl PathPattern<'_> {
     /// Returns the variables in the path, as written.
-    pub fn variables(&self) -> Vec<String> {
-        let templates = [&*self.level.datadir, &*self.declared.text].into_iter().filter_map(Template::parse);
-        let mut found = Vec::new();
-        for template in templates {
-            found.extend(template.variables().map(str::to_owned));
-        }
-        if let Locations::MappedPaths([variable, name, _]) = &self.level.locations {
-            found.retain(|found| *found != *name.text);
-            found.push(variable.text.to_string());
-        }
-        found
+    pub fn variables(&self) -> Vec<&str> {
+        self.level.variables_of(self.declared).map(|(name, _)| name).collect()
     }
 
     /// Returns the path in the repository, with `*` for each variable and for all wildcards, or `None` if it is not

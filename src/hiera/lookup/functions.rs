@@ -15,7 +15,6 @@ use crate::hiera::hierarchy::{Level, Location};
 use crate::hiera::interpolation::interpolate;
 use crate::hiera::key::dig;
 use crate::hiera::layer::Layer;
-use crate::puppet::ErrorKind;
 use crate::puppet::types::data::{is_rich_data, short_name};
 use crate::value::{Hash, Value};
 
@@ -99,7 +98,7 @@ impl Lookup<'_> {
         let made = match &made {
             _ if matches!(command.runner, Runner::Program(_)) => return made.map(Some),
             Ok(Value::Undef | Value::Boolean(false)) => made,
-            Err(error) if error.kind == ErrorKind::Puppet => made,
+            Err(error) if !error.kind.is_unknown() => made,
             Ok(_) | Err(_) => return made.map(Some),
         };
         if made.as_ref().is_err_and(|error| error.text.secrecy().is_some()) {

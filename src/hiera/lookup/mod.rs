@@ -57,7 +57,6 @@ use super::scope::{Scope, refusal};
 use super::sources::Sources;
 use super::version3::Engine;
 use super::{LookupError, LookupKey, Outcome};
-use crate::puppet::ErrorKind;
 use crate::value::Value;
 
 pub use sources::{NodeSources, resolve_part};
@@ -231,7 +230,7 @@ impl<'a> Lookup<'a> {
         let options =
             self.in_effect(&*self.options(key.module.as_ref(), stack)?, &key.root, stack).map_err(|error| {
                 // Only a regular expression that gives up takes its time.
-                let cost = if error.kind == ErrorKind::Unknown { REGEX_STEPS } else { 0 };
+                let cost = if error.kind.is_unknown() { REGEX_STEPS } else { 0 };
                 stack.budget().spend(cost).err().unwrap_or(error)
             })?;
         if strategy.is_none() && options.names_strategy() {

@@ -18,7 +18,6 @@ use crate::hiera::interpolation::NameStack;
 use crate::hiera::layer::LayerId;
 use crate::hiera::merge::Strategy;
 use crate::hiera::options::LOOKUP_OPTIONS;
-use crate::puppet::ErrorKind;
 use crate::value::Value;
 
 /// The most keys that a function looks up for one answer: each one is another call.
@@ -63,7 +62,7 @@ impl Lookup<'_> {
             ))
         };
         match &found {
-            Err(error) if error.kind == ErrorKind::Unknown => return Err(error.clone()),
+            Err(error) if error.kind.is_unknown() => return Err(error.clone()),
             Err(error) if error.text.secrecy().is_some() => return Err(refused("an error that may show a secret")),
             Ok(Some(value)) if value.secrecy().is_some() => return Err(refused("a secret")),
             Ok(Some(value)) if !is_plain(value) => return Err(refused("a value that JSON cannot hold")),

@@ -19,8 +19,8 @@ use crate::hiera::hierarchy::{Content, Level, Location};
 use crate::hiera::interpolation::{Context, interpolate, interpolate_opened};
 use crate::hiera::layer::{Layer, LayerId};
 use crate::hiera::options::text_key;
+use crate::puppet::types;
 use crate::puppet::types::data::is_rich_data;
-use crate::puppet::{ErrorKind, types};
 use crate::value::{Hash, Text, Value};
 
 impl Lookup<'_> {
@@ -50,7 +50,9 @@ impl Lookup<'_> {
             self.levels((&id, layer), levels, search)
         };
         match provider {
-            Provider::Global => search_levels().map_err(|error| in_global_layer(error, search)),
+            Provider::Global => {
+                search_levels().map_err(|error| error.of_key(search.stack.innermost().unwrap_or(search.root)))
+            }
             Provider::Environment | Provider::Module => search_levels(),
         }
     }
@@ -121,10 +123,10 @@ impl Lookup<'_> {
         match (&level.backend, content) {
             (Backend::Files(_), Some((file, path))) => self.file(layer, level, (file, path), search),
             (Backend::Eyaml(_), _) if search.root.is_empty() => {
-                Err(LookupError::puppet(eyaml::NEEDS_KEY).at(level.place.clone()))
+                Err(LookupError::bare(eyaml::NEEDS_KEY).at(level.place.clone()))
             }
             (Backend::Eyaml(_), Some((file, path))) => self.eyaml(layer, (level, location), (file, path), search),
-            (Backend::Eyaml(_), None) => Err(LookupError::puppet(eyaml::NEEDS_PATH).at(level.place.clone())),
+            (Backend::Eyaml(_), None) => Err(LookupError::bare(eyaml::NEEDS_PATH).at(level.place.clone())),
             (Backend::Declared(declared), _) => {
                 let value =
                     self.declared(declared, (layer, level), location, search).map_err(|e| e.at(level.place.clone()))?;
@@ -271,56 +273,6 @@ fn check_type(value: &Value, from: impl Fn() -> String, search: Search<'_>) -> R
     let (key, from, got) = (search.root, from(), types::inferred(value)?);
     let text = format!("Value for key '{key}', {from}, has wrong type, expects Puppet::LookupValue, got {got}");
     Err(LookupError::puppet(text).sealed(value.secrecy()))
-}
-
-/// The beginnings of Puppet's errors that stand for themselves: those that have a code of their own, and Ruby's.
-const BARE_ERRORS: [&str; 30] = [
-    "Backend '",
-    "Undefined variable '",
-    "This runtime does not support",
-    "hiera.yaml version",
-    "Only one of ",
-    "One of ",
-    "Option key '",
-    "'default_hierarchy' is only",
-    "Use \"data_hash:",
-    "Hierarchy name '",
-    "No data provider is registered",
-    "Unable to find '",
-    "'alias' interpolation is only",
-    "Unknown interpolation method",
-    "Interpolation using method syntax",
-    "undefined method",
-    "no implicit conversion",
-    "Is a directory @",
-    "No such file or directory @",
-    "comparison of ",
-    "'hiera3_backend' is only",
-    "'yaml_data' one of ",
-    "'json_data' one of ",
-    "'hocon_data' one of ",
-    "'eyaml_lookup_key': one of ",
-    "'eyaml_lookup_key' parameter 'key'",
-    "Unknown merge strategy: ",
-    "The hash given as 'merge' must",
-    "knockout_prefix cannot be ",
-    "bad URI",
-];
-
-/// Returns true if Ruby refused a pattern of `lookup_options`, which it shows at the end.
-fn is_of_a_pattern(error: &LookupError) -> bool {
-    !error.text.starts_with("Lookup of key") && error.text.ends_with('/') && error.text.contains(": /^")
-}
-
-/// Returns the global layer names the key that it fails on.
-fn in_global_layer(error: LookupError, search: Search<'_>) -> LookupError {
-    let bare = BARE_ERRORS.iter().any(|start| error.text.starts_with(start)) || is_of_a_pattern(&error);
-    if error.kind != ErrorKind::Puppet || bare {
-        return error;
-    }
-    let key = search.stack.innermost().unwrap_or(search.root);
-    let text = Text::with(format!("Lookup of key '{key}' failed: {}", &*error.text), error.text.secrecy());
-    LookupError { text, ..error }
 }
 
 /// Returns the place of a function's answer, for messages.

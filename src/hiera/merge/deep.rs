@@ -135,7 +135,7 @@ pub(in crate::hiera) fn merge(
 ) -> Result<Value, LookupError> {
     let (source, dest) = if options.reverse { (low, high) } else { (high, low) };
     let knockout = match options.knockout_prefix.as_deref() {
-        Some("") => return Err(LookupError::puppet("knockout_prefix cannot be an empty string in deep_merge!")),
+        Some("") => return Err(LookupError::bare("knockout_prefix cannot be an empty string in deep_merge!")),
         Some(_) if options.preserve_unmergeables => {
             let text = "overwrite_unmergeable must be true if knockout_prefix is specified in deep_merge!";
             return Err(LookupError::puppet(text));
@@ -536,10 +536,10 @@ fn no_separator(items: &[Node], separator: &Value) -> LookupError {
         Value::Rich(_) | Value::Bytes(_) => return odd("unpack_arrays", separator),
         other => other.class_name(),
     };
-    LookupError::puppet(match items {
-        [] => format!("wrong argument type {class} (expected Regexp)"),
-        _ => format!("no implicit conversion of {class} into String"),
-    })
+    match items {
+        [] => LookupError::puppet(format!("wrong argument type {class} (expected Regexp)")),
+        _ => LookupError::bare(format!("no implicit conversion of {class} into String")),
+    }
 }
 
 /// Ruby's `join`, which goes into arrays.
@@ -584,6 +584,6 @@ fn compare(a: &Value, b: &Value) -> Result<Ordering, LookupError> {
             Value::Undef | Value::Boolean(_) | Value::Integer(_) | Value::Float(_) => b.inspect(),
             _ => b.class_name().into_owned(),
         };
-        LookupError::puppet(format!("comparison of {} with {shown} failed", a.class_name()))
+        LookupError::bare(format!("comparison of {} with {shown} failed", a.class_name()))
     })
 }

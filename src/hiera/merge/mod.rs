@@ -15,7 +15,6 @@ pub(super) use opaque::{check_distinct, or_made};
 use super::LookupError;
 use super::budget::Budget;
 use super::stand_in::{holds_made, made, made_digest};
-use crate::puppet::ErrorKind;
 use crate::puppet::types;
 use crate::puppet::types::data::{is_data_hash, is_scalar_or_data_array};
 use crate::value::{Hash, Secrecy, Uniq, Value};
@@ -56,7 +55,7 @@ impl Strategy {
             Some(name) if !name.is_undef() => name,
             _ => {
                 let text = "The hash given as 'merge' must contain the name of a strategy in string form for the key 'strategy'";
-                return Err(LookupError::puppet(text));
+                return Err(LookupError::bare(text));
             }
         };
         let strategy = Strategy::named(name)?;
@@ -85,7 +84,7 @@ impl Strategy {
             "deep" if is_name => Ok(Strategy::Deep(DeepOptions::default())),
             "unconstrained_deep" if is_name => Ok(Strategy::Deep(DeepOptions::unconstrained(false))),
             "reverse_deep" if is_name => Ok(Strategy::Deep(DeepOptions::unconstrained(true))),
-            _ => Err(LookupError::puppet(format!("Unknown merge strategy: '{text}'"))),
+            _ => Err(LookupError::bare(format!("Unknown merge strategy: '{text}'"))),
         }
     }
 
@@ -177,11 +176,9 @@ impl Strategy {
             return Ok(made(self.name(), &[high, low, &provenance()]));
         }
         let merged = or_made(self.merge_values(high, low, budget), self.name(), &[high, low, &provenance()]);
-        merged.map_err(|error| match error.kind {
-            ErrorKind::Puppet => error.sealed(Secrecy::join(high.secrecy(), low.secrecy())),
-            // hierad's own words have nothing of the values.
-            ErrorKind::Unknown => error,
-        })
+        let sealed = |error: LookupError| error.sealed(Secrecy::join(high.secrecy(), low.secrecy()));
+        // hierad's own words have nothing of the values.
+        merged.map_err(|error| if error.kind.is_unknown() { error } else { sealed(error) })
     }
 
     fn merge_values(&self, high: &Value, low: &Value, budget: &Budget) -> Result<Value> {

@@ -4,10 +4,10 @@
 //! another in order is unknown, and with it which items the merged array has: all of it is one stand-in. A value that
 //! is merged in whole stays what it is.
 
+use crate::diagnostic::Subject;
 use crate::hiera::LookupError;
 use crate::hiera::budget::Budget;
 use crate::hiera::stand_in::made;
-use crate::puppet::ErrorKind;
 use crate::value::{Secrecy, Value};
 
 /// Returns true if a part of `value` is a secret that is not open.
@@ -53,11 +53,8 @@ fn may_be_equal(a: &Value, b: &Value) -> bool {
 
 /// Returns the error of an answer that depends on what is not known here.
 pub(super) fn unknown(what: &str) -> LookupError {
-    LookupError::unknown(format!("{what}{DEPENDS}"))
+    LookupError::unknown(format!("{what} depends on a secret that is not open here")).about(Subject::Secret)
 }
-
-/// The end of such an error.
-const DEPENDS: &str = " depends on a secret that is not open here";
 
 /// Returns the value that a merge by `strategy` made of `values`, or the one stand-in for all that it can be if that
 /// depends on what is not known here.
@@ -67,7 +64,7 @@ pub(in crate::hiera) fn or_made(
     values: &[&Value],
 ) -> Result<Value, LookupError> {
     match merged {
-        Err(error) if error.kind == ErrorKind::Unknown && error.text.ends_with(DEPENDS) => Ok(made(strategy, values)),
+        Err(error) if error.subject.as_deref() == Some(&Subject::Secret) => Ok(made(strategy, values)),
         merged => merged,
     }
 }

@@ -68,7 +68,7 @@ impl Global<'_> {
             Some(Value::String(text)) => join(self.root, text),
             Some(other) => {
                 let text = format!("no implicit conversion of {} into String", other.class_name());
-                return Err(LookupError::puppet(text).at(level.place.clone()));
+                return Err(LookupError::bare(text).at(level.place.clone()));
             }
         };
         let extension = match section.get("extension") {

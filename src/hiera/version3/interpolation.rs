@@ -269,7 +269,7 @@ fn variable(name: &str, subject: &str, scope: &dyn Scope) -> Result<Value, Looku
         },
         Variable::Unknown => Err(server_only(name)),
         Variable::Unresolved(reason) => Err(LookupError::unknown(&*reason)),
-        Variable::Undefined(_) => Ok(Value::Undef),
+        Variable::Undefined { .. } => Ok(Value::Undef),
     }
 }
 
@@ -289,7 +289,7 @@ mod tests {
 
     impl Scope for Secrets {
         fn variable(&self, _: &str) -> Variable {
-            Variable::Undefined(String::new())
+            Variable::Undefined { name: String::new(), reason: String::new() }
         }
     }
 

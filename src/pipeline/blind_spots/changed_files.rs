@@ -11,7 +11,6 @@ use crate::hiera::backend::DataFile;
 use crate::hiera::layer::path_patterns::{PathPattern, datadirs, is_below, looks_like_data, patterns};
 use crate::hiera::layer::{Environment, HIERA_YAML, PUPPETFILE};
 use crate::hiera::options::LOOKUP_OPTIONS;
-use crate::puppet::ErrorKind;
 use crate::report::{BlindSpot, Remedy};
 use crate::tree::{ATTRIBUTES, BlobId, Entry, Extent, FileTree, Target, TreeError, child, folder_of, follow, links};
 use crate::value::Value;
@@ -396,7 +395,7 @@ fn unreadable_files(revision: &Revision) -> Result<BTreeMap<Arc<str>, Unreadable
     let (environment, mut found) = (&revision.environment, BTreeMap::new());
     let tree = &*environment.tree;
     for layer in environment.layers().filter(|layer| Arc::ptr_eq(&layer.tree, &environment.tree)) {
-        if let Some(error) = layer.config.as_ref().err().filter(|error| error.kind == ErrorKind::Unknown) {
+        if let Some(error) = layer.config.as_ref().err().filter(|error| error.kind.is_unknown()) {
             let id = BlobId::of(error.text.visible().as_bytes());
             let path = child(&layer.root, HIERA_YAML).into();
             found.insert(path, Unreadable::new(tree, id, &layer.root)?);

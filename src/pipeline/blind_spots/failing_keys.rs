@@ -116,8 +116,8 @@ fn spot(disclosure: &Disclosure, error: &LookupError, Failing { nodes, keys }: F
     let (count, of) = (wording::count(keys.len(), "key"), wording::nodes_of(&nodes, all));
     let fails = if keys.len() == 1 { "fails" } else { "fail" };
     let names = wording::some(keys.iter().map(|key| &**key));
-    let fix = suggestions::fix_for_error(&error.text);
-    let is_function = suggestions::missing_function(&error.text).is_some();
+    let fix = suggestions::fix_for_error(&error);
+    let is_function = error.missing_function().is_some();
     let first = keys.first().map_or("", |key| &**key);
     let accept = accept::line("failing-keys", [first]);
     let words = "`hierad check` names each cause; if they may fail, put into hierad.yaml";

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::accept::Accepted;
 use super::untracked::{self, Untracked};
 use super::{accept, wording};
-use crate::diagnostic::Place;
+use crate::diagnostic::{Place, Subject};
 use crate::fleet::Revision;
 use crate::hiera::config::{LevelConfig, Locations};
-use crate::hiera::hierarchy::{Datadir, TAKEN_AS_ABSENT};
+use crate::hiera::hierarchy::Datadir;
 use crate::hiera::layer::Environment;
 use crate::hiera::layer::path_patterns::{PathPattern, fixed, folders, patterns};
 use crate::node::NodeSet;
@@ -142,19 +142,19 @@ pub(super) fn outside_spots(revisions: &[&Revision], accepted: &Accepted, all: u
 
 fn collect_outside(revision: &Revision, accepted: &Accepted, found: &mut BTreeMap<String, OutsideLevels>) {
     let environment = &revision.environment;
-    let is_fine = |text: &str| accepted.has(OUTSIDE, leading(text));
-    let findings = revision.findings.iter().map(|finding| (finding, &*finding.diagnostic.text));
-    let findings = findings.filter(|(finding, text)| finding.diagnostic.code == OUTSIDE && !is_fine(text));
     let mut known = None;
-    for (finding, text) in findings {
+    for finding in revision.findings.iter().filter(|finding| finding.diagnostic.code == OUTSIDE) {
+        let Some(Subject::Outside { path, how }) = &finding.diagnostic.subject else { continue };
+        if accepted.has(OUTSIDE, path) {
+            continue;
+        }
         let patterns = known.get_or_insert_with(|| patterns(environment));
         let place = finding.diagnostic.place.as_ref();
         let pattern = patterns.iter().find(|pattern| Some(&pattern.declared.place) == place);
-        let why = text.strip_suffix(TAKEN_AS_ABSENT).unwrap_or(text);
         let written = pattern.and_then(|pattern| pattern.written_outside(environment));
         let outside = match &written {
             Some(written) => at_datadir(environment, written, found),
-            None => at_path(leading(why), why.to_owned(), found),
+            None => at_path(path, how.to_string(), found),
         };
         outside.nodes.union_with(&finding.nodes);
         outside.places.extend(place.cloned());
@@ -221,19 +221,6 @@ pub(super) fn unseen(environment: &Environment, level: &LevelConfig) -> UnseenLe
     let all = configs.flat_map(|config| config.all_levels());
     let behind = all.skip_while(|other| !std::ptr::eq(*other, level)).map(|level| &level.name);
     UnseenLevel { name: level.name.to_string(), before: behind.filter(|name| **name != level.name).cloned().collect() }
-}
-
-/// Returns the path that leads outside: the beginning of the finding's text.
-fn leading(text: &str) -> &str {
-    let ends = [
-        " is a symbolic link to ",
-        " is a submodule",
-        " is another repository",
-        " leads ",
-        " is an absolute path",
-        " is another path",
-    ];
-    ends.iter().find_map(|end| Some(text.split_once(end)?.0)).unwrap_or(text)
 }
 
 impl OutsideLevels {

@@ -134,11 +134,11 @@ impl DiffContext<'_> {
             let (of_root, mut without) = (nodes_of(revision, &root.name), BTreeMap::new());
             for pattern in patterns(root) {
                 let led = self.led_to(&pattern, files, root, files.changes_options)?;
-                let is_fine = |name: &&String| is_of_caller(name, root) || self.accepted.has(UNDEFINED, plain(name));
+                let is_fine = |name: &str| is_of_caller(name, root) || self.accepted.has(UNDEFINED, plain(name));
                 let is_any = !led.is_empty() || !changed.is_empty();
-                for variable in pattern.variables().iter().filter(|name| is_any && !is_fine(name)) {
+                for variable in pattern.variables().into_iter().filter(|name| is_any && !is_fine(name)) {
                     let of_variable = || revision.fleet.nodes_without(variable).intersection(&of_root);
-                    let nodes = without.entry(variable.clone()).or_insert_with(of_variable);
+                    let nodes = without.entry(variable.to_owned()).or_insert_with(of_variable);
                     if !led.is_empty() && !nodes.is_empty() {
                         found.entry(plain(variable).to_owned()).or_default().add(nodes, led.clone());
                     }
@@ -231,7 +231,9 @@ fn has_key(file: &DataFile, is_wanted: impl Fn(&Arc<str>) -> bool) -> bool {
 
 /// Returns the variables that an environment's levels read, and the data in files that some node reads.
 fn variables_of(revision: &Revision, root: &Environment) -> Result<BTreeSet<String>, TreeError> {
-    let mut found: BTreeSet<String> = patterns(root).iter().flat_map(PathPattern::variables).collect();
+    let of_levels = patterns(root);
+    let of_levels = of_levels.iter().flat_map(PathPattern::variables);
+    let mut found: BTreeSet<String> = of_levels.map(str::to_owned).collect();
     for path in revision.reached_files() {
         let Some(file) = data_file(root, &path)? else { continue };
         found.extend(file.mentions().iter().flat_map(|(_, of)| &of.variables).map(|name| root_of(name).to_string()));

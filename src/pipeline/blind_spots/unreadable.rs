@@ -33,7 +33,7 @@ pub fn unreadable_revision(revision: &Revision, workers: &Workers) -> Option<Bli
             code: "every-key-fails",
             headline: format!("every key fails{}", at(&error)),
             message: format!("every lookup fails on {}: {}", on_all(revision), in_words(&error)),
-            fix: Some(suggestions::fix_for_error(&error.text).unwrap_or_else(|| Remedy::words(CORRECT))),
+            fix: Some(suggestions::fix_for_error(&error).unwrap_or_else(|| Remedy::words(CORRECT))),
             nodes: revision.fleet.all(),
             ..BlindSpot::default()
         });
@@ -118,7 +118,7 @@ fn fix_of_config(environment: &Environment, error: &LookupError) -> Remedy {
         return of_hiera_3();
     }
     let correct = || Remedy::words("correct hiera.yaml; `hierad check` names the fault");
-    suggestions::fix_for_error(&error.text).unwrap_or_else(correct)
+    suggestions::fix_for_error(error).unwrap_or_else(correct)
 }
 
 fn no_hiera_yaml(revision: &Revision) -> BlindSpot {
@@ -199,7 +199,7 @@ fn no_level(revision: &Revision) -> BlindSpot {
 fn missing_variable(revision: &Revision) -> Option<(String, NodeSet)> {
     let patterns = patterns(&revision.environment);
     let variables = patterns.iter().flat_map(PathPattern::variables);
-    let missing = variables.map(|name| (plain(&name).to_owned(), revision.fleet.nodes_without(&name)));
+    let missing = variables.map(|name| (plain(name).to_owned(), revision.fleet.nodes_without(name)));
     missing.filter(|(_, nodes)| !nodes.is_empty()).max_by_key(|(_, nodes)| nodes.len())
 }
 

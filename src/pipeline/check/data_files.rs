@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::failing_keys::with_what_fails;
 use super::{Fault, Pipeline, PipelineError, absent_keys, read_otherwise, unaskable_keys};
-use crate::diagnostic::{Place, Severity};
+use crate::diagnostic::{Place, Severity, Subject};
 use crate::fleet::Revision;
 use crate::hiera::backend::{DataFile, Format};
 use crate::hiera::layer::path_patterns::{datadirs, is_below};
@@ -13,7 +13,6 @@ use crate::pipeline::blind_spots::callers::of_callers;
 use crate::pipeline::blind_spots::changed_files::MOST_ACCEPTED;
 use crate::pipeline::blind_spots::failing_keys::Causes;
 use crate::pipeline::blind_spots::misnamed::Misnamed;
-use crate::pipeline::suggestions::alias_hint;
 use crate::tree::child;
 
 const UNREACHED: &str = "unreached-file";
@@ -76,10 +75,9 @@ fn fault_of(path: &str, file: &DataFile, format: Format, strict: bool) -> Option
     if let Some(fault) = file.fault() {
         let text = format!("the file cannot be read: {}", fault.text.replace(['\n', '\r'], " "));
         let told = Fault::new(Severity::Error, "data-syntax", text).at(Some(Place::line(path, fault.line)));
-        return Some(match alias_hint(&fault.text).filter(|_| format == Format::Hiera3Yaml) {
-            Some(hint) => told.with_fix(hint.to_string()),
-            None => told,
-        });
+        // Puppet itself takes aliases.
+        let is_told = |subject: &Subject| *subject != Subject::Alias || format == Format::Hiera3Yaml;
+        return Some(told.about(fault.subject().filter(is_told).as_ref()));
     }
     let severity =
         if strict || !matches!(format, Format::Yaml | Format::Yaml34) { Severity::Error } else { Severity::Warning };

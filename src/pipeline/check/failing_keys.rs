@@ -8,8 +8,6 @@ use crate::diagnostic::Severity;
 use crate::disclosure::Disclosure;
 use crate::hiera::LookupError;
 use crate::pipeline::blind_spots::failing_keys::{Causes, Failing};
-use crate::pipeline::suggestions::missing_function;
-use crate::puppet::ErrorKind;
 
 /// Adds to a file's fault the keys and nodes that fail because of the file.
 pub(super) fn with_what_fails(mut fault: Fault, path: &str, causes: &Causes) -> Fault {
@@ -29,15 +27,15 @@ pub(super) fn faults(causes: &Causes, files: &[Fault], disclosure: &Disclosure) 
         let error = disclosure.error(error);
         let text = error.text.visible().replace(['\n', '\r'], " ");
         let fault = Fault::new(Severity::Error, code(&error), text).at(error.place.clone());
-        Fault { nodes: failing.nodes.clone(), keys: failing.keys.clone(), ..fault }
+        Fault { nodes: failing.nodes.clone(), keys: failing.keys.clone(), ..fault }.about(error.subject.as_deref())
     };
     causes.0.iter().filter(|(error, _)| !is_told(error)).map(fault).collect()
 }
 
 /// Returns the code of a failure.
 fn code(error: &LookupError) -> &'static str {
-    if missing_function(&error.text).is_some() {
+    if error.missing_function().is_some() {
         return "unknown-function";
     }
-    if error.kind == ErrorKind::Unknown { "unknown-value" } else { "lookup-error" }
+    if error.kind.is_unknown() { "unknown-value" } else { "lookup-error" }
 }

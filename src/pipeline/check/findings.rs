@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Fault, Pipeline};
-use crate::diagnostic::{Diagnostic, Severity};
+use crate::diagnostic::{Diagnostic, Severity, Subject};
 use crate::fleet::{Finding, Revision};
 use crate::hiera::backend::eyaml::NoKey;
 use crate::pipeline::blind_spots::accept::Accepted;
@@ -21,16 +21,15 @@ pub(super) fn faults(revision: &Revision, accepted: &Accepted) -> Vec<Fault> {
     let mut faults = Vec::new();
     let mut variables: BTreeMap<String, Vec<Finding>> = BTreeMap::new();
     for finding in Pipeline::findings(revision) {
-        let text = &finding.diagnostic.text;
-        match finding.diagnostic.code {
-            OUTSIDE => {}
-            UNDEFINED => {
-                let name = variables::plain(between(text, "the variable '", '\'')).to_owned();
+        match (finding.diagnostic.code, &finding.diagnostic.subject) {
+            (OUTSIDE, _) => {}
+            (UNDEFINED, Some(Subject::Variable(name))) => {
+                let name = variables::plain(name).to_owned();
                 if !variables::is_of_caller(&name, &revision.environment) {
                     variables.entry(name).or_default().push(finding);
                 }
             }
-            ABSENT_MODULE if accepted.has(ABSENT_MODULE, between(text, "module ", ' ')) => {}
+            (ABSENT_MODULE, Some(Subject::Module(name))) if accepted.has(ABSENT_MODULE, name) => {}
             _ => faults.push(Fault::of(finding.diagnostic).on(finding.nodes)),
         }
     }
@@ -71,11 +70,6 @@ fn outside_fault(place: &str, outside: OutsideLevels) -> Fault {
     let fault = Fault::new(Severity::Warning, OUTSIDE, outside.text(place));
     let fix = outside.fix.map_or(fault.fix, |fix| fix.to_string());
     Fault { places: outside.places, nodes: outside.nodes, fix, ..fault }
-}
-
-/// Returns the text between `start` and the next `end`.
-fn between<'t>(text: &'t str, start: &str, end: char) -> &'t str {
-    text.strip_prefix(start).and_then(|rest| rest.split_once(end)).map_or("", |(found, _)| found)
 }
 
 /// Makes the fault of a variable that paths need and profiles lack.

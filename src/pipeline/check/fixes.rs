@@ -1,14 +1,8 @@
 //! The remedies for faults, by their codes.
 
-use crate::pipeline::suggestions::{fix_for_backend, fix_for_error};
-
-/// Returns the remedy for a fault, given its code and text.
-pub(super) fn fix_of(code: &str, text: &str) -> String {
-    if let Some(fix) = fix_for_error(text) {
-        return fix.to_string();
-    }
-    let fix = match code {
-        "absent-backend" => return fix_for_backend(text.split('\'').nth(1).unwrap_or_default()).to_string(),
+/// Returns the remedy for a fault, given its code.
+pub(super) fn fix_of(code: &str) -> &'static str {
+    match code {
         "absent-key" => "correct the name, or give the key a value; nothing, if a module or function elsewhere has it",
         "absent-module" => {
             "name the folder of modules with 'modulepath', or accept it in hierad.yaml: accept: {absent-module: [\"*\"]}"
@@ -38,6 +32,5 @@ pub(super) fn fix_of(code: &str, text: &str) -> String {
         "unaskable-key" => "name it otherwise, or remove it; nothing, if a function of your own reads it",
         "unknown-value" => "give hierad what it lacks: a fact in the profiles, a key, or a backend in hierad.yaml",
         _ => "correct the data or hiera.yaml at this place",
-    };
-    fix.to_owned()
+    }
 }

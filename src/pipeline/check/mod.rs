@@ -18,8 +18,9 @@ use std::sync::Arc;
 
 use super::blind_spots::failing_keys::Causes;
 use super::blind_spots::read_otherwise::READ_OTHERWISE;
+use super::suggestions::fix_for;
 use super::{Pipeline, PipelineError, RevisionId};
-use crate::diagnostic::{Diagnostic, Place, Severity};
+use crate::diagnostic::{Diagnostic, Place, Severity, Subject};
 use crate::fleet::Revision;
 use crate::hiera::layer::{Environment, HIERA_YAML};
 use crate::node::NodeSet;
@@ -83,15 +84,22 @@ pub struct Fault {
 
 impl Fault {
     fn new(severity: Severity, code: &'static str, text: impl Into<String>) -> Fault {
-        let text = text.into();
-        let fix = fixes::fix_of(code, &text);
+        let (text, fix) = (text.into(), fixes::fix_of(code).to_owned());
         let (places, nodes, keys) = (BTreeSet::new(), NodeSet::new(), BTreeSet::new());
         Fault { severity, code, text, fix, places, nodes, keys }
     }
 
     fn of(diagnostic: Diagnostic) -> Fault {
         let fault = Fault::new(diagnostic.severity, diagnostic.code, diagnostic.text);
-        Fault { places: diagnostic.place.into_iter().collect(), ..fault }
+        Fault { places: diagnostic.place.into_iter().collect(), ..fault }.about(diagnostic.subject.as_ref())
+    }
+
+    /// Takes the remedy that there is for `subject`.
+    fn about(self, subject: Option<&Subject>) -> Fault {
+        match subject.and_then(fix_for) {
+            Some(fix) => self.with_fix(fix.to_string()),
+            None => self,
+        }
     }
 
     fn with_fix(self, fix: impl Into<String>) -> Fault {

@@ -162,7 +162,7 @@ fn graft(root: &mut Value, value: &Value) -> Result<(), Error> {
                 Value::Boolean(b) => b.to_string(),
                 other => other.class_name().into_owned(),
             };
-            return Err(Error::puppet(format!("no implicit conversion of {class} into Hash")));
+            return Err(Error::bare(format!("no implicit conversion of {class} into Hash")));
         }
     }
     Ok(())

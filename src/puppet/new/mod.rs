@@ -78,8 +78,8 @@ fn made(kind: &Type, args: &[Value]) -> NewValue {
         Type::NotUndef(Some(inner)) | Type::Optional(Some(inner)) => make(inner, args),
         Type::Alias(alias) => make(alias.resolved(), args),
         Type::Init(Some(inner), more) => init::make(inner, more, args),
-        Type::Optional(None) => Err(Error::puppet("undefined method `new_function' for nil:NilClass")),
-        Type::Object => Err(Error::puppet("undefined method `sub' for nil:NilClass")),
+        Type::Optional(None) => Err(Error::bare("undefined method `new_function' for nil:NilClass")),
+        Type::Object => Err(Error::bare("undefined method `sub' for nil:NilClass")),
         _ => Err(unsupported(kind)),
     }
 }

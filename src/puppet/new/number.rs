@@ -153,7 +153,7 @@ fn to_float(from: &Value) -> Result<f64, Error> {
         Value::Rich(rich) => Ok(time::seconds_float(rich)),
         Value::String(text) => {
             if text.starts_with('0') && text.len() == 1 {
-                return Err(Error::puppet("undefined method `casecmp' for nil:NilClass"));
+                return Err(Error::bare("undefined method `casecmp' for nil:NilClass"));
             }
             if let Some("0b" | "0B") = text.get(..2) {
                 return ruby::float(&ruby::integer(text, 0).unwrap_or_default());
@@ -177,7 +177,7 @@ pub(super) fn numeric(args: &[Value]) -> NewValue {
     };
     let n = to_numeric(&from);
     match (abs, &n) {
-        (true, Value::Undef) => Err(Error::puppet("undefined method `abs' for nil:NilClass")),
+        (true, Value::Undef) => Err(Error::bare("undefined method `abs' for nil:NilClass")),
         (true, _) => Ok(absolute(n)),
         (false, _) => Ok(n),
     }

@@ -51,7 +51,7 @@ impl Parsed {
     pub(super) fn utc(&self) -> Result<i128, Error> {
         let range = || Error::puppet("argument out of range");
         let Some(year) = self.year else {
-            return Err(Error::puppet("no implicit conversion of nil into Integer"));
+            return Err(Error::bare("no implicit conversion of nil into Integer"));
         };
         let (month, day) = (self.month.unwrap_or(1), self.day.unwrap_or(1));
         let (hour, minute, second) = (self.hour.unwrap_or(0), self.minute.unwrap_or(0), self.second.unwrap_or(0));

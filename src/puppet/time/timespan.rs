@@ -45,7 +45,7 @@ pub fn parse(text: &str, format: Option<&Value>) -> Time {
     };
     for format in &formats {
         match Format::new(format)?.parse(text) {
-            Err(error) if error.kind == crate::puppet::ErrorKind::Puppet => {}
+            Err(error) if !error.kind.is_unknown() => {}
             found => return found,
         }
     }

@@ -33,6 +33,8 @@ pub const MAX_EXPANSION: usize = 64 << 20;
 enum Refusal {
     /// It is an object of a class that Puppet does not permit.
     Class(String),
+    /// An alias of this name has no anchor, or may not be there.
+    Alias(String),
     /// Ruby raises an exception with this message.
     Error(String),
     /// More than this program takes on.

@@ -16,7 +16,6 @@ use crate::diff::{ChangeKind, LeafKind, Part};
 use crate::event::{CommitEvent, JobName, JobNumber};
 use crate::hiera::Outcome;
 use crate::node::{NodeId, NodeSet};
-use crate::puppet::ErrorKind;
 use crate::report::node_sets::{ListedSet, NodeSets};
 use crate::report::wording::share;
 use crate::report::{
@@ -310,7 +309,7 @@ impl<'a> WireCause<'a> {
         WireCause {
             state: if cause.is_new { "new" } else { "gone" },
             error: cause.error.text.visible(),
-            unknown: cause.error.kind == ErrorKind::Unknown,
+            unknown: cause.error.kind.is_unknown(),
             path: cause.error.place.as_ref().map(|place| &*place.path),
             line: cause.error.place.as_ref().and_then(|place| place.line),
             places: cause.places.len(),
@@ -357,7 +356,7 @@ impl<'a> WireOutcome<'a> {
             Outcome::Found(value) => Some(WireOutcome::Value { value: Json(value) }),
             Outcome::NotFound => None,
             Outcome::Failed(error) => {
-                Some(WireOutcome::Error { error: error.to_string(), unknown: error.kind == ErrorKind::Unknown })
+                Some(WireOutcome::Error { error: error.to_string(), unknown: error.kind.is_unknown() })
             }
         }
     }

@@ -86,8 +86,7 @@ fn cause_row(report: &Report, cause: &Cause) -> [Line; 3] {
     } else {
         share(Count { total: report.nodes.total, changed: cause.nodes.len() }).into()
     };
-    let heading = cause.heading(report);
-    let verb = heading.split(" on ").next().unwrap_or_default();
+    let event = cause.event(report);
     let keys = keys(cause.keys.iter().map(|key| &**key), MAX_KEYS);
     let error = shorten(&visible(cause.error.text.visible()), MAX_ERROR);
     let place = |place: &Place| {
@@ -99,7 +98,7 @@ fn cause_row(report: &Report, cause: &Cause) -> [Line; 3] {
         0 | 1 => String::new(),
         places => format!(" and {}", count(places - 1, "more place")),
     };
-    let what = strong(verb).and(": ").and(keys).and(line_break()).and(error);
+    let what = strong(event).and(": ").and(keys).and(line_break()).and(error);
     [nodes, what, place.unwrap_or_default().and(more)]
 }
 

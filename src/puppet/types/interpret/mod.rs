@@ -85,7 +85,7 @@ impl Parser<'_> {
                 Value::Float(f) => Ok(Value::Float(-f)),
                 // Ruby's minus of a text is the text.
                 text @ Value::String(_) => Ok(text),
-                other => Err(Error::puppet(format!("undefined method `-@' for {}", other.inspect()))),
+                other => Err(Error::bare(format!("undefined method `-@' for {}", other.inspect()))),
             },
             Kind::Other => Err(no_type(node)),
         }

@@ -200,7 +200,7 @@ impl Parameters<'_, '_> {
             Value::Rich(rich) if let Rich::Regexp(pattern) = &**rich => Ok(Type::Regexp(Some(pattern.clone()))),
             other => {
                 let class = other.class_name();
-                Err(Error::puppet(format!("no implicit conversion of {class} into String")))
+                Err(Error::bare(format!("no implicit conversion of {class} into String")))
             }
         }
     }
@@ -243,7 +243,7 @@ impl Parameters<'_, '_> {
             Value::String(text) => semver::range(text).map_err(Error::puppet),
             other => {
                 let (shown, class) = (other.inspect(), other.class_name());
-                Err(Error::puppet(format!("undefined method `gsub' for {shown}:{class}")))
+                Err(Error::bare(format!("undefined method `gsub' for {shown}:{class}")))
             }
         };
         let ranges = self.values.iter().map(range).collect::<Parsed<Vec<_>>>()?;
@@ -288,7 +288,7 @@ impl Parameters<'_, '_> {
             Value::String(text) => Ok(Type::Class(Some(text.strip_prefix("::").unwrap_or(text).into()))),
             other => {
                 let (shown, class) = (other.inspect(), other.class_name());
-                Err(Error::puppet(format!("undefined method `sub' for {shown}:{class}")))
+                Err(Error::bare(format!("undefined method `sub' for {shown}:{class}")))
             }
         }
     }
@@ -359,7 +359,7 @@ fn type_of(value: &Value) -> Parsed<Type> {
 /// Returns a range; the bounds may be anything that Ruby can compare.
 fn range(from: &Value, to: &Value) -> Parsed<Range> {
     if from.as_str() == Some("default") {
-        return Err(Error::puppet("undefined method `>' for false:FalseClass"));
+        return Err(Error::bare("undefined method `>' for false:FalseClass"));
     }
     let open = |bound: &Value| is_default(bound) || bound.is_undef() || bound.as_str() == Some("default");
     let from = if open(from) { Range::ALL.from } else { from.clone() };
@@ -370,7 +370,7 @@ fn range(from: &Value, to: &Value) -> Parsed<Range> {
             Err(Error::puppet(format!("'from' must be less or equal to 'to'. Got ({from}, {to}")))
         }
         Some(_) if !matches!(from, Value::String(_)) => Ok(Range { from, to }),
-        _ => Err(Error::puppet(format!(
+        _ => Err(Error::bare(format!(
             "comparison of {} with {} failed",
             from.class_name(),
             if matches!(to, Value::String(_)) { "String".to_owned() } else { to.inspect() }

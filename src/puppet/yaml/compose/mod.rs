@@ -162,6 +162,7 @@ impl<'a> Composer<'a> {
     fn refuse(&mut self, line: u32, refusal: Refusal) {
         let (kind, text) = match refusal {
             Refusal::Class(name) => (FaultKind::Class, format!("Tried to load unspecified class: {name}")),
+            Refusal::Alias(name) => (FaultKind::Alias, format!("Unknown alias: {name}")),
             Refusal::Error(text) => (FaultKind::Exception, text),
             Refusal::Limit(text) => (FaultKind::Limit, text),
         };
@@ -205,7 +206,7 @@ impl<'a> Composer<'a> {
         self.is_entangled = true;
         let mut node = Node { value: Value::Undef, marks: Arc::default(), height: 0, weight: 0 };
         if self.refuses_aliases {
-            self.refuse(line, Refusal::Error(format!("Unknown alias: {name}")));
+            self.refuse(line, Refusal::Alias(name.to_owned()));
         }
         match self.anchors.get(name) {
             Some(Anchor::Done(done)) => node = done.clone(),
@@ -213,7 +214,7 @@ impl<'a> Composer<'a> {
                 Some(own) => node = own,
                 None => self.refuse(line, Refusal::Limit(format!("recursive alias: {name}"))),
             },
-            None => self.refuse(line, Refusal::Error(format!("Unknown alias: {name}"))),
+            None => self.refuse(line, Refusal::Alias(name.to_owned())),
         }
         if self.frames.len() + node.height > MAX_DEPTH {
             return self.give_up(line, too_deep());

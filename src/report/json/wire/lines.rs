@@ -8,7 +8,7 @@ use super::{MAX_LISTED, is_zero};
 use crate::diagnostic::Place;
 use crate::diff::Diff;
 use crate::report::node_sets::NodeSets;
-use crate::report::{ChangedLines, Effect, FileChange, Idle, IdlePart, Leaf, Source};
+use crate::report::{ChangedLines, Effect, FileChange, Idle, IdlePart, Leaf, LineReason, Source};
 
 #[derive(Serialize)]
 pub(super) struct WireLines<'a> {
@@ -74,7 +74,7 @@ impl<'a> WireLines<'a> {
             file: (lines.file != FileChange::Edited).then(|| lines.file.as_str()),
             side: lines.side.as_str(),
             effect: lines.effect.as_str(),
-            reason: lines.effect.reason(),
+            reason: lines.effect.reason().map(LineReason::as_str),
             by: idle.and_then(|idle| idle.first.reason.place()).map(WirePlace::new),
             reasons: idle.map(WireReason::all).unwrap_or_default(),
             more_keys: keys.len().saturating_sub(MAX_LISTED),
@@ -93,12 +93,13 @@ impl<'a> WireReason<'a> {
             return Vec::new();
         }
         let of = |part: &'a IdlePart| WireReason {
-            reason: part.reason.as_str(),
+            reason: part.reason.kind().as_str(),
             by: part.reason.place().map(WirePlace::new),
             more_places: part.more_places,
             count: part.nodes,
         };
-        let rest = WireReason { reason: "not_traced", by: None, more_places: 0, count: idle.not_traced };
+        let rest =
+            WireReason { reason: LineReason::NotTraced.as_str(), by: None, more_places: 0, count: idle.not_traced };
         idle.all().map(of).chain((idle.not_traced > 0).then_some(rest)).collect()
     }
 }

@@ -1,0 +1,157 @@
+//! One level of a hierarchy as declared: the paths that it has, and what these depend on.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::{Function, PlacedText};
+use crate::diagnostic::Place;
+use crate::hiera::interpolation::variables;
+use crate::value::Value;
+
+/// One entry of `hierarchy`, the defaults filled in.
+#[derive(Debug, Clone)]
+pub struct LevelConfig {
+    /// Its name.
+    pub name: Arc<str>,
+    /// Its place.
+    pub place: Place,
+    /// The function that finds its data.
+    pub function: Function,
+    /// The folder its paths are relative to, as written.
+    pub datadir: Arc<str>,
+    /// Its locations, as written.
+    pub locations: Locations,
+    /// The options of the function, as written: a hash.
+    pub options: Value,
+    /// Version 4's ways, where it differs.
+    pub version4: Option<Version4>,
+}
+
+/// The texts for the node's environment in paths.
+const ENVIRONMENT: [&str; 3] = ["%{environment}", "%{::environment}", "%{server_facts.environment}"];
+
+impl LevelConfig {
+    /// Returns the folder that a path of the level is in, as written, and the rest of the path: the datadir or, where
+    /// the path leads from that to a folder of the node's environment, that folder.
+    pub fn located<'p>(&self, path: &'p str) -> (String, &'p str) {
+        let of_environment = |(at, _)| {
+            let end = at + 1 + path[at + 1..].find('/')?;
+            let name = path[..at].rsplit('/').next()?;
+            (ENVIRONMENT.contains(&name) && !path[at..end].contains("%{")).then_some(end)
+        };
+        match path.match_indices('/').find_map(of_environment) {
+            Some(end) if self.datadir.starts_with('/') => {
+                (format!("{}/{}", self.datadir.trim_end_matches('/'), &path[..end]), &path[end + 1..])
+            }
+            _ => (self.datadir.to_string(), path),
+        }
+    }
+
+    /// Returns the folders that its locations are in, as written.
+    pub fn folders(&self) -> BTreeSet<String> {
+        let paths: Vec<&str> = match &self.locations {
+            Locations::Paths(declared) | Locations::Globs(declared) => {
+                declared.iter().map(|path| &*path.text).collect()
+            }
+            Locations::MappedPaths([.., template]) => vec![&*template.text],
+            Locations::Uris(_) | Locations::None => Vec::new(),
+        };
+        let is_absolute = |path: &&str| path.starts_with('/');
+        if paths.iter().all(is_absolute) {
+            return BTreeSet::from([self.datadir.to_string()]);
+        }
+        paths.into_iter().filter(|path| !is_absolute(path)).map(|path| self.located(path).0).collect()
+    }
+
+    /// Returns the names of the variables that its paths go by, each with its place, some of them twice.
+    pub fn variables(&self) -> impl Iterator<Item = (&str, &Place)> {
+        let paths = match &self.locations {
+            Locations::MappedPaths([.., path]) => std::slice::from_ref(path),
+            locations => locations.declared(),
+        };
+        self.variables_in(paths)
+    }
+
+    /// Returns the same for one of its paths.
+    pub fn variables_of<'c>(&'c self, path: &'c PlacedText) -> impl Iterator<Item = (&'c str, &'c Place)> {
+        self.variables_in(std::slice::from_ref(path))
+    }
+
+    fn variables_in<'c>(&'c self, paths: &'c [PlacedText]) -> impl Iterator<Item = (&'c str, &'c Place)> {
+        let in_text = |text: &'c str, place| variables(text).into_iter().map(move |name| (name, place));
+        let of_paths = paths.iter().flat_map(move |path| in_text(&path.text, &path.place));
+        // The name of a mapped value is no variable of a node.
+        let is_own = |name: &str| matches!(&self.locations, Locations::MappedPaths([_, own, _]) if *own.text == *name);
+        let all = in_text(&self.datadir, &self.place).chain(of_paths).filter(move |(name, _)| !is_own(name));
+        all.chain(self.mapped_variable().map(|mapped| (&*mapped.text, &mapped.place)))
+    }
+
+    /// Returns the variable whose values its `mapped_paths` go by.
+    pub(super) fn mapped_variable(&self) -> Option<&PlacedText> {
+        match &self.locations {
+            Locations::MappedPaths([variable, ..]) => Some(variable),
+            _ => None,
+        }
+    }
+
+    /// Returns true if another level finds the same data in the same files, wherever it stands.
+    pub fn means_the_same(&self, other: &LevelConfig) -> bool {
+        self.name == other.name
+            && self.function == other.function
+            && self.datadir == other.datadir
+            && self.options == other.options
+            && self.version4 == other.version4
+            && self.locations.texts() == other.locations.texts()
+    }
+}
+
+/// Version 4 does not interpolate datadirs, adds an extension to paths, and fails on undefined variables in them where
+/// data does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Version4 {
+    /// The end of each path.
+    pub extension: &'static str,
+}
+
+/// The locations of a level, as written.
+#[derive(Debug, Clone)]
+pub enum Locations {
+    /// None: the function is called without one.
+    None,
+    /// `path` or `paths`.
+    Paths(Vec<PlacedText>),
+    /// `glob` or `globs`.
+    Globs(Vec<PlacedText>),
+    /// `uri` or `uris`.
+    Uris(Vec<PlacedText>),
+    /// `mapped_paths`: a variable with many values, the name of the one value, and a template for a path.
+    MappedPaths([PlacedText; 3]),
+}
+
+impl Locations {
+    /// Returns their places.
+    pub fn places(&self) -> impl Iterator<Item = &Place> {
+        self.declared().iter().map(|declared| &declared.place)
+    }
+
+    /// Returns all texts that are declared.
+    pub fn declared(&self) -> &[PlacedText] {
+        match self {
+            Locations::None => &[],
+            Locations::Paths(declared) | Locations::Globs(declared) | Locations::Uris(declared) => declared,
+            Locations::MappedPaths(mapped) => mapped,
+        }
+    }
+
+    /// Returns the kind, and the texts as written.
+    fn texts(&self) -> (&'static str, Vec<&str>) {
+        let kind = match self {
+            Locations::None => "none",
+            Locations::Paths(_) => "paths",
+            Locations::Globs(_) => "globs",
+            Locations::Uris(_) => "uris",
+            Locations::MappedPaths(_) => "mapped_paths",
+        };
+        (kind, self.declared().iter().map(|declared| &*declared.text).collect())
+    }
+}
