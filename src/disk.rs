@@ -4,6 +4,7 @@ mod access;
 mod mode;
 mod named;
 mod regular;
+mod replace;
 mod secret;
 mod stage;
 mod stamp;
@@ -22,6 +23,7 @@ pub use named::{
     read_regular, write_named,
 };
 pub use regular::{open_below, read_below, real_below};
+pub use replace::{remove, replace, replace_durably, tidy};
 pub use secret::{Secret, SecretError, read_key, read_secret, read_token};
 pub use stage::{Choice, StageError, create, link, stage};
 pub use stamp::{SMALL, Stamp};

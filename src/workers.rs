@@ -26,9 +26,7 @@ pub struct Workers {
 pub struct RunLimits {
     /// Steps.
     pub steps: Option<usize>,
-    /// Bytes of text that it makes.
-    pub text: Option<usize>,
-    /// The most of these bytes, whatever else is said of them.
+    /// The most bytes of text that it makes, if that is less than the default.
     pub text_ceiling: Option<usize>,
 }
 

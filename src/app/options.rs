@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -66,9 +65,8 @@ impl DaemonOptions {
     }
 
     /// Returns how to watch `branches`.
-    pub(super) fn watch(&self, branches: BranchPatterns, catch_up: Option<NonZeroUsize>) -> WatchOptions {
-        let catch_up = catch_up.unwrap_or(CATCH_UP);
-        WatchOptions { branches, poll: self.poll, notify: self.notify, catch_up }
+    pub(super) fn watch(&self, branches: BranchPatterns) -> WatchOptions {
+        WatchOptions { branches, poll: self.poll, notify: self.notify, catch_up: CATCH_UP }
     }
 }
 

@@ -165,7 +165,7 @@ impl WatchedRepository {
         let repository = (*workspace.repository).clone();
         let checkpoint = options.checkpoint(&repository, &branches)?;
         let banner = banner(&repository, &branches)?;
-        let watch = options.watch(branches.clone(), workspace.settings.catch_up);
+        let watch = options.watch(branches.clone());
         let answers = answers(&workspace.with_own_guard(), self.page.clone());
         let (workspace, limits) = (workspace.with_own_guard(), workspace.settings.limits);
         let guard = workspace.guard();

@@ -4,14 +4,14 @@
 //! the tree. A file that changes in any of this is not trusted any more. No commit writes in the git directory.
 
 use std::fmt::Write as _;
-use std::io::{self, ErrorKind, Write as _};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
 use super::Result;
 use super::programs::Programs;
-use crate::disk;
+use crate::disk::{self, FileMode};
 use crate::git::{Environment, Repository};
 use crate::settings::{MAX_SETTINGS_SIZE, Origin, Privilege, SETTINGS_FILE, Settings, SettingsFile, TreeFolder};
 
@@ -70,11 +70,8 @@ impl TrustStore {
         records.extend(new);
         let folder = self.file.parent().unwrap_or(Path::new("."));
         std::fs::create_dir_all(folder)?;
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
-        for record in records {
-            writeln!(file, "{record}")?;
-        }
-        file.persist(&self.file)?;
+        let text: String = records.into_iter().map(|record| record + "\n").collect();
+        disk::replace(&self.file, text.as_bytes(), FileMode::PRIVATE)?;
         Ok(())
     }
 }

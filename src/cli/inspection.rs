@@ -14,8 +14,9 @@ pub(super) struct Inspection {
 }
 
 /// A format for people, or for programs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum Format {
+    #[default]
     Text,
     Json,
 }

@@ -4,25 +4,15 @@ use std::fmt::{self, Debug, Display};
 use std::io;
 
 use anstyle::Style;
-use clap::ValueEnum;
 use tracing::field::Field;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::field::MakeExt;
 use tracing_subscriber::fmt::format::{Writer, debug_fn};
 
+pub(super) use super::inspection::Format;
 use super::job::parted;
 use super::{Global, output};
 use crate::visible::{visible, visible_coloured, visible_json, visible_lines};
-
-/// The format of log lines.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub(super) enum Format {
-    /// For people.
-    #[default]
-    Text,
-    /// An object a line.
-    Json,
-}
 
 /// The target of lines that no filter hides.
 const NOTICE: &str = "hierad::notice";

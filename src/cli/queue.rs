@@ -4,9 +4,10 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use serde::Serialize;
 
+use super::inspection::Format;
 use super::{Global, Result, Status, output};
 use crate::app::state_folder;
 use crate::daemon::queue::{FailingWork, PendingItem, PendingReview, Queue, Stage};
@@ -43,13 +44,6 @@ struct List {
     /// The most items to show, the oldest first
     #[arg(long, value_name = "N", default_value_t = 100)]
     limit: u32,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-enum Format {
-    #[default]
-    Text,
-    Json,
 }
 
 #[derive(Debug, Args)]

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
 
+use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 
 use super::diff::blind;
@@ -16,7 +17,7 @@ use crate::git::BranchName;
 use crate::hiera::key::any_matches;
 use crate::pattern::{Pattern, any};
 use crate::report::BlindSpot;
-use crate::snapshot::{self, Written};
+use crate::snapshot::{Format, Written};
 use crate::visible::visible;
 
 /// Arguments of `render`.
@@ -51,20 +52,13 @@ pub(super) struct Arguments {
     what_if: WhatIf,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Format {
-    Json,
-    Ndjson,
-    Yaml,
-}
+impl ValueEnum for Format {
+    fn value_variants<'v>() -> &'v [Format] {
+        &Format::ALL
+    }
 
-impl From<Format> for snapshot::Format {
-    fn from(format: Format) -> snapshot::Format {
-        match format {
-            Format::Json => snapshot::Format::Json,
-            Format::Ndjson => snapshot::Format::Ndjson,
-            Format::Yaml => snapshot::Format::Yaml,
-        }
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.name()))
     }
 }
 

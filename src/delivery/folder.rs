@@ -8,7 +8,7 @@ use tokio::task::spawn_blocking;
 
 use super::Parcel;
 use crate::disk::{FileMode, can_write};
-use crate::snapshot::{replace_durably, tidy};
+use crate::disk::{replace_durably, tidy};
 
 /// A folder with a file `NUMBER-ID.json` for each report, which appears at once and whole. A repeated report replaces
 /// itself. Several daemons may share a folder, since no two reports have the same id. Files that a killed daemon left

@@ -4,6 +4,7 @@
 //! snapshot, an explanation, an error text, a diagnostic) goes through a [`Disclosure`] first, so that no writer needs
 //! to know of secrets.
 
+mod clear;
 mod explained;
 mod key;
 pub mod key_file;
@@ -17,6 +18,7 @@ use crate::hiera::{LookupError, Outcome};
 use crate::puppet::json;
 use crate::value::{Form, Hidden, HiddenKind, Rich, Secrecy, Segment, Text, Value, ValuePath};
 
+pub use clear::is_clear_secret;
 pub use key::{Domain, Key};
 
 /// Makes the key when the first secret is met.

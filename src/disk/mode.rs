@@ -20,6 +20,9 @@ impl FileMode {
     /// For the owner alone.
     pub const PRIVATE: FileMode = FileMode(0o600);
 
+    /// For everybody to run.
+    pub const PROGRAM: FileMode = FileMode(0o755);
+
     /// Creates a folder and those above it, for everybody who may read the files in it, whatever the mask of the
     /// process. Leaves those that are there. Fails as [`check_output`] does.
     pub fn create_folder(self, folder: &Path) -> io::Result<()> {

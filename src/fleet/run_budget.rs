@@ -35,12 +35,9 @@ pub(in crate::fleet) type Evaluated = (Vec<Answer>, Cost);
 
 /// Returns the budget of a run on so many nodes.
 pub(in crate::fleet) fn of_run(nodes: usize, workers: &Workers) -> Cost {
-    let of = |setting: Option<usize>, base: usize, more: usize| {
-        setting.unwrap_or_else(|| base.saturating_add(nodes.saturating_mul(more)))
-    };
-    let text = of(workers.limits.text, TEXT, TEXT_A_NODE);
-    let text = workers.limits.text_ceiling.map_or(text, |ceiling| text.min(ceiling));
-    Cost { steps: of(workers.limits.steps, STEPS, STEPS_A_NODE), text }
+    let of = |base: usize, more: usize| base.saturating_add(nodes.saturating_mul(more));
+    let text = of(TEXT, TEXT_A_NODE).min(workers.limits.text_ceiling.unwrap_or(usize::MAX));
+    Cost { steps: workers.limits.steps.unwrap_or_else(|| of(STEPS, STEPS_A_NODE)), text }
 }
 
 /// Returns the most root keys that the data files of a revision may have together.

@@ -56,7 +56,8 @@ impl LookupError {
         LookupError { text: Text::with(self.text, secrecy), ..self }
     }
 
-    /// Returns the same error as Puppet's global layer hands it on: it names the key, unless the error stands for itself.
+    /// Returns the same error as Puppet's global layer hands it on: it names the key, unless the error stands for
+    /// itself.
     #[must_use]
     pub(super) fn of_key(self, key: &str) -> LookupError {
         match self.kind {

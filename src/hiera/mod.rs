@@ -18,6 +18,7 @@ mod command;
 pub mod config;
 pub mod convert;
 pub mod derived;
+pub mod encrypted;
 pub mod explain;
 pub mod hierarchy;
 pub mod host;

@@ -6,6 +6,7 @@
 
 use sha2::{Digest, Sha256};
 
+use crate::hiera::encrypted::may_be_encrypted;
 use crate::value::{Form, Hidden, HiddenKind, Rich, Secrecy, Text, Value};
 
 const TOKEN: &str = "SECRET[";
@@ -17,7 +18,7 @@ pub fn token(digest: [u8; 16]) -> String {
 
 /// Returns true if a secret that `text` has a stand-in for takes part in one of its expressions.
 pub fn is_in_expression(text: &Text) -> bool {
-    let holds_secret = |expression: &str| expression.contains(TOKEN) || expression.contains("ENC[");
+    let holds_secret = |expression: &str| expression.contains(TOKEN) || may_be_encrypted(expression);
     text.secrecy().is_some_and(Secrecy::is_opaque) && expressions(text).any(holds_secret)
 }
 

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{self, ErrorKind, Write as _};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::{AnswerSet, FactNames, FetchError};
-use crate::disk;
+use crate::disk::{self, FileMode, replace_durably};
 
 /// The most bytes of a header.
 const MAX_HEADER: u64 = 16 << 20;
@@ -124,7 +124,7 @@ impl Store {
     pub(super) fn keep(&self, source: &str, answer: Answer) -> Result<Stored, FetchError> {
         let stored = self.keep_beside(source, answer)?;
         let written = serde_json::to_vec(&stored.header).map_err(io::Error::from);
-        let written = written.and_then(|text| replace(&self.header(), &text));
+        let written = written.and_then(|text| replace_durably(&self.header(), &text, FileMode::PRIVATE));
         written.map_err(|error| self.failed(error))?;
         self.tidy(&stored.header);
         Ok(stored)
@@ -146,14 +146,14 @@ impl Store {
                 .and_then(|file| file.set_modified(SystemTime::now()))
                 .map_err(failed)?;
         } else {
-            replace(&path, &lines).map_err(failed)?;
+            replace_durably(&path, &lines, FileMode::PRIVATE).map_err(failed)?;
         }
         let before = last.and_then(|last| if last.file == file { last.before } else { Some(last.file) });
         let (source, fetched) = (source.to_owned(), fetched.unwrap_or_else(now));
         let bytes = lines.len() as u64;
         let header = Header { source, fetched, count, facts, failed: of_nodes, file, bytes, before };
         let text = serde_json::to_vec(&header).map_err(|error| failed(error.into()))?;
-        replace(&self.folder.join(format!("{stem}.json")), &text).map_err(failed)?;
+        replace_durably(&self.folder.join(format!("{stem}.json")), &text, FileMode::PRIVATE).map_err(failed)?;
         Ok(Stored { header, path })
     }
 
@@ -209,7 +209,7 @@ pub(super) fn mark_in_use(folder: &Path, sets: &[AnswerSet]) -> io::Result<()> {
     }
     create_private(folder)?;
     let _lock = locked(folder)?;
-    replace(&folder.join(IN_USE), &serde_json::to_vec(&files)?)
+    replace_durably(&folder.join(IN_USE), &serde_json::to_vec(&files)?, FileMode::PRIVATE)
 }
 
 /// Keeps the answers of a set in `folder`, beside those that stay already.
@@ -221,7 +221,7 @@ pub(super) fn mark_too(folder: &Path, set: &AnswerSet) -> io::Result<()> {
     let _lock = locked(folder)?;
     let mut files = in_use(folder).unwrap_or_default();
     files.extend(set.files().map(str::to_owned));
-    replace(&folder.join(IN_USE), &serde_json::to_vec(&files)?)
+    replace_durably(&folder.join(IN_USE), &serde_json::to_vec(&files)?, FileMode::PRIVATE)
 }
 
 /// Returns the files of answers that are in use, or `None` if that cannot be read.
@@ -290,16 +290,6 @@ fn create_private(folder: &Path) -> io::Result<()> {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
         _ => Ok(()),
     }
-}
-
-/// Replaces a file at once. Only its owner may read it.
-fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(content)?;
-    file.as_file().sync_all()?;
-    file.persist(path)?;
-    Ok(())
 }
 
 /// Has all files in a folder be older than those that stay in any case.

@@ -14,7 +14,7 @@ use super::text;
 use super::time;
 use super::wanted::{wants_catalogs, wants_trusted};
 use super::{Catalog, Names};
-use crate::puppet::document::{Fault, Marks, Parsed};
+use crate::puppet::document::{Fault, FaultKind, Marks, Parsed};
 use crate::puppet::{json, yaml};
 use crate::value::{Hash, Selection, Value};
 
@@ -267,18 +267,14 @@ impl Reader<'_> {
 
     /// Reads one document in YAML; its lines count from `before`.
     fn yaml(&self, content: &[u8], before: u32) -> Result<NodeProfile, ProfileError> {
-        self.document(&yaml::parse(document(content)), before).map_err(|error| {
-            match error.text.strip_suffix("class: Date") {
-                Some(_) => ProfileError { text: format!("{}: put dates in quotes", error.text), ..error },
-                None => error,
-            }
-        })
+        self.document(&yaml::parse(document(content)), before)
     }
 
     /// Reads one document; its lines count from `before`.
     fn document(&self, parsed: &Parsed, before: u32) -> Result<NodeProfile, ProfileError> {
-        if let Some(Fault { line, text, .. }) = &parsed.fault {
-            return Err(self.error(before.saturating_add((*line).max(1)), text));
+        if let Some(Fault { line, text, kind }) = &parsed.fault {
+            let remedy = if *kind == FaultKind::Date { ": put dates in quotes" } else { "" };
+            return Err(self.error(before.saturating_add((*line).max(1)), format!("{text}{remedy}")));
         }
         self.profile(&parsed.value).map_err(|refusal| {
             let line = refusal.line(&parsed.marks).unwrap_or(1);

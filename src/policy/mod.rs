@@ -4,15 +4,13 @@
 //! It depends on nothing but the rules, the report and the day that it is told: the clock, settings files and forges
 //! are others' concern.
 //!
-//! `selection` finds the places of a report that a rule is about, `value_test` and `secret_words` look at values there,
-//! `evidence` counts what was found, and `waivers` takes away what somebody has waived. `absent`
-//! tells of patterns that match nothing.
+//! `selection` finds the places of a report that a rule is about, `value_test` looks at values there, `evidence` counts
+//! what was found, and `waivers` takes away what somebody has waived. `absent` tells of patterns that match nothing.
 
 mod absent;
 mod evidence;
 mod names;
 mod rule;
-mod secret_words;
 mod selection;
 mod value_test;
 mod waivers;
@@ -23,7 +21,6 @@ use crate::report::{PolicyHit, Report};
 
 pub use absent::AbsentPattern;
 pub use rule::{Amount, ChangeRule, FileRule, Kind, LineKind, Rule, Subject, Thresholds, Waiver};
-pub use secret_words::is_clear_secret;
 pub use value_test::ValueTest;
 
 /// A day of the calendar.

@@ -41,7 +41,9 @@ impl Marks {
 pub enum FaultKind {
     /// The text breaks the grammar.
     Syntax,
-    /// An object of a class that is not permitted, such as a date.
+    /// A date, which is an object of a class that is not permitted.
+    Date,
+    /// An object of another class that is not permitted.
     Class,
     /// An alias whose anchor is unknown, or one that the reader does not take.
     Alias,
@@ -58,6 +60,11 @@ pub enum FaultKind {
 }
 
 impl FaultKind {
+    /// Returns true if it is an object of a class that is not permitted.
+    pub fn is_of_class(self) -> bool {
+        matches!(self, FaultKind::Date | FaultKind::Class)
+    }
+
     /// Returns true if hierad cannot tell what Puppet makes of the document.
     pub fn is_unknown(self) -> bool {
         matches!(self, FaultKind::Limit | FaultKind::Outside | FaultKind::Size | FaultKind::Converted)
@@ -90,6 +97,7 @@ impl Fault {
         match self.kind {
             FaultKind::Exception | FaultKind::Alias => self.text.clone(),
             FaultKind::Syntax
+            | FaultKind::Date
             | FaultKind::Class
             | FaultKind::Limit
             | FaultKind::Outside

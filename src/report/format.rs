@@ -24,7 +24,7 @@ pub enum Format {
     Junit,
 }
 
-/// How a report is written, in each format.
+/// The options of a report, in each format.
 #[derive(Debug, Clone, Default)]
 pub struct Style {
     /// As text.

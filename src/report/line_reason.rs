@@ -11,7 +11,7 @@ pub enum LineReason {
     Same,
     /// The value moved with the commit.
     Moved,
-    /// What comes out of a merge is the same.
+    /// They are merged with others, and what comes out is the same.
     Merged,
     /// No value changes by them.
     Unused,

@@ -57,7 +57,6 @@ pub(super) fn check(source: &SourceFile<'_>, raw: &raw::Limits) -> Result<Limits
     let memory = whole(size("memory", &raw.memory)?);
     let run = RunLimits {
         steps: raw.steps.map(std::num::NonZeroUsize::get),
-        text: whole(size("text", &raw.text)?),
         text_ceiling: memory.map(|memory| memory / TEXTS),
     };
     Ok(Limits {

@@ -26,7 +26,6 @@ mod source;
 mod top_level;
 mod variables;
 
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -124,9 +123,6 @@ pub struct Settings {
     pub eyaml: KeyChoice,
     /// The folder of the daemon's queue; `None` for a daemon without one.
     pub state: Option<PathBuf>,
-    /// The most new commits of a branch that the daemon reports one by one; beyond that, the oldest are reported
-    /// together. `None` for its default.
-    pub catch_up: Option<NonZeroUsize>,
     /// The time for which the daemon keeps reports that all sinks have.
     pub keep_reports: Duration,
     /// The sinks of the daemon's reports.
@@ -265,7 +261,6 @@ impl Default for Settings {
             branches: Vec::new(),
             eyaml: KeyChoice::default(),
             state: None,
-            catch_up: None,
             keep_reports: DEFAULT_KEEP_REPORTS,
             sinks: Vec::new(),
             snapshots: Vec::new(),
@@ -314,7 +309,6 @@ impl Settings {
             branches: "branches",
             eyaml: "eyaml",
             state: "state",
-            catch_up: "catch_up",
             keep_reports: "keep_reports",
             sinks: "sinks",
             snapshots: "snapshots",

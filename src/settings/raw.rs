@@ -41,7 +41,6 @@ pub(super) struct Settings {
     pub(super) branches: OneOrMany,
     pub(super) eyaml: Eyaml,
     pub(super) state: Option<String>,
-    pub(super) catch_up: Option<NonZeroUsize>,
     /// In days.
     pub(super) keep_reports: Option<f64>,
     pub(super) sinks: BTreeMap<String, Sink>,
@@ -202,7 +201,6 @@ pub(super) struct WebhookSecretFiles {
 pub(super) struct Limits {
     pub(super) file: Option<serde_yaml::Value>,
     pub(super) steps: Option<NonZeroUsize>,
-    pub(super) text: Option<serde_yaml::Value>,
     /// In seconds.
     pub(super) time: Option<f64>,
     pub(super) memory: Option<serde_yaml::Value>,

@@ -68,7 +68,6 @@ impl Reading {
             fingerprint_key: _,
             branches: _,
             state: _,
-            catch_up: _,
             keep_reports: _,
             sinks: _,
             snapshots: _,

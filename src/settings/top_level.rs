@@ -78,7 +78,6 @@ impl SourceFile<'_> {
             branches: raw.branches.into_vec(),
             eyaml: self.eyaml(raw.eyaml)?,
             state: raw.state.map(|folder| self.folder.join(folder)),
-            catch_up: raw.catch_up,
             keep_reports: raw.keep_reports.map_or(Ok(DEFAULT_KEEP_REPORTS), |days| self.days(days))?,
             sinks: raw
                 .sinks

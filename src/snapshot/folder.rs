@@ -11,9 +11,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::manifest::{MANIFEST, Manifest, known_files};
-use super::replace::{remove, replace, tidy};
 use super::{Format, Snapshots, lock, threads};
-use crate::disk::FileMode;
+use crate::disk::{FileMode, remove, replace, tidy};
 use crate::visible::visible_json;
 use crate::workers::Workers;
 

@@ -15,7 +15,6 @@ mod layout;
 mod manifest;
 pub mod pushed;
 pub mod references;
-mod replace;
 mod threads;
 
 use std::io::{self, Write};
@@ -34,7 +33,6 @@ use layout::Layout;
 
 pub use folder::{Written, file_name, write_folder};
 pub use manifest::Manifest;
-pub(crate) use replace::{replace, replace_durably, tidy};
 
 /// The name and version of the form of a snapshot file.
 pub const SCHEMA: &str = "hierad.snapshot/1";
@@ -51,6 +49,20 @@ pub enum Format {
     Ndjson,
     /// The same as YAML, one document for each node.
     Yaml,
+}
+
+impl Format {
+    /// All formats.
+    pub const ALL: [Format; 3] = [Format::Json, Format::Ndjson, Format::Yaml];
+
+    /// Returns its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Json => "json",
+            Format::Ndjson => "ndjson",
+            Format::Yaml => "yaml",
+        }
+    }
 }
 
 /// The snapshots of a fleet.

@@ -4,12 +4,12 @@
 //! hierad's hook is removed. At no moment is there no hook.
 
 use std::fs::{self, Metadata};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::script::{Hook, asks_for_its_name, is_marked};
 use crate::cli::Result;
-use crate::disk;
+use crate::disk::{self, FileMode, replace_durably};
 
 /// The most bytes of a hook that is looked at.
 const MAX_SIZE: u64 = 64 << 20;
@@ -126,17 +126,8 @@ fn put_aside(path: &Path, before: &Path) -> io::Result<()> {
 
 /// Replaces the file by a script atomically.
 fn write(path: &Path, script: &str) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(folder)?;
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".hierad-");
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777)); // less what the umask takes
-    let mut file = builder.tempfile_in(folder)?;
-    file.write_all(script.as_bytes())?;
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
+    fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
+    replace_durably(path, script.as_bytes(), FileMode::PROGRAM)
 }
 
 #[cfg(unix)]

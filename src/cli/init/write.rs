@@ -7,10 +7,10 @@ use super::find::GUESSED;
 use super::{Arguments, tell};
 use crate::cli::Result;
 use crate::disk::FileMode;
+use crate::disk::replace;
 use crate::git::Repository;
 use crate::settings::SETTINGS_FILE;
 use crate::setup::Found;
-use crate::snapshot::replace;
 
 /// The settings files that are to be written.
 pub(super) struct Files {

@@ -8,15 +8,15 @@ use clap::Args;
 
 use super::super::{Global, Result, Status, log, output};
 use super::table;
+use crate::disclosure::is_clear_secret;
+use crate::disk::replace;
 use crate::disk::{self, FileMode};
 use crate::fleet::Fleet;
 use crate::inventory::FactNames;
 use crate::node::{Keepsake, LeftOut, NodeProfile, Wanted};
 use crate::pattern::{Pattern, any};
-use crate::policy::is_clear_secret;
 use crate::puppet::json;
 use crate::report::count;
-use crate::snapshot::replace;
 use crate::value::{Hash, Segment, Value, ValuePath};
 
 /// Arguments of `nodes fetch`.

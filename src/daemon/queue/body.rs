@@ -9,9 +9,6 @@ use tokio::task::spawn_blocking;
 
 use super::QueueError;
 
-/// The first byte of what is compressed. Reports of former versions are not, and begin with a brace.
-const MARK: u8 = 0x78;
-
 /// The size in bytes from which the work is done on a thread of its own.
 const LARGE: usize = 1 << 16;
 
@@ -75,9 +72,6 @@ impl Body {
 
 /// Returns the report in its own form.
 pub(super) async fn unpack(content: Vec<u8>) -> Result<Vec<u8>, QueueError> {
-    if content.first() != Some(&MARK) {
-        return Ok(content);
-    }
     let done = if content.len() < LARGE {
         read(&content)
     } else {
@@ -93,8 +87,8 @@ fn read(stored: &[u8]) -> io::Result<Vec<u8>> {
 }
 
 /// Reads a report in its own form.
-fn reader(stored: &[u8]) -> Box<dyn Read + '_> {
-    if stored.first() == Some(&MARK) { Box::new(ZlibDecoder::new(stored)) } else { Box::new(stored) }
+fn reader(stored: &[u8]) -> impl Read + '_ {
+    ZlibDecoder::new(stored)
 }
 
 #[cfg(test)]
@@ -106,11 +100,10 @@ mod tests {
         for size in [0, 1, 100, LARGE / 4, LARGE] {
             let report = "{\"a\":".repeat(size).into_bytes();
             let body = Body::of(&report);
-            assert_eq!((body.bytes().first(), body.size()), (Some(&MARK), report.len()));
+            assert_eq!(body.size(), report.len());
             assert!(size < 100 || body.bytes().len() < report.len() / 10, "{} of {}", body.bytes().len(), report.len());
             assert_eq!(unpack(body.into_bytes()).await.unwrap(), report);
         }
-        assert_eq!(unpack(b"{}\n".to_vec()).await.unwrap(), b"{}\n", "of a former version");
         assert!(unpack(b"\x78\x01broken".to_vec()).await.is_err());
     }
 
@@ -119,8 +112,7 @@ mod tests {
         let body = Body::of("{\"a\": 1}\n".repeat(1000).as_bytes());
         assert_eq!(Body::received(body.bytes().to_vec()), Some(body.clone()));
         assert_eq!(Body::received(body.bytes()[..body.bytes().len() - 1].to_vec()), None, "cut");
-        assert_eq!(Body::received(b"{}\n".to_vec()).map(|body| body.size()), Some(3));
-        assert_eq!(Body::received(b"{}".to_vec()), None, "cut before it was compressed");
+        assert_eq!(Body::received(b"{}\n".to_vec()), None, "not compressed");
         assert_eq!(Body::received(Vec::new()), None);
     }
 }

@@ -116,11 +116,11 @@ impl Queue {
 
     /// Returns the report of a job as sinks get it.
     async fn rendered(&self, job: &Job) -> Result<RenderedReport, QueueError> {
-        let report = sqlx::query("SELECT body, text, packed_text FROM report WHERE job = ?").bind(job.name.number.0);
+        let report = sqlx::query("SELECT body, text FROM report WHERE job = ?").bind(job.name.number.0);
         let report = self.first(report).await?.ok_or_else(|| QueueError::Damaged("the report is gone".to_owned()))?;
-        let text = match report.try_get::<Option<Vec<u8>>, _>(2)? {
+        let text = match report.try_get::<Option<Vec<u8>>, _>(1)? {
             Some(text) => Some(String::from_utf8_lossy(&body::unpack(text).await?).into_owned()),
-            None => report.text_if_any(1)?,
+            None => None,
         };
         Ok(RenderedReport { json: body::unpack(report.try_get(0)?).await?, text })
     }

@@ -186,7 +186,7 @@ impl Queue {
         let mut step = self.database.connection().await?;
         step.begin_durably().await?;
         made_with(&mut step, job, answers).await?;
-        let insert = "INSERT OR REPLACE INTO report (job, body, packed_text) VALUES (?, ?, ?)";
+        let insert = "INSERT OR REPLACE INTO report (job, body, text) VALUES (?, ?, ?)";
         sqlx::query(insert)
             .bind(job.0)
             .bind(report.json.bytes())

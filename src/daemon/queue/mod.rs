@@ -5,7 +5,7 @@
 //! killed loses nothing and begins again with the step that it was at. Ids and kinds become text here and nowhere
 //! else in the daemon.
 //!
-//! A database of any former version is upgraded when it is opened (`schema/`). One of a newer version is refused.
+//! A database of any former version is upgraded when it is opened ([`SCHEMA`]). One of a newer version is refused.
 
 mod blind;
 mod body;
@@ -53,18 +53,7 @@ const FILE: &str = "queue.db";
 const LOCK: &str = "lock";
 
 /// The steps of the schema: each makes a version of the one before.
-const SCHEMA: [&str; 10] = [
-    include_str!("schema/1.sql"),
-    include_str!("schema/2.sql"),
-    include_str!("schema/3.sql"),
-    include_str!("schema/4.sql"),
-    include_str!("schema/5.sql"),
-    include_str!("schema/6.sql"),
-    include_str!("schema/7.sql"),
-    include_str!("schema/8.sql"),
-    include_str!("schema/9.sql"),
-    include_str!("schema/10.sql"),
-];
+const SCHEMA: [&str; 1] = [include_str!("schema.sql")];
 
 /// The version of the schema, as it stands in `user_version`.
 const VERSION: usize = SCHEMA.len();

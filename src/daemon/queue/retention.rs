@@ -15,9 +15,6 @@ const PAGES: u32 = 1000;
 /// The free pages that stay in the file.
 const SPARE: i64 = 256;
 
-/// The value of the pragma `auto_vacuum` with which room can be given back a little at a time.
-const INCREMENTAL: i64 = 2;
-
 /// The rule by which work is forgotten.
 #[derive(Debug, Clone)]
 pub struct Retention {
@@ -116,10 +113,6 @@ impl Queue {
 
     /// Gives room on disk back that nothing needs any more.
     pub async fn shrink(&self) -> Result<(), QueueError> {
-        if self.pragma("auto_vacuum").await? != INCREMENTAL {
-            // Once, for a database of a former version.
-            self.execute(sqlx::query("VACUUM")).await?;
-        }
         let mut free = self.pragma("freelist_count").await?;
         while free > SPARE {
             let mut step = self.database.connection().await?;

@@ -16,6 +16,7 @@ use crate::fleet::affected::references::References;
 use crate::fleet::parallel;
 use crate::fleet::revision::Revision;
 use crate::hiera::config::Config;
+use crate::hiera::encrypted::may_be_encrypted;
 use crate::hiera::interpolation::Template;
 use crate::hiera::layer::LayerId;
 use crate::node::NodeSet;
@@ -104,7 +105,7 @@ impl<'a> First<'a> {
     /// Returns the text of a value that reads variables and cannot fail on any node, or `None` if it is no such value.
     fn sure<'v>(&self, value: &'v Value) -> Option<&'v Text> {
         let Value::String(text) = value else { return None };
-        if text.secrecy().is_some() || text.len() > SHORT || text.contains("ENC[") {
+        if text.secrecy().is_some() || text.len() > SHORT || may_be_encrypted(text) {
             return None;
         }
         let template = Template::parse(text).filter(Template::is_of_variables)?;

@@ -266,7 +266,7 @@ impl DataFile {
         match (&self.fault, &self.value) {
             (Some(fault), _) if fault.kind.is_unknown() => Err(self.refusal(fault, path)),
             (Some(fault), _) if !self.format.is_yaml() => Err(LookupError::puppet(fault.text.as_str())),
-            (Some(fault), _) if fault.kind == FaultKind::Class => Err(LookupError::puppet(fault.text.as_str())),
+            (Some(fault), _) if fault.kind.is_of_class() => Err(LookupError::puppet(fault.text.as_str())),
             (Some(fault), _) => Err(LookupError::puppet(fault.message("<unknown>")).of_fault(fault)),
             (None, Value::Hash(hash)) => Ok(Some(hash)),
             (None, _) if self.format.is_yaml() && !self.is_no_hash() => Ok(None),

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use super::Folder;
+use crate::hiera::encrypted::may_be_encrypted;
 use crate::hiera::interpolation::Template;
 use crate::hiera::key::{LookupKey, is_plain, is_split};
 use crate::tree::{Entry, FileTree, TreeError, child};
@@ -71,7 +72,7 @@ impl Mentions {
 
     /// Adds the references in the text of a file of whatever format.
     fn add_source(&mut self, source: &str) {
-        self.anything |= source.contains("ENC[");
+        self.anything |= may_be_encrypted(source);
         self.scan(source);
         if let Cow::Owned(left) = self.without_nothing(source) {
             self.scan(&left);
@@ -147,7 +148,7 @@ impl Mentions {
         if !text.bytes().any(|byte| matches!(byte, b'%' | b'[')) {
             return;
         }
-        self.anything |= text.contains("ENC[");
+        self.anything |= may_be_encrypted(text);
         if !text.contains('%') {
             return;
         }

@@ -8,7 +8,7 @@ use super::{Config, Function, FunctionKind, LevelConfig, Locations, PlacedText};
 use crate::diagnostic::Place;
 use crate::hiera::LookupError;
 use crate::hiera::merge::DeepOptions;
-use crate::puppet::document::{FaultKind, Marks};
+use crate::puppet::document::Marks;
 use crate::puppet::{ruby, yaml};
 use crate::value::{Hash, Notation, Value};
 
@@ -73,7 +73,7 @@ impl Config {
         let parse = if takes_aliases { yaml::parse } else { yaml::parse_without_aliases };
         let parsed = parse(ruby::without_byte_order_mark(content));
         if let Some(fault) = parsed.fault {
-            let text = if fault.kind == FaultKind::Class { fault.text.clone() } else { fault.message(path) };
+            let text = if fault.kind.is_of_class() { fault.text.clone() } else { fault.message(path) };
             return Err(LookupError::document(&fault, text).at(Place::line(path, fault.line)));
         }
         let (path, hash) = (path.into(), hash(&parsed.value, path)?);

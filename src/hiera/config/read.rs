@@ -116,7 +116,7 @@ fn version(value: &Value, path: &str) -> Result<Value, LookupError> {
             return Err(LookupError::undefined_method("to_i", other).at(Place::file(path)));
         }
     };
-    Err(LookupError::puppet(text).at(Place::file(path)))
+    Err(LookupError::bare(text).at(Place::file(path)))
 }
 
 fn ignore_version_3(

@@ -153,6 +153,16 @@ fn no_hiera_yaml(revision: &Revision) -> BlindSpot {
     }
 }
 
+const NO_LEVEL_READ: &str = "no-level-read";
+
+/// The headline of a revision of which no level is read, without the nodes.
+const NO_LEVEL: &str = "no level of the hierarchy could be read";
+
+/// Returns the headline of such a blind spot, for those who list its nodes separately.
+pub fn without_nodes(spot: &BlindSpot) -> &str {
+    if spot.code == NO_LEVEL_READ { NO_LEVEL } else { &spot.headline }
+}
+
 fn no_level(revision: &Revision) -> BlindSpot {
     let count = wording::number(revision.fleet.len());
     let all = format!("{count} of {count} nodes");
@@ -184,9 +194,9 @@ fn no_level(revision: &Revision) -> BlindSpot {
         let text = format!("datadir {first}{others} is outside of this repository{like}");
         (text, Remedy::settings(format!("datadirs: {{{}}}", fixes.join(", "))))
     };
-    let headline = format!("no level of the hierarchy could be read on {all}");
+    let headline = format!("{NO_LEVEL} on {all}");
     BlindSpot {
-        code: "no-level-read",
+        code: NO_LEVEL_READ,
         message: format!("{headline}: {why}"),
         headline,
         fix: Some(fix),

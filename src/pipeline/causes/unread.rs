@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::diff::Diff;
 use crate::fleet::Revision;
 use crate::hiera::backend::DataFile;
+use crate::hiera::encrypted::may_be_encrypted;
 use crate::hiera::options::LOOKUP_OPTIONS;
 use crate::puppet::regex::RubyRegex;
 use crate::report::Side;
@@ -72,7 +73,7 @@ impl UnreadFile<'_> {
 /// Returns true if some text of a value is encrypted.
 fn may_be_secret(value: &Value) -> bool {
     match value {
-        Value::String(text) => text.secrecy().is_some() || text.as_str().contains("ENC["),
+        Value::String(text) => text.secrecy().is_some() || may_be_encrypted(text.as_str()),
         Value::Array(items) => items.iter().any(may_be_secret),
         Value::Hash(hash) => hash.iter().any(|(key, value)| may_be_secret(key) || may_be_secret(value)),
         value => value.secrecy().is_some(),

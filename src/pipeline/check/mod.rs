@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use super::blind_spots::failing_keys::Causes;
 use super::blind_spots::read_otherwise::READ_OTHERWISE;
+use super::blind_spots::unreadable::without_nodes;
 use super::suggestions::fix_for;
 use super::{Pipeline, PipelineError, RevisionId};
 use crate::diagnostic::{Diagnostic, Place, Severity, Subject};
@@ -152,9 +153,7 @@ impl Pipeline {
         let errors = faults.iter().filter(|fault| fault.severity == Severity::Error);
         let told = NodeSet::union_of(self.fleet.len(), errors.map(|fault| fault.nodes.clone()));
         let spot = self.unreadable(revision).filter(|_| told.len() < self.fleet.len())?;
-        // The nodes are listed separately.
-        let text = spot.headline.split_once(" on ").map_or(&*spot.headline, |(text, _)| text);
-        let fault = Fault::new(Severity::Error, spot.code, text).on(spot.nodes);
+        let fault = Fault::new(Severity::Error, spot.code, without_nodes(&spot)).on(spot.nodes);
         Some(match spot.fix {
             Some(fix) => fault.with_fix(fix.to_string()),
             None => fault,

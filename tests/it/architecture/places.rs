@@ -15,7 +15,7 @@ pub(super) struct Rule {
 }
 
 /// The rules, each with lines that would break it elsewhere.
-pub(super) const RULES: [(Rule, &[&str]); 8] = [
+pub(super) const RULES: [(Rule, &[&str]); 12] = [
     (
         // A path that the user names is opened in `disk`: these are files of hierad's own, or of the machine.
         Rule {
@@ -168,6 +168,47 @@ pub(super) const RULES: [(Rule, &[&str]); 8] = [
             ],
         },
         &["let input = pager.stdin.take();", "command.stdin(Stdio::piped());"],
+    ),
+    (
+        // What findings and errors are about is their subject.
+        Rule {
+            what: "a message is read",
+            pattern: r#"\b(?:error|diagnostic|finding|spot|fault|note|warning|first)(?:\.\w+)*\.(?:text|message|headline)(?:\.\w+\(\))*\.(?:r?split\w*|strip_\w+|starts_with|ends_with|contains|r?find)\(|\btext\.split\('\\''\)|contains\(\"module "#,
+            places: &[],
+        },
+        &[
+            "let Some(name) = text.split('\\'').nth(1) else { continue };",
+            "error.text.strip_prefix(\"Undefined variable '\")",
+            "match finding.diagnostic.text.split_once(' ') {",
+            "spot.message.starts_with(\"no \")",
+            "error.text.visible().contains(\"named\")",
+            "text.contains(\"module \")",
+        ],
+    ),
+    (
+        Rule {
+            what: "the formats of a report are listed",
+            pattern: r"\bSarif\b\s*,",
+            places: &["src/report/format.rs"],
+        },
+        &["    Sarif,"],
+    ),
+    (
+        // The cache tells by locks which unfinished files are nobody's any more. A key is made once.
+        Rule {
+            what: "a file is replaced",
+            pattern: r"\.persist(?:_noclobber)?\(",
+            places: &["src/disk/replace.rs", "src/pipeline/cache.rs", "src/disclosure/key_file.rs"],
+        },
+        &["file.persist(path)?;"],
+    ),
+    (
+        Rule {
+            what: "an encrypted text is known by its beginning",
+            pattern: r#"(?:contains|starts_with|find)\("ENC\["#,
+            places: &["src/hiera/backend/eyaml/", "src/hiera/encrypted.rs"],
+        },
+        &["text.contains(\"ENC[\")"],
     ),
 ];
 

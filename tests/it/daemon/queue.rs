@@ -320,99 +320,6 @@ async fn jobs_of_a_repository_that_is_away_delay_no_other() {
     assert!(after < before * 20 + Duration::from_millis(50), "{after:?}, and {before:?} without them");
 }
 
-/// Statements that make former versions of a queue from the one after it, and if that version knew of schedules.
-/// Version 2 had two names for them.
-const FORMER: [(&str, bool); 5] = [
-    ("PRAGMA user_version = 4", true),
-    (
-        "ALTER TABLE schedule DROP COLUMN failures; ALTER TABLE schedule DROP COLUMN error; PRAGMA user_version = 3",
-        true,
-    ),
-    ("ALTER TABLE job DROP COLUMN due; PRAGMA user_version = 2", true),
-    ("ALTER TABLE schedule RENAME TO plan", true),
-    (
-        "DROP TABLE plan; DROP INDEX delivery_by_due; DROP INDEX delivery_by_age; \
-         CREATE INDEX delivery_by_sink ON delivery (sink, state, due, job); PRAGMA user_version = 1",
-        false,
-    ),
-];
-
-/// Statements that make version 9 from version 10.
-const VERSION_9: &str = "ALTER TABLE job DROP COLUMN judge; DROP INDEX job_by_branch; PRAGMA user_version = 9";
-
-/// Statements that make version 8 from version 9.
-const VERSION_8: &str = "ALTER TABLE delivery DROP COLUMN begun; PRAGMA user_version = 8";
-
-/// Statements that make version 7 from version 8.
-const VERSION_7: &str = "DROP TABLE nodes; PRAGMA user_version = 7";
-
-/// Statements that make version 6 from version 7.
-const VERSION_6: &str = "DROP TABLE review; PRAGMA user_version = 6";
-
-/// Statements that make version 5 from version 6.
-const VERSION_5: &str = "DROP TABLE blind; ALTER TABLE schedule DROP COLUMN succeeded; PRAGMA user_version = 5";
-
-/// Statements that make version 4 from version 5.
-const VERSION_4: &str = "
-    DROP TABLE resolution;
-    ALTER TABLE report DROP COLUMN packed_text;
-    DROP INDEX job_by_state;
-    CREATE INDEX job_by_state ON job (state, number);
-    CREATE TABLE former (
-        job       INTEGER NOT NULL REFERENCES job (number) ON DELETE CASCADE,
-        sink      TEXT NOT NULL,
-        state     TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'delivered', 'dead')),
-        attempts  INTEGER NOT NULL DEFAULT 0,
-        since     INTEGER NOT NULL,
-        due       INTEGER NOT NULL DEFAULT 0,
-        error     TEXT,
-        delivered INTEGER,
-        PRIMARY KEY (job, sink)
-    ) STRICT, WITHOUT ROWID;
-    INSERT INTO former SELECT job, sink, state, attempts, since, due, error, delivered FROM delivery;
-    DROP TABLE delivery;
-    ALTER TABLE former RENAME TO delivery;
-    CREATE INDEX delivery_by_due ON delivery (state, sink, due, job);
-    CREATE INDEX delivery_by_age ON delivery (state, sink, job, due);
-    UPDATE report SET body = CAST('{}' || char(10) AS BLOB), text = 'plain';
-";
-
-#[tokio::test]
-async fn queues_of_former_versions_go_on() {
-    for count in 1..=FORMER.len() {
-        let folder = tempfile::tempdir().unwrap();
-        let (queue, lock) = Queue::create(folder.path()).await.unwrap();
-        queue.add(&"data".into(), &[event("a"), event("b"), event("c")]).await.unwrap();
-        resolve(&queue, true).await;
-        resolve(&queue, false).await;
-        let now = std::time::SystemTime::now();
-        queue.done("nightly", now - Duration::from_hours(1)).await.unwrap();
-        queue.close().await;
-        drop(lock);
-        for back in [VERSION_9, VERSION_8, VERSION_7, VERSION_6, VERSION_5, VERSION_4] {
-            change(folder.path(), back).await;
-        }
-        for (back, _) in &FORMER[..count] {
-            change(folder.path(), back).await;
-        }
-        let (back, knew_schedules) = FORMER[count - 1];
-        let queue = Queue::open(folder.path()).await.unwrap();
-        assert_eq!(next_job(&queue, "data").await.unwrap().0.name.number, JobNumber(3), "{back}");
-        let known = queue.last_done("nightly", now).await.unwrap() < now - Duration::from_mins(30);
-        assert_eq!(known, knew_schedules, "{back}");
-        let next = queue.next_delivery("sink", None).await.unwrap();
-        assert!(
-            matches!(&next, NextDelivery::Report { report, .. } if report.json == written().json && report.text.as_deref() == Some("plain")),
-            "{next:?}"
-        );
-        let (cursor, first, _) = queue.report_after(Cursor::START).await.unwrap().unwrap();
-        let (cursor, second, _) = queue.report_after(cursor).await.unwrap().unwrap();
-        assert_eq!((first, second, queue.cursor().await.unwrap()), (JobNumber(1), JobNumber(2), cursor), "{back}");
-        queue.shrink().await.unwrap();
-        queue.check().await.unwrap();
-    }
-}
-
 #[tokio::test]
 async fn rows_that_cannot_be_read_are_set_aside() {
     let site = Sandbox::of(SITE);
@@ -475,8 +382,8 @@ const DAMAGE: [&str; 40] = [
     "INSERT INTO delivery (job, sink, repository, branch, since) VALUES (-7, 'sink', 'data', 'main', 0)",
     "UPDATE report SET body = x''",
     "UPDATE report SET body = x'7801ff'",
-    "UPDATE report SET body = x'ff0a', text = CAST(x'ff' AS TEXT)",
-    "UPDATE report SET packed_text = x'7801ff'",
+    "UPDATE report SET body = x'ff0a', text = x'ff'",
+    "UPDATE report SET text = x'7801ff'",
     "DELETE FROM report",
     "UPDATE review SET attempts = 9223372036854775807, events = 9223372036854775807",
     "UPDATE review SET attempts = -1, since = -9223372036854775808, due = 9223372036854775807",

@@ -8,6 +8,8 @@ use std::sync::LazyLock;
 use regex::bytes::Regex;
 use sha1::{Digest, Sha1};
 
+use crate::hiera::encrypted::START;
+
 /// The method that every hiera-eyaml has; the others are plug-ins.
 const PKCS7: &str = "PKCS7";
 
@@ -35,12 +37,12 @@ impl Block {
 
     /// Returns true if it is of PKCS #7.
     pub fn is_pkcs7(&self) -> bool {
-        self.comma.is_none_or(|comma| self.text["ENC[".len()..comma].eq_ignore_ascii_case(PKCS7))
+        self.comma.is_none_or(|comma| self.text[START.len()..comma].eq_ignore_ascii_case(PKCS7))
     }
 
     /// The ciphertext, in base 64.
     pub fn data(&self) -> &str {
-        &self.text[self.comma.map_or("ENC[".len(), |comma| comma + 1)..self.text.len() - 1]
+        &self.text[self.comma.map_or(START.len(), |comma| comma + 1)..self.text.len() - 1]
     }
 
     /// Returns a digest of the block, never 0.

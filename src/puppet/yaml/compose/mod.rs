@@ -161,7 +161,10 @@ impl<'a> Composer<'a> {
 
     fn refuse(&mut self, line: u32, refusal: Refusal) {
         let (kind, text) = match refusal {
-            Refusal::Class(name) => (FaultKind::Class, format!("Tried to load unspecified class: {name}")),
+            Refusal::Class(name) => {
+                let kind = if name == "Date" { FaultKind::Date } else { FaultKind::Class };
+                (kind, format!("Tried to load unspecified class: {name}"))
+            }
             Refusal::Alias(name) => (FaultKind::Alias, format!("Unknown alias: {name}")),
             Refusal::Error(text) => (FaultKind::Exception, text),
             Refusal::Limit(text) => (FaultKind::Limit, text),

@@ -1,4 +1,4 @@
-//! Knows secrets that stand in clear text, by the names of their places and by their form.
+//! Secrets that stand in clear text are known by the names of their places and by their form.
 
 use crate::value::{Segment, Value, ValuePath};
 

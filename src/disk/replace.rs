@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use crate::disk::FileMode;
+use super::FileMode;
 
 /// The number of bytes of an old file that are read at a time.
 const CHUNK: usize = 1 << 14;
@@ -16,7 +16,7 @@ const PREFIX: &str = ".hierad-";
 const RANDOM: usize = 6;
 
 /// Replaces the file atomically, so that no reader sees half of `content`. Returns true if it had to be written.
-pub(crate) fn replace(path: &Path, content: &[u8], mode: FileMode) -> io::Result<bool> {
+pub fn replace(path: &Path, content: &[u8], mode: FileMode) -> io::Result<bool> {
     if holds(path, content, mode).unwrap_or(false) {
         return Ok(false);
     }
@@ -26,7 +26,7 @@ pub(crate) fn replace(path: &Path, content: &[u8], mode: FileMode) -> io::Result
 
 /// Replaces the file so that it survives a loss of power from when this returns. After a loss before, it has the old or
 /// the new content.
-pub(crate) fn replace_durably(path: &Path, content: &[u8], mode: FileMode) -> io::Result<()> {
+pub fn replace_durably(path: &Path, content: &[u8], mode: FileMode) -> io::Result<()> {
     if holds(path, content, mode).unwrap_or(false) {
         File::open(path)?.sync_all()?;
     } else {
@@ -51,7 +51,7 @@ fn put(path: &Path, content: &[u8], mode: FileMode, settled: impl FnOnce(&File) 
 const ABANDONED: Duration = Duration::from_hours(1);
 
 /// Removes the temporary files that killed processes have left in a folder. Returns their number.
-pub(crate) fn tidy(folder: &Path) -> io::Result<usize> {
+pub fn tidy(folder: &Path) -> io::Result<usize> {
     let mut removed = 0;
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
@@ -103,7 +103,7 @@ fn holds(path: &Path, content: &[u8], mode: FileMode) -> io::Result<bool> {
 }
 
 /// Removes a file. Returns true if it was there.
-pub(super) fn remove(path: &Path) -> io::Result<bool> {
+pub fn remove(path: &Path) -> io::Result<bool> {
     match fs::remove_file(path) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
