@@ -18,7 +18,7 @@ pub const REFUSED_LATE: [&str; 3] = ["module_name", "title", "name"];
 
 /// Returns true if Puppet refuses a node with a variable of this name.
 pub fn is_refused(name: &str) -> bool {
-    refused_names().any(|refused| refused == name) || is_number(name)
+    REFUSED_EARLY.contains(&name) || REFUSED_LATE.contains(&name) || is_number(name)
 }
 
 /// Returns the names that Puppet refuses, with one number, which stands for all.

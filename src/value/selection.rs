@@ -75,8 +75,8 @@ impl Selection {
 
 /// Returns true if a line of `name` is a number, as Ruby's `^[0-9]+$` finds it.
 pub fn is_number(name: &str) -> bool {
-    let is_one = |line: &str| !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit());
-    is_one(name) || name.contains('\n') && name.split('\n').any(is_one)
+    let is_one = |line: &[u8]| !line.is_empty() && line.iter().all(u8::is_ascii_digit);
+    name.as_bytes().split(|byte| *byte == b'\n').any(is_one)
 }
 
 /// Reads some entries of a hash. The first one that is left out stays as undef, so that it shows that there

@@ -355,9 +355,10 @@ impl Fleet {
     pub fn nodes_without(&self, name: &str) -> NodeSet {
         let Some(path) = VariablePath::parse(name) else { return NodeSet::new() };
         let classes = self.variable_classes(path.by_ref());
-        let is_missing = |reading: &Reading| reading.is_missing(&path.segments);
-        let sets = classes.partition.classes().iter().zip(&classes.readings);
-        NodeSet::union_of(self.len(), sets.filter(|(_, reading)| is_missing(reading)).map(|(nodes, _)| nodes.clone()))
+        let is_missing = |(_, reading): &(usize, &Reading)| reading.is_missing(&path.segments);
+        let missing = classes.readings.iter().enumerate().filter(is_missing);
+        // The sets of all classes are many where each node has a value of its own, as of its name.
+        NodeSet::union_of(self.len(), missing.map(|(class, _)| classes.partition.classes()[class].clone()))
     }
 
     /// Returns the values of the variable `name`, dotted access included, on some nodes.
