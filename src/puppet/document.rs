@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use super::server::Notes;
 use crate::diagnostic::Subject;
 use crate::value::{Hash, Segment, Value};
 
@@ -118,6 +119,8 @@ pub struct Parsed {
     pub fault: Option<Fault>,
     /// True if it has aliases, `<<` or `!!omap`: entries may depend on others, or weigh more than their text.
     pub is_entangled: bool,
+    /// The places that a Puppet server reads otherwise, as far as the reader knows.
+    pub notes: Notes,
 }
 
 impl Parsed {

@@ -4,13 +4,15 @@
 //! agents run on Ruby, so both readings are Puppet's. Source: JRuby 9.3.9 (Puppet 7) and 9.4.8 (Puppet 8), as
 //! recorded in `tests/vectors/jruby.ndjson`.
 
+use serde::{Deserialize, Serialize};
+
 use super::Ruby;
 
 /// The most places that are kept of a document.
 const MOST: usize = 100;
 
 /// The kinds of places that a server reads otherwise.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Kind {
     /// `*x: 1`, `&x: 1`
     ColonAfterName,
@@ -177,7 +179,7 @@ impl Kind {
 }
 
 /// Places that a server reads otherwise.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Notes(Vec<(u32, Kind)>);
 
 impl Notes {
@@ -193,11 +195,6 @@ impl Notes {
     /// Returns the lines and the kinds of what stands there.
     pub fn iter(&self) -> impl Iterator<Item = (u32, Kind)> {
         self.0.iter().copied()
-    }
-
-    /// Keeps the places of some kinds.
-    pub(super) fn retain(&mut self, keeps: impl Fn(Kind) -> bool) {
-        self.0.retain(|(_, kind)| keeps(*kind));
     }
 }
 

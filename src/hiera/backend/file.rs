@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 use super::mentions::Mentions;
 use crate::hiera::LookupError;
 use crate::puppet::document::{Fault, FaultKind, Marks};
+use crate::puppet::server::Notes;
 use crate::puppet::types::data::short_name;
 use crate::puppet::{Psych, Puppet, Ruby};
 use crate::puppet::{hocon, json, ruby, yaml};
@@ -93,6 +94,8 @@ pub struct DataFile {
     marks: Marks,
     fault: Option<Fault>,
     is_entangled: bool,
+    /// The places that a Puppet server reads otherwise, without floats.
+    pub(super) notes: Notes,
     keys: OnceLock<Vec<Arc<str>>>,
     has_odd_keys: OnceLock<bool>,
     pub(super) mentions: OnceLock<Vec<(Arc<str>, Mentions)>>,
@@ -104,6 +107,13 @@ impl DataFile {
         if let Some(stored) = STORED.iter().find(|(begin, _)| content.starts_with(begin)) {
             return DataFile::unknown(format, FaultKind::Converted, format!("{}: {ANOTHER_CONTENT}", stored.1));
         }
+        let file = DataFile::read(content, format);
+        let notes = file.noted(content);
+        file.with_notes(notes)
+    }
+
+    /// Parses `content`; what a server reads otherwise is as far known as the reader knows it.
+    pub(super) fn read(content: &[u8], format: Format) -> DataFile {
         let parsed = match format {
             Format::Yaml => yaml::parse(content),
             Format::Yaml34 => yaml::parse_by(content, Psych::V5_2),
@@ -117,7 +127,8 @@ impl DataFile {
             Format::Yaml | Format::Yaml34 => yaml::symkeys_to_string(parsed.value, parsed.marks),
             _ => (parsed.value, parsed.marks),
         };
-        DataFile { fault: parsed.fault, ..DataFile::parsed(format, value, marks, parsed.is_entangled) }
+        let (fault, notes) = (parsed.fault, parsed.notes);
+        DataFile { fault, notes, ..DataFile::parsed(format, value, marks, parsed.is_entangled) }
     }
 
     /// Returns a file that is not read, for this reason: it is too large, or not what Puppet reads.
@@ -134,10 +145,16 @@ impl DataFile {
             marks,
             fault: None,
             is_entangled,
+            notes: Notes::default(),
             keys: OnceLock::new(),
             has_odd_keys: OnceLock::new(),
             mentions: OnceLock::new(),
         }
+    }
+
+    /// Returns the file with these places that a server reads otherwise.
+    pub(super) fn with_notes(self, notes: Notes) -> DataFile {
+        DataFile { notes, ..self }
     }
 
     /// Returns the whole content.

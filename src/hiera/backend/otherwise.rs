@@ -7,29 +7,49 @@ use crate::puppet::{ruby, yaml};
 use crate::value::{Value, float_on_jruby};
 
 impl DataFile {
-    /// Returns the places of this file, whose text is `content`, that a Puppet server on JRuby reads otherwise. For a
-    /// file that Ruby refuses and a server reads, that is the place for which Ruby refuses it.
-    pub fn read_otherwise(&self, content: &[u8]) -> Notes {
-        let is_hiera3 = matches!(self.format(), Format::Hiera3Yaml | Format::Hiera3YamlAliases | Format::Hiera3Json);
-        let content = if is_hiera3 { ruby::without_byte_order_mark(content) } else { content };
+    /// Returns the places of this file that a Puppet server on JRuby reads otherwise. For a file that Ruby refuses and
+    /// a server reads, that is the place for which Ruby refuses it, for which its text is read.
+    pub fn read_otherwise<C: AsRef<[u8]>, E>(&self, text: impl FnOnce() -> Result<C, E>) -> Result<Notes, E> {
+        let Some(fault) = self.fault() else {
+            let mut notes = self.notes.clone();
+            add_floats(self.value(), Some(self.lines()), &mut notes);
+            return Ok(notes);
+        };
+        let is_read = self.format().is_yaml() && fault.kind == FaultKind::Syntax;
+        let read = if is_read { yaml::read_by_server(self.without_mark(text()?.as_ref())) } else { None };
+        Ok(read.into_iter().collect())
+    }
+
+    /// Adds what the reader of this file, whose text is `content`, does not know to the places that a server reads
+    /// otherwise; floats are left out.
+    pub(super) fn noted(&self, content: &[u8]) -> Notes {
+        if self.fault().is_some() {
+            return Notes::default();
+        }
+        let content = self.without_mark(content);
         let unmarked = ruby::without_byte_order_mark(content);
-        let is_marked = unmarked.len() < content.len() && self.format() == Format::Yaml;
-        if is_marked && self.fault().is_none() && DataFile::parse(unmarked, Format::Yaml).value() != self.value() {
-            return [(1, Kind::MarkBeforeKeys)].into_iter().collect();
+        if self.format().is_yaml() && unmarked.len() < content.len() {
+            let without = DataFile::read(unmarked, self.format());
+            let differs = self.format() == Format::Yaml && without.value() != self.value();
+            return if differs { [(1, Kind::MarkBeforeKeys)].into_iter().collect() } else { without.notes };
         }
-        if let Some(fault) = self.fault() {
-            let is_read = self.format().is_yaml() && fault.kind == FaultKind::Syntax;
-            let read = if is_read { yaml::read_by_server(content) } else { None };
-            return read.into_iter().collect();
-        }
-        let mut notes = if self.format().is_yaml() { yaml::notes(unmarked) } else { Notes::default() };
+        let mut notes = self.notes.clone();
         if matches!(self.format(), Format::Json | Format::Hiera3Json)
             && let Err(error) = str::from_utf8(content)
         {
             notes.add(line_at(content, error.valid_up_to()), Kind::JsonBytes);
         }
-        add_floats(self.value(), Some(self.lines()), &mut notes);
         notes
+    }
+
+    /// Returns a text of this file as it is read: to Hiera 3 a byte order mark is no content.
+    fn without_mark<'c>(&self, content: &'c [u8]) -> &'c [u8] {
+        match self.format() {
+            Format::Hiera3Yaml | Format::Hiera3YamlAliases | Format::Hiera3Json => {
+                ruby::without_byte_order_mark(content)
+            }
+            Format::Yaml | Format::Yaml34 | Format::Json | Format::Hocon => content,
+        }
     }
 }
 

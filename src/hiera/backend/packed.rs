@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{DataFile, Format};
 use crate::puppet::document::Marks;
+use crate::puppet::server::Notes;
 use crate::value::{Packed, Unpacked};
 
 /// A file's value, and its lines.
@@ -12,6 +13,7 @@ struct PackedFile<V> {
     value: V,
     lines: Lines,
     is_entangled: bool,
+    notes: Notes,
 }
 
 /// The lines of a value, in its shape.
@@ -27,13 +29,14 @@ impl DataFile {
         let mut parts = MAX_PARTS;
         let value = Packed::of(self.value(), &mut parts).filter(|_| self.fault().is_none())?;
         let lines = Lines::of(self.lines(), &mut parts)?;
-        postcard::to_allocvec(&PackedFile { value, lines, is_entangled: self.is_entangled() }).ok()
+        let (is_entangled, notes) = (self.is_entangled(), self.notes.clone());
+        postcard::to_allocvec(&PackedFile { value, lines, is_entangled, notes }).ok()
     }
 
     /// Returns the file that was packed, or `None` if these bytes are none.
     pub fn unpack(bytes: &[u8], format: Format) -> Option<DataFile> {
-        let PackedFile { value: Unpacked(value), lines, is_entangled } = postcard::from_bytes(bytes).ok()?;
-        Some(DataFile::parsed(format, value, lines.marks(), is_entangled))
+        let PackedFile { value: Unpacked(value), lines, is_entangled, notes } = postcard::from_bytes(bytes).ok()?;
+        Some(DataFile::parsed(format, value, lines.marks(), is_entangled).with_notes(notes))
     }
 }
 
@@ -55,7 +58,7 @@ mod tests {
 
     #[test]
     fn a_packed_file_is_the_file() {
-        let content = b"a: {b: [1, {c: x}]}\n\nd: '%{a}'\n<<: {e: f}\n";
+        let content = b"a: {b: [1, {c: x}]}\n\nd: '%{a}'\n<<: {e: f}\ng: +.inf\n";
         for format in [Format::Yaml, Format::Yaml34, Format::Hiera3Yaml, Format::Hiera3YamlAliases] {
             let file = DataFile::parse(content, format);
             let again = DataFile::unpack(&file.pack().unwrap(), format).unwrap();

@@ -27,10 +27,9 @@ pub(in crate::pipeline) const ORDER_OF_GLOB: &str =
 
 /// Returns the places of a data file that a server reads otherwise.
 pub(in crate::pipeline) fn places(environment: &Environment, id: BlobId, file: &DataFile) -> Result<Notes, TreeError> {
-    match environment.tree.read(id) {
-        Ok(content) => Ok(file.read_otherwise(&content)),
+    match file.read_otherwise(|| environment.tree.read(id)) {
         Err(error) if error.is_too_large => Ok(Notes::default()),
-        Err(error) => Err(error),
+        notes => notes,
     }
 }
 
@@ -39,7 +38,7 @@ pub(in crate::pipeline) fn places_of_config(tree: &dyn FileTree, path: &str) -> 
     let Target::File(_, id) = follow(tree, path)? else { return Ok(Notes::default()) };
     let content = tree.read(id)?;
     let content = without_byte_order_mark(&content);
-    Ok(DataFile::parse(content, Format::Yaml).read_otherwise(content))
+    DataFile::parse(content, Format::Yaml).read_otherwise(|| Ok(content))
 }
 
 impl DiffContext<'_> {

@@ -19,10 +19,11 @@ mod tag;
 
 use super::Psych;
 use super::document::Parsed;
+use super::server::Notes;
 use event::{Data, Event, Onward};
 
 pub use edit::Edit;
-pub use server::{notes, read_by_server};
+pub use server::read_by_server;
 pub use symkeys::symkeys_to_string;
 
 /// The most bytes by which a document may grow beyond its text through aliases.
@@ -92,8 +93,14 @@ pub fn parse_without_aliases(content: &[u8]) -> Parsed {
 }
 
 fn compose<'a>(content: &'a [u8], mut composer: compose::Composer<'a>) -> Parsed {
-    match grammar::first_document(content, &mut |event| composer.feed(event)) {
-        Ok(()) => composer.finish(),
+    let mut scalars = Notes::default();
+    let (result, mut notes) = grammar::first_document(content, &mut |event| {
+        server::look(&event, &mut scalars);
+        composer.feed(event)
+    });
+    scalars.iter().for_each(|(line, kind)| notes.add(line, kind));
+    match result {
+        Ok(()) => Parsed { notes, ..composer.finish() },
         Err(fault) => Parsed::refused(fault),
     }
 }

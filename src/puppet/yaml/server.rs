@@ -2,7 +2,7 @@
 //!
 //! This is no other reader: the grammar notes them as it reads.
 
-use super::event::{Data, Event, Onward};
+use super::event::{Data, Event};
 use super::{compose, grammar, scalar};
 use crate::puppet::server::{Effect, Kind, Notes, Servers};
 
@@ -11,22 +11,14 @@ const INTEGER: &str = "tag:yaml.org,2002:int";
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Returns the places of a document that Ruby reads, and a server otherwise.
-pub fn notes(content: &[u8]) -> Notes {
-    let mut scalars = Notes::default();
-    let mut look = |event: Event<'_>| {
-        if let Data::Scalar { props, value, text: false } = &event.data
-            && props.tag.as_deref().is_none_or(|tag| tag == INTEGER)
-            && let Some(kind) = of_scalar(value)
-        {
-            scalars.add(event.line, kind);
-        }
-        Onward::Next
-    };
-    let (_, mut notes) = grammar::document_of_server(content, &mut look);
-    scalars.iter().for_each(|(line, kind)| notes.add(line, kind));
-    notes.retain(|kind| kind.effect() != Effect::Reads);
-    notes
+/// Adds a scalar to the places that a server reads otherwise.
+pub(super) fn look(event: &Event<'_>, notes: &mut Notes) {
+    if let Data::Scalar { props, value, text: false } = &event.data
+        && let Some(kind) = of_scalar(value)
+        && props.tag.as_deref().is_none_or(|tag| tag == INTEGER)
+    {
+        notes.add(event.line, kind);
+    }
 }
 
 /// Returns the place for which Ruby refuses a document that a server reads, or `None` if all servers refuse

@@ -16,9 +16,15 @@ use super::event::{Event, Onward};
 use crate::puppet::document::Fault;
 use crate::puppet::server::Notes;
 
-/// Feeds the events of the first document of `content` to `sink`, until it stops.
-pub(super) fn first_document<'a>(content: &'a [u8], sink: &mut impl FnMut(Event<'a>) -> Onward) -> Result<(), Fault> {
-    parser::Parser::new(content).document(sink)
+/// Feeds the events of the first document of `content` to `sink`, until it stops. Returns the places that a Puppet server
+/// on JRuby reads otherwise, too.
+pub(super) fn first_document<'a>(
+    content: &'a [u8],
+    sink: &mut impl FnMut(Event<'a>) -> Onward,
+) -> (Result<(), Fault>, Notes) {
+    let mut parser = parser::Parser::new(content);
+    let result = parser.document(sink);
+    (result, parser.into_notes())
 }
 
 /// Feeds the events of the first document as [`first_document`] does. Returns true if no other one follows.
@@ -28,13 +34,12 @@ pub(super) fn only_document<'a>(content: &'a [u8], sink: &mut impl FnMut(Event<'
     parser.is_at_end()
 }
 
-/// Feeds the events of the first document to `sink` as a Puppet server on JRuby does. Returns the places that libyaml
-/// reads otherwise.
+/// Does the same as [`first_document`] as the server reads it.
 pub(super) fn document_of_server<'a>(
     content: &'a [u8],
     sink: &mut impl FnMut(Event<'a>) -> Onward,
 ) -> (Result<(), Fault>, Notes) {
-    let mut parser = parser::Parser::noting(content);
+    let mut parser = parser::Parser::of_server(content);
     let result = parser.document(sink);
     (result, parser.into_notes())
 }

@@ -56,14 +56,14 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Returns a parser that reads as a Puppet server does, and notes where that is otherwise.
-    pub(super) fn noting(content: &'a [u8]) -> Parser<'a> {
-        Parser { scanner: Scanner::noting(content), ..Parser::new(b"") }
+    /// Returns a parser that reads as a Puppet server does.
+    pub(super) fn of_server(content: &'a [u8]) -> Parser<'a> {
+        Parser { scanner: Scanner::of_server(content), ..Parser::new(b"") }
     }
 
     /// Returns the places that a Puppet server reads otherwise.
     pub(super) fn into_notes(self) -> Notes {
-        self.scanner.notes.unwrap_or_default()
+        self.scanner.notes
     }
 
     /// Feeds the document's events to `sink`.

@@ -38,8 +38,10 @@ pub(super) struct Scanner<'a> {
     pub(super) key_allowed: bool,
     /// One for each flow level, and one for the block.
     keys: Vec<SimpleKey>,
-    /// The places that a Puppet server reads otherwise, if they are wanted; then the text is read on as there.
-    pub(super) notes: Option<Notes>,
+    /// The places that a Puppet server reads otherwise.
+    pub(super) notes: Notes,
+    /// True if the text is read on where a Puppet server reads what libyaml refuses.
+    is_of_server: bool,
 }
 
 impl<'a> Scanner<'a> {
@@ -54,13 +56,14 @@ impl<'a> Scanner<'a> {
             indents: Vec::new(),
             key_allowed: true,
             keys: vec![SimpleKey::default()],
-            notes: None,
+            notes: Notes::default(),
+            is_of_server: false,
         }
     }
 
-    /// Returns a scanner that reads on where a Puppet server does, and notes what that reads otherwise.
-    pub(super) fn noting(content: &'a [u8]) -> Scanner<'a> {
-        Scanner { notes: Some(Notes::default()), ..Scanner::new(content) }
+    /// Returns a scanner that reads on where a Puppet server does.
+    pub(super) fn of_server(content: &'a [u8]) -> Scanner<'a> {
+        Scanner { is_of_server: true, ..Scanner::new(content) }
     }
 
     /// Notes that a Puppet server reads otherwise here.
@@ -70,26 +73,25 @@ impl<'a> Scanner<'a> {
 
     /// Notes that a Puppet server reads otherwise at `mark`.
     pub(super) fn note_at(&mut self, mark: Mark, kind: Otherwise) {
-        if let Some(notes) = &mut self.notes {
-            notes.add(mark.line_number(), kind);
-        }
+        self.notes.add(mark.line_number(), kind);
     }
 
     /// Notes a tab in the white space from byte `from` up to here.
     pub(super) fn note_tabs(&mut self, from: usize) {
-        let Some(notes) = &mut self.notes else { return };
-        let passed = self.input.slice(from, self.input.at);
-        if let Some(tab) = passed.find('\t') {
-            let breaks = passed[tab..].matches('\n').count();
+        let passed = self.input.slice(from, self.input.at).as_bytes();
+        if let Some(tab) = passed.iter().position(|byte| *byte == b'\t') {
+            let breaks = passed[tab..].iter().filter(|byte| **byte == b'\n').count();
             let line = self.input.mark.line_number().saturating_sub(u32::try_from(breaks).unwrap_or(u32::MAX));
-            notes.add(line, Otherwise::Tab);
+            self.notes.add(line, Otherwise::Tab);
         }
     }
 
     /// Returns true, and notes it, if what libyaml refuses here is read by a Puppet server, and is to be read as there.
     pub(super) fn reads_on(&mut self, kind: Otherwise) -> bool {
-        self.note(kind);
-        self.notes.is_some()
+        if self.is_of_server {
+            self.note(kind);
+        }
+        self.is_of_server
     }
 
     /// Returns the next token, which stays in the queue.
