@@ -23,9 +23,21 @@ const WITHOUT_LINES: [&str; 4] = [".yaml", ".yml", ".eyaml", ".json"];
 /// The attributes of paths of a tree, as far as they have files converted.
 #[derive(Debug, Default)]
 pub struct Attributes {
-    macros: Option<Macros>,
+    macros: Option<Read<Macros>>,
     /// The lines that say what is converted, by folder.
-    known: HashMap<String, Vec<Line>>,
+    known: HashMap<String, Read<Vec<Line>>>,
+    /// The number of these lines.
+    count: usize,
+}
+
+/// What a file of attributes says, as far as it is read.
+type Read<T> = std::result::Result<T, Beyond>;
+
+/// A file of attributes, with this content, has more than is read: it may have anything converted.
+#[derive(Debug, Clone, Copy)]
+struct Beyond {
+    limit: usize,
+    id: BlobId,
 }
 
 impl Attributes {
@@ -37,7 +49,13 @@ impl Attributes {
         for folder in folders.into_iter().rev().chain([""]) {
             let inner = path[folder.len()..].trim_start_matches('/').as_bytes();
             self.read_lines_in(tree, folder)?;
-            let (Some(macros), Some(lines)) = (&self.macros, self.known.get(folder)) else { continue };
+            let (macros, lines) = match (&self.macros, self.known.get(folder)) {
+                (Some(Ok(macros)), Some(Ok(lines))) => (macros, lines),
+                (Some(Err(beyond)), _) | (_, Some(Err(beyond))) => {
+                    return Ok(vec![format!("filter={}", beyond.limit)]);
+                }
+                _ => continue,
+            };
             for line in lines.iter().rev().filter(|line| line.pattern.is_match(inner)) {
                 macros.decide(&line.settings, &mut decided);
             }
@@ -46,7 +64,7 @@ impl Attributes {
                 break;
             }
         }
-        let is_converting = |name: &str| CONVERTING.contains(&name) || LINES.contains(&name);
+        let is_converting = |name: &str| CONVERTING.contains(&name) || ENDS_OF_LINES.contains(&name);
         let mut set: BTreeMap<String, String> = decided.into_iter().filter(|(name, _)| is_converting(name)).collect();
         let is_text = set.remove("text").is_none_or(|value| value != UNSET);
         set.retain(|_, value| ![UNSET, ""].contains(&&**value));
@@ -66,11 +84,18 @@ impl Attributes {
 
     fn read_lines_in(&mut self, tree: &dyn FileTree, folder: &str) -> Result<(), TreeError> {
         if self.macros.is_none() {
-            self.macros = Some(Macros::of(tree)?);
+            self.macros = Some(lines(tree, ATTRIBUTES)?.map(|lines| Macros::of(&lines)));
         }
-        if let Some(macros) = self.macros.as_ref().filter(|_| !self.known.contains_key(folder)) {
-            let found = lines(tree, &child(folder, ATTRIBUTES))?;
-            let found = found.iter().filter_map(|words| Line::of(words, macros)).collect();
+        if let Some(Ok(macros)) = self.macros.as_ref().filter(|_| !self.known.contains_key(folder)) {
+            if self.count > MOST {
+                self.known.clear();
+                self.count = 0;
+            }
+            let found = lines(tree, &child(folder, ATTRIBUTES))?.map(|lines| {
+                let concerning = lines.iter().filter(|words| macros.concerns(words));
+                concerning.filter_map(|words| Line::of(words, macros)).collect::<Vec<_>>()
+            });
+            self.count += found.as_ref().map_or(0, Vec::len);
             self.known.insert(folder.to_owned(), found);
         }
         Ok(())
@@ -79,18 +104,29 @@ impl Attributes {
 
 /// Returns the lines of a file of attributes, each as its words, that have files converted, or not.
 pub fn converting_lines(tree: &dyn FileTree, path: &str) -> Result<Vec<Vec<String>>, TreeError> {
-    let macros = Macros::of(tree)?;
-    Ok(lines(tree, path)?.into_iter().filter(|words| macros.converts(words)).collect())
+    let told = |beyond: Beyond| vec![vec![format!("filter={}", beyond.limit), beyond.id.to_string()]];
+    let macros = match lines(tree, ATTRIBUTES)? {
+        Ok(lines) => Macros::of(&lines),
+        Err(beyond) => return Ok(told(beyond)),
+    };
+    let found = lines(tree, path)?.map(|lines| lines.into_iter().filter(|words| macros.converts(words)).collect());
+    Ok(found.unwrap_or_else(told))
 }
 
 /// The value of an attribute that a line unsets, which no word is; one that it leaves open has an empty value.
 const UNSET: &str = "\n";
 
 /// The attributes of ends of lines.
-const LINES: [&str; 2] = ["eol", "text"];
+const ENDS_OF_LINES: [&str; 2] = ["eol", "text"];
 
 /// The name of a macro of git's own.
 const BINARY: &str = "binary";
+
+/// The most lines of a file.
+const MOST_OF_FILE: usize = 1_000;
+
+/// The most lines that are kept: each takes the memory of a pattern.
+const MOST: usize = 2_000;
 
 /// The length of a line from which git ignores it.
 const TOO_LONG: usize = 2048;
@@ -104,14 +140,11 @@ struct Line {
 }
 
 impl Line {
-    /// Returns a line that may match something. One that begins with `!` is forbidden, and counts for nothing.
+    /// Returns a line that [concerns](Macros::concerns) what is converted, if it may match something.
     fn of(words: &[String], macros: &Macros) -> Option<Line> {
-        let (pattern, attributes) =
-            words.split_first().filter(|(pattern, _)| !pattern.starts_with('!') && macro_name(pattern).is_none())?;
-        let settings: Vec<_> = attributes.iter().map(|word| setting(word)).collect();
-        let settings: Vec<_> = settings.into_iter().filter(|(name, _)| macros.counts(name)).collect();
-        let pattern = git_pattern(pattern).filter(|_| !settings.is_empty())?;
-        Some(Line { pattern, settings })
+        let (pattern, attributes) = words.split_first()?;
+        let settings = attributes.iter().map(|word| setting(word)).filter(|(name, _)| macros.counts(name)).collect();
+        Some(Line { pattern: git_pattern(pattern)?, settings })
     }
 }
 
@@ -137,17 +170,24 @@ fn setting(word: &str) -> (String, String) {
 struct Macros(BTreeMap<String, Vec<(String, String)>>);
 
 impl Macros {
-    fn of(tree: &dyn FileTree) -> Result<Macros, TreeError> {
+    /// Returns those that the file at the root defines.
+    fn of(of_root: &[Vec<String>]) -> Macros {
         let own = (BINARY.to_owned(), vec![setting("-text")]);
-        let define = |words: Vec<String>| {
+        let define = |words: &Vec<String>| {
             let name = macro_name(words.first()?)?.to_owned();
             Some((name, words[1..].iter().map(|word| setting(word)).collect()))
         };
-        Ok(Macros([own].into_iter().chain(lines(tree, ATTRIBUTES)?.into_iter().filter_map(define)).collect()))
+        Macros([own].into_iter().chain(of_root.iter().filter_map(define)).collect())
+    }
+
+    /// Returns true for a line with a pattern and an attribute that counts. One that begins with `!` is forbidden.
+    fn concerns(&self, words: &[String]) -> bool {
+        let is_pattern = |first: &String| !first.starts_with('!') && macro_name(first).is_none();
+        words.first().is_some_and(is_pattern) && words.iter().skip(1).any(|word| self.counts(&setting(word).0))
     }
 
     fn counts(&self, name: &str) -> bool {
-        CONVERTING.contains(&name) || LINES.contains(&name) || self.0.contains_key(name)
+        CONVERTING.contains(&name) || ENDS_OF_LINES.contains(&name) || self.0.contains_key(name)
     }
 
     /// Returns true for a line that sets or unsets an attribute by which files are converted, or that defines such a
@@ -177,16 +217,18 @@ impl Macros {
     }
 }
 
-/// Returns the lines of a file of attributes as words, without comments.
-fn lines(tree: &dyn FileTree, path: &str) -> Result<Vec<Vec<String>>, TreeError> {
-    let Some(Entry::File(id)) = tree.entry(path)? else { return Ok(Vec::new()) };
+/// Returns the lines of a file of attributes, each as its words, without comments.
+fn lines(tree: &dyn FileTree, path: &str) -> Result<Read<Vec<Vec<String>>>, TreeError> {
+    let Some(Entry::File(id)) = tree.entry(path)? else { return Ok(Ok(Vec::new())) };
     let content = match read_config(tree, path, id) {
-        Err(error) if error.is_too_large => format!("* filter={CONFIG_LIMIT}").into_bytes(),
+        Err(error) if error.is_too_large => return Ok(Err(Beyond { limit: CONFIG_LIMIT, id })),
         content => content?,
     };
     let text = String::from_utf8_lossy(&content);
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    Ok(text.split('\n').filter(|line| line.len() < TOO_LONG).map(words).filter(|words| is_valid(words)).collect())
+    let lines = text.split('\n').filter(|line| line.len() < TOO_LONG).map(words).filter(|words| is_valid(words));
+    let lines: Vec<_> = lines.take(MOST_OF_FILE + 1).collect();
+    Ok(if lines.len() > MOST_OF_FILE { Err(Beyond { limit: MOST_OF_FILE, id }) } else { Ok(lines) })
 }
 
 /// The signs between words.
@@ -328,6 +370,31 @@ mod tests {
             assert_eq!(converting(lines, "data/nodes/x.yaml"), ["filter=f"], "{lines}");
         }
         assert_eq!(converting("[\u{f8}]?.yaml filter=f", "\u{f8}.yaml"), ["filter=f"]);
+    }
+
+    #[test]
+    fn more_lines_than_are_read_may_convert_anything() {
+        let few = |count: usize| format!("# x\n{}", "a filter=x\n".repeat(count));
+        assert_eq!(converting(&few(MOST_OF_FILE), "data/x.yaml"), [""; 0]);
+        for lines in [
+            few(MOST_OF_FILE + 1),
+            few(300_000),
+            "[attr]m filter=f\n".repeat(MOST_OF_FILE + 1),
+            "* -filter\n".repeat(MOST_OF_FILE + 1),
+            (0..300_000).map(|n| format!("[attr]m{n} m{}\n", n + 1)).collect(),
+        ] {
+            assert_eq!(converting(&lines, "data/x.yaml"), ["filter=1000"], "{}", lines.len());
+        }
+        let lines = "a filter=x\n".repeat(MOST_OF_FILE - 1);
+        let folder = |n: usize| format!("-- {}.gitattributes\n{lines}*.yaml filter={n}\n", "d/".repeat(n));
+        let tree = MemoryTree::from_fixture(&(0..4).map(folder).collect::<String>());
+        let mut attributes = Attributes::default();
+        for depth in [0, 3, 0] {
+            let path = format!("{}x.yaml", "d/".repeat(depth));
+            let found = attributes.converting(&tree, &path, BlobId::of(b"")).unwrap();
+            assert_eq!(found, [format!("filter={depth}")], "{depth}");
+            assert!(attributes.count <= MOST + MOST_OF_FILE);
+        }
     }
 
     #[test]
