@@ -30,7 +30,7 @@ pub struct Attributes {
     count: usize,
 }
 
-/// What a file of attributes says, as far as it is read.
+/// The content of a file of attributes, as far as it is read.
 type Read<T> = std::result::Result<T, Beyond>;
 
 /// A file of attributes, with this content, has more than is read: it may have anything converted.

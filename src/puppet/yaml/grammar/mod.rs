@@ -16,8 +16,8 @@ use super::event::{Event, Onward};
 use crate::puppet::document::Fault;
 use crate::puppet::server::Notes;
 
-/// Feeds the events of the first document of `content` to `sink`, until it stops. Returns the places that a Puppet server
-/// on JRuby reads otherwise, too.
+/// Feeds the events of the first document of `content` to `sink`, until it stops. Returns the places that a Puppet
+/// server on JRuby reads otherwise, too.
 pub(super) fn first_document<'a>(
     content: &'a [u8],
     sink: &mut impl FnMut(Event<'a>) -> Onward,
