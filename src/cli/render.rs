@@ -114,7 +114,7 @@ pub(super) fn render(
     }
     filter::matches_a_key(&arguments.key, &revision.keys)?;
     let keys: BTreeSet<_> = revision.keys.iter().filter(|key| any_matches(&arguments.key, key)).cloned().collect();
-    let rendered = pipeline.snapshots(point, &revision, &keys, arguments.format.into());
+    let rendered = pipeline.snapshots(point, &revision, &keys, arguments.format);
     workspace.save();
     warn(&global.progress, &rendered.blind_spots);
     if arguments.output.as_os_str() == "-" {

@@ -70,6 +70,10 @@ pub struct Agreement {
     pub place: Place,
 }
 
+/// The most lookups, classes and parameters that the manifests of all environments have together: some hundred
+/// megabytes.
+pub const MOST_CALLS: usize = 2_000_000;
+
 /// One way in which a key is asked for.
 #[derive(Debug, Clone)]
 struct Way {
@@ -149,16 +153,18 @@ impl Manifests {
         Ok(set)
     }
 
-    /// Reads the lookups of some manifests of a tree, in which `modules` lie.
+    /// Reads the lookups of some manifests of a tree, in which `modules` lie. So many are `left` that are read, which
+    /// are counted down; more of them are an error.
     pub fn lookups<'f>(
         &self,
         tree: &dyn FileTree,
         files: Result<impl Iterator<Item = &'f (String, BlobId)>, TreeError>,
         modules: impl Iterator<Item = Arc<str>>,
+        left: &mut usize,
     ) -> ManifestLookups {
         let mut found = ManifestLookups::default();
         found.parameters.modules = modules.collect();
-        found.error = files.and_then(|files| self.add_all(tree, files, &mut found)).err();
+        found.error = files.and_then(|files| self.add_all(tree, files, &mut found, left)).err();
         let agreement = |key: &Arc<str>| Some((key.clone(), Arc::new(found.agreement(key)?)));
         found.agreed = found.named.keys().filter_map(agreement).collect();
         found
@@ -169,10 +175,16 @@ impl Manifests {
         tree: &dyn FileTree,
         files: impl Iterator<Item = &'f (String, BlobId)>,
         found: &mut ManifestLookups,
+        left: &mut usize,
     ) -> Result<(), TreeError> {
         for (path, id) in files {
             if let Some(language) = Language::of(path) {
-                found.add(path, &*self.in_file(tree, *id, language)?);
+                let lookups = self.in_file(tree, *id, language)?;
+                let Some(rest) = left.checked_sub(lookups.size()) else {
+                    return Err(TreeError::too_large(path, format!("manifests have more than {MOST_CALLS} lookups")));
+                };
+                *left = rest;
+                found.add(&Arc::from(path.as_str()), &lookups);
             }
         }
         Ok(())
@@ -240,9 +252,9 @@ fn main_manifests(tree: &dyn FileTree, path: &str) -> Result<(Vec<(String, BlobI
 }
 
 impl ManifestLookups {
-    fn add(&mut self, path: &str, lookups: &Lookups) {
+    fn add(&mut self, path: &Arc<str>, lookups: &Lookups) {
         for LookupCall { key, merge, line } in &lookups.calls {
-            let way = Way { merge: merge.clone(), place: Place::line(path, *line) };
+            let way = Way { merge: merge.clone(), place: Place::line(path.clone(), *line) };
             let root = |key: &str| root_apart(key).unwrap_or_else(|| key.into());
             let whole = key.whole().map(root).or_else(|| key.root().whole().map(Arc::from));
             match whole {
@@ -348,5 +360,27 @@ pub fn name(merge: &Value) -> String {
         Value::Hash(options) => format!("'{}'", options.get("strategy").map(Value::to_s).unwrap_or_default()),
         Value::Undef => "of lookup_options".to_owned(),
         name => format!("'{}'", name.to_s()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::MemoryTree;
+
+    #[test]
+    fn lookups_of_all_environments_are_counted_together() {
+        let tree = MemoryTree::from_fixture(
+            "-- a/x.pp\n$a = lookup('a')\n$b = lookup('b')\n-- b/y.pp\nclass c ($d) { lookup('e') }\n",
+        );
+        let (manifests, files) = (Manifests::default(), Manifests::files(&tree).unwrap());
+        let mut left = 8;
+        let mut read = || {
+            let found = manifests.lookups(&tree, Ok(files.iter()), std::iter::empty(), &mut left);
+            (found.named.len(), found.error.map(|error| error.to_string()))
+        };
+        assert_eq!(read(), (3, None));
+        let (found, error) = read();
+        assert!(found < 3 && error.unwrap().contains("manifests have more than"), "{found}");
     }
 }

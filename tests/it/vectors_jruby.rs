@@ -12,10 +12,13 @@ use crate::vectors_yaml::cases;
 /// The kinds that are named of a document.
 fn kinds(input: &[u8], case: &Value) -> Vec<Kind> {
     let format = if case["format"] == "json" { Format::Json } else { Format::Yaml };
-    DataFile::parse(input, format).read_otherwise(|| Ok::<_, Infallible>(input)).map(named).unwrap_or_default()
+    DataFile::parse(input, format)
+        .read_otherwise(|| Ok::<_, Infallible>(input))
+        .map(|notes| named(&notes))
+        .unwrap_or_default()
 }
 
-fn named(notes: Notes) -> Vec<Kind> {
+fn named(notes: &Notes) -> Vec<Kind> {
     notes.iter().map(|(_, kind)| kind).collect()
 }
 
@@ -72,7 +75,7 @@ fn a_server_looks_for_no_token_behind_so_many_characters() {
     ];
     for (name, text, is_named) in cases {
         let file = DataFile::parse(text.as_bytes(), Format::Yaml);
-        let named = file.read_otherwise(|| Err::<&[u8], _>(name)).map(named);
+        let named = file.read_otherwise(|| Err::<&[u8], _>(name)).map(|notes| named(&notes));
         assert_eq!(named, Ok(vec![Kind::TooLong; usize::from(is_named)]), "{name}: {} bytes", text.len());
     }
 }

@@ -32,6 +32,7 @@ impl DataFile {
         let nothing = Hash::new();
         let value = Value::hash(hash.spliced(edit.entries.clone(), new.content().unwrap_or(&nothing))?);
         let file = DataFile::parsed(self.format(), value, edit.marks(self.lines(), new.lines()), new.is_entangled());
+        let file = file.with_notes(edit.notes((&self.notes, self.lines()), &new.notes));
         if let Some(mentions) = self.mentions.get() {
             _ = file.mentions.set(self.mentions_with(mentions, edit.entries, new.mentions()));
         }

@@ -35,7 +35,7 @@ use super::derived::{DerivedVariable, DerivedVariables};
 use super::hierarchy::{Datadir, Source};
 use super::host::{HostAccess, NoHost};
 use super::key::{is_plain, root_apart};
-use super::manifests::{Agreement, ManifestLookups, Manifests, SetVariables};
+use super::manifests::{Agreement, MOST_CALLS, ManifestLookups, Manifests, SetVariables};
 use super::options::LookupOptions;
 use super::{LookupError, Reader};
 use crate::diagnostic::Diagnostic;
@@ -266,7 +266,7 @@ impl Environment {
             return bare.with_roots(folders);
         }
         let manifests = bare.manifests();
-        Ok(bare.with_layers()?.with_manifests(&manifests, &BTreeSet::new(), &BTreeSet::new()))
+        Ok(bare.with_layers()?.with_manifests(&manifests, &BTreeSet::new(), &BTreeSet::new(), &mut MOST_CALLS.clone()))
     }
 
     /// Returns an environment without layers.
@@ -371,19 +371,20 @@ impl Environment {
     }
 
     /// Reads the lookups in `manifests`, but for those of other environments: what is at one of the paths of `all`, and
-    /// not at one of its `own`.
+    /// not at one of its `own`. Counts them down from what is `left`.
     fn with_manifests(
         self,
         manifests: &Result<Vec<(String, BlobId)>, TreeError>,
         all: &BTreeSet<String>,
         own: &BTreeSet<String>,
+        left: &mut usize,
     ) -> Environment {
         let is_at = |path: &str, paths: &BTreeSet<String>| paths.contains(path) || is_below_any(path, paths);
         let is_other = |path: &str| is_at(path, all) && !is_at(path, own);
         let files = manifests.as_ref().map_err(Clone::clone);
         let lookups = files.map(|files| files.iter().filter(|(path, _)| !is_other(path)));
         let modules = self.module_folders.keys().cloned();
-        let lookups = self.store.manifests.lookups(&*self.tree, lookups, modules);
+        let lookups = self.store.manifests.lookups(&*self.tree, lookups, modules, left);
         Environment { lookups, ..self }
     }
 

@@ -11,6 +11,7 @@ use super::loader::Loader;
 use super::{Environment, EnvironmentOptions, Root};
 use crate::diagnostic::Diagnostic;
 use crate::hiera::derived::DerivedVariables;
+use crate::hiera::manifests::MOST_CALLS;
 use crate::hiera::scope::{Scope, environment_in};
 use crate::hiera::{LookupError, Reader};
 use crate::tree::{FileTree, Target, TreeError, child, folder_of, follow};
@@ -134,8 +135,9 @@ impl Environment {
         }
         let own = roots.iter().flat_map(|(_, own, _)| own.iter().cloned());
         let all: BTreeSet<String> = own.chain([folders.around.to_owned()]).collect();
+        let mut left = MOST_CALLS;
         let with_manifests =
-            |(name, own, root): (_, _, Environment)| (name, root.with_manifests(&manifests, &all, &own));
+            |(name, own, root): (_, _, Environment)| (name, root.with_manifests(&manifests, &all, &own, &mut left));
         let roots: BTreeMap<Arc<str>, Environment> = roots.into_iter().map(with_manifests).collect();
         let derived = roots.iter().map(|(name, root)| (name.clone(), &root.derived));
         self.derived = DerivedVariables::of_environments(derived);

@@ -55,6 +55,11 @@ pub struct Lookups {
 }
 
 impl Lookups {
+    /// Returns the number of its calls, classes and parameters.
+    pub fn size(&self) -> usize {
+        self.calls.len() + self.classes.len() + self.parameters.len()
+    }
+
     /// Reads a text in a language. It takes time in proportion to its length.
     pub fn of(text: &str, language: Language) -> Lookups {
         let calls = match language {

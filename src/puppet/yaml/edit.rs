@@ -14,6 +14,7 @@ use memchr::{memchr, memchr_iter};
 
 use super::grammar;
 use crate::puppet::document::Marks;
+use crate::puppet::server::Notes;
 
 /// The difference between two versions of a document, in whole root entries.
 #[derive(Debug)]
@@ -59,6 +60,19 @@ impl<'a> Edit<'a> {
         let (head, tail) = (&former.children[..self.entries.start], &former.children[self.entries.end..]);
         let (text, tail) = (shifted(&text.children, self.text_shift), shifted(tail, self.tail_shift));
         Marks { line: former.line, children: head.iter().cloned().chain(text).chain(tail).collect() }
+    }
+}
+
+impl Edit<'_> {
+    /// Returns what servers read otherwise in the new version, where `former` and `marks` are of the former one, and
+    /// `text` is of the text that is new.
+    pub fn notes(&self, (former, marks): (&Notes, &Marks), text: &Notes) -> Notes {
+        let line_of = |entry: usize| marks.children.get(entry).map_or(u32::MAX, |marks| marks.line);
+        let (start, end) = (line_of(self.entries.start), line_of(self.entries.end));
+        let moved = |by: i32| move |(line, kind): (u32, _)| (line.saturating_add_signed(by), kind);
+        let head = former.iter().filter(|(line, _)| *line < start);
+        let tail = former.iter().filter(|(line, _)| *line >= end).map(moved(self.tail_shift));
+        head.chain(text.iter().map(moved(self.text_shift))).chain(tail).collect()
     }
 }
 

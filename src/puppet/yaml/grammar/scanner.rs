@@ -80,7 +80,7 @@ impl<'a> Scanner<'a> {
     pub(super) fn note_tabs(&mut self, from: usize) {
         let passed = self.input.slice(from, self.input.at).as_bytes();
         if let Some(tab) = passed.iter().position(|byte| *byte == b'\t') {
-            let breaks = passed[tab..].iter().filter(|byte| **byte == b'\n').count();
+            let breaks = memchr::memchr_iter(b'\n', &passed[tab..]).count();
             let line = self.input.mark.line_number().saturating_sub(u32::try_from(breaks).unwrap_or(u32::MAX));
             self.notes.add(line, Otherwise::Tab);
         }
