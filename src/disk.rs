@@ -270,6 +270,11 @@ impl FrozenFiles {
         seen.files.values().all(|file| Stamp::at(&file.disk) == Some(file.stamp) && is_same(file))
     }
 
+    /// Returns true for an id that [`FrozenFiles::file`] returned.
+    pub fn has(&self, id: BlobId) -> bool {
+        self.lock().contents.contains_key(&id)
+    }
+
     /// Returns the content with an id that [`FrozenFiles::file`] returned.
     pub fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError> {
         let content = self.lock().contents.get(&id).cloned();

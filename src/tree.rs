@@ -10,6 +10,7 @@ mod content;
 mod extent;
 mod git_pattern;
 mod grafted;
+mod ident;
 mod mounted;
 mod recording;
 mod submodules;
@@ -27,6 +28,7 @@ pub use content::{ContentId, ContentIds, begins_with};
 pub use extent::{Extent, MAX_FOLDERS};
 pub use git_pattern::git_pattern;
 pub use grafted::{Graft, GraftedTree};
+pub use ident::{IDENT, with_ident};
 pub use mounted::MountedTree;
 pub use recording::{AccessedPaths, RecordingTree};
 pub use submodules::WithSubmodules;
@@ -156,6 +158,12 @@ pub trait FileTree: Send + Sync {
 
     /// Returns the content of a file.
     fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError>;
+
+    /// Returns true for a file of a work tree that is read as it is on disk: git may convert it when it stores it.
+    fn is_on_disk(&self, id: BlobId) -> bool {
+        _ = id;
+        false
+    }
 }
 
 /// Returns the files of the whole tree with names that `is_wanted` accepts. Leaves out links, and folders with names

@@ -157,4 +157,8 @@ impl FileTree for WorkTree {
         let left_out = || self.repository.as_ref().and_then(|(_, objects)| objects.blob(id.0).ok());
         self.seen.read(id).or_else(|error| left_out().ok_or(error))
     }
+
+    fn is_on_disk(&self, id: BlobId) -> bool {
+        self.seen.has(id)
+    }
 }

@@ -71,15 +71,14 @@ impl Attributes {
         if set.is_empty() {
             return Ok(Vec::new());
         }
-        if set.contains_key("ident") {
-            let content = tree.read(id)?;
-            if !content.windows(3).any(|three| three == b"$Id") {
-                set.remove("ident");
-            }
+        if let Some(value) = set.get("ident") {
+            // No other value means anything.
+            let is_set = value == SET && tree.read(id)?.windows(3).any(|three| three == b"$Id");
+            set.retain(|name, _| name != "ident" || is_set);
         }
         let is_plain = WITHOUT_LINES.iter().any(|end| path.ends_with(end));
         set.retain(|name, value| name != "eol" || value == "crlf" && is_text && !is_plain);
-        Ok(set.into_iter().map(|(name, value)| format!("{name}={value}")).collect())
+        Ok(set.into_iter().map(|(name, value)| format!("{name}={}", value.trim_start())).collect())
     }
 
     fn read_lines_in(&mut self, tree: &dyn FileTree, folder: &str) -> Result<(), TreeError> {
@@ -115,6 +114,9 @@ pub fn converting_lines(tree: &dyn FileTree, path: &str) -> Result<Vec<Vec<Strin
 
 /// The value of an attribute that a line unsets, which no word is; one that it leaves open has an empty value.
 const UNSET: &str = "\n";
+
+/// The value of one that a line sets without a value, which no word is either.
+const SET: &str = "\nset";
 
 /// The attributes of ends of lines.
 const ENDS_OF_LINES: [&str; 2] = ["eol", "text"];
@@ -156,7 +158,7 @@ fn macro_name(first: &str) -> Option<&str> {
 /// Returns the attribute that a word sets, with its value.
 fn setting(word: &str) -> (String, String) {
     let named = word.strip_prefix(['-', '!']).unwrap_or(word);
-    let (name, value) = named.split_once('=').unwrap_or((named, "set"));
+    let (name, value) = named.split_once('=').unwrap_or((named, SET));
     let value = match word.as_bytes().first() {
         Some(b'-') => UNSET,
         Some(b'!') => "",
@@ -211,7 +213,7 @@ impl Macros {
         while let Some((name, value)) = pending.pop() {
             if self.counts(name) && !decided.contains_key(name) {
                 decided.insert(name.clone(), value.clone());
-                pending.extend(self.0.get(name).filter(|_| value == "set").into_iter().flatten());
+                pending.extend(self.0.get(name).filter(|_| value == SET).into_iter().flatten());
             }
         }
     }

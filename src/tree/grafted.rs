@@ -160,6 +160,11 @@ impl FileTree for GraftedTree {
         let found = || self.grafts.values().find_map(|graft| graft.tree()?.read(id).ok());
         self.base.read(id).or_else(|error| found().ok_or(error))
     }
+
+    fn is_on_disk(&self, id: BlobId) -> bool {
+        let seen = self.seen.read().unwrap_or_else(PoisonError::into_inner).get(&id).map(Arc::clone);
+        seen.unwrap_or_else(|| Arc::clone(&self.base)).is_on_disk(id)
+    }
 }
 
 #[cfg(test)]

@@ -38,6 +38,10 @@ impl FileTree for MountedTree {
     fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError> {
         self.tree.read(id)
     }
+
+    fn is_on_disk(&self, id: BlobId) -> bool {
+        self.tree.is_on_disk(id)
+    }
 }
 
 #[cfg(test)]

@@ -91,6 +91,10 @@ impl FileTree for RecordingTree<'_> {
     fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError> {
         self.tree.read(id)
     }
+
+    fn is_on_disk(&self, id: BlobId) -> bool {
+        self.tree.is_on_disk(id)
+    }
 }
 
 #[cfg(test)]

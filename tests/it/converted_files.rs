@@ -27,7 +27,11 @@ fn keys_that_reach_a_converted_file_are_unknown() {
             "-- .gitattributes\n* -filter\nsub/ filter=x\ndata/sub/* working-tree-encoding=ISO-8859-1\n",
             "(working-tree-encoding=ISO-8859-1)",
         ),
-        ("-- .gitattributes\n*.yaml ident\n-- data/sub/n1.yaml\nv: 'of $Id$'\n", "(ident=set)"),
+        ("-- .gitattributes\nn1.yaml ident filter=hide\n-- data/sub/n1.yaml\nv: 'of $Id$'\n", "(filter=hide)"),
+        (
+            &format!("-- .gitattributes\n*.yaml ident\n-- data/sub/n1.yaml\nv: '{}'\n", "$Id$".repeat(1001)),
+            "(ident=set)",
+        ),
         (&format!("-- data/sub/n1.yaml\n{POINTER}"), "a pointer of Git LFS"),
         ("-- data/sub/n1.yaml\n\0GITCRYPT\0\u{1}\u{2}\n", "git-crypt has encrypted the file"),
     ] {
@@ -45,6 +49,78 @@ fn keys_that_reach_a_converted_file_are_unknown() {
         // Both sides are unknown alike.
         let said = site.hierad("diff HEAD .").out;
         assert!(said.contains("no effective change"), "{files}: {said}");
+    }
+}
+
+/// Texts with places for the id of a file, and with what is none.
+const IDS: [&str; 20] = [
+    "of $Id$",
+    "$Id$ and $Id$",
+    "$$Id$Id$",
+    "$Ideal$Id$",
+    "$I$Id$",
+    "$Id",
+    "$id$ $ID$",
+    "$\u{e9}$Id$",
+    "$Id:$",
+    "$Id: 0123 $",
+    "$Id: 0123$",
+    "$Id:0123 $",
+    "$Id: x.yaml,v 1.2 2004/05/06 someone $",
+    "$Id: x.yaml,v 1.2 $Id$",
+    "$Id:  $",
+    "$Id:  0123 $",
+    "$Id: 0123 and no end",
+    "$Id: 0123\n\n  45 $Id: 6 $",
+    "$Id$Id: 7 $",
+    "$Revision$",
+];
+
+#[test]
+fn the_id_of_a_file_is_put_where_a_checkout_has_it() {
+    let (site, plain) = (site(""), site(""));
+    let mut with_id = 0;
+    for text in IDS {
+        site.git(["rm", "--quiet", "--ignore-unmatch", ".gitattributes"]);
+        site.write("data/sub/n1.yaml", format!("v: '{text}'\n"));
+        site.commit("stored as it is");
+        for attribute in ["ident", "-text ident=set", "ident=x", "ident -ident", "text ident"] {
+            site.write(".gitattributes", format!("*.yaml {attribute}\n"));
+            site.git(["add", ".gitattributes"]);
+            site.git(["commit", "--quiet", "--message", "another attribute"]);
+            let [stored, checked_out] =
+                ["-p", "--filters"].map(|how| site.git(["cat-file", how, "HEAD:data/sub/n1.yaml"]));
+            plain.write("data/sub/n1.yaml", &checked_out);
+            let expected = plain.hierad("lookup v --node n1 --rev .").ok().to_owned();
+            assert_eq!(site.hierad("lookup v --node n1").ok(), expected, "{attribute} {text}");
+            with_id += usize::from(stored != checked_out);
+        }
+    }
+    assert!((20..40).contains(&with_id), "{with_id}");
+}
+
+#[test]
+fn whatever_changes_in_a_file_changes_its_id() {
+    for text in IDS {
+        let site = site(&format!("-- .gitattributes\n*.yaml ident\n-- data/sub/n1.yaml\nv: '{text}'\nw: 1\n"));
+        let checked_out = site.git(["cat-file", "--filters", "HEAD:data/sub/n1.yaml"]) + "\n";
+        let has_id = checked_out.trim_end() != site.git(["cat-file", "-p", "HEAD:data/sub/n1.yaml"]);
+        site.write("data/sub/n1.yaml", &checked_out);
+        site.hierad("diff HEAD . --exit-code").is(0);
+        // What is edited on disk has the former id still, which git takes out.
+        site.write("data/sub/n1.yaml", checked_out.replace("w: 1", "w: 2"));
+        let seen = site.hierad("diff HEAD . --format json").json();
+        site.commit("another value");
+        let said = site.hierad("diff --format json").json();
+        assert_eq!(said["keys"], seen["keys"], "{text}");
+        assert_eq!(said["keys"]["changed"], 1 + usize::from(has_id), "{text}: {said}");
+        assert_eq!(said["blind_spots"].as_array().map(Vec::len), Some(0), "{text}: {said}");
+        let stored = site.git(["cat-file", "-p", "HEAD:data/sub/n1.yaml"]);
+        site.write("data/sub/n1.yaml", format!("# $Id$ in a comment\n{stored}\n"));
+        site.commit("a comment");
+        let said = site.hierad("diff --format json").json();
+        assert_eq!(said["keys"]["changed"], usize::from(has_id), "{text}: {said}");
+        assert_eq!(said["blind_spots"].as_array().map(Vec::len), Some(0), "{text}: {said}");
     }
 }
 

@@ -1,14 +1,14 @@
 //! Files that git converts at a checkout: Puppet reads another content than the repository holds.
 //!
 //! A filter is a program of whoever checks out, which hierad does not run, and another encoding is another text. Such a
-//! file is unknown, with all keys that its level is searched for.
+//! file is unknown, with all keys that its level is searched for. The ids of files are put into them as git does.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{ANOTHER_CONTENT, DataFile, Format};
 use crate::puppet::document::FaultKind;
-use crate::tree::{ATTRIBUTES, Attributes, BlobId, FileTree, TreeError};
+use crate::tree::{ATTRIBUTES, Attributes, BlobId, FileTree, IDENT, TreeError, with_ident};
 use crate::value::Value;
 
 /// The files of a tree that are converted, as far as somebody has asked.
@@ -20,8 +20,8 @@ struct Known {
     attributes: Attributes,
     /// The attributes by which files are converted, by path.
     by_path: HashMap<String, Arc<[String]>>,
-    /// Files that take the place of those that are converted.
-    unknown: HashMap<(String, BlobId, Format), Arc<DataFile>>,
+    /// Files that take the place of those that are converted; `None` where that makes no difference.
+    others: HashMap<(String, BlobId, Format), Option<Arc<DataFile>>>,
 }
 
 impl ConvertedFiles {
@@ -34,7 +34,7 @@ impl ConvertedFiles {
         file: Arc<DataFile>,
     ) -> Result<Arc<DataFile>, TreeError> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Known { attributes, by_path, unknown } = &mut *known;
+        let Known { attributes, by_path, others } = &mut *known;
         let converting = if let Some(converting) = by_path.get(path) {
             converting.clone()
         } else {
@@ -42,13 +42,35 @@ impl ConvertedFiles {
             by_path.insert(path.to_owned(), found.clone());
             found
         };
-        // Where an id stands in a comment alone, it means nothing.
-        let counts = |attribute: &&String| !attribute.starts_with("ident=") || has_ident(file.value());
-        let Some(attribute) = converting.iter().find(counts) else { return Ok(file) };
-        let of_file = unknown.entry((path.to_owned(), id, file.format()));
-        let text = || format!("{ATTRIBUTES} has git convert the file ({attribute}), so that {ANOTHER_CONTENT}");
-        Ok(of_file.or_insert_with(|| Arc::new(DataFile::unknown(file.format(), FaultKind::Converted, text()))).clone())
+        if converting.is_empty() {
+            return Ok(file);
+        }
+        let of_file = (path.to_owned(), id, file.format());
+        if let Some(other) = others.get(&of_file) {
+            return Ok(other.clone().unwrap_or(file));
+        }
+        let other = other(tree, id, (&file, &converting))?.map(Arc::new);
+        others.insert(of_file, other.clone());
+        Ok(other.unwrap_or(file))
     }
+}
+
+/// Returns what takes the place of a file with such attributes, or `None` if they make no difference.
+fn other(
+    tree: &dyn FileTree,
+    id: BlobId,
+    (file, converting): (&DataFile, &[String]),
+) -> Result<Option<DataFile>, TreeError> {
+    // Where an id stands in a comment alone, it means nothing.
+    let counts = |attribute: &&String| *attribute != IDENT || has_ident(file.value());
+    let Some(attribute) = converting.iter().find(counts) else { return Ok(None) };
+    if converting == [IDENT]
+        && let Some(content) = with_ident(tree, id)?
+    {
+        return Ok(Some(DataFile::parse(&content, file.format())));
+    }
+    let text = format!("{ATTRIBUTES} has git convert the file ({attribute}), so that {ANOTHER_CONTENT}");
+    Ok(Some(DataFile::unknown(file.format(), FaultKind::Converted, text)))
 }
 
 /// Returns true if a text in a value has what git puts the id of a file for.

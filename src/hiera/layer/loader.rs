@@ -8,7 +8,7 @@ use crate::hiera::LookupError;
 use crate::hiera::backend::ANOTHER_CONTENT;
 use crate::hiera::config::{Config, Configs, Owner, ReadConfig};
 use crate::hiera::hierarchy::outside_repository;
-use crate::tree::{ATTRIBUTES, Attributes, BlobId, FileTree, Target, TreeError, folder_of, follow, read_config};
+use crate::tree::{ATTRIBUTES, Attributes, BlobId, FileTree, IDENT, Target, TreeError, folder_of, follow, read_config};
 
 /// The most findings that are told of an environment.
 const MOST: usize = 10_000;
@@ -124,7 +124,7 @@ impl<'a> Loader<'a> {
         Ok(match follow(&**file.tree, path)? {
             Target::File(target, id) => {
                 let converting = Attributes::default().converting(&**file.tree, &target, id)?;
-                if let Some(attribute) = converting.iter().find(|attribute| !attribute.starts_with("ident=")) {
+                if let Some(attribute) = converting.iter().find(|attribute| *attribute != IDENT) {
                     let text = format!("{ATTRIBUTES} has git convert {path} ({attribute}): {ANOTHER_CONTENT}");
                     let error = LookupError::unknown(text).about(Subject::Converted);
                     return Ok(Some(Err(error.at(Place::file(path)))));

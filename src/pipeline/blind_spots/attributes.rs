@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{BlindSpot, DiffContext, accept, outside_levels, wording};
 use crate::fleet::Revision;
 use crate::report::Remedy;
-use crate::tree::{ATTRIBUTES, Attributes, BlobId, Target, TreeError, converting_lines, follow};
+use crate::tree::{ATTRIBUTES, Attributes, BlobId, IDENT, Target, TreeError, converting_lines, follow, with_ident};
 
 impl DiffContext<'_> {
     /// Returns a blind spot for files of attributes, of those changed, that have files converted in another way.
@@ -86,7 +86,7 @@ fn converted(revision: &Revision, paths: BTreeSet<Arc<str>>) -> Result<Converted
     for path in paths {
         let Target::File(real, id) = follow(tree, &path)? else { continue };
         let made = attributes.converting(tree, &real, id)?;
-        if !made.is_empty() {
+        if !made.is_empty() && (made != [IDENT] || with_ident(tree, id)?.is_none()) {
             found.insert(path, (id, made));
         }
     }

@@ -1,0 +1,38 @@
+//! Git's attribute `ident`: a checkout puts the id of a file where its content has a place for it.
+//!
+//! Source: git's `convert.c` (`ident_to_worktree`, `ident_to_git`).
+
+use std::sync::LazyLock;
+
+use regex::bytes::{NoExpand, Regex};
+
+use super::{BlobId, FileTree, TreeError};
+
+/// The attribute, as [`Attributes::converting`](super::Attributes::converting) tells it.
+pub const IDENT: &str = "ident=set";
+
+/// The most ids that are put into a file.
+const MOST_IDS: usize = 1000;
+
+/// A place for an id, or one that git has put there before. Other systems put words there, which stay.
+static PLACE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?-u)\$Id(?::[^$\n]?[^$\n ]* ?)?\$").ok());
+
+/// Whatever is put there, which git takes out of a file on disk before it stores it.
+static FILLED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?-u)\$Id:[^$\n]*\$").ok());
+
+/// Returns the content of the file `id` of `tree` as a checkout has it with [`IDENT`], and with nothing else that
+/// converts it; `None` if that is not known, for too many ids and for ends of lines that git may change when it stores
+/// the file.
+pub fn with_ident(tree: &dyn FileTree, id: BlobId) -> Result<Option<Vec<u8>>, TreeError> {
+    let mut content = tree.read(id)?;
+    let (Some(place), Some(filled)) = (&*PLACE, &*FILLED) else { return Ok(None) };
+    let is_on_disk = tree.is_on_disk(id);
+    if is_on_disk {
+        content = filled.replace_all(&content, NoExpand(b"$Id$")).into_owned();
+    }
+    if place.find_iter(&content).take(MOST_IDS + 1).count() > MOST_IDS || is_on_disk && content.contains(&b'\r') {
+        return Ok(None);
+    }
+    let filled = format!("$Id: {} $", if is_on_disk { BlobId::of(&content) } else { id });
+    Ok(Some(place.replace_all(&content, NoExpand(filled.as_bytes())).into_owned()))
+}
