@@ -31,6 +31,13 @@ pub enum CallMerge {
     Perhaps(Vec<Value>),
 }
 
+impl LookupCall {
+    /// Returns a call that may be about any key.
+    pub(super) fn of_any(line: u32) -> LookupCall {
+        LookupCall { key: KeyText::any(), merge: CallMerge::any(), line }
+    }
+}
+
 impl KeyText {
     /// Returns the key, if all of it is known.
     pub fn whole(&self) -> Option<&str> {

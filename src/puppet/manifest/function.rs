@@ -54,18 +54,20 @@ fn called(name: &Expression, values: &Values) -> Option<Function> {
 /// One that is too long may be about anything.
 fn all_arguments(before: &[Word], rest: &[Word]) -> Option<Vec<Expression>> {
     let is_call = rest.first().is_some_and(|word| word.token == Token::Sign('('));
+    let subject = before.split_last().filter(|(dot, _)| dot.token == Token::Sign('.')).map(|(_, before)| before);
     let whole = arguments(first(rest));
     let mut arguments = match whole {
         None if is_call && rest.len() > MOST_WORDS => vec![Expression::Other; 3],
+        // A method needs no brackets.
+        _ if subject.is_some() && !is_call => Vec::new(),
         whole => whole?,
     };
-    if let [before @ .., dot] = before
-        && dot.token == Token::Sign('.')
-    {
+    if let Some(before) = subject {
         let subject = match before.last().map(|word| &word.token) {
             Some(Token::Text(text)) => Expression::Literal(text.as_str().into()),
             Some(Token::Template(template)) => Expression::Template(template.pieces.clone()),
-            _ => Expression::Other,
+            Some(Token::Variable(name)) => Expression::Variable(name.clone()),
+            _ => Expression::Variable(String::new()),
         };
         arguments.insert(0, subject);
     }
@@ -129,7 +131,7 @@ impl Function {
             Expression::Template(pieces) => vec![KeyText(pieces.clone())],
             Expression::Variable(name) => match values.get(name) {
                 _ if values.options.contains(name) => vec![KeyText::any()],
-                [] => vec![KeyText::any()],
+                [] => values.keys(name),
                 known => known.iter().flat_map(|value| self.named_by(value)).collect(),
             },
             Expression::Options(_) => Vec::new(),
@@ -164,7 +166,9 @@ impl Function {
             [options @ Expression::Composed] | [_, options @ (Expression::Variable(_) | Expression::Composed)] => {
                 Some(options.clone())
             }
-            [options @ Expression::Variable(name)] if values.may_be_options(name) => Some(options.clone()),
+            [options @ Expression::Variable(name)] if name.is_empty() || values.may_be_options(name) => {
+                Some(options.clone())
+            }
             [options] => of_options(options),
             [_, rest @ ..] => rest.iter().rev().find_map(of_options),
             [] => None,

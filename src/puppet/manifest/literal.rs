@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::tokens::{Token, Word, peek, takes};
+use super::tokens::{Token, Word, closing, peek, takes};
 use crate::value::Value;
 
 /// The deepest nesting of values; deeper ones are not read.
@@ -22,7 +22,7 @@ pub(super) enum Expression {
     Splat(Box<Expression>),
     /// A hash that is made of others.
     Composed,
-    /// Anything else. It may be options, unless it begins as a type does.
+    /// Anything else. It is no options, unless all arguments are one.
     Other,
 }
 
@@ -140,10 +140,15 @@ impl Reader<'_> {
         self.skip();
         let read = &start[..start.len() - self.words.len()];
         let is_sum = read.iter().any(|word| word.token == Token::Sign('+'));
+        let rest = &read[read.len().min(1)..];
         match value {
             Some(Expression::Literal(Value::Hash(_)) | Expression::Options(_)) => Expression::Composed,
             Some(Expression::Variable(_)) if is_sum => Expression::Composed,
-            _ => unknown(start),
+            Some(Expression::Literal(Value::String(text))) if matches!(read[0].token, Token::Text(_)) => {
+                longer(vec![text.to_string()], rest)
+            }
+            Some(Expression::Template(pieces)) => longer(pieces, rest),
+            _ => unknown(read),
         }
     }
 
@@ -219,15 +224,63 @@ impl Reader<'_> {
     }
 }
 
-/// Returns an expression that is not read: a value that is not known or, where it may be a type, no more than that.
-fn unknown(words: &[Word]) -> Expression {
-    match words.first().map(|word| &word.token) {
-        Some(Token::Name(name)) if !name.starts_with(|first: char| first.is_ascii_uppercase() || first == ':') => {
-            Expression::Variable(String::new())
+/// Returns a string that an operator of Ruby adds something to, or puts something into.
+fn longer(mut pieces: Vec<String>, rest: &[Word]) -> Expression {
+    let sign = |at: usize| rest.get(at).map(|word| &word.token);
+    match (sign(0), sign(1)) {
+        (Some(Token::Sign('+')), _) | (Some(Token::Sign('<')), Some(Token::Sign('<'))) => {}
+        (Some(Token::Sign('%')), _) => {
+            let place = pieces.iter().enumerate().find_map(|(number, piece)| Some((number, piece.find('%')?)));
+            let Some((number, at)) = place else { return Expression::Template(pieces) };
+            pieces.truncate(number + 1);
+            pieces[number].truncate(at);
         }
-        Some(Token::Variable(_) | Token::Sign('(')) => Expression::Variable(String::new()),
+        _ => return Expression::Other,
+    }
+    pieces.push(String::new());
+    Expression::Template(pieces)
+}
+
+/// The functions that make texts.
+const MAKING_TEXTS: [&str; 9] =
+    ["regsubst", "downcase", "upcase", "capitalize", "join", "sprintf", "strip", "lstrip", "rstrip"];
+
+/// Returns an expression that is not read: a value that is not known or, where it is no options, no more than that.
+pub(super) fn unknown(words: &[Word]) -> Expression {
+    let sign = |at: usize| words.get(at).map(|word| &word.token);
+    let is_call = sign(1) == Some(&Token::Sign('('));
+    let is_type = |name: &str| name.starts_with(|first: char| first.is_ascii_uppercase() || first == ':') && !is_call;
+    // Options would be made of it by what follows.
+    let is_text = |name: &&str| is_call && MAKING_TEXTS.contains(name) && !goes_on(sign(closing(words, 1) + 1));
+    match sign(0) {
+        Some(Token::Name(name)) if is_type(name) || is_text(&&**name) => Expression::Other,
+        Some(Token::Variable(_)) if selects_text(words) => Expression::Other,
+        Some(Token::Name(_) | Token::Variable(_) | Token::Sign('(')) => Expression::Variable(String::new()),
+        Some(Token::Sign('{')) => Expression::Composed,
+        Some(Token::Sign('*')) => Expression::Splat(Box::new(Expression::Other)),
         _ => Expression::Other,
     }
+}
+
+/// Returns true if a word makes another value of the one before it.
+pub(super) fn goes_on(next: Option<&Token>) -> bool {
+    matches!(next, Some(Token::Sign('.' | '[' | '?' | '+')))
+}
+
+/// Returns true for a variable, or what it has at a place, that selects one of some texts.
+fn selects_text(words: &[Word]) -> bool {
+    let sign = |at: usize| words.get(at).map(|word| &word.token);
+    let mut at = 1;
+    while sign(at) == Some(&Token::Sign('[')) {
+        at = closing(words, at) + 1;
+    }
+    if (sign(at), sign(at + 1)) != (Some(&Token::Sign('?')), Some(&Token::Sign('{'))) {
+        return false;
+    }
+    let end = closing(words, at + 1);
+    let is_end = |next: usize| matches!(sign(next), Some(Token::Sign(',' | '}')));
+    let is_text = |at: usize| matches!(sign(at), Some(Token::Text(_) | Token::Template(_))) && is_end(at + 1);
+    (at..end).all(|at| sign(at) != Some(&Token::Arrow) || is_text(at + 1)) && !goes_on(sign(end + 1))
 }
 
 /// Returns the value of a bare word: a string, unless it is a keyword.

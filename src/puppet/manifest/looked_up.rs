@@ -2,8 +2,8 @@
 
 use super::function::Function;
 use super::literal::{Expression, arguments};
-use super::site::{closing, ends_with, is_assigned};
-use super::tokens::{Token, Word, peek, tokens};
+use super::site::{ends_with, is_assigned};
+use super::tokens::{Token, Word, closing, peek, tokens};
 use super::values::Values;
 use crate::value::Value;
 

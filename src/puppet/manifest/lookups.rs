@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::call::{CallMerge, KeyText, LookupCall};
+use super::call::LookupCall;
 use super::function::lookups_at;
 use super::tokens::{Token, Word, tokens, tokens_from};
 use super::top_scope::TopScope;
@@ -64,7 +64,7 @@ impl Lookups {
     pub fn of(text: &str, language: Language) -> Lookups {
         let calls = match language {
             Language::Manifest => return Lookups::of_manifest(text),
-            _ if !["lookup", "hiera"].iter().any(|name| text.contains(name)) => Vec::new(),
+            _ if !["lookup", "Lookup", "hiera"].iter().any(|name| text.contains(name)) => Vec::new(),
             Language::Ruby => ruby::lookups(text, 1),
             Language::Epp | Language::Erb | Language::Template => of_template(text, 1, language, MOST_NESTED),
         };
@@ -131,21 +131,16 @@ fn calls_at(words: &[Word], at: usize, values: &Values, depth: usize) -> Vec<Loo
 
 /// Returns the calls of an expression in a string that begins on a line.
 fn calls_within(inner: &str, line: u32, values: &Values, depth: usize) -> Vec<LookupCall> {
-    let Some(depth) = depth.checked_sub(1) else { return vec![anything(line)] };
+    let Some(depth) = depth.checked_sub(1) else { return vec![LookupCall::of_any(line)] };
     let words = tokens_from(inner, line);
     (0..words.len()).flat_map(|at| calls_at(&words, at, values, depth)).collect()
-}
-
-/// Returns a call that may be about any key.
-fn anything(line: u32) -> LookupCall {
-    LookupCall { key: KeyText::any(), merge: CallMerge::any(), line }
 }
 
 /// Returns the calls of a template that begins on a line.
 fn of_template(text: &str, line: u32, language: Language, depth: usize) -> Vec<LookupCall> {
     let code = template::code(text, line);
     let Some(first) = code.first() else { return Vec::new() };
-    let Some(depth) = depth.checked_sub(1) else { return vec![anything(first.line)] };
+    let Some(depth) = depth.checked_sub(1) else { return vec![LookupCall::of_any(first.line)] };
     let mut calls = Vec::new();
     if language != Language::Erb {
         let words = template::words(&code);
@@ -169,6 +164,7 @@ struct Class {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::puppet::manifest::CallMerge;
     use crate::value::Value;
 
     /// Returns the calls in one line each: line, key, strategy.

@@ -21,11 +21,14 @@ const MOST: usize = 1000;
 
 /// Returns the lookups of code that begins on a line.
 pub(super) fn lookups(code: &str, mut line: u32) -> Vec<LookupCall> {
-    /// The names of functions: of one that is named in the arguments, of the lookup in Ruby, and by themselves.
+    /// The names of functions: of one that is named in the arguments, of the lookup in Ruby, and by themselves; and the
+    /// ways into Puppet's own code by which anything may be looked up.
     static NAME: LazyLock<Option<Regex>> = LazyLock::new(|| {
         Regex::new(
             r"(?x) \b(?: (call_function)\b | (Pops::Lookup\.lookup|HieraPuppet\.lookup)\b
-            | function_(lookup|hiera(?:_array|_hash|_include)?)\b | function_(\#)\{ )",
+            | function_(lookup|hiera(?:_array|_hash|_include)?)\b | function_(\#)\{
+            | (LookupAdapter\b | Pops::Lookup\.search_and_merge\b
+              | load(?:_typed)?\b[(\s]*:function,\s*['\x22:](?:::)?(?:lookup|hiera)) )",
         )
         .ok()
     });
@@ -47,6 +50,10 @@ pub(super) fn lookups(code: &str, mut line: u32) -> Vec<LookupCall> {
             continue;
         }
         let call = Call { before: &code[..last], after: &code[whole.end()..], line };
+        if name.get(5).is_some() {
+            found.push(LookupCall::of_any(line));
+            continue;
+        }
         found.extend(match (name.get(1), name.get(2), name.get(3)) {
             (Some(_), ..) => call.by_name(&mut names_any),
             (_, Some(_), _) => call.of_class(whole.as_str().starts_with("Pops")),

@@ -7,7 +7,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::literal::leading;
-use super::tokens::{Token, Word, tokens};
+use super::tokens::{Token, Word, closing, tokens};
 use crate::puppet::regex::RubyRegex;
 use crate::value::Value;
 
@@ -208,22 +208,6 @@ fn plain(words: &[Word]) -> String {
         _ => String::new(),
     };
     words.iter().map(text).collect()
-}
-
-/// Returns the place of the sign that closes the bracket at `open`, or the end.
-pub(super) fn closing(words: &[Word], open: usize) -> usize {
-    let mut depth = 0usize;
-    for (at, word) in words.iter().enumerate().skip(open) {
-        match word.token {
-            Token::Sign('{' | '(' | '[') => depth += 1,
-            Token::Sign('}' | ')' | ']') => depth -= 1,
-            _ => {}
-        }
-        if depth == 0 {
-            return at;
-        }
-    }
-    words.len()
 }
 
 /// The body of a node block.

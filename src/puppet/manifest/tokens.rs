@@ -31,6 +31,22 @@ pub(super) fn takes(words: &mut &[Word], sign: char) -> bool {
     is_next
 }
 
+/// Returns the place of the sign that closes the bracket at `open`, or the end.
+pub(super) fn closing(words: &[Word], open: usize) -> usize {
+    let mut depth = 0usize;
+    for (at, word) in words.iter().enumerate().skip(open) {
+        match word.token {
+            Token::Sign('{' | '(' | '[') => depth += 1,
+            Token::Sign('}' | ')' | ']') => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return at;
+        }
+    }
+    words.len()
+}
+
 /// The character that stands for something unknown in a text.
 const HOLE: char = '\u{fffc}';
 

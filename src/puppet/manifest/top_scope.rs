@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::formula::{Formula, is_pure};
-use super::site::{begins_statement, closing, ends_with, is_assigned, variables_before};
-use super::tokens::{Token, Word};
+use super::site::{begins_statement, ends_with, is_assigned, variables_before};
+use super::tokens::{Token, Word, closing};
 
 /// The variables that a manifest sets in the top scope.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -1,8 +1,9 @@
-//! The variables of a manifest, as far as they are set to literals.
+//! The variables of a manifest, as far as they are set to literals, or to strings of which pieces are known.
 
 use std::collections::{HashMap, HashSet};
 
-use super::literal::leading;
+use super::call::KeyText;
+use super::literal::{Expression, goes_on, leading, unknown};
 use super::tokens::{Token, Word};
 use crate::value::Value;
 
@@ -10,25 +11,39 @@ use crate::value::Value;
 #[derive(Default)]
 pub(super) struct Values {
     known: HashMap<String, Vec<Value>>,
-    /// The variables that are set to a hash that is no literal.
+    /// The texts of variables that are set to nothing else, of which some are not known as a whole.
+    texts: HashMap<String, Vec<KeyText>>,
+    /// The variables that are set to a hash that is no literal, or to a value that may be one.
     pub(super) options: HashSet<String>,
 }
 
 /// The most literals of one variable that are told apart, and the most items of one: with more it is not known.
 const MOST_VALUES: usize = 20;
 
+/// The longest text of a variable that is told: each lookup has a copy of it.
+const LONGEST: usize = 1000;
+
 impl Values {
     pub(super) fn of(words: &[Word]) -> Values {
-        let (mut values, mut unknown) = (Values::default(), HashSet::new());
+        let (mut values, mut unknown) = (Values::default(), given(words));
+        let mut other = unknown.clone();
         for (at, pair) in words.windows(2).enumerate() {
             let (Token::Variable(name), Token::Sign('=')) = (&pair[0].token, &pair[1].token) else { continue };
             let known = values.known.entry(name.clone()).or_default();
-            let value = whole(first(&words[at + 2..]));
+            let set_to = first(&words[at + 2..]);
+            let value = whole(set_to);
             if value.is_none() {
                 unknown.insert(name.clone());
             }
-            if value.is_none() && words.get(at + 2).is_some_and(|word| word.token == Token::Sign('{')) {
+            if value.is_none() && may_be_hash(set_to) {
                 values.options.insert(name.clone());
+            }
+            match value.as_ref().map_or_else(|| pieces(set_to), |value| Some(vec![value.as_str()?.to_owned()])) {
+                Some(pieces) if pieces.iter().map(|piece| piece.len() + 1).sum::<usize>() <= LONGEST => {
+                    let texts = values.texts.entry(name.clone()).or_default();
+                    texts.extend((texts.len() <= MOST_VALUES).then_some(KeyText(pieces)));
+                }
+                _ => drop(other.insert(name.clone())),
             }
             if known.len() <= MOST_VALUES {
                 known.extend(value);
@@ -36,7 +51,13 @@ impl Values {
         }
         let is_known = |known: &[Value]| known.len() <= MOST_VALUES && known.iter().all(is_short);
         values.known.retain(|name, known| !unknown.contains(name) && is_known(known));
+        values.texts.retain(|name, texts| !other.contains(name) && texts.len() <= MOST_VALUES);
         values
+    }
+
+    /// Returns the keys that a variable may stand for whose value is not known.
+    pub(super) fn keys(&self, name: &str) -> Vec<KeyText> {
+        self.texts.get(name).cloned().unwrap_or_else(|| vec![KeyText::any()])
     }
 
     /// Returns true for a variable that may be the options of a lookup, its key among them.
@@ -61,14 +82,59 @@ pub(super) fn first(words: &[Word]) -> &[Word] {
 fn whole(words: &[Word]) -> Option<Value> {
     let (value, length) = leading(words)?;
     let is_keyword = matches!(&words[0].token, Token::Name(name) if ["if", "unless", "case"].contains(&&**name));
-    let is_end = match words.get(length).map(|word| &word.token) {
+    (is_end(words.get(length)) && !is_keyword).then_some(value)
+}
+
+/// Returns the pieces of the string that a variable is set to.
+fn pieces(words: &[Word]) -> Option<Vec<String>> {
+    let Token::Template(template) = &words.first()?.token else { return None };
+    is_end(words.get(1)).then(|| template.pieces.clone())
+}
+
+/// Returns true if a value ends before a word.
+fn is_end(next: Option<&Word>) -> bool {
+    match next.map(|word| &word.token) {
         None | Some(Token::Variable(_) | Token::Sign(',' | ')' | '}' | ';' | '|' | '@')) => true,
         Some(Token::Name(name)) => !["in", "and", "or"].contains(&&**name),
         _ => false,
-    };
-    (is_end && !is_keyword).then_some(value)
+    }
+}
+
+/// Returns the parameters of classes, functions and blocks that have no default: whoever calls them gives their values.
+fn given(words: &[Word]) -> HashSet<String> {
+    let (mut given, mut depth, mut is_block) = (HashSet::new(), 0_usize, false);
+    for (at, word) in words.iter().enumerate() {
+        let next = words.get(at + 1).map(|word| &word.token);
+        match &word.token {
+            Token::Name(name) if ["class", "define", "function", "plan"].contains(&&**name) => {
+                let has_parameters = words.get(at + 2).is_some_and(|word| word.token == Token::Sign('('));
+                depth = usize::from(has_parameters && matches!(next, Some(Token::Name(_))));
+            }
+            // The first bracket is theirs.
+            Token::Sign('(' | '[' | '{') if depth > 0 => depth += 1,
+            Token::Sign(')' | ']' | '}') if depth > 0 => depth = if depth <= 2 { 0 } else { depth - 1 },
+            Token::Sign('|') => is_block = !is_block,
+            Token::Variable(name) if (is_block || depth == 2) && next != Some(&Token::Sign('=')) => {
+                let is_default = at > 0 && words[at - 1].token == Token::Sign('=');
+                given.extend((!is_default).then(|| name.clone()));
+            }
+            _ => {}
+        }
+    }
+    given
+}
+
+/// Returns true if words begin with a value that is not known and may be a hash. Another variable is taken for a text.
+fn may_be_hash(words: &[Word]) -> bool {
+    let is_made = goes_on(words.get(1).map(|word| &word.token));
+    match unknown(words) {
+        Expression::Composed => true,
+        Expression::Variable(_) => is_made || !matches!(words[0].token, Token::Variable(_)),
+        _ => false,
+    }
 }
 
 fn is_short(value: &Value) -> bool {
-    value.as_array().is_none_or(|items| items.len() <= MOST_VALUES)
+    let is_short = |value: &Value| value.as_str().is_none_or(|text| text.len() <= LONGEST);
+    value.as_array().map_or_else(|| is_short(value), |items| items.len() <= MOST_VALUES && items.iter().all(is_short))
 }
