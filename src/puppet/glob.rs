@@ -70,7 +70,7 @@ struct Part {
 enum Kind {
     /// `**/`
     Recursive,
-    /// A name without wildcards.
+    /// A name without wildcards: an empty one, between two slashes, is none that a folder has.
     Plain(String),
     /// A name with wildcards.
     Magic(Vec<char>),
@@ -197,24 +197,32 @@ impl<'t> Walk<'t> {
             Target::Dangling(_) | Target::Loop(_) => is_link(self.tree, path, &mut self.work)?,
             Target::Absent | Target::Outside(_) => false,
         };
-        let done = patterns.iter().any(|p| p.is_empty());
+        let done = patterns.iter().copied().any(is_end);
         if done && there && matches!(target, Target::Folder(_)) == self.folders {
             self.found.paths.push(path.to_owned());
         }
         let is_listed = patterns.iter().any(|p| matches!(kind(p), Some(Kind::Recursive | Kind::Magic(_))));
+        // No folder is opened that does not exist, but a name behind what cannot be may be tried.
+        let obstacle = match &target {
+            Target::Loop(_) => Some("Too many levels of symbolic links"),
+            Target::Absent if has_long_name(path) => Some("File name too long"),
+            _ => None,
+        };
+        if let Some(obstacle) = obstacle {
+            return match is_listed {
+                true if done => Ok(()),
+                true => Err(GlobError::Ruby(format!("{obstacle} - {path}"))),
+                false => self.visit_plain(path, patterns, is_first),
+            };
+        }
         let folder = match target {
             Target::Folder(folder) => folder,
-            Target::Loop(_) if is_listed => {
-                return Err(GlobError::Ruby(format!("Too many levels of symbolic links - {path}")));
-            }
-            // A name behind it may be listed.
-            Target::Loop(_) => return self.visit_plain(path, patterns, is_first),
             Target::Dangling(_) if there => return Ok(()),
             Target::Dangling(why) | Target::Outside(why) => {
                 self.found.outside.insert(why);
                 return Ok(());
             }
-            Target::File(..) | Target::Absent => return Ok(()),
+            Target::File(..) | Target::Absent | Target::Loop(_) => return Ok(()),
         };
         if is_listed {
             let entries = self.entries(&folder, patterns, is_first)?;
@@ -267,12 +275,8 @@ impl<'t> Walk<'t> {
         for name in names {
             let matches = |p: &&[Part]| matches!(kind(p), Some(Kind::Plain(n)) if n == name);
             let next: Vec<&[Part]> = patterns.iter().filter(|p| matches(p)).map(|p| &p[1..]).collect();
-            if name.len() > NAME_LIMIT
-                && let Some(folder) = next.iter().find_map(|rest| listed(&child(path, name), rest))
-            {
-                return Err(GlobError::Ruby(format!("File name too long - {folder}")));
-            }
-            self.visit(&child(path, name), &next, is_first)?;
+            let path = if name.is_empty() { path.to_owned() } else { child(path, name) };
+            self.visit(&path, &next, is_first)?;
         }
         Ok(())
     }
@@ -283,14 +287,13 @@ fn kind(pattern: &[Part]) -> Option<&Kind> {
     pattern.first().map(|part| &part.kind)
 }
 
-/// Returns the folder below `path` that has to be listed for a pattern, if one has.
-fn listed(path: &str, pattern: &[Part]) -> Option<String> {
-    let mut folder = path.to_owned();
-    for part in pattern {
-        let Kind::Plain(name) = &part.kind else { return Some(folder) };
-        folder = child(&folder, name);
-    }
-    None
+/// Returns true if a pattern matches the place that it has come to: at its end, or with a last `**/`.
+fn is_end(pattern: &[Part]) -> bool {
+    matches!(pattern, [] | [Part { kind: Kind::Recursive, .. }])
+}
+
+fn has_long_name(path: &str) -> bool {
+    path.split('/').any(|name| name.len() > NAME_LIMIT)
 }
 
 /// Returns true if braces are expanded here: not so where one of the patterns before goes through all folders.
@@ -374,21 +377,28 @@ fn first_brace(pattern: &str) -> Option<(usize, Vec<usize>, usize)> {
 /// Returns the parts of a pattern, or `None` if braces stand for too much.
 fn parse(pattern: &str) -> Option<Vec<Part>> {
     let mut parts: Vec<Part> = Vec::new();
-    let mut names = names(pattern).into_iter().filter(|name| !name.is_empty()).peekable();
+    let mut names = names(pattern).into_iter().peekable();
     while let Some(name) = names.next() {
+        let is_behind_recursive = self::kind(&parts[parts.len().saturating_sub(1)..]) == Some(&Kind::Recursive);
+        if name.is_empty() && (is_behind_recursive || names.peek().is_none()) {
+            continue;
+        }
         let name = without_open_escape(name);
         let kind = if name == "**" && names.peek().is_some() {
             Kind::Recursive
         } else if has_braces(name) {
             Kind::Braces(expand_braces(name)?.iter().map(|name| name.chars().collect()).collect())
-        } else if name.contains(['*', '?', '[']) {
+        } else if has_any(name, &['*', '?', '[']) {
             Kind::Magic(name.chars().collect())
         } else {
             Kind::Plain(unescape(name))
         };
-        if kind != Kind::Recursive || self::kind(&parts[parts.len().saturating_sub(1)..]) != Some(&Kind::Recursive) {
+        if kind != Kind::Recursive || !is_behind_recursive {
             parts.push(Part { text: name.to_owned(), kind });
         }
+    }
+    if let Some(last) = parts.last_mut().filter(|_| pattern.ends_with('/')) {
+        last.text.push('/');
     }
     Some(parts)
 }
@@ -414,11 +424,16 @@ fn names(pattern: &str) -> Vec<&str> {
 }
 
 fn has_braces(name: &str) -> bool {
+    has_any(name, &['{'])
+}
+
+/// Returns true if a name has one of the characters and no backslash escapes it.
+fn has_any(name: &str, wanted: &[char]) -> bool {
     let mut characters = name.chars();
     while let Some(c) = characters.next() {
         match c {
-            '{' => return true,
             '\\' => _ = characters.next(),
+            c if wanted.contains(&c) => return true,
             _ => {}
         }
     }

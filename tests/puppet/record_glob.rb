@@ -60,6 +60,11 @@ end
 round = Array.new(share[500]) do
   Array.new(random.rand(1..4)) { (random.rand < 0.5 ? TO_ROUND : NAMES).sample(random: random) }.join('/').squeeze('/')
 end
+# The last `**/` looks whether the folder is there before it is listed, and a name between two slashes is empty.
+round += %w[r/**/ r/**// */**/ */**// {r,x1}/**/ x1/{r,y}/**/ r/**/**/ r/*/**/ r?/a/**/ **/r/**/ r/x1//* r//*] unless count
+patterns += %w[**/?/*//[a-c]* **//a **//* x1//a x1//* *//* *//a **/x1//* **/x1//a **/*//x2/* x1/**//a .//a **/{}/a {x1/,y}/a **/{x1/,y}/a] unless count
+# Wildcards that are escaped are names, and nothing is listed for them.
+round += %w<\\* \\? \\[a \\[a\\] a\\* \\[*>.flat_map { |name| ["*/#{name}/b", "r/#{name}", "r?/#{name}/b/*", "#{name}/r", "[^a]*/#{name}/a/b"] } unless count
 trees = [tree(FILES, LINKS, patterns), tree(FILES - ROUND.keys, LINKS.merge(ROUND), round)]
 texts = trees.map do |fixture, found|
   "{\"fixture\": #{JSON.generate(fixture)},\n \"patterns\": [\n#{found.map { |one| "  #{JSON.generate(one)}" }.join(",\n")}\n]}"
