@@ -94,7 +94,7 @@ impl Builds {
         let first = if seed.is_multiple_of(4) { generator::generate_broken(seed) } else { args.repository(seed) };
         let second = generator::edited(&first, 0);
         let folder = tempfile::tempdir()?;
-        let layout = Layout::write(&folder.path().join("one"), &[first, second])?;
+        let layout = Layout::write(&folder.path().join("one"), &[first, second], "")?;
         let mut compared =
             self.compare(layout.subject(), args.puppet.of_seed(seed), [&layout.commits[0], &layout.commits[1]])?;
         compared.different.iter_mut().for_each(|text| text.insert_str(0, &format!("seed {seed}: ")));

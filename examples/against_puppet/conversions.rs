@@ -29,11 +29,11 @@ const SHOWN: usize = 60;
 
 /// Puppet in a process that answers one conversion after the other.
 fn start(args: &Args, version: u8) -> Result<Server, Fault> {
-    let mut arguments = vec![CONVERT];
-    if version == 8 {
-        arguments.extend(["--strict", "--puppet-lib", args.library()?]);
+    let mut command = args.command(version, CONVERT)?;
+    if version >= 8 {
+        command.push("--strict");
     }
-    Server::start(&arguments, PATIENCE)
+    Server::start(&command, PATIENCE)
 }
 
 /// The result for one version.

@@ -67,8 +67,8 @@ pub(crate) fn depends_on_the_order(puppet: &str) -> bool {
 
 /// Errors of answers that hierad cannot know, for reasons that `docs/compatibility.md` gives: the HOCON files that
 /// Puppet's process has read before, the data types of modules, texts of HOCON that are no UTF-8 for Ruby, times beyond
-/// the ages.
-const OUT_OF_REACH: [&str; 8] = [
+/// the ages, some regular expressions, globs longer than any path.
+const OUT_OF_REACH: [&str; 13] = [
     "uninitialized constant Hocon",
     "is not one of Puppet's own",
     "a text with surrogates",
@@ -77,6 +77,11 @@ const OUT_OF_REACH: [&str; 8] = [
     "has an address in memory",
     "a time that many ages away",
     "has left of what a function gave",
+    "an option of character sets in a regular expression",
+    "a class that ignores case in a regular expression",
+    "is what a regular expression asks for",
+    "target of repeat operator is invalid",
+    "is longer than 4096 bytes",
 ];
 
 fn is_out_of_reach(hierad: &str) -> bool {

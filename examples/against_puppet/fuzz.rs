@@ -122,7 +122,7 @@ fn keep(args: &Args, stage: &mut Stage, revisions: &[Repository], version: u8) -
     if let Some(folder) = &args.keep {
         let root = folder.join(format!("seed-{seed}"));
         _ = fs::remove_dir_all(&root);
-        Layout::write(&root, revisions)?;
+        Layout::write(&root, revisions, &args.ruby_in_settings())?;
     }
     if !args.shrink {
         return Ok(String::new());

@@ -9,15 +9,17 @@
 //! cargo run --release --example against_puppet -- --repos 1000 --verdict
 //! cargo run --release --example against_puppet -- --repos 1000 --puppet hiera3
 //! cargo run --release --example against_puppet -- --repos 1000 --broken --texts
+//! cargo run --release --example against_puppet -- --repos 1000 --topic globs --texts
 //! cargo run --release --example against_puppet -- --conversions 50000
+//! cargo run --release --example against_puppet -- --repos 1000 --puppet 9 --ruby 3.3
 //! cargo run --release --example against_puppet -- --corpus DIR --profiles PATH --commits 50
 //! cargo run --release --example against_puppet -- --corpus DIR --profiles PATH --commits 1000 --wolf
 //! cargo run --release --example against_puppet -- --repos 1000 --former PROGRAM
 //! ```
 //!
-//! Needs Puppet 7 installed, and for Puppet 8 the folder of its library. An answer is a value, an error or "not found";
-//! values must be equal to the order of hashes and the type of numbers, the texts of errors are only counted. Exit
-//! status: 0 no difference, 1 differences, 2 it could not run.
+//! Needs Puppet 7 installed, for Puppet 8 the folder of its library, and OpenVox 9 as `tests/puppet/openvox` installs
+//! it. An answer is a value, an error or "not found"; values must be equal to the order of hashes and the type of
+//! numbers, the texts of errors are only counted. Exit status: 0 no difference, 1 differences, 2 it could not run.
 
 mod answers;
 mod builds;
@@ -48,6 +50,9 @@ use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
 
+/// Runs a Ruby that has OpenVox 9.
+const OPENVOX: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/puppet/openvox");
+
 /// An error with a message.
 type Fault = Box<dyn std::error::Error + Send + Sync>;
 
@@ -60,9 +65,12 @@ enum Versions {
     /// Puppet 8 with its defaults.
     #[value(name = "8")]
     Eight,
+    /// OpenVox 9 with its defaults.
+    #[value(name = "9")]
+    Nine,
     /// Hiera 3 by itself, with repositories of its own; the seed says which of its three ways to answer.
     Hiera3,
-    /// Half of the repositories each; every commit of a real one with both.
+    /// Puppet 7 and 8: half of the repositories each; every commit of a real one with both.
     Both,
 }
 
@@ -82,6 +90,9 @@ struct Args {
     /// The folder of Puppet 8's library.
     #[arg(long, env = "PUPPET8_LIB")]
     puppet8_lib: Option<PathBuf>,
+    /// The version of the Ruby of OpenVox 9, 3.3 or 3.4.
+    #[arg(long, default_value = "3.4")]
+    ruby: String,
     /// Threads, each with its own Puppet.
     #[arg(long, default_value_t = 2)]
     jobs: usize,
@@ -131,6 +142,9 @@ struct Args {
     /// Repositories whose hiera.yaml is broken.
     #[arg(long)]
     broken: bool,
+    /// Repositories that are about one topic, with nothing else in them.
+    #[arg(long, conflicts_with_all = ["broken", "verdict", "corpus", "conversions"])]
+    topic: Option<generator::Topic>,
     /// Print the error texts that differ most often, what hierad does not know, and Puppet's most frequent errors.
     #[arg(long)]
     texts: bool,
@@ -176,10 +190,20 @@ fn run(args: &Args) -> Result<bool, Fault> {
 }
 
 impl Args {
-    /// The folder of Puppet 8's library.
-    fn library(&self) -> Result<&str, Fault> {
-        let library = self.puppet8_lib.as_ref().ok_or("Puppet 8 needs --puppet8-lib or PUPPET8_LIB")?;
-        Ok(library.to_str().ok_or("the folder of Puppet 8 is no text")?)
+    /// Returns the command that has the Ruby of a version of Puppet run `script`.
+    fn command<'a>(&'a self, version: u8, script: &'a str) -> Result<Vec<&'a str>, Fault> {
+        let ruby = if version == 9 { vec![OPENVOX, &self.ruby] } else { vec!["ruby"] };
+        let mut command = [&ruby[..], &["-W0", "--disable=error_highlight,did_you_mean", script]].concat();
+        if version == 8 {
+            let library = self.puppet8_lib.as_ref().ok_or("Puppet 8 needs --puppet8-lib or PUPPET8_LIB")?;
+            command.extend(["--puppet-lib", library.to_str().ok_or("the folder of Puppet 8 is no text")?]);
+        }
+        Ok(command)
+    }
+
+    /// Returns what settings say of the Ruby that a version of Puppet has here, if it is not as hierad takes it to be.
+    fn ruby_in_settings(&self) -> String {
+        if self.puppet == Versions::Nine { format!("ruby: '{}'\n", self.ruby) } else { String::new() }
     }
 
     /// The repository of a seed.
@@ -187,7 +211,7 @@ impl Args {
         match self.puppet {
             _ if self.broken => generator::generate_broken(seed),
             Versions::Hiera3 => generator::generate_hiera3(seed),
-            _ => generator::generate(seed),
+            _ => self.topic.map_or_else(|| generator::generate(seed), |topic| generator::generate_topic(seed, topic)),
         }
     }
 }
@@ -198,6 +222,7 @@ impl Versions {
         match self {
             Versions::Seven => &[7],
             Versions::Eight => &[8],
+            Versions::Nine => &[9],
             Versions::Hiera3 => &[3],
             Versions::Both => &[7, 8],
         }

@@ -37,11 +37,11 @@ impl fmt::Display for NoAnswer {
 impl std::error::Error for NoAnswer {}
 
 impl Server {
-    /// Starts Ruby with `arguments`, the script first.
-    pub(crate) fn start(arguments: &[&str], patience: Duration) -> Result<Server, Fault> {
-        let limited = format!("ulimit -v {MEMORY}; exec ruby -W0 --disable=error_highlight,did_you_mean \"$@\"");
+    /// Starts the command.
+    pub(crate) fn start(words: &[&str], patience: Duration) -> Result<Server, Fault> {
+        let limited = format!("ulimit -v {MEMORY}; exec \"$@\"");
         let mut command = Command::new("sh");
-        command.args(["-c", &limited, "ruby"]).args(arguments);
+        command.args(["-c", &limited, "ruby"]).args(words);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
         let requests = child.stdin.take().ok_or("Ruby has no input")?;
         let output = BufReader::new(child.stdout.take().ok_or("Ruby has no output")?);

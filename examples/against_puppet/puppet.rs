@@ -34,13 +34,10 @@ pub(crate) struct Told {
 }
 
 impl Puppet {
-    /// Starts Puppet 7 or 8, or Hiera 3.
+    /// Starts Puppet 7 or 8, OpenVox 9, or Hiera 3.
     pub(crate) fn start(args: &Args, version: u8) -> Result<Puppet, Fault> {
-        let mut arguments = vec![if version == 3 { RESOLVE_HIERA3 } else { RESOLVE }];
-        if version == 8 {
-            arguments.extend(["--puppet-lib", args.library()?]);
-        }
-        Ok(Puppet { version, server: Server::start(&arguments, PATIENCE)? })
+        let command = args.command(version, if version == 3 { RESOLVE_HIERA3 } else { RESOLVE })?;
+        Ok(Puppet { version, server: Server::start(&command, PATIENCE)? })
     }
 
     /// Its answers for the files in `repository`, for all root keys of the data and then for those of `keys` beside
@@ -87,7 +84,7 @@ impl Puppet {
         let Subject { repository, profiles, outside } = subject;
         request["repo"] = json!(repository);
         request["profiles"] = json!(profiles);
-        request["strict"] = json!(self.version == 8);
+        request["strict"] = json!(self.version >= 8);
         if self.version == 3 {
             request["resolution"] = json!(outside.resolution.name());
             request["resolutions"] = json!(outside.resolution.of_keys());

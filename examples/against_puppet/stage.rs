@@ -34,6 +34,8 @@ pub(crate) struct Stage {
     puppets: Vec<(u8, Puppet)>,
     hierad: Hierad,
     explains: bool,
+    /// Settings beside those that a repository has.
+    settings: String,
 }
 
 impl Stage {
@@ -46,6 +48,7 @@ impl Stage {
             puppets: puppets?,
             hierad: Hierad::find(args)?,
             explains: args.explain,
+            settings: args.ruby_in_settings(),
         })
     }
 
@@ -53,7 +56,8 @@ impl Stage {
     /// compared.
     pub(crate) fn compare(&mut self, revisions: &[Repository], version: u8) -> Result<(Vec<Finding>, Tally), Fault> {
         let root = self.folder.path().join("one");
-        let result = Layout::write(&root, revisions).and_then(|layout| self.compare_in(&layout, version));
+        let result =
+            Layout::write(&root, revisions, &self.settings).and_then(|layout| self.compare_in(&layout, version));
         _ = fs::remove_dir_all(&root);
         result
     }
@@ -144,7 +148,7 @@ impl Stage {
             let subject = Subject { repository: files, ..at.subject() };
             // Where hundreds differ, it is not for this.
             let alone = match version {
-                7 | 8 if number < MOST_ASKED_ALONE => {
+                7..=9 if number < MOST_ASKED_ALONE => {
                     Some(self.puppet(version)?.ask_alone(subject, answers.keys().cloned(), (node, key))?)
                 }
                 _ => None,
@@ -319,8 +323,8 @@ impl Layout {
         Subject { repository: &self.git, profiles: &self.profiles, outside: &self.outside }
     }
 
-    /// Writes the revisions below `root`.
-    pub(crate) fn write(root: &Path, revisions: &[Repository]) -> Result<Layout, Fault> {
+    /// Writes the revisions below `root`, with more settings.
+    pub(crate) fn write(root: &Path, revisions: &[Repository], more: &str) -> Result<Layout, Fault> {
         let git = root.join("git");
         let mut options = git2::RepositoryInitOptions::new();
         let repository = Git::init_opts(&git, options.bare(true).external_template(false).initial_head("main"))?;
@@ -339,7 +343,7 @@ impl Layout {
         let resolution = Resolution::of_seed(first.seed);
         let settings = root.join("settings.yaml");
         fs::write(&settings, resolution.settings() + ALL_KEYS)?;
-        fs::write(git.join("hierad.yaml"), ALL_KEYS)?;
+        fs::write(git.join("hierad.yaml"), format!("{ALL_KEYS}{more}"))?;
         let (global, basemodulepath) = (first.global(&folder), first.basemodulepath(&folder));
         let outside = Outside { global, basemodulepath, resolution, settings: Some(settings) };
         let has_secrets = revisions.iter().any(|revision| revision.fixture().contains("ENC["));

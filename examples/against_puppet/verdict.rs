@@ -180,7 +180,7 @@ impl Judge {
 
     fn outcome_in(&mut self, root: &Path, world: &World, version: u8) -> Result<Outcome, Fault> {
         let current = root.join("current");
-        let layout = Layout::write(root, &world.placed(&current))?;
+        let layout = Layout::write(root, &world.placed(&current), "")?;
         let profiles = root.join("given");
         world.write_profiles(&profiles)?;
         let arguments = world.write_settings(&root.join("given.yaml"), &current)?;

@@ -23,6 +23,7 @@ mod options;
 mod profiles;
 mod random;
 mod scalar;
+mod topics;
 mod version3;
 mod version4;
 mod words;
@@ -37,6 +38,7 @@ use serde_json::Value as Json;
 pub(crate) use conversions::conversion;
 pub(crate) use edit::edited;
 pub(crate) use random::Random;
+pub(crate) use topics::Topic;
 
 /// An entry at a path of a generated repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,6 +107,12 @@ pub(crate) fn generate_broken(seed: u64) -> Repository {
     let files = broken::repository(&mut random);
     let profile = serde_json::json!({"name": "n", "environment": "production", "facts": {"names": ["common", "x"]}});
     Repository { seed, files, profiles: vec![profile] }
+}
+
+/// The repository of a seed, about one topic.
+pub(crate) fn generate_topic(seed: u64, topic: Topic) -> Repository {
+    let (files, profiles) = topics::repository(&mut Random::new(seed), topic);
+    Repository { seed, files, profiles }
 }
 
 impl Repository {

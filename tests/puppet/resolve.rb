@@ -117,7 +117,9 @@ module Inputs
   def keys(folders)
     files = folders.flat_map { |folder| Dir.glob(File.join(folder, '**', '*.{yaml,yml,json,eyaml}')) }.uniq
     files.reject! { |file| File.basename(file).match?(NOT_DATA) || file.include?('/spec/') }
-    (files.flat_map { |file| root_keys(file) }.uniq - ['lookup_options']).filter_map { |key| asked(key) }.sort
+    keys = files.flat_map { |file| root_keys(file) }.uniq - ['lookup_options']
+    # Those that are not UTF-8 cannot be written in a request.
+    keys.map { |key| key.dup.force_encoding(Encoding::UTF_8) }.select(&:valid_encoding?).filter_map { |key| asked(key) }.sort
   end
 
   # The key that asks for a root key: Puppet takes apart what is not quoted, and nothing asks for one with both quotes.
