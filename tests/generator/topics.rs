@@ -207,9 +207,12 @@ const SEGMENTS: &str = r"
 
 fn path(random: &mut Random) -> String {
     let mut segments: Vec<String> = random.times(1, 4).map(|_| word(random, SEGMENTS)).collect();
-    // More of them lead out of the repository, where Puppet finds what happens to be there.
+    // More of them, or a slash at first, lead out of the repository, where Puppet finds what happens to be there.
     let mut ups = 0;
     segments.retain(|segment| segment != ".." || std::mem::replace(&mut ups, 1) == 0);
+    if segments.first().is_none_or(String::is_empty) {
+        segments.insert(0, "x1".to_owned());
+    }
     joined(random, &segments, ".yaml .yaml .yaml .yaml .yaml ∅ / .yaml/ .yaml/. .YAML ␣.yaml")
 }
 
