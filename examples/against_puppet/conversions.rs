@@ -116,7 +116,9 @@ impl Tally {
             Err(error) => Json::read(&format!("{{\"error\": {}}}", serde_json::Value::from(error.text.as_str())))?,
         };
         let both_fail = error.is_some() && ours.get("error").is_some();
-        if ours == puppet || depends_on_the_process(error) {
+        // docs/compatibility.md lists URIs without a host, which newer Rubies keep as they are.
+        let is_departure = version == 9 && request.contains(":///") && request.contains("URI") && error.is_none();
+        if ours == puppet || depends_on_the_process(error) || is_departure {
             return Ok(());
         }
         if let (Some(puppet), Some(ours)) = (error, ours.get("error")) {
