@@ -348,7 +348,9 @@ pub fn key_pair(private: KeyName, public: Option<KeyName>) -> KeyNames {
 /// Returns the key in the file at `path`, which must exist.
 pub fn key_file(path: &Path) -> Result<KeyName, String> {
     match std::path::absolute(path) {
-        Ok(whole) if whole.is_file() => Ok(KeyName { file: Some(whole.to_string_lossy().into()), variable: None }),
+        Ok(whole) if whole.is_file() => {
+            Ok(KeyName { file: Some(whole.to_string_lossy().into()), ..KeyName::default() })
+        }
         _ => Err(format!("there is no file {}", path.display())),
     }
 }

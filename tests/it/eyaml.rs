@@ -254,7 +254,7 @@ around: [\"%{alias('shares')}\", \"%{alias('a.l')}\"]
 fn keys_of_the_settings_come_first() {
     let block = recorded("eyaml_secrets.json", "300 secrets");
     let fixture = block.get("fixture").and_then(Value::as_str).unwrap().replace("/keys/", "/nowhere/");
-    let file = |name: &str| KeyName { file: key_file(name).to_str().map(Arc::from), variable: None };
+    let file = |name: &str| KeyName { file: key_file(name).to_str().map(Arc::from), ..KeyName::default() };
     let secret = |private: &str, public: KeyName| {
         let names = KeyNames { private: file(private), public };
         let options =

@@ -259,9 +259,10 @@ fn literal(path: &str) -> String {
 /// The options that name a key pair.
 fn eyaml_options(keys: &KeyNames) -> Hash {
     let mut options = Hash::new();
-    for (kind, KeyName { file, variable }) in [("private", &keys.private), ("public", &keys.public)] {
+    for (kind, KeyName { file, variable, is_base64 }) in [("private", &keys.private), ("public", &keys.public)] {
         options.extend(file.as_ref().map(|file| (format!("pkcs7_{kind}_key"), Value::from(&**file))));
-        options.extend(variable.as_ref().map(|name| (format!("pkcs7_{kind}_key_env_var"), Value::from(&**name))));
+        let form = if *is_base64 { "b64_" } else { "" };
+        options.extend(variable.as_ref().map(|name| (format!("pkcs7_{form}{kind}_key_env_var"), Value::from(&**name))));
     }
     options
 }

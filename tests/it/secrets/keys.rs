@@ -175,3 +175,50 @@ fn blocks_that_do_not_open_look_like_secrets() {
         assert_eq!(report["reencrypted"][0]["key"], "password", "{report}");
     }
 }
+
+#[test]
+fn keys_in_base64_are_read_from_variables_that_are_allowed() {
+    let pem = |name: &str| std::fs::read(key_file(name)).unwrap();
+    let (key, certificate) = (pem("default.key.pem"), pem("default.pub.pem"));
+    let (encoded, public) = (STANDARD.encode(&key), STANDARD.encode(&certificate));
+    // As `base64` writes it, and with what Ruby passes over.
+    let lines = encoded.as_bytes().chunks(76).map(String::from_utf8_lossy).collect::<Vec<_>>().join("\n") + "\n";
+    let pair = "pkcs7_b64_private_key_env_var: KEY, pkcs7_b64_public_key_env_var: CERTIFICATE";
+    let alone = "pkcs7_b64_private_key_env_var: KEY";
+    let file = key_file("default.pub.pem");
+    let mixed = format!("pkcs7_b64_private_key_env_var: KEY, pkcs7_public_key: {}", file.display());
+    let both = format!("{alone}, pkcs7_private_key: /nowhere/key.pem");
+    let plain_first = "pkcs7_private_key_env_var: PEM, pkcs7_b64_private_key_env_var: NONE, pkcs7_b64_public_key_env_var: CERTIFICATE";
+    let without = "pkcs7_b64_public_key_env_var: CERTIFICATE, pkcs7_private_key: false";
+    let all = format!("[env:KEY, env:PEM, env:NONE, env:CERTIFICATE, /nowhere/key.pem, {}]", file.display());
+    for (options, allowed, key_text, expected) in [
+        (pair, &*all, &encoded, "Secret"),
+        (pair, "[env:KEY, env:CERTIFICATE]", &lines, "Secret"),
+        (alone, "[env:KEY]", &encoded, "Secret"),
+        (&*mixed, &*all, &encoded, "Secret"),
+        (&*both, &*all, &encoded, "Secret"),
+        (plain_first, &*all, &encoded, "Secret"),
+        // Not allowed, not there.
+        (pair, "[env:KEY]", &encoded, "Encrypted"),
+        (pair, "[env:CERTIFICATE]", &encoded, "Encrypted"),
+        (alone, "[env:OTHER]", &encoded, "Encrypted"),
+        ("pkcs7_b64_private_key_env_var: NONE", &*all, &encoded, "Encrypted"),
+        // Not in base 64, no key, no private key.
+        (alone, &*all, &String::from_utf8(key.clone()).unwrap(), "Neither PUB key nor PRIV key"),
+        (alone, &*all, &STANDARD.encode("a key"), "Neither PUB key nor PRIV key"),
+        (without, &*all, &encoded, "pkcs7_private_key is not defined"),
+    ] {
+        let hiera = format!(
+            "version: 5\nhierarchy:\n  - {{name: secrets, path: common.eyaml, lookup_key: eyaml_lookup_key, options: {{{options}}}}}\n"
+        );
+        let settings = format!("{NOTHING_ALLOWED}eyaml: {{allowed_keys: {allowed}}}\n");
+        let site = site(&settings, &hiera, &encrypted("hunter2", 1));
+        let mut command = hierad(site.root());
+        command.args("lookup password --node db01 --render-as json".split_whitespace());
+        command.env("KEY", key_text).env("PEM", String::from_utf8_lossy(&key).as_ref()).env("CERTIFICATE", &public);
+        let printed = run(command.env("XDG_DATA_HOME", site.beside("data")));
+        let shown = printed.out.clone() + &printed.err;
+        assert!(shown.contains(expected), "{options}, {allowed}: {shown}");
+        assert!(key_text.get(..40).is_none_or(|start| !shown.contains(start)), "{shown}");
+    }
+}

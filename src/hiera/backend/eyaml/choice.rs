@@ -16,6 +16,8 @@ pub struct KeyName {
     pub file: Option<Arc<str>>,
     /// The name of an environment variable.
     pub variable: Option<Arc<str>>,
+    /// True if the variable has the key in base 64.
+    pub is_base64: bool,
 }
 
 /// The places of the two keys of a pair.
@@ -99,24 +101,29 @@ impl AllowedKeys {
 impl KeyNames {
     /// Returns the places that a level's `options` name.
     pub(super) fn of_options(options: &Value) -> Result<KeyNames, Arc<str>> {
-        let name = |kind: &str| {
-            let text = |key: String| match options.get(&key) {
-                None | Some(Value::Undef | Value::Boolean(false)) => Ok(None),
-                Some(Value::String(text)) => Ok(Some(text.to_arc())),
-                Some(other) => Err(Arc::from(format!("no implicit conversion of {} into String", other.class_name()))),
-            };
+        let text = |key: String| match options.get(&key) {
+            None | Some(Value::Undef | Value::Boolean(false)) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text.to_arc())),
+            Some(other) => Err(Arc::from(format!("no implicit conversion of {} into String", other.class_name()))),
+        };
+        let name = |kind: &str, may_lack: bool| {
             let file = text(format!("pkcs7_{kind}_key"))?;
-            let variable = text(format!("pkcs7_{kind}_key_env_var"))?;
-            if file.is_none() && variable.is_none() {
+            let plain = text(format!("pkcs7_{kind}_key_env_var"))?;
+            let encoded = text(format!("pkcs7_b64_{kind}_key_env_var"))?;
+            let is_base64 = plain.is_none() && encoded.is_some();
+            let variable = plain.or(encoded);
+            if file.is_none() && variable.is_none() && !may_lack {
                 return Err(Arc::from(format!("pkcs7_{kind}_key is not defined")));
             }
             if variable.is_none() && file.as_deref() == Some("") {
                 return Err(Arc::from("No such file or directory @ rb_sysopen - "));
             }
-            Ok(KeyName { file, variable })
+            Ok(KeyName { file, variable, is_base64 })
         };
-        let public = name("public")?;
-        Ok(KeyNames { private: name("private")?, public })
+        // Versions of hiera-eyaml that know base 64 decrypt without the certificate; those before look for it first.
+        let is_encoded = name("private", false).is_ok_and(|private| private.is_base64);
+        let public = name("public", is_encoded)?;
+        Ok(KeyNames { private: name("private", false)?, public })
     }
 }
 
@@ -147,7 +154,7 @@ mod tests {
     use super::*;
 
     fn file(path: &str) -> KeyName {
-        KeyName { file: Some(path.into()), variable: None }
+        KeyName { file: Some(path.into()), ..KeyName::default() }
     }
 
     #[test]
@@ -164,8 +171,11 @@ mod tests {
         ] {
             assert_eq!(allowed.allows(&file(path)), expected, "{path}");
         }
-        let variable =
-            |name: &str, file: Option<&str>| KeyName { file: file.map(Into::into), variable: Some(name.into()) };
+        let variable = |name: &str, file: Option<&str>| KeyName {
+            file: file.map(Into::into),
+            variable: Some(name.into()),
+            is_base64: true,
+        };
         assert!(allowed.allows(&variable("KEY", None)));
         assert!(!allowed.allows(&variable("HOME", None)) && !allowed.allows(&variable("KEY", Some("/dev/zero"))));
         assert!(!AllowedKeys::default().allows(&file("/etc/eyaml/private.pem")));

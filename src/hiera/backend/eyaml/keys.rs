@@ -117,7 +117,7 @@ impl Keys {
     /// Reads a key's variable or file, or `None` if neither can be read here.
     fn read(&self, name: &KeyName) -> Option<Vec<u8>> {
         if let Some(value) = name.variable.as_ref().and_then(|variable| self.host.variable(variable)) {
-            return Some(value.into_bytes());
+            return Some(if name.is_base64 { ruby::unpack(value.as_bytes()) } else { value.into_bytes() });
         }
         // Nobody here knows in which folder a Puppet server runs.
         let path = name.file.as_ref().filter(|path| path.starts_with('/'))?;
