@@ -5,6 +5,7 @@ use std::time::Duration;
 use hierad::hiera::LookupError;
 use hierad::hiera::convert::convert;
 use hierad::puppet::ErrorKind;
+use hierad::puppet::Ruby;
 use hierad::puppet::json;
 use hierad::puppet::types::{check_type, parse};
 use hierad::value::Value;
@@ -152,6 +153,6 @@ fn ours(request: &str) -> Result<Value, LookupError> {
             let kind = parse(kind.as_str().unwrap_or_default())?;
             Ok(check_type("Found value", &value, &kind).map(|()| value)?)
         }
-        None => convert(value, &field("convert_to").unwrap_or_default(), "k"),
+        None => convert(value, &field("convert_to").unwrap_or_default(), "k", Ruby::V3_1),
     }
 }

@@ -4,13 +4,13 @@
 
 use super::LookupError;
 use super::stand_in::{holds_made, made};
-use crate::puppet::{Error, format, new, types};
+use crate::puppet::{Error, Ruby, format, new, types};
 use crate::value::rich::Rich;
 use crate::value::rich::types::Texts;
 use crate::value::{Secrecy, Text, Type, Value};
 
-/// Converts the value of `key` as `convert_to` says.
-pub fn convert(value: Value, convert_to: &Value, key: &str) -> Result<Value, LookupError> {
+/// Converts the value of `key` as `convert_to` says, on a Ruby.
+pub fn convert(value: Value, convert_to: &Value, key: &str, ruby: Ruby) -> Result<Value, LookupError> {
     if convert_to.is_undef() {
         return Ok(value);
     }
@@ -23,7 +23,7 @@ pub fn convert(value: Value, convert_to: &Value, key: &str) -> Result<Value, Loo
         let shown = format!("The convert_to lookup_option for key '{key}' raised error: {}", &**text);
         Error::puppet(Text::with(shown, text.secrecy()))
     };
-    let made = new::call(&args).map_err(|error| if error.kind.is_unknown() { error } else { raised(&error.text) });
+    let made = new::call(&args, ruby).map_err(|error| if error.kind.is_unknown() { error } else { raised(&error.text) });
     // What is in the value is as secret as it was; what is made of it is, too.
     match made {
         Ok(made) => Ok(if made == args[1] { args[1].clone() } else { made.sealed(secrecy) }),
@@ -32,12 +32,12 @@ pub fn convert(value: Value, convert_to: &Value, key: &str) -> Result<Value, Loo
 }
 
 /// Returns the line of an explanation about a conversion that was made.
-pub(super) fn applying(convert_to: &Value) -> Text {
+pub(super) fn applying(convert_to: &Value, ruby: Ruby) -> Text {
     let arguments = arguments(Value::Undef, convert_to, "").map(|mut arguments| {
         arguments.remove(1);
         Value::array(arguments)
     });
-    let shown = arguments.and_then(|arguments| format::convert(&arguments, None)).unwrap_or_default();
+    let shown = arguments.and_then(|arguments| format::convert(&arguments, None, ruby)).unwrap_or_default();
     let text = format!("Applying convert_to lookup_option with arguments {}", String::from_utf8_lossy(&shown));
     Text::with(text, convert_to.secrecy())
 }

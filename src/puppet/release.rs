@@ -1,6 +1,6 @@
 //! The supported versions of Puppet and of Ruby, and a method for each difference between them.
 
-use crate::value::{Notation, Printable};
+use crate::value::{Floats, Notation, Printable};
 
 /// The Puppet whose behaviour and defaults count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -129,11 +129,17 @@ impl Ruby {
 
     /// Returns the way in which it writes values.
     pub fn notation(self) -> Notation {
-        match self {
-            Ruby::V3_1 | Ruby::JRuby9_3 | Ruby::JRuby9_4 => Notation::default(),
-            Ruby::V3_3 => Notation { printable: Printable::Unicode15, ..Notation::default() },
-            Ruby::V3_4 | Ruby::JRuby10 => Notation { spaces_hashes: true, printable: Printable::Unicode15 },
-        }
+        let printable = match self {
+            Ruby::V3_1 | Ruby::JRuby9_3 | Ruby::JRuby9_4 => Printable::Unicode13,
+            Ruby::V3_3 | Ruby::V3_4 | Ruby::JRuby10 => Printable::Unicode15,
+        };
+        let floats = if self.is_jruby() { Floats::JRuby } else { Floats::Ruby };
+        Notation { spaces_hashes: matches!(self, Ruby::V3_4 | Ruby::JRuby10), printable, floats }
+    }
+
+    /// Returns true for a JRuby.
+    pub fn is_jruby(self) -> bool {
+        matches!(self, Ruby::JRuby9_3 | Ruby::JRuby9_4 | Ruby::JRuby10)
     }
 
     /// Returns the version of Psych that reads YAML. What a JRuby reads otherwise is for `check` to say.

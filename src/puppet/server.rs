@@ -146,7 +146,7 @@ impl Kind {
                 "put quotes around a text, and take the signs out of a number",
             ),
             Kind::FloatText => (
-                "a float of 1e15 or more becomes another text, as in an interpolation",
+                "a float becomes another text, as in an interpolation",
                 "put quotes around it if it is a text, or write an integer; nothing, if it never becomes a text",
             ),
             Kind::ByteOrderMark => ("a byte order mark before the start of the document", "remove the mark"),

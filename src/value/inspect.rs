@@ -10,6 +10,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::float::{self, Floats};
 use super::{Value, symbol};
 
 /// The way in which a Ruby writes values; that of Ruby 3.1 by default.
@@ -19,6 +20,8 @@ pub struct Notation {
     pub spaces_hashes: bool,
     /// The characters that are shown as they are.
     pub printable: Printable,
+    /// The digits of floats.
+    pub floats: Floats,
 }
 
 /// The characters that Ruby's `inspect` shows as they are: those its Unicode knows, controls and separators aside.
@@ -86,7 +89,7 @@ fn write_inspect(value: &Value, notation: Notation, out: &mut String) {
         Value::Boolean(b) => out.push_str(if *b { "true" } else { "false" }),
         Value::Integer(n) => _ = write!(out, "{n}"),
         Value::BigInteger(n) => _ = write!(out, "{n}"),
-        Value::Float(f) => out.push_str(&float(*f)),
+        Value::Float(f) => out.push_str(&float::text(*f, notation.floats)),
         Value::String(s) => inspect_text(s, notation, out),
         Value::Bytes(b) => inspect_bytes(b, out),
         Value::Symbol(s) => inspect_symbol(s, notation, out),
@@ -132,75 +135,6 @@ fn inspect_key(key: &Value, notation: Notation, out: &mut String) {
             out.push_str(if notation.spaces_hashes { " => " } else { "=>" });
         }
     }
-}
-
-/// Returns Ruby's `Float#to_s`: `1.0`, `1.0e+20`, `1.0e-05`, `Infinity`, `NaN`.
-fn float(f: f64) -> String {
-    if f.is_nan() {
-        return "NaN".into();
-    }
-    let sign = if f.is_sign_negative() { "-" } else { "" };
-    if f.is_infinite() {
-        return format!("{sign}Infinity");
-    }
-    let (digits, exponent) = shortest(f.abs());
-    let count = digits.len();
-    match usize::try_from(exponent + 1) {
-        Ok(point @ 1..=16) if count > point => format!("{sign}{}.{}", &digits[..point], &digits[point..]),
-        Ok(point @ 1..=15) => format!("{sign}{digits:0<point$}.0"),
-        _ if (-4..0).contains(&exponent) => {
-            let zeros = usize::try_from(-exponent - 1).unwrap_or_default();
-            format!("{sign}0.{}{digits}", "0".repeat(zeros))
-        }
-        _ => {
-            let rest = if count > 1 { &digits[1..] } else { "0" };
-            let exponent_sign = if exponent < 0 { '-' } else { '+' };
-            format!("{sign}{}.{rest}e{exponent_sign}{:02}", &digits[..1], exponent.abs())
-        }
-    }
-}
-
-/// Returns the `Float#to_s` of JRuby, where it is another text than Ruby's: digits instead of an exponent from 1e15 on,
-/// some of them lost from 1e19 on.
-///
-/// JRuby takes the digits from Java's `FloatingDecimal`, which rounds those integers that a float cannot tell apart.
-pub(crate) fn float_on_jruby(f: f64) -> Option<String> {
-    let sign = if f.is_sign_negative() { "-" } else { "" };
-    let (digits, exponent) = shortest(f.abs());
-    match exponent {
-        15 if digits.len() > 16 => None,
-        15..=18 => {
-            // Beyond 64 bits and in fractions, Java's digits are the shortest.
-            let integer = format!("{:.0}", f.abs()).parse::<i64>().ok();
-            let text = match integer.map(|integer| (integer, integer.ilog2())) {
-                Some((integer, 58..=60)) => (integer + 5) / 10 * 10,
-                Some((integer, 61..)) => (integer / 100 + i64::from(integer % 100 >= 50)) * 100,
-                Some((integer, _)) => integer,
-                None => return Some(format!("{sign}{digits:0<19}.0")),
-            };
-            Some(format!("{sign}{text}.0"))
-        }
-        19 if digits.len() > 15 => {
-            let rounded = format!("{:.14e}", f.abs());
-            let mantissa = rounded.split('e').next().unwrap_or_default().trim_end_matches('0');
-            let zero = if mantissa.ends_with('.') { "0" } else { "" };
-            Some(format!("{sign}{mantissa}{zero}e+19"))
-        }
-        _ => None,
-    }
-}
-
-/// Returns the fewest digits that read back as `f`, and the power of ten of the first one.
-fn shortest(f: f64) -> (String, i32) {
-    let mut text = format!("{f:e}");
-    let places = text.find('e').map_or(0, |at| at.saturating_sub(2));
-    // Of two texts that are as short and as near, Ruby takes the even one.
-    let exact = format!("{f:.places$e}");
-    if exact.parse() == Ok(f) {
-        text = exact;
-    }
-    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-    (mantissa.replace('.', ""), exponent.parse().unwrap_or_default())
 }
 
 /// Returns true for a character that is shown as it is.
@@ -273,29 +207,5 @@ fn inspect_symbol(symbol: &str, notation: Notation, out: &mut String) {
         inspect_bytes(symbol.as_bytes(), out);
     } else {
         inspect_text(symbol, notation, out);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn floats_are_written_as_ruby_does() {
-        let cases: [(f64, &str); 10] = [
-            (1.0, "1.0"),
-            (-0.0, "-0.0"),
-            (0.1, "0.1"),
-            (1e14, "100000000000000.0"),
-            (1e15, "1.0e+15"),
-            (1.5e-7, "1.5e-07"),
-            (0.0001, "0.0001"),
-            (123e100, "1.23e+102"),
-            (f64::INFINITY, "Infinity"),
-            (f64::NAN, "NaN"),
-        ];
-        for (f, text) in cases {
-            assert_eq!(float(f), text);
-        }
     }
 }

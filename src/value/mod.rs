@@ -6,6 +6,7 @@
 
 mod compare;
 mod debug;
+mod float;
 mod hash;
 mod hidden;
 pub mod hole;
@@ -23,9 +24,10 @@ use std::sync::Arc;
 use num_bigint::BigInt;
 
 pub use compare::Uniq;
+pub use float::Floats;
+pub(crate) use float::{jruby_digits, next_digits};
 pub use hash::Hash;
 pub use hidden::{Hidden, HiddenKind};
-pub(crate) use inspect::float_on_jruby;
 pub use inspect::{Notation, Printable};
 pub use packed::{Packed, Unpacked};
 pub use path::{Segment, ValuePath};

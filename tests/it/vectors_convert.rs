@@ -6,6 +6,7 @@ use std::path::Path;
 use hierad::hiera::LookupError;
 use hierad::hiera::convert::convert;
 use hierad::puppet::ErrorKind;
+use hierad::puppet::Ruby;
 use hierad::puppet::json;
 use hierad::puppet::types::{check_type, parse};
 use hierad::value::Value;
@@ -20,7 +21,7 @@ fn answer(request: &Value) -> Option<Value> {
             .and_then(|kind| check_type("Found value", &value, &kind))
             .map(|()| value)
             .map_err(LookupError::from),
-        None => convert(value, &decode(request.get("convert_to").expect("what to convert to")), "k"),
+        None => convert(value, &decode(request.get("convert_to").expect("what to convert to")), "k", Ruby::V3_1),
     };
     match made {
         Ok(value) => Some(Value::hash([("value", value)].into_iter().collect())),

@@ -1,12 +1,15 @@
-//! Hashes, characters and scalars without digits are as in each Ruby in which `tests/puppet/record_rubies.rb` ran.
+//! Hashes, characters, floats and scalars without digits are as in each Ruby where `tests/puppet/record_rubies.rb` ran.
 
-use hierad::puppet::{Ruby, yaml};
+use hierad::hiera::backend::{DataFile, Format};
+use hierad::puppet::{ErrorKind, Ruby, format, yaml};
 use hierad::value::Value;
 
-const RECORDED: [(&str, &str); 3] = [
+const RECORDED: [(&str, &str); 5] = [
     ("3.1", include_str!("../vectors/rubies/3.1.json")),
     ("3.3", include_str!("../vectors/rubies/3.3.json")),
     ("3.4", include_str!("../vectors/rubies/3.4.json")),
+    ("jruby-9.3", include_str!("../vectors/rubies/jruby-9.3.json")),
+    ("jruby-9.4", include_str!("../vectors/rubies/jruby-9.4.json")),
 ];
 
 fn each(check: impl Fn(Ruby, &serde_json::Value)) {
@@ -19,7 +22,12 @@ fn each(check: impl Fn(Ruby, &serde_json::Value)) {
 fn values_are_shown_as_by_each_ruby() {
     each(|ruby, recorded| {
         for pair in recorded["texts"].as_array().unwrap() {
-            let [document, text] = [&pair[0], &pair[1]].map(|text| text.as_str().unwrap());
+            let document = pair[0].as_str().unwrap();
+            let named = DataFile::parse(document.as_bytes(), Format::Yaml).read_otherwise(document.as_bytes());
+            if named.iter().any(|(_, kind)| kind.servers().have(ruby)) {
+                continue;
+            }
+            let text = pair[1].as_str().unwrap();
             let parsed = yaml::parse_by(document.as_bytes(), ruby.psych());
             let shown = match &parsed.fault {
                 Some(fault) => fault.text[..fault.text.find(": \"").unwrap()].to_owned(),
@@ -42,5 +50,32 @@ fn characters_are_shown_as_by_each_ruby() {
             let shown = Value::from_iter([Value::from(String::from(c))]).text_in(ruby.notation());
             assert_eq!(shown == format!("[\"{c}\"]"), printable, "U+{:04X} on Ruby {}", u32::from(c), ruby.name());
         }
+    });
+}
+
+#[test]
+fn floats_are_shown_as_by_each_ruby() {
+    each(|ruby, recorded| {
+        let formats = recorded["formats"].as_array().unwrap();
+        let (mut unknown, mut wrong) = (0, Vec::new());
+        for texts in recorded["floats"].as_array().unwrap() {
+            let texts: Vec<&str> = texts.as_array().unwrap().iter().map(|text| text.as_str().unwrap()).collect();
+            let float = Value::Float(f64::from_bits(u64::from_str_radix(texts[0], 16).unwrap()));
+            assert_eq!(float.text_in(ruby.notation()), texts[1], "{} on Ruby {}", texts[0], ruby.name());
+            if texts[1] == "NaN" {
+                continue; // It is of no type of Puppet's, so other formats count.
+            }
+            for (directive, expected) in formats.iter().map(|format| format.as_str().unwrap()).zip(&texts[2..]) {
+                match format::convert(&float, Some(&directive.into()), ruby) {
+                    Ok(text) if text == expected.as_bytes() => {}
+                    Err(error) if expected.strip_prefix('!').is_some_and(|text| error.text.contains(text)) => {}
+                    Err(error) if error.kind == ErrorKind::Unknown && ruby.is_jruby() => unknown += 1,
+                    other => wrong.push(format!("{directive} of {} is {expected}: {other:?}", texts[1])),
+                }
+            }
+        }
+        let count = wrong.len();
+        assert!(wrong.is_empty(), "Ruby {}: {count} are wrong:\n{}", ruby.name(), wrong.join("\n"));
+        assert!(unknown < 500, "{unknown} are unknown on Ruby {}", ruby.name());
     });
 }

@@ -4,7 +4,7 @@ use super::{DataFile, Format};
 use crate::puppet::document::{FaultKind, Marks, line_at};
 use crate::puppet::server::{Kind, Notes};
 use crate::puppet::{ruby, yaml};
-use crate::value::{Value, float_on_jruby};
+use crate::value::{Floats, Notation, Value};
 
 impl DataFile {
     /// Returns the places of this file that a Puppet server on JRuby reads otherwise. For a file that Ruby refuses and
@@ -55,9 +55,10 @@ impl DataFile {
 
 /// Adds the lines of floats that become another text on a server.
 fn add_floats(value: &Value, marks: Option<&Marks>, notes: &mut Notes) {
+    let on_server = Notation { floats: Floats::JRuby, ..Notation::default() };
     let child = |at: usize| marks.and_then(|marks| marks.children.get(at));
     match value {
-        Value::Float(float) if float_on_jruby(*float).is_some() => {
+        Value::Float(_) if value.text_in(on_server) != value.to_s() => {
             notes.add(marks.map_or(1, |marks| marks.line.max(1)), Kind::FloatText);
         }
         Value::Array(items) => items.iter().zip(0..).for_each(|(item, at)| add_floats(item, child(at), notes)),

@@ -240,9 +240,10 @@ impl<'a> Lookup<'a> {
         match (found, &options.convert_to) {
             (Some(value), Some(convert_to)) => {
                 stack.budget().merge(&value)?;
-                let converted = convert(value, convert_to, &key.text)?;
+                let ruby = self.environment.options.ruby;
+                let converted = convert(value, convert_to, &key.text, ruby)?;
                 stack.budget().make(&converted)?;
-                explain::text(self.recorder, || convert::applying(convert_to));
+                explain::text(self.recorder, || convert::applying(convert_to, ruby));
                 Ok(Some(converted))
             }
             (found, _) => Ok(found),

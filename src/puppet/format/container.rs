@@ -4,34 +4,35 @@
 
 use super::map::Formats;
 use super::{Format, Formatted, illegal, text};
+use crate::puppet::Ruby;
 use crate::puppet::types::infer::set_of;
 use crate::value::{Hash, Type, Value};
 
-/// The depth of a container in others, and the choice to break lines.
+/// The Ruby that writes, the depth of a container in others, and the choice to break lines.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Indentation {
+pub(super) struct Setting {
+    pub(super) ruby: Ruby,
     level: usize,
     is_first: bool,
     indents: bool,
 }
 
-impl Default for Indentation {
-    fn default() -> Indentation {
-        Indentation { level: 0, is_first: true, indents: false }
-    }
-}
-
-impl Indentation {
-    fn indenting(self, indents: bool) -> Indentation {
-        Indentation { indents: indents || self.indents, ..self }
+impl Setting {
+    /// Returns that of a value in no container.
+    pub(super) fn outermost(ruby: Ruby) -> Setting {
+        Setting { ruby, level: 0, is_first: true, indents: false }
     }
 
-    fn inner(self, indents: bool) -> Indentation {
-        Indentation { level: self.level + 1, is_first: true, indents }
+    fn indenting(self, indents: bool) -> Setting {
+        Setting { indents: indents || self.indents, ..self }
     }
 
-    fn next(self) -> Indentation {
-        Indentation { is_first: false, ..self }
+    fn inner(self, indents: bool) -> Setting {
+        Setting { level: self.level + 1, is_first: true, indents, ..self }
+    }
+
+    fn next(self) -> Setting {
+        Setting { is_first: false, ..self }
     }
 
     fn breaks(self) -> bool {
@@ -48,28 +49,28 @@ fn is_container(value: &Value) -> bool {
 }
 
 /// Returns the text of a part of a container.
-fn part(value: &Value, outer: &Formats, inner: &Formats, indentation: Indentation) -> Formatted {
+fn part(value: &Value, outer: &Formats, inner: &Formats, setting: Setting) -> Formatted {
     let formats = if is_container(value) { outer } else { inner };
-    text(&set_of(value), value, formats, indentation)
+    text(&set_of(value), value, formats, setting)
 }
 
-fn opened(indentation: Indentation, delimiter: &str) -> String {
-    if indentation.breaks() { format!("\n{}{delimiter}", indentation.padding()) } else { delimiter.to_owned() }
+fn opened(setting: Setting, delimiter: &str) -> String {
+    if setting.breaks() { format!("\n{}{delimiter}", setting.padding()) } else { delimiter.to_owned() }
 }
 
 /// Returns the text of an array.
-pub(super) fn array(kind: &Type, items: &[Value], formats: &Formats, indentation: Indentation) -> Formatted {
+pub(super) fn array(kind: &Type, items: &[Value], formats: &Formats, setting: Setting) -> Formatted {
     let format = formats.of(kind);
     if !matches!(format.letter, 'a' | 's' | 'p') {
         return Err(illegal("Array", format.letter, "asp"));
     }
     let inner = format.contained.clone().unwrap_or_else(Formats::contained);
-    let indentation = indentation.indenting(format.alternative);
-    let children = indentation.inner(format.alternative).next();
+    let setting = setting.indenting(format.alternative);
+    let children = setting.inner(format.alternative).next();
     let parts: Vec<String> =
         items.iter().map(|item| part(item, formats, &inner, children)).collect::<Result<_, _>>()?;
     let [open, close] = format.delimiters(["[", "]"]);
-    let mut out = opened(indentation, open);
+    let mut out = opened(setting, open);
     let is_wide = is_wide(&format, items, &parts);
     let separator = format.separator.as_deref().unwrap_or(", ");
     for (at, (item, text)) in items.iter().zip(&parts).enumerate() {
@@ -114,19 +115,19 @@ fn is_wide(format: &Format, items: &[Value], parts: &[String]) -> bool {
 }
 
 /// Returns the text of a hash.
-pub(super) fn hash(kind: &Type, hash: &Hash, formats: &Formats, indentation: Indentation) -> Formatted {
+pub(super) fn hash(kind: &Type, hash: &Hash, formats: &Formats, setting: Setting) -> Formatted {
     let format = formats.of(kind);
     match format.letter {
         'a' => {
             let pairs: Vec<Value> = hash.iter().map(|(k, v)| Value::array(vec![k.clone(), v.clone()])).collect();
-            return array(&set_of(&Value::array(pairs.clone())), &pairs, formats, indentation);
+            return array(&set_of(&Value::array(pairs.clone())), &pairs, formats, setting);
         }
         'h' | 's' | 'p' => {}
         other => return Err(illegal("Hash", other, "hasp")),
     }
     let inner = format.contained.clone().unwrap_or_else(Formats::contained);
-    let indentation = indentation.indenting(format.alternative);
-    let children = indentation.inner(false);
+    let setting = setting.indenting(format.alternative);
+    let children = setting.inner(false);
     let mut separator = format.separator.clone().unwrap_or_else(|| ", ".into());
     let (mut line_end, mut padding) = ("", String::new());
     if format.alternative {
@@ -144,6 +145,6 @@ pub(super) fn hash(kind: &Type, hash: &Hash, formats: &Formats, indentation: Ind
     };
     let entries: Vec<String> = hash.iter().map(entry).collect::<Result<_, crate::puppet::Error>>()?;
     let [open, close] = format.delimiters(["{", "}"]);
-    let last = if format.alternative { indentation.padding() } else { String::new() };
-    Ok(format!("{}{line_end}{}{line_end}{last}{close}", opened(indentation, open), entries.join(&separator)))
+    let last = if format.alternative { setting.padding() } else { String::new() };
+    Ok(format!("{}{line_end}{}{line_end}{last}{close}", opened(setting, open), entries.join(&separator)))
 }

@@ -7,15 +7,16 @@
 
 mod container;
 mod map;
+mod rounding;
 mod scalar;
 mod sprintf;
 
 use super::types::assignable;
 use super::types::infer::infer_set;
-use crate::puppet::Error;
+use crate::puppet::{Error, Ruby};
 use crate::value::{Type, Value};
 
-use container::Indentation;
+use container::Setting;
 use map::Formats;
 
 /// The widest text that a format makes.
@@ -135,8 +136,8 @@ fn check_flags(text: &str, flags: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns the text of a value, by a format for its type or by formats for several types.
-pub fn convert(value: &Value, formats: Option<&Value>) -> Result<Vec<u8>, Error> {
+/// Returns the text of a value on a Ruby, by a format for its type or by formats for several types.
+pub fn convert(value: &Value, formats: Option<&Value>, ruby: Ruby) -> Result<Vec<u8>, Error> {
     let kind = infer_set(value)?;
     let defaults = Formats::defaults();
     let formats = match formats.map(Value::bare) {
@@ -154,7 +155,7 @@ pub fn convert(value: &Value, formats: Option<&Value>) -> Result<Vec<u8>, Error>
         let plain = format.letter == 's' && format.is_plain();
         return if plain { Ok(bytes.to_vec()) } else { Err(Error::unknown("a format of a text that is not UTF-8")) };
     }
-    let text = text(&kind, value, &formats, Indentation::default())?;
+    let text = text(&kind, value, &formats, Setting::outermost(ruby))?;
     if text.len() > WIDTH_LIMIT * 16 {
         return Err(Error::unknown("a text of many megabytes"));
     }
@@ -162,11 +163,11 @@ pub fn convert(value: &Value, formats: Option<&Value>) -> Result<Vec<u8>, Error>
 }
 
 /// Returns the text of a value of a type.
-fn text(kind: &Type, value: &Value, formats: &Formats, indentation: Indentation) -> Formatted {
+fn text(kind: &Type, value: &Value, formats: &Formats, setting: Setting) -> Formatted {
     match value.bare() {
-        Value::Array(items) => container::array(kind, items, formats, indentation),
-        Value::Hash(hash) => container::hash(kind, hash, formats, indentation),
-        value => scalar::text(&formats.of(kind), value),
+        Value::Array(items) => container::array(kind, items, formats, setting),
+        Value::Hash(hash) => container::hash(kind, hash, formats, setting),
+        value => scalar::text(&formats.of(kind), value, setting.ruby),
     }
 }
 

@@ -8,20 +8,19 @@ use num_bigint::BigInt;
 
 use super::sprintf::{self, fitted};
 use super::{Format, Formatted, illegal};
-use crate::puppet::Error;
-use crate::puppet::ruby;
+use crate::puppet::{Error, Ruby, ruby};
 use crate::value::Value;
 use crate::value::rich::types::puppet_quote;
 use crate::value::rich::{Rich, regexp};
 
 /// Returns the text of a value that is no container.
-pub(super) fn text(format: &Format, value: &Value) -> Formatted {
+pub(super) fn text(format: &Format, value: &Value, ruby: Ruby) -> Formatted {
     match value {
         Value::Undef => undef(format),
-        Value::Boolean(b) => boolean(format, *b),
-        Value::Integer(n) => integer(format, &BigInt::from(*n)),
-        Value::BigInteger(n) => integer(format, n),
-        Value::Float(f) => float(format, *f),
+        Value::Boolean(b) => boolean(format, *b, ruby),
+        Value::Integer(n) => integer(format, &BigInt::from(*n), ruby),
+        Value::BigInteger(n) => integer(format, n, ruby),
+        Value::Float(f) => float(format, *f, ruby),
         Value::String(text) => string(format, text),
         Value::Symbol(name) if &**name == "default" => default(format),
         Value::Symbol(name) if &**name == "undef" => undef(format),
@@ -60,7 +59,7 @@ fn default(format: &Format) -> Formatted {
     Ok(fitted(format, text[usize::from(format.alternative)]))
 }
 
-fn boolean(format: &Format, b: bool) -> Formatted {
+fn boolean(format: &Format, b: bool, ruby: Ruby) -> Formatted {
     let word = |word: &str| fitted(format, if format.alternative { &word[..1] } else { word });
     match format.letter {
         't' => Ok(word(if b { "true" } else { "false" })),
@@ -68,17 +67,17 @@ fn boolean(format: &Format, b: bool) -> Formatted {
         'y' => Ok(word(if b { "yes" } else { "no" })),
         'Y' => Ok(word(if b { "Yes" } else { "No" })),
         'd' | 'x' | 'X' | 'o' | 'b' | 'B' => sprintf::integer(format, &BigInt::from(u8::from(b))),
-        'e' | 'E' | 'f' | 'g' | 'G' | 'a' | 'A' => sprintf::float(format, f64::from(u8::from(b))),
+        'e' | 'E' | 'f' | 'g' | 'G' | 'a' | 'A' => sprintf::float(format, f64::from(u8::from(b)), ruby),
         's' | 'p' => Ok(fitted(format, if b { "true" } else { "false" })),
         other => Err(illegal("Boolean", other, "tTyYdxXobBeEfgGaAsp")),
     }
 }
 
-fn integer(format: &Format, n: &BigInt) -> Formatted {
+fn integer(format: &Format, n: &BigInt, ruby: Ruby) -> Formatted {
     match format.letter {
         'd' | 'x' | 'X' | 'o' | 'b' | 'B' => sprintf::integer(format, n),
         'e' | 'E' | 'f' | 'g' | 'G' | 'a' | 'A' => {
-            sprintf::float(format, n.to_string().parse().unwrap_or(f64::INFINITY))
+            sprintf::float(format, n.to_string().parse().unwrap_or(f64::INFINITY), ruby)
         }
         'c' => {
             let c = u32::try_from(n).ok().and_then(char::from_u32);
@@ -95,17 +94,18 @@ fn integer(format: &Format, n: &BigInt) -> Formatted {
     }
 }
 
-fn float(format: &Format, f: f64) -> Formatted {
+fn float(format: &Format, f: f64, ruby: Ruby) -> Formatted {
+    let text = || Value::Float(f).text_in(ruby.notation());
     match format.letter {
         'd' | 'x' | 'X' | 'o' | 'b' | 'B' => {
             if !f.is_finite() {
-                return Err(Error::puppet(Value::Float(f).to_s()));
+                return Err(Error::puppet(text()));
             }
             sprintf::integer(format, &format!("{:.0}", f.trunc()).parse().unwrap_or_default())
         }
-        'e' | 'E' | 'f' | 'g' | 'G' | 'a' | 'A' => sprintf::float(format, f),
-        's' if format.alternative => sprintf::text(format, &format!("\"{}\"", Value::Float(f).to_s())),
-        's' | 'p' => sprintf::text(format, &Value::Float(f).to_s()),
+        'e' | 'E' | 'f' | 'g' | 'G' | 'a' | 'A' => sprintf::float(format, f, ruby),
+        's' if format.alternative => sprintf::text(format, &format!("\"{}\"", text())),
+        's' | 'p' => sprintf::text(format, &text()),
         other => Err(illegal("Float", other, "dxXobBeEfgGaAsp")),
     }
 }

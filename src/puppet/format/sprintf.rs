@@ -4,8 +4,9 @@
 
 use num_bigint::{BigInt, Sign};
 
+use super::rounding::{Digits, Kept, has_exponent, int, rounded};
 use super::{Format, Formatted};
-use crate::puppet::Error;
+use crate::puppet::{Error, Ruby};
 use crate::value::Value;
 
 /// Refuses the flags that Puppet allows for containers only.
@@ -118,8 +119,12 @@ fn complement(n: &BigInt, base: u32) -> String {
 }
 
 /// Formats a float: `%f`, `%e`, `%g`, `%a` and those with capitals.
-pub(super) fn float(format: &Format, f: f64) -> Formatted {
+pub(super) fn float(format: &Format, f: f64, ruby: Ruby) -> Formatted {
     check(format)?;
+    let letter = format.letter.to_ascii_lowercase();
+    if letter == 'a' && ruby == Ruby::JRuby9_3 {
+        return Err(Error::puppet(format!("malformed format string - %{}", format.letter)));
+    }
     let sign = match f.is_sign_negative() && !f.is_nan() {
         true => "-",
         false if format.has('+') => "+",
@@ -131,12 +136,16 @@ pub(super) fn float(format: &Format, f: f64) -> Formatted {
         let name = if f.is_nan() { "NaN" } else { "Inf" };
         return Ok(padded(format!("{sign}{name}"), width, format.left));
     }
-    let mut digits = match format.letter.to_ascii_lowercase() {
-        'f' => fixed(f.abs(), format.precision.unwrap_or(6), format.alternative),
-        'e' => exponential(f.abs(), format.precision.unwrap_or(6), format.alternative),
-        'g' => general(f.abs(), format),
-        _ => hexadecimal(f.abs(), format),
+    let precision = format.precision.unwrap_or(6);
+    let mut digits = match letter {
+        'f' => fixed(&rounded(f.abs(), Kept::Places(precision), ruby)?, precision, format.alternative),
+        'e' => exponential(&rounded(f.abs(), Kept::Digits(precision + 1), ruby)?, precision, format.alternative),
+        'g' => general(f.abs(), format, ruby)?,
+        _ => hexadecimal(f.abs(), format, ruby),
     };
+    if ruby.is_jruby() && format.left && digits.contains("e-") && f.abs() < 1e-99 {
+        return Err(Error::unknown("a text that JRuby pads wrongly, of a float below 1e-99"));
+    }
     if format.letter.is_ascii_uppercase() {
         digits.make_ascii_uppercase();
     }
@@ -149,39 +158,36 @@ pub(super) fn float(format: &Format, f: f64) -> Formatted {
     Ok(padded(format!("{sign}{prefix}{}{digits}", "0".repeat(missing)), width, format.left))
 }
 
-fn fixed(f: f64, precision: usize, point: bool) -> String {
-    let text = format!("{f:.precision$}");
-    if point && precision == 0 { text + "." } else { text }
+fn fixed((digits, exponent): &Digits, places: usize, point: bool) -> String {
+    let before = usize::try_from(exponent + 1).unwrap_or_default();
+    let zeros = usize::try_from(-exponent - 1).unwrap_or_default();
+    let (whole, decimals) = digits.split_at(before.min(digits.len()));
+    let dot = if places > 0 || point { "." } else { "" };
+    format!("{:0<1$}{dot}{2:0<places$}", if before == 0 { "0" } else { whole }, before, "0".repeat(zeros) + decimals)
 }
 
-fn exponential(f: f64, precision: usize, point: bool) -> String {
-    let text = format!("{f:.precision$e}");
-    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-    let exponent: i32 = exponent.parse().unwrap_or_default();
-    let dot = if point && precision == 0 { "." } else { "" };
-    let sign = if exponent < 0 { '-' } else { '+' };
-    format!("{mantissa}{dot}e{sign}{:02}", exponent.abs())
+fn exponential((digits, exponent): &Digits, places: usize, point: bool) -> String {
+    let (first, rest) = digits.split_at(1);
+    let dot = if places > 0 || point { "." } else { "" };
+    let sign = if *exponent < 0 { '-' } else { '+' };
+    format!("{first}{dot}{rest:0<places$}e{sign}{:02}", exponent.abs())
 }
 
-fn general(f: f64, format: &Format) -> String {
-    let precision = format.precision.unwrap_or(6).max(1);
-    let rounded = format!("{f:.*e}", precision - 1);
-    let exponent: i64 = rounded.split_once('e').and_then(|(_, e)| e.parse().ok()).unwrap_or_default();
-    let limit = i64::try_from(precision).unwrap_or(i64::MAX);
-    let text = if exponent < -4 || exponent >= limit {
-        exponential(f, precision - 1, format.alternative)
-    } else {
-        fixed(f, usize::try_from(limit - 1 - exponent).unwrap_or_default(), format.alternative)
-    };
-    if format.alternative {
-        return text;
+fn general(f: f64, format: &Format, ruby: Ruby) -> Formatted {
+    let count = format.precision.unwrap_or(6).max(1);
+    let digits = rounded(f, Kept::General(count), ruby)?;
+    if ruby.is_jruby() && format.alternative {
+        return Err(Error::unknown(format!("the format '%#{}' of a float on JRuby", format.letter)));
     }
-    let (digits, exponent) = text.split_once('e').map_or((text.as_str(), None), |(d, e)| (d, Some(e)));
-    let digits = if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { digits };
-    exponent.map_or_else(|| digits.to_owned(), |e| format!("{digits}e{e}"))
+    let shown = if format.alternative { count } else { digits.0.len() };
+    Ok(if has_exponent(digits.1, count) {
+        exponential(&digits, shown - 1, format.alternative)
+    } else {
+        fixed(&digits, usize::try_from(int(shown) - 1 - digits.1).unwrap_or_default(), format.alternative)
+    })
 }
 
-fn hexadecimal(f: f64, format: &Format) -> String {
+fn hexadecimal(f: f64, format: &Format, ruby: Ruby) -> String {
     const BITS: u32 = 52;
     let bits = f.to_bits();
     let (mut mantissa, mut exponent) =
@@ -199,7 +205,8 @@ fn hexadecimal(f: f64, format: &Format) -> String {
     if places < 13 {
         let cut = u32::try_from((13 - places) * 4).unwrap_or_default();
         let (kept, rest, half) = (mantissa >> cut, mantissa & ((1 << cut) - 1), 1 << (cut - 1));
-        let up = rest > half || rest == half && kept & 1 == 1;
+        // JRuby cuts.
+        let up = !ruby.is_jruby() && (rest > half || rest == half && kept & 1 == 1);
         mantissa = (kept + u64::from(up)) << cut;
         if mantissa >> (BITS + 1) > 0 {
             mantissa >>= 1;

@@ -16,36 +16,36 @@ use super::types::generalize::generalize;
 use super::types::infer::infer;
 use super::types::signature::Function;
 use super::types::{assert_instance, constructors, is_instance, parse};
-use crate::puppet::Error;
+use crate::puppet::{Error, Ruby};
 use crate::value::rich::Rich;
 use crate::value::{Type, Value};
 
 /// A new value.
 pub type NewValue = Result<Value, Error>;
 
-/// Evaluates `new(type, value, more...)`.
-pub fn call(args: &[Value]) -> NewValue {
+/// Evaluates `new(type, value, more...)` as on a Ruby.
+pub fn call(args: &[Value], ruby: Ruby) -> NewValue {
     match args.split_first() {
-        Some((kind, args)) if let Some(kind) = kind.as_type() => instance(kind, args),
+        Some((kind, args)) if let Some(kind) = kind.as_type() => instance(kind, args, ruby),
         _ => Err(constructors::new()?.mismatch(&args[..1])),
     }
 }
 
 /// Returns a value of the type, made of `args`.
-pub(super) fn instance(kind: &Type, args: &[Value]) -> NewValue {
+pub(super) fn instance(kind: &Type, args: &[Value], ruby: Ruby) -> NewValue {
     if let ([value], false) = (args, matches!(kind, Type::Init(..)))
         && is_instance(kind, value)?
     {
         return Ok(value.clone());
     }
-    let value = make(kind, args)?;
+    let value = make(kind, args, ruby)?;
     assert_instance(&format!("Converted value from {kind}.new()"), kind, value)
 }
 
 /// Converts `args` by the type's own function.
-pub(super) fn make(kind: &Type, args: &[Value]) -> NewValue {
+pub(super) fn make(kind: &Type, args: &[Value], ruby: Ruby) -> NewValue {
     let is_bytes = |arg: &Value| matches!(arg.bare(), Value::Bytes(_));
-    match made(kind, args) {
+    match made(kind, args, ruby) {
         Err(_) if args.iter().any(is_bytes) => {
             Err(Error::unknown(format!("what '{kind}' makes of a text that is not UTF-8")))
         }
@@ -56,13 +56,13 @@ pub(super) fn make(kind: &Type, args: &[Value]) -> NewValue {
     }
 }
 
-fn made(kind: &Type, args: &[Value]) -> NewValue {
+fn made(kind: &Type, args: &[Value], ruby: Ruby) -> NewValue {
     match kind {
         Type::Integer(_) => number::integer(args),
         Type::Float(_) => number::float(args),
         Type::Numeric => number::numeric(args),
         Type::Boolean(_) => scalar::boolean(args),
-        Type::String(_) => scalar::string(args),
+        Type::String(_) => scalar::string(args, ruby),
         Type::Regexp(_) => scalar::regexp(args),
         Type::Binary => scalar::binary(args),
         Type::Uri(_) => scalar::uri(args),
@@ -75,9 +75,9 @@ fn made(kind: &Type, args: &[Value]) -> NewValue {
         Type::SemVerRange => version::range(args),
         Type::Type(_) => type_of_text(args),
         Type::Unit | Type::NotUndef(None) => unit(args),
-        Type::NotUndef(Some(inner)) | Type::Optional(Some(inner)) => make(inner, args),
-        Type::Alias(alias) => make(alias.resolved(), args),
-        Type::Init(Some(inner), more) => init::make(inner, more, args),
+        Type::NotUndef(Some(inner)) | Type::Optional(Some(inner)) => make(inner, args, ruby),
+        Type::Alias(alias) => make(alias.resolved(), args, ruby),
+        Type::Init(Some(inner), more) => init::make(inner, more, args, ruby),
         Type::Optional(None) => Err(Error::bare("undefined method `new_function' for nil:NilClass")),
         Type::Object => Err(Error::bare("undefined method `sub' for nil:NilClass")),
         _ => Err(unsupported(kind)),

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use super::{NewValue, refused};
 use crate::puppet::regex::RubyRegex;
 use crate::puppet::types::constructors;
-use crate::puppet::{Error, format, ruby, uri};
+use crate::puppet::{Error, Ruby, format, ruby, uri};
 use crate::value::rich::{Rich, Uri};
 use crate::value::{Hash, Value};
 
@@ -31,12 +31,12 @@ pub(super) fn boolean(args: &[Value]) -> NewValue {
 }
 
 /// Evaluates `String.new(from, formats)`.
-pub(super) fn string(args: &[Value]) -> NewValue {
+pub(super) fn string(args: &[Value], ruby: Ruby) -> NewValue {
     let function = constructors::string()?;
     if function.pick(args)?.is_none() {
         return Err(function.mismatch(args));
     }
-    format::convert(&args[0], args.get(1)).map(Value::bytes)
+    format::convert(&args[0], args.get(1), ruby).map(Value::bytes)
 }
 
 /// Evaluates `Regexp.new(pattern, escape)`.

@@ -7,6 +7,7 @@
 #![no_main]
 
 use hierad::hiera::convert::convert;
+use hierad::puppet::Ruby;
 use hierad::puppet::json;
 use hierad::puppet::types::{check_type, parse};
 use hierad::value::Value;
@@ -20,7 +21,7 @@ fuzz_target!(|content: &[u8]| {
         if let Some(text) = expression(&convert_to) {
             types(text, &value);
         }
-        match convert(value.clone(), &convert_to, "k") {
+        match convert(value.clone(), &convert_to, "k", Ruby::V3_1) {
             Ok(made) => value = made,
             Err(error) => assert!(!error.text.is_empty()),
         }

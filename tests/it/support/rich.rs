@@ -1,6 +1,7 @@
 //! Values that JSON cannot hold, as `tests/puppet/resolve.rb` writes them: `{"__ptype": TYPE, "__pvalue": TEXT}`.
 
 use hierad::hiera::convert::convert;
+use hierad::puppet::Ruby;
 use hierad::value::rich::Rich;
 use hierad::value::{Hash, Value};
 
@@ -35,7 +36,7 @@ fn typed(kind: &str, content: &Value) -> Value {
 }
 
 fn made(kind: &str, content: &Value) -> Value {
-    convert(content.clone(), &kind.into(), "k").expect("a value")
+    convert(content.clone(), &kind.into(), "k", Ruby::V3_1).expect("a value")
 }
 
 fn as_rich(value: &Value) -> std::sync::Arc<Rich> {
