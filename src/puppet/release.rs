@@ -137,6 +137,11 @@ impl Ruby {
         Notation { spaces_hashes: matches!(self, Ruby::V3_4 | Ruby::JRuby10), printable, floats }
     }
 
+    /// Returns true if a URI such as `puppet:///a` has an empty host; otherwise it has none, and is `puppet:/a`.
+    pub fn keeps_empty_hosts(self) -> bool {
+        matches!(self, Ruby::V3_3 | Ruby::V3_4 | Ruby::JRuby10)
+    }
+
     /// Returns true for a JRuby.
     pub fn is_jruby(self) -> bool {
         matches!(self, Ruby::JRuby9_3 | Ruby::JRuby9_4 | Ruby::JRuby10)

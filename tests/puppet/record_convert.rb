@@ -154,6 +154,9 @@ def times
   cross(%w[Timestamp Timespan], stamps + spans + SCALARS + RICH) +
     cross(formats.map { |format| ['Timestamp', format] } + zones.compact.map { |zone| ['Timestamp', '%F', zone] } +
           zones.compact.map { |zone| ['Timestamp', DEFAULT, zone] }, stamps) +
+    cross(['%s', '%Q', '%G', '%g', '%F %s', '%s %F', '%Y %s', '%F %Q', '%F %G', '%F%G', '%C %g', '%C %g %Y', '%Y %g', '%y %g', '%s%m %F', '%G%m%d %F'].map { |format| ['Timestamp', format] },
+          ['1580474000', '-5', '+5', '2020-01-31 -1580474000', '2020-01-31 +5', '2020-01-31 2019', '2020-01-31-2019', '1580474000 2020-01-31', '2020 99', '20 99', '20 99 1',
+           '20 100', '2020 1580474000', '2020-01-31 ', '2020-01-31 x', '2020 7', '70 20', '-20200131 2020-01-31', '20200131 2020-01-31', '2020-01-31 123456789012345678901234567890123456']) +
     cross(span_formats.map { |format| ['Timespan', format] }, spans) +
     cross([['Timespan', 2, 3, 4], ['Timespan', 2, 3, 4, 5, 6, 7], ['Timespan', 'x', 3, 4], ['Timespan', 1, 2], ['Timestamp', 1]], [1, -1, '1', 2**40]) +
     cross(%w[Timestamp Timespan], [{ 'string' => '2020-01-01' }, { 'string' => '1:2', 'format' => '%M:%S' }, { 'string' => '2020', 'format' => '%Y' },

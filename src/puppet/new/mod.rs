@@ -65,7 +65,7 @@ fn made(kind: &Type, args: &[Value], ruby: Ruby) -> NewValue {
         Type::String(_) => scalar::string(args, ruby),
         Type::Regexp(_) => scalar::regexp(args),
         Type::Binary => scalar::binary(args),
-        Type::Uri(_) => scalar::uri(args),
+        Type::Uri(_) => scalar::uri(args, ruby),
         Type::Sensitive(_) => scalar::sensitive(args),
         Type::Array(..) | Type::Tuple(..) => collection::array(args),
         Type::Hash(..) | Type::Struct(_) => collection::hash(args),

@@ -133,11 +133,15 @@ fn strict(text: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Evaluates `URI.new(text)`.
-pub(super) fn uri(args: &[Value]) -> NewValue {
+pub(super) fn uri(args: &[Value], ruby: Ruby) -> NewValue {
     let function = constructors::uri()?;
     match (function.pick(args)?, args) {
         (Some(0), [Value::String(text)]) => {
-            let uri = uri::parse(text).map_err(Error::puppet)?;
+            let mut uri = uri::parse(text).map_err(Error::puppet)?;
+            let has_authority = text.split_once(':').is_some_and(|(_, rest)| rest.starts_with("//"));
+            if ruby.keeps_empty_hosts() && uri.scheme.is_some() && has_authority {
+                uri.host.get_or_insert_default();
+            }
             Ok(Value::Rich(Rich::Uri(uri).into()))
         }
         (Some(_), [Value::Hash(hash)]) => uri_of_parts(hash),

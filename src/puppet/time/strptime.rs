@@ -116,7 +116,6 @@ impl Reader<'_> {
             return if depth > 2 { Ok(None) } else { self.all(format, depth + 1) };
         }
         match c {
-            'Q' | 's' | 'G' | 'g' => Err(Error::unknown(format!("the format '%{c}' of a time"))),
             'z' | 'Z' => Ok(self.zone()),
             _ => Ok(self.field(c, is_number(rest))),
         }
@@ -137,6 +136,12 @@ impl Reader<'_> {
             'M' => self.found.minute = Some(self.digits(2).filter(|n| *n <= 59)?),
             'm' => self.found.month = Some(self.digits(2).filter(|n| (1..=12).contains(n))?),
             'P' | 'p' => self.found.afternoon = Some(self.meridian()?),
+            // Puppet makes no use of the time that these say.
+            'Q' | 's' => {
+                self.text = self.text.strip_prefix('-').unwrap_or(self.text);
+                self.skip(usize::MAX)?;
+            }
+            'G' => self.skip(if packed { 4 } else { usize::MAX })?,
             'S' => self.found.second = Some(self.digits(2).filter(|n| *n <= 60)?),
             'U' | 'W' => _ = self.digits(2).filter(|n| *n <= 53)?,
             'u' => _ = self.digits(1).filter(|n| (1..=7).contains(n))?,
@@ -146,6 +151,10 @@ impl Reader<'_> {
             'y' => {
                 let year = self.digits(2)?;
                 self.found.year = Some(year);
+                self.found.century.get_or_insert(if year >= 69 { 19 } else { 20 });
+            }
+            'g' => {
+                let year = self.digits(2)?;
                 self.found.century.get_or_insert(if year >= 69 { 19 } else { 20 });
             }
             '%' => self.literal("%")?,
@@ -168,6 +177,13 @@ impl Reader<'_> {
         let (digits, rest) = self.text.split_at(length);
         self.text = rest;
         digits.parse().ok()
+    }
+
+    /// Passes over up to `most` digits, at least one.
+    fn skip(&mut self, most: usize) -> Option<()> {
+        let length = self.text.bytes().take(most).take_while(u8::is_ascii_digit).count();
+        self.text = &self.text[length..];
+        (length > 0).then_some(())
     }
 
     fn padded(&mut self, range: std::ops::RangeInclusive<i128>) -> Option<i128> {
