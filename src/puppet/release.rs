@@ -139,7 +139,7 @@ impl Ruby {
 
     /// Returns true if a URI such as `puppet:///a` has an empty host; otherwise it has none, and is `puppet:/a`.
     pub fn keeps_empty_hosts(self) -> bool {
-        matches!(self, Ruby::V3_3 | Ruby::V3_4 | Ruby::JRuby10)
+        !matches!(self, Ruby::V3_1 | Ruby::JRuby9_3)
     }
 
     /// Returns true for a JRuby.

@@ -11,7 +11,7 @@
 #   ruby record_openvox.rb VERSION=PROGRAM... [-- TOPIC...]       compares with what is recorded where topics are named
 #
 # PROGRAM is a Ruby of that VERSION that has OpenVox 9, such as `tests/puppet/openvox 3.4`. The VERSION jruby-9.4 has
-# Puppet 8, see record_jruby.rb, and is asked for floats alone. Versions that are not named keep what is recorded of them.
+# Puppet 8, see record_jruby.rb, and is asked for floats and URIs alone. Versions that are not named keep what is recorded of them.
 require_relative 'record_lookup'
 
 # Ruby 3.3 ends with a segmentation fault on some of their broken blocks (OpenSSL's PKCS7#recipients).
@@ -23,7 +23,7 @@ LEFT_OUT_CASES = ['spec_deep_merge: an option that the gem does not have yet', '
 RECORDED = File.expand_path('../vectors/openvox.json', __dir__)
 
 # What JRubies are asked for.
-OF_JRUBY = %w[floats].freeze
+OF_JRUBY = %w[floats uris].freeze
 
 def ask_openvox(version, program, requests)
   input = requests.map { |request| "#{JSON.generate(request.merge('strict' => true))}\n" }.join
