@@ -23,7 +23,8 @@ pub fn convert(value: Value, convert_to: &Value, key: &str, ruby: Ruby) -> Resul
         let shown = format!("The convert_to lookup_option for key '{key}' raised error: {}", &**text);
         Error::puppet(Text::with(shown, text.secrecy()))
     };
-    let made = new::call(&args, ruby).map_err(|error| if error.kind.is_unknown() { error } else { raised(&error.text) });
+    let made =
+        new::call(&args, ruby).map_err(|error| if error.kind.is_unknown() { error } else { raised(&error.text) });
     // What is in the value is as secret as it was; what is made of it is, too.
     match made {
         Ok(made) => Ok(if made == args[1] { args[1].clone() } else { made.sealed(secrecy) }),
