@@ -39,13 +39,16 @@ impl DiffContext<'_> {
         let of = |revision: &Revision| {
             // All others are what they were, and there are many.
             let changed = changed.map(|paths| paths.iter().map(|path| path.as_str().into()).collect());
-            converted(revision, changed.unwrap_or_else(|| read_paths(revision)))
+            checked_out(revision, changed.unwrap_or_else(|| read_paths(revision)))
         };
         let [before, after] = self.both_revisions().map(of);
         let (before, after) = (before?, after?);
         let paths: BTreeSet<&Arc<str>> = before.keys().chain(after.keys()).collect();
-        let mut files: Vec<String> =
-            paths.into_iter().filter(|path| before.get(*path) != after.get(*path)).map(ToString::to_string).collect();
+        let mut files: Vec<String> = paths
+            .into_iter()
+            .filter(|path| is_unseen(before.get(*path), after.get(*path)))
+            .map(ToString::to_string)
+            .collect();
         files.retain(|file| !self.accepted.has(CODE, file));
         let Some(first) = files.first() else { return Ok(None) };
         let short = if files.len() == 1 { first.clone() } else { wording::count(files.len(), "file") };
@@ -66,8 +69,28 @@ impl DiffContext<'_> {
     }
 }
 
-/// Files that git converts, with what is there and what is done to it.
-type Converted = BTreeMap<Arc<str>, (BlobId, Vec<String>)>;
+/// A file as a checkout has it.
+#[derive(PartialEq)]
+struct CheckedOut {
+    /// The file as the repository has it.
+    id: BlobId,
+    /// The attributes by which git converts it.
+    made: Vec<String>,
+    /// True if hierad reads it as git makes it.
+    is_read: bool,
+}
+
+/// Returns true if a file may have another content than before, which is not seen: changes are looked for by what the
+/// repository has.
+fn is_unseen(before: Option<&CheckedOut>, after: Option<&CheckedOut>) -> bool {
+    match (before, after) {
+        (Some(before), Some(after)) if before.is_read && after.is_read => {
+            before.id == after.id && before.made != after.made
+        }
+        (Some(one), None) | (None, Some(one)) => !one.is_read,
+        (before, after) => before != after,
+    }
+}
 
 /// Returns the paths of all files of data and configuration that are read.
 fn read_paths(revision: &Revision) -> BTreeSet<Arc<str>> {
@@ -77,18 +100,16 @@ fn read_paths(revision: &Revision) -> BTreeSet<Arc<str>> {
     paths
 }
 
-/// Returns those of some files that a checkout has otherwise than the repository, with what is there and what is done
-/// to it.
-fn converted(revision: &Revision, paths: BTreeSet<Arc<str>>) -> Result<Converted, TreeError> {
+/// Returns some files as a checkout has them.
+fn checked_out(revision: &Revision, paths: BTreeSet<Arc<str>>) -> Result<BTreeMap<Arc<str>, CheckedOut>, TreeError> {
     let tree = &*revision.environment.tree;
     let mut attributes = Attributes::default();
     let mut found = BTreeMap::new();
     for path in paths {
         let Target::File(real, id) = follow(tree, &path)? else { continue };
         let made = attributes.converting(tree, &real, id)?;
-        if !made.is_empty() && (made != [IDENT] || with_ident(tree, id)?.is_none()) {
-            found.insert(path, (id, made));
-        }
+        let is_read = made.is_empty() || made == [IDENT] && with_ident(tree, id)?.is_some();
+        found.insert(path, CheckedOut { id, made, is_read });
     }
     Ok(found)
 }
