@@ -325,17 +325,14 @@ pub fn follow_counted(tree: &dyn FileTree, path: &str, linked: &mut usize) -> Re
                     return Ok(Target::Loop(Astray::new(path, "leads into a loop of symbolic links")));
                 }
                 link.get_or_insert_with(|| at.clone());
-                let inner = match below(root, &target) {
-                    _ if !target.starts_with('/') => {
-                        at.truncate(folder);
-                        target.as_str()
-                    }
-                    Some(inner) => {
-                        root.clone_into(&mut at);
-                        inner
-                    }
-                    None => return Ok(Target::Outside(Astray::new(at, format!("is a symbolic link to {target}")))),
+                let Some(inner) = inside(root, &target) else {
+                    return Ok(Target::Outside(Astray::new(at, format!("is a symbolic link to {target}"))));
                 };
+                if target.starts_with('/') {
+                    root.clone_into(&mut at);
+                } else {
+                    at.truncate(folder);
+                }
                 // What is between two slashes is looked at, too, if it is nothing.
                 *linked = linked.saturating_add(1 + inner.split('/').count());
                 if *linked > limit {
@@ -361,6 +358,12 @@ pub fn below<'p>(root: &str, path: &'p str) -> Option<&'p str> {
         "/" => path.strip_prefix('/'),
         root => path.strip_prefix(root).filter(|rest| rest.is_empty() || rest.starts_with('/')),
     }
+}
+
+/// Returns the target of a link inside of a tree with this root: from the link's folder, or from the root if it is
+/// absolute. `None` if it leads out.
+fn inside<'t>(root: &str, target: &'t str) -> Option<&'t str> {
+    if target.starts_with('/') { below(root, target) } else { Some(target) }
 }
 
 /// Returns the length of the path of the folder above `at`. Returns `None` above a `root`, but for that of the disk,

@@ -273,31 +273,7 @@ impl<'a> Template<'a> {
                 }
             };
             secrecy = Secrecy::join(secrecy, value.secrecy());
-            match value.bare() {
-                Value::Bytes(bytes) => {
-                    budget.write(bytes.len())?;
-                    out.add(bytes);
-                }
-                Value::String(text) if let Some(pieces) = text.pieces() => {
-                    budget.write(text.size())?;
-                    out.add_pieces(pieces);
-                }
-                value if value.shows_address() => {
-                    let text =
-                        "Ruby's text of a value of Puppet's own types inside of another has an address in memory";
-                    return Err(LookupError::unknown(text));
-                }
-                value if value.has_surrogates() => {
-                    return Err(LookupError::unknown(
-                        "Ruby's text of a list or hash with a text with surrogates in it",
-                    ));
-                }
-                value => {
-                    let text = made_digest(value).map_or_else(|| value.text_in(context.notation), token);
-                    budget.write(text.len())?;
-                    out.add(text.as_bytes());
-                }
-            }
+            add(value.bare(), &mut out, context)?;
         }
         Ok(out.finish().sealed(secrecy))
     }
@@ -316,6 +292,34 @@ impl<'a> Template<'a> {
             _ => Err(LookupError::bare(format!("Unknown interpolation method '{method}'"))),
         }
     }
+}
+
+/// Adds the text of a value to the others.
+fn add(value: &Value, out: &mut Output, context: &Context<'_>) -> Result<(), LookupError> {
+    let budget = context.stack.budget();
+    match value {
+        Value::Bytes(bytes) => {
+            budget.write(bytes.len())?;
+            out.add(bytes);
+        }
+        Value::String(text) if let Some(pieces) = text.pieces() => {
+            budget.write(text.size())?;
+            out.add_pieces(pieces);
+        }
+        value if value.shows_address() => {
+            let text = "Ruby's text of a value of Puppet's own types inside of another has an address in memory";
+            return Err(LookupError::unknown(text));
+        }
+        value if value.has_surrogates() => {
+            return Err(LookupError::unknown("Ruby's text of a list or hash with a text with surrogates in it"));
+        }
+        value => {
+            let text = made_digest(value).map_or_else(|| value.text_in(context.notation), token);
+            budget.write(text.len())?;
+            out.add(text.as_bytes());
+        }
+    }
+    Ok(())
 }
 
 /// Returns the variables that `text` reads, dotted access included.

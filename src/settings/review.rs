@@ -70,6 +70,19 @@ impl Checked<'_> {
         self.source.invalid(&["reviews"], format!("'reviews', number {}, {text}", self.number))
     }
 
+    /// Returns the flags of `hierad review` for these settings, each with the values that it may have.
+    fn flags(&self, written: [(&str, Option<String>, &[&str]); 4]) -> Result<Vec<String>, SettingsError> {
+        let mut flags = Vec::new();
+        for (flag, value, values) in written {
+            let Some(value) = value else { continue };
+            if !values.contains(&&*value) {
+                return Err(self.invalid(&format!("have a wrong '{flag}': one of {} is wanted", values.join(", "))));
+            }
+            flags.push(format!("--{}={value}", flag.replace('_', "-")));
+        }
+        Ok(flags)
+    }
+
     fn check(&self, repositories: &[RepositorySetting], raw: raw::Review) -> Result<ReviewSetting, SettingsError> {
         let raw::Review {
             repository,
@@ -106,19 +119,12 @@ impl Checked<'_> {
             );
         }
         let of = id.as_ref().map(|id| format!(" ({id})")).unwrap_or_default();
-        let mut flags = Vec::new();
-        for (flag, value, values) in [
-            ("comment", comment, &COMMENT[..]),
+        let mut flags = self.flags([
+            ("comment", comment, &COMMENT),
             ("when", when, &WHEN),
             ("check", check, &CHECK),
             ("exit_code", exit_code, &EXIT_CODE),
-        ] {
-            let Some(value) = value else { continue };
-            if !values.contains(&&*value) {
-                return Err(self.invalid(&format!("have a wrong '{flag}': one of {} is wanted", values.join(", "))));
-            }
-            flags.push(format!("--{}={value}", flag.replace('_', "-")));
-        }
+        ])?;
         flags.extend(with_keys.then(|| "--with-keys".to_owned()));
         Ok(ReviewSetting {
             name: format!("{name} {project}{of}"),

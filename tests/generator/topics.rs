@@ -9,7 +9,7 @@ use super::random::Random;
 use super::words::ENVIRONMENT;
 
 /// The subject of a repository.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Topic {
     /// Patterns in `lookup_options`.
     Patterns,
@@ -19,6 +19,20 @@ pub(crate) enum Topic {
     Paths,
     /// Tags in YAML.
     Tags,
+}
+
+impl std::str::FromStr for Topic {
+    type Err = &'static str;
+
+    fn from_str(name: &str) -> Result<Topic, Self::Err> {
+        match name {
+            "patterns" => Ok(Topic::Patterns),
+            "globs" => Ok(Topic::Globs),
+            "paths" => Ok(Topic::Paths),
+            "tags" => Ok(Topic::Tags),
+            _ => Err("patterns, globs, paths or tags is wanted"),
+        }
+    }
 }
 
 /// The number of nodes of a repository.

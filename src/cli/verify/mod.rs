@@ -99,6 +99,14 @@ pub(super) fn sample(global: &Global, sample: usize) -> Option<Result<String>> {
     ruby::has_puppet().then(|| findings(global, &arguments).map(|findings| report::in_short(&findings)))
 }
 
+/// Has hierad answer as the Puppet and the Ruby that are asked. Returns warnings if the settings say otherwise.
+fn adopt(settings: &mut Settings, puppet: &Process) -> [Option<String>; 2] {
+    let wanted = (settings.puppet, settings.ruby);
+    settings.puppet = Puppet::of_version(&puppet.version);
+    settings.ruby = puppet.ruby.as_deref().and_then(Ruby::of_version).or(settings.ruby);
+    [warning_of_version(&puppet.version, wanted.0), warning_of_ruby(puppet.ruby.as_deref(), wanted.1)]
+}
+
 fn findings(global: &Global, arguments: &Arguments) -> Result<Findings> {
     let mut workspace = global.open()?;
     workspace.compares_secrets = true;
@@ -111,11 +119,7 @@ fn findings(global: &Global, arguments: &Arguments) -> Result<Findings> {
     let installation = (&*ruby, arguments.puppet_lib.as_deref());
     let code = if arguments.run_code { Code::All } else { Code::Installed };
     let mut puppet = Process::start(Reference::Puppet, installation, code, &stage)?;
-    let settings = &mut workspace.settings;
-    let wanted = (settings.puppet, settings.ruby);
-    settings.puppet = Puppet::of_version(&puppet.version);
-    settings.ruby = puppet.ruby.as_deref().and_then(Ruby::of_version).or(settings.ruby);
-    let warnings = [warning_of_version(&puppet.version, wanted.0), warning_of_ruby(puppet.ruby.as_deref(), wanted.1)];
+    let warnings = adopt(&mut workspace.settings, &puppet);
     let point = workspace.point(&arguments.at.revision)?;
     let branch = workspace.branch(&arguments.at.revision)?;
     let mut pipeline = global.pipeline(&workspace, branch.as_ref(), &[point], &|_| true)?;

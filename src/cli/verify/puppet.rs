@@ -63,9 +63,9 @@ impl Reference {
 /// The programs. Their headers describe requests and answers. The one for Hiera 3 needs the others.
 const PROGRAMS: [(&str, &str); 4] = [
     ("watch.rb", WATCH),
-    ("data_only.rb", include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/puppet/data_only.rb"))),
-    ("resolve.rb", include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/puppet/resolve.rb"))),
-    ("resolve_hiera3.rb", include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/puppet/resolve_hiera3.rb"))),
+    ("data_only.rb", include_str!("data_only.rb")),
+    ("resolve.rb", include_str!("resolve.rb")),
+    ("resolve_hiera3.rb", include_str!("resolve_hiera3.rb")),
 ];
 
 /// A node and the keys to look up on it.

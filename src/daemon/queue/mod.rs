@@ -5,7 +5,7 @@
 //! killed loses nothing and begins again with the step that it was at. Ids and kinds become text here and nowhere
 //! else in the daemon.
 //!
-//! A database of any former version is upgraded when it is opened ([`SCHEMA`]). One of a newer version is refused.
+//! A database of any former version is upgraded when it is opened (`SCHEMA`). One of a newer version is refused.
 
 mod blind;
 mod body;
