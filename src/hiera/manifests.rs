@@ -181,7 +181,10 @@ impl Manifests {
             if let Some(language) = Language::of(path) {
                 let lookups = self.in_file(tree, *id, language)?;
                 let Some(rest) = left.checked_sub(lookups.size()) else {
-                    return Err(TreeError::too_large(path, format!("manifests have more than {MOST_CALLS} lookups")));
+                    let text = format!(
+                        "the manifests up to here have more than {MOST_CALLS} lookups, classes and parameters ('manifests: false' in hierad.yaml leaves them unread)"
+                    );
+                    return Err(TreeError::too_large(path, text));
                 };
                 *left = rest;
                 found.add(&Arc::from(path.as_str()), &lookups);
@@ -381,6 +384,6 @@ mod tests {
         };
         assert_eq!(read(), (3, None));
         let (found, error) = read();
-        assert!(found < 3 && error.unwrap().contains("manifests have more than"), "{found}");
+        assert!(found < 3 && error.unwrap().contains("have more than 2000000 lookups"), "{found}");
     }
 }

@@ -7,7 +7,7 @@ use std::fmt;
 
 use crate::value::{Secrecy, Text};
 
-/// The program that cannot answer.
+/// The way in which there is no answer.
 ///
 /// Source: `lookup_global` of `puppet/pops/lookup/lookup_adapter.rb`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -30,7 +30,7 @@ impl ErrorKind {
 /// A failure. The text is Puppet's where Puppet fails.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct Error {
-    /// The program that cannot answer.
+    /// The way in which there is no answer.
     pub kind: ErrorKind,
     /// One sentence; a secret where it may show one.
     pub text: Text,

@@ -36,13 +36,22 @@ type Read<T> = std::result::Result<T, Beyond>;
 /// A file of attributes, with this content, has more than is read: it may have anything converted.
 #[derive(Debug, Clone, Copy)]
 struct Beyond {
-    limit: usize,
+    /// The most that is read, with its unit.
+    limit: (usize, &'static str),
     id: BlobId,
 }
 
+impl Beyond {
+    /// Returns words that stand in the place of attributes.
+    fn in_words(self) -> String {
+        let (limit, unit) = self.limit;
+        format!("more than {limit} {unit}, which are not read")
+    }
+}
+
 impl Attributes {
-    /// Returns the attributes by which a checkout converts the file at `path` of `tree`, as `NAME=VALUE`. It must be
-    /// asked of one tree alone.
+    /// Returns the attributes by which a checkout converts the file at `path` of `tree`, as `NAME=VALUE`, or words that
+    /// say why they are not known. It must be asked of one tree alone.
     pub fn converting(&mut self, tree: &dyn FileTree, path: &str, id: BlobId) -> Result<Vec<String>, TreeError> {
         let mut decided = BTreeMap::new();
         let folders: Vec<&str> = path.match_indices('/').map(|(at, _)| &path[..at]).collect();
@@ -52,7 +61,7 @@ impl Attributes {
             let (macros, lines) = match (&self.macros, self.known.get(folder)) {
                 (Some(Ok(macros)), Some(Ok(lines))) => (macros, lines),
                 (Some(Err(beyond)), _) | (_, Some(Err(beyond))) => {
-                    return Ok(vec![format!("filter={}", beyond.limit)]);
+                    return Ok(vec![beyond.in_words()]);
                 }
                 _ => continue,
             };
@@ -103,7 +112,7 @@ impl Attributes {
 
 /// Returns the lines of a file of attributes, each as its words, that have files converted, or not.
 pub fn converting_lines(tree: &dyn FileTree, path: &str) -> Result<Vec<Vec<String>>, TreeError> {
-    let told = |beyond: Beyond| vec![vec![format!("filter={}", beyond.limit), beyond.id.to_string()]];
+    let told = |beyond: Beyond| vec![vec![beyond.in_words(), beyond.id.to_string()]];
     let macros = match lines(tree, ATTRIBUTES)? {
         Ok(lines) => Macros::of(&lines),
         Err(beyond) => return Ok(told(beyond)),
@@ -223,14 +232,14 @@ impl Macros {
 fn lines(tree: &dyn FileTree, path: &str) -> Result<Read<Vec<Vec<String>>>, TreeError> {
     let Some(Entry::File(id)) = tree.entry(path)? else { return Ok(Ok(Vec::new())) };
     let content = match read_config(tree, path, id) {
-        Err(error) if error.is_too_large => return Ok(Err(Beyond { limit: CONFIG_LIMIT, id })),
+        Err(error) if error.is_too_large => return Ok(Err(Beyond { limit: (CONFIG_LIMIT, "bytes"), id })),
         content => content?,
     };
     let text = String::from_utf8_lossy(&content);
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let lines = text.split('\n').filter(|line| line.len() < TOO_LONG).map(words).filter(|words| is_valid(words));
     let lines: Vec<_> = lines.take(MOST_OF_FILE + 1).collect();
-    Ok(if lines.len() > MOST_OF_FILE { Err(Beyond { limit: MOST_OF_FILE, id }) } else { Ok(lines) })
+    Ok(if lines.len() > MOST_OF_FILE { Err(Beyond { limit: (MOST_OF_FILE, "lines"), id }) } else { Ok(lines) })
 }
 
 /// The signs between words.
@@ -385,7 +394,12 @@ mod tests {
             "* -filter\n".repeat(MOST_OF_FILE + 1),
             (0..300_000).fold(String::new(), |text, n| text + &format!("[attr]m{n} m{}\n", n + 1)),
         ] {
-            assert_eq!(converting(&lines, "data/x.yaml"), ["filter=1000"], "{}", lines.len());
+            assert_eq!(
+                converting(&lines, "data/x.yaml"),
+                ["more than 1000 lines, which are not read"],
+                "{}",
+                lines.len()
+            );
         }
         let lines = "a filter=x\n".repeat(MOST_OF_FILE - 1);
         let folder = |n: usize| format!("-- {}.gitattributes\n{lines}*.yaml filter={n}\n", "d/".repeat(n));

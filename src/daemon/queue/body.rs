@@ -13,7 +13,7 @@ use super::QueueError;
 const LARGE: usize = 1 << 16;
 
 /// A report in its stored form.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Body {
     bytes: Vec<u8>,
     size: usize,
@@ -30,9 +30,8 @@ impl Body {
 
     /// Makes the body of `content`.
     pub fn of(content: &[u8]) -> Body {
-        let plain = || Body { bytes: content.to_vec(), size: content.len() };
         // Memory takes all that is written to it.
-        Body::written(|out| out.write_all(content)).unwrap_or_else(|_| plain())
+        Body::written(|out| out.write_all(content)).unwrap_or_default()
     }
 
     /// Takes a body that somebody else has made, or returns `None` if it is not whole: a report ends with its line.

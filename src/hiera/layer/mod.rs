@@ -265,8 +265,8 @@ impl Environment {
         if let Some(folders) = Folders::of(&hiera_config) {
             return bare.with_roots(folders);
         }
-        let manifests = bare.manifests();
-        Ok(bare.with_layers()?.with_manifests(&manifests, &BTreeSet::new(), &BTreeSet::new(), &mut MOST_CALLS.clone()))
+        let (manifests, mut left) = (bare.manifests(), MOST_CALLS);
+        Ok(bare.with_layers()?.with_manifests(&manifests, &BTreeSet::new(), &BTreeSet::new(), &mut left))
     }
 
     /// Returns an environment without layers.

@@ -22,9 +22,7 @@ pub(super) fn first_document<'a>(
     content: &'a [u8],
     sink: &mut impl FnMut(Event<'a>) -> Onward,
 ) -> (Result<(), Fault>, Notes) {
-    let mut parser = parser::Parser::new(content);
-    let result = parser.document(sink);
-    (result, parser.into_notes())
+    noted(parser::Parser::new(content), sink)
 }
 
 /// Feeds the events of the first document as [`first_document`] does. Returns true if no other one follows.
@@ -39,7 +37,10 @@ pub(super) fn document_of_server<'a>(
     content: &'a [u8],
     sink: &mut impl FnMut(Event<'a>) -> Onward,
 ) -> (Result<(), Fault>, Notes) {
-    let mut parser = parser::Parser::of_server(content);
+    noted(parser::Parser::of_server(content), sink)
+}
+
+fn noted<'a>(mut parser: parser::Parser<'a>, sink: &mut impl FnMut(Event<'a>) -> Onward) -> (Result<(), Fault>, Notes) {
     let result = parser.document(sink);
     (result, parser.into_notes())
 }
