@@ -7,8 +7,8 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use super::outside::Outside;
 use super::recent::Recent;
+use super::workspace::outside::Outside;
 use super::{Failure, Result, Workspace};
 use crate::event::{CommitEvent, EventKind};
 use crate::git::BranchName;

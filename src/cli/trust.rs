@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{Global, Result, Status, output};
-use crate::app::trust;
+use crate::app::workspace::trust;
 use crate::visible::visible;
 
 /// The most characters of a value that are shown.

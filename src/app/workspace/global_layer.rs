@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::Result;
 use super::inside::{absolute, in_work_tree};
+use crate::app::Result;
 use crate::disk::Disk;
 use crate::git::{CommitId, Repository};
 use crate::hiera::layer::GlobalConfig;

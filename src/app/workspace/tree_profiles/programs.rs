@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::inside::below;
+use crate::app::workspace::inside::below;
 use crate::settings::Settings;
 use crate::tree::{FileTree, Target, TreeError, changes, folder_of, follow};
 

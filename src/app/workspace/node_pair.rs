@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{Result, Workspace};
+use crate::app::{Result, Workspace};
 use crate::diagnostic::Diagnostic;
 use crate::fleet::Fleet;
 use crate::git::BranchName;
@@ -27,7 +27,7 @@ pub struct NodePair {
 impl NodePair {
     /// Reads the profiles of two workspaces that differ in nothing else, as `branch` is deployed, ready for a revision.
     /// Profiles that cannot be read are reported and left out. Returns `None` if the two have no node in common.
-    pub(super) fn of(
+    pub(in crate::app) fn of(
         [first, second]: [&Workspace; 2],
         branch: Option<&BranchName>,
         at: RevisionId,
@@ -56,7 +56,7 @@ impl NodePair {
     }
 
     /// Returns findings for the nodes that only one of the sets has.
-    pub(super) fn findings(&self) -> Vec<FindingChange> {
+    pub(in crate::app) fn findings(&self) -> Vec<FindingChange> {
         let sets = [("gone-nodes", &self.gone, "is not known any more"), ("new-nodes", &self.new, "is new")];
         let finding = |(code, names, text): (&'static str, &Vec<Arc<str>>, &str)| {
             let others = match names.len() - 1 {

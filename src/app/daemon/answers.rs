@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::lookup::{failure, to_json};
-use super::pipelines::ATTEMPTS;
-use super::{BranchPipelines, Failure, Workspace};
+use crate::app::lookup::{failure, to_json};
+use crate::app::pipelines::ATTEMPTS;
+use crate::app::{BranchPipelines, Failure, Workspace};
 use crate::daemon::http::{
     AnswerError, Answers, DiffRequest, DiffResponse, LookupNode, LookupRequest, LookupResponse, NodeSnapshot,
 };
@@ -30,7 +30,7 @@ use crate::workers::{Stop, Workers};
 const PROFILE: &str = "profile.json";
 
 /// Returns the answers to questions about a repository. `page` is for links to its files.
-pub(super) fn answers(workspace: &Workspace, page: Option<Page>) -> Arc<dyn Answers> {
+pub(in crate::app) fn answers(workspace: &Workspace, page: Option<Page>) -> Arc<dyn Answers> {
     // Pipelines of its own: questions do not evict the revision that the next commit is compared with.
     let pipelines = Mutex::new(BranchPipelines::new(workspace.clone()));
     Arc::new(EffectiveValues { workspace: workspace.clone(), pipelines, page })

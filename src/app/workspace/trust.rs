@@ -3,17 +3,20 @@
 //! A record is the digest of a file's path in the tree, of its content, and of what its commands name in
 //! the tree. A file that changes in any of this is not trusted any more. No commit writes in the git directory.
 
+mod programs;
+
 use std::fmt::Write as _;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use super::Result;
-use super::programs::Programs;
+use crate::app::Result;
 use crate::disk::{self, FileMode};
 use crate::git::{Environment, Repository};
 use crate::settings::{MAX_SETTINGS_SIZE, Origin, Privilege, SETTINGS_FILE, Settings, SettingsFile, TreeFolder};
+
+use programs::Programs;
 
 /// The file of the records, in the git directory that all work trees share.
 const RECORDS: &str = "hierad/trusted";

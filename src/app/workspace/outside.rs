@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::Result;
 use super::global_layer::GlobalLayer;
+use crate::app::Result;
 use crate::disk::Disk;
 use crate::git::Repository;
 use crate::hiera::layer::GlobalConfig;
@@ -11,29 +11,29 @@ use crate::settings::GlobalSetting;
 use crate::tree::FileTree;
 
 /// One state of modules, datadirs and the global layer outside of the repository.
-pub(super) struct Outside {
+pub(in crate::app) struct Outside {
     disk: Arc<Disk>,
     global: GlobalLayer,
 }
 
 impl Outside {
     /// Finds the global layer, and begins with nothing read from the disk.
-    pub(super) fn find(global: &GlobalSetting, data: &Repository) -> Result<Outside> {
+    pub(in crate::app) fn find(global: &GlobalSetting, data: &Repository) -> Result<Outside> {
         let disk = Arc::new(Disk::new());
         let global = GlobalLayer::find(global, data, &disk)?;
         Ok(Outside { disk, global })
     }
 
     /// Returns true if all that was read is still as it was.
-    pub(super) fn is_current(&self, global: &GlobalSetting) -> bool {
+    pub(in crate::app) fn is_current(&self, global: &GlobalSetting) -> bool {
         self.global.is_current(global) && self.disk.is_current()
     }
 
-    pub(super) fn disk(&self) -> Arc<dyn FileTree> {
+    pub(in crate::app) fn disk(&self) -> Arc<dyn FileTree> {
         self.disk.clone()
     }
 
-    pub(super) fn global(&self) -> Option<&GlobalConfig> {
+    pub(in crate::app) fn global(&self) -> Option<&GlobalConfig> {
         self.global.config.as_ref()
     }
 }

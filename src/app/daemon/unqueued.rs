@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::guard::Guard;
 use super::options::banner;
 use super::signals::{Signal, Signals};
-use super::{BranchPipelines, DaemonOptions, Result, Workspace};
+use crate::app::guard::Guard;
+use crate::app::{BranchPipelines, DaemonOptions, Result, Workspace};
 use crate::daemon::{self, HandlerError};
 use crate::event::CommitEvent;
 use crate::git::BranchPatterns;

@@ -1,13 +1,14 @@
 //! The node profiles that lie in the tree that is looked at, so that its commits write them; and the files of values of
 //! `backends`, which are read once for all revisions as well.
 
+mod programs;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::Result;
 use super::inside::below;
-use super::tree_programs::TreePrograms;
+use crate::app::Result;
 use crate::diff::Diff;
 use crate::disk;
 use crate::git::{CommitId, CommitTree, Environment, Repository};
@@ -15,6 +16,8 @@ use crate::pipeline::profiles::files_in_tree;
 use crate::puppet::glob::SHARED_LIMIT;
 use crate::settings::{ProfileEntry, Settings};
 use crate::tree::{BlobId, FileTree, TreeError, WithSubmodules};
+
+use programs::TreePrograms;
 
 /// The paths of profiles, and of files of values, in a work tree.
 pub(super) struct TreeProfiles {

@@ -12,7 +12,7 @@ use std::path::{Component, Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-use super::Result;
+use crate::app::Result;
 use crate::disk::{self, Step, Way};
 use crate::settings::TreeFolder;
 

@@ -12,7 +12,7 @@ pub(super) enum Signal {
 }
 
 #[cfg(unix)]
-pub(super) use unix::Signals;
+pub(in crate::app) use unix::Signals;
 
 #[cfg(unix)]
 mod unix {

@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::trust::TrustStore;
-use super::{Overrides, Result};
+use crate::app::{Overrides, Result};
 use crate::disk;
 use crate::git::Repository;
 use crate::settings::{
@@ -20,7 +20,7 @@ const SYSTEM_SETTINGS: &str = "/etc/hierad/hierad.yaml";
 
 /// The settings of a run.
 #[derive(Debug, Default)]
-pub(super) struct FoundSettings {
+pub(in crate::app) struct FoundSettings {
     pub(super) settings: Settings,
     pub(super) refused: Vec<Refusal>,
     /// The file of the tree, unless it is trusted.
@@ -34,7 +34,7 @@ pub(super) struct FoundSettings {
 }
 
 /// The files and flags that settings come from, besides the file of the tree.
-pub(super) struct SettingsSources {
+pub(in crate::app) struct SettingsSources {
     pub(super) overrides: Overrides,
     /// The first trusted file, if there is one.
     pub(super) trusted: Option<SettingsFile>,
@@ -128,7 +128,7 @@ impl Places<'_> {
 }
 
 /// Finds the settings of a run in `repository`, and combines them.
-pub(super) fn find(overrides: &Overrides, repository: &Repository) -> Result<FoundSettings> {
+pub(in crate::app) fn find(overrides: &Overrides, repository: &Repository) -> Result<FoundSettings> {
     let places = Places::of(repository);
     let named = overrides.config().map(|path| places.read(path)).transpose()?;
     let paths = places.paths_in_tree(overrides, named.as_ref());
@@ -237,7 +237,7 @@ fn shared_files() -> Vec<PathBuf> {
 
 /// Returns the settings that `--config` names, or `None` if it names none, or a file of the tree at hand. Fails if the
 /// file lies in the tree of a repository that it names itself.
-pub(super) fn named(overrides: &Overrides) -> Result<Option<Settings>> {
+pub(in crate::app) fn named(overrides: &Overrides) -> Result<Option<Settings>> {
     let Some(path) = overrides.config() else { return Ok(None) };
     if let Ok(repository) = overrides.repository()
         && Places::of(&repository).read(path)?.origin != Origin::Trusted
@@ -267,7 +267,7 @@ fn check_place(path: &Path, folder: &Path) -> Result<()> {
 }
 
 /// Checks the settings that the daemon's settings name for the repository at `folder`, which need not be there.
-pub(super) fn check_own(path: &Path, folder: &Path) -> Result<()> {
+pub(in crate::app) fn check_own(path: &Path, folder: &Path) -> Result<()> {
     let file = match Repository::discover(folder) {
         Ok(repository) => Places::of(&repository).read(path)?,
         Err(_) => SettingsFile::trusted(path)?,

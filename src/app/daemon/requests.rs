@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::process::Command;
 
 use super::open_repository::RepositoryHandle;
-use super::{DaemonOptions, Overrides, Program, Result};
+use crate::app::{DaemonOptions, Overrides, Program, Result};
 use crate::daemon::http::{Forge, Project};
 use crate::daemon::service::{AttemptLimits, Review, Reviews};
 use crate::disk;
@@ -33,7 +33,7 @@ const CI_VARIABLES: [&str; 6] =
     ["GITHUB_ACTIONS", "GITEA_ACTIONS", "FORGEJO_ACTIONS", "GITLAB_CI", "BITBUCKET_BUILD_NUMBER", "JENKINS_URL"];
 
 /// Checks that reviews could be posted, and that webhooks can ask for them.
-pub(super) fn check(settings: &Settings, overrides: &Overrides) -> Result<()> {
+pub(in crate::app) fn check(settings: &Settings, overrides: &Overrides) -> Result<()> {
     if !settings.reviews.is_empty() && overrides.show_secrets {
         return Err("reviews are read by many: --show-secrets does not go with 'reviews'".into());
     }

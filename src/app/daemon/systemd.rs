@@ -6,7 +6,7 @@ use sd_notify::NotifyState;
 use tokio::time::sleep;
 
 /// Notifies that the daemon is up, or has reloaded its settings.
-pub(super) fn ready() {
+pub(in crate::app) fn ready() {
     notify(&[NotifyState::Ready]);
 }
 

@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::process::Command;
 
-use super::guard::Overrun;
-use super::node_pair::NodePair;
 use super::open_repository::RepositoryHandle;
-use super::pipelines::compare;
-use super::{BranchPipelines, Program, Result};
+use crate::app::guard::Overrun;
+use crate::app::pipelines::compare;
+use crate::app::workspace::node_pair::NodePair;
+use crate::app::{BranchPipelines, Program, Result};
 use crate::daemon::queue::{Body, Job};
 use crate::daemon::service::{AttemptLimits, Recovery, Resolve, Resolved, Sources, Unresolved};
 use crate::diagnostic::Diagnostic;

@@ -6,11 +6,11 @@
 
 use std::sync::Arc;
 
+use super::Workspace;
 use super::inside::read_from_revisions;
 use super::outside::Outside;
 use super::tree_profiles::TreeProfiles;
-use super::workspace::Workspace;
-use super::{Failure, Result};
+use crate::app::{Failure, Result};
 use crate::diagnostic::describe;
 use crate::git::{BranchName, CommitId};
 use crate::node::ProfileError;

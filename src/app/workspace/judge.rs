@@ -26,7 +26,7 @@ use crate::tree::{BlobId, FileTree, Target, TreeError, changes, follow};
 const CHANGED: &str = "changed-settings";
 
 /// The judge by the settings of a run.
-pub(super) struct SettingsJudge {
+pub(in crate::app) struct SettingsJudge {
     repository: Arc<Repository>,
     /// The blind spots, faults and policies by trusted settings.
     accept: Option<Accepted>,

@@ -3,12 +3,12 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use super::{Overrides, Result};
+use crate::app::{Overrides, Result};
 use crate::disclosure::{Disclosure, Key, key_file};
 use crate::git::is_tracked;
 
 /// Returns how secrets are shown, by the flags and by the settings' key file.
-pub(super) fn disclosure(overrides: &Overrides, key_file: Option<&Path>) -> Result<Disclosure> {
+pub(in crate::app) fn disclosure(overrides: &Overrides, key_file: Option<&Path>) -> Result<Disclosure> {
     if overrides.show_secrets {
         return Ok(Disclosure::shown());
     }

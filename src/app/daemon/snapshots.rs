@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
-use super::Result;
 use super::jobs::is_too_large;
 use super::open_repository::{OpenRepository, RepositoryHandle};
-use super::recent::Recent;
+use crate::app::Result;
+use crate::app::recent::Recent;
 use crate::daemon::service::Scheduled;
 use crate::delivery::{Filter, Parcel, Sink, SnapshotSink, Target, Unwritten};
 use crate::diagnostic::describe;

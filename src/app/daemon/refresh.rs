@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::pipelines::{BranchPipelines, SourceTrouble};
+use crate::app::pipelines::{BranchPipelines, SourceTrouble};
 use crate::inventory::{FactNames, Inventory};
 
 /// The pause between two looks at the ages of answers.

@@ -2,7 +2,8 @@
 
 use std::net::SocketAddr;
 
-use super::{Result, requests};
+use super::requests;
+use crate::app::Result;
 use crate::daemon::http::{Forge, Listener, Options, Server};
 use crate::disk::read_token;
 use crate::settings::{HttpSetting, Settings};
@@ -18,7 +19,7 @@ pub(super) fn listening(mut settings: Settings, address: Option<SocketAddr>) -> 
 }
 
 /// Returns the options of the server, with its secrets read, or `None` if the settings ask for no server.
-pub(super) fn options(settings: &Settings) -> Result<Option<Options>> {
+pub(in crate::app) fn options(settings: &Settings) -> Result<Option<Options>> {
     let Some(setting) = &settings.http else { return Ok(None) };
     let token = setting.token_file.as_deref().map(read_token).transpose()?;
     let mut webhook_secrets = Vec::new();
@@ -30,7 +31,7 @@ pub(super) fn options(settings: &Settings) -> Result<Option<Options>> {
 
 /// Makes the server that the settings ask for, or returns `None` if they ask for none. It goes on with `listener` if
 /// that has the right address.
-pub(super) fn server(settings: &Settings, listener: Option<Listener>) -> Result<Option<(Server, Listener)>> {
+pub(in crate::app) fn server(settings: &Settings, listener: Option<Listener>) -> Result<Option<(Server, Listener)>> {
     let Some(options) = options(settings)? else { return Ok(None) };
     let listener = match listener.filter(|listener| listener.asked == options.listen) {
         Some(listener) => listener,

@@ -3,19 +3,26 @@
 //! Commands and the daemon make fleets and pipelines from a [`Workspace`]. It prints nothing: callers are told of
 //! profiles that cannot be read, and show them as they like.
 
+mod deployed;
+mod fingerprints;
+mod global_layer;
+pub(super) mod inside;
+pub(super) mod judge;
+pub(super) mod node_pair;
+pub(super) mod outside;
+mod readings;
+mod sample_profile;
+pub(super) mod settings_files;
+mod tree_profiles;
+pub mod trust;
+
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::deployed;
 use super::guard::Guard;
-use super::inside::{absolute, read_from_revisions};
-use super::judge::SettingsJudge;
-use super::outside::Outside;
-use super::settings_files::{self, FoundSettings, SettingsSources};
-use super::tree_profiles::TreeProfiles;
-use super::{Failure, Overrides, Result, fingerprints, sample_profile};
+use super::{Failure, Overrides, Result};
 use tempfile::TempDir;
 
 use crate::disclosure::Disclosure;
@@ -35,6 +42,12 @@ use crate::settings::{
     CheckSetting, DatadirSetting, EnvironmentName, Limits, ProfileEntry, Refusal, SETTINGS_FILE, Settings,
 };
 use crate::workers::{Counted, Workers};
+
+use inside::{absolute, read_from_revisions};
+use judge::SettingsJudge;
+use outside::Outside;
+use settings_files::{FoundSettings, SettingsSources};
+use tree_profiles::TreeProfiles;
 
 /// The number of MiB of parsed data to keep by default.
 const CACHE_SIZE: u64 = 256;

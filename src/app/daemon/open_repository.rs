@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::guard::Guard;
-use super::{BranchPipelines, Result};
+use crate::app::guard::Guard;
+use crate::app::{BranchPipelines, Result};
 use crate::daemon::http::{
     AnswerError, Answers, DiffRequest, DiffResponse, LookupRequest, LookupResponse, NodeSnapshot,
 };
@@ -36,7 +36,7 @@ pub(super) struct RepositoryHandle {
 /// The repository has not been there yet.
 #[derive(Debug, thiserror::Error)]
 #[error("the repository '{0}' is not there yet")]
-pub(super) struct Absent(RepositoryName);
+pub(in crate::app) struct Absent(RepositoryName);
 
 impl RepositoryHandle {
     /// Makes the handle of one that is not there yet.

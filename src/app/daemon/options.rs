@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Overrides, Result};
+use crate::app::{Overrides, Result};
 use crate::daemon::{BranchCheckpoint, CATCH_UP, WatchOptions};
 use crate::delivery::Stream;
 use crate::git::{BranchPatterns, Repository};
@@ -52,7 +52,7 @@ pub struct DaemonOptions {
 
 impl DaemonOptions {
     /// Returns the patterns of branches to watch: those of the flags or, without any, those of the settings.
-    pub(super) fn patterns<'a>(&'a self, settings: &'a [String]) -> &'a [String] {
+    pub(in crate::app) fn patterns<'a>(&'a self, settings: &'a [String]) -> &'a [String] {
         if self.branches.is_empty() { settings } else { &self.branches }
     }
 
@@ -65,7 +65,7 @@ impl DaemonOptions {
     }
 
     /// Returns how to watch `branches`.
-    pub(super) fn watch(&self, branches: BranchPatterns) -> WatchOptions {
+    pub(in crate::app) fn watch(&self, branches: BranchPatterns) -> WatchOptions {
         WatchOptions { branches, poll: self.poll, notify: self.notify, catch_up: CATCH_UP }
     }
 }

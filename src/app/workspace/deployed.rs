@@ -4,12 +4,12 @@
 //! history, or of the one that a CI job names, which checks out no branch. Of any other nobody knows, and that is an
 //! error: the data of another environment would be shown as that of the nodes.
 
-use super::Result;
+use crate::app::Result;
 use crate::forge::ci;
 use crate::git::{BranchName, Head, Repository};
 
 /// Returns the branch of a revision; `.` is the checked-out files.
-pub(super) fn branch(repository: &Repository, revision: &str) -> Result<BranchName> {
+pub(in crate::app) fn branch(repository: &Repository, revision: &str) -> Result<BranchName> {
     let name = name_in(revision);
     let Head { branch: checked_out, commit: head } = repository.head()?;
     if name != "HEAD"
@@ -18,7 +18,7 @@ pub(super) fn branch(repository: &Repository, revision: &str) -> Result<BranchNa
         return Ok(named);
     }
     let is_before =
-        |old| Ok::<_, super::Failure>(head.is_some_and(|head| head == old) || is_in(repository, old, head)?);
+        |old| Ok::<_, crate::app::Failure>(head.is_some_and(|head| head == old) || is_in(repository, old, head)?);
     let is_of_head = name == "HEAD" || is_before(repository.resolve(revision)?)?;
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let of_head = || checked_out.or_else(|| ci::branch(&variable).map(BranchName::new));

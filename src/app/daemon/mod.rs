@@ -1,0 +1,15 @@
+//! The daemon's parts put together: its repositories, its jobs, its HTTP server and its snapshots.
+
+mod answers;
+mod jobs;
+mod open_repository;
+pub(super) mod options;
+mod refresh;
+mod repository;
+mod requests;
+mod server;
+pub(super) mod service;
+mod signals;
+mod snapshots;
+mod systemd;
+pub(super) mod unqueued;
