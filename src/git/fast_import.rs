@@ -12,7 +12,7 @@ use std::process::{Child, ChildStdin, Output, Stdio};
 use super::command::{CommandError, GitCommand};
 use super::id::CommitId;
 use super::limited;
-use super::raw::CommitTime;
+use super::objects::raw::CommitTime;
 
 /// The content that fast-import writes into the `.keep` file of a pack.
 const KEPT_BY: &[u8] = b"fast-import";

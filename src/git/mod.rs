@@ -10,66 +10,51 @@
 //! Objects are read through libgit2's object database, from any number of threads. References are read by libgit2 too
 //! or, in formats that it does not know (reftables), by the `git` command.
 
-mod ambiguous;
-mod asking;
-mod branches;
 mod command;
-mod config;
 mod fast_import;
-mod folder_cache;
-mod gitmodules;
 mod history;
 mod id;
 pub mod ignored;
 mod limited;
-mod loose;
-mod merge;
-mod mirror;
-mod names;
 mod objects;
 mod open;
-mod packed;
-mod quarantine;
-mod raw;
 mod refs;
 mod remote;
 mod scratch;
-mod staged;
 mod submodules;
-mod tracked;
 mod tree;
 mod worktree;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub use branches::{BranchPatterns, Branches, PatternError, RefChange, changes};
 pub use command::CommandError;
-pub use config::{ConfigScope, ConfigValue, config_path, config_value};
+pub use command::config::{ConfigScope, ConfigValue, config_path, config_value};
 pub use fast_import::{Import, ImportError, NewCommit};
-pub use gitmodules::{GITMODULES, names_by_path};
+pub use history::merge::{Merge, MergeError, MergedTree};
 pub use history::{Chain, ChainEnd, HistoryError, Parents};
 pub use id::{BranchName, CommitId};
 pub use limited::{GIT_MEMORY, Messages, bind_exchanges, bound, limit_memory};
-pub use merge::{Merge, MergeError, MergedTree};
-pub use mirror::{Mirror, MirrorError};
 pub use objects::ObjectError;
+pub use objects::raw::{CommitInfo, CommitTime};
 pub use open::{Environment, GitDirs, OpenError, any_checkout, git_dirs};
-pub use quarantine::{Quarantine, QuarantineError};
-pub use raw::{CommitInfo, CommitTime};
+pub use refs::branches::{BranchPatterns, Branches, PatternError, RefChange, changes};
 pub use refs::{Head, RefsError, RevisionError};
+pub use remote::mirror::{Mirror, MirrorError};
+pub use remote::quarantine::{Quarantine, QuarantineError};
 pub use remote::{Asked, Moved, References, Remote};
 pub use scratch::{Scratch, ScratchError};
-pub use tracked::is_tracked;
+pub use submodules::gitmodules::{GITMODULES, names_by_path};
 pub use tree::CommitTree;
 pub use worktree::WorkTree;
+pub use worktree::tracked::is_tracked;
 
-use ambiguous::Ambiguous;
 use command::GitCommand;
 use history::History;
 use objects::Objects;
 use open::{Layout, Opened, Start};
 use refs::Refs;
+use refs::ambiguous::Ambiguous;
 use submodules::{Clones, Superproject};
 
 use crate::tree::{FileTree, TreeError};
@@ -193,7 +178,7 @@ impl Repository {
 
     /// Returns true if git tracks something at a path of the work tree, below it or on the way to it.
     pub fn tracks(&self, path: &str) -> bool {
-        tracked::tracks(self.git_dir(), path)
+        worktree::tracked::tracks(self.git_dir(), path)
     }
 
     /// Returns the checked-out files as they are now, or `None` in a bare repository.

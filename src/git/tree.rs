@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::folder_cache::Folder;
 use super::id::CommitId;
+use super::objects::folder_cache::Folder;
+use super::objects::raw::{EntryKind, TreeEntry};
 use super::objects::{ObjectError, Objects};
-use super::raw::{EntryKind, TreeEntry};
 use crate::tree::{BlobId, Entry, FileTree, Graft, TreeError, child};
 
 /// The tree of files of a commit. It is cheap to clone and can be read from many threads at once.

@@ -3,15 +3,20 @@
 //!
 //! Each query uses a handle that has read no references yet: a handle's memory of them can be out of date.
 
+pub(super) mod ambiguous;
+pub(super) mod branches;
+pub(super) mod names;
+
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use git2::{ErrorCode, RepositoryOpenFlags};
 
-use super::ambiguous::Ambiguous;
 use super::command::{CommandError, GitCommand};
 use super::id::{BranchName, CommitId};
 use super::objects::{ObjectError, Objects};
+
+use ambiguous::Ambiguous;
 
 /// A failure to read references.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -4,18 +4,21 @@
 //! Names and commits are a stranger's. A name leads to no other place than a clone of this repository's own, and of
 //! that nothing is opened but its objects.
 
+pub(super) mod gitmodules;
+
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::gitmodules::{GITMODULES, names_by_path};
 use super::id::CommitId;
 use super::objects::Objects;
 use super::open::pointer;
 use super::tree::CommitTree;
 use super::worktree::WorkTree;
 use crate::tree::{Entry, FileTree, Graft, GraftedTree, TreeError, read_config};
+
+use gitmodules::{GITMODULES, names_by_path};
 
 /// The most submodules of a tree, those in others included, ...
 const MOST: usize = 4096;

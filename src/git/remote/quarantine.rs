@@ -12,10 +12,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use super::command::{CommandError, GitCommand};
-use super::id::CommitId;
-use super::remote::{Asked, Remote};
+use super::{Asked, Remote};
 use crate::disk::FileMode;
+use crate::git::command::{CommandError, GitCommand};
+use crate::git::id::CommitId;
 
 /// The folder of all of them, in the git directory.
 const PLACE: &str = "hierad/quarantine";
@@ -44,7 +44,7 @@ pub struct Quarantine {
 }
 
 impl Quarantine {
-    pub(super) fn make(common_dir: &Path) -> Result<Quarantine, QuarantineError> {
+    pub(in crate::git) fn make(common_dir: &Path) -> Result<Quarantine, QuarantineError> {
         let place = common_dir.join(PLACE);
         let made = Quarantine::make_in(&place, common_dir);
         let (folder, lock) = made.map_err(|source| QuarantineError { place, source })?;

@@ -4,6 +4,8 @@
 //! No user's hook runs, except for `pre-auto-gc`, which may forbid git to tidy up. Queries ([`GitCommand::query`])
 //! write nothing and do not use the network.
 
+pub(super) mod config;
+
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};

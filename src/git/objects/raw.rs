@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use super::id::CommitId;
+use crate::git::id::CommitId;
 
 /// A commit's metadata.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub struct CommitTime {
 
 impl CommitTime {
     /// Returns the seconds and the zone as a commit object has them.
-    pub(super) fn raw(self) -> String {
+    pub(in crate::git) fn raw(self) -> String {
         let sign = if self.offset < 0 { '-' } else { '+' };
         let offset = self.offset.unsigned_abs();
         format!("{} {sign}{:02}{:02}", self.seconds.max(0), offset / 60, offset % 60)
@@ -68,14 +68,14 @@ fn civil(day: i64) -> (i64, i64, i64) {
 
 /// A parsed commit object.
 #[derive(Debug, Clone, Default)]
-pub(super) struct RawCommit {
-    pub(super) tree: [u8; 20],
-    pub(super) parents: Vec<CommitId>,
-    pub(super) author: String,
-    pub(super) time: CommitTime,
+pub(in crate::git) struct RawCommit {
+    pub(in crate::git) tree: [u8; 20],
+    pub(in crate::git) parents: Vec<CommitId>,
+    pub(in crate::git) author: String,
+    pub(in crate::git) time: CommitTime,
     /// The time of the commit, by the committer's clock. Walks through history are ordered by it.
-    pub(super) committed: i64,
-    pub(super) summary: String,
+    pub(in crate::git) committed: i64,
+    pub(in crate::git) summary: String,
 }
 
 /// The most bytes of a message that are looked at for its summary, and the most characters of a summary and an author.
@@ -83,7 +83,7 @@ const MESSAGE_START: usize = 64 << 10;
 const MOST_SHOWN: usize = 1000;
 
 /// Parses the beginning of a commit object. Returns `None` if it names no tree.
-pub(super) fn commit(content: &[u8]) -> Option<RawCommit> {
+pub(in crate::git) fn commit(content: &[u8]) -> Option<RawCommit> {
     let end = memchr::memmem::find(content, b"\n\n").unwrap_or(content.len());
     let (header, message) = content.split_at(end);
     let header = String::from_utf8_lossy(header);
@@ -132,7 +132,7 @@ fn summary(message: &str) -> String {
 }
 
 /// Returns the value of a trailer: a line `name: VALUE` in the last paragraph of a commit's message.
-pub(super) fn trailer(content: &[u8], name: &str) -> Option<String> {
+pub(in crate::git) fn trailer(content: &[u8], name: &str) -> Option<String> {
     let text = String::from_utf8_lossy(content);
     let (_, message) = text.split_once("\n\n")?;
     let mut lines = message.trim_end().lines().rev().take_while(|line| !line.is_empty());
@@ -148,7 +148,7 @@ pub(super) fn tag_target(content: &[u8]) -> Option<[u8; 20]> {
 
 /// The type of an entry, by its mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum EntryKind {
+pub(in crate::git) enum EntryKind {
     File,
     Folder,
     Link,
@@ -157,10 +157,10 @@ pub(super) enum EntryKind {
 
 /// An entry of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct TreeEntry {
-    pub(super) name: String,
-    pub(super) kind: EntryKind,
-    pub(super) id: [u8; 20],
+pub(in crate::git) struct TreeEntry {
+    pub(in crate::git) name: String,
+    pub(in crate::git) kind: EntryKind,
+    pub(in crate::git) id: [u8; 20],
 }
 
 /// Decodes a name. Nearly all are UTF-8, which `from_utf8` checks faster than `from_utf8_lossy` does.
@@ -170,7 +170,7 @@ fn text(name: &[u8]) -> String {
 
 /// Parses a tree object, sorted by the bytes of the names. A damaged one is told by what is wrong with it. A tree with
 /// names that no checkout takes is damaged: whatever is made of it, a path must not lead to another place.
-pub(super) fn folder(mut content: &[u8]) -> Result<Vec<TreeEntry>, &'static str> {
+pub(in crate::git) fn folder(mut content: &[u8]) -> Result<Vec<TreeEntry>, &'static str> {
     let mut items = Vec::new();
     while !content.is_empty() {
         let (item, rest) = entry(content).ok_or("its list of names breaks off")?;

@@ -10,10 +10,10 @@ use std::collections::BTreeSet;
 use git2::Oid;
 
 use super::ambiguous::Ambiguous;
-use super::command::CommandError;
-use super::id::{BranchName, CommitId};
-use super::objects::Objects;
-use super::refs::{Refs, RefsError, RevisionError};
+use super::{Refs, RefsError, RevisionError};
+use crate::git::command::CommandError;
+use crate::git::id::{BranchName, CommitId};
+use crate::git::objects::Objects;
 
 /// The beginnings of all that may follow a name in git's notation of revisions.
 const SUFFIXES: [char; 4] = ['^', '~', '@', ':'];
@@ -24,7 +24,7 @@ const TRACKING: &str = "refs/remotes/";
 /// The reference of a mirror to the commit that the other repository told with its default branch. Trust hangs on it
 /// in place of `HEAD`: whoever pushes a branch that was the default one a moment ago gets no trust by its name. Nobody
 /// can push a reference outside of `refs/`.
-pub(super) const DEFAULT_HEAD: &str = "HIERAD_DEFAULT_HEAD";
+pub(in crate::git) const DEFAULT_HEAD: &str = "HIERAD_DEFAULT_HEAD";
 
 impl Refs {
     /// Returns a revision with the full name of a branch where git would take a tag of that name, which is added to
@@ -97,7 +97,7 @@ impl Refs {
     /// Returns the commit of a name that trust hangs on: a full id, a reference by its full name, a remote-tracking
     /// branch of a configured remote, the default branch of one, or a branch. A tag counts by its full name only, and
     /// what lies below `refs/remotes/` without a remote that fetches it is somebody's push.
-    pub(super) fn trusted(&self, name: &str, objects: &Objects) -> Result<CommitId, RevisionError> {
+    pub(in crate::git) fn trusted(&self, name: &str, objects: &Objects) -> Result<CommitId, RevisionError> {
         let unnamed = || RevisionError::NotExact { revision: name.to_owned() };
         let id = match CommitId::from_hex(name) {
             Some(id) => id,
@@ -133,7 +133,7 @@ impl Refs {
     }
 
     /// Returns the default branch of a remote: the branch that its symbolic `HEAD` leads to here.
-    pub(super) fn default_branch_of(&self, remote: &str) -> Result<Option<BranchName>, RefsError> {
+    pub(in crate::git) fn default_branch_of(&self, remote: &str) -> Result<Option<BranchName>, RefsError> {
         let place = format!("{TRACKING}{remote}/");
         let full = self.fetched(format!("{place}HEAD"), &self.remotes()?)?;
         Ok(full.and_then(|name| name.strip_prefix(&place).map(BranchName::new)))

@@ -50,11 +50,11 @@ struct Files {
 
 /// The bytes that are read for an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Extent {
+pub(in crate::git) struct Extent {
     /// The size of the object in bytes.
-    pub(super) size: u64,
+    pub(in crate::git) size: u64,
     /// That of all objects and changes that it is made of, itself included.
-    pub(super) chain: u64,
+    pub(in crate::git) chain: u64,
 }
 
 impl Packs {

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use super::command::GitCommand;
+use crate::git::command::GitCommand;
 
 /// Has a command of git fail where it would ask for a password. `git` reads the settings of its repository.
 pub(super) fn ask_nobody(command: &mut Command, git: &GitCommand) {

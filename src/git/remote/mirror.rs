@@ -9,10 +9,10 @@ use std::{fs, io};
 use git2::RepositoryInitOptions;
 
 use super::asking::ask_nobody;
-use super::command::{GitCommand, clean};
-use super::id::CommitId;
-use super::names::DEFAULT_HEAD;
 use crate::disk::FileMode;
+use crate::git::command::{GitCommand, clean};
+use crate::git::id::CommitId;
+use crate::git::refs::names::DEFAULT_HEAD;
 
 /// A failure to make a mirror.
 #[derive(Debug, thiserror::Error)]

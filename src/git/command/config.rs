@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::command::{CommandError, GitCommand};
+use super::{CommandError, GitCommand};
 
 /// A value of git's configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]

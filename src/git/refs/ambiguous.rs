@@ -5,16 +5,16 @@ use std::sync::{Mutex, PoisonError};
 
 /// The names so far that were a tag's as well as a branch's, as sentences.
 #[derive(Debug, Default)]
-pub(super) struct Ambiguous(Mutex<BTreeSet<String>>);
+pub(in crate::git) struct Ambiguous(Mutex<BTreeSet<String>>);
 
 impl Ambiguous {
-    pub(super) fn add(&self, sentence: String) {
+    pub(in crate::git) fn add(&self, sentence: String) {
         tracing::warn!("{sentence}");
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(sentence);
     }
 
     /// Returns the sentences.
-    pub(super) fn told(&self) -> Vec<String> {
+    pub(in crate::git) fn told(&self) -> Vec<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 }

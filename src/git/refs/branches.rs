@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
-use super::id::{BranchName, CommitId};
+use crate::git::id::{BranchName, CommitId};
 
 /// The tips of branches at one moment.
 pub type Branches = BTreeMap<BranchName, CommitId>;

@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use git2::{MergeFileInput, ObjectType, Oid};
 
-use super::history::HistoryError;
-use super::id::CommitId;
-use super::objects::ObjectError;
-use super::tree::CommitTree;
+use super::HistoryError;
+use crate::git::id::CommitId;
+use crate::git::objects::ObjectError;
+use crate::git::tree::CommitTree;
 use crate::tree::{BlobId, Entry, Extent, FileTree, TreeError, child};
 
 /// The largest file that both sides have changed of which the lines are merged, in bytes.
@@ -68,7 +68,7 @@ pub struct MergedTree {
 }
 
 impl MergedTree {
-    pub(super) fn new([base, ours, theirs]: [CommitTree; 3]) -> Result<MergedTree, MergeError> {
+    pub(in crate::git) fn new([base, ours, theirs]: [CommitTree; 3]) -> Result<MergedTree, MergeError> {
         let mut tree = MergedTree { ours, theirs, taken: BTreeMap::new(), merged: HashMap::new() };
         let (mut extent, mut pending) = (Extent::default(), vec![String::new()]);
         while let Some(folder) = pending.pop() {

@@ -9,7 +9,7 @@ use foldhash::fast::RandomState;
 use super::raw::TreeEntry;
 
 /// The entries of a folder.
-pub(super) type Folder = Arc<[TreeEntry]>;
+pub(in crate::git) type Folder = Arc<[TreeEntry]>;
 
 /// The most names that the folders of one generation hold together.
 const NAMES: usize = 1 << 13;
@@ -61,8 +61,8 @@ impl FolderCache {
 
 #[cfg(test)]
 mod tests {
-    use super::super::raw::EntryKind;
     use super::*;
+    use crate::git::objects::raw::EntryKind;
 
     #[test]
     fn folders_in_use_stay_and_others_are_dropped() {

@@ -1,13 +1,18 @@
 //! Exchanges references with other repositories, with the user's own git and credentials.
 
+mod asking;
+pub(super) mod mirror;
+pub(super) mod quarantine;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use super::asking::ask_nobody;
 use super::command::{CommandError, GitCommand};
 use super::id::CommitId;
 use super::limited::{self, Limits};
+
+use asking::ask_nobody;
 
 /// The setting that has a fetch keep no pack, however many objects it has.
 const LOOSE: &str = "fetch.unpackLimit=2147483647";

@@ -8,13 +8,13 @@ use std::path::PathBuf;
 use flate2::bufread::ZlibDecoder;
 use git2::ObjectType;
 
-use super::id::CommitId;
+use crate::git::id::CommitId;
 
 /// The longest header, in bytes: a type and a size.
 const HEADER: u64 = 32;
 
 /// An object.
-pub(super) enum Object {
+pub(in crate::git) enum Object {
     /// Its type and content, or the beginning of that where no more is wanted.
     Whole(ObjectType, Vec<u8>),
     /// Its size, which is more than is read.
@@ -35,7 +35,7 @@ pub(super) enum Part {
 }
 
 /// Returns the object if one of `folders` has it as a loose one of the usual form.
-pub(super) fn read(folders: &[PathBuf], id: [u8; 20], part: Part) -> Option<Object> {
+pub(in crate::git) fn read(folders: &[PathBuf], id: [u8; 20], part: Part) -> Option<Object> {
     let name = CommitId(id).to_string();
     let (folder, file) = name.split_at(2);
     let file = folders.iter().find_map(|objects| File::open(objects.join(folder).join(file)).ok())?;

@@ -5,6 +5,11 @@
 //! before it counts. A handle also holds each pack open that it has read from, even a deleted one, so it is replaced
 //! by a fresh one when packs have come or gone.
 
+pub(super) mod folder_cache;
+mod loose;
+mod packed;
+pub(super) mod raw;
+
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -13,12 +18,13 @@ use std::time::{Duration, SystemTime};
 
 use git2::{ErrorCode, ObjectType, Odb, Oid};
 
-use super::folder_cache::{Folder, FolderCache};
 use super::id::CommitId;
-use super::loose::{self, Object, Part};
-use super::packed::Packs;
-use super::raw::{self, RawCommit};
 use crate::tree::{FILE_LIMIT, too_large};
+
+use folder_cache::{Folder, FolderCache};
+use loose::{Object, Part};
+use packed::Packs;
+use raw::RawCommit;
 
 /// A failure to read an object.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,6 +1,8 @@
 //! Walks through history: parents, first-parent chains, merge bases. The walks respect the commits at which a shallow
 //! clone cuts history off.
 
+pub(super) mod merge;
+
 use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 

@@ -13,7 +13,7 @@ pub fn is_tracked(path: &Path) -> io::Result<bool> {
 
 /// Returns true if the index of a git directory has an entry at a path from the top, below it or on the way to it, or
 /// cannot be read.
-pub(super) fn tracks(git_dir: &Path, path: &str) -> bool {
+pub(in crate::git) fn tracks(git_dir: &Path, path: &str) -> bool {
     let Ok(index) = git2::Index::open(&git_dir.join("index")) else { return true };
     let is_in = |inner: &[u8], outer: &[u8]| {
         inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || outer.is_empty() || rest[0] == b'/')

@@ -1,15 +1,19 @@
 //! The checked-out files as a tree: as if everything in the work tree were committed, ignored files included. What a
 //! sparse checkout leaves out is there as in the index, and so is a file that git converts and takes for unchanged.
 
+mod staged;
+pub(super) mod tracked;
+
 use std::fs::{self, FileType};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use super::objects::Objects;
-use super::staged::Staged;
 use crate::disk::{FrozenFiles, failed, is_absence};
 use crate::tree::{BlobId, Entry, FileTree, TreeError, child};
+
+use staged::Staged;
 
 /// The files of a work tree, each as it is on disk when it is first read.
 pub struct WorkTree {

@@ -8,9 +8,9 @@ use std::path::Path;
 
 use git2::{Index, IndexEntry};
 
-use super::command::GitCommand;
-use super::id::CommitId;
-use super::objects::Objects;
+use crate::git::command::GitCommand;
+use crate::git::id::CommitId;
+use crate::git::objects::Objects;
 use crate::tree::{BlobId, Entry, MemoryTree};
 
 /// The bit of an entry's flags that says that its file is left out of the checkout. Source: git's `cache.h`.
