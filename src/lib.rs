@@ -45,7 +45,7 @@
 //! use hierad::hiera::layer::EnvironmentOptions;
 //! use hierad::pipeline::profiles::{EnvironmentOfNodes, ProfileFiles};
 //! use hierad::pipeline::{DiffFilter, Pipeline, RevisionId, Revisions};
-//! use hierad::report::text;
+//! use hierad::report::writers::text;
 //! use hierad::snapshot::Format;
 //! use hierad::workers::Workers;
 //!

@@ -14,7 +14,8 @@ use crate::diff::Diff;
 use crate::git::Repository;
 use crate::pipeline::judge::Sides;
 use crate::pipeline::{Comparison, RevisionId};
-use crate::report::{BlindSpot, Format, KeyChange, PolicyLevel, Report, Style, Verdict, count, markdown, text, write};
+use crate::report::writers::{markdown, text};
+use crate::report::{BlindSpot, Format, KeyChange, PolicyLevel, Report, Style, Verdict, count, write};
 use crate::visible::visible;
 
 /// About how many lines a report may have in a hook: a screen.

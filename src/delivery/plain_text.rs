@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-use crate::report::{Report, text};
+use crate::report::Report;
+use crate::report::writers::text;
 
 /// The columns, as is usual in mail.
 const WIDTH: usize = 78;

@@ -1,46 +1,19 @@
 //! Reports: the changes between two revisions as plain data, and the formats in which they are written.
 //!
-//! A [`Report`] holds every decision: the items that are shown, their order and their grouping. A writer ([`json`],
-//! [`text`], [`markdown`], [`html`], [`sarif`], [`junit`], [`github`]) takes a report, options of its own and an
-//! output, and decides only on layout. Values become text in one place, `value.rs`, which is also where secrets would
-//! show.
+//! A [`Report`] holds every decision: the items that are shown, their order and their grouping. `model` has its parts,
+//! `build` makes it from changes, `words` says how things are called. A writer (a module of [`writers`]) takes a
+//! report, options of its own and an output, and decides only on layout. Values become text in one place,
+//! `words/value.rs`, which is also where secrets would show.
 //!
 //! Nothing here reads a repository or looks up a key. Fields of the JSON form are a contract with scripts: they may be
 //! added to, never renamed.
 
-mod annotation;
-mod blind_spot;
 mod build;
-mod catalog_use;
-mod causes;
-mod causing;
-mod description;
-mod detail;
-mod fold;
-mod format;
-pub mod github;
-mod groups;
-pub mod html;
-mod idle;
-pub mod json;
-pub mod junit;
-mod line_reason;
-mod lines;
-mod links;
-pub mod markdown;
-mod node_list;
-mod node_names;
-mod node_sets;
+mod model;
 mod numbers;
 mod policy;
-pub mod sarif;
-mod secrets;
-mod similarity;
-pub mod text;
-mod unread;
-mod value;
-mod visible;
-mod wording;
+mod words;
+pub mod writers;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -52,24 +25,24 @@ use crate::hiera::Outcome;
 use crate::node::NodeSet;
 use crate::value::ValuePath;
 
-pub use annotation::Annotation;
-pub use blind_spot::{BlindSpot, Remedy, UnseenLevel, Verdict};
+pub use build::catalog_use::{CatalogUse, Parts};
+pub use build::causes::Cause;
 pub use build::{ChangeOrigins, Input, LeafOrigins, Origins};
-pub use catalog_use::{CatalogUse, Parts};
-pub use causes::Cause;
-pub use description::{Description, Term};
-pub use format::{Format, Style, write};
-pub use idle::{Idle, IdlePart, NoEffect};
-pub use line_reason::LineReason;
-pub use lines::{ChangedLines, Effect, FileChange, How, Side, Source, UnknownEffect};
-pub use node_names::NodeNames;
+pub use model::blind_spot::{BlindSpot, Remedy, UnseenLevel, Verdict};
+pub use model::idle::{Idle, IdlePart, NoEffect};
+pub use model::line_reason::LineReason;
+pub use model::lines::{ChangedLines, Effect, FileChange, How, Side, Source, UnknownEffect};
+pub use model::node_names::NodeNames;
 pub use policy::{PolicyHit, PolicyLevel, PolicyState, UsedWaiver};
-pub use visible::shorten;
-pub use wording::{count, number};
+pub use words::description::{Description, Term};
+pub use words::visible::shorten;
+pub use words::wording::{count, number};
+pub use writers::annotation::Annotation;
+pub use writers::format::{Format, Style, write};
 
-pub(crate) use detail::type_change;
-pub(crate) use groups::is_of_secret;
-pub(crate) use value::type_name;
+pub(crate) use build::groups::is_of_secret;
+pub(crate) use words::detail::type_change;
+pub(crate) use words::value::type_name;
 
 /// The changes between two revisions on a fleet.
 #[derive(Debug, Clone)]

@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use super::visible::in_headline;
-use super::wording::share;
+use super::words::visible::in_headline;
+use super::words::wording::share;
 use super::{Count, Report};
 use crate::diagnostic::{Place, Severity};
 use crate::node::NodeSet;

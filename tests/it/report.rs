@@ -21,9 +21,8 @@ use hierad::diagnostic::{Diagnostic, Place, Severity};
 use hierad::diff::{Diff, changes};
 use hierad::fleet::{Distinction, Effective, Finding, Fleet, KeyUse};
 use hierad::node::NodeSet;
-use hierad::report::{
-    Commit, How, Input, LeafOrigins, NodeNames, Origin, Origins, Report, github, json, markdown, text,
-};
+use hierad::report::writers::{github, json, markdown, text};
+use hierad::report::{Commit, How, Input, LeafOrigins, NodeNames, Origin, Origins, Report};
 use hierad::workers::Workers;
 use serde_yaml::Value as Yaml;
 

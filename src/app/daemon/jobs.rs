@@ -18,7 +18,8 @@ use crate::git::BranchName;
 use crate::inventory::AnswerSet;
 use crate::node::ProfileError;
 use crate::pipeline::{DiffFilter, PipelineError, RevisionId};
-use crate::report::{self, FindingChange, Report};
+use crate::report::writers::json;
+use crate::report::{FindingChange, Report};
 use crate::settings::Limits;
 use crate::workers::Stop;
 
@@ -130,7 +131,7 @@ fn resolved(pipelines: &Mutex<BranchPipelines>, job: &Job, guard: &dyn Stop) -> 
     }));
     let json = Body::written(|out| {
         let mut out = BufWriter::with_capacity(CHUNK, Watched { out, guard });
-        report::json::write(&report, report::json::Options::default(), &mut out)?;
+        json::write(&report, json::Options::default(), &mut out)?;
         out.flush()
     })?;
     Ok(Resolved { report: Some((report, json)), answers })

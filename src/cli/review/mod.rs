@@ -19,7 +19,9 @@ use crate::app::review::{Fetched, Sides, sides};
 use crate::disk;
 use crate::forge::{Conclusion, Posted};
 use crate::pipeline::{Comparison, RevisionId, judge};
-use crate::report::{PolicyLevel, Report, Verdict, github, markdown};
+use crate::report::writers::{github, markdown};
+use crate::report::{PolicyLevel, Report, Verdict};
+
 use post::Poster;
 use saved::Saved;
 use target::Target;

@@ -12,7 +12,7 @@ use crate::cli::Result;
 use crate::disk;
 use crate::git::CommitId;
 use crate::report::Report;
-use crate::report::markdown::{self, Document, Options};
+use crate::report::writers::markdown::{self, Document, Options};
 
 /// The most bytes of a saved review.
 const MAX_SIZE: u64 = 4 << 20;

@@ -189,7 +189,7 @@ pub(super) const RULES: [(Rule, &[&str]); 13] = [
         Rule {
             what: "the formats of a report are listed",
             pattern: r"\bSarif\b\s*,",
-            places: &["src/report/format.rs"],
+            places: &["src/report/writers/format.rs"],
         },
         &["    Sarif,"],
     ),

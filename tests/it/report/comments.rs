@@ -8,9 +8,10 @@ use hierad::diff::{Diff, Reencrypted, changes};
 use hierad::fleet::{Answer, Distinction, Effective, Finding, Fleet};
 use hierad::hiera::{LookupError, Outcome};
 use hierad::node::{NodeId, NodeProfile, NodeSet};
+use hierad::report::writers::markdown;
 use hierad::report::{
     BlindSpot, ChangeOrigins, ChangedLines, Commit, Effect, FileChange, How, Input, LeafOrigins, NodeNames, Origin,
-    Origins, Remedy, Report, Side, UnknownEffect, Verdict, markdown,
+    Origins, Remedy, Report, Side, UnknownEffect, Verdict,
 };
 use hierad::value::{Hash, Value, ValuePath};
 use hierad::workers::Workers;

@@ -2,7 +2,8 @@
 
 use std::sync::LazyLock;
 
-use hierad::report::{Report, html};
+use hierad::report::Report;
+use hierad::report::writers::html;
 use serde_json::{Map, Value as Json};
 
 use crate::support::schema::Schema;

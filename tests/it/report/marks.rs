@@ -2,9 +2,8 @@
 
 use std::sync::LazyLock;
 
-use hierad::report::{
-    BlindSpot, ChangedLines, Effect, FileChange, LeafOrigins, NoEffect, Remedy, Report, Side, github, junit, sarif,
-};
+use hierad::report::writers::{github, junit, sarif};
+use hierad::report::{BlindSpot, ChangedLines, Effect, FileChange, LeafOrigins, NoEffect, Remedy, Report, Side};
 use roxmltree::Document;
 use serde_json::Value as Json;
 

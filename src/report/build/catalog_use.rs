@@ -1,0 +1,257 @@
+//! Tells by their last catalogs which nodes use a changed key, and puts the changes of all others apart.
+//!
+//! Puppet looks the key of a class up on nodes with that class. Others may still look it up explicitly, which nobody
+//! can see without a record of all lookups: so this tells what catalogs have, and never decides on a verdict, a policy
+//! or a count. Nothing is said of a key that data refers to. Errors are never apart.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::Arc;
+
+use crate::diff::{Change, ChangeKind};
+use crate::fleet::KeyUse;
+use crate::node::NodeSet;
+use crate::report::words::wording::{count, number};
+use crate::report::{Group, Item, KeyChange, Report};
+
+/// The use of a changed key, by the nodes that get the change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CatalogUse {
+    /// The class of the key, if some catalog has it.
+    pub class: Option<Arc<str>>,
+    /// The number of nodes whose catalogs use the key.
+    pub with: usize,
+    /// The number of those whose catalogs do not use it.
+    pub without: usize,
+    /// The number of those of whose catalogs that is not known.
+    pub unknown: usize,
+    /// True if all lookups of some of the catalogs are known, and not just the classes.
+    has_records: bool,
+    /// True if they are known of all catalogs that do not use it.
+    is_recorded: bool,
+    /// The number of variants of the change.
+    variants: usize,
+}
+
+impl CatalogUse {
+    fn new(change: &Change, of: &KeyUse) -> CatalogUse {
+        let known = change.nodes.intersection(&of.known);
+        let without = known.difference(&of.with);
+        CatalogUse {
+            class: of.class.clone(),
+            with: known.len() - without.len(),
+            without: without.len(),
+            unknown: change.nodes.len() - known.len(),
+            has_records: !known.intersection(&of.recorded).is_empty(),
+            is_recorded: without.difference(&of.recorded).is_empty(),
+            variants: change.variants.as_ref().map_or(1, |variants| variants.count(&change.nodes)),
+        }
+    }
+}
+
+/// A change of a report, or the part of one on some of its nodes.
+pub(super) struct Divided<O> {
+    pub(in crate::report) change: Change,
+    pub(in crate::report) origins: O,
+    pub(in crate::report) catalog_use: Option<Arc<CatalogUse>>,
+    /// True if it is on nodes whose catalogs do not use its key.
+    pub(in crate::report) is_apart: bool,
+}
+
+/// The most sets of nodes that use some key by which changes are divided. Each makes groups of its own: with more of
+/// them nobody would read the report, and it would be long.
+const MAX_SETS: usize = 32;
+
+/// Divides changes into those on nodes whose catalogs do not use the key, and all others, unless the keys are used on
+/// too many sets of nodes. They stay in order: by key, and then by first node.
+pub(super) fn divided<O: Clone>(
+    changes: Vec<Change>,
+    origins: impl Iterator<Item = O>,
+    uses: &BTreeMap<Arc<str>, KeyUse>,
+) -> Vec<Divided<O>> {
+    let (mut all, divides) = (Vec::with_capacity(changes.len()), are_few(uses));
+    for (change, origins) in changes.into_iter().zip(origins) {
+        let Some(of) = uses.get(&change.key) else {
+            all.push(Divided { change, origins, catalog_use: None, is_apart: false });
+            continue;
+        };
+        let catalog_use = Some(Arc::new(CatalogUse::new(&change, of)));
+        let is_divided = divides && !is_of_error(change.kind);
+        let without =
+            if is_divided { change.nodes.intersection(&of.known).difference(&of.with) } else { NodeSet::new() };
+        let rest = change.nodes.difference(&without);
+        if without.is_empty() || rest.is_empty() {
+            let is_apart = rest.is_empty();
+            all.push(Divided { change, origins, catalog_use, is_apart });
+            continue;
+        }
+        for (nodes, is_apart) in [(rest, false), (without, true)] {
+            let (change, origins, catalog_use) = (change.clone().on(nodes), origins.clone(), catalog_use.clone());
+            all.push(Divided { change, origins, catalog_use, is_apart });
+        }
+    }
+    for of_key in all.chunk_by_mut(|one, other| one.change.key == other.change.key) {
+        of_key.sort_by_key(|divided| divided.change.nodes.first());
+    }
+    all
+}
+
+/// Returns true if the keys are used on so few sets of nodes that changes are divided by them.
+fn are_few(uses: &BTreeMap<Arc<str>, KeyUse>) -> bool {
+    let mut sets: Vec<&NodeSet> = Vec::new();
+    for KeyUse { with, .. } in uses.values() {
+        if !sets.contains(&with) {
+            sets.push(with);
+        }
+        if sets.len() > MAX_SETS {
+            return false;
+        }
+    }
+    true
+}
+
+fn is_of_error(kind: ChangeKind) -> bool {
+    kind.is_error() || kind == ChangeKind::Recovered
+}
+
+/// Tells the parts of one change from further changes.
+#[derive(Default)]
+pub struct Parts(HashSet<*const CatalogUse>);
+
+impl Parts {
+    /// Returns true unless another part of the same change was there already.
+    pub fn is_new(&mut self, change: &KeyChange) -> bool {
+        change.catalog_use.as_ref().is_none_or(|of| self.0.insert(Arc::as_ptr(of)))
+    }
+}
+
+impl KeyChange {
+    fn is_recorded(&self) -> bool {
+        self.catalog_use.as_ref().is_some_and(|of| of.is_recorded)
+    }
+
+    /// Returns `, whose catalogs do not have the class` for so many nodes, or nothing if the change is not apart.
+    pub(in crate::report) fn lacking(&self, nodes: usize) -> String {
+        if !self.is_apart {
+            return String::new();
+        }
+        let catalogs = if nodes == 1 { "catalog does" } else { "catalogs do" };
+        let what = if self.is_recorded() { "use the key" } else { "have the class" };
+        format!(", whose {catalogs} not {what}")
+    }
+
+    /// Returns the number of variants of the change, whose parts are not counted for themselves.
+    pub(in crate::report) fn variants_of_whole(&self) -> usize {
+        self.catalog_use.as_ref().map_or_else(|| self.variant_count(), |of| of.variants)
+    }
+}
+
+/// The most classes or keys that are told of in one place.
+const MAX_NOTES: usize = 3;
+
+impl Report {
+    /// Returns the groups on nodes that may use the keys, and those on nodes whose catalogs do not use them.
+    pub(in crate::report) fn groups_by_use(&self) -> (&[Group], &[Group]) {
+        let at = self.groups.iter().position(|group| group.is_apart).unwrap_or(self.groups.len());
+        self.groups.split_at(at)
+    }
+
+    /// Returns the heading of the groups on nodes whose catalogs do not use the keys, or `None` if there are none.
+    pub(in crate::report) fn apart_heading(&self) -> Option<String> {
+        let apart = || self.changes.iter().filter(|change| change.is_apart);
+        let keys = apart().map(|change| &change.key).collect::<BTreeSet<_>>().len();
+        let nodes = NodeSet::union_of(self.names.fleet.len(), apart().map(|change| change.nodes.clone())).len();
+        let catalogs = if nodes == 1 { "catalog does" } else { "catalogs do" };
+        let recorded = apart().filter(|change| change.is_recorded()).count();
+        let what = match (recorded, keys) {
+            (0, 1) => "have its class",
+            (0, _) => "have their class",
+            (all, 1) if all == apart().count() => "use it",
+            (all, _) if all == apart().count() => "use them",
+            _ => "use them, or do not have their class",
+        };
+        (nodes > 0).then(|| format!("{} on {} whose {catalogs} not {what}", count(keys, "key"), count(nodes, "node")))
+    }
+
+    /// Returns `; by their catalogs, 149 of these nodes do not use it`, or nothing if each node may use some key that
+    /// changes on it.
+    pub(in crate::report) fn unused_summary(&self) -> String {
+        if !self.changes.iter().any(|change| change.is_apart) {
+            return String::new();
+        }
+        let others = self.changes.iter().filter(|change| !change.is_apart).map(|change| change.nodes.clone());
+        let unused = self.nodes.changed - NodeSet::union_of(self.names.fleet.len(), others).len();
+        let them = if self.keys.changed == 1 { "it" } else { "them" };
+        match unused {
+            0 => String::new(),
+            1 if self.nodes.changed == 1 => format!("; by its catalog, the node does not use {them}"),
+            all if all == self.nodes.changed => format!("; by their catalogs, none of these nodes uses {them}"),
+            1 => format!("; by their catalogs, 1 of these nodes does not use {them}"),
+            some => format!("; by their catalogs, {} of these nodes do not use {them}", number(some)),
+        }
+    }
+
+    /// Returns a sentence for each class, or else key, of some items that not all nodes with the changes use.
+    pub(in crate::report) fn use_notes(&self, items: &[Item]) -> Vec<String> {
+        let mut by_key: BTreeMap<&str, CatalogUse> = BTreeMap::new();
+        let mut parts = Parts::default();
+        let positions = items.iter().flat_map(|item| [&item.first].into_iter().chain(&item.others));
+        for change in positions.map(|at| &self.changes[*at]) {
+            let Some(of) = change.catalog_use.as_ref().filter(|_| !change.is_apart && parts.is_new(change)) else {
+                continue;
+            };
+            let none = || CatalogUse { with: 0, without: 0, unknown: 0, has_records: false, ..(**of).clone() };
+            let sum = by_key.entry(&change.key).or_insert_with(none);
+            (sum.with, sum.without, sum.unknown) =
+                (sum.with + of.with, sum.without + of.without, sum.unknown + of.unknown);
+            sum.has_records |= of.has_records;
+        }
+        by_key.retain(|_, of| of.without > 0);
+        let notes: BTreeSet<String> = by_key.iter().map(|(key, of)| of.note(key)).collect();
+        let are_classes = by_key.values().all(|of| of.class.is_some() && !of.has_records);
+        let more = notes.len().saturating_sub(MAX_NOTES);
+        let mut notes: Vec<String> = notes.into_iter().take(MAX_NOTES).collect();
+        match (more, are_classes) {
+            (0, _) => {}
+            (1, true) => notes.push("1 more class is not in all of the catalogs".to_owned()),
+            (_, true) => notes.push(format!("{} more classes are not in all of the catalogs", number(more))),
+            (1, false) => notes.push("1 more class or key is not used by all of the catalogs".to_owned()),
+            (_, false) => {
+                notes.push(format!("{} more classes or keys are not used by all of the catalogs", number(more)));
+            }
+        }
+        notes
+    }
+}
+
+impl CatalogUse {
+    /// `class apache is in the catalogs of 12 of the 161 nodes where its keys change`; where lookups are known, too,
+    /// `class apache, or a lookup of apache::port, is in the catalogs of 12 of the 161 nodes where it changes`; for a
+    /// key of no class `motd is used by 12 of the 161 nodes where it changes, by their catalogs`.
+    fn note(&self, key: &str) -> String {
+        let all = self.with + self.without + self.unknown;
+        let with = if self.with == 0 { "none".to_owned() } else { number(self.with) };
+        let unknown = match self.unknown {
+            0 => String::new(),
+            // Of some their classes may be known, but not all lookups.
+            unknown if self.has_records => format!("; of {} it is not known", number(unknown)),
+            1 => "; the catalog of 1 is not known".to_owned(),
+            unknown => format!("; the catalogs of {} are not known", number(unknown)),
+        };
+        if all == 1 {
+            return match &self.class {
+                Some(class) if !self.has_records => format!("class {class} is not in the node's catalog"),
+                _ => format!("{key} is not used by the node, by its catalog"),
+            };
+        }
+        let of_all = format!("{with} of the {} nodes", number(all));
+        match &self.class {
+            Some(class) if !self.has_records => {
+                format!("class {class} is in the catalogs of {of_all} where its keys change{unknown}")
+            }
+            Some(class) => {
+                format!("class {class}, or a lookup of {key}, is in the catalogs of {of_all} where it changes{unknown}")
+            }
+            None => format!("{key} is used by {of_all} where it changes, by their catalogs{unknown}"),
+        }
+    }
+}

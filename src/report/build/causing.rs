@@ -1,0 +1,91 @@
+//! The lines that cause some changes, in as few ranges as possible.
+
+use std::collections::BTreeSet;
+
+use crate::diagnostic::Place;
+use crate::report::{ChangedLines, Effect, FileChange, KeyChange, NoEffect, Report, Side};
+
+/// Lines of a file, or the file as a whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::report) struct Range {
+    /// The first line.
+    pub(in crate::report) place: Place,
+    /// The last line.
+    pub(in crate::report) last: Option<u32>,
+    /// True if the commit has it, false if it was removed.
+    pub(in crate::report) is_there: bool,
+    /// The change of the file as a whole.
+    pub(in crate::report) file: FileChange,
+}
+
+impl Range {
+    /// Returns a range of one line.
+    pub(in crate::report) fn line(place: &Place, is_there: bool) -> Range {
+        Range { place: place.clone(), last: place.line, is_there, file: FileChange::Edited }
+    }
+
+    /// Returns the range of changed lines.
+    pub(in crate::report) fn of(lines: &ChangedLines) -> Range {
+        let is_there = lines.side == Side::After;
+        Range { place: lines.place.clone(), last: Some(lines.last), is_there, file: lines.file }
+    }
+
+    /// Returns a text such as `data/common.yaml:3-7`, or `:3-7` if readers know the file.
+    pub(in crate::report) fn text(&self, knows_file: bool) -> String {
+        let first = match self.place.line {
+            Some(line) if knows_file => format!(":{line}"),
+            _ => self.place.to_string(),
+        };
+        match self.last {
+            Some(last) if self.place.line.is_some_and(|first| first < last) => format!("{first}-{last}"),
+            _ => first,
+        }
+    }
+}
+
+/// Returns the lines that cause `changes`, by file, as far as they are known. Of a file that has added lines among them
+/// the removed ones are left out: readers see them beside those.
+pub(in crate::report) fn causing<'r>(report: &Report, changes: impl IntoIterator<Item = &'r KeyChange>) -> Vec<Range> {
+    let positions: BTreeSet<usize> = changes.into_iter().flat_map(|change| &change.lines).flatten().copied().collect();
+    let lines: Vec<&ChangedLines> = positions.into_iter().filter_map(|at| report.lines.get(at)).collect();
+    let added: BTreeSet<&str> =
+        lines.iter().filter(|lines| lines.side == Side::After).map(|lines| &*lines.place.path).collect();
+    let mut ranges: Vec<Range> = Vec::new();
+    for lines in lines.into_iter().filter(|lines| lines.side == Side::After || !added.contains(&*lines.place.path)) {
+        let range = Range::of(lines);
+        match ranges.last_mut() {
+            Some(last) if last.is_followed_by(&range) => last.last = range.last,
+            _ => ranges.push(range),
+        }
+    }
+    ranges
+}
+
+impl Range {
+    fn is_followed_by(&self, other: &Range) -> bool {
+        let next = self.last.map(|last| last + 1);
+        self.place.path == other.place.path && self.is_there == other.is_there && next == other.place.line
+    }
+}
+
+/// The reason why lines have no effect, or why that is not known: words around a place.
+pub(in crate::report) struct Reason {
+    pub(in crate::report) before: String,
+    pub(in crate::report) place: Option<Range>,
+    pub(in crate::report) behind: String,
+}
+
+impl Reason {
+    /// Returns the reason of lines without a known effect.
+    pub(in crate::report) fn of(lines: &ChangedLines) -> Reason {
+        let Effect::None(idle) = &lines.effect else {
+            return Reason { before: lines.words().unwrap_or_default(), place: None, behind: String::new() };
+        };
+        let (before, place, behind) = idle.parts();
+        // The place of the same value is on the other side.
+        let is_shadowed = matches!(idle.first.reason, NoEffect::Shadowed(_));
+        let side = if is_shadowed { lines.side } else { lines.side.other() };
+        let place = place.map(|place| Range::line(place, side == Side::After));
+        Reason { before: before.to_owned(), place, behind }
+    }
+}

@@ -1,0 +1,33 @@
+//! Addresses of the lines of a commit.
+
+use std::fmt::Write as _;
+
+use crate::diagnostic::Place;
+
+/// Returns the address of a place below `base`, or `None` if there is no base that can stand in a link, or the place is
+/// not one of the repository.
+pub(in crate::report) fn address(base: Option<&str>, place: &Place) -> Option<String> {
+    // A browser would go up from the base.
+    let leaves = place.path.starts_with('/') || place.path.split('/').any(|name| matches!(name, "." | ".."));
+    let base = base.filter(|base| is_address(base) && !leaves)?;
+    let line = place.line.map(|line| format!("#L{line}")).unwrap_or_default();
+    Some(format!("{}/{}{line}", base.trim_end_matches('/'), escaped(&place.path)))
+}
+
+/// Returns true if `text` can stand in a link as it is.
+pub fn is_address(text: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._~:/?#@!$&*+,;=%".contains(c);
+    (text.starts_with("https://") || text.starts_with("http://")) && text.chars().all(is_plain)
+}
+
+/// Escapes a path for an address.
+fn escaped(path: &str) -> String {
+    let mut out = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'/' => out.push(char::from(byte)),
+            byte => _ = write!(out, "%{byte:02X}"),
+        }
+    }
+    out
+}

@@ -1,0 +1,72 @@
+//! Writes the report as workflow commands of GitHub Actions, which Gitea and Forgejo know, too: the verdict, the blind
+//! spots and the annotations become marks of the run and of the lines of the pull request.
+
+use std::io::{self, Write};
+
+use crate::diagnostic::Severity;
+use crate::report::words::visible::visible_lines;
+use crate::report::{Annotation, Report};
+
+/// The most commands of each level that a step can have.
+const MOST: usize = 10;
+
+/// Writes the report: errors first, and of each level as many as a step can have.
+pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "::notice title=hierad::{}", data(&report.headline()))?;
+    for spot in report.blind_spots.iter().take(MOST) {
+        let fix = spot.fix.as_ref().map(|fix| format!("\n{fix}")).unwrap_or_default();
+        let name = if spot.is_standing { "notice" } else { "warning" };
+        writeln!(out, "::{name} title=hierad%3A blind spot::{}", data(&format!("{}{fix}", spot.message)))?;
+    }
+    // Hits at lines are among the annotations.
+    for (hit, level) in report.policies.iter().filter_map(|hit| Some((hit, hit.counts_as()?))) {
+        if hit.places.is_empty() {
+            let title = property(&format!("policy {}", hit.name));
+            writeln!(out, "::{} title={title}::{}", name(level.severity()), data(&hit.words()))?;
+        }
+    }
+    let told =
+        |is_standing: bool| report.blind_spots.iter().take(MOST).filter(|s| s.is_standing == is_standing).count();
+    // The verdict is a notice.
+    let notices = MOST.saturating_sub(1 + told(true));
+    write_limited(&report.annotations(), &[MOST, MOST - told(false), notices], out)
+}
+
+/// Writes annotations.
+pub fn write_annotations(annotations: &[Annotation], out: &mut dyn Write) -> io::Result<()> {
+    write_limited(annotations, &[MOST; 3], out)
+}
+
+/// Writes as many errors, warnings and notices as `most` has, and to the log the number of the others.
+fn write_limited(annotations: &[Annotation], most: &[usize; 3], out: &mut dyn Write) -> io::Result<()> {
+    for (level, most) in [Severity::Error, Severity::Warning, Severity::Note].into_iter().zip(most) {
+        let name = name(level);
+        let all: Vec<&Annotation> = annotations.iter().filter(|annotation| annotation.level == level).collect();
+        for annotation in all.iter().take(*most) {
+            let lines = annotation.lines.map(|(first, last)| format!(",line={first},endLine={last}"));
+            let (path, title) = (property(&annotation.path), property(&annotation.title));
+            let message = data(&annotation.message);
+            writeln!(out, "::{name} file={path}{},title={title}::{message}", lines.unwrap_or_default())?;
+        }
+        if let Some(more @ 1..) = all.len().checked_sub(*most) {
+            writeln!(out, "hierad: {more} more at the level {name} than a step can show")?;
+        }
+    }
+    out.flush()
+}
+
+fn name(level: Severity) -> &'static str {
+    match level {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Note => "notice",
+    }
+}
+
+fn data(text: &str) -> String {
+    visible_lines(text).replace('%', "%25").replace('\n', "%0A")
+}
+
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}

@@ -1,0 +1,177 @@
+//! The panels of groups: each change with both sides of its differences beside each other.
+
+use maud::{Markup, html};
+
+use super::nodes::{self, ChangedNodes};
+use super::{Options, lines};
+use crate::diff::{ChangeKind, Diff};
+use crate::report::words::detail::{self, DetailLine, Mark, Room};
+use crate::report::words::node_list;
+use crate::report::words::visible::visible;
+use crate::report::words::wording::count;
+use crate::report::{Group, Item, KeyChange, Leaf, Report};
+
+/// The room for one difference.
+const ROOM: Room = Room { columns: 100, lines: 400 };
+
+/// The most differences of one change.
+const MAX_LEAVES: usize = 500;
+
+/// The room for the names in the head of a group.
+const HEAD_COLUMNS: usize = 100;
+
+/// The most changes of a group that are shown unfolded, and the least that are folded.
+const MAX_OPEN: usize = 20;
+const MIN_FOLDED: usize = 5;
+
+/// The most groups in the index.
+const MAX_INDEX: usize = 100;
+
+/// Returns an index of the groups, if there are several.
+pub(super) fn index(report: &Report) -> Markup {
+    let (groups, apart) = report.groups_by_use();
+    html! {
+        @if groups.len() > 1 || !apart.is_empty() {
+            ul.list {
+                @for (at, group) in groups.iter().enumerate().take(MAX_INDEX) {
+                    @let keys: usize = group.items.iter().map(|item| item.keys).sum();
+                    li {
+                        a href={ "#group-" (at + 1) } { (node_list::heading(report, group, HEAD_COLUMNS)) }
+                        span.quiet { ": " (count(keys, "key")) }
+                    }
+                }
+                @if let Some(more @ 1..) = groups.len().checked_sub(MAX_INDEX) { li.quiet { (count(more, "more group")) } }
+                @if let Some(heading) = report.apart_heading() { li { a href="#apart" { (heading) } } }
+            }
+        }
+    }
+}
+
+/// Returns the panel of the group at a position.
+pub(super) fn group(report: &Report, (at, group): (usize, &Group), nodes: &ChangedNodes, options: &Options) -> Markup {
+    let is_long = group.items.len() >= MAX_OPEN + MIN_FOLDED;
+    let (open, folded) = group.items.split_at(if is_long { MAX_OPEN } else { group.items.len() });
+    html! {
+        section.panel id={ "group-" (at + 1) } data-nodes=(nodes.numbers(&group.nodes)) {
+            div.head {
+                span.who { (node_list::heading(report, group, HEAD_COLUMNS)) }
+                div.found.quiet hidden {}
+            }
+            @for item in open { (change(report, item, options)) }
+            @if !folded.is_empty() {
+                details.rest {
+                    summary { (count(folded.len(), "more change")) }
+                    @for item in folded { (change(report, item, options)) }
+                }
+            }
+            @for note in report.use_notes(&group.items) { div.body.quiet { (note) } }
+            (nodes::list(report, &group.nodes))
+        }
+    }
+}
+
+fn change(report: &Report, item: &Item, options: &Options) -> Markup {
+    let change = &*report.shown(item);
+    let by = lines::ranges(report, report.first(item));
+    // It is told once.
+    let told = match &by[..] {
+        [range] => range.text(false),
+        _ => String::new(),
+    };
+    let is_alone = matches!(&change.leaves[..], [leaf] if leaf.change.path().is_none_or(|path| path.0.is_empty()));
+    html! {
+        div.change {
+            span class={ "word " (word_class(change.kind)) } { (change.label()) }
+            code.key { (visible(&change.key)) }
+            @if item.keys > 1 {
+                p.quiet { (count(item.keys, "key")) ": " (visible(&report.keys_of(item).join(", "))) }
+            }
+            @if change.leaves.is_empty() {
+                (sides(&detail::outcomes(change, detail::varying_sides(report, item), ROOM.columns, ROOM)))
+            }
+            @for leaf in change.leaves.iter().take(MAX_LEAVES) { (difference(change, leaf, is_alone, &told)) }
+            @if let Some(more @ 1..) = change.leaves.len().checked_sub(MAX_LEAVES) {
+                p.quiet { (count(more, "more difference")) }
+            }
+            @if let Some(note) = item.note() { p.quiet { "(" (note) ")" } }
+            (lines::causes(&by, options))
+        }
+    }
+}
+
+fn difference(change: &KeyChange, leaf: &Leaf, is_alone: bool, told: &str) -> Markup {
+    let places = leaf.places().filter(|places| *places != visible(told));
+    html! {
+        div.leaf {
+            div.at {
+                @if !is_alone { code { (visible(&leaf.path(change))) } " " }
+                @if let Some(places) = places { span.quiet { (places) } " " }
+                @if let Some(note) = detail::note(&leaf.change) { span.quiet { "(" (note) ")" } }
+            }
+            (sides(&detail::lines(&leaf.change, ROOM)))
+        }
+    }
+}
+
+/// Returns the lines of a difference: those that were removed on the left, those that were added on the right.
+fn sides(lines: &[DetailLine]) -> Markup {
+    html! {
+        div.sides {
+            @for row in rows(lines) {
+                (cell("before", row.before))
+                (cell("after", row.after))
+            }
+        }
+    }
+}
+
+fn cell(side: &str, line: Option<&DetailLine>) -> Markup {
+    let class = match line.map(|line| line.mark) {
+        None => "blank",
+        Some(Mark::Both) => "both",
+        Some(Mark::Omitted) => "quiet",
+        Some(Mark::Removed) => "removed",
+        Some(Mark::Added) => "added",
+        Some(Mark::Failed) => "failed",
+    };
+    html! { div class={ "side " (side) " " (class) } { @if let Some(line) = line { (line.text) } } }
+}
+
+/// Returns the lines in rows: what was removed stands beside what was added for it.
+fn rows(lines: &[DetailLine]) -> Vec<Diff<Option<&DetailLine>>> {
+    let mut rows: Vec<Diff<Option<&DetailLine>>> = Vec::new();
+    // The first row that has nothing on the right yet.
+    let mut open = 0;
+    for (at, line) in lines.iter().enumerate() {
+        match line.mark {
+            Mark::Removed => {
+                if at > 0 && lines[at - 1].mark != Mark::Removed {
+                    open = rows.len();
+                }
+                rows.push(Diff { before: Some(line), after: None });
+            }
+            Mark::Added | Mark::Failed => {
+                if open == rows.len() {
+                    rows.push(Diff { before: None, after: Some(line) });
+                } else {
+                    rows[open].after = Some(line);
+                }
+                open += 1;
+            }
+            Mark::Both | Mark::Omitted => {
+                rows.push(Diff { before: Some(line), after: Some(line) });
+                open = rows.len();
+            }
+        }
+    }
+    rows
+}
+
+fn word_class(kind: ChangeKind) -> &'static str {
+    match kind {
+        ChangeKind::Added | ChangeKind::Recovered => "added",
+        ChangeKind::Removed => "removed",
+        ChangeKind::Changed | ChangeKind::Reordered => "changed",
+        ChangeKind::Failed | ChangeKind::ErrorChanged => "alarm",
+    }
+}

@@ -1,0 +1,105 @@
+//! Changed lines: those that cause a change, and those that change nothing.
+
+use maud::{Markup, html};
+
+use super::Options;
+use crate::report::build::causing::{Range, Reason, causing};
+use crate::report::words::links::address;
+use crate::report::words::unread::UnreadLines;
+use crate::report::words::visible::visible;
+use crate::report::words::wording::count;
+use crate::report::{ChangedLines, KeyChange, Report, Side};
+
+/// The most ranges of one change.
+const MAX_RANGES: usize = 8;
+
+/// The most entries of the list.
+const MAX_LISTED: usize = 500;
+
+/// Returns the lines that cause a change, as far as they are known.
+pub(super) fn ranges(report: &Report, change: &KeyChange) -> Vec<Range> {
+    causing(report, [change])
+}
+
+/// Tells the lines that cause a change.
+pub(super) fn causes(ranges: &[Range], options: &Options) -> Markup {
+    html! {
+        @if !ranges.is_empty() {
+            p.by {
+                "by "
+                @for (at, range) in ranges.iter().take(MAX_RANGES).enumerate() {
+                    @if at > 0 { ", " }
+                    (place(range, at > 0 && ranges[at - 1].place.path == range.place.path, options))
+                }
+                @if let Some(more @ 1..) = ranges.len().checked_sub(MAX_RANGES) { " and " (more) " more" }
+            }
+        }
+    }
+}
+
+/// Returns lines, as a link if the commit has them.
+pub(super) fn place(range: &Range, knows_file: bool, options: &Options) -> Markup {
+    let text = range.text(knows_file);
+    let text = visible(&text);
+    html! {
+        @match address(options.link_base.as_deref(), &range.place).filter(|_| range.is_there) {
+            Some(address) => a href=(address) { code { (text) } },
+            None => code { (text) },
+        }
+        @if !knows_file { (range.file.words()) }
+    }
+}
+
+/// Returns the changed lines that change nothing or of which that is not known, with the reason of each.
+pub(super) fn idle(report: &Report, options: &Options) -> Markup {
+    let idle = report.lines.iter().filter(|lines| lines.words().is_some());
+    let (told, quiet): (Vec<&ChangedLines>, Vec<&ChangedLines>) = idle.partition(|lines| lines.is_telling());
+    let all = |lines: &[&ChangedLines]| lines.iter().map(|lines| lines.len()).sum::<usize>();
+    let unread = report.unread();
+    html! {
+        @if !unread.is_empty() {
+            h2 { (Report::unread_heading(&unread)) }
+            @for part in unread.iter().take(MAX_LISTED) {
+                p { (place(&Range::line(part.place, part.is_there()), false, options)) (part.more()) }
+                pre {
+                    @for (side, text) in &part.lines { (UnreadLines::sign(*side)) " " (visible(text)) "\n" }
+                }
+            }
+            @if let Some(more @ 1..) = unread.len().checked_sub(MAX_LISTED) { p.quiet { (more) " more" } }
+        }
+        @if !told.is_empty() {
+            h2 { (ChangedLines::heading(&told)) }
+            (list(&told, options))
+        }
+        @if !quiet.is_empty() {
+            details.quiet {
+                summary { (count(all(&quiet), "changed line")) " of comments or layout" }
+                (list(&quiet, options))
+            }
+        }
+    }
+}
+
+fn list(all: &[&ChangedLines], options: &Options) -> Markup {
+    html! {
+        ul.list {
+            @for lines in all.iter().take(MAX_LISTED) {
+                li {
+                    (place(&Range::of(lines), false, options))
+                    @if lines.side == Side::Before { " (removed)" }
+                    ": " (reason(lines, options))
+                }
+            }
+            @if let Some(more @ 1..) = all.len().checked_sub(MAX_LISTED) { li.quiet { (more) " more" } }
+        }
+    }
+}
+
+fn reason(lines: &ChangedLines, options: &Options) -> Markup {
+    let Reason { before, place: by, behind } = Reason::of(lines);
+    html! {
+        span.quiet { (visible(&before)) }
+        @if let Some(by) = by { (place(&by, false, options)) }
+        span.quiet { (visible(&behind)) }
+    }
+}

@@ -1,0 +1,68 @@
+//! The nodes of groups, for the reader and for the search.
+
+use maud::{Markup, html};
+
+use crate::node::NodeSet;
+use crate::puppet::json;
+use crate::report::Report;
+use crate::report::words::node_list;
+use crate::report::words::wording::count;
+
+/// About the most characters in a list of names.
+const MAX_NAMES: usize = 20_000;
+
+/// The nodes that change, each with a number from 0.
+pub(super) struct ChangedNodes {
+    nodes: NodeSet,
+    json: String,
+}
+
+impl ChangedNodes {
+    pub(super) fn of(report: &Report) -> ChangedNodes {
+        let nodes = NodeSet::union_of(report.names.fleet.len(), report.groups.iter().map(|group| group.nodes.clone()));
+        let mut json = String::from("[");
+        for name in report.names.of(&nodes) {
+            if json.len() > 1 {
+                json.push(',');
+            }
+            json::write_text(name, &mut json);
+        }
+        json.push(']');
+        // The end of the script must not be in it.
+        ChangedNodes { nodes, json: json.replace('<', "\\u003c") }
+    }
+
+    /// Returns the names as JSON, by number.
+    pub(super) fn json(&self) -> &str {
+        &self.json
+    }
+
+    /// Returns the numbers of some of them, as runs such as `0-5,9`.
+    pub(super) fn numbers(&self, of: &NodeSet) -> String {
+        let mut runs: Vec<(usize, usize)> = Vec::new();
+        let mut wanted = of.iter().peekable();
+        for (number, node) in self.nodes.iter().enumerate() {
+            if wanted.next_if_eq(&node).is_none() {
+                continue;
+            }
+            match runs.last_mut() {
+                Some((_, last)) if *last + 1 == number => *last = number,
+                _ => runs.push((number, number)),
+            }
+        }
+        let run = |(first, last): &(usize, usize)| {
+            if first == last { first.to_string() } else { format!("{first}-{last}") }
+        };
+        runs.iter().map(run).collect::<Vec<_>>().join(",")
+    }
+}
+
+/// Returns the names of some nodes, folded.
+pub(super) fn list(report: &Report, nodes: &NodeSet) -> Markup {
+    html! {
+        details.nodes {
+            summary { (count(nodes.len(), "node")) }
+            (node_list::names(report, nodes, MAX_NAMES))
+        }
+    }
+}

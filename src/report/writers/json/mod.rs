@@ -1,0 +1,56 @@
+//! Writes the report as one JSON document, `hierad.diff/2`, for programs.
+//!
+//! Scripts rely on its field names: fields may be added, never renamed. Integers of any size are written in full. Each
+//! set of nodes is written once, in `node_sets`, and everything else refers to it by its number. Keys that fail for one
+//! cause are in `causes` and not in `changes` again.
+
+mod pretty;
+mod wire;
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+use serde_json::ser::Formatter;
+
+use crate::report::Report;
+use crate::visible::visible_json;
+
+use pretty::Pretty;
+use wire::Document;
+
+/// The version of the format.
+pub const SCHEMA: &str = "hierad.diff/2";
+
+/// Options of the document.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Options {
+    /// True for many indented lines rather than one.
+    pub pretty: bool,
+    /// True to list each key that fails for a shared cause among the changes as well, with its nodes and its former
+    /// value.
+    pub full: bool,
+}
+
+/// Writes the document and a newline.
+pub fn write(report: &Report, options: Options, out: &mut dyn Write) -> io::Result<()> {
+    let document = Document::new(report, options);
+    if options.pretty {
+        document.serialize(&mut serde_json::Serializer::with_formatter(Pretty::new(out), Written))?;
+    } else {
+        document.serialize(&mut serde_json::Serializer::with_formatter(&mut *out, Written))?;
+    }
+    out.write_all(b"\n")
+}
+
+/// A formatter that takes byte arrays for finished JSON, and leaves no active characters in texts.
+struct Written;
+
+impl Formatter for Written {
+    fn write_string_fragment<W: ?Sized + Write>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
+        out.write_all(visible_json(fragment).as_bytes())
+    }
+
+    fn write_byte_array<W: ?Sized + Write>(&mut self, out: &mut W, json: &[u8]) -> io::Result<()> {
+        out.write_all(json)
+    }
+}

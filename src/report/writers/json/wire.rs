@@ -1,0 +1,573 @@
+//! The JSON form of a report: structs that are only serialized. Their field names are a contract with scripts.
+
+mod lines;
+mod policies;
+mod stencil;
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use serde::ser::SerializeSeq;
+use serde::{Serialize, Serializer};
+
+use super::{Options, SCHEMA};
+use crate::diagnostic::Severity;
+use crate::diff::{ChangeKind, LeafKind, Part};
+use crate::event::{CommitEvent, JobName, JobNumber};
+use crate::hiera::Outcome;
+use crate::node::{NodeId, NodeSet};
+use crate::report::model::node_sets::{ListedSet, NodeSets};
+use crate::report::words::wording::share;
+use crate::report::words::{node_list, value};
+use crate::report::{
+    BlindSpot, CatalogUse, Cause, Commit, Count, FindingChange, Group, How, KeyChange, Leaf, NodeNames, Origin,
+    Reencrypted, Remedy, Report,
+};
+use crate::value::Value;
+
+use lines::{WireLines, WireSources};
+use policies::WirePolicy;
+use stencil::Stencil;
+
+/// The whole document.
+#[derive(Serialize)]
+pub(super) struct Document<'a> {
+    schema: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    branch: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    event: Option<WireEvent<'a>>,
+    verdict: &'static str,
+    headline: String,
+    before: Option<WireCommit<'a>>,
+    after: Option<WireCommit<'a>>,
+    nodes: WireCount,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nodes_fetched: Option<String>,
+    keys: WireCount,
+    blind_spots: Vec<WireBlindSpot<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    policies: Vec<WirePolicy<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    judge: Option<&'a str>,
+    node_sets: Sets<'a>,
+    causes: Vec<WireCause<'a>>,
+    changes: WireChanges<'a>,
+    groups: Vec<WireGroup>,
+    reencrypted: Numbered<'a, Reencrypted, WireReencrypted<'a>>,
+    lines: Vec<WireLines<'a>>,
+    diagnostics: Vec<WireFinding<'a>>,
+}
+
+/// The most names in a list; the number of the others is given.
+const MAX_LISTED: usize = 100;
+
+#[derive(Serialize)]
+struct WireBlindSpot<'a> {
+    code: &'static str,
+    headline: &'a str,
+    message: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fix: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remedy: Option<WireRemedy<'a>>,
+    /// Left out where it is false.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    standing: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nodes: Option<usize>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    keys: Vec<&'a str>,
+    #[serde(skip_serializing_if = "is_zero")]
+    more_keys: usize,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    files: &'a [String],
+    #[serde(skip_serializing_if = "is_zero")]
+    more_files: usize,
+}
+
+#[derive(Serialize)]
+struct WireRemedy<'a> {
+    text: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    yaml: Option<&'a str>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+#[derive(Serialize)]
+struct WireCause<'a> {
+    state: &'static str,
+    error: &'a str,
+    unknown: bool,
+    path: Option<&'a str>,
+    line: Option<u32>,
+    /// The number of its places.
+    places: usize,
+    keys: Vec<&'a str>,
+    nodes: usize,
+}
+
+#[derive(Serialize)]
+struct WireEvent<'a> {
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    number: Option<JobNumber>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repository: Option<&'a str>,
+}
+
+impl<'a> WireEvent<'a> {
+    fn new(event: &CommitEvent, job: Option<&'a JobName>) -> WireEvent<'a> {
+        let (id, repository) = (job.map(|job| job.id.as_str()), job.map(|job| job.repository.as_str()));
+        WireEvent { kind: event.kind.as_str(), id, number: job.map(|job| job.number), repository }
+    }
+}
+
+#[derive(Serialize)]
+struct WireCommit<'a> {
+    commit: &'a str,
+    summary: &'a str,
+    author: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    time: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct WireCount {
+    total: usize,
+    changed: usize,
+}
+
+#[derive(Serialize)]
+pub(super) struct WireChange<'a> {
+    key: &'a str,
+    kind: &'static str,
+    before: Option<WireOutcome<'a>>,
+    after: Option<WireOutcome<'a>>,
+    nodes: Finished<'a>,
+    leaves: Leaves<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lines: Option<&'a [usize]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    catalog_use: Option<WireCatalogUse<'a>>,
+    /// Left out where it is false.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    apart: bool,
+}
+
+#[derive(Serialize)]
+struct WireCatalogUse<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    class: Option<&'a str>,
+    with: usize,
+    without: usize,
+    unknown: usize,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum WireOutcome<'a> {
+    Value { value: Json<'a> },
+    Error { error: String, unknown: bool },
+}
+
+#[derive(Serialize)]
+struct WireLeaf<'a> {
+    path: String,
+    kind: &'static str,
+    before: Option<WirePart<'a>>,
+    after: Option<WirePart<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sources: Option<WireSources<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lines: Option<&'a [usize]>,
+}
+
+#[derive(Serialize)]
+struct WirePart<'a> {
+    /// The path, if it is not the leaf's: the item has moved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
+    value: Json<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<WireOrigin<'a>>,
+}
+
+#[derive(Serialize)]
+struct WireOrigin<'a> {
+    path: &'a str,
+    line: Option<u32>,
+    level: &'a str,
+    /// The way in which the place gives the value, unless it just holds it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    how: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+struct WireGroup {
+    nodes: usize,
+    /// The description of the nodes.
+    who: String,
+    /// The numbers of its changes.
+    changes: Vec<usize>,
+    /// Left out where it is false.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    apart: bool,
+}
+
+/// The most columns of a description of nodes.
+const MAX_WHO: usize = 200;
+
+#[derive(Serialize)]
+struct WireReencrypted<'a> {
+    key: &'a str,
+    /// The path, if it is not the whole value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
+    nodes: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<WireOrigin<'a>>,
+}
+
+#[derive(Serialize)]
+struct WireFinding<'a> {
+    state: &'static str,
+    severity: &'static str,
+    code: &'static str,
+    path: Option<&'a str>,
+    line: Option<u32>,
+    text: &'a str,
+    nodes: usize,
+}
+
+impl<'a> Document<'a> {
+    pub(super) fn new(report: &'a Report, options: Options) -> Document<'a> {
+        let count = |count: Count| WireCount { total: count.total, changed: count.changed };
+        let mut sets = NodeSets::default();
+        let blind_spots = report.blind_spots.iter().map(|spot| WireBlindSpot::new(spot, &mut sets)).collect();
+        let causes = report.causes.iter().map(|cause| WireCause::new(cause, &mut sets)).collect();
+        let causes_folded = report.causes.iter().filter(|_| !options.full);
+        let folded: HashSet<usize> = causes_folded.flat_map(|cause| cause.changes.iter().copied()).collect();
+        let changes = report.changes.iter().enumerate().filter(|(at, _)| !folded.contains(at));
+        let changes = WireChanges::new(changes, &mut sets);
+        let groups = changes.groups(report, &mut sets);
+        let reencrypted =
+            report.reencrypted.iter().map(|secret| (secret, sets.number(Cow::Borrowed(&secret.nodes)))).collect();
+        let lines = report.lines.iter().map(|lines| WireLines::new(lines, &mut sets)).collect();
+        let policies = report.policies.iter().map(|hit| WirePolicy::new(hit, &mut sets)).collect();
+        Document {
+            schema: SCHEMA,
+            branch: report.event.as_ref().map(|event| event.branch.as_str()),
+            event: report.event.as_ref().map(|event| WireEvent::new(event, report.job.as_ref())),
+            verdict: report.verdict().as_str(),
+            headline: report.headline(),
+            before: report.commit.before.as_ref().map(WireCommit::new),
+            after: report.commit.after.as_ref().map(WireCommit::new),
+            nodes: count(report.nodes),
+            nodes_fetched: report.nodes_fetched(),
+            keys: count(report.keys),
+            blind_spots,
+            policies,
+            judge: report.judge.as_deref(),
+            causes,
+            changes,
+            groups,
+            reencrypted: Numbered(reencrypted, WireReencrypted::new),
+            lines,
+            node_sets: Sets(sets.into_all(), &report.names),
+            diagnostics: report.findings.iter().map(WireFinding::new).collect(),
+        }
+    }
+}
+
+impl<'a> WireBlindSpot<'a> {
+    fn new(spot: &'a BlindSpot, sets: &mut NodeSets<'a>) -> WireBlindSpot<'a> {
+        let (keys, files) = (spot.keys.len().min(MAX_LISTED), spot.files.len().min(MAX_LISTED));
+        WireBlindSpot {
+            code: spot.code,
+            headline: &spot.headline,
+            message: &spot.message,
+            fix: spot.fix.as_ref().map(Remedy::to_string),
+            remedy: spot.fix.as_ref().map(|fix| WireRemedy { text: &fix.words, yaml: fix.yaml.as_deref() }),
+            standing: spot.is_standing,
+            nodes: (!spot.nodes.is_empty()).then(|| sets.number(Cow::Borrowed(&spot.nodes))),
+            keys: spot.keys[..keys].iter().map(|key| &**key).collect(),
+            more_keys: spot.keys.len() - keys,
+            files: &spot.files[..files],
+            more_files: spot.files.len() - files,
+        }
+    }
+}
+
+impl<'a> WireCause<'a> {
+    fn new(cause: &'a Cause, sets: &mut NodeSets<'a>) -> WireCause<'a> {
+        WireCause {
+            state: if cause.is_new { "new" } else { "gone" },
+            error: cause.error.text.visible(),
+            unknown: cause.error.kind.is_unknown(),
+            path: cause.error.place.as_ref().map(|place| &*place.path),
+            line: cause.error.place.as_ref().and_then(|place| place.line),
+            places: cause.places.len(),
+            keys: cause.keys.iter().map(|key| &**key).collect(),
+            nodes: sets.number(Cow::Borrowed(&cause.nodes)),
+        }
+    }
+}
+
+impl<'a> WireCommit<'a> {
+    fn new(commit: &'a Commit) -> WireCommit<'a> {
+        let Commit { id, summary, author, time } = commit;
+        WireCommit { commit: id, summary, author, time: time.as_deref() }
+    }
+}
+
+impl<'a> WireChange<'a> {
+    /// Returns the wire form; `nodes` is the number of its set of nodes, or what stands for it.
+    pub(super) fn new(change: &'a KeyChange, nodes: &'a str) -> WireChange<'a> {
+        WireChange {
+            key: &change.key,
+            kind: kind(change.kind),
+            before: change.outcome.before.as_deref().and_then(WireOutcome::new),
+            after: change.outcome.after.as_deref().and_then(WireOutcome::new),
+            nodes: Finished(nodes.as_bytes()),
+            leaves: Leaves(change),
+            lines: change.lines.as_deref(),
+            catalog_use: change.catalog_use.as_deref().map(WireCatalogUse::new),
+            apart: change.is_apart,
+        }
+    }
+}
+
+impl<'a> WireCatalogUse<'a> {
+    fn new(of: &'a CatalogUse) -> WireCatalogUse<'a> {
+        let CatalogUse { class, with, without, unknown, .. } = of;
+        WireCatalogUse { class: class.as_deref(), with: *with, without: *without, unknown: *unknown }
+    }
+}
+
+impl<'a> WireOutcome<'a> {
+    fn new(outcome: &'a Outcome) -> Option<WireOutcome<'a>> {
+        match outcome {
+            Outcome::Found(value) => Some(WireOutcome::Value { value: Json(value) }),
+            Outcome::NotFound => None,
+            Outcome::Failed(error) => {
+                Some(WireOutcome::Error { error: error.to_string(), unknown: error.kind.is_unknown() })
+            }
+        }
+    }
+}
+
+impl<'a> WireLeaf<'a> {
+    fn new(change: &'a KeyChange, leaf: &'a Leaf) -> WireLeaf<'a> {
+        let path = leaf.path(change);
+        let origins = leaf.origins();
+        let part = |part: &'a Option<Part>, origin: Option<&'a Origin>| {
+            let part = part.as_ref()?;
+            let own = part.path.below(&change.key);
+            let origin = origin.map(WireOrigin::new);
+            Some(WirePart { path: (own != path).then_some(own), value: Json(&part.value), origin })
+        };
+        WireLeaf {
+            kind: leaf_kind(leaf.change.kind),
+            before: part(&leaf.change.part.before, origins.before),
+            after: part(&leaf.change.part.after, origins.after),
+            sources: WireSources::new(leaf),
+            lines: leaf.lines(),
+            path,
+        }
+    }
+}
+
+impl<'a> WireReencrypted<'a> {
+    fn new(secret: &'a Reencrypted, nodes: usize) -> WireReencrypted<'a> {
+        WireReencrypted {
+            key: &secret.key,
+            path: (!secret.path.0.is_empty()).then(|| secret.name()),
+            nodes,
+            origin: secret.origin.as_ref().map(WireOrigin::new),
+        }
+    }
+}
+
+impl<'a> WireOrigin<'a> {
+    fn new(origin: &'a Origin) -> WireOrigin<'a> {
+        let how = Some(origin.how).filter(|how| *how != How::Value).map(How::as_str);
+        WireOrigin { path: &origin.place.path, line: origin.place.line, level: &origin.level, how }
+    }
+}
+
+impl<'a> WireFinding<'a> {
+    fn new(finding: &'a FindingChange) -> WireFinding<'a> {
+        let diagnostic = &finding.diagnostic;
+        WireFinding {
+            state: if finding.is_new { "new" } else { "gone" },
+            severity: match diagnostic.severity {
+                Severity::Note => "note",
+                Severity::Warning => "warning",
+                Severity::Error => "error",
+            },
+            code: diagnostic.code,
+            path: diagnostic.place.as_ref().map(|place| &*place.path),
+            line: diagnostic.place.as_ref().and_then(|place| place.line),
+            text: &diagnostic.text,
+            nodes: finding.nodes,
+        }
+    }
+}
+
+fn kind(kind: ChangeKind) -> &'static str {
+    match kind {
+        ChangeKind::Added => "added",
+        ChangeKind::Removed => "removed",
+        ChangeKind::Changed => "changed",
+        ChangeKind::Reordered => "reordered",
+        ChangeKind::Failed => "failed",
+        ChangeKind::Recovered => "recovered",
+        ChangeKind::ErrorChanged => "error_changed",
+    }
+}
+
+fn leaf_kind(kind: LeafKind) -> &'static str {
+    match kind {
+        LeafKind::Added => "added",
+        LeafKind::Removed => "removed",
+        LeafKind::Changed => "changed",
+        LeafKind::Reordered => "reordered",
+        LeafKind::Sealed => "sealed",
+        LeafKind::Unsealed => "unsealed",
+    }
+}
+
+/// A list of items with the numbers of their node sets. The wire forms are made one at a time.
+struct Numbered<'a, T, W>(Vec<(&'a T, usize)>, fn(&'a T, usize) -> W);
+
+impl<T, W: Serialize> Serialize for Numbered<'_, T, W> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(|(item, nodes)| self.1(item, *nodes)))
+    }
+}
+
+/// The changes of a report, each variant as a change of its own, and in each key by their first nodes.
+struct WireChanges<'a>(Vec<Variant<'a>>);
+
+/// A change to write.
+struct Variant<'a> {
+    /// Its position in the report, which its variants share.
+    at: usize,
+    change: &'a KeyChange,
+    /// Its first node.
+    first: NodeId,
+    /// The number of its set of nodes.
+    nodes: usize,
+}
+
+impl<'a> WireChanges<'a> {
+    fn new(changes: impl Iterator<Item = (usize, &'a KeyChange)>, sets: &mut NodeSets<'a>) -> WireChanges<'a> {
+        let (mut all, mut start) = (Vec::new(), 0);
+        let changes: Vec<(usize, &KeyChange)> = changes.collect();
+        for of_key in changes.chunk_by(|(_, a), (_, b)| a.key == b.key) {
+            for (at, change) in of_key {
+                let mut add = |nodes: Cow<'a, NodeSet>| {
+                    let first = nodes.first().unwrap_or(NodeId(0));
+                    all.push(Variant { at: *at, change, first, nodes: sets.number(nodes) });
+                };
+                match &change.variants {
+                    None => add(Cow::Borrowed(&change.nodes)),
+                    Some(variants) => variants.classes(&change.nodes).into_iter().map(Cow::Owned).for_each(add),
+                }
+            }
+            all[start..].sort_by_key(|variant| variant.first);
+            start = all.len();
+        }
+        WireChanges(all)
+    }
+
+    /// Returns the groups of a report, with the numbers of their changes.
+    fn groups(&self, report: &'a Report, sets: &mut NodeSets<'a>) -> Vec<WireGroup> {
+        let mut numbers: HashMap<usize, Vec<usize>> = HashMap::new();
+        self.0.iter().enumerate().for_each(|(number, variant)| numbers.entry(variant.at).or_default().push(number));
+        let group = |group: &'a Group| {
+            let changes = group.items.iter().flat_map(|item| std::iter::once(&item.first).chain(&item.others));
+            let mut changes: Vec<usize> = changes.filter_map(|at| numbers.get(at)).flatten().copied().collect();
+            changes.sort_unstable();
+            let who = node_list::which(report, group, MAX_WHO);
+            let who = who.map_or_else(
+                || share(Count { total: report.nodes.total, changed: group.nodes.len() }),
+                |(but, who)| format!("{but}{who}"),
+            );
+            WireGroup { nodes: sets.number(Cow::Borrowed(&group.nodes)), who, changes, apart: group.is_apart }
+        };
+        report.groups.iter().map(group).collect()
+    }
+}
+
+impl Serialize for WireChanges<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut all = serializer.serialize_seq(Some(self.0.len()))?;
+        for of_key in self.0.chunk_by(|a, b| a.change.key == b.change.key) {
+            let mut stencils: HashMap<*const KeyChange, Stencil<'_>> = HashMap::new();
+            for Variant { change, first, nodes, .. } in of_key {
+                let Some(variants) = &change.variants else {
+                    all.serialize_element(&WireChange::new(change, &nodes.to_string()))?;
+                    continue;
+                };
+                let stencil = stencils.entry(std::ptr::from_ref(*change));
+                let stencil = stencil.or_insert_with(|| Stencil::new(change, variants));
+                all.serialize_element(&Finished(stencil.fill(*first, *nodes)))?;
+            }
+        }
+        all.end()
+    }
+}
+
+/// The lists of names of all sets.
+struct Sets<'a>(Vec<ListedSet<'a>>, &'a NodeNames);
+
+impl Serialize for Sets<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(|set| Nodes(set, self.1)))
+    }
+}
+
+struct Leaves<'a>(&'a KeyChange);
+
+impl Serialize for Leaves<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.leaves.iter().map(|leaf| WireLeaf::new(self.0, leaf)))
+    }
+}
+
+/// The list of one set: numbers of further ones, and names.
+struct Nodes<'a>(&'a ListedSet<'a>, &'a NodeNames);
+
+impl Serialize for Nodes<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(&self.1.json_list(&self.0.sets, &self.0.nodes))
+    }
+}
+
+/// Finished JSON.
+struct Finished<'a>(&'a [u8]);
+
+impl Serialize for Finished<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(self.0)
+    }
+}
+
+/// A value in Puppet's rich data form.
+struct Json<'a>(&'a Value);
+
+impl Serialize for Json<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut text = String::new();
+        value::json(self.0, &mut text);
+        serializer.serialize_bytes(text.as_bytes())
+    }
+}

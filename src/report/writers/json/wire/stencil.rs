@@ -1,0 +1,88 @@
+//! The JSON of a change whose values differ from node to node only by what is put into their texts: it is written once,
+//! and filled for each variant.
+
+use serde::Serialize;
+
+use super::WireChange;
+use crate::diff::Variants;
+use crate::fleet::Variable;
+use crate::node::NodeId;
+use crate::puppet;
+use crate::report::KeyChange;
+use crate::report::writers::json::Written;
+
+/// The JSON of a change, with places for variables and for the number of the set of nodes.
+pub(super) struct Stencil<'a> {
+    /// The text before the first place, and each place with the text behind it.
+    start: String,
+    places: Vec<(Place, String)>,
+    variables: Vec<&'a Variable>,
+    /// The last filled form, and a text in it: their memory is used again.
+    filled: String,
+    text: String,
+}
+
+#[derive(Clone, Copy)]
+enum Place {
+    /// A variable, by its number.
+    Variable(usize),
+    Nodes,
+}
+
+impl<'a> Stencil<'a> {
+    pub(super) fn new(change: &'a KeyChange, variants: &'a Variants) -> Stencil<'a> {
+        let variables = variants.variables();
+        let count = variables.len();
+        let tag = unused_tag(&json(change, ""));
+        let mark = |number: usize| format!("{tag}{number};");
+        let marked = json(&change.marked(variants, &mark), &mark(count));
+        let mut pieces = marked.split(&*tag).map(str::to_owned);
+        let start = pieces.next().unwrap_or_default();
+        let place = |piece: String| {
+            let (number, rest) = piece.split_once(';')?;
+            let number = number.parse().ok()?;
+            Some((if number == count { Place::Nodes } else { Place::Variable(number) }, rest.to_owned()))
+        };
+        Stencil {
+            start,
+            places: pieces.filter_map(place).collect(),
+            variables,
+            filled: String::new(),
+            text: String::new(),
+        }
+    }
+
+    /// Returns the JSON for a node, with this number of its set of nodes.
+    pub(super) fn fill(&mut self, node: NodeId, nodes: usize) -> &[u8] {
+        self.filled.clear();
+        self.filled.push_str(&self.start);
+        for (place, rest) in &self.places {
+            match place {
+                Place::Variable(number) => {
+                    self.text.clear();
+                    let text = self.variables.get(*number).map_or("", |variable| variable.on(node));
+                    puppet::json::write_text(text, &mut self.text);
+                    // It stands inside of a JSON text, so without its quotes.
+                    self.filled.push_str(self.text.get(1..self.text.len() - 1).unwrap_or_default());
+                }
+                Place::Nodes => self.filled.push_str(&nodes.to_string()),
+            }
+            self.filled.push_str(rest);
+        }
+        self.filled.as_bytes()
+    }
+}
+
+/// Returns a tag that `json` does not have, and that does not begin in the middle of itself.
+fn unused_tag(json: &str) -> String {
+    let mut tags = (0..=json.len()).map(|number| format!("@{number}:"));
+    tags.find(|tag| !json.contains(&**tag)).unwrap_or_default()
+}
+
+fn json(change: &KeyChange, nodes: &str) -> String {
+    let mut out = Vec::new();
+    let mut serializer = serde_json::Serializer::with_formatter(&mut out, Written);
+    // Nothing fails that is written into memory.
+    _ = WireChange::new(change, nodes).serialize(&mut serializer);
+    String::from_utf8(out).unwrap_or_default()
+}

@@ -1,0 +1,47 @@
+//! Blind spots: those of the commit, and folded those that were there before.
+
+use super::document::{Block, Item, Line, Part, strong};
+use super::{MAX_MESSAGE, Options, items};
+use crate::report::words::visible::{shorten, visible};
+use crate::report::{BlindSpot, Remedy, Report, Verdict};
+
+/// The room of a fold.
+const FRAME: usize = 60;
+
+/// Returns the blind spots that the commit makes or that concern what it changes, in at most `budget` characters:
+/// folded if it changes something else, too, since the verdict has the first.
+pub(super) fn new(report: &Report, options: &Options, budget: usize) -> Vec<Part> {
+    let heading = report.spots_heading(false);
+    let all = || Block::List(all(report, options, false, budget));
+    match (report.spots(false).next(), report.verdict()) {
+        (None, _) => Vec::new(),
+        (_, Verdict::Changes) => vec![Part::fold(format!("{heading}: what could not be seen"), vec![all()])],
+        _ => vec![Block::Paragraph(strong(heading)).into(), all().into()],
+    }
+}
+
+/// Returns a line on levels that cannot be seen and count before values in the table; nothing if there are none.
+pub(super) fn before_values(report: &Report) -> Option<Part> {
+    let line = report.unseen_before_values()?;
+    Some(Block::Paragraph(shorten(&visible(&line), MAX_MESSAGE).into()).into())
+}
+
+/// Returns the blind spots that were there before the commit just as after it, folded, in at most `budget` characters.
+pub(super) fn standing(report: &Report, options: &Options, budget: usize) -> Option<Part> {
+    report.spots(true).next()?;
+    Some(Part::fold(report.spots_heading(true), vec![Block::List(all(report, options, true, budget))]))
+}
+
+fn all(report: &Report, options: &Options, is_standing: bool, budget: usize) -> Vec<Item> {
+    let spots: Vec<&BlindSpot> = report.spots(is_standing).collect();
+    items(spots.into_iter().map(item), options, budget.saturating_sub(FRAME))
+}
+
+/// Returns a blind spot and what to do about it: words, and lines for the settings, which can be copied.
+fn item(spot: &BlindSpot) -> Item {
+    let line = Line::from(shorten(&visible(&spot.message), MAX_MESSAGE));
+    let Some(Remedy { words, yaml }) = &spot.fix else { return line.into() };
+    let colon = if yaml.is_some() { ":" } else { "" };
+    let settings = yaml.iter().flat_map(|yaml| yaml.lines()).map(|line| visible(line).into_owned()).collect();
+    Item { line, remedy: Some(format!("{}{colon}", visible(words).trim_end()).into()), settings }
+}

@@ -1,0 +1,120 @@
+//! Escapes, so that no text of the data has a meaning in Markdown, in HTML or to a forge.
+
+use std::fmt::Write as _;
+
+use crate::report::words::visible::{ELLIPSIS, visible};
+
+/// Formats text as code, in Markdown or in HTML.
+pub(super) fn code(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | ':' | '.' | '/' | '-' | '=');
+    if !text.is_empty() && text.chars().all(plain) {
+        return format!("`{text}`");
+    }
+    html_code(text)
+}
+
+/// Formats text as code in HTML. Forges look for no names in code.
+pub(super) fn html_code(text: &str) -> String {
+    format!("<code>{}</code>", escaped(text, ""))
+}
+
+/// Nothing, which parts what a forge would take for a name, a number or an address.
+pub(super) const NOTHING: &str = "<!-- -->";
+
+/// Forges take this many hexadecimal digits for the id of a commit.
+const DIGITS_OF_ID: usize = 7;
+
+/// Escapes text so that neither HTML nor Markdown nor the forge gives it a meaning.
+pub(super) fn html(text: &str) -> String {
+    escaped(text, NOTHING)
+}
+
+/// Returns Markdown that a line may begin with: bots look for commands at the beginning of lines as they are written,
+/// and words alone are some (`recheck`). No mark of hierad's own begins with another character than these.
+pub(super) fn at_start(markdown: &str) -> String {
+    let mut rest = markdown.chars();
+    match rest.next().filter(|c| !"*<[&`…".contains(*c)) {
+        Some(c) => format!("&#{};{}", u32::from(c), rest.as_str()),
+        None => markdown.to_owned(),
+    }
+}
+
+/// Letters, digits and blanks stand for themselves, and so does punctuation that has no meaning where it stands; no
+/// other character is written as it is. Forges look for names, numbers and addresses in what is rendered, where escapes
+/// have gone, so what would begin one is followed by `nothing`, too.
+fn escaped(text: &str, nothing: &str) -> String {
+    let text = visible(text);
+    let mut out = String::with_capacity(text.len());
+    let (mut before, mut is_first, mut hex_digits) = (' ', true, 0);
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        let next = rest.peek().copied().unwrap_or(' ');
+        hex_digits = if c.is_ascii_hexdigit() { hex_digits + 1 } else { 0 };
+        if hex_digits == DIGITS_OF_ID {
+            out.push_str(nothing);
+            hex_digits = 1;
+        }
+        if c.is_ascii_punctuation() && !is_own(c, &out, is_first, next) {
+            _ = write!(out, "&#{};", u32::from(c));
+        } else {
+            out.push(c);
+        }
+        if c.is_ascii_punctuation() && begins_reference(c, before, next) {
+            out.push_str(nothing);
+        }
+        (before, is_first) = (c, is_first && c.is_whitespace());
+    }
+    out
+}
+
+/// Returns true for punctuation that has no meaning between the text `behind` it and the character `next`; it is the
+/// first if there are only blanks before it.
+fn is_own(c: char, behind: &str, is_first: bool, next: char) -> bool {
+    let before = behind.chars().next_back().unwrap_or(' ');
+    // A list would begin with `-` or `1.` or `1)`, a command with `/`; a link would have `](`, `://` or `www.` in it.
+    match c {
+        '.' if before.is_ascii_digit() => next.is_ascii_digit(),
+        '_' | '.' => before.is_alphanumeric() && !before.is_ascii_digit() && before != 'w' && before != 'W',
+        // An arrow may stand between words.
+        '-' if next == '>' => before == ' ' && !is_first,
+        '>' => next == ' ' && behind.ends_with(" -"),
+        '-' => before != ' ',
+        ')' => !before.is_ascii_digit(),
+        ':' => next == ' ',
+        '/' => !is_first,
+        ',' | ';' | '(' | '\'' => true,
+        _ => false,
+    }
+}
+
+/// Returns true for punctuation that may be a part of a reference or an address once it is rendered, rather than
+/// letters or nothing: such as `@team`, `#1`, `!1`, `ABC-1`, `:name:`, `[[page]]`, `://`, `www.`.
+fn begins_reference(c: char, before: char, next: char) -> bool {
+    match c {
+        c if r#""'()*+,/;<=>?\]^_`{|}"#.contains(c) => false,
+        ':' => !matches!(next, ' ' | ':'),
+        '.' => matches!(before, 'w' | 'W'),
+        '-' => next.is_ascii_digit(),
+        '[' => next == '[',
+        _ => true,
+    }
+}
+
+/// Returns a fence of more backticks than the body has in a row.
+pub(super) fn fence(body: &str) -> String {
+    let longest = body.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    "`".repeat(longest.max(2) + 1)
+}
+
+/// Returns the number of characters.
+pub(super) fn characters(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// Shortens `text` to at most `most` characters.
+pub(super) fn shorten_to(text: &str, most: usize) -> String {
+    if characters(text) <= most {
+        return text.to_owned();
+    }
+    text.chars().take(most.saturating_sub(1)).chain((most > 0).then_some(ELLIPSIS)).collect()
+}

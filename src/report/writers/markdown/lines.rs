@@ -1,0 +1,91 @@
+//! The changed lines that change nothing, or of which that is not known.
+
+use super::document::{Block, Item, Line, Part, Sign, name, strong};
+use super::escape::characters;
+use super::links::link;
+use super::{Options, fits, items};
+use crate::report::build::causing::{Range, Reason};
+use crate::report::words::unread::UnreadLines;
+use crate::report::words::visible::{shorten, shorten_middle, visible};
+use crate::report::words::wording::count;
+use crate::report::{ChangedLines, Effect, Report, Side, UnknownEffect};
+
+/// Up to this many are shown unfolded.
+const MAX_OPEN: usize = 3;
+
+/// Returns a list of the lines with the reason of each, in at most `budget` characters; nothing if there are none. The
+/// head of the comment has their number.
+pub(super) fn idle(report: &Report, options: &Options, budget: usize) -> Vec<Part> {
+    let told: Vec<&ChangedLines> = report.lines.iter().filter(|lines| is_told(lines)).collect();
+    let heading = ChangedLines::heading(&told);
+    let budget = budget.saturating_sub(characters(&heading) + FRAME);
+    // A list that only says how many there are has nothing for whoever reads it.
+    if told.first().is_none_or(|first| !fits(&item(first), options, budget)) {
+        return Vec::new();
+    }
+    let list = Block::List(items(told.iter().map(|lines| item(lines)), options, budget));
+    if told.len() <= MAX_OPEN {
+        return vec![Block::Paragraph(strong(heading)).into(), list.into()];
+    }
+    vec![Part::fold(heading, vec![list])]
+}
+
+/// Returns the changed lines of files that no known node reads, as a difference in at most `budget` characters; nothing
+/// if there are none.
+pub(super) fn unread(report: &Report, budget: usize) -> Vec<Part> {
+    let parts = report.unread();
+    if parts.is_empty() {
+        return Vec::new();
+    }
+    let heading = Report::unread_heading(&parts);
+    let (mut body, mut shown, mut all) = (Vec::new(), 0, 0);
+    let mut left = budget.saturating_sub(characters(&heading) + FRAME);
+    'parts: for part in &parts {
+        let place = shorten_middle(&visible(&part.place.to_string()), MAX_COLUMNS);
+        let mut add = |sign: Sign, text: String| {
+            left = left.checked_sub(characters(&text) + MAX_SIGN)?;
+            body.push((sign, text));
+            Some(())
+        };
+        if shown == MAX_UNREAD || add(Sign::Place, format!("{place}{} @@", part.more())).is_none() {
+            break;
+        }
+        for (side, line) in &part.lines {
+            let sign = if *side == Side::Before { Sign::Removed } else { Sign::Added };
+            if shown == MAX_UNREAD || add(sign, shorten(&visible(line), MAX_COLUMNS)).is_none() {
+                break 'parts;
+            }
+            (shown, all) = (shown + 1, all + 1 + part.others.len());
+        }
+    }
+    let more = parts.iter().map(UnreadLines::len).sum::<usize>() - all;
+    if more > 0 {
+        body.push((Sign::More, count(more, "more changed line")));
+    }
+    vec![Block::Paragraph(strong(heading)).into(), Block::Difference(body).into()]
+}
+
+/// The most lines that are shown of such files, and the most columns of one.
+const MAX_UNREAD: usize = 30;
+const MAX_COLUMNS: usize = 160;
+
+/// Returns true for lines that are worth an entry: of those that are not traced there may be thousands.
+fn is_told(lines: &ChangedLines) -> bool {
+    lines.is_telling() && lines.effect != Effect::Unknown(UnknownEffect::NotTraced)
+}
+
+/// The room of the fold, and of the sign of a line with the end of it.
+const FRAME: usize = 60;
+const MAX_SIGN: usize = 4;
+
+fn item(lines: &ChangedLines) -> Item {
+    let removed = if lines.side == Side::Before { " (removed): " } else { ": " };
+    let Reason { before, place, behind } = Reason::of(lines);
+    let by = place.map(|place| linked(&place)).unwrap_or_default();
+    Item::from(linked(&Range::of(lines)).and(removed).and(before).and(by).and(behind))
+}
+
+fn linked(range: &Range) -> Line {
+    let text = range.text(false);
+    if range.is_there { link(&range.place, &text) } else { name(&text) }
+}

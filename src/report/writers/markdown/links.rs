@@ -1,0 +1,83 @@
+//! Places in a comment, which link to the lines of the commit, and the way to the full report.
+
+use std::collections::BTreeMap;
+
+use super::document::{Line, MAX_NAME, Piece, name};
+use crate::diagnostic::Place;
+use crate::hiera::Outcome;
+use crate::report::build::causing::{Range, causing};
+use crate::report::words::visible::{shorten_middle, visible};
+use crate::report::words::wording::number;
+use crate::report::{Commit, Group, Report};
+
+/// The most places that one cell names, and the most differences and changes that are looked at for them.
+const MAX_PLACES: usize = 3;
+const MAX_SEEN: usize = 200;
+pub(super) const MAX_CHANGES: usize = 10_000;
+
+/// Returns the lines that cause a group's changes, each as a link if the commit has it; the places that the values come
+/// from, if no lines are known.
+pub(super) fn places(report: &Report, group: &Group) -> Line {
+    let changes = || report.changes_of(group).take(MAX_CHANGES);
+    let mut ranges = Vec::new();
+    for change in changes() {
+        if let Some(Outcome::Failed(error)) = change.outcome.after.as_deref() {
+            ranges.extend(error.place.iter().map(|place| Range::line(place, true)));
+        }
+    }
+    let are_known = changes().any(|change| change.lines.is_some());
+    let are_all_known =
+        report.changes_of(group).nth(MAX_CHANGES).is_none() && changes().all(|change| change.lines.is_some());
+    ranges.extend(if are_known { causing(report, changes()) } else { origins(report, group) });
+    let mut seen: Vec<&Range> = Vec::new();
+    for range in &ranges {
+        if !seen.contains(&range) {
+            seen.push(range);
+        }
+    }
+    let mut shown = Vec::new();
+    let mut file = "";
+    for range in seen.iter().take(MAX_PLACES) {
+        let knows_file = file == &*range.place.path;
+        let text = range.text(knows_file);
+        let words = if knows_file { "" } else { range.file.words() };
+        file = &range.place.path;
+        shown.push(if range.is_there { link(&range.place, &text) } else { name(&text) }.and(words));
+    }
+    let more = match seen.len() - shown.len() {
+        _ if are_known && !are_all_known => " and more".to_owned(),
+        0 => String::new(),
+        more => format!(" and {} more", number(more)),
+    };
+    Line::joined(shown, ", ").and(more)
+}
+
+/// Returns the places that the values of a group's changes come from.
+fn origins(report: &Report, group: &Group) -> Vec<Range> {
+    // A place of the state before may be gone in the commit.
+    let mut places: BTreeMap<&Place, bool> = BTreeMap::new();
+    let leaves = group.items.iter().flat_map(|item| {
+        let change = report.first(item);
+        item.leaves.iter().flat_map(|fold| [&fold.first].into_iter().chain(&fold.others)).map(|at| &change.leaves[*at])
+    });
+    for leaf in leaves.take(MAX_SEEN) {
+        let origins = leaf.origins();
+        let shown = origins.after.map(|origin| (origin, true)).or(origins.before.map(|origin| (origin, false)));
+        if let Some((origin, is_after)) = shown {
+            *places.entry(&origin.place).or_default() |= is_after;
+        }
+    }
+    places.into_iter().map(|(place, is_there)| Range::line(place, is_there)).collect()
+}
+
+/// Returns a place in the commit under this text, which is a link if the writer knows the pages of the forge.
+pub(super) fn link(place: &Place, text: &str) -> Line {
+    let text = shorten_middle(&visible(text), MAX_NAME);
+    Line::of(Piece::Place { text, path: place.path.to_string(), line: place.line })
+}
+
+/// Returns how to see what is left out.
+pub(super) fn full_report(report: &Report) -> Line {
+    let id = |commit: &Option<Commit>| commit.as_ref().map(|commit| commit.id.clone()).unwrap_or_default();
+    Line::of(Piece::FullReport(id(&report.commit.before), id(&report.commit.after)))
+}

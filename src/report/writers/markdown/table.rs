@@ -1,0 +1,298 @@
+//! The table: whom the changes hit, what they are, and where they come from.
+
+use super::Options;
+use super::document::{Block, Line, Part, Piece, code, name, row_markdown, strong};
+use super::escape::characters;
+use super::links::{MAX_CHANGES, link, places};
+use crate::diagnostic::Place;
+use crate::diff::{Diff, LeafKind};
+use crate::hiera::Outcome;
+use crate::report::build::causing::causing;
+use crate::report::words::detail;
+use crate::report::words::node_list;
+use crate::report::words::visible::{ELLIPSIS, shorten, visible};
+use crate::report::words::wording::{count, number, share};
+use crate::report::{Cause, Count, Group, Item, KeyChange, LeafFold, Report, Similarity};
+use crate::value::Segment;
+
+/// The most rows, and the most lines of one.
+const MAX_ROWS: usize = 100;
+const MAX_ITEMS: usize = 6;
+/// The most columns of a description of nodes, of both sides of a difference, and of an error.
+pub(super) const MAX_WHO: usize = 80;
+const MAX_VALUES: usize = 100;
+const MAX_ERROR: usize = 120;
+/// The most keys of one cause.
+const MAX_KEYS: usize = 3;
+
+/// The room for the head of the table, and for the frame of the fold of another one.
+const FRAME: usize = 40;
+
+/// Returns the table with a row for each cause and each group, in at most `budget` characters, and the number of rows
+/// that fit.
+pub(super) fn table(report: &Report, options: &Options, budget: usize) -> (Option<Block>, usize) {
+    rows(report, (&report.causes, report.groups_by_use().0), options, budget)
+}
+
+/// Returns the folded table of the groups on nodes whose catalogs do not use the keys, in at most `budget`
+/// characters.
+pub(super) fn apart(report: &Report, options: &Options, budget: usize) -> Option<Part> {
+    let (others, groups) = report.groups_by_use();
+    let heading = report.apart_heading()?;
+    let is_open = others.is_empty() && report.causes.is_empty();
+    let (table, _) = rows(report, (&[], groups), options, budget);
+    Some(Part::Fold { summary: heading.into(), is_open, blocks: table.into_iter().collect() })
+}
+
+fn rows(
+    report: &Report,
+    (causes, groups): (&[Cause], &[Group]),
+    options: &Options,
+    budget: usize,
+) -> (Option<Block>, usize) {
+    if groups.is_empty() && causes.is_empty() {
+        return (None, 0);
+    }
+    let of_causes = causes.iter().map(|cause| cause_row(report, cause));
+    let all = of_causes.chain(groups.iter().map(|group| group_row(report, group)));
+    let mut left = budget.saturating_sub(FRAME);
+    let mut rows = Vec::new();
+    for row in all {
+        let length = characters(&row_markdown(&row, options));
+        if rows.len() == MAX_ROWS || length > left {
+            let (shown, more) = (rows.len(), left_out((causes, groups), rows.len()));
+            rows.push([ELLIPSIS.to_string().into(), more.into(), Line::default()]);
+            return (Some(Block::Table(rows)), shown);
+        }
+        left -= length;
+        rows.push(row);
+    }
+    let shown = rows.len();
+    (Some(Block::Table(rows)), shown)
+}
+
+/// Returns the number of the rows that are left out behind the first `shown`, and of their keys.
+fn left_out((causes, groups): (&[Cause], &[Group]), shown: usize) -> String {
+    let groups = groups.iter().skip(shown.saturating_sub(causes.len()));
+    let causes = causes.iter().skip(shown);
+    let rows = causes.len() + groups.len();
+    let keys: usize = causes.map(|cause| cause.keys.len()).sum();
+    let keys = keys + groups.flat_map(|group| &group.items).map(|item| item.keys).sum::<usize>();
+    format!("{} of {}", count(rows, "more group"), count(keys, "key"))
+}
+
+fn cause_row(report: &Report, cause: &Cause) -> [Line; 3] {
+    let nodes = if cause.nodes.is_singleton() {
+        code(node_list::names(report, &cause.nodes, MAX_WHO))
+    } else {
+        share(Count { total: report.nodes.total, changed: cause.nodes.len() }).into()
+    };
+    let event = cause.event(report);
+    let keys = keys(cause.keys.iter().map(|key| &**key), MAX_KEYS);
+    let error = shorten(&visible(cause.error.text.visible()), MAX_ERROR);
+    let place = |place: &Place| {
+        let text = place.to_string();
+        if cause.is_new { link(place, &text) } else { name(&text) }
+    };
+    let place = cause.error.place.as_ref().map(place);
+    let more = match cause.places.len() {
+        0 | 1 => String::new(),
+        places => format!(" and {}", count(places - 1, "more place")),
+    };
+    let what = strong(event).and(": ").and(keys).and(line_break()).and(error);
+    [nodes, what, place.unwrap_or_default().and(more)]
+}
+
+fn line_break() -> Line {
+    Line::of(Piece::Break)
+}
+
+/// Returns some keys, and the number of the others.
+pub(super) fn keys<'k>(all: impl ExactSizeIterator<Item = &'k str>, most: usize) -> Line {
+    let more = all.len().saturating_sub(most);
+    let shown = Line::joined(all.take(most).map(name), ", ");
+    if more == 0 { shown } else { shown.and(format!(" and {} more", number(more))) }
+}
+
+fn group_row(report: &Report, group: &Group) -> [Line; 3] {
+    let mut what: Vec<Line> = group.items.iter().take(MAX_ITEMS).map(|item| self::what(report, item)).collect();
+    let more: usize = group.items.iter().skip(MAX_ITEMS).map(|item| item.keys).sum();
+    if more > 0 {
+        what.push(format!("{ELLIPSIS} {}", count(more, "more key")).into());
+    }
+    what.extend(report.use_notes(&group.items).into_iter().map(|note| Line::of(Piece::Small(note))));
+    [who(report, group, narrow_code), Line::joined(what, line_break()), places(report, group)]
+}
+
+/// The columns beyond which the alternatives of a description have a line each.
+const MAX_NARROW: usize = 40;
+
+/// Formats text as code, over several lines if it has alternatives and is so long that nothing beside it would be seen.
+fn narrow_code(text: &str) -> Line {
+    if text.chars().count() <= MAX_NARROW {
+        return code(text);
+    }
+    Line::joined(text.split('|').map(code), Line::from(" or").and(line_break()))
+}
+
+/// Returns the nodes of a group, with their number if there are several: `` `site=berlin`, `role=web` (28 nodes)``.
+pub(super) fn who(report: &Report, group: &Group, code: impl Fn(&str) -> Line) -> Line {
+    // The verdict has the number of all nodes.
+    let nodes = count(group.nodes.len(), "node");
+    if let Some(who) = &group.who {
+        return Line::joined(who.written(|term| code(&term.to_string()), ", "), "").and(format!(" ({nodes})"));
+    }
+    match node_list::which(report, group, MAX_WHO) {
+        Some((_, name)) if group.nodes.is_singleton() => code(&name),
+        Some((but, names)) => Line::from(but).and(code(&names)).and(format!(" ({nodes})")),
+        None => share(Count { total: report.nodes.total, changed: group.nodes.len() }).into(),
+    }
+}
+
+/// Returns a change in short: its key, and the values if they are short.
+fn what(report: &Report, item: &Item) -> Line {
+    let change = &*report.shown(item);
+    let place = match &item.leaves[..] {
+        [fold] => fold.place(change),
+        _ => change.key.to_string(),
+    };
+    let place = name(&place);
+    let keys = if item.keys > 1 { format!(" in {}", count(item.keys, "key")) } else { String::new() };
+    let label = match (change.label(), &item.leaves[..]) {
+        ("changed", [fold]) => match change.leaves[fold.first].change.kind {
+            LeafKind::Added => "added ".into(),
+            LeafKind::Removed => "removed ".into(),
+            _ => Line::default(),
+        },
+        ("changed", _) => Line::default(),
+        (label, _) if change.kind.is_error() => strong(label).and(" "),
+        (label, _) => format!("{label} ").into(),
+    };
+    let values = values(change, item).map(|values| Line::from(": ").and(values)).unwrap_or_default();
+    label.and(place).and(keys).and(values)
+}
+
+/// Returns the values of a change, or the number of its differences.
+fn values(change: &KeyChange, item: &Item) -> Option<Line> {
+    if change.kind.is_error() {
+        let Some(Outcome::Failed(error)) = change.outcome.after.as_deref() else { return None };
+        return Some(shorten(&visible(error.text.visible()), MAX_ERROR).into());
+    }
+    // Positions are not what a reader looks for.
+    let is_anywhere = item.similarity == Similarity::ExceptPosition;
+    if let Some(note) = item.note().filter(|_| !is_anywhere) {
+        return Some(note.into());
+    }
+    let [fold] = &item.leaves[..] else {
+        return differences(change, &item.leaves);
+    };
+    let leaf = &change.leaves[fold.first].change;
+    let alike = match (fold.count(), is_anywhere) {
+        (1, false) => String::new(),
+        (1, true) => " (positions differ)".to_owned(),
+        (places, _) => format!(" (at {} places)", number(places)),
+    };
+    if leaf.kind == LeafKind::Reordered {
+        return detail::note(leaf).map(|note| (note + &alike).into());
+    }
+    let Some(sides) = detail::on_one_line(leaf, MAX_VALUES) else {
+        return detail::note(leaf).map(|note| (note + &alike).into());
+    };
+    let values = match sides {
+        Diff { before: Some(before), after: Some(after) } => code(before).and(" → ").and(code(after)),
+        Diff { before: Some(one), after: None } | Diff { before: None, after: Some(one) } => code(one),
+        Diff { before: None, after: None } => return None,
+    };
+    // A new order shows in the values.
+    let note = detail::note(leaf).map(|note| format!(" ({note})")).unwrap_or_default();
+    Some(values.and(note + &alike))
+}
+
+/// The most entries or items that a cell names of those that come, or go, and the columns of one.
+const MAX_NAMED: usize = 2;
+const MAX_ENTRY: usize = 40;
+
+/// Returns what a value loses and gains, and the number of its other differences; `None` if there are none.
+fn differences(change: &KeyChange, folds: &[LeafFold]) -> Option<Line> {
+    let of_kind = |kind| folds.iter().filter(move |fold| change.leaves[fold.first].change.kind == kind);
+    let number_of = |folds: &mut dyn Iterator<Item = &LeafFold>| folds.map(LeafFold::count).sum::<usize>();
+    let (all, mut parts, mut told) = (number_of(&mut folds.iter()), Vec::new(), 0);
+    for (kind, verb) in [(LeafKind::Removed, "loses"), (LeafKind::Added, "gains")] {
+        let names: Vec<Line> = of_kind(kind).take(MAX_NAMED).map(|fold| entry(change, fold)).collect();
+        if names.is_empty() {
+            continue;
+        }
+        let of_this_kind = number_of(&mut of_kind(kind));
+        let more = match number_of(&mut of_kind(kind).skip(MAX_NAMED)) {
+            0 => String::new(),
+            more => format!(" and {} more", number(more)),
+        };
+        parts.push(Line::from(format!("{verb} ")).and(Line::joined(names, ", ")).and(more));
+        told += of_this_kind;
+    }
+    match all - told {
+        0 => {}
+        rest if told == 0 => parts.push(count(rest, "difference").into()),
+        rest => parts.push(count(rest, "other difference").into()),
+    }
+    (!parts.is_empty()).then(|| Line::joined(parts, "; "))
+}
+
+/// Returns an entry of a hash by its path, or an item of an array by its value if that is short.
+fn entry(change: &KeyChange, fold: &LeafFold) -> Line {
+    let leaf = &change.leaves[fold.first].change;
+    let is_item = leaf.path().and_then(|path| path.0.last()).is_some_and(|last| matches!(last, Segment::Index(_)));
+    let value = detail::on_one_line(leaf, MAX_ENTRY).and_then(|sides| sides.after.or(sides.before));
+    match value {
+        Some(value) if is_item && fold.path.is_none() => code(value),
+        _ => name(fold.place(change).strip_prefix(&*change.key).unwrap_or_default()),
+    }
+}
+
+/// The part of a group that its row in the table leaves out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Unsaid {
+    /// None.
+    Nothing,
+    /// The names of nodes that are described, or places that take part in values besides the lines that cause the
+    /// changes.
+    Places,
+    /// Values or keys.
+    Values,
+}
+
+/// Returns true if the row of a cause leaves keys or a part of the error out.
+pub(super) fn leaves_out(cause: &Cause) -> bool {
+    let error = visible(cause.error.text.visible());
+    cause.keys.len() > MAX_KEYS || cause.places.len() > 1 || shorten(&error, MAX_ERROR) != error
+}
+
+/// Returns what the row of a group leaves out, if the table has it.
+pub(super) fn left_unsaid(report: &Report, group: &Group) -> Unsaid {
+    let which = node_list::which(report, group, MAX_WHO);
+    let are_nodes_said = group.who.is_none() && which == node_list::names_of_group(report, group, usize::MAX);
+    if group.items.len() > MAX_ITEMS {
+        return Unsaid::Values;
+    }
+    let causing = causing(report, report.changes_of(group).take(MAX_CHANGES));
+    let of_item = |item: &Item| {
+        let change = &*report.shown(item);
+        let ([fold], 1, None, false) = (&item.leaves[..], item.keys, item.note(), change.kind.is_error()) else {
+            return Unsaid::Values;
+        };
+        let leaf = &change.leaves[fold.first];
+        let is_said =
+            leaf.change.kind != LeafKind::Reordered && detail::on_one_line(&leaf.change, MAX_VALUES).is_some();
+        let is_from_elsewhere = || {
+            let origins = leaf.origins();
+            let mut places = [origins.before, origins.after].into_iter().flatten().map(|origin| &origin.place.path);
+            places.any(|path| !causing.iter().any(|range| range.place.path == *path))
+        };
+        match (is_said, are_nodes_said && !leaf.has_behind() && (causing.is_empty() || !is_from_elsewhere())) {
+            (false, _) => Unsaid::Values,
+            (true, false) => Unsaid::Places,
+            (true, true) => Unsaid::Nothing,
+        }
+    };
+    group.items.iter().map(of_item).max().unwrap_or(Unsaid::Values)
+}
