@@ -11,7 +11,7 @@ use futures_util::StreamExt;
 use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 
-use super::clients::Client;
+use super::connections::clients::Client;
 use super::problem::Problem;
 use super::state::State;
 

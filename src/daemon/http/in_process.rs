@@ -8,8 +8,8 @@ use axum::Router;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::answers::Answers;
-use super::clients::Clients;
-use super::connection::{MAX_CONNECTIONS, connection};
+use super::connections::clients::Clients;
+use super::connections::connection::{MAX_CONNECTIONS, connection};
 use super::state::State;
 use super::{Options, router};
 use crate::daemon::handle::ServiceHandle;

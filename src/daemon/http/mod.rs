@@ -8,17 +8,13 @@
 
 mod answers;
 mod body;
-mod clients;
-mod connection;
-mod forge;
+mod connections;
 mod guard;
 mod health;
 mod in_process;
 mod parameters;
-mod places;
 mod problem;
 mod reports;
-mod requests;
 mod response;
 mod secret;
 mod state;
@@ -45,15 +41,16 @@ use super::handle::ServiceHandle;
 use super::queue::Queue;
 use super::shutdown::Shutdown;
 use crate::event::RepositoryName;
-use problem::{not_allowed, nowhere, panicked};
-use state::State;
 
 pub use answers::{
     AnswerError, Answers, DiffRequest, DiffResponse, LookupNode, LookupRequest, LookupResponse, NodeSnapshot,
 };
-pub use forge::Forge;
 pub use in_process::InProcessServer;
-pub use requests::Project;
+pub use webhooks::forge::Forge;
+pub use webhooks::requests::Project;
+
+use problem::{not_allowed, nowhere, panicked};
+use state::State;
 
 /// The options of the server.
 pub struct Options {
@@ -132,7 +129,7 @@ impl Server {
         };
         let queue = queue.beside();
         let state = State::new(self.options, self.answers, self.projects, queue.clone(), handle, shutdown.clone());
-        connection::serve(listener, router(Arc::new(state)), timeout, shutdown).await;
+        connections::connection::serve(listener, router(Arc::new(state)), timeout, shutdown).await;
         queue.close().await;
     }
 }

@@ -11,10 +11,10 @@ use tokio::time::timeout;
 
 use super::Options;
 use super::answers::{AnswerError, Answers};
-use super::forge::Forge;
-use super::places::Places;
+use super::connections::places::Places;
 use super::problem::Problem;
-use super::requests::Project;
+use super::webhooks::forge::Forge;
+use super::webhooks::requests::Project;
 use crate::daemon::handle::ServiceHandle;
 use crate::daemon::queue::{Queue, QueueError};
 use crate::daemon::shutdown::Shutdown;

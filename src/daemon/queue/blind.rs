@@ -1,6 +1,6 @@
 //! The branches of which nothing can be read, over restarts.
 
-use super::row::Columns;
+use super::database::row::Columns;
 use super::{Queue, QueueError};
 use crate::event::RepositoryName;
 use crate::git::BranchName;

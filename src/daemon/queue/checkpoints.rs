@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use sqlx::SqliteConnection;
 use sqlx::sqlite::SqliteRow;
 
-use super::row::Columns;
+use super::database::row::Columns;
 use super::{Queue, QueueError};
 use crate::daemon::watch::BranchCheckpoint;
 use crate::event::RepositoryName;

@@ -5,8 +5,8 @@ use std::time::Duration;
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
+use super::database::row::{Columns, one_more};
 use super::jobs::{JOB, job};
-use super::row::{Columns, one_more};
 use super::{Job, LONGEST_DELAY, Queue, QueueError, RenderedReport, body, duration, millis, now, until};
 use crate::event::{JobNumber, RepositoryName};
 

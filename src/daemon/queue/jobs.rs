@@ -7,7 +7,7 @@ use sqlx::sqlite::SqliteRow;
 use sqlx::{Row, SqliteConnection};
 
 use super::checkpoints::set_tip;
-use super::row::{Columns, one_more};
+use super::database::row::{Columns, one_more};
 use super::{Body, Queue, QueueError, millis, now, until};
 use crate::event::{CommitEvent, EventKind, JobId, JobName, JobNumber, RepositoryName};
 use crate::git::{BranchName, CommitId};

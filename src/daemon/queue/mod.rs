@@ -18,7 +18,6 @@ mod overview;
 mod reports;
 mod retention;
 mod reviews;
-mod row;
 mod schedules;
 mod times;
 mod unusable;
@@ -34,7 +33,6 @@ use sqlx::{Sqlite, SqliteConnection};
 
 use crate::disk::{FileMode, can_write};
 use crate::event::JobNumber;
-use database::{Database, Step};
 
 pub use body::Body;
 pub use deliveries::NextDelivery;
@@ -45,6 +43,8 @@ pub use retention::{Forgotten, Retention};
 pub use reviews::{PendingReview, ReviewJob};
 pub use schedules::FailingWork;
 pub use times::{Backlog, LastSuccesses};
+
+use database::{Database, Step};
 
 /// The file of the database.
 const FILE: &str = "queue.db";

@@ -4,8 +4,8 @@
 use sqlx::SqliteConnection;
 
 use super::checkpoints::seen;
+use super::database::row::Columns;
 use super::jobs::insert;
-use super::row::Columns;
 use super::{Queue, QueueError};
 use crate::event::{CommitEvent, EventKind, RepositoryName};
 use crate::git::{BranchName, CommitId};

@@ -4,8 +4,8 @@ use std::time::SystemTime;
 
 use sqlx::{Row, SqliteConnection};
 
+use super::database::row::Columns;
 use super::jobs::{JOB, job_or_rest};
-use super::row::Columns;
 use super::{Job, Queue, QueueError, now};
 use crate::event::JobNumber;
 

@@ -3,8 +3,8 @@
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
+use super::database::row::Columns;
 use super::jobs::{JOB, job_or_rest};
-use super::row::Columns;
 use super::{Job, Queue, QueueError, body};
 use crate::event::JobNumber;
 use crate::git::{CommitId, CommitTime};

@@ -5,8 +5,8 @@ use std::time::{Duration, SystemTime};
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
+use super::database::row::{Columns, one_more};
 use super::deliveries::due_between;
-use super::row::{Columns, one_more};
 use super::{Queue, QueueError, duration, millis, now, until};
 
 /// A request to review.

@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use super::row::{Columns, one_more};
+use super::database::row::{Columns, one_more};
 use super::{Queue, QueueError, millis};
 
 impl Queue {

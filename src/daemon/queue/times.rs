@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
-use super::row::Columns;
+use super::database::row::Columns;
 use super::{Query, Queue, QueueError, duration, now};
 
 /// The last successes that the queue knows of, each with the name of what it is of.

@@ -7,26 +7,26 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Some places, and for each address a share of them.
-pub(super) struct Places {
+pub(in crate::daemon::http) struct Places {
     all: Arc<Semaphore>,
     share: usize,
     shares: Mutex<BTreeMap<IpAddr, Arc<Semaphore>>>,
 }
 
 /// A place, until it is dropped.
-pub(super) struct Place {
+pub(in crate::daemon::http) struct Place {
     _place: OwnedSemaphorePermit,
     _share: Option<OwnedSemaphorePermit>,
 }
 
 impl Places {
     /// Makes so many places, of which one address can have at most `share`.
-    pub(super) fn new(all: usize, share: usize) -> Places {
+    pub(in crate::daemon::http) fn new(all: usize, share: usize) -> Places {
         Places { all: Arc::new(Semaphore::new(all)), share, shares: Mutex::default() }
     }
 
     /// Waits for a place. Those who wait for their share keep nobody else waiting.
-    pub(super) async fn take(&self, peer: Option<IpAddr>) -> Option<Place> {
+    pub(in crate::daemon::http) async fn take(&self, peer: Option<IpAddr>) -> Option<Place> {
         let share = match peer.map(|peer| self.share_of(network(peer))) {
             Some(share) => Some(share.acquire_owned().await.ok()?),
             None => None,

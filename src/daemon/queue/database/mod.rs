@@ -1,5 +1,7 @@
 //! The one connection to the database. One is enough: each step is short, and two could not write at once.
 
+pub(super) mod row;
+
 use std::ops::{Deref, DerefMut};
 use std::path::Path;
 use std::time::Duration;

@@ -22,7 +22,7 @@ use crate::daemon::repeated::RepeatedFailures;
 use crate::daemon::shutdown::Shutdown;
 
 /// The most connections; for more, slow ones are ended.
-pub(super) const MAX_CONNECTIONS: usize = 256;
+pub(in crate::daemon::http) const MAX_CONNECTIONS: usize = 256;
 
 /// The longest head of a request, in bytes.
 const MAX_HEAD: usize = 1 << 16;
@@ -34,7 +34,12 @@ const GRACE: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Accepts connections until the service ends. A client has `patience` for each read and write.
-pub(super) async fn serve(listener: TcpListener, app: Router, patience: Duration, mut shutdown: Shutdown) {
+pub(in crate::daemon::http) async fn serve(
+    listener: TcpListener,
+    app: Router,
+    patience: Duration,
+    mut shutdown: Shutdown,
+) {
     let clients = Clients::new(MAX_CONNECTIONS);
     let mut connections = JoinSet::new();
     let mut logged = RepeatedFailures::default();
@@ -70,7 +75,7 @@ async fn accept(listener: &TcpListener, clients: &Arc<Clients>) -> io::Result<(T
 }
 
 /// Serves a connection until it ends or has to make room.
-pub(super) async fn connection(
+pub(in crate::daemon::http) async fn connection(
     stream: impl AsyncRead + AsyncWrite + Send + 'static,
     app: Router,
     patience: Duration,

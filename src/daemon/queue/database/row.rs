@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
-use super::QueueError;
+use crate::daemon::queue::QueueError;
 use crate::git::CommitId;
 
 /// The most attempts and events that are counted.
@@ -18,10 +18,10 @@ macro_rules! one_more {
         concat!("max(0, min(", $column, ", 1000000)) + 1")
     };
 }
-pub(super) use one_more;
+pub(in crate::daemon::queue) use one_more;
 
 /// The columns of a row as what is stored in them.
-pub(super) trait Columns {
+pub(in crate::daemon::queue) trait Columns {
     /// Returns a text, or `None` if there is none. Bytes that are no text are shown as such, and name nothing.
     fn text_if_any(&self, column: usize) -> Result<Option<String>, sqlx::Error>;
 

@@ -23,7 +23,7 @@ enum Stage {
 
 /// All clients, the oldest first.
 #[derive(Debug)]
-pub(super) struct Clients {
+pub(in crate::daemon::http) struct Clients {
     most: usize,
     list: Mutex<VecDeque<Arc<Client>>>,
     /// Notified when there may be room.
@@ -32,9 +32,9 @@ pub(super) struct Clients {
 
 /// A client.
 #[derive(Debug)]
-pub(super) struct Client {
+pub(in crate::daemon::http) struct Client {
     /// Its address; none if it is in this process.
-    pub(super) peer: Option<IpAddr>,
+    pub(in crate::daemon::http) peer: Option<IpAddr>,
     stage: Mutex<Stage>,
     leave: Notify,
     moved: Arc<Notify>,
@@ -42,20 +42,20 @@ pub(super) struct Client {
 
 /// A client among the others, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Member {
-    pub(super) client: Arc<Client>,
+pub(in crate::daemon::http) struct Member {
+    pub(in crate::daemon::http) client: Arc<Client>,
     clients: Arc<Clients>,
 }
 
 impl Clients {
     /// Makes an empty list for at most so many clients.
-    pub(super) fn new(most: usize) -> Arc<Clients> {
+    pub(in crate::daemon::http) fn new(most: usize) -> Arc<Clients> {
         Arc::new(Clients { most, list: Mutex::default(), moved: Arc::default() })
     }
 
     /// Adds a client. If there are too many, the oldest one has to leave that has not sent a whole request or, if all
     /// have, that still reads an answer. Nobody leaves whose request is worked on: then the new client waits.
-    pub(super) async fn add(self: &Arc<Self>, peer: Option<IpAddr>) -> Member {
+    pub(in crate::daemon::http) async fn add(self: &Arc<Self>, peer: Option<IpAddr>) -> Member {
         while !self.has_room() {
             self.moved.notified().await;
         }
@@ -90,17 +90,17 @@ impl Drop for Member {
 
 impl Client {
     /// Waits until the client has to leave.
-    pub(super) async fn left(&self) {
+    pub(in crate::daemon::http) async fn left(&self) {
         self.leave.notified().await;
     }
 
     /// Notes that the client has sent a whole request.
-    pub(super) fn has_asked(&self) {
+    pub(in crate::daemon::http) fn has_asked(&self) {
         self.moves_to(Stage::Waiting);
     }
 
     /// Notes that the client gets an answer, until its body is dropped.
-    pub(super) fn reads(self: &Arc<Self>, body: Body) -> Reading {
+    pub(in crate::daemon::http) fn reads(self: &Arc<Self>, body: Body) -> Reading {
         self.moves_to(Stage::Reading);
         Reading { body, client: self.clone() }
     }
@@ -116,7 +116,7 @@ impl Client {
 }
 
 /// The body of an answer that a client reads.
-pub(super) struct Reading {
+pub(in crate::daemon::http) struct Reading {
     body: Body,
     client: Arc<Client>,
 }

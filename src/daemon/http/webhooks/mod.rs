@@ -4,6 +4,9 @@
 //! have moved. An event of a request has it reviewed, if its project is one of the settings. Bodies of other events are
 //! not kept, but for their signature.
 
+pub(super) mod forge;
+pub(super) mod requests;
+
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,13 +19,14 @@ use serde_json::json;
 use tokio::time::timeout;
 
 use super::body::read;
-use super::clients::Client;
-use super::forge::{Forge, Verifier};
+use super::connections::clients::Client;
+use super::connections::places::Place;
 use super::parameters::Name;
-use super::places::Place;
 use super::problem::Problem;
-use super::requests::RequestEvent;
 use super::state::State;
+
+use forge::{Forge, Verifier};
+use requests::RequestEvent;
 
 /// The longest body in bytes: GitHub's own limit.
 const MAX_BODY: usize = 25 << 20;

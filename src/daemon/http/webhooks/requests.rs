@@ -24,7 +24,7 @@ pub(super) struct RequestEvent {
     /// The names of its project: that with the owner's and, on GitLab, its number.
     pub(super) project: Vec<String>,
     /// The number of the request.
-    pub(super) number: u64,
+    pub(in crate::daemon::http) number: u64,
 }
 
 /// The body of GitHub, Gitea and Forgejo.
