@@ -4,6 +4,7 @@
 //! keys, it asks a [`Resolver`] for, so that this module knows neither layers nor data files.
 //! Source: `pops/lookup/interpolation.rb`.
 
+pub(super) mod function_answers;
 mod output;
 
 use std::iter;
@@ -13,7 +14,6 @@ use std::sync::Arc;
 use super::LookupError;
 use super::budget::{Budget, Cost, PLACE_STEPS, with_stack};
 use super::explain::{self, Branch, Event, Recorder};
-use super::function_answers::FunctionAnswers;
 use super::key::{dig, split};
 use super::scope::{SERVER_FACTS, Scope, Variable};
 use super::stand_in::{is_in_expression, made, made_digest, token};
@@ -23,6 +23,7 @@ use crate::puppet::ruby;
 use crate::value::hole::{Hole, Piece};
 use crate::value::{Hash, Notation, Secrecy, Text, Value};
 
+use function_answers::FunctionAnswers;
 use output::Output;
 
 /// Puppet's error for a method in hiera.yaml.

@@ -21,7 +21,6 @@ pub mod derived;
 pub mod encrypted;
 pub mod explain;
 pub mod hierarchy;
-pub mod host;
 pub mod interpolation;
 pub mod key;
 pub mod layer;
@@ -29,14 +28,12 @@ pub mod lookup;
 pub mod manifests;
 pub mod merge;
 pub mod options;
-pub mod provenance;
 pub mod scope;
 pub mod sources;
 pub mod stand_in;
 pub mod version3;
 
 mod error;
-mod function_answers;
 
 pub use command::{bridged_answers, bridged_references};
 pub use error::LookupError;

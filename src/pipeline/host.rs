@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use crate::disk::read_regular;
-use crate::hiera::host::HostAccess;
+use crate::hiera::backend::host::HostAccess;
 
 /// The largest file that is read, in bytes: those of keys have a few thousand.
 const MAX_FILE: u64 = 1 << 20;

@@ -10,6 +10,7 @@ pub mod eyaml;
 mod file;
 mod files;
 mod functions;
+pub mod host;
 mod key_quota;
 mod mentions;
 mod otherwise;

@@ -4,6 +4,7 @@
 //! written as text or as data, in the terms of `puppet lookup --explain`. Source: `pops/lookup/explainer.rb`.
 
 mod data;
+pub mod provenance;
 mod text;
 
 use std::cell::RefCell;

@@ -29,11 +29,11 @@ pub use folders::ModulePath;
 pub use modules::own_module;
 
 use super::backend::eyaml::{KeyChoice, KeyPairs, Keys, SecretNames};
+use super::backend::host::{HostAccess, NoHost};
 use super::backend::{Backends, ConvertedFiles, DataFile, DataFiles, Format, KeyQuota};
 use super::config::{Config, Configs, Hiera3, Owner};
 use super::derived::{DerivedVariable, DerivedVariables};
 use super::hierarchy::{Datadir, Source};
-use super::host::{HostAccess, NoHost};
 use super::key::{is_plain, root_apart};
 use super::manifests::{Agreement, MOST_CALLS, ManifestLookups, Manifests, SetVariables};
 use super::options::LookupOptions;

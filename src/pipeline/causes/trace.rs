@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::allowance::Allowance;
 use crate::fleet::NodeRevision;
+use crate::hiera::explain::provenance::{Contribution, contributions, origin};
 use crate::hiera::explain::{Branch, Recorder, Step};
-use crate::hiera::provenance::{Contribution, contributions, origin};
 use crate::hiera::{LookupKey, Outcome};
 use crate::report::{How, Origin};
 use crate::value::{Value, ValuePath};

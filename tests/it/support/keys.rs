@@ -11,7 +11,7 @@ use cbc::Encryptor;
 use cbc::cipher::block_padding::Pkcs7;
 use cbc::cipher::{BlockEncryptMut, KeyIvInit};
 use hierad::hiera::backend::eyaml::{AllowedKeys, KeyChoice};
-use hierad::hiera::host::HostAccess;
+use hierad::hiera::backend::host::HostAccess;
 use rsa::pkcs1::DecodeRsaPrivateKey;
 use rsa::traits::PublicKeyParts;
 use rsa::{BigUint, RsaPrivateKey, RsaPublicKey};

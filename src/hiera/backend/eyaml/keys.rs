@@ -14,7 +14,7 @@ use rsa::pkcs8::DecodePrivateKey;
 use super::choice::{KeyChoice, KeyName, KeyNames, NoKey};
 use super::names::SecretNames;
 use super::pkcs7::{Certificate, Envelope, Refusal};
-use crate::hiera::host::HostAccess;
+use crate::hiera::backend::host::HostAccess;
 use crate::puppet::ruby;
 use crate::value::Value;
 

@@ -7,17 +7,17 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::LookupError;
-use super::merge::Strategy;
 use crate::diagnostic::Place;
+use crate::hiera::LookupError;
+use crate::hiera::merge::Strategy;
 use crate::value::Value;
 
 /// A key that a function is asked for: the place and name of the level, the number of the location there, the key.
-pub(super) type FunctionCall = (Place, Arc<str>, usize, Box<str>);
+pub(in crate::hiera) type FunctionCall = (Place, Arc<str>, usize, Box<str>);
 
 /// The calls of functions in one answer so far, and the strategies that their answers were merged with.
 #[derive(Debug, Default)]
-pub(super) struct FunctionAnswers {
+pub(in crate::hiera) struct FunctionAnswers {
     asked: RefCell<BTreeSet<FunctionCall>>,
     /// The strategies of merges that may have taken knock-outs out of what functions gave.
     knocked_out: RefCell<Vec<Strategy>>,
@@ -25,19 +25,24 @@ pub(super) struct FunctionAnswers {
 
 impl FunctionAnswers {
     /// Returns true if no function was asked.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::hiera) fn is_empty(&self) -> bool {
         self.asked.borrow().is_empty()
     }
 
     /// Returns true if this was asked before.
-    pub(super) fn has(&self, asked: &FunctionCall) -> bool {
+    pub(in crate::hiera) fn has(&self, asked: &FunctionCall) -> bool {
         self.asked.borrow().contains(asked)
     }
 
     /// Notes a call and returns its `value`, on its way into a merge with `strategy`. The value is unknown if the same
     /// call was made before and a merge may have knocked something out since: the answer that Puppet keeps has lost
     /// that, and so have the values that `alias` took from it. It depends on the other values of the merge.
-    pub(super) fn given(&self, value: Value, asked: FunctionCall, strategy: &Strategy) -> Result<Value, LookupError> {
+    pub(in crate::hiera) fn given(
+        &self,
+        value: Value,
+        asked: FunctionCall,
+        strategy: &Strategy,
+    ) -> Result<Value, LookupError> {
         let mut knocked_out = self.knocked_out.borrow_mut();
         if self.has(&asked) && knocked_out.iter().any(|strategy| strategy.knocks_out(&value)) {
             return Err(LookupError::unknown("what a merge with a knock-out prefix has left of what a function gave"));

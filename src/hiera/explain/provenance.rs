@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::explain::{Branch, Event, FoundAt, Step};
+use super::{Branch, Event, FoundAt, Step};
 use crate::diagnostic::Place;
 use crate::value::{Segment, Value, ValuePath};
 
