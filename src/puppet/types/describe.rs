@@ -4,7 +4,7 @@
 
 use super::assignable;
 use super::mismatch::{Group, Kind, Mismatch, Step};
-use super::normalize::normalize;
+use super::relation::normalize::normalize;
 use super::size::{or_any, size_of, sized};
 use crate::value::rich::types::{Element, Range};
 use crate::value::{Hash, Type, ValuePath};

@@ -4,8 +4,8 @@
 
 use std::mem::discriminant;
 
-use super::generalize::generalize;
-use super::normalize::normalize;
+use super::relation::generalize::generalize;
+use super::relation::normalize::normalize;
 use super::{assignable, parse};
 use crate::value::rich::types::{Range, Texts};
 use crate::value::{Segment, Type, Value, ValuePath};

@@ -11,21 +11,15 @@
 //! `infer` finds the types of values; `generalize` and `normalize` reshape types; `constructors` has the signatures of
 //! `new`, which `init` needs; `describe` finds each `mismatch`; `check` puts it all together.
 
-mod assign;
 mod check;
 pub(super) mod constructors;
 pub mod data;
 mod describe;
-pub(super) mod generalize;
-pub(super) mod infer;
-pub(super) mod init;
-mod instance;
 mod interpret;
-mod iterate;
 mod mismatch;
 mod names;
-mod normalize;
 mod record;
+pub(super) mod relation;
 pub(super) mod signature;
 mod size;
 mod syntax;
@@ -36,6 +30,7 @@ pub use check::{check_type, inferred, misfit, mismatch};
 
 use super::Error;
 use crate::value::{Type, Value};
+
 use interpret::Names;
 
 /// Returns the type that `text` is an expression of.
@@ -55,10 +50,10 @@ pub fn parse_flag(text: &str) -> Result<Type, Error> {
 
 /// Returns true if every value of the type `other` is of the type `kind`.
 pub(super) fn assignable(kind: &Type, other: &Type) -> bool {
-    assign::Guard::default().assignable(kind, other)
+    relation::assign::Guard::default().assignable(kind, other)
 }
 
 /// Returns true if `value` is of the type. An error if a regular expression gives up.
 pub(super) fn is_instance(kind: &Type, value: &Value) -> Result<bool, Error> {
-    instance::is_instance(kind, value)
+    relation::instance::is_instance(kind, value)
 }

@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use super::describe::{describe, merge};
-use super::infer::infer_set;
 use super::mismatch::{Group, Kind, Mismatch, Step};
-use super::normalize::normalize;
+use super::relation::infer::infer_set;
+use super::relation::normalize::normalize;
 use super::size::sized;
 use super::{assignable, is_instance, parse_with};
 use crate::puppet::Error;

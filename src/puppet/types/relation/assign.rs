@@ -5,17 +5,18 @@
 //! Source: the `assignable?` and `_assignable?` methods of `pops/types/types.rb`, `recursion_guard.rb`.
 
 use super::generalize::generalize;
+use super::init;
 use super::iterate::{is_iterable, iterated};
-use super::size::{or_any, size_of, sized};
-use super::{init, uri};
 use crate::puppet::regex::RubyRegex;
+use crate::puppet::types::size::{or_any, size_of, sized};
+use crate::puppet::types::uri;
 use crate::value::rich::types::{Alias, Callable, Element, Range, Texts};
 use crate::value::{Text, Type, Value};
 
 /// Guards against types that speak of themselves: where the names of two recursive types come up again, they fit so
 /// far.
 #[derive(Default)]
-pub(super) struct Guard {
+pub(in crate::puppet::types) struct Guard {
     recursive_this: bool,
     recursive_that: bool,
     this_names: Vec<&'static str>,
@@ -24,7 +25,7 @@ pub(super) struct Guard {
 
 impl Guard {
     /// Returns true if everything of the type `other` is of the type `kind`.
-    pub(super) fn assignable(&mut self, kind: &Type, other: &Type) -> bool {
+    pub(in crate::puppet::types) fn assignable(&mut self, kind: &Type, other: &Type) -> bool {
         match kind {
             Type::Unit => true,
             Type::Alias(alias) if alias.is_recursive() => self.by_alias(alias, other),
@@ -76,7 +77,7 @@ impl Guard {
             }
             Type::Variant(others) => others.iter().all(|other| self.assignable(kind, other)),
             Type::Optional(inner) => {
-                kind.accepts_undef() && inner.as_ref().is_none_or(|inner| super::assignable(kind, inner))
+                kind.accepts_undef() && inner.as_ref().is_none_or(|inner| crate::puppet::types::assignable(kind, inner))
             }
             Type::NotUndef(Some(inner)) if !inner.accepts_undef() => self.assignable(kind, inner),
             _ => self.by_kind(kind, other),
@@ -219,7 +220,8 @@ impl Guard {
         let all = elements.iter().all(|element| {
             element.key.accepts_undef() || {
                 required += 1;
-                self.assignable(&element.value, value) && super::assignable(&generalize(&element.key), key)
+                self.assignable(&element.value, value)
+                    && crate::puppet::types::assignable(&generalize(&element.key), key)
             }
         });
         all && sized(required, elements.len()).covers(size)

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use super::generalize::generalize;
 use super::normalize::enumeration;
-use super::{assignable, uri};
 use crate::puppet::Error;
+use crate::puppet::types::{assignable, uri};
 use crate::value::rich::types::{Alias, Element, OwnAlias, Range, Texts, TimeRange};
 use crate::value::rich::{Rich, VersionRange};
 use crate::value::{Hash, Type, Value};

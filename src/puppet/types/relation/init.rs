@@ -4,8 +4,8 @@
 
 use super::generalize::generalize;
 use super::infer::infer_set;
-use super::{assignable, constructors};
 use crate::puppet::Error;
+use crate::puppet::types::{assignable, constructors};
 use crate::value::rich::types::{Alias, OwnAlias, Range};
 use crate::value::{Type, Value};
 
@@ -70,14 +70,15 @@ pub(crate) fn is_usable(inner: &Type, args: &[Value]) -> bool {
 
 /// Returns true if a value is of `Init[inner, args]`.
 pub(crate) fn is_instance(inner: Option<&Type>, args: &[Value], value: &Value) -> Result<bool, Error> {
-    let Some(inner) = inner else { return super::is_instance(&RICH_DATA, value) };
+    let Some(inner) = inner else { return crate::puppet::types::is_instance(&RICH_DATA, value) };
     let accepted = accepted(inner, args)?;
-    if super::is_instance(inner, value)? || super::is_instance(&accepted.single, value)? {
+    if crate::puppet::types::is_instance(inner, value)? || crate::puppet::types::is_instance(&accepted.single, value)? {
         return Ok(true);
     }
     match &accepted.others {
-        Some(others) => Ok(super::is_instance(others, value)?
-            || accepted.one_of_several && super::is_instance(others, &Value::array(vec![value.clone()]))?),
+        Some(others) => Ok(crate::puppet::types::is_instance(others, value)?
+            || accepted.one_of_several
+                && crate::puppet::types::is_instance(others, &Value::array(vec![value.clone()]))?),
         None => Ok(false),
     }
 }

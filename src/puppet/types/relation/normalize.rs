@@ -224,7 +224,7 @@ fn join_times(a: TimeRange, b: TimeRange) -> Option<TimeRange> {
 }
 
 /// Joins ranges of versions that overlap or touch.
-pub(super) fn merge_versions(ranges: Vec<VersionRange>) -> Result<Vec<VersionRange>, Error> {
+pub(in crate::puppet::types) fn merge_versions(ranges: Vec<VersionRange>) -> Result<Vec<VersionRange>, Error> {
     if ranges.len() < 2 {
         return Ok(ranges);
     }
@@ -247,7 +247,7 @@ pub(super) fn merge_versions(ranges: Vec<VersionRange>) -> Result<Vec<VersionRan
 }
 
 /// Returns an enumeration of texts: sorted, each once.
-pub(super) fn enumeration(mut values: Vec<Text>, any_case: bool) -> Type {
+pub(in crate::puppet::types) fn enumeration(mut values: Vec<Text>, any_case: bool) -> Type {
     values.sort();
     values.dedup();
     Type::Enum(values.into(), any_case)
