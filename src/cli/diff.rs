@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 
-use super::filter::Chosen;
-use super::pager::Paged;
-use super::what_if::WhatIf;
+use super::arguments::filter::Chosen;
+use super::arguments::what_if::WhatIf;
+use super::output::pager::Paged;
 use super::{Global, Result, Status, output};
 use crate::app::{Failure, Workspace};
 use crate::diff::Diff;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use super::{Global, Result, Status, log, render};
+use super::output::log;
+use super::{Global, Result, Status, render};
 use crate::app::Workspace;
 use crate::disk::FileMode;
 use crate::event::CommitEvent;

@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 
-use super::what_if::WhatIf;
-use super::{Global, Result, Status, log, output};
+use super::arguments::what_if::WhatIf;
+use super::output::log;
+use super::{Global, Result, Status, output};
 use crate::app::lookup::{failure, to_json};
 use crate::app::{Failure, Workspace};
 use crate::disclosure::Disclosure;

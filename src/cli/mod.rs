@@ -7,25 +7,20 @@
 //! Exit status: 0 done, 1 failed, 2 differences or faults found, 3 no difference seen but not all could be seen, 4 a
 //! policy fails.
 
+mod arguments;
 mod bound;
 mod check;
-mod deferred;
 mod demo;
 mod diff;
 mod export;
-mod fault;
-mod filter;
 mod global;
 mod hooks;
 mod init;
-mod inspection;
 mod job;
-mod log;
 mod lookup;
 mod nodes;
 mod notify;
 mod output;
-mod pager;
 mod progress;
 mod queue;
 mod render;
@@ -33,7 +28,6 @@ mod review;
 mod trust;
 mod verify;
 mod watch;
-mod what_if;
 
 use std::process::ExitCode;
 
@@ -41,7 +35,8 @@ use clap::{Parser, Subcommand};
 
 use crate::app::Failure;
 use crate::diagnostic::describe;
-use deferred::Deferred;
+
+use arguments::deferred::Deferred;
 use global::Global;
 
 /// The result of a subcommand.
@@ -140,7 +135,7 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         // A message on wrong arguments has their text, which a stranger may have written, among its colours.
         Err(error) if error.use_stderr() => {
-            log::print(&error.render().to_string().trim_end());
+            output::log::print(&error.render().to_string().trim_end());
             return ExitCode::from(1);
         }
         Err(help) => {
@@ -148,10 +143,13 @@ pub fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
     };
-    fault::keep_secrets(cli.global.show_secrets);
-    let log_format =
-        if let Command::Watch(Deferred(arguments)) = &cli.command { arguments.log_format } else { log::Format::Text };
-    log::start(&cli.global, log_format);
+    output::fault::keep_secrets(cli.global.show_secrets);
+    let log_format = if let Command::Watch(Deferred(arguments)) = &cli.command {
+        arguments.log_format
+    } else {
+        output::log::Format::Text
+    };
+    output::log::start(&cli.global, log_format);
     match run(&cli) {
         Ok(Status::Done) => ExitCode::SUCCESS,
         Ok(Status::NotFound) => ExitCode::from(1),
@@ -161,7 +159,7 @@ pub fn main() -> ExitCode {
         // A reader that stops early, such as `head`, is no failure.
         Err(failure) if is_broken_pipe(&*failure) => ExitCode::SUCCESS,
         Err(failure) => {
-            log::fail(log_format, &describe(&*failure));
+            output::log::fail(log_format, &describe(&*failure));
             ExitCode::from(1)
         }
     }

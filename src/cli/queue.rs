@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
-use super::inspection::Format;
+use super::arguments::inspection::Format;
 use super::{Global, Result, Status, output};
 use crate::app::state_folder;
 use crate::daemon::queue::{FailingWork, PendingItem, PendingReview, Queue, Stage};

@@ -7,10 +7,12 @@ use std::path::PathBuf;
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 
+use super::arguments::filter;
+use super::arguments::what_if::WhatIf;
 use super::diff::blind;
+use super::output::log;
 use super::progress::Progress;
-use super::what_if::WhatIf;
-use super::{Global, Result, Status, filter, log, output};
+use super::{Global, Result, Status, output};
 use crate::app::Workspace;
 use crate::disk::{self, FileMode, ModeError};
 use crate::git::BranchName;

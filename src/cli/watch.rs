@@ -10,7 +10,8 @@ use clap::Args;
 use tokio::runtime::Runtime;
 
 use super::diff::style;
-use super::{Global, Result, Status, bound, log, output};
+use super::output::log;
+use super::{Global, Result, Status, bound, output};
 use crate::app::{BranchPipelines, DaemonOptions, Plan, Program, Workspace, run_unqueued};
 use crate::event::JobNumber;
 use crate::git::bind_exchanges;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 
-use super::inspection::{Format, Inspection};
+use super::arguments::inspection::{Format, Inspection};
 use super::{Global, Result, Status, output};
 use crate::diagnostic::Severity;
 use crate::pattern::nearest;

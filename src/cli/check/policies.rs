@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::Arguments;
 use crate::app::today;
-use crate::cli::inspection::Format;
+use crate::cli::arguments::inspection::Format;
 use crate::cli::{Global, Result, Status, output};
 use crate::git::CommitId;
 use crate::pipeline::RevisionId;

@@ -15,12 +15,13 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use super::inspection::Format;
+use super::arguments::inspection::Format;
 use super::{Global, Result, Status, output};
 use crate::app::Failure;
 use crate::diagnostic::describe;
 use crate::disk;
 use crate::git::{self, ConfigScope, Environment};
+
 use folder::{Slot, State};
 use script::Hook;
 

@@ -6,7 +6,8 @@ use std::io::{Read, Write};
 
 use super::{first_line, setting};
 use crate::cli::diff::{HOOK_LINES, style};
-use crate::cli::{Global, Result, Status, log, output};
+use crate::cli::output::log;
+use crate::cli::{Global, Result, Status, output};
 use crate::event::{CommitEvent, EventKind};
 use crate::git::{BranchName, CommitId, Repository};
 use crate::hiera::Outcome;

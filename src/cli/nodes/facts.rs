@@ -5,9 +5,9 @@ use std::io::Write;
 use clap::Args;
 use serde_json::{Value as Json, json};
 
-use super::super::inspection::{Format, Inspection};
 use super::super::{Global, Result, Status, output};
 use super::table;
+use crate::cli::arguments::inspection::{Format, Inspection};
 use crate::fleet::Fleet;
 use crate::pipeline::{LevelUse, VariableUse};
 use crate::puppet::json::compact;

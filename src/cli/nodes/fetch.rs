@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::super::{Global, Result, Status, log, output};
 use super::table;
+use crate::cli::output::log;
+use crate::cli::{Global, Result, Status, output};
 use crate::disclosure::is_clear_secret;
 use crate::disk::replace;
 use crate::disk::{self, FileMode};

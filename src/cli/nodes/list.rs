@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::super::inspection::Format;
 use super::super::{Global, Result, Status, output};
 use super::table;
+use crate::cli::arguments::inspection::Format;
 use crate::git::BranchName;
 use crate::inventory::{KnownNode, Overview};
 use crate::report::count;

@@ -9,7 +9,7 @@ mod table;
 
 use clap::{Args, Subcommand};
 
-use super::inspection::Format;
+use super::arguments::inspection::Format;
 use super::{Global, Result};
 use crate::app::Workspace;
 use crate::git::BranchName;

@@ -5,10 +5,10 @@ use std::io::Write;
 use clap::Args;
 use serde_json::{Map, Value as Json, json};
 
-use super::super::inspection::Format;
 use super::super::lookup::unknown_node;
 use super::super::{Global, Result, Status, output};
 use super::table;
+use crate::cli::arguments::inspection::Format;
 use crate::inventory::{Described, Origin, Section};
 use crate::node::{Catalog, Names};
 use crate::puppet::json::compact;

@@ -12,9 +12,10 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
+use super::arguments::filter::Chosen;
 use super::diff::{self, ExitCode};
-use super::filter::Chosen;
-use super::{Global, Result, Status, bound, log, output};
+use super::output::log;
+use super::{Global, Result, Status, bound, output};
 use crate::app::review::{Fetched, Sides, sides};
 use crate::disk;
 use crate::forge::{Conclusion, Posted};

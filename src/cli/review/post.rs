@@ -3,7 +3,8 @@
 use super::saved::Saved;
 use super::target::Target;
 use super::{Arguments, CheckMode, CommentMode, When, comment_options, tell};
-use crate::cli::{Result, Status, log};
+use crate::cli::output::log;
+use crate::cli::{Result, Status};
 use crate::forge::ci::{Ci, head_ref};
 use crate::forge::{Check, Client, Conclusion, ForgeError, Kind, Mode, Posted, Request, Sticky, Wanted};
 use crate::report::Annotation;

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use super::inspection::{Format, Inspection};
+use super::arguments::inspection::{Format, Inspection};
 use super::{Global, Result, Status, output};
 use crate::fleet::{Effective, Fleet, Revision};
 use crate::hiera::backend::Backends;
@@ -30,6 +30,7 @@ use crate::pipeline::check::absent_hierarchies;
 use crate::puppet::{Puppet, Ruby};
 use crate::settings::Settings;
 use crate::workers::Workers;
+
 use compare::{Answer, Verdict};
 use puppet::{Asked, Process, Reference};
 use report::{Disagreement, Explained, Findings};

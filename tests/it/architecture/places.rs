@@ -123,7 +123,7 @@ pub(super) const RULES: [(Rule, &[&str]); 13] = [
         Rule {
             what: "text is written to standard output",
             pattern: r"\b(?:io|anstream|rustix)::stdout\(\)(?:[^.]|\.(?:lock|write|flush))|\buse [^;]*\bstdout\b|\bprint(?:ln)?!|\b(?:AutoStream|StripStream)::|\.print(?:_long)?(?:_help)?\(\)|\.exit\(\)|/dev/(?:stdout|tty|fd/)",
-            places: &["src/cli/output.rs"],
+            places: &["src/cli/output/mod.rs"],
         },
         &[
             "println!(\"{headline}\");",
@@ -140,7 +140,12 @@ pub(super) const RULES: [(Rule, &[&str]); 13] = [
         Rule {
             what: "text is written to standard error",
             pattern: r"\b(?:io|anstream|rustix)::stderr\(\)(?:[^.]|\.(?:lock|write|flush))|\buse [^;]*\bstderr\b|\beprint(?:ln)?!|\bdbg!|/dev/stderr",
-            places: &["src/cli/log.rs", "src/cli/fault.rs", "src/cli/progress.rs", "src/cli/output.rs"],
+            places: &[
+                "src/cli/output/log.rs",
+                "src/cli/output/fault.rs",
+                "src/cli/progress.rs",
+                "src/cli/output/mod.rs",
+            ],
         },
         &[
             "eprintln!(\"{headline}\");",
@@ -156,8 +161,8 @@ pub(super) const RULES: [(Rule, &[&str]); 13] = [
             what: "another program gets text",
             pattern: r"\bStdio::piped\(\)|\bChildStdin\b|\bstdin\.take\(\)",
             places: &[
-                "src/cli/output.rs",
-                "src/cli/pager.rs",
+                "src/cli/output/mod.rs",
+                "src/cli/output/pager.rs",
                 "src/cli/verify/",
                 "src/daemon/mirror.rs",
                 "src/daemon/service/",

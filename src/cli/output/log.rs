@@ -9,16 +9,16 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::field::MakeExt;
 use tracing_subscriber::fmt::format::{Writer, debug_fn};
 
-pub(super) use super::inspection::Format;
-use super::job::parted;
-use super::{Global, output};
+pub(in crate::cli) use crate::cli::arguments::inspection::Format;
+use crate::cli::job::parted;
+use crate::cli::{Global, output};
 use crate::visible::{visible, visible_coloured, visible_json, visible_lines};
 
 /// The target of lines that no filter hides.
 const NOTICE: &str = "hierad::notice";
 
 /// Tells the user a line that no filter hides, and that scripts may wait for.
-pub(super) fn tell(format: Format, line: &dyn Display) {
+pub(in crate::cli) fn tell(format: Format, line: &dyn Display) {
     match format {
         Format::Text => anstream::eprintln!("hierad: {}", parted(&visible(&line.to_string()))),
         Format::Json => tracing::info!(target: NOTICE, "{line}"),
@@ -26,7 +26,7 @@ pub(super) fn tell(format: Format, line: &dyn Display) {
 }
 
 /// Tells the reason why the process ends.
-pub(super) fn fail(format: Format, line: &dyn Display) {
+pub(in crate::cli) fn fail(format: Format, line: &dyn Display) {
     match format {
         Format::Text => print(&format_args!("hierad: {line}")),
         Format::Json => tracing::error!(target: NOTICE, "{line}"),
@@ -34,13 +34,13 @@ pub(super) fn fail(format: Format, line: &dyn Display) {
 }
 
 /// Prints lines to standard error, with nothing in them that a terminal would act on.
-pub(super) fn print(lines: &dyn Display) {
+pub(in crate::cli) fn print(lines: &dyn Display) {
     anstream::eprintln!("{}", parted(&visible_lines(&lines.to_string())));
 }
 
 /// Starts logging: warnings by default, more with `-v` and `-vv`, or by the `tracing` filter in `HIERAD_LOG`. Lines
 /// go above the line of progress.
-pub(super) fn start(global: &Global, format: Format) {
+pub(in crate::cli) fn start(global: &Global, format: Format) {
     let progress = global.progress.clone();
     let default = match global.verbose {
         0 => "warn",

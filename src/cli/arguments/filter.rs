@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use super::Result;
+use crate::cli::Result;
 use crate::fleet::Fleet;
 use crate::hiera::key::any_matches;
 use crate::pattern::{Pattern, any, nearest};
@@ -17,18 +17,18 @@ const SUGGESTED: usize = 3;
 
 /// The nodes and keys of a comparison.
 #[derive(Debug, Default, Args)]
-pub(super) struct Chosen {
+pub(in crate::cli) struct Chosen {
     /// Only these nodes: a name, a glob or re:EXPRESSION; may be repeated
     #[arg(long, value_name = "PATTERN")]
-    pub(super) node: Vec<Pattern>,
+    pub(in crate::cli) node: Vec<Pattern>,
     /// Only these keys: a name, a glob or re:EXPRESSION; may be repeated
     #[arg(long, value_name = "PATTERN")]
-    pub(super) key: Vec<Pattern>,
+    pub(in crate::cli) key: Vec<Pattern>,
 }
 
 impl Chosen {
     /// Compares two revisions. Fails if there is no such node or key.
-    pub(super) fn compare(&self, pipeline: &Pipeline, sides: &Sides) -> Result<Comparison> {
+    pub(in crate::cli) fn compare(&self, pipeline: &Pipeline, sides: &Sides) -> Result<Comparison> {
         matches_a_node(&self.node, &pipeline.fleet)?;
         let filter = DiffFilter { key: &|key| any_matches(&self.key, key), node: &|name| any(&self.node, name) };
         let compared = pipeline.diff_between(sides, &filter)?;
@@ -42,7 +42,12 @@ impl Chosen {
 
 impl Chosen {
     /// Compares the nodes `before` with those of the pipeline at a revision. Fails if there is no such node or key.
-    pub(super) fn compare_nodes(&self, pipeline: &Pipeline, before: &Arc<Fleet>, at: RevisionId) -> Result<Comparison> {
+    pub(in crate::cli) fn compare_nodes(
+        &self,
+        pipeline: &Pipeline,
+        before: &Arc<Fleet>,
+        at: RevisionId,
+    ) -> Result<Comparison> {
         matches_a_node(&self.node, &pipeline.fleet)?;
         let keys = pipeline.keys(&[at])?;
         matches_a_key(&self.key, &keys)?;
@@ -57,7 +62,7 @@ pub(super) fn matches_a_node(patterns: &[Pattern], fleet: &Fleet) -> Result<()> 
 }
 
 /// Fails if the patterns of `--key` match none of `keys`, and suggests similar ones.
-pub(super) fn matches_a_key(patterns: &[Pattern], keys: &BTreeSet<Arc<str>>) -> Result<()> {
+pub(in crate::cli) fn matches_a_key(patterns: &[Pattern], keys: &BTreeSet<Arc<str>>) -> Result<()> {
     matches_something("--key", patterns, any_matches, || keys.iter().map(|key| &**key))
 }
 

@@ -2,13 +2,13 @@
 
 use clap::Args;
 
-use super::{Global, Result};
 use crate::app::Workspace;
+use crate::cli::{Global, Result};
 use crate::node::{Assignment, NodeProfile};
 
 /// The flags that change all nodes for one run.
 #[derive(Debug, Default, Args)]
-pub(super) struct WhatIf {
+pub(in crate::cli) struct WhatIf {
     /// Another value for all nodes: `facts.os.family=Debian`, `trusted.extensions.pp_role=web`, `role=web`,
     /// `environment=test`; or `NAME:=JSON`; may be repeated
     #[arg(long, value_name = "NAME=VALUE")]
@@ -17,12 +17,12 @@ pub(super) struct WhatIf {
 
 impl WhatIf {
     /// Puts the values into a profile.
-    pub(super) fn put_into(&self, profile: &mut NodeProfile) {
+    pub(in crate::cli) fn put_into(&self, profile: &mut NodeProfile) {
         self.set.iter().for_each(|assignment| assignment.put_into(profile));
     }
 
     /// Opens the workspace that the flags name, with other nodes if these flags say so.
-    pub(super) fn open(&self, global: &Global) -> Result<Workspace> {
+    pub(in crate::cli) fn open(&self, global: &Global) -> Result<Workspace> {
         let mut workspace = global.open()?;
         if !self.set.is_empty() {
             let all: Vec<String> = self.set.iter().map(Assignment::to_string).collect();

@@ -4,19 +4,19 @@ use std::env;
 use std::io::{Error, ErrorKind, IsTerminal, Result, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
 
-use super::output::Harmless;
-use super::{Global, output};
+use super::Harmless;
 use crate::app::Workspace;
+use crate::cli::{Global, output};
 use crate::git;
 
 /// The output for a long text: a pager on a terminal, else standard output.
-pub(super) enum Paged {
+pub(in crate::cli) enum Paged {
     Pager(Pager),
     Plain(Box<dyn Write>),
 }
 
 /// A running pager.
-pub(super) struct Pager {
+pub(in crate::cli) struct Pager {
     child: Child,
     /// `None` once all is written.
     input: Option<Harmless<ChildStdin>>,
@@ -24,7 +24,7 @@ pub(super) struct Pager {
 
 impl Paged {
     /// Starts the pager if standard output is a terminal and there is one.
-    pub(super) fn new(workspace: &Workspace, global: &Global) -> Paged {
+    pub(in crate::cli) fn new(workspace: &Workspace, global: &Global) -> Paged {
         let is_wanted = !global.no_pager && std::io::stdout().is_terminal();
         let command = is_wanted.then(|| chosen(workspace)).flatten();
         let pager = command.and_then(|command| Pager::start(&command, output::color(global)));
@@ -32,12 +32,12 @@ impl Paged {
     }
 
     /// Returns standard output as it is.
-    pub(super) fn plain(out: output::Output) -> Paged {
+    pub(in crate::cli) fn plain(out: output::Output) -> Paged {
         Paged::Plain(Box::new(out))
     }
 
     /// Returns about how many lines fit the terminal, or `None` if there is a pager or no terminal.
-    pub(super) fn lines(&self) -> Option<usize> {
+    pub(in crate::cli) fn lines(&self) -> Option<usize> {
         match self {
             Paged::Plain(_) if std::io::stdout().is_terminal() => output::height(),
             _ => None,
@@ -45,7 +45,7 @@ impl Paged {
     }
 
     /// Waits until all is written and the reader has seen it.
-    pub(super) fn finish(self) -> Result<()> {
+    pub(in crate::cli) fn finish(self) -> Result<()> {
         match self {
             Paged::Plain(mut out) => out.flush(),
             Paged::Pager(mut pager) => {

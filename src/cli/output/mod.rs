@@ -1,5 +1,9 @@
 //! Standard output and its terminal.
 
+pub(super) mod fault;
+pub(super) mod log;
+pub(super) mod pager;
+
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{Error, IsTerminal, Result, Stdout, Write};

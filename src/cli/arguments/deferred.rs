@@ -6,7 +6,7 @@ use clap::{ArgMatches, Args, Command, Error, FromArgMatches};
 
 /// Arguments that the parser learns when it comes to their subcommand.
 #[derive(Debug)]
-pub(super) struct Deferred<A>(pub(super) A);
+pub(in crate::cli) struct Deferred<A>(pub(in crate::cli) A);
 
 impl<A: Args> Args for Deferred<A> {
     fn augment_args(command: Command) -> Command {

@@ -1,0 +1,6 @@
+//! The arguments that several commands share.
+
+pub(super) mod deferred;
+pub(super) mod filter;
+pub(super) mod inspection;
+pub(super) mod what_if;
