@@ -43,7 +43,7 @@
 //! use hierad::hiera::Outcome;
 //! use hierad::hiera::explain::Recorder;
 //! use hierad::hiera::layer::EnvironmentOptions;
-//! use hierad::pipeline::profiles::{EnvironmentOfNodes, ProfileFiles};
+//! use hierad::inventory::files::{EnvironmentOfNodes, ProfileFiles};
 //! use hierad::pipeline::{DiffFilter, Pipeline, RevisionId, Revisions};
 //! use hierad::report::writers::text;
 //! use hierad::snapshot::Format;
@@ -130,7 +130,15 @@ pub mod schedule;
 
 pub mod process;
 
+pub mod functions;
+
+pub mod blind_spots;
+
+pub mod causes;
+
 pub mod pipeline;
+
+pub mod checks;
 
 pub mod delivery;
 

@@ -1,18 +1,13 @@
-//! Diffs, renders and checks revisions of a repository for a fleet.
+//! Diffs and renders revisions of a repository for a fleet.
 //!
 //! [`Pipeline`] is the entry point for commands and the daemon: it reads revisions ([`Revisions`]), compares two of
-//! them into a [`Report`], renders snapshots (`render`, [`export`]) and finds faults ([`check`]). A [`RevisionId`]
-//! names the commit or the work tree that is read.
+//! them into a [`Report`], renders snapshots (`render`, [`export`]). A [`RevisionId`] names the commit or the
+//! work tree that is read. Faults of one revision are found by `checks`.
 //!
 //! A pipeline keeps parsed files and the last revisions that it resolved; a result never depends on what is kept. It
 //! knows nothing of settings files, queues, sinks or HTTP.
 
-pub mod backend_command;
-pub mod blind_spots;
-pub mod bridge;
 pub mod cache;
-mod causes;
-pub mod check;
 pub mod export;
 pub mod host;
 pub mod judge;
@@ -21,16 +16,14 @@ mod module_clones;
 mod node_changes;
 mod once_merged;
 pub mod policy_trial;
-pub mod profiles;
 pub mod render;
 mod revisions;
-pub mod suggestions;
 mod variable_use;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::diagnostic::{Diagnostic, Subject};
+use crate::diagnostic::Subject;
 use crate::diff::{self, Changes, Diff};
 use crate::disclosure::Disclosure;
 use crate::fleet::{self, AffectedKeys, Distinction, Effective, Finding, Fleet, Revision};
@@ -45,7 +38,8 @@ pub use module_clones::ModuleClones;
 pub use revisions::Revisions;
 pub use variable_use::{LevelUse, VariableUse};
 
-use blind_spots::DiffContext;
+use crate::blind_spots::DiffContext;
+
 use judge::{Judge, Readings, Sides, Strict};
 
 /// The most resolved revisions that are kept: the last ones used.
@@ -113,16 +107,16 @@ impl DiffFilter<'_> {
 
 /// A fleet, and the repository whose revisions are resolved for it. See the [crate's page](crate) for an example.
 pub struct Pipeline {
-    revisions: Revisions,
+    pub(crate) revisions: Revisions,
     /// The nodes.
     pub fleet: Arc<Fleet>,
     /// The names of the nodes, shared by all reports.
     names: NodeNames,
     /// The parts of secrets that may be shown.
     pub disclosure: Arc<Disclosure>,
-    judge: Arc<dyn Judge>,
+    pub(crate) judge: Arc<dyn Judge>,
     readings: Option<Arc<dyn Readings>>,
-    workers: Workers,
+    pub(crate) workers: Workers,
     kept: Mutex<VecDeque<(RevisionId, Arc<Revision>)>>,
 }
 
@@ -217,7 +211,7 @@ impl Pipeline {
         let kept = self.load_both(Diff::new(before, after))?;
         let revisions = kept.as_ref().map(|kept| &**kept);
         let (keys, affected, effective) = Pipeline::compare(revisions, workers);
-        let mut findings = revisions.map(Pipeline::findings).map(|findings| without_old_news(findings, revisions));
+        let mut findings = revisions.map(Revision::all_findings).map(|findings| without_old_news(findings, revisions));
         wanted_still(workers)?;
         let changes = diff::changes(effective.as_ref(), workers);
         wanted_still(workers)?;
@@ -242,7 +236,7 @@ impl Pipeline {
         blind_spots.splice(..0, otherwise);
         let distinctions = distinctions(revisions, &changes)?;
         let both = (revisions, effective.as_ref());
-        let origins = causes::find(&changes, both, files, &blind_spots, workers)?;
+        let origins = crate::causes::find(&changes, both, files, &blind_spots, workers)?;
         wanted_still(workers)?;
         let uses = if tells_use {
             key_use::of_changes(&changes, (&self.fleet, revisions), &keys, workers)
@@ -349,7 +343,7 @@ impl Pipeline {
             return (nodes, count, changes);
         }
         let (chosen, hidden) = changes.chosen(filter.key, &nodes);
-        blind_spots.extend(blind_spots::hidden(&hidden, self.fleet.len()));
+        blind_spots.extend(crate::blind_spots::hidden(&hidden, self.fleet.len()));
         (nodes, count, chosen)
     }
 
@@ -413,13 +407,6 @@ impl Pipeline {
             || now(id).is_none_or(|now| kept.environment.tree.folder_id("") == Some(now))
     }
 
-    /// Returns the findings of a revision, without keys that fail.
-    fn findings(revision: &Revision) -> Vec<Finding> {
-        let whole = |diagnostic: &Diagnostic| Finding { diagnostic: diagnostic.clone(), nodes: NodeSet::new() };
-        let mut findings: Vec<Finding> = revision.environment.diagnostics.iter().map(whole).collect();
-        findings.extend(revision.findings.iter().cloned());
-        findings
-    }
 }
 
 /// Returns the variables that tell nodes with a change from others; none if there is no change.
@@ -428,12 +415,12 @@ fn distinctions(revisions: Diff<&Revision>, changes: &Changes) -> Result<Vec<Dis
         return Ok(Vec::new());
     }
     let environments = [&revisions.before.environment, &revisions.after.environment];
-    Distinction::between(environments, &blind_spots::changed_paths(revisions)?, &revisions.after.fleet)
+    Distinction::between(environments, &crate::blind_spots::changed_paths(revisions)?, &revisions.after.fleet)
 }
 
 /// Returns the blind spot of each side of which nothing can be read. Before the first commit there is nothing to read.
 fn unreadable(sides: &Sides, revisions: Diff<&Revision>, workers: &Workers) -> Diff<Option<BlindSpot>> {
-    let of = |revision| blind_spots::unreadable::unreadable_revision(revision, workers);
+    let of = |revision| crate::blind_spots::unreadable::unreadable_revision(revision, workers);
     let is_there = sides.before != RevisionId::Empty;
     Diff::new(if is_there { of(revisions.before) } else { None }, of(revisions.after))
 }

@@ -1,9 +1,9 @@
 //! The form in which `hierad lookup` and the HTTP interface give a looked-up value, and the failure of a lookup.
 
 use super::Failure;
+use crate::blind_spots::suggestions::aliases;
 use crate::diagnostic::Subject;
 use crate::hiera::LookupError;
-use crate::pipeline::suggestions::aliases;
 use crate::puppet::json;
 use crate::value::Value;
 

@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::answers::store::{mark_in_use, mark_too};
 use super::fetched::Usable;
 use super::joined::Manner;
 use super::site_pp::SitePp;
-use super::store::{mark_in_use, mark_too};
 use super::{AnswerSet, FactNames, FetchError, Request, SourceFiles, Stored};
+use crate::inventory::files::{EnvironmentOfNodes, FindError, ProfileFiles};
 use crate::node::{ProfileError, ProfileSource, Wanted};
 use crate::pipeline::cache::Cache;
-use crate::pipeline::profiles::{EnvironmentOfNodes, FindError, ProfileFiles};
 use crate::settings::ProfileEntry;
 use crate::workers::Workers;
 

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use super::answers::grafted;
+use super::answers::store::{Answer, Store, Stored};
 use super::overlay::{self, Kind};
 use super::puppetdb::{self, Nodes};
-use super::store::{Answer, Store, Stored};
-use super::{FactNames, FetchError, grafted};
+use super::{FactNames, FetchError};
 use crate::settings::{ProgramSetting, PuppetDbSetting, SourceSetting};
 
 /// A source, and the file of its last answer.
@@ -267,10 +268,10 @@ pub fn age_in_words(age: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inventory::store::age;
+    use crate::inventory::answers::store::age;
+    use crate::inventory::files::EnvironmentOfNodes;
     use crate::inventory::{AnswerSet, Inventory};
     use crate::node::Wanted;
-    use crate::pipeline::profiles::EnvironmentOfNodes;
     use crate::settings::ProfileEntry;
     use crate::workers::Workers;
 

@@ -1,4 +1,4 @@
-//! Node profiles from elsewhere than files: sources that are asked over the network or by a program, and the files that
+//! Node profiles: from files, and from sources that are asked over the network or by a program, with the files that
 //! keep their answers.
 //!
 //! A source is fetched into a file of hierad's own, one profile a line, below the git directory ([`Store`]); profiles
@@ -13,13 +13,13 @@
 //!
 //! [`Inventory::open`] makes one [`ProfileSource`](crate::node::ProfileSource) of all entries of `profiles`.
 
-mod answer_set;
+mod answers;
 mod entries;
 mod error;
 mod fact_names;
 mod factsets;
 mod fetched;
-mod grafted;
+pub mod files;
 mod http;
 mod joined;
 mod overlay;
@@ -28,9 +28,9 @@ mod program;
 mod puppetdb;
 mod site_pp;
 mod sourced;
-mod store;
 
-pub use answer_set::AnswerSet;
+pub use answers::answer_set::AnswerSet;
+pub use answers::store::{Header, Store, Stored};
 pub use entries::{Inventory, OpenError};
 pub use error::FetchError;
 pub use fact_names::FactNames;
@@ -38,4 +38,3 @@ pub use fetched::{Request, SourceFiles, age_in_words};
 pub use joined::{Part, Section};
 pub use overview::{Described, EntryState, KnownNode, Origin, Overview};
 pub use sourced::Opened;
-pub use store::{Header, Store, Stored};

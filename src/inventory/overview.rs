@@ -7,8 +7,8 @@ use super::FactNames;
 use super::entries::{Entry, Inventory, OpenError, State};
 use super::joined::{Manner, Part, Section, lay};
 use super::site_pp::SitePp;
+use crate::inventory::files::EnvironmentOfNodes;
 use crate::node::{NodeProfile, ProfileSource, Wanted};
-use crate::pipeline::profiles::EnvironmentOfNodes;
 use crate::value::Value;
 
 /// All entries and the nodes that they have.

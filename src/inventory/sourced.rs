@@ -7,8 +7,8 @@ use super::entries::{Inventory, OpenError, State};
 use super::joined::{Joined, Manner, Part};
 use super::site_pp::SitePp;
 use super::{AnswerSet, FactNames};
+use crate::inventory::files::EnvironmentOfNodes;
 use crate::node::{Batch, NodeProfile, ProfileError, ProfilePlace, ProfileSource, Wanted};
-use crate::pipeline::profiles::EnvironmentOfNodes;
 use crate::settings::ProfileEntry;
 
 /// The most profiles in a batch.

@@ -5,10 +5,10 @@ use std::any::Any;
 use std::cmp::Reverse;
 
 use super::{DiffFilter, Pipeline, PipelineError, RevisionId};
+use crate::blind_spots::accept::Accepted;
 use crate::diff::Diff;
 use crate::git::{BranchName, CommitId};
 use crate::node::NodeSet;
-use crate::pipeline::blind_spots::accept::Accepted;
 use crate::report::{BlindSpot, PolicyHit, Report};
 use crate::workers::Workers;
 

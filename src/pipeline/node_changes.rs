@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::{Comparison, DiffFilter, Pipeline, PipelineError, RevisionId, blind_spots};
+use super::{Comparison, DiffFilter, Pipeline, PipelineError, RevisionId};
+use crate::blind_spots;
 use crate::diagnostic::Diagnostic;
 use crate::diff::{self, Diff};
 use crate::fleet::{self, ChangedVariable, Distinction, Finding, Fleet, Revision};

@@ -6,9 +6,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::blind_spots::{changed_nodes, nodes_of};
 use super::judge::{Sides, weightiest_first};
 use super::{DiffFilter, Pipeline, PipelineError, RevisionId};
+use crate::blind_spots::{changed_nodes, nodes_of};
 use crate::diff::Changes;
 use crate::git::Merge;
 use crate::node::NodeSet;

@@ -5,7 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Pipeline, PipelineError, RevisionId, blind_spots};
+use super::{Pipeline, PipelineError, RevisionId};
+use crate::blind_spots;
 use crate::disk::FileMode;
 use crate::fleet::Revision;
 use crate::report::BlindSpot;

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::blind_spots::variables::{UNDEFINED, fix, plain};
 use super::{Pipeline, PipelineError, RevisionId};
+use crate::blind_spots::levels::variables::{UNDEFINED, fix, plain};
 use crate::diagnostic::Place;
 use crate::fleet::{ReadFile, Revision, VariableValues};
 use crate::hiera::config::LevelConfig;

@@ -6,8 +6,8 @@ use super::SettingsError;
 use super::origin::Origin;
 use super::raw::OneOrMany;
 use super::source::SourceFile;
+use crate::blind_spots::accept::{Accepted, CODES};
 use crate::pattern::Pattern;
-use crate::pipeline::blind_spots::accept::{Accepted, CODES};
 
 /// The most names that a file of the tree has: each is compiled, which takes time.
 const MAX_NAMES: usize = 1000;

@@ -9,9 +9,9 @@ use super::raw::{CodeRevision, PromisedFiles};
 use super::source::SourceFile;
 use super::{SettingsError, raw};
 use crate::disk;
+use crate::functions::bridge::PuppetBridge;
+use crate::functions::command::BackendCommand;
 use crate::hiera::backend::{Command, DeclaredFunction, Runner};
-use crate::pipeline::backend_command::BackendCommand;
-use crate::pipeline::bridge::PuppetBridge;
 use crate::puppet::yaml;
 use crate::value::Hash;
 

@@ -3,8 +3,8 @@
 use super::SettingsError;
 use super::raw;
 use super::source::SourceFile;
+use crate::checks::CODES;
 use crate::diagnostic::Severity;
-use crate::pipeline::check::CODES;
 
 /// The faults that `hierad check` reports, unless a flag says otherwise.
 #[derive(Debug, Clone, Default)]

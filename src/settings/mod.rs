@@ -30,14 +30,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::blind_spots::accept::Accepted;
+use crate::functions::bridge::PuppetBridge;
 use crate::hiera::Reader;
 use crate::hiera::backend::Backends;
 use crate::hiera::backend::eyaml::{KeyChoice, KeyName, KeyNames};
 use crate::hiera::derived::DerivedVariable;
 use crate::hiera::layer::{HIERA_YAML, VariableText};
 use crate::hiera::options::LookupOptions;
-use crate::pipeline::blind_spots::accept::Accepted;
-use crate::pipeline::bridge::PuppetBridge;
 use crate::policy::Policies;
 use crate::puppet::{Puppet, Ruby};
 use crate::visible::visible;

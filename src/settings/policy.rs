@@ -6,9 +6,9 @@ use super::SettingsError;
 use super::origin::Origin;
 use super::raw::{self, OneOrMany};
 use super::source::SourceFile;
+use crate::blind_spots::CODES;
 use crate::diff::Diff;
 use crate::pattern::{Pattern, nearest};
-use crate::pipeline::blind_spots::CODES;
 use crate::policy::{
     Amount, ChangeRule, Day, FileRule, Kind, LineKind, Policies, Rule, Subject, Thresholds, ValueTest, Waiver,
 };

@@ -5,6 +5,7 @@ mod comments;
 mod places;
 mod source;
 
+use std::collections::BTreeMap;
 use std::fs;
 
 use regex::Regex;
@@ -129,6 +130,28 @@ fn files_and_functions_stay_small() {
     assert!(p90 < 30, "a tenth of the functions have {p90} lines or more");
 }
 
+/// The most files of a folder of `src`, the folders in it not counted.
+const MOST_FILES: usize = 15;
+
+/// Returns the folders with too many of some files.
+fn crowded<'a>(files: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut count: BTreeMap<&str, usize> = BTreeMap::new();
+    for file in files {
+        *count.entry(file.rsplit_once('/').unwrap().0).or_default() += 1;
+    }
+    count.retain(|_, count| *count > MOST_FILES);
+    count.iter().map(|(folder, count)| format!("{folder} has {count} files")).collect()
+}
+
+#[test]
+fn folders_stay_small() {
+    let mut files: Vec<&str> = sources().iter().map(|source| source.file.as_str()).collect();
+    assert_eq!(crowded(files.iter().copied()), Vec::<String>::new());
+    let planted: Vec<String> = (0..=MOST_FILES).map(|number| format!("src/policy/one{number}.rs")).collect();
+    files.extend(planted.iter().map(String::as_str));
+    assert_eq!(crowded(files.into_iter()).len(), 1);
+}
+
 #[test]
 fn comments_are_narrow_and_say_what_a_thing_does() {
     let mut wrong = Vec::new();
@@ -156,7 +179,6 @@ fn each_kind_of_fault_has_a_name_that_can_be_allowed() {
         }
     }
     assert!(codes.len() > 15, "{codes:?}");
-    let unknown: Vec<&String> =
-        codes.iter().filter(|code| !hierad::pipeline::check::CODES.contains(&code.as_str())).collect();
+    let unknown: Vec<&String> = codes.iter().filter(|code| !hierad::checks::CODES.contains(&code.as_str())).collect();
     assert!(unknown.is_empty(), "{unknown:?}");
 }

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use hierad::functions::command::BackendCommand;
 use hierad::hiera::backend::{Answer, CommandBackend};
-use hierad::pipeline::backend_command::BackendCommand;
 use hierad::value::Value;
 use tempfile::TempDir;
 

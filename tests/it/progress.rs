@@ -6,7 +6,7 @@ use hierad::disclosure::Disclosure;
 use hierad::disk::FileMode;
 use hierad::fleet::Fleet;
 use hierad::hiera::layer::EnvironmentOptions;
-use hierad::pipeline::profiles::{EnvironmentOfNodes, ProfileFiles};
+use hierad::inventory::files::{EnvironmentOfNodes, ProfileFiles};
 use hierad::pipeline::{Pipeline, RevisionId, Revisions};
 use hierad::snapshot::{Format, Manifest, Snapshots, write_folder};
 use hierad::workers::{Progress, Stage, Workers};

@@ -1,7 +1,7 @@
 #!/usr/bin/env ruby
 # frozen_string_literal: true
 
-# Tries the ways in which Ruby looks at files against `src/pipeline/bridge/access.rb`, which holds functions to the files
+# Tries the ways in which Ruby looks at files against `src/functions/bridge/access.rb`, which holds functions to the files
 # that they are promised to read: `ruby tests/puppet/access.rb`. `tests/puppet/bridge.rb` does it first.
 require 'csv'
 require 'find'
@@ -15,7 +15,7 @@ require 'puppet'
 
 class Unknown < Exception # rubocop:disable Lint/InheritException
 end
-require_relative '../../src/pipeline/bridge/access'
+require_relative '../../src/functions/bridge/access'
 Access.watch_all
 
 BASE = File.realpath(Dir.mktmpdir)

@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::settings_files::FoundSettings;
 use super::tree_profiles::TreeProfiles;
+use crate::blind_spots::OTHER_VERSION;
+use crate::blind_spots::accept::Accepted;
 use crate::diff::Diff;
 use crate::git::{CommitId, MergeError, ObjectError, Repository};
 use crate::pipeline::RevisionId;
-use crate::pipeline::blind_spots::OTHER_VERSION;
-use crate::pipeline::blind_spots::accept::Accepted;
 use crate::pipeline::judge::{Judge, Sides};
 use crate::policy::{Day, Policies};
 use crate::report::{BlindSpot, PolicyHit, PolicyLevel, Remedy, Report, Verdict, count};

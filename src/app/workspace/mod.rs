@@ -31,11 +31,11 @@ use crate::git::{BranchName, OpenError, Repository};
 use crate::hiera::backend::{DataFiles, DeclaredFunction, FileMemory, ParsedFiles};
 use crate::hiera::hierarchy::Datadir;
 use crate::hiera::layer::{EnvironmentOptions, GlobalConfig, Store};
+use crate::inventory::files::{self, EnvironmentOfNodes};
 use crate::inventory::{AnswerSet, Inventory, Opened};
 use crate::node::{Assignment, ProfileError, WhatIf};
 use crate::pipeline::cache::Cache;
 use crate::pipeline::host::Host;
-use crate::pipeline::profiles::{self, EnvironmentOfNodes};
 use crate::pipeline::{ModuleClones, Pipeline, RevisionId, Revisions};
 use crate::policy::Policies;
 use crate::settings::{
@@ -299,7 +299,7 @@ impl Workspace {
         };
         let (folders, paths): (Vec<&PathBuf>, Vec<&PathBuf>) =
             self.settings.profile_paths().partition(|path| path.is_dir());
-        let files = profiles::files(paths.into_iter());
+        let files = files::files(paths.into_iter());
         let profiles = folders.into_iter().cloned().chain(files).filter_map(inside);
         let staged = self.stage.iter().flat_map(|stage| stage.own_files.iter().cloned());
         profiles.chain(staged).chain([SETTINGS_FILE.to_owned()]).filter(|path| !path.is_empty()).collect()

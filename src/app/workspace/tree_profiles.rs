@@ -12,7 +12,7 @@ use crate::app::Result;
 use crate::diff::Diff;
 use crate::disk;
 use crate::git::{CommitId, CommitTree, Environment, Repository};
-use crate::pipeline::profiles::files_in_tree;
+use crate::inventory::files::files_in_tree;
 use crate::puppet::glob::SHARED_LIMIT;
 use crate::settings::{ProfileEntry, Settings};
 use crate::tree::{BlobId, FileTree, TreeError, WithSubmodules};

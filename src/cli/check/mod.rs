@@ -12,10 +12,10 @@ use clap::{Args, ValueEnum};
 
 use super::arguments::inspection::{Format, Inspection};
 use super::{Global, Result, Status, output};
+use crate::checks::{CODES, Fault, new_faults};
 use crate::diagnostic::Severity;
 use crate::pattern::nearest;
 use crate::pipeline::Pipeline;
-use crate::pipeline::check::{CODES, Fault, new_faults};
 use crate::settings::CheckSetting;
 
 /// Arguments of `check`.

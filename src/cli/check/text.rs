@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use super::Found;
+use crate::checks::Fault;
 use crate::diagnostic::Severity;
 use crate::fleet::Fleet;
-use crate::pipeline::check::Fault;
 use crate::visible::visible;
 
 /// The most faults that are shown one by one: a screen.

@@ -19,14 +19,14 @@ use clap::Args;
 
 use super::arguments::inspection::{Format, Inspection};
 use super::{Global, Result, Status, output};
+use crate::checks::absent_hierarchies;
 use crate::fleet::{Effective, Fleet, Revision};
+use crate::functions::bridge::ruby;
 use crate::hiera::backend::Backends;
 use crate::hiera::explain::{Places, Recorder};
 use crate::hiera::lookup::{Lookup, NodeSources};
 use crate::hiera::merge::Strategy;
 use crate::node::{NodeId, NodeProfile};
-use crate::pipeline::bridge::ruby;
-use crate::pipeline::check::absent_hierarchies;
 use crate::puppet::{Puppet, Ruby};
 use crate::settings::Settings;
 use crate::workers::Workers;

@@ -20,6 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::diagnostic::Diagnostic;
 use crate::fleet::dependencies::{Dependencies, Dependency};
 use crate::fleet::levels::ResolvedLevels;
 use crate::fleet::node_classes::evaluate_per_class;
@@ -69,6 +70,14 @@ impl Revision {
     /// Returns the key of this revision that asks for the root key `root`, or `None` if no data file defines it.
     pub fn key_of(&self, root: &Arc<str>) -> Option<&Arc<str>> {
         self.keys.get(&asks_for(root)?)
+    }
+
+    /// Returns the findings on the configuration and on data, without keys that fail.
+    pub fn all_findings(&self) -> Vec<Finding> {
+        let whole = |diagnostic: &Diagnostic| Finding { diagnostic: diagnostic.clone(), nodes: NodeSet::new() };
+        let mut findings: Vec<Finding> = self.environment.diagnostics.iter().map(whole).collect();
+        findings.extend(self.findings.iter().cloned());
+        findings
     }
 
     /// Returns the keys that data refer to and no data file defines.

@@ -104,7 +104,7 @@ fn every_code_is_documented() {
         let is_missing = |code: &&&str| !page.contains(&format!("\n| `{code}` |"));
         codes.iter().filter(is_missing).map(|code| format!("{path}: {code}")).collect()
     };
-    none(&missing("docs/check.md", &hierad::pipeline::check::CODES));
+    none(&missing("docs/check.md", &hierad::checks::CODES));
     // An unknown code is refused with a list of those that there are.
     let refused = settings("accept: {nonsense: x}\n").unwrap_err();
     let (_, accepted) = refused.split_once("it takes ").unwrap();

@@ -478,13 +478,11 @@ fn is_ready(service: &Service) -> bool {
 
 /// Waits until no commit waits.
 fn wait_for_hostile_ones(service: &Service) {
-    let waiting = || {
-        let list = service.site.hierad("queue list --limit 100000 --format json").out;
-        list.matches("\"state\":\"waiting\"").count()
-    };
+    let list = || service.site.hierad("queue list --limit 100000 --format json").out;
+    let waiting = || list().matches("\"state\":\"waiting\"").count();
     let (mut left, mut end) = (waiting(), Instant::now() + PATIENCE);
     while left > 0 {
-        assert!(Instant::now() < end, "{left} hostile commits still wait");
+        assert!(Instant::now() < end, "{left} hostile commits still wait:\n{}\n{:.20000}", list(), service.log());
         std::thread::sleep(Duration::from_millis(100));
         let now = waiting();
         if now != left {

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use hierad::inventory::files::EnvironmentOfNodes;
 use hierad::inventory::{FactNames, Inventory, Section};
-use hierad::pipeline::profiles::EnvironmentOfNodes;
 use hierad::settings::{ProfileEntry, ProgramSetting, SourceSetting};
 use hierad::workers::Workers;
 use serde_json::json;

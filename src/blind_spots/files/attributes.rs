@@ -1,0 +1,116 @@
+//! Finds what git's attributes make of data: a checkout has other files than the repository.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::blind_spots::levels::outside;
+use crate::blind_spots::{BlindSpot, DiffContext, accept, wording};
+use crate::fleet::Revision;
+use crate::report::Remedy;
+use crate::tree::{ATTRIBUTES, Attributes, BlobId, IDENT, Target, TreeError, converting_lines, follow, with_ident};
+
+impl DiffContext<'_> {
+    /// Returns a blind spot for files of attributes, of those changed, that have files converted in another way.
+    pub(crate) fn changed_attributes(&self, changed: &BTreeSet<String>) -> Result<Option<BlindSpot>, TreeError> {
+        let mut files = Vec::new();
+        for path in changed {
+            let [before, after] =
+                self.both_revisions().map(|revision| converting_lines(&*revision.environment.tree, path));
+            if before? != after? {
+                files.push(path.clone());
+            }
+        }
+        let Some(first) = files.first() else { return Ok(None) };
+        Ok(Some(BlindSpot {
+            code: "changed-settings",
+            headline: format!("{first} changes, which says how git converts files"),
+            message: format!(
+                "{first} has git convert files in another way, and data are read as the repository holds them"
+            ),
+            fix: Some(Remedy::words("look at what a checkout gives before and after")),
+            files,
+            ..BlindSpot::default()
+        }))
+    }
+
+    /// Returns a blind spot for files that git converts and that are not the same on both sides: they themselves, or
+    /// what is made of them. `changed` are those that nodes read, if nothing but files has changed.
+    pub(crate) fn converted_files(&self, changed: Option<&BTreeSet<String>>) -> Result<Option<BlindSpot>, TreeError> {
+        const CODE: &str = outside::OUTSIDE;
+        let of = |revision: &Revision| {
+            // All others are what they were, and there are many.
+            let changed = changed.map(|paths| paths.iter().map(|path| path.as_str().into()).collect());
+            checked_out(revision, changed.unwrap_or_else(|| read_paths(revision)))
+        };
+        let [before, after] = self.both_revisions().map(of);
+        let (before, after) = (before?, after?);
+        let paths: BTreeSet<&Arc<str>> = before.keys().chain(after.keys()).collect();
+        let mut files: Vec<String> = paths
+            .into_iter()
+            .filter(|path| is_unseen(before.get(*path), after.get(*path)))
+            .map(ToString::to_string)
+            .collect();
+        files.retain(|file| !self.accepted.has(CODE, file));
+        let Some(first) = files.first() else { return Ok(None) };
+        let short = if files.len() == 1 { first.clone() } else { wording::count(files.len(), "file") };
+        let names = wording::some(files.iter().map(String::as_str));
+        Ok(Some(BlindSpot {
+            code: CODE,
+            headline: format!("git converts {short} as {ATTRIBUTES} says"),
+            message: format!(
+                "git converts {names} as {ATTRIBUTES} says: nodes get what a checkout has, and it is not read"
+            ),
+            fix: Some(Remedy::with_yaml(
+                "look at what a checkout gives before and after or, if it is the same, put into hierad.yaml",
+                accept::line(CODE, files.iter().map(String::as_str)),
+            )),
+            files,
+            ..BlindSpot::default()
+        }))
+    }
+}
+
+/// A file as a checkout has it.
+#[derive(PartialEq)]
+struct CheckedOut {
+    /// The file as the repository has it.
+    id: BlobId,
+    /// The attributes by which git converts it.
+    made: Vec<String>,
+    /// True if hierad reads it as git makes it.
+    is_read: bool,
+}
+
+/// Returns true if a file may have another content than before, which is not seen: changes are looked for by what the
+/// repository has.
+fn is_unseen(before: Option<&CheckedOut>, after: Option<&CheckedOut>) -> bool {
+    match (before, after) {
+        (Some(before), Some(after)) if before.is_read && after.is_read => {
+            before.id == after.id && before.made != after.made
+        }
+        (Some(one), None) | (None, Some(one)) => !one.is_read,
+        (before, after) => before != after,
+    }
+}
+
+/// Returns the paths of all files of data and configuration that are read.
+fn read_paths(revision: &Revision) -> BTreeSet<Arc<str>> {
+    let mut paths = revision.reached_files();
+    let configs = revision.environment.layers().filter_map(|layer| layer.config.as_ref().ok());
+    paths.extend(configs.map(|config| config.path.clone()));
+    paths
+}
+
+/// Returns some files as a checkout has them.
+fn checked_out(revision: &Revision, paths: BTreeSet<Arc<str>>) -> Result<BTreeMap<Arc<str>, CheckedOut>, TreeError> {
+    let tree = &*revision.environment.tree;
+    let mut attributes = Attributes::default();
+    let mut found = BTreeMap::new();
+    for path in paths {
+        let Target::File(real, id) = follow(tree, &path)? else { continue };
+        let made = attributes.converting(tree, &real, id)?;
+        let is_read = made.is_empty() || made == [IDENT] && with_ident(tree, id)?.is_some();
+        found.insert(path, CheckedOut { id, made, is_read });
+    }
+    Ok(found)
+}

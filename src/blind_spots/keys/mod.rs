@@ -1,0 +1,7 @@
+//! Blind spots of keys: nodes may get other values of them than a lookup has.
+
+pub(crate) mod callers;
+pub(crate) mod classified;
+pub(crate) mod failing;
+pub(crate) mod merges_in_manifests;
+pub(crate) mod referred;

@@ -1,0 +1,44 @@
+//! Variables of paths that profiles lack: what they are called, and what to do about them.
+
+use crate::blind_spots::accept;
+use crate::hiera::config::Config;
+use crate::hiera::layer::Environment;
+use crate::report::Remedy;
+
+/// The code of blind spots and faults of such variables.
+pub(crate) const UNDEFINED: &str = "undefined-variable";
+
+/// Returns a variable's name without leading colons. Ask the fleet for the name as written: any other makes it read all
+/// profiles again.
+pub(crate) fn plain(variable: &str) -> &str {
+    variable.trim_start_matches("::")
+}
+
+/// Returns true if a variable has another value for each class that asks: Puppet looks parameters up in the scope of
+/// their class. hierad asks from the top scope, as `puppet lookup` does. Hiera 3, and version 3 in the global layer,
+/// make some variables of that scope that Hiera 5 does not have.
+///
+/// Source: `resource/type.rb` (`set_resource_parameters`), `hiera/scope.rb`.
+pub(crate) fn is_of_caller(variable: &str, environment: &Environment) -> bool {
+    let is_version3 = |config: &Config| config.version == 3 || config.hiera3.is_some();
+    let has_version3 =
+        || environment.layers().any(|layer| layer.config.as_ref().is_ok_and(|config| is_version3(config)));
+    is_of_scope(plain(variable)) || (OF_HIERA3.contains(&plain(variable)) && has_version3())
+}
+
+const OF_HIERA3: [&str; 3] = ["calling_module", "calling_class", "calling_class_path"];
+
+fn is_of_scope(name: &str) -> bool {
+    let is_of_class = name.split_once("::").is_some_and(|(class, _)| class != "settings");
+    is_of_class || ["module_name", "caller_module_name", "title", "name"].contains(&name)
+}
+
+/// Returns the remedy for a variable, given by its plain name, that profiles lack.
+pub(crate) fn fix(name: &str) -> Remedy {
+    let line = accept::line(UNDEFINED, [name]);
+    if is_of_scope(name) || OF_HIERA3.contains(&name) {
+        let words = "look at what catalogs give their classes or, if that is the same, put into hierad.yaml";
+        return Remedy::with_yaml(words, line);
+    }
+    Remedy::with_yaml("set it in the profiles or, if these nodes have none, put into hierad.yaml", line)
+}

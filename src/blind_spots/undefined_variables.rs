@@ -1,0 +1,266 @@
+//! Finds levels whose paths need a variable that a profile lacks.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::Arc;
+
+use super::files::changed::{ChangedFiles, data_file};
+use super::levels::outside::unseen;
+use super::levels::variables::{UNDEFINED, fix, is_of_caller, plain};
+use super::{DiffContext, changed_nodes, wording};
+use crate::fleet::Revision;
+use crate::hiera::backend::{DataFile, Mentions};
+use crate::hiera::key::{asks_for, root_of};
+use crate::hiera::layer::path_patterns::{PathPattern, patterns};
+use crate::hiera::layer::{Environment, Root};
+use crate::node::NodeSet;
+use crate::report::{BlindSpot, UnseenLevel};
+use crate::tree::TreeError;
+
+/// The nodes without a variable, and the files that it may lead to: changed ones, or such with keys that change.
+#[derive(Default, PartialEq)]
+struct Undefined {
+    nodes: NodeSet,
+    files: BTreeSet<String>,
+    /// The manifests that may set it, in a way that is not known.
+    set_by: BTreeSet<String>,
+    /// The levels that need it, if others may count in their place.
+    levels: Vec<UnseenLevel>,
+}
+
+impl Undefined {
+    fn joined(&self, other: &Undefined) -> Undefined {
+        let mut nodes = self.nodes.clone();
+        nodes.union_with(&other.nodes);
+        let union = |of: fn(&Undefined) -> &BTreeSet<String>| of(self).union(of(other)).cloned().collect();
+        let (files, set_by) = (union(|of| &of.files), union(|of| &of.set_by));
+        let mut levels = self.levels.clone();
+        levels.extend(other.levels.iter().filter(|level| !self.levels.contains(level)).cloned());
+        Undefined { nodes, files, set_by, levels }
+    }
+
+    fn add(&mut self, nodes: &NodeSet, files: Vec<String>) {
+        self.nodes.union_with(nodes);
+        self.files.extend(files);
+    }
+}
+
+impl DiffContext<'_> {
+    /// Returns blind spots for variables that some profile lacks, if a path with one of them may lead to a changed
+    /// file; and for those that no profile has, or manifests set, also if it may lead to one with keys that change.
+    pub(super) fn undefined_variables(&self, files: &ChangedFiles) -> Result<Vec<BlindSpot>, TreeError> {
+        let [before, after] = self.both_revisions().map(|revision| self.undefined_at(revision, files));
+        let (before, mut after) = (before?, after?);
+        let mut spots: Vec<(String, Undefined, bool)> = Vec::new();
+        for (name, found) in before {
+            let other = after.remove(&name).unwrap_or_default();
+            spots.push((name, found.joined(&other), found == other));
+        }
+        spots.extend(after.into_iter().map(|(name, found)| (name, found, false)));
+        spots.sort_by(|(one, ..), (other, ..)| one.cmp(other));
+        let all = self.revisions.after.fleet.len();
+        let spot = |(name, Undefined { nodes, files, set_by, levels }, is_standing): (String, Undefined, bool)| {
+            let headline = lacking(&name, &nodes, all);
+            let read = read(&nodes);
+            let files_text = wording::some(files.iter().map(String::as_str));
+            let set = wording::some(set_by.iter().map(String::as_str));
+            let set = if set_by.is_empty() { String::new() } else { format!(", and {set} may set it") };
+            BlindSpot {
+                code: UNDEFINED,
+                message: format!("{headline} in their profiles{set}, so it is not known if {read} {files_text}"),
+                headline,
+                fix: Some(fix(&name)),
+                nodes,
+                files: files.into_iter().collect(),
+                is_standing,
+                levels,
+                ..BlindSpot::default()
+            }
+        };
+        Ok(spots.into_iter().map(spot).collect())
+    }
+
+    /// Returns blind spots for variables that some profile lacks, and levels or data read, if changed manifests of the
+    /// nodes' environment set them in a way that is not known.
+    pub(super) fn variables_of_manifests(&self) -> Result<Vec<BlindSpot>, TreeError> {
+        let mut without: BTreeMap<String, (NodeSet, BTreeSet<&str>)> = BTreeMap::new();
+        let both = self.both_revisions();
+        for name in both.iter().flat_map(|revision| revision.environment.roots()).map(|root| &root.name) {
+            let sides = both.map(|revision| revision.environment.root(name).map(|root| &root.main_manifests));
+            let files = sides.map(|set| set.into_iter().flat_map(|set| &set.files).collect::<BTreeSet<_>>());
+            let files: BTreeSet<&str> = files[0].symmetric_difference(&files[1]).map(|(path, _)| &**path).collect();
+            for revision in both.into_iter().filter(|_| !files.is_empty()) {
+                let Some(root) = revision.environment.root(name) else { continue };
+                let of_root = nodes_of(revision, name);
+                for variable in variables_of(revision, root)? {
+                    let plain = plain(&variable);
+                    let may_set = sides.into_iter().flatten().any(|set| set.may_set(plain));
+                    if !may_set || is_of_caller(&variable, &revision.environment) || self.accepted.has(UNDEFINED, plain)
+                    {
+                        continue;
+                    }
+                    let nodes = of_root.intersection(&revision.fleet.nodes_without(&variable));
+                    if !nodes.is_empty() {
+                        let (known, of) = without.entry(plain.to_owned()).or_default();
+                        known.union_with(&nodes);
+                        of.extend(&files);
+                    }
+                }
+            }
+        }
+        let spot = |(name, (nodes, files)): (String, (NodeSet, BTreeSet<&str>))| {
+            let headline = lacking(&name, &nodes, self.revisions.after.fleet.len());
+            let (files, read) = (wording::some(files.into_iter()), read(&nodes));
+            BlindSpot {
+                code: UNDEFINED,
+                message: format!("{headline} in their profiles, and {files} may set it: it is not known what {read}"),
+                headline,
+                fix: Some(fix(&name)),
+                nodes,
+                ..BlindSpot::default()
+            }
+        };
+        Ok(without.into_iter().map(spot).collect())
+    }
+
+    /// Returns the variables that some profile lacks, by their plain names.
+    fn undefined_at(
+        &self,
+        revision: &Revision,
+        files: &ChangedFiles,
+    ) -> Result<BTreeMap<String, Undefined>, TreeError> {
+        let mut found: BTreeMap<String, Undefined> = BTreeMap::new();
+        let changed = changed_nodes(self.changes);
+        for root in revision.environment.roots() {
+            let (of_root, mut without) = (nodes_of(revision, &root.name), BTreeMap::new());
+            for pattern in patterns(root) {
+                let led = self.led_to(&pattern, files, root, files.changes_options)?;
+                let is_fine = |name: &str| is_of_caller(name, root) || self.accepted.has(UNDEFINED, plain(name));
+                let is_any = !led.is_empty() || !changed.is_empty();
+                for variable in pattern.variables().into_iter().filter(|name| is_any && !is_fine(name)) {
+                    let of_variable = || revision.fleet.nodes_without(variable).intersection(&of_root);
+                    let nodes = without.entry(variable.to_owned()).or_insert_with(of_variable);
+                    if !led.is_empty() && !nodes.is_empty() {
+                        found.entry(plain(variable).to_owned()).or_default().add(nodes, led.clone());
+                    }
+                    let may_set = root.main_manifests.may_set(plain(variable));
+                    if !may_set && *nodes != of_root {
+                        continue;
+                    }
+                    if let Some(more) = counted_before(root, &pattern, (nodes, revision.fleet.len()), &changed)? {
+                        let known = found.remove(plain(variable)).unwrap_or_default().joined(&more);
+                        let manifests = root.main_manifests.files.iter().map(|(path, _)| path.clone());
+                        let set_by = known.set_by.into_iter().chain(manifests.filter(|_| may_set)).collect();
+                        found.insert(plain(variable).to_owned(), Undefined { set_by, ..known });
+                    }
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Returns the changed files that a level may read. If its hiera.yaml changes, these are all files that it may
+    /// read; `with_affected`, also those with affected keys.
+    pub(super) fn led_to(
+        &self,
+        pattern: &PathPattern<'_>,
+        files: &ChangedFiles,
+        environment: &Environment,
+        with_affected: bool,
+    ) -> Result<Vec<String>, TreeError> {
+        let is_led_to = |file: &&String| pattern.matches(file);
+        let mut led: Vec<String> = files.all().filter(is_led_to).cloned().collect();
+        let is_all = files.may_change_levels_of(pattern.config);
+        if !is_all && !with_affected {
+            return Ok(led);
+        }
+        if is_all {
+            led.extend(environment.data_files()?.files.iter().map(|(path, _)| path).filter(is_led_to).cloned());
+        } else if environment.is_hiera3 {
+            // All keys count as affected.
+            let changed: HashSet<&str> = self.changes.changes.iter().map(|change| &*change.key).collect();
+            led.extend(files_with(environment, pattern, |file| has_some(file, &changed))?);
+        } else {
+            let is_affected = |key: &Arc<str>| self.affected.keys.contains_key(key);
+            led.extend(files_with(environment, pattern, |file| has_key(file, is_affected))?);
+        }
+        Ok(led)
+    }
+}
+
+/// Returns those of some nodes on which keys change that a level may have a value for, with the files that it may read.
+fn counted_before(
+    root: &Environment,
+    pattern: &PathPattern<'_>,
+    (nodes, all): (&NodeSet, usize),
+    changed: &BTreeMap<&Arc<str>, NodeSet>,
+) -> Result<Option<Undefined>, TreeError> {
+    let on: Vec<NodeSet> = changed.values().map(|on| on.intersection(nodes)).filter(|on| !on.is_empty()).collect();
+    if on.is_empty() {
+        return Ok(None);
+    }
+    let files = files_with(root, pattern, |file| has_key(file, |key| changed.contains_key(key)))?;
+    let levels = vec![unseen(root, pattern.level)];
+    let found = Undefined {
+        nodes: NodeSet::union_of(all, on),
+        files: files.into_iter().collect(),
+        levels,
+        ..Undefined::default()
+    };
+    Ok(Some(found).filter(|found| !found.files.is_empty()))
+}
+
+/// Returns the wanted ones of the files that a level may read.
+fn files_with(
+    environment: &Environment,
+    pattern: &PathPattern<'_>,
+    is_wanted: impl Fn(&DataFile) -> bool,
+) -> Result<Vec<String>, TreeError> {
+    let mut found = Vec::new();
+    for (path, _) in environment.data_files()?.files.iter().filter(|(path, _)| pattern.matches(path)) {
+        if data_file(environment, path)?.is_some_and(|file| is_wanted(&file)) {
+            found.push(path.clone());
+        }
+    }
+    Ok(found)
+}
+
+/// Returns true if a data file has a wanted key.
+fn has_key(file: &DataFile, is_wanted: impl Fn(&Arc<str>) -> bool) -> bool {
+    file.keys().iter().filter_map(asks_for).any(|key| is_wanted(&key))
+}
+
+/// Returns the variables that an environment's levels read, and the data in files that some node reads.
+fn variables_of(revision: &Revision, root: &Environment) -> Result<BTreeSet<String>, TreeError> {
+    let of_levels = patterns(root);
+    let of_levels = of_levels.iter().flat_map(PathPattern::variables);
+    let mut found: BTreeSet<String> = of_levels.map(str::to_owned).collect();
+    for path in revision.reached_files() {
+        let Some(file) = data_file(root, &path)? else { continue };
+        found.extend(file.mentions().iter().flat_map(|(_, of)| &of.variables).map(|name| root_of(name).to_string()));
+    }
+    Ok(found)
+}
+
+/// Returns true if a data file has, or refers to, one of these keys.
+fn has_some(file: &DataFile, keys: &HashSet<&str>) -> bool {
+    let is_one = |key: &Arc<str>| keys.contains(&**key);
+    let refers = |mentions: &Mentions| mentions.anything || mentions.keys.iter().any(is_one);
+    file.keys().iter().any(is_one) || file.mentions().iter().any(|(_, mentions)| refers(mentions))
+}
+
+/// Returns the nodes that are in an environment.
+fn nodes_of(revision: &Revision, root: &Root) -> NodeSet {
+    match root {
+        Some(name) => revision.nodes_by_environment().remove(name).unwrap_or_default(),
+        None => revision.fleet.all(),
+    }
+}
+
+fn lacking(name: &str, nodes: &NodeSet, all: usize) -> String {
+    let lack = if nodes.len() == 1 { "lacks" } else { "lack" };
+    format!("{} {lack} the variable '{name}'", wording::nodes_of(nodes, all))
+}
+
+fn read(nodes: &NodeSet) -> &'static str {
+    if nodes.len() == 1 { "it reads" } else { "they read" }
+}

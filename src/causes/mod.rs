@@ -1,0 +1,84 @@
+//! Finds the causes of changes, both ways: the places that a changed value comes from, the changed lines that cause it,
+//! and for each changed line of the commit the keys and nodes that it changes, or why it changes none.
+//!
+//! A line is a cause of a difference if the difference is gone without the entry that the line belongs to, or if that
+//! entry alone makes it. That is not worked out from the rules of merging, but tried: the key is looked up once more,
+//! with the entry as it is on the other side. Work is bounded, and what is beyond is "not traced".
+//!
+//! `edits` has the changed files, entries, levels and lines; `trace` is one lookup of a key on a node, with all that it
+//! read; `sources` tells which places take part in a value. `search` finds the lines that cause a change, by a `trial`
+//! of each entry, and `effects` turns that round, with the `reasons` of lines that do nothing. `bonds` has the lines
+//! that change nothing only together. `turns` and `allowance` bound the work. `unread` has the
+//! lines of files that no node reads.
+
+mod allowance;
+mod bonds;
+mod edits;
+mod effects;
+mod on_node;
+mod reasons;
+mod search;
+mod sources;
+mod trace;
+mod trial;
+mod turns;
+
+use std::sync::Arc;
+
+use crate::blind_spots::files::changed::FileKind;
+use crate::diff::{Changes, Diff, Reencrypted};
+use crate::fleet::{Effective, Revision, parallel};
+use crate::report::{BlindSpot, ChangeOrigins, LeafOrigins, Origin, Origins};
+use crate::tree::TreeError;
+use crate::workers::Workers;
+
+use allowance::Allowance;
+use edits::Edits;
+use search::{Lines, Search, Traced, TracedChange, TracedLeaf};
+use trace::Trace;
+
+/// The most secrets that were encrypted anew whose origin is found.
+const TRACED_SECRETS: usize = 500;
+
+/// Returns the origins of `changes`, which must not be redacted yet, and the effects of the changed lines of `files`.
+/// Lines of keys that `blind_spots` name are not said to do nothing.
+pub(crate) fn find(
+    changes: &Changes,
+    (revisions, effective): (Diff<&Revision>, Diff<&Effective>),
+    files: Vec<(Arc<str>, FileKind)>,
+    blind_spots: &[BlindSpot],
+    workers: &Workers,
+) -> Result<Origins, TreeError> {
+    let edits = Edits::find(revisions, files)?;
+    let search = Search { revisions, edits: &edits, steps: workers.limits.steps };
+    let chosen = turns::chosen(&changes.changes);
+    let traced: Vec<Traced> = parallel::map(&chosen, workers, "tracing changes", |at| {
+        (*at, search.change(&changes.changes[*at], &Allowance::share(search.steps, chosen.len())))
+    });
+    let of_secret = |secret: &Reencrypted| {
+        let allowance = Allowance::share(search.steps, changes.reencrypted.len().min(TRACED_SECRETS));
+        let trace = Trace::of(&revisions.after.of_node(secret.nodes.first()?), &secret.key, &allowance)?;
+        trace.origin(&secret.path)
+    };
+    let reencrypted: Vec<Option<Origin>> = changes.reencrypted.iter().take(TRACED_SECRETS).map(of_secret).collect();
+    let bonds = bonds::find(changes, (revisions, &edits), workers);
+    let effects = effects::Effects { search: &search, changes, traced: &traced, effective, bonds: &bonds, blind_spots };
+    let (mut lines, positions) = effects.find();
+    effects.add_bonds(&mut lines, &positions);
+    let at = |lines: Lines| {
+        let mut places: Vec<usize> = lines?.into_iter().map(|line| positions[line]).collect();
+        places.dedup();
+        Some(places)
+    };
+    let of_leaf = |TracedLeaf { origin, sources, lines }| LeafOrigins { origin, sources, lines: at(lines) };
+    let of_change = |change: TracedChange| ChangeOrigins {
+        leaves: change.leaves.into_iter().map(of_leaf).collect(),
+        lines: at(change.lines),
+    };
+    let mut of_changes: Vec<ChangeOrigins> = Vec::new();
+    for (at, change) in traced {
+        of_changes.resize_with(at, ChangeOrigins::default);
+        of_changes.push(of_change(change));
+    }
+    Ok(Origins { changes: of_changes, reencrypted, lines })
+}

@@ -1,0 +1,211 @@
+//! Finds everything wrong with one revision, for `hierad check`.
+//!
+//! A [`Fault`] is one cause, with all its places, nodes and keys, and with a remedy. Each source of faults has a file
+//! of its own.
+
+mod absent_keys;
+mod data_files;
+mod failing_keys;
+mod findings;
+mod fixes;
+mod manifests;
+mod new_faults;
+mod read_otherwise;
+mod unaskable_keys;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::blind_spots::files::read_otherwise::READ_OTHERWISE;
+use crate::blind_spots::keys::failing::Causes;
+use crate::blind_spots::suggestions::fix_for;
+use crate::blind_spots::unreadable::without_nodes;
+use crate::diagnostic::{Diagnostic, Place, Severity, Subject};
+use crate::fleet::Revision;
+use crate::hiera::layer::{Environment, HIERA_YAML};
+use crate::node::NodeSet;
+use crate::pipeline::{Pipeline, PipelineError, RevisionId};
+
+pub use new_faults::new_faults;
+
+/// The codes of faults.
+pub const CODES: [&str; 32] = [
+    "absent-backend",
+    "absent-key",
+    "absent-module",
+    "data-no-hash",
+    "data-syntax",
+    "environment-conf",
+    "every-key-fails",
+    "eyaml-key-not-allowed",
+    "eyaml-no-key",
+    "hiera-3",
+    "hiera-version-3",
+    "invalid-hiera-yaml",
+    "lookup-error",
+    "merge-in-manifest",
+    "missing-datadir",
+    "module-metadata",
+    "module-repository",
+    "modulepath",
+    "modules-outside",
+    "no-global-hiera-yaml",
+    "no-hiera-yaml",
+    "no-keys",
+    "no-level-read",
+    "no-profiles",
+    "outside-repository",
+    "profile",
+    READ_OTHERWISE,
+    "unaskable-key",
+    "undefined-variable",
+    "unknown-function",
+    "unknown-value",
+    "unreached-file",
+];
+
+/// One cause of trouble, with everything that it affects.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fault {
+    /// The severity.
+    pub severity: Severity,
+    /// The kind of fault: one of [`CODES`].
+    pub code: &'static str,
+    /// The description, in one sentence.
+    pub text: String,
+    /// The remedy.
+    pub fix: String,
+    /// The places; empty if it has none.
+    pub places: BTreeSet<Place>,
+    /// The nodes that it concerns; empty if it is about the repository itself.
+    pub nodes: NodeSet,
+    /// The keys that fail because of it.
+    pub keys: BTreeSet<Arc<str>>,
+}
+
+impl Fault {
+    fn new(severity: Severity, code: &'static str, text: impl Into<String>) -> Fault {
+        let (text, fix) = (text.into(), fixes::fix_of(code).to_owned());
+        let (places, nodes, keys) = (BTreeSet::new(), NodeSet::new(), BTreeSet::new());
+        Fault { severity, code, text, fix, places, nodes, keys }
+    }
+
+    fn of(diagnostic: Diagnostic) -> Fault {
+        let fault = Fault::new(diagnostic.severity, diagnostic.code, diagnostic.text);
+        Fault { places: diagnostic.place.into_iter().collect(), ..fault }.about(diagnostic.subject.as_ref())
+    }
+
+    /// Takes the remedy that there is for `subject`.
+    fn about(self, subject: Option<&Subject>) -> Fault {
+        match subject.and_then(fix_for) {
+            Some(fix) => self.with_fix(fix.to_string()),
+            None => self,
+        }
+    }
+
+    fn with_fix(self, fix: impl Into<String>) -> Fault {
+        Fault { fix: fix.into(), ..self }
+    }
+
+    fn at(mut self, place: Option<Place>) -> Fault {
+        self.places.extend(place);
+        self
+    }
+
+    fn on(self, nodes: NodeSet) -> Fault {
+        Fault { nodes, ..self }
+    }
+}
+
+impl Pipeline {
+    /// Returns everything wrong with a revision, the worst first: configuration, profiles, data files, variables,
+    /// functions, keys that fail on some node, and manifests that merge differently than the data. The settings of
+    /// `base` say what is accepted.
+    pub fn check(&self, id: RevisionId, base: RevisionId) -> Result<Vec<Fault>, PipelineError> {
+        let accepted = self.judge.accepted(base);
+        let revision = self.revision(id)?;
+        let effective = self.effective(&revision, revision.keys.iter());
+        let causes = Causes::of(&effective.keys);
+        let (files, unreached) = self.data_faults(&revision, &causes, &accepted)?;
+        let mut faults = failing_keys::faults(&causes, &files, &self.disclosure);
+        faults.extend(files);
+        faults.extend(unreached);
+        faults.extend(findings::faults(&revision, &accepted));
+        faults.extend(read_otherwise::faults_of_configs(&revision.environment)?);
+        faults.extend(read_otherwise::notes(&revision));
+        faults.extend(self.profile_faults());
+        faults.extend(self.manifest_faults(id, &revision, &effective)?);
+        faults.extend(emptiness(&revision));
+        faults.extend(self.blind_fault(&revision, &faults));
+        Ok(merged(faults))
+    }
+
+    /// Returns faults for profiles that could not be read.
+    fn profile_faults(&self) -> impl Iterator<Item = Fault> {
+        self.fleet.left_out().iter().map(|error| {
+            let place = Place { path: error.path.as_str().into(), line: error.line };
+            Fault::new(Severity::Error, "profile", &*error.text).at(Some(place))
+        })
+    }
+
+    /// Returns a fault if nothing can be read, or `None` if something can be or if errors on all nodes explain it.
+    fn blind_fault(&self, revision: &Revision, faults: &[Fault]) -> Option<Fault> {
+        let errors = faults.iter().filter(|fault| fault.severity == Severity::Error);
+        let told = NodeSet::union_of(self.fleet.len(), errors.map(|fault| fault.nodes.clone()));
+        let spot = self.unreadable(revision).filter(|_| told.len() < self.fleet.len())?;
+        let fault = Fault::new(Severity::Error, spot.code, without_nodes(&spot)).on(spot.nodes);
+        Some(match spot.fix {
+            Some(fix) => fault.with_fix(fix.to_string()),
+            None => fault,
+        })
+    }
+}
+
+fn emptiness(revision: &Revision) -> impl Iterator<Item = Fault> {
+    let warning = |code, text: &str| Fault::new(Severity::Warning, code, text);
+    let no_profiles = revision.fleet.is_empty();
+    let no_profiles = no_profiles.then(|| warning("no-profiles", "there are no node profiles: nothing is resolved"));
+    let no_keys = revision.keys.is_empty();
+    let no_keys = no_keys.then(|| warning("no-keys", "no data file gives a value to any key"));
+    no_profiles.into_iter().chain(no_keys).chain(absent_hierarchies(&revision.environment).map(Fault::of))
+}
+
+/// Returns a warning for each environment that has no hiera.yaml, although nothing else says where data are; and one if
+/// there is no environment.
+pub fn absent_hierarchies(environment: &Environment) -> impl Iterator<Item = Diagnostic> {
+    let none = environment.roots().next().is_none().then_some(environment);
+    environment.roots().chain(none).filter_map(absent_hierarchy)
+}
+
+fn absent_hierarchy(environment: &Environment) -> Option<Diagnostic> {
+    let place = Some(Place::file(environment.options.hiera_config.as_str()));
+    let text = "there is no hiera.yaml here, or none that Puppet heeds: the environment has no data; if it lies elsewhere, name it with --hiera-config";
+    let is_elsewhere = environment.global.is_some() && environment.options.hiera_config == HIERA_YAML;
+    let is_absent = environment.layer.is_none() && !is_elsewhere && environment.own_module().is_none();
+    is_absent.then(|| Diagnostic::warning("no-hiera-yaml", place, text))
+}
+
+/// The codes of faults of a file. Two files are two causes, even with the same fault.
+const OF_A_FILE: [&str; 4] = ["data-no-hash", "data-syntax", "module-metadata", "profile"];
+
+/// Joins the faults with one cause and sorts them, the worst first and then by their first places.
+fn merged(faults: Vec<Fault>) -> Vec<Fault> {
+    let mut by_cause: BTreeMap<_, Fault> = BTreeMap::new();
+    for fault in faults {
+        let file = fault.places.first().filter(|_| OF_A_FILE.contains(&fault.code)).cloned();
+        match by_cause.get_mut(&(fault.code, fault.text.clone(), file.clone())) {
+            Some(known) => {
+                known.severity = known.severity.max(fault.severity);
+                known.places.extend(fault.places);
+                known.nodes.union_with(&fault.nodes);
+                known.keys.extend(fault.keys);
+            }
+            None => drop(by_cause.insert((fault.code, fault.text.clone(), file), fault)),
+        }
+    }
+    let mut faults: Vec<Fault> = by_cause.into_values().collect();
+    faults.sort_by(|a, b| {
+        b.severity.cmp(&a.severity).then_with(|| a.places.first().cmp(&b.places.first())).then(a.code.cmp(b.code))
+    });
+    faults
+}
