@@ -24,7 +24,7 @@ use hierad::disclosure::Disclosure;
 use hierad::fleet::{Effective, Fleet};
 use hierad::git::Repository;
 use hierad::hiera::layer::EnvironmentOptions;
-use hierad::pipeline::profiles::{EnvironmentOfNodes, ProfileFiles};
+use hierad::inventory::files::{EnvironmentOfNodes, ProfileFiles};
 use hierad::pipeline::{Pipeline, RevisionId, Revisions};
 use hierad::workers::Workers;
 use measure::program::Subject;

@@ -15,7 +15,7 @@ use std::time::Instant;
 use hierad::fleet::{Fleet, ReferencedVariables};
 use hierad::git::Repository;
 use hierad::hiera::layer::EnvironmentOptions;
-use hierad::pipeline::profiles::{EnvironmentOfNodes, ProfileFiles};
+use hierad::inventory::files::{EnvironmentOfNodes, ProfileFiles};
 use hierad::pipeline::{RevisionId, Revisions};
 use hierad::workers::Workers;
 use measure::{Result, Spread, Wanted, print, runs};

@@ -406,7 +406,6 @@ impl Pipeline {
         !matches!(id, RevisionId::Commit(_))
             || now(id).is_none_or(|now| kept.environment.tree.folder_id("") == Some(now))
     }
-
 }
 
 /// Returns the variables that tell nodes with a change from others; none if there is no change.

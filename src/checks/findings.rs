@@ -38,9 +38,7 @@ pub(super) fn faults(revision: &Revision, accepted: &Accepted) -> Vec<Fault> {
         variables.into_iter().filter(|(name, _)| !is_fine(name)).map(|(name, all)| undefined_variable(&name, all)),
     );
     faults.extend(
-        outside::outside([revision], accepted)
-            .into_iter()
-            .map(|(place, outside)| outside_fault(&place, outside)),
+        outside::outside([revision], accepted).into_iter().map(|(place, outside)| outside_fault(&place, outside)),
     );
     faults.extend(keyless(revision));
     faults.extend(callers(revision).filter(|(name, _)| !is_fine(name)).map(|(_, fault)| fault));

@@ -8,6 +8,7 @@ mod clear;
 mod explained;
 mod key;
 pub mod key_file;
+mod same;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -20,6 +21,7 @@ use crate::value::{Form, Hidden, HiddenKind, Rich, Secrecy, Segment, Text, Value
 
 pub use clear::is_clear_secret;
 pub use key::{Domain, Key};
+pub use same::is_same;
 
 /// Makes the key when the first secret is met.
 type KeySource = Box<dyn FnOnce() -> Key + Send>;

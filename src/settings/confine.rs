@@ -8,8 +8,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::origin::TreeFolder;
+use super::raw::profiles::{ProfileEntry, Profiles};
 use super::raw::{self, OneOrMany};
-use super::raw_profiles::{ProfileEntry, Profiles};
 use super::source::SourceFile;
 use crate::disk;
 use crate::visible::visible;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::check::CheckSetting;
 use super::confine::{Refusal, confine};
 use super::origin::Origin;
-use super::raw_profiles::ProfileEntry;
+use super::raw::profiles::ProfileEntry;
 use super::source::{Lines, SourceFile, strip_location};
 use super::{Settings, SettingsError, accept, check, policy, raw};
 use crate::blind_spots::accept::Accepted;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::raw_profiles::{ProfileEntry as RawEntry, ProfileSource, Profiles, Program, PuppetDb, SitePp};
+use super::raw::profiles::{ProfileEntry as RawEntry, ProfileSource, Profiles, Program, PuppetDb, SitePp};
 use super::source::SourceFile;
 use super::{Settings, SettingsError};
 use crate::delivery::Webhook;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::files::SettingsFile;
+use super::raw::profiles::Profiles;
 use super::raw::{self, Backend, Eyaml, GlobalConfig};
-use super::raw_profiles::Profiles;
 use super::source::SourceFile;
 use super::{SettingsError, files};
 use crate::value::Value;

@@ -6,11 +6,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::daemon::{http, repository, review, sink, snapshots};
 use super::source::SourceFile;
 use super::{
     DEFAULT_KEEP_REPORTS, DatadirSetting, EnvironmentName, GlobalSetting, STDOUT, Settings, SettingsError,
-    SnapshotSetting, accept, backend, check, http, key_file, key_pair, limits, policy, profiles, raw, repository,
-    review, sink, snapshots, variables,
+    SnapshotSetting, accept, backend, check, key_file, key_pair, limits, policy, profiles, raw, variables,
 };
 use crate::hiera::Reader;
 use crate::hiera::backend::Backends;

@@ -172,7 +172,9 @@ fn each_kind_of_fault_has_a_name_that_can_be_allowed() {
     let named = named.unwrap();
     let mut codes = Vec::new();
     for (path, text) in texts("src") {
-        let is_asked = ["src/hiera/", "src/fleet/", "src/pipeline/"].iter().any(|folder| path.starts_with(folder));
+        let is_asked = ["src/hiera/", "src/fleet/", "src/pipeline/", "src/blind_spots/", "src/checks/"]
+            .iter()
+            .any(|folder| path.starts_with(folder));
         if is_asked {
             let found = named.captures_iter(&text).filter_map(|found| found.get(1).or(found.get(2)));
             codes.extend(found.map(|code| code.as_str().to_owned()));

@@ -11,8 +11,8 @@ use axum::middleware::Next;
 use axum::response::Response;
 
 use super::problem::Problem;
-use super::secret::is_same;
 use super::state::State;
+use crate::disclosure::is_same;
 
 /// Lets clients pass that know the token, if there is one.
 pub(super) async fn token(

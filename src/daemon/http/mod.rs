@@ -9,6 +9,7 @@
 mod answers;
 mod body;
 mod connections;
+mod forge;
 mod guard;
 mod health;
 mod in_process;
@@ -16,7 +17,6 @@ mod parameters;
 mod problem;
 mod reports;
 mod response;
-mod secret;
 mod state;
 mod stream;
 mod values;
@@ -45,9 +45,9 @@ use crate::event::RepositoryName;
 pub use answers::{
     AnswerError, Answers, DiffRequest, DiffResponse, LookupNode, LookupRequest, LookupResponse, NodeSnapshot,
 };
+pub use forge::Forge;
+pub use forge::requests::Project;
 pub use in_process::InProcessServer;
-pub use webhooks::forge::Forge;
-pub use webhooks::requests::Project;
 
 use problem::{not_allowed, nowhere, panicked};
 use state::State;

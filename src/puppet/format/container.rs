@@ -5,7 +5,7 @@
 use super::map::Formats;
 use super::{Format, Formatted, illegal, text};
 use crate::puppet::Ruby;
-use crate::puppet::types::relation::infer::set_of;
+use crate::puppet::types::inference::infer::set_of;
 use crate::value::{Hash, Type, Value};
 
 /// The Ruby that writes, the depth of a container in others, and the choice to break lines.

@@ -12,7 +12,7 @@ mod scalar;
 mod sprintf;
 
 use super::types::assignable;
-use super::types::relation::infer::infer_set;
+use super::types::inference::infer::infer_set;
 use crate::puppet::{Error, Ruby};
 use crate::value::{Type, Value};
 

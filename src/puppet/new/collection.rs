@@ -4,8 +4,8 @@
 
 use super::{NewValue, refused};
 use crate::puppet::Error;
-use crate::puppet::types::relation::generalize::generalize;
-use crate::puppet::types::relation::infer::infer;
+use crate::puppet::types::inference::generalize::generalize;
+use crate::puppet::types::inference::infer::infer;
 use crate::puppet::types::{constructors, is_instance};
 use crate::value::rich::Rich;
 use crate::value::{Hash, Type, Value};

@@ -4,7 +4,7 @@
 
 use super::{NewValue, instance};
 use crate::puppet::Ruby;
-use crate::puppet::types::relation::init::accepted;
+use crate::puppet::types::init::accepted;
 use crate::puppet::types::{constructors, is_instance};
 use crate::value::{Type, Value};
 

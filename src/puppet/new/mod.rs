@@ -12,8 +12,8 @@ mod scalar;
 mod time;
 mod version;
 
-use super::types::relation::generalize::generalize;
-use super::types::relation::infer::infer;
+use super::types::inference::generalize::generalize;
+use super::types::inference::infer::infer;
 use super::types::signature::Function;
 use super::types::{assert_instance, constructors, is_instance, parse};
 use crate::puppet::{Error, Ruby};

@@ -1,8 +1,8 @@
 //! Checks of values against types, worded as Puppet words them.
 
 use super::describe::{describe_mismatch, describe_place};
-use super::relation::generalize::generalize;
-use super::relation::infer::{infer, infer_set};
+use super::inference::generalize::generalize;
+use super::inference::infer::{infer, infer_set};
 use super::{assignable, is_instance, parse};
 use crate::puppet::Error;
 use crate::value::{Secrecy, Type, Value, ValuePath};

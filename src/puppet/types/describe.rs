@@ -3,9 +3,9 @@
 //! Source: `TypeMismatchDescriber` in `pops/types/type_mismatch_describer.rb`.
 
 use super::assignable;
+use super::inference::normalize::normalize;
+use super::inference::size::{or_any, size_of, sized};
 use super::mismatch::{Group, Kind, Mismatch, Step};
-use super::relation::normalize::normalize;
-use super::size::{or_any, size_of, sized};
 use crate::value::rich::types::{Element, Range};
 use crate::value::{Hash, Type, ValuePath};
 

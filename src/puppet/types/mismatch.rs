@@ -4,8 +4,8 @@
 
 use std::mem::discriminant;
 
-use super::relation::generalize::generalize;
-use super::relation::normalize::normalize;
+use super::inference::generalize::generalize;
+use super::inference::normalize::normalize;
 use super::{assignable, parse};
 use crate::value::rich::types::{Range, Texts};
 use crate::value::{Segment, Type, Value, ValuePath};

@@ -11,17 +11,20 @@
 //! `infer` finds the types of values; `generalize` and `normalize` reshape types; `constructors` has the signatures of
 //! `new`, which `init` needs; `describe` finds each `mismatch`; `check` puts it all together.
 
+mod assign;
 mod check;
 pub(super) mod constructors;
 pub mod data;
 mod describe;
+pub(super) mod inference;
+pub(super) mod init;
+mod instance;
 mod interpret;
+mod iterate;
 mod mismatch;
 mod names;
 mod record;
-pub(super) mod relation;
 pub(super) mod signature;
-mod size;
 mod syntax;
 mod uri;
 
@@ -50,10 +53,10 @@ pub fn parse_flag(text: &str) -> Result<Type, Error> {
 
 /// Returns true if every value of the type `other` is of the type `kind`.
 pub(super) fn assignable(kind: &Type, other: &Type) -> bool {
-    relation::assign::Guard::default().assignable(kind, other)
+    assign::Guard::default().assignable(kind, other)
 }
 
 /// Returns true if `value` is of the type. An error if a regular expression gives up.
 pub(super) fn is_instance(kind: &Type, value: &Value) -> Result<bool, Error> {
-    relation::instance::is_instance(kind, value)
+    instance::is_instance(kind, value)
 }

@@ -5,10 +5,10 @@
 use std::sync::Arc;
 
 use super::describe::{describe, merge};
+use super::inference::infer::infer_set;
+use super::inference::normalize::normalize;
+use super::inference::size::sized;
 use super::mismatch::{Group, Kind, Mismatch, Step};
-use super::relation::infer::infer_set;
-use super::relation::normalize::normalize;
-use super::size::sized;
 use super::{assignable, is_instance, parse_with};
 use crate::puppet::Error;
 use crate::value::rich::types::{Alias, Range};

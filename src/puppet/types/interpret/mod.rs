@@ -9,9 +9,9 @@ mod parameters;
 use std::cell::Cell;
 use std::sync::Arc;
 
+use super::inference::generalize::generalize;
+use super::init;
 use super::names::{RESOURCES, plain};
-use super::relation::generalize::generalize;
-use super::relation::init;
 use super::syntax::{self, Kind, Node};
 use crate::puppet::regex::RubyRegex;
 use crate::puppet::{Error, time};

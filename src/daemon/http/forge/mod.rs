@@ -1,10 +1,12 @@
 //! Forges, and the signatures of their webhooks.
 
+pub(super) mod requests;
+
 use axum::http::{HeaderMap, HeaderValue};
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
 
-use crate::daemon::http::secret::is_same;
+use crate::disclosure::is_same;
 
 /// A kind of server that repositories are pushed to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +50,7 @@ impl Forge {
     }
 
     /// Returns the event of a webhook, or an empty text if it names none.
-    pub(in crate::daemon::http) fn event(self, headers: &HeaderMap) -> &str {
+    pub(super) fn event(self, headers: &HeaderMap) -> &str {
         headers.get(self.event_header()).and_then(|event| event.to_str().ok()).unwrap_or("")
     }
 

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::source::SourceFile;
-use super::{SettingsError, raw};
+use crate::settings::source::SourceFile;
+use crate::settings::{SettingsError, raw};
 
 /// The default interval between fetches of a mirror, in seconds.
 const DEFAULT_FETCH_INTERVAL: f64 = 60.0;
@@ -42,7 +42,7 @@ pub enum RepositorySource {
 }
 
 /// Checks the repository `name`.
-pub(super) fn check(
+pub(in crate::settings) fn check(
     source: &SourceFile<'_>,
     name: String,
     raw: raw::Repository,
@@ -70,7 +70,7 @@ pub(super) fn check(
 }
 
 /// Returns a time that is longer than none, or what `setting` must be instead.
-pub(super) fn seconds(setting: &str, value: f64) -> Result<Duration, String> {
+pub(in crate::settings) fn seconds(setting: &str, value: f64) -> Result<Duration, String> {
     let time = Duration::try_from_secs_f64(value).ok().filter(|time| !time.is_zero());
     time.ok_or_else(|| format!("a number of seconds above 0 for '{setting}', not {value}"))
 }

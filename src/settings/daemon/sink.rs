@@ -4,8 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::source::SourceFile;
-use super::{HttpSetting, RepositorySetting, SettingsError, raw};
 use crate::delivery::{
     Command, Filter, Folder, Mail, MailError, MailOptions, MailServer, MailTls, Mailbox, Private, Sink, SizeLimit,
     Stream, Target, Webhook, WebhookError, WebhookOptions, WholeReports, mailbox,
@@ -13,6 +11,8 @@ use crate::delivery::{
 use crate::disk::{FileMode, SecretError, read_regular, read_secret};
 use crate::git::BranchPatterns;
 use crate::pattern::Pattern;
+use crate::settings::source::SourceFile;
+use crate::settings::{HttpSetting, RepositorySetting, SettingsError, raw};
 
 /// The name of standard output as a sink if the settings have no sinks.
 pub const STDOUT: &str = "stdout";
@@ -167,7 +167,7 @@ fn read(path: &Path) -> Result<Vec<u8>, SinkFault> {
 }
 
 /// Checks the sink `name` of a daemon that watches `repositories`.
-pub(super) fn check(
+pub(in crate::settings) fn check(
     source: &SourceFile<'_>,
     repositories: &[RepositorySetting],
     name: &str,

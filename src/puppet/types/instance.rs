@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use super::assign::has_text;
-use super::infer::infer;
+use super::inference::infer::infer;
 use super::init;
 use crate::puppet::Error;
 use crate::puppet::regex::RubyRegex;
@@ -17,7 +17,7 @@ use crate::value::{Type, Value};
 type Found = Result<bool, Error>;
 
 /// Returns true if `value` is of the type. An error if a regular expression gives up.
-pub(in crate::puppet::types) fn is_instance(kind: &Type, value: &Value) -> Found {
+pub(super) fn is_instance(kind: &Type, value: &Value) -> Found {
     let value = value.bare();
     Ok(match (kind, value) {
         (Type::Any | Type::Unit, _) => true,

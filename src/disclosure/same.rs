@@ -4,6 +4,6 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 /// Returns true if two secrets are the same. The time that it takes depends on neither.
-pub(super) fn is_same(one: &[u8], other: &[u8]) -> bool {
+pub fn is_same(one: &[u8], other: &[u8]) -> bool {
     Sha256::digest(one).ct_eq(&Sha256::digest(other)).into()
 }

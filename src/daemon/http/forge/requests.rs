@@ -5,7 +5,7 @@
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::forge::Forge;
+use super::Forge;
 
 /// A project on a forge whose requests are reviewed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,9 +20,9 @@ pub struct Project {
 
 /// A request that has news for its review.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct RequestEvent {
+pub(in crate::daemon::http) struct RequestEvent {
     /// The names of its project: that with the owner's and, on GitLab, its number.
-    pub(super) project: Vec<String>,
+    pub(in crate::daemon::http) project: Vec<String>,
     /// The number of the request.
     pub(in crate::daemon::http) number: u64,
 }
@@ -67,7 +67,7 @@ struct Attributes {
 
 impl RequestEvent {
     /// Reads the body of a webhook about a request, or returns `None` if it has no news for the review.
-    pub(super) fn read(forge: Forge, body: &[u8]) -> Result<Option<RequestEvent>, serde_json::Error> {
+    pub(in crate::daemon::http) fn read(forge: Forge, body: &[u8]) -> Result<Option<RequestEvent>, serde_json::Error> {
         match forge {
             Forge::GitHub | Forge::Gitea => Ok(PullRequest::news(&serde_json::from_slice(body)?, forge)),
             Forge::GitLab => Ok(MergeRequest::news(&serde_json::from_slice(body)?)),
@@ -76,7 +76,7 @@ impl RequestEvent {
     }
 
     /// Returns true if the request is one of a project.
-    pub(super) fn is_of(&self, project: &Project) -> bool {
+    pub(in crate::daemon::http) fn is_of(&self, project: &Project) -> bool {
         self.project.iter().any(|name| name.eq_ignore_ascii_case(&project.name))
     }
 }

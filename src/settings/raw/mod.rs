@@ -1,5 +1,7 @@
 //! `hierad.yaml` as written: the structs that serde fills in. Nothing is checked here but types and names.
 
+pub(super) mod profiles;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -8,7 +10,7 @@ use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{self, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use super::raw_profiles::Profiles;
+use profiles::Profiles;
 
 /// The whole file.
 #[derive(Debug, Default, Deserialize)]

@@ -2,8 +2,8 @@
 //!
 //! Source: `pops/types/p_init_type.rb`.
 
-use super::generalize::generalize;
-use super::infer::infer_set;
+use super::inference::generalize::generalize;
+use super::inference::infer::infer_set;
 use crate::puppet::Error;
 use crate::puppet::types::{assignable, constructors};
 use crate::value::rich::types::{Alias, OwnAlias, Range};

@@ -4,11 +4,11 @@
 //!
 //! Source: the `assignable?` and `_assignable?` methods of `pops/types/types.rb`, `recursion_guard.rb`.
 
-use super::generalize::generalize;
+use super::inference::generalize::generalize;
 use super::init;
 use super::iterate::{is_iterable, iterated};
 use crate::puppet::regex::RubyRegex;
-use crate::puppet::types::size::{or_any, size_of, sized};
+use crate::puppet::types::inference::size::{or_any, size_of, sized};
 use crate::puppet::types::uri;
 use crate::value::rich::types::{Alias, Callable, Element, Range, Texts};
 use crate::value::{Text, Type, Value};
@@ -16,7 +16,7 @@ use crate::value::{Text, Type, Value};
 /// Guards against types that speak of themselves: where the names of two recursive types come up again, they fit so
 /// far.
 #[derive(Default)]
-pub(in crate::puppet::types) struct Guard {
+pub(super) struct Guard {
     recursive_this: bool,
     recursive_that: bool,
     this_names: Vec<&'static str>,
@@ -25,7 +25,7 @@ pub(in crate::puppet::types) struct Guard {
 
 impl Guard {
     /// Returns true if everything of the type `other` is of the type `kind`.
-    pub(in crate::puppet::types) fn assignable(&mut self, kind: &Type, other: &Type) -> bool {
+    pub(super) fn assignable(&mut self, kind: &Type, other: &Type) -> bool {
         match kind {
             Type::Unit => true,
             Type::Alias(alias) if alias.is_recursive() => self.by_alias(alias, other),

@@ -4,9 +4,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::source::SourceFile;
-use super::{SettingsError, raw};
 use crate::delivery::Webhook;
+use crate::settings::source::SourceFile;
+use crate::settings::{SettingsError, raw};
 
 /// The default address.
 const DEFAULT_LISTEN: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8427);
@@ -61,7 +61,7 @@ pub fn listen_address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| format!("'{text}' is no address with a port, such as {DEFAULT_LISTEN}"))
 }
 
-pub(super) fn check(source: &SourceFile<'_>, raw: &raw::Http) -> Result<HttpSetting, SettingsError> {
+pub(in crate::settings) fn check(source: &SourceFile<'_>, raw: &raw::Http) -> Result<HttpSetting, SettingsError> {
     let wrong = |name: &str, text: &str| source.invalid(&["http", name], format!("'{name}' of 'http': {text}"));
     let file = |path: &String| source.folder.join(path);
     let raw::WebhookSecretFiles { github, gitlab, gitea, bitbucket } = &raw.webhook_secret_files;

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::repository::seconds;
-use super::source::SourceFile;
-use super::{SettingsError, raw};
 use crate::disk::FileMode;
 use crate::git::{BranchName, BranchPatterns};
 use crate::schedule::Schedule;
+use crate::settings::source::SourceFile;
+use crate::settings::{SettingsError, raw};
 use crate::snapshot::file_name;
 
 /// Snapshots that the daemon writes.
@@ -83,7 +83,7 @@ impl FolderPattern {
 }
 
 /// Checks the snapshots `name` of a daemon that watches one or `several` repositories.
-pub(super) fn check(
+pub(in crate::settings) fn check(
     source: &SourceFile<'_>,
     name: &str,
     raw: raw::Snapshots,

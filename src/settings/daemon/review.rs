@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::source::SourceFile;
-use super::{RepositorySetting, SettingsError, raw};
 use crate::forge::{Id, Kind};
+use crate::settings::source::SourceFile;
+use crate::settings::{RepositorySetting, SettingsError, raw};
 
 /// The reviews of the requests of one project on a forge.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,7 +42,7 @@ const EXIT_CODE: [&str; 2] = ["changes", "errors"];
 const RETRY_FOR: (f64, f64) = (24.0, 1_000_000.0);
 
 /// Checks all of them.
-pub(super) fn check(
+pub(in crate::settings) fn check(
     source: &SourceFile<'_>,
     repositories: &[RepositorySetting],
     raw: Vec<raw::Review>,

@@ -11,11 +11,11 @@ const EXPECTED: &str = "a path, or a hash with one source such as {puppetdb: {ur
 
 /// The entries, in order.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Profiles(pub(super) Vec<ProfileEntry>);
+pub(in crate::settings) struct Profiles(pub(in crate::settings) Vec<ProfileEntry>);
 
 /// An entry.
 #[derive(Debug, PartialEq)]
-pub(super) enum ProfileEntry {
+pub(in crate::settings) enum ProfileEntry {
     Path(String),
     Source(Box<ProfileSource>),
 }
@@ -23,31 +23,31 @@ pub(super) enum ProfileEntry {
 /// A source: one of these.
 #[derive(Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default, expecting = "a hash with one source such as {puppetdb: {url: URL}}")]
-pub(super) struct ProfileSource {
-    pub(super) puppetdb: Option<PuppetDb>,
-    pub(super) enc: Option<Program>,
-    pub(super) trusted_external: Option<Program>,
+pub(in crate::settings) struct ProfileSource {
+    pub(in crate::settings) puppetdb: Option<PuppetDb>,
+    pub(in crate::settings) enc: Option<Program>,
+    pub(in crate::settings) trusted_external: Option<Program>,
     /// A folder.
-    pub(super) puppet_cache: Option<String>,
+    pub(in crate::settings) puppet_cache: Option<String>,
     /// A file, a folder or a glob.
-    pub(super) factsets: Option<String>,
-    pub(super) site_pp: Option<SitePp>,
+    pub(in crate::settings) factsets: Option<String>,
+    pub(in crate::settings) site_pp: Option<SitePp>,
 }
 
 /// A manifest with node blocks.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a hash such as {file: FILE, role: 'role($role)'}")]
-pub(super) struct SitePp {
-    pub(super) file: String,
+pub(in crate::settings) struct SitePp {
+    pub(in crate::settings) file: String,
     /// A call that stands for a variable.
-    pub(super) role: Option<String>,
+    pub(in crate::settings) role: Option<String>,
     /// The text between the parts of a class's name in that variable.
-    pub(super) separator: Option<String>,
+    pub(in crate::settings) separator: Option<String>,
 }
 
 /// A program that is run for each node.
 #[derive(Debug, PartialEq)]
-pub(super) enum Program {
+pub(in crate::settings) enum Program {
     /// The program alone.
     Plain(String),
     /// The program with options.
@@ -57,36 +57,36 @@ pub(super) enum Program {
 /// A program with options.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a hash such as {command: [PROGRAM, ARGUMENT], timeout: SECONDS}")]
-pub(super) struct FullProgram {
-    pub(super) command: Vec<String>,
+pub(in crate::settings) struct FullProgram {
+    pub(in crate::settings) command: Vec<String>,
     /// The time limit of an answer, in seconds.
-    pub(super) timeout: Option<f64>,
+    pub(in crate::settings) timeout: Option<f64>,
     /// In hours.
-    pub(super) refresh: Option<f64>,
+    pub(in crate::settings) refresh: Option<f64>,
 }
 
 /// A `PuppetDB`.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a hash such as {url: URL, cert: FILE, key: FILE, ca: FILE}")]
-pub(super) struct PuppetDb {
-    pub(super) url: String,
+pub(in crate::settings) struct PuppetDb {
+    pub(in crate::settings) url: String,
     /// A filter in the language of `PuppetDB`.
-    pub(super) query: Option<String>,
-    pub(super) token_file: Option<String>,
+    pub(in crate::settings) query: Option<String>,
+    pub(in crate::settings) token_file: Option<String>,
     /// The name of a variable of the environment.
-    pub(super) token_env: Option<String>,
-    pub(super) cert: Option<String>,
-    pub(super) key: Option<String>,
-    pub(super) ca: Option<String>,
+    pub(in crate::settings) token_env: Option<String>,
+    pub(in crate::settings) cert: Option<String>,
+    pub(in crate::settings) key: Option<String>,
+    pub(in crate::settings) ca: Option<String>,
     /// True to ask for the classes in the catalogs, too.
     #[serde(default)]
-    pub(super) classes: bool,
+    pub(in crate::settings) classes: bool,
     /// The number of nodes in an answer.
-    pub(super) page: Option<usize>,
+    pub(in crate::settings) page: Option<usize>,
     /// The time limit of an answer, in seconds.
-    pub(super) timeout: Option<f64>,
+    pub(in crate::settings) timeout: Option<f64>,
     /// In hours.
-    pub(super) refresh: Option<f64>,
+    pub(in crate::settings) refresh: Option<f64>,
 }
 
 impl<'de> Deserialize<'de> for Profiles {
@@ -173,7 +173,7 @@ impl<'de> Visitor<'de> for ProgramVisitor {
 
 impl ProfileEntry {
     /// Returns the path, or `None` for a source other than files.
-    pub(super) fn path(&self) -> Option<&str> {
+    pub(in crate::settings) fn path(&self) -> Option<&str> {
         match self {
             ProfileEntry::Path(path) => Some(path),
             ProfileEntry::Source(source) if source.names().len() == 1 => {
@@ -184,7 +184,7 @@ impl ProfileEntry {
     }
 
     /// Returns the path, or the name of the source.
-    pub(super) fn name(&self) -> String {
+    pub(in crate::settings) fn name(&self) -> String {
         match self {
             ProfileEntry::Path(path) => path.clone(),
             ProfileEntry::Source(source) => source.names().first().map_or("no source", |name| *name).to_owned(),
@@ -194,7 +194,7 @@ impl ProfileEntry {
 
 impl ProfileSource {
     /// Returns the names of the sources that are there.
-    pub(super) fn names(&self) -> Vec<&'static str> {
+    pub(in crate::settings) fn names(&self) -> Vec<&'static str> {
         let ProfileSource { puppetdb, enc, trusted_external, puppet_cache, factsets, site_pp } = self;
         let sources = [
             ("puppetdb", puppetdb.is_some()),
@@ -208,7 +208,7 @@ impl ProfileSource {
     }
 
     /// Returns the words of the programs, arguments included.
-    pub(super) fn commands(self) -> impl Iterator<Item = String> {
+    pub(in crate::settings) fn commands(self) -> impl Iterator<Item = String> {
         [self.enc, self.trusted_external].into_iter().flatten().flat_map(|program| match program {
             Program::Plain(program) => vec![program],
             Program::Full(program) => program.command,

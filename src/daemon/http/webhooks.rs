@@ -4,9 +4,6 @@
 //! have moved. An event of a request has it reviewed, if its project is one of the settings. Bodies of other events are
 //! not kept, but for their signature.
 
-pub(super) mod forge;
-pub(super) mod requests;
-
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,8 +22,8 @@ use super::parameters::Name;
 use super::problem::Problem;
 use super::state::State;
 
-use forge::{Forge, Verifier};
-use requests::RequestEvent;
+use crate::daemon::http::forge::requests::RequestEvent;
+use crate::daemon::http::forge::{Forge, Verifier};
 
 /// The longest body in bytes: GitHub's own limit.
 const MAX_BODY: usize = 25 << 20;

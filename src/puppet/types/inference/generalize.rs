@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use crate::puppet::types::size::sized;
+use crate::puppet::types::inference::size::sized;
 use crate::value::Type;
 use crate::value::rich::types::{Element, Range, TimeRange};
 
