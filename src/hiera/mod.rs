@@ -3,14 +3,15 @@
 //! A [`config`] (hiera.yaml) and a node's [`scope`] give a [`hierarchy`] of levels and locations, whose data provider
 //! functions are [`backend`]s. A [`layer`] is a place that has a hierarchy: the global one, the environment, a module.
 //! A [`lookup`] searches the layers for a key, folds the values with a [`merge`] strategy that [`options`]
-//! (`lookup_options`) name, and has each value interpolated by [`interpolation`]. [`explain`] records its steps, and
-//! [`provenance`] tells where parts of a value come from. [`version3`] answers in place of all that for a repository of
-//! Hiera 3, behind the same [`lookup::Lookup`].
+//! (`lookup_options`) name, and has each value interpolated by [`interpolation`]. [`explain`] records its steps and
+//! tells where parts of a value come from. [`version3`] answers in place of all that for a repository of Hiera 3,
+//! behind the same [`lookup::Lookup`].
 //!
 //! Everything behaves as Puppet's own; [`puppet`](crate::puppet) emulates its language and libraries, and its `Puppet`
 //! tells the two supported versions apart. An answer depends on nothing but the [`sources`] of a node, its variables,
 //! and the commands that the settings declare. Nothing here knows of git, disk, network, clock or more than one node:
-//! files come from a [`FileTree`](crate::tree::FileTree), keys of encrypted data through [`host`].
+//! files come from a [`FileTree`](crate::tree::FileTree), keys of encrypted data through
+//! [`HostAccess`](backend::host::HostAccess).
 
 pub mod backend;
 pub mod budget;
