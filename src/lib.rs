@@ -154,4 +154,6 @@ pub mod daemon;
 
 pub mod app;
 
+pub mod verify;
+
 pub mod cli;

@@ -1,4 +1,4 @@
-//! The same work done by the real Puppet, through `src/cli/verify/resolve.rb`, with `HIERAD_BENCH_RESOLVE=1`.
+//! The same work done by the real Puppet, through `src/verify/resolve.rb`, with `HIERAD_BENCH_RESOLVE=1`.
 //!
 //! It is the installed Puppet, or the one whose library is in the folder `PUPPET8_LIB` (see `tests/puppet/install`).
 
@@ -16,7 +16,7 @@ use super::{Spread, Times};
 const ENOUGH: Duration = Duration::from_mins(1);
 const RUNS: usize = 3;
 
-const RESOLVE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/cli/verify/resolve.rb");
+const RESOLVE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/verify/resolve.rb");
 
 /// A Puppet.
 pub(crate) struct Puppet {

@@ -1,4 +1,4 @@
-//! The real Puppet, asked through `src/cli/verify/resolve.rb`.
+//! The real Puppet, asked through `src/verify/resolve.rb`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -12,9 +12,9 @@ use super::process::Server;
 use super::stage::Subject;
 use super::{Args, Fault};
 
-const RESOLVE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/cli/verify/resolve.rb");
+const RESOLVE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/verify/resolve.rb");
 
-const RESOLVE_HIERA3: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/cli/verify/resolve_hiera3.rb");
+const RESOLVE_HIERA3: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/verify/resolve_hiera3.rb");
 
 /// The longest that Puppet may think about one repository, on a slow machine.
 const PATIENCE: Duration = Duration::from_mins(2);

@@ -519,7 +519,7 @@ ENV['RUBYLIB'] = options[:lib] if options[:lib]
 abort unless system('ruby', '-W0', File.join(HERE, 'access.rb'))
 Dir.mktmpdir('hierad_bridge_test') do |base|
   base = options[:keep] || base
-  puppet = IO.popen(['ruby', '-W0', File.join(HERE, '../../src/cli/verify/resolve.rb')], 'r+')
+  puppet = IO.popen(['ruby', '-W0', File.join(HERE, '../../src/verify/resolve.rb')], 'r+')
   puppet.puts('{"version": true}')
   version = JSON.parse(puppet.gets)['puppet'].to_i
   comparison = Comparison.new(options[:hierad], puppet)

@@ -7,10 +7,10 @@
 #
 # A request is a line {"convert_to": V, "value": V} or {"type": TEXT, "value": V}; the first asks for the conversion,
 # the second for what `puppet lookup --type TEXT` says of a found value. Each is answered by a line {"value": V} or
-# {"error": TEXT}. Values are written as src/cli/verify/resolve.rb writes them. --puppet-lib is the library folder
+# {"error": TEXT}. Values are written as src/verify/resolve.rb writes them. --puppet-lib is the library folder
 # of another Puppet than the installed one; --strict sets Puppet 8's default. Puppet's own cache keeps types between
 # requests, as it does between lookups.
-require_relative '../../src/cli/verify/resolve'
+require_relative '../../src/verify/resolve'
 
 # Reads a value in its written form.
 module RichData

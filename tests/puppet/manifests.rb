@@ -13,7 +13,7 @@
 # ends with 0 must not have changed any answer to a call, or to a parameter. Exit status: 0 no difference, 1 differences,
 # 2 it could not run.
 require_relative 'comparison'
-require_relative '../../src/cli/verify/resolve'
+require_relative '../../src/verify/resolve'
 
 # A lookup in a manifest.
 Call = Struct.new(:key, :text, :variables, :whole, keyword_init: true)

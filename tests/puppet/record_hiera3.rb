@@ -16,7 +16,7 @@ RESOLUTIONS = { 'priority' => [], 'array' => ['-a'], 'hash' => ['-h'] }.freeze
 
 def ask_hiera3(requests, resolution)
   input = requests.map { |request| "#{JSON.generate(request.merge('resolution' => resolution))}\n" }.join
-  command = ['ruby', '-W0', '--disable=error_highlight,did_you_mean', File.join(__dir__, '../../src/cli/verify/resolve_hiera3.rb')]
+  command = ['ruby', '-W0', '--disable=error_highlight,did_you_mean', File.join(__dir__, '../../src/verify/resolve_hiera3.rb')]
   output, status = Open3.capture2(Eyaml.environment, *command, stdin_data: input)
   abort 'Hiera failed' unless status.success?
   output.gsub("#{Eyaml::KEYS}/", '/keys/').lines.map { |line| JSON.parse(line) }
@@ -62,7 +62,7 @@ def hiera3_entry(one, answers)
 end
 
 if $PROGRAM_NAME == __FILE__
-  require_relative '../../src/cli/verify/resolve_hiera3'
+  require_relative '../../src/verify/resolve_hiera3'
   topics = ARGV.empty? ? Dir.glob(File.join(HIERA3, '*.txt')).sort.map { |path| File.basename(path, '.txt') } : ARGV
   topics.each { |topic| record_hiera3(topic) }
 end

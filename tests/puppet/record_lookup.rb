@@ -24,7 +24,7 @@
 #     "puppet8": ...        the same of Puppet 8
 #    }...]
 #
-# Values that JSON cannot hold are written as src/cli/verify/resolve.rb does. Answers are never edited.
+# Values that JSON cannot hold are written as src/verify/resolve.rb does. Answers are never edited.
 #
 # TOPIC.txt: cases, each from a line "==== NAME". Its header is some of
 #   nodes: JSON             its profiles; "environment" is production where not given
@@ -47,7 +47,7 @@ require 'open3'
 require 'tmpdir'
 require_relative 'eyaml'
 
-RESOLVE = File.join(__dir__, '../../src/cli/verify/resolve.rb')
+RESOLVE = File.join(__dir__, '../../src/verify/resolve.rb')
 VECTORS = File.expand_path('../vectors/lookup', __dir__)
 
 # A repository, its nodes and the keys to ask for.

@@ -1,128 +1,21 @@
-//! The findings of a run, as text and as JSON.
+//! The findings of `hierad verify`, as text and as JSON.
 
 use std::io::{self, Write};
-use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::compare::Answer;
-use super::puppet::Reference;
-use crate::puppet::Puppet;
 use crate::puppet::json;
 use crate::value::Value;
+use crate::verify::{Answer, Disagreement, Explained, Findings, Reference};
 use crate::visible::visible_json;
 
-/// The findings of a run.
-#[derive(Default)]
-pub(super) struct Findings {
-    /// The reference.
-    pub(super) reference: Reference,
-    /// Its version.
-    pub(super) version: String,
-    /// The version of its Ruby, if it tells.
-    pub(super) ruby: Option<String>,
-    /// The seed of the sample, or `None` if all was compared.
-    pub(super) seed: Option<u64>,
-    /// All answers at the revision.
-    pub(super) all: usize,
-    /// Answers chosen for the comparison.
-    pub(super) asked: usize,
-    /// Node profiles that cannot be read, or do not count.
-    pub(super) left_out: usize,
-    /// Nodes that were asked about.
-    pub(super) nodes: usize,
-    /// Different keys.
-    pub(super) keys: usize,
-    /// Answers that were compared.
-    pub(super) answers: usize,
-    /// Failures on both sides.
-    pub(super) errors: usize,
-    /// The answers that hierad does not know.
-    pub(super) unknown: usize,
-    /// The answers that take code of the repository, which may not run, or files that hierad does not read.
-    pub(super) code: usize,
-    /// The answers that the settings declare, which Puppet does not know.
-    pub(super) declared: usize,
-    /// The answers on which the two differ.
-    pub(super) disagreements: Vec<Disagreement>,
-}
-
-/// A key on a node on which the two disagree.
-pub(super) struct Disagreement {
-    pub(super) node: Arc<str>,
-    pub(super) key: Arc<str>,
-    pub(super) puppet: Answer,
-    pub(super) hierad: Answer,
-    /// Both explanations, or `None` if there are too many disagreements.
-    pub(super) explained: Option<Explained>,
-}
-
-/// Both explanations of a lookup.
-#[derive(Serialize)]
-pub(super) struct Explained {
-    pub(super) puppet: String,
-    pub(super) hierad: String,
-}
-
-impl Explained {
-    /// The explanation is withheld, since the lookup meets secrets.
-    pub(super) fn hidden() -> Explained {
-        let hidden = "not shown: the lookup meets secrets\n";
-        Explained { puppet: hidden.into(), hierad: hidden.into() }
+/// Returns the two answers as they may be shown.
+fn shown(one: &Disagreement) -> [String; 2] {
+    if one.puppet.is_secret() || one.hierad.is_secret() {
+        return ["[secret]", "[another secret]"].map(str::to_owned);
     }
-}
-
-impl Findings {
-    /// Returns the name of the reference: that of OpenVox for its versions.
-    fn name(&self) -> &'static str {
-        match self.reference {
-            Reference::Puppet => Puppet::of_version(&self.version).name(),
-            Reference::Hiera3 => "Hiera",
-        }
-    }
-
-    /// Returns the name and the version of the reference, and those of its Ruby.
-    fn reference(&self) -> String {
-        let ruby = self.ruby.as_ref().map_or_else(String::new, |ruby| format!(" on Ruby {ruby}"));
-        format!("{} {}{ruby}", self.name(), self.version)
-    }
-
-    /// Counts the answers that were chosen, but lost because the profiles of their nodes were gone.
-    fn missing(&self) -> usize {
-        self.asked.saturating_sub(self.answers + self.unknown + self.code + self.declared)
-    }
-
-    /// Returns true if something was compared and nothing was left out.
-    pub(super) fn is_complete(&self) -> bool {
-        self.answers > 0 && self.missing() == 0 && self.left_out == 0
-    }
-
-    /// Returns the reason why nothing was compared.
-    fn why_nothing(&self) -> &'static str {
-        match self {
-            Findings { all: 0, .. } => "no data file gives a value to any key",
-            Findings { asked: 0, .. } => "the sample is empty",
-            _ if self.missing() > 0 => "no profile could be read again",
-            _ => "hierad knows none of the answers by itself",
-        }
-    }
-
-    /// Counts an answer on which both agree.
-    pub(super) fn count(&mut self, answer: &Answer) {
-        self.answers += 1;
-        self.errors += usize::from(matches!(answer, Answer::Failed(_)));
-    }
-}
-
-impl Disagreement {
-    /// Returns the two answers as they may be shown.
-    fn shown(&self) -> [String; 2] {
-        if self.puppet.is_secret() || self.hierad.is_secret() {
-            return ["[secret]", "[another secret]"].map(str::to_owned);
-        }
-        [self.puppet.to_string(), self.hierad.to_string()]
-    }
+    [one.puppet.to_string(), one.hierad.to_string()]
 }
 
 pub(super) fn write_text(findings: &Findings, out: &mut dyn Write) -> io::Result<()> {
@@ -191,7 +84,7 @@ fn counted((count, one): (usize, &str)) -> String {
 }
 
 fn write_disagreement(one: &Disagreement, name: &str, out: &mut dyn Write) -> io::Result<()> {
-    let [puppet, hierad] = one.shown();
+    let [puppet, hierad] = shown(one);
     writeln!(out, "\n{} {}\n  {name}: {puppet}\n  hierad: {hierad}", one.node, one.key)?;
     let Some(explained) = &one.explained else { return Ok(()) };
     for (name, text) in [(name, &explained.puppet), ("hierad", &explained.hierad)] {

@@ -1,7 +1,7 @@
 //! Random conversions: what `convert_to` or `--type` may ask for, and values to ask it of.
 //!
 //! Types and values are drawn so that most of them meet: a number's text for `Integer`, a date for `Timestamp`. What
-//! JSON cannot hold is written as `src/cli/verify/resolve.rb` writes it.
+//! JSON cannot hold is written as `src/verify/resolve.rb` writes it.
 
 mod arguments;
 mod kinds;

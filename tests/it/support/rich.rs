@@ -1,4 +1,4 @@
-//! Values that JSON cannot hold, as `src/cli/verify/resolve.rb` writes them: `{"__ptype": TYPE, "__pvalue": TEXT}`.
+//! Values that JSON cannot hold, as `src/verify/resolve.rb` writes them: `{"__ptype": TYPE, "__pvalue": TEXT}`.
 
 use hierad::hiera::convert::convert;
 use hierad::puppet::Ruby;

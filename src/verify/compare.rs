@@ -12,7 +12,7 @@ use crate::value::{Secrecy, Text, Value};
 
 /// The answer of one side for a key on a node.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Answer {
+pub enum Answer {
     /// The value.
     Found(Value),
     /// There is no such key.
@@ -66,7 +66,7 @@ impl Answer {
     }
 
     /// Returns true if the answer holds a secret. Puppet marks only Sensitive values.
-    pub(super) fn is_secret(&self) -> bool {
+    pub fn is_secret(&self) -> bool {
         match self {
             Answer::Found(value) => value.secrecy().is_some() || holds_sensitive(value),
             Answer::Failed(text) => text.secrecy().is_some(),

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::Code;
 use super::compare::Answer;
 use super::stage::{Stage, Staged};
-use crate::cli::Result;
+use crate::app::Result;
 use crate::disk::is_of_work_tree;
 use crate::functions::bridge::WATCH;
 use crate::hiera::merge::Strategy;
@@ -22,7 +22,7 @@ use crate::value::{Hash, Value};
 
 /// The reference that hierad is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Reference {
+pub enum Reference {
     /// Puppet.
     #[default]
     Puppet,

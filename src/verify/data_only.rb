@@ -6,7 +6,7 @@
 # The programs beside this file load it if they are called with --data-only.
 require 'date'
 require 'yaml'
-require_relative File.exist?(File.join(__dir__, 'watch.rb')) ? 'watch' : '../../functions/bridge/watch'
+require_relative File.exist?(File.join(__dir__, 'watch.rb')) ? 'watch' : '../functions/bridge/watch'
 begin
   require 'hiera'
 rescue LoadError # Puppet 8 need not have it

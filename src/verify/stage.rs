@@ -8,8 +8,8 @@ use std::path::{Component, Path, PathBuf};
 use tempfile::TempDir;
 
 use super::Code;
+use crate::app::Result;
 use crate::app::{Workspace, absolute};
-use crate::cli::Result;
 use crate::disk::{self, Choice};
 use crate::hiera::backend::eyaml::{KeyChoice, KeyName, KeyNames};
 use crate::hiera::layer::{Environment, GlobalConfig, HIERA_YAML, Root};
