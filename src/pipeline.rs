@@ -26,10 +26,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::diagnostic::Subject;
 use crate::diff::{self, Changes, Diff};
 use crate::disclosure::Disclosure;
-use crate::fleet::{self, AffectedKeys, Distinction, Effective, Finding, Fleet, Revision};
+use crate::fleet::{self, AffectedKeys, Distinction, Effective, Finding, Fleet, Revision, RevisionError};
 use crate::git::{CommitId, CommitInfo, Merge, MergeError, ObjectError, Repository};
 use crate::hiera::layer::Environment;
-use crate::node::{NodeId, NodeSet};
+use crate::node::{NodeId, NodeSet, ProfileError};
 use crate::report::{BlindSpot, Commit, Input, NodeNames, Report};
 use crate::tree::{Graft, GraftedTree, TreeError};
 use crate::workers::Workers;
@@ -54,6 +54,9 @@ pub enum PipelineError {
     /// The files of the commit cannot be read.
     #[error(transparent)]
     Tree(#[from] TreeError),
+    /// Node profiles cannot be read any more.
+    #[error("node profiles cannot be read any more: {0}")]
+    Profile(#[from] ProfileError),
     /// Two commits cannot be merged.
     #[error(transparent)]
     Merge(#[from] MergeError),
@@ -66,6 +69,15 @@ pub enum PipelineError {
     /// The repository has no checked-out files.
     #[error("the repository has no work tree, so '.' means nothing")]
     NoWorkTree,
+}
+
+impl From<RevisionError> for PipelineError {
+    fn from(error: RevisionError) -> PipelineError {
+        match error {
+            RevisionError::Tree(error) => error.into(),
+            RevisionError::Profile(error) => error.into(),
+        }
+    }
 }
 
 /// The identity of a revision.
@@ -239,7 +251,7 @@ impl Pipeline {
         let origins = crate::causes::find(&changes, both, files, &blind_spots, workers)?;
         wanted_still(workers)?;
         let uses = if tells_use {
-            key_use::of_changes(&changes, (&self.fleet, revisions), &keys, workers)
+            key_use::of_changes(&changes, (&self.fleet, revisions), &keys, workers)?
         } else {
             BTreeMap::new()
         };

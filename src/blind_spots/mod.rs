@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use crate::diff::{Changes, Diff};
 use crate::disclosure::Disclosure;
-use crate::fleet::{AffectedKeys, Effective, Fleet, Revision};
+use crate::fleet::{AffectedKeys, Effective, Fleet, Revision, RevisionError};
 use crate::hiera::layer::Environment;
 use crate::node::NodeSet;
 use crate::report::{BlindSpot, Remedy};
@@ -94,7 +94,7 @@ impl DiffContext<'_> {
     }
 
     /// Returns the blind spots, the most important first. `files` are the [changed files](DiffContext::changed_files).
-    pub(crate) fn blind_spots(&self, files: &ChangedFiles) -> Result<Vec<BlindSpot>, TreeError> {
+    pub(crate) fn blind_spots(&self, files: &ChangedFiles) -> Result<Vec<BlindSpot>, RevisionError> {
         // If nothing can be read, nothing else matters.
         if let Some(blind) = self.unreadable.after.as_ref().or(self.unreadable.before.as_ref()) {
             return Ok([blind.clone()].into_iter().chain(left_out(&self.revisions.after.fleet)).collect());
@@ -123,7 +123,7 @@ impl DiffContext<'_> {
             ));
             spots.extend(keys::referred::referred(&self.both_revisions(), self.accepted)?);
             spots.extend(levels::absent_backends::absent_backends(&self.both_revisions()));
-            spots.extend(self.classified());
+            spots.extend(self.classified()?);
             spots.extend(self.keys_not_allowed());
             spots.extend(self.failing_keys());
             spots.extend(self.undefined_variables(files)?);

@@ -77,8 +77,8 @@ pub use nodes::referenced::ReferencedVariables;
 pub use nodes::variables::FleetScope;
 pub use nodes::{Fleet, VariableValues};
 pub use resolve::{resolve, resolve_all};
-pub use revision::Revision;
 pub use revision::replaced::{LevelNames, NodeRevision, ReadFile, Replaced};
+pub use revision::{Revision, RevisionError};
 pub use template::{Template, Variable, coincidences};
 
 /// Keys, and for each of them some nodes: those on which to look it up, or on which it may differ.

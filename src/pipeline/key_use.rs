@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::diff::{Changes, Diff};
 use crate::fleet::{Fleet, KeyUse, Revision, referred_keys};
+use crate::node::ProfileError;
 use crate::workers::Workers;
 
 /// Returns what is known of the use of changed keys. A key that data refers to on either side is not among them, and no
@@ -14,17 +15,17 @@ pub(super) fn of_changes(
     (fleet, revisions): (&Fleet, Diff<&Revision>),
     keys: &BTreeSet<Arc<str>>,
     workers: &Workers,
-) -> BTreeMap<Arc<str>, KeyUse> {
-    let Some(catalogs) = fleet.catalogs().filter(|_| !changes.changes.is_empty()) else { return BTreeMap::new() };
+) -> Result<BTreeMap<Arc<str>, KeyUse>, ProfileError> {
+    let Some(catalogs) = fleet.catalogs()?.filter(|_| !changes.changes.is_empty()) else { return Ok(BTreeMap::new()) };
     let of_change: BTreeSet<&Arc<str>> = changes.changes.iter().map(|change| &change.key).collect();
     let of_key = |key: &Arc<str>| Some((key.clone(), catalogs.use_of(key)?));
     let mut uses: BTreeMap<Arc<str>, KeyUse> = of_change.into_iter().filter_map(of_key).collect();
     if uses.is_empty() {
-        return uses;
+        return Ok(uses);
     }
     match referred_keys(revisions.before, revisions.after, keys, workers) {
         Some(referred) => uses.retain(|key, _| !referred.contains(key)),
         None => uses.clear(),
     }
-    uses
+    Ok(uses)
 }

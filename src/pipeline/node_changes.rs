@@ -40,7 +40,7 @@ impl Pipeline {
         let (nodes, count, changes) = self.filter_changes(filter, &keys, changes, &mut spots);
         let distinctions = Distinction::between([&was.environment, &is.environment], &BTreeSet::new(), &is.fleet)?;
         let unreadable = revisions.map(|revision| self.unreadable(revision).is_some());
-        let findings: Vec<Finding> = self.fleet.changed_variables(before).into_iter().map(finding).collect();
+        let findings: Vec<Finding> = self.fleet.changed_variables(before)?.into_iter().map(finding).collect();
         let mut report = Report::new(Input {
             commit: Diff::new(self.commit(id)?, self.commit(id)?),
             names: self.names.clone(),

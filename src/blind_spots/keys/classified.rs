@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use crate::blind_spots::{DiffContext, changed_nodes, wording};
-use crate::node::NodeSet;
+use crate::node::{NodeSet, ProfileError};
 use crate::report::{BlindSpot, Remedy};
 
 /// The code of these blind spots.
@@ -13,10 +13,10 @@ const CLASSIFIED: &str = "classified-parameter";
 
 impl DiffContext<'_> {
     /// Returns a blind spot for the changed keys that a classifier gives on some of the nodes where they change.
-    pub(crate) fn classified(&self) -> Option<BlindSpot> {
+    pub(crate) fn classified(&self) -> Result<Option<BlindSpot>, ProfileError> {
         let fleet = &self.revisions.after.fleet;
         let changed = changed_nodes(self.changes);
-        let catalogs = fleet.catalogs().filter(|_| !changed.is_empty())?;
+        let Some(catalogs) = fleet.catalogs()?.filter(|_| !changed.is_empty()) else { return Ok(None) };
         let given = |(key, nodes): (&Arc<str>, NodeSet)| {
             let given = catalogs.given(key)?.intersection(&nodes);
             (!given.is_empty()).then(|| (key.clone(), given))
@@ -24,7 +24,7 @@ impl DiffContext<'_> {
         let (keys, given): (Vec<Arc<str>>, Vec<NodeSet>) = changed.into_iter().filter_map(given).unzip();
         let nodes = NodeSet::union_of(fleet.len(), given);
         let (names, of) = (wording::some(keys.iter().map(|key| &**key)), wording::nodes_of(&nodes, fleet.len()));
-        (!keys.is_empty()).then(|| BlindSpot {
+        Ok((!keys.is_empty()).then(|| BlindSpot {
             code: CLASSIFIED,
             headline: format!("a classifier gives {names} on {of}"),
             message: format!(
@@ -35,6 +35,6 @@ impl DiffContext<'_> {
             keys,
             nodes,
             ..BlindSpot::default()
-        })
+        }))
     }
 }

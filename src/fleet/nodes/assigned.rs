@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use crate::fleet::Fleet;
+use crate::fleet::nodes::variables::VariablePath;
 use crate::hiera::derived::DerivedVariables;
 use crate::node::{Batch, NodeSet, Partition, ProfileError, ProfileSource, Wanted};
 use crate::value::Value;
@@ -67,9 +68,11 @@ impl Fleet {
     /// Returns the same nodes with further variables, which `source` reads.
     fn under(self: &Arc<Fleet>, source: AssignedSource, variables: Variables) -> Fleet {
         let known = self.variables.read().unwrap_or_else(PoisonError::into_inner);
-        let others = known.iter().filter(|(path, _)| !variables.may_be(&path.root));
-        let others = others.map(|(path, classes)| (path.clone(), classes.clone())).collect();
+        let (others, again): (Vec<_>, Vec<_>) = known.iter().partition(|(path, _)| !variables.may_be(&path.root));
+        let others = others.into_iter().map(|(path, classes)| (path.clone(), classes.clone())).collect();
+        let mut pending: Vec<VariablePath> = again.into_iter().map(|(path, _)| path.clone()).collect();
         drop(known);
+        pending.extend(self.pending.iter().cloned());
         Fleet {
             has_refused: self.has_refused,
             names: self.names.clone(),
@@ -78,6 +81,7 @@ impl Fleet {
             source: Arc::new(source),
             variables: RwLock::new(others),
             reading: Mutex::default(),
+            pending,
             scanned: self.scanned.clone(),
             all: self.all.clone(),
             left_out: self.left_out.clone(),

@@ -8,7 +8,7 @@ use foldhash::fast::RandomState;
 use crate::fleet::Fleet;
 use crate::hiera::class_of_parameter;
 use crate::hiera::key::root_of;
-use crate::node::{Catalog, Names, NodeId, NodeSet, Wanted};
+use crate::node::{Catalog, Names, NodeId, NodeSet, ProfileError, Wanted};
 
 /// The last catalogs of nodes. No lookup sees them.
 #[derive(Debug, Clone, Default)]
@@ -93,12 +93,12 @@ type ByNames = HashMap<Names, Vec<NodeId>, RandomState>;
 
 impl Fleet {
     /// Returns what the catalogs of the nodes tell, or `None` if nothing is known of any. The first call reads the
-    /// profiles once more.
-    pub fn catalogs(&self) -> Option<&Catalogs> {
+    /// profiles once more, and all fail if it does.
+    pub fn catalogs(&self) -> Result<Option<&Catalogs>, ProfileError> {
         if !self.has_catalogs {
-            return None;
+            return Ok(None);
         }
-        Some(self.catalogs.get_or_init(|| {
+        let read = self.catalogs.get_or_init(|| {
             let found: Mutex<[ByNames; 3]> = Mutex::default();
             let errors = self.source.read(&Wanted::default().with_catalogs(), &|batch| {
                 let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
@@ -112,11 +112,12 @@ impl Fleet {
                     }
                 }
             });
-            self.tell_new(&errors);
+            self.only_known(errors)?;
             let [classes, keys, given] = found.into_inner().unwrap_or_else(PoisonError::into_inner);
             let [keys, given] = [keys, given].map(|lists| Listed::of(&lists, root_of));
-            Catalogs { classes: Listed::of(&classes, Arc::clone), keys, given }
-        }))
+            Ok(Catalogs { classes: Listed::of(&classes, Arc::clone), keys, given })
+        });
+        read.as_ref().map(Some).map_err(ProfileError::clone)
     }
 }
 
@@ -134,7 +135,7 @@ mod tests {
         let (profiles, errors) = read_profiles(profiles.as_bytes(), "n.ndjson", "production");
         assert!(errors.is_empty(), "{errors:?}");
         let fleet = Fleet::new(profiles.clone());
-        let catalogs = fleet.catalogs().unwrap();
+        let catalogs = fleet.catalogs().unwrap().unwrap();
         let names = |nodes: &NodeSet| fleet.names(nodes).map(|name| &**name).collect::<Vec<_>>().join(" ");
         let told = |key: &str| {
             let of = catalogs.use_of(&key.into()).unwrap();
@@ -147,9 +148,9 @@ mod tests {
         assert_eq!(told("'dotted.key'"), ["", "d", "d e", "d e"]);
         // Without records of lookups nothing is said of keys of no known class.
         let fleet = Fleet::new(profiles[..3].to_vec());
-        let catalogs = fleet.catalogs().unwrap();
+        let catalogs = fleet.catalogs().unwrap().unwrap();
         assert_eq!((catalogs.use_of(&"plain".into()), catalogs.use_of(&"nosuch::x".into())), (None, None));
         assert_eq!(names(&catalogs.use_of(&"ntp::y".into()).unwrap().recorded), "");
-        assert!(Fleet::new([profiles[1].clone()]).catalogs().is_none());
+        assert!(Fleet::new([profiles[1].clone()]).catalogs().unwrap().is_none());
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::fleet::Fleet;
 use crate::fleet::nodes::distinctions::names_of;
-use crate::node::NodeSet;
+use crate::node::{NodeSet, ProfileError};
 use crate::value::Value;
 
 /// A variable that differs on some nodes.
@@ -19,11 +19,12 @@ pub struct ChangedVariable {
 }
 
 impl Fleet {
-    /// Returns the variables with other values than in the fleet `before`, of those that one of the two was asked for,
-    /// by name. Both have the same nodes.
-    pub fn changed_variables(&self, before: &Fleet) -> Vec<ChangedVariable> {
-        let mut paths = self.paths();
-        paths.extend(before.paths());
+    /// Returns the variables with other values than in the fleet `before`, of those that one of the two knows, by name.
+    /// Both have the same nodes.
+    pub fn changed_variables(&self, before: &Fleet) -> Result<Vec<ChangedVariable>, ProfileError> {
+        self.read_as(before)?;
+        before.read_as(self)?;
+        let paths = self.paths();
         let mut seen = BTreeSet::new();
         let mut found = Vec::new();
         for path in paths {
@@ -39,6 +40,6 @@ impl Fleet {
             found.push(ChangedVariable { name, nodes, first: [was, is].map(|classes| value(classes.of(first))) });
         }
         found.sort_by(|one, other| one.name.cmp(&other.name));
-        found
+        Ok(found)
     }
 }

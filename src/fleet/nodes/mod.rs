@@ -11,7 +11,7 @@ pub(in crate::fleet) mod referenced;
 mod table;
 pub(in crate::fleet) mod variables;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use foldhash::fast::RandomState;
@@ -28,10 +28,16 @@ use crate::node::{
 };
 use crate::value::Value;
 
+/// Places inside variables.
+type Places = HashSet<VariablePath, RandomState>;
+
+/// The most times that profiles are read again for what their values refer to.
+const MOST_ROUNDS: usize = 16;
+
 /// The nodes for which a repository is resolved.
 ///
-/// It keeps the values at the places inside variables that were asked for. A new place makes it read the profiles
-/// again.
+/// It keeps the values at the places inside variables that were referred to when it was loaded or a revision was made
+/// of it. All other places are unknown: no lookup reads a profile.
 pub struct Fleet {
     names: Vec<Arc<str>>,
     /// The place of each node's profile in the source.
@@ -41,6 +47,8 @@ pub struct Fleet {
     variables: RwLock<IndexMap<VariablePath, Arc<VariableClasses>, RandomState>>,
     /// Held while the profiles are read.
     reading: Mutex<()>,
+    /// The places that are to be read with the next ones.
+    pending: Vec<VariablePath>,
     /// The data files whose references were read with the profiles.
     scanned: ScannedFiles,
     all: NodeSet,
@@ -52,7 +60,7 @@ pub struct Fleet {
     assigned: Option<Assigned>,
     /// True if the classes in the catalog of some node are known.
     has_catalogs: bool,
-    catalogs: OnceLock<Catalogs>,
+    catalogs: OnceLock<Result<Catalogs, ProfileError>>,
     /// True if Puppet refuses the variables of some node.
     pub(in crate::fleet) has_refused: bool,
 }
@@ -79,6 +87,15 @@ impl VariableClasses {
             longest: OnceLock::new(),
             plain: OnceLock::new(),
         }
+    }
+
+    /// Returns the values of a variable that was not read: unknown on all of so many nodes.
+    fn unread(name: &str, nodes: usize) -> VariableClasses {
+        let reason = format!(
+            "the variable '{name}' was not read from profiles, as only a looked up value refers to it; mention it in a \
+             data file, too"
+        );
+        VariableClasses::new(Partition::of_numbers(vec![0; nodes], 1), vec![Reading::unknown(&reason)])
     }
 
     /// Returns the value of a node.
@@ -159,6 +176,7 @@ impl Fleet {
             source,
             variables,
             reading,
+            pending: Vec::new(),
             scanned,
             all,
             left_out,
@@ -168,54 +186,78 @@ impl Fleet {
             catalogs: OnceLock::new(),
             has_refused: false,
         };
-        fleet.add(paths, &table, &rows);
+        let mentioned = fleet.add(paths, &table, &rows);
+        errors.extend(fleet.read_mentioned(mentioned).err());
         let refused = fleet.variable_classes(PathRef { root: REFUSAL, segments: &[] });
         fleet.has_refused = refused.readings.iter().any(|reading| reading.text(&[]).is_some());
         (fleet, errors)
     }
 
-    /// Reads the values of the variables `referenced` that are not known yet: all at once, instead of one by one on
-    /// demand.
-    pub fn read_ahead(&self, referenced: &ReferencedVariables) {
-        let missing = || -> Vec<VariablePath> {
-            let known = self.variables.read().unwrap_or_else(PoisonError::into_inner);
-            referenced.paths().filter(|path| !known.contains_key(*path)).cloned().collect()
-        };
-        if missing().is_empty() {
-            return;
+    /// Reads the values of the variables `referenced` that are not known yet, and of those that these values refer to.
+    /// Fails if a profile cannot be read that could be when the fleet was loaded; the values are unknown then.
+    pub fn read_ahead(&self, referenced: &ReferencedVariables) -> Result<(), ProfileError> {
+        if self.missing(referenced.paths()).is_empty() {
+            return Ok(());
         }
         let _reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
-        let missing = missing();
-        if !missing.is_empty() {
-            self.read(missing);
-        }
+        let missing = self.missing(referenced.paths());
+        if missing.is_empty() { Ok(()) } else { self.read_mentioned(self.read(missing)?) }
     }
 
-    fn read(&self, paths: Vec<VariablePath>) {
+    /// Reads the values of the variables that facts refer to, and of those that these values refer to in turn. Where one
+    /// refers to another one for ever, the last ones stay unknown.
+    fn read_mentioned(&self, mut mentioned: Places) -> Result<(), ProfileError> {
+        for _ in 0..MOST_ROUNDS {
+            let missing = self.missing(mentioned.iter());
+            if missing.is_empty() {
+                break;
+            }
+            mentioned = self.read(missing)?;
+        }
+        Ok(())
+    }
+
+    /// Returns those of some places whose values are not known.
+    fn missing<'p>(&self, paths: impl Iterator<Item = &'p VariablePath>) -> Vec<VariablePath> {
+        let known = self.variables.read().unwrap_or_else(PoisonError::into_inner);
+        paths.filter(|path| !known.contains_key(*path)).cloned().collect()
+    }
+
+    /// Reads the values at some places. Returns the places that these values refer to.
+    fn read(&self, paths: Vec<VariablePath>) -> Result<Places, ProfileError> {
         let (table, errors) = Table::read(&*self.source, &paths, &|name| self.by_name.contains_key(name));
-        self.tell_new(&errors);
+        self.only_known(errors)?;
         let mut rows: Vec<Option<Row>> = vec![None; self.len()];
         for (row, name, place) in table.rows() {
             if let Some(node) = self.find(name).filter(|node| self.is_at(*node, place)) {
                 rows[node.0 as usize] = Some(row);
             }
         }
-        self.add(paths, &table, &rows);
+        Ok(self.add(paths, &table, &rows))
     }
 
-    /// Tells of the first error that was not there when the fleet was loaded.
-    fn tell_new(&self, errors: &[ProfileError]) {
-        if let Some(error) = errors.iter().find(|error| !self.left_out.contains(error)) {
-            tracing::warn!(%error, "profiles could not be read again");
-        }
+    /// Fails with the first error that was not there when the fleet was loaded.
+    fn only_known(&self, errors: Vec<ProfileError>) -> Result<(), ProfileError> {
+        errors.into_iter().find(|error| !self.left_out.contains(error)).map_or(Ok(()), Err)
     }
 
-    /// Adds the values in `table`, which are those of `paths`, for nodes whose profiles are in these rows.
-    fn add(&self, paths: Vec<VariablePath>, table: &Table, rows: &[Option<Row>]) {
+    /// Adds the values in `table`, which are those of `paths`, for nodes whose profiles are in these rows. Returns the
+    /// places that these values refer to.
+    fn add(&self, paths: Vec<VariablePath>, table: &Table, rows: &[Option<Row>]) -> Places {
+        let mut mentioned = Places::default();
         for (at, path) in paths.into_iter().enumerate() {
             let classes = Arc::new(table.variable_classes(at, rows));
+            let names = classes.readings.iter().flat_map(|reading| reading.mentions().variables);
+            mentioned.extend(names.filter_map(|name| VariablePath::parse(&name)));
             self.variables.write().unwrap_or_else(PoisonError::into_inner).insert(path, classes);
         }
+        mentioned
+    }
+
+    /// Reads the values at all places that `other` knows.
+    fn read_as(&self, other: &Fleet) -> Result<(), ProfileError> {
+        let _reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        self.read_mentioned(other.paths().into_iter().collect())
     }
 
     /// Returns the nodes by their values at each place that was asked for so far.
@@ -224,19 +266,12 @@ impl Fleet {
         variables.values().map(|classes| classes.partition.clone()).collect()
     }
 
-    /// Returns the nodes by their values at `path`.
+    /// Returns the nodes by their values at `path`, which are unknown if nothing referred to it.
     pub(in crate::fleet) fn variable_classes(&self, path: PathRef<'_>) -> Arc<VariableClasses> {
-        let known = || self.variables.read().unwrap_or_else(PoisonError::into_inner).get(&path).cloned();
-        if let Some(classes) = known() {
-            return classes;
-        }
-        let _reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            if let Some(classes) = known() {
-                return classes;
-            }
-            self.read(vec![path.to_path()]);
-        }
+        let known = self.variables.read().unwrap_or_else(PoisonError::into_inner).get(&path).cloned();
+        known.unwrap_or_else(|| {
+            Arc::new(VariableClasses::unread(path.root, self.len()))
+        })
     }
 
     /// Returns true if the profiles are still as they were when the fleet was loaded.

@@ -1,7 +1,7 @@
 //! Finds the variables that the data and hiera.yaml files of a repository refer to.
 //!
-//! A fleet reads just these from its profiles, all at once. Variables that show only during an evaluation are read on
-//! demand.
+//! A fleet reads just these from its profiles, all at once, and the variables that their values refer to. Variables that
+//! show only during an evaluation are unknown.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
@@ -33,9 +33,10 @@ pub struct ReferencedVariables {
 pub(in crate::fleet) type ScannedFiles = HashSet<FileId, RandomState>;
 
 impl ReferencedVariables {
-    /// Returns no references, and skips the data files whose references `fleet` has read already.
+    /// Returns the references that `fleet` has yet to read, and skips the data files whose references it has read.
     pub(in crate::fleet) fn beyond(fleet: &Fleet) -> ReferencedVariables {
-        ReferencedVariables { files: fleet.scanned.clone(), ..ReferencedVariables::default() }
+        let paths = fleet.pending.iter().cloned().collect();
+        ReferencedVariables { files: fleet.scanned.clone(), paths, ..ReferencedVariables::default() }
     }
 
     /// Returns the data files whose references were added.

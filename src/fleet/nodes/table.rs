@@ -31,6 +31,9 @@ struct BatchTable {
 /// The position of a profile in a table: its batch, and its number there.
 pub(super) type Row = (usize, NodeId);
 
+/// The reason why a variable of a node is unknown whose profile is gone.
+const GONE: &str = "the profile of this node is not where it was; run hierad again";
+
 impl Table {
     /// Reads the values at `paths` of all profiles whose names are `chosen`. Returns the errors of unreadable profiles,
     /// too.
@@ -76,7 +79,7 @@ impl Table {
         let mut known: Vec<Vec<Option<usize>>> =
             self.batches.iter().map(|batch| vec![None; batch.columns[path].1.len()]).collect();
         let class = |row: &Option<Row>| match row {
-            None => readings.insert_full(Reading::unknown()).0,
+            None => readings.insert_full(Reading::unknown(GONE)).0,
             Some((batch, number)) => {
                 let (partition, of_batch) = &self.batches[*batch].columns[path];
                 let local = partition.class_of(*number);

@@ -115,15 +115,22 @@ impl Reading {
         Reading { depth: path.segments.len(), there: Some(Variable::Value(value)) }
     }
 
-    /// Returns the reading of a profile that could not be read.
-    pub(in crate::fleet) fn unknown() -> Reading {
-        Reading { depth: 0, there: Some(Variable::Unknown) }
+    /// Returns the reading of a variable that was not read, with the reason.
+    pub(in crate::fleet) fn unknown(reason: &str) -> Reading {
+        Reading { depth: 0, there: Some(Variable::Unresolved(reason.into())) }
     }
 
     /// Returns true if the value has interpolations of its own.
     pub(in crate::fleet) fn interpolates(&self) -> bool {
-        let Some(Variable::Value(value) | Variable::Partial(value)) = &self.there else { return false };
-        Mentions::of(value).is_some()
+        self.mentions().is_some()
+    }
+
+    /// Returns what the value refers to.
+    pub(in crate::fleet) fn mentions(&self) -> Mentions {
+        match &self.there {
+            Some(Variable::Value(value) | Variable::Partial(value)) => Mentions::of(value),
+            _ => Mentions::default(),
+        }
     }
 
     /// Returns the text at the end of `segments`, or `None` if there is no text.

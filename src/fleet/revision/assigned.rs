@@ -10,15 +10,15 @@ use crate::fleet::Fleet;
 use crate::fleet::dependencies::Dependencies;
 use crate::fleet::nodes::assigned::AssignedValues;
 use crate::fleet::revision::Revision;
+use crate::fleet::revision::RevisionError;
 use crate::fleet::revision::node_view::NodeView;
 use crate::hiera::layer::{Environment, VariableText};
 use crate::hiera::lookup::unresolved;
-use crate::tree::TreeError;
 use crate::workers::Workers;
 
 impl Revision {
     /// Resolves the hierarchies on all nodes of `fleet`, and finds all keys.
-    pub fn new(environment: Environment, fleet: Arc<Fleet>, workers: &Workers) -> Result<Revision, TreeError> {
+    pub fn new(environment: Environment, fleet: Arc<Fleet>, workers: &Workers) -> Result<Revision, RevisionError> {
         let variables = environment.options.variables.clone();
         let fleet = fleet.with_derived(&environment.derived);
         let mut revision = Revision::of_profiles(environment, fleet, workers)?;
@@ -30,7 +30,7 @@ impl Revision {
 
     /// Returns the revision of another `environment`, for the same profiles and read with the same options. Takes over
     /// what is equal in this revision; the result is the same as that of [`Revision::new`].
-    pub fn next(&self, environment: Environment, workers: &Workers) -> Result<Revision, TreeError> {
+    pub fn next(&self, environment: Environment, workers: &Workers) -> Result<Revision, RevisionError> {
         let Some(unassigned) = &self.unassigned else {
             let fleet = self.fleet.clone().with_derived(&environment.derived);
             if fleet.is_like(&self.fleet) {
@@ -58,7 +58,7 @@ impl Revision {
         variable: &VariableText,
         like: Option<&Revision>,
         workers: &Workers,
-    ) -> Result<Revision, TreeError> {
+    ) -> Result<Revision, RevisionError> {
         let (name, values) = (&variable.name, self.values(variable));
         let environment = self.environment.again()?;
         let mut revision = match like.filter(|like| like.fleet.is_with(&self.fleet, name, &values)) {

@@ -13,6 +13,7 @@ use crate::fleet::levels::{PartRef, ResolvedLevels};
 use crate::fleet::nodes::referenced::ReferencedVariables;
 use crate::fleet::repository_keys::RepositoryKeys;
 use crate::fleet::revision::Revision;
+use crate::fleet::revision::RevisionError;
 use crate::fleet::revision::memo::Memo;
 use crate::fleet::revision::read_twice::mark_files_read_twice;
 use crate::fleet::run_budget;
@@ -44,11 +45,11 @@ impl Revision {
         environment: Environment,
         fleet: Arc<Fleet>,
         workers: &Workers,
-    ) -> Result<Revision, TreeError> {
+    ) -> Result<Revision, RevisionError> {
         environment.quota.limit(run_budget::keys_of_run(fleet.len(), workers));
         let mut referenced = ReferencedVariables::beyond(&fleet);
         referenced.add(&environment, workers)?;
-        fleet.read_ahead(&referenced);
+        fleet.read_ahead(&referenced)?;
         let (parts, layers) = parts(&environment);
         let (levels, repository_keys) = loop {
             let largest = environment.quota.largest();
@@ -65,7 +66,7 @@ impl Revision {
     }
 
     /// Makes the revision of another `environment`, with the variables that the nodes of this one have.
-    pub(super) fn next_of_fleet(&self, environment: Environment, workers: &Workers) -> Result<Revision, TreeError> {
+    pub(super) fn next_of_fleet(&self, environment: Environment, workers: &Workers) -> Result<Revision, RevisionError> {
         let has_too_many_keys = self.environment.quota.largest().is_some();
         if self.environment.is_hiera3 || environment.is_hiera3 || has_too_many_keys {
             return Revision::of_profiles(environment, self.fleet.clone(), workers);
@@ -80,7 +81,7 @@ impl Revision {
         self.add_versions(&environment, &changed)?;
         let mut referenced = ReferencedVariables::default();
         referenced.add_changed(&environment, &changed)?;
-        fleet.read_ahead(&referenced);
+        fleet.read_ahead(&referenced)?;
         let (parts, layers) = parts(&environment);
         let mut pending = Vec::new();
         for (id, part) in &parts {

@@ -34,11 +34,23 @@ use crate::hiera::key::asks_for;
 use crate::hiera::layer::{Environment, LayerId};
 use crate::hiera::sources::{OptionsOf, Resolved};
 use crate::hiera::{LookupError, Outcome};
-use crate::node::{NodeId, NodeSet};
+use crate::node::{NodeId, NodeSet, ProfileError};
+use crate::tree::TreeError;
 
 use memo::Memo;
 use node_view::NodeView;
 use options::OptionsClasses;
+
+/// A failure to make a revision.
+#[derive(Debug, thiserror::Error)]
+pub enum RevisionError {
+    /// Its files cannot be read.
+    #[error(transparent)]
+    Tree(#[from] TreeError),
+    /// Node profiles cannot be read that could be when the fleet was loaded.
+    #[error("node profiles cannot be read any more: {0}")]
+    Profile(#[from] ProfileError),
+}
 
 /// One revision of a repository, resolved on a fleet.
 pub struct Revision {
