@@ -44,12 +44,12 @@ pub fn write_text(text: &str, out: &mut String) {
     Writer { out, indent: None }.text(text);
 }
 
-/// Returns true if a byte of a text stands for itself, unless it is part of an active character.
+/// Returns true if a byte of a text needs no escape, unless it is part of an active character.
 fn is_plain_byte(byte: u8) -> bool {
     byte >= 0x20 && byte != b'"' && byte != b'\\'
 }
 
-/// Returns true if a byte is a character that stands for itself.
+/// Returns true if a byte is a character that needs no escape.
 fn is_plain_ascii(byte: u8) -> bool {
     is_plain_byte(byte) && byte < 0x7f
 }

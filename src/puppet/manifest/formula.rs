@@ -86,7 +86,7 @@ impl Formula {
         self.0.value(variable).filter(|value| !value.is_undef())
     }
 
-    /// Returns the places inside variables that it is made of.
+    /// Returns the places in variables that this is computed from.
     pub fn inputs(&self) -> Vec<Input<'_>> {
         let mut inputs = Vec::new();
         self.0.add_inputs(&mut inputs);
@@ -144,7 +144,7 @@ impl Node {
         }
     }
 
-    /// Returns the place that this is, if it is one inside a variable.
+    /// Returns the place in a variable that this is, or `None` if it is something else.
     fn place(&self) -> Option<Input<'_>> {
         match self {
             Node::Variable(name) => Some((name, Vec::new())),
@@ -179,7 +179,7 @@ fn place(at: i64, length: usize) -> Option<usize> {
     usize::try_from(at).ok().or_else(from_end)
 }
 
-/// Returns what a value is in a text.
+/// Returns a value as an interpolation inserts it into a text.
 fn interpolated(value: &Value) -> Option<Cow<'_, str>> {
     match value {
         Value::String(text) => Some(Cow::Borrowed(text.as_str())),
@@ -433,7 +433,7 @@ fn variable(name: &str) -> Option<&str> {
     (is_name && !OTHERS.contains(&name)).then_some(name)
 }
 
-/// Returns true if a function finds nothing out but from its arguments.
+/// Returns true if the result of a function depends only on its arguments.
 pub(super) fn is_pure(function: &str) -> bool {
     const MESSAGES: [&str; 7] = ["debug", "info", "notice", "warning", "err", "fail", "versioncmp"];
     FUNCTIONS.contains(&function) || MESSAGES.contains(&function)

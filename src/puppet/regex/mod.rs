@@ -59,7 +59,7 @@ impl RubyRegex {
         self.find_from(text, 0).map(|found| found.is_some())
     }
 
-    /// Returns what [`is_match`](RubyRegex::is_match) does, or `None` if that cannot be told in a moment.
+    /// Returns the same as [`is_match`](RubyRegex::is_match), or `None` if that takes longer than a moment.
     pub fn is_match_at_once(&self, text: &str) -> Option<bool> {
         if text.chars().any(|c| self.unsure.contains(c)) {
             return None;
