@@ -23,12 +23,12 @@ impl Hole {
         Hole { number, text, is_read: AtomicBool::new(false) }
     }
 
-    /// Returns true if somebody has read a text with the hole in it.
+    /// Returns true if the text with the hole has been read.
     pub fn is_read(&self) -> bool {
         self.is_read.load(Ordering::Relaxed)
     }
 
-    /// Returns the length of the text in it, and reads nothing by that.
+    /// Returns the length of its text, without reading the hole.
     pub fn size(&self) -> usize {
         self.text.len()
     }
