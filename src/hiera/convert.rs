@@ -72,7 +72,7 @@ fn unparsable(text: &Text, key: &str, error: Error) -> Error {
     Error::puppet(Text::with(shown, text.secrecy()))
 }
 
-/// Returns true if a conversion leaves a value as it is, whatever it is: hierad need not know an encrypted one.
+/// Returns true if a conversion never changes its value: hierad need not know an encrypted one.
 fn keeps_whole(args: &[Value]) -> bool {
     let Some(kind) = args.first().and_then(Value::as_type) else { return false };
     match (kind.resolved(), args) {

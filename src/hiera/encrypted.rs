@@ -3,7 +3,7 @@
 /// The beginning of each encrypted block of eyaml.
 pub const START: &str = "ENC[";
 
-/// Returns true if a text may have an encrypted block in it.
+/// Returns true if a text may contain an encrypted block.
 pub fn may_be_encrypted(text: &str) -> bool {
     text.contains(START)
 }

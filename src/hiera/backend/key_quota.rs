@@ -65,7 +65,7 @@ impl KeyQuota {
         }
     }
 
-    /// Returns the largest size that is read, or `None` if all are. It only ever falls.
+    /// Returns the largest size that is read, or `None` if there is no limit. It only ever decreases.
     pub fn largest(&self) -> Option<usize> {
         self.lock().as_ref().map(|counting| counting.largest).filter(|largest| *largest < SIZES - 1)
     }
@@ -115,7 +115,7 @@ impl Counting {
         self.set_aside.entry(id).or_insert_with(|| Arc::new(DataFile::unknown(id.1, FaultKind::Size, text))).clone()
     }
 
-    /// Returns the largest size of which all files, with those that are smaller, are within the limit.
+    /// Returns the largest size up to which all files together are within the limit.
     fn fitting(&self) -> usize {
         let mut keys: usize = 0;
         let is_over = |of_size: &usize| {

@@ -21,7 +21,7 @@ impl DataFile {
         self.edited(content, former).unwrap_or_else(|| DataFile::parse(content, self.format()))
     }
 
-    /// The same, where it is surely known which entries are shared, and worth it.
+    /// The same, if it is certain which entries are shared, and worth it.
     fn edited(&self, content: &[u8], former: &[u8]) -> Option<DataFile> {
         let hash = self.content().filter(|_| self.is_separable())?;
         let edit = Edit::of(content, former, self.lines())?;
@@ -76,14 +76,14 @@ mod tests {
         (0..dice.usize(0..most)).map(|_| one(dice)).collect()
     }
 
-    /// Returns all that a file says of its content.
+    /// Returns everything about a file's content, as text.
     fn all_of(file: &DataFile) -> String {
         _ = (file.keys(), file.mentions(), file.concerns_all_keys());
         format!("{file:?}")
     }
 
     /// Returns true if the version shares entries with the former one. Checks that it equals the file parsed from
-    /// nothing.
+    /// scratch.
     fn check(former: &[u8], content: &[u8]) -> bool {
         let file = DataFile::parse(former, Format::Yaml);
         file.mentions();
