@@ -15,7 +15,7 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// Returns true if nothing is known of it.
+    /// Returns true if nothing is known about the catalog.
     pub fn is_unknown(&self) -> bool {
         self.classes.is_none() && self.keys.is_none()
     }
@@ -56,7 +56,7 @@ impl Names {
         Names(names.join("\n").into())
     }
 
-    /// Returns the names that one text has, as [`text`](Names::text) gives it.
+    /// Returns the names in a text that [`text`](Names::text) has written.
     pub(super) fn of_text(text: &str) -> Names {
         Names(text.into())
     }

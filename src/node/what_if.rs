@@ -115,7 +115,7 @@ pub struct WhatIf {
 }
 
 impl WhatIf {
-    /// Returns the profiles of `source` with these values; of two for the same place the last one counts.
+    /// Returns the profiles of `source` with these values; the last of several for one place counts.
     pub fn new(source: Arc<dyn ProfileSource>, assignments: Vec<Assignment>) -> WhatIf {
         WhatIf { source, assignments }
     }
