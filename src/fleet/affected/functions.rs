@@ -30,8 +30,8 @@ impl<'a> Functions<'a> {
         (count > 0).then(|| self.comparison.workers.begin("comparing answers of functions", Some(count)))
     }
 
-    /// Returns the root keys for which the function of a level may have another answer: all that are left if the work
-    /// is to stop. `None` if they cannot be told.
+    /// Returns the root keys for which the function of a level may have another answer: all remaining ones if the
+    /// work is to stop. `None` if they cannot be determined.
     pub(super) fn differing(&self, before: &Level, after: &Level) -> Option<Vec<Arc<str>>> {
         let is_promised = |level: &Level| level.data_read().is_some_and(Data::is_promised);
         if !is_promised(before) || !is_promised(after) {

@@ -88,8 +88,8 @@ impl Comparison<'_> {
     }
 }
 
-/// Returns true if one of the two has at most one level where the other has another number: in the own hierarchy, or in
-/// the default one.
+/// Returns true if one of the two has at most one level and the other another number, in the own hierarchy or in the
+/// default one.
 fn merges_differ(old: &[DeclaredLevel], new: &[DeclaredLevel]) -> bool {
     let counts = |levels: &[DeclaredLevel]| {
         let own = levels.iter().filter(|level| level.is_own).count();

@@ -67,7 +67,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// Returns the root keys of all keys, and those that others refer to; some of them twice.
+    /// Returns the root keys of all keys, and those that others refer to; some occur twice.
     fn roots(&self, references: &References) -> RootsByModule {
         let (mut roots, mut last) = (RootsByModule::default(), usize::MAX);
         // Most keys are of the same module as the one before them.
@@ -96,7 +96,7 @@ pub(super) fn module(key: &str) -> Option<&str> {
     }
 }
 
-/// Returns the options that a module's keys have in a revision: a module without data has those of no module.
+/// Returns the options of a module's keys in a revision: a module without data has those of no module.
 pub(super) fn options_of(revision: &Revision, module: Option<&Arc<str>>) -> OptionsOf {
     OptionsOf::Layers(module.filter(|module| has_data(revision, module)).cloned())
 }

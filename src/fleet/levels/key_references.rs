@@ -38,7 +38,7 @@ impl KeyReferences {
         references
     }
 
-    /// Returns the references in the sources `after`; these are those in the sources `before`.
+    /// Returns the references in the sources `after`, given that these are the references in the sources `before`.
     pub(super) fn updated<'k>(
         self: &Arc<Self>,
         before: impl Iterator<Item = &'k KeySource>,

@@ -39,18 +39,18 @@ pub struct KeyUse {
     pub with: NodeSet,
     /// The nodes of whose catalogs it is known.
     pub known: NodeSet,
-    /// Those of them of whose catalogs all lookups are known.
+    /// Those of them whose catalogs have records of all lookups.
     pub recorded: NodeSet,
 }
 
 impl Catalogs {
-    /// Returns the nodes on which a classifier gives the parameter that a key is of.
+    /// Returns the nodes on which a classifier assigns the parameter that the key belongs to.
     pub fn given(&self, key: &Arc<str>) -> Option<&NodeSet> {
         self.given.with.get(&root_of(key))
     }
 
-    /// Returns what is known of the use of a key, or `None` if that is nothing. A key of no class, or of one that no
-    /// catalog has, may be looked up explicitly: only records of lookups tell of it.
+    /// Returns what is known about the use of a key, or `None` if nothing is. A key of no class, or of a class that
+    /// no catalog has, may be looked up explicitly: only records of lookups show that.
     pub fn use_of(&self, key: &Arc<str>) -> Option<KeyUse> {
         let of_class = class_of_parameter(key);
         let class = of_class.and_then(|class| self.classes.with.get_key_value(class));
@@ -92,8 +92,8 @@ impl Listed {
 type ByNames = HashMap<Names, Vec<NodeId>, RandomState>;
 
 impl Fleet {
-    /// Returns what the catalogs of the nodes tell, or `None` if nothing is known of any. The first call reads the
-    /// profiles once more.
+    /// Returns the contents of the nodes' catalogs, or `None` if no catalog is known. The first call reads the
+    /// profiles again.
     pub fn catalogs(&self) -> Option<&Catalogs> {
         if !self.has_catalogs {
             return None;

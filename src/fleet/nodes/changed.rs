@@ -19,8 +19,8 @@ pub struct ChangedVariable {
 }
 
 impl Fleet {
-    /// Returns the variables with other values than in the fleet `before`, of those that one of the two was asked for,
-    /// by name. Both have the same nodes.
+    /// Returns the variables whose values differ from those in the fleet `before`, among those that one of the two
+    /// was asked for, by name. Both have the same nodes.
     pub fn changed_variables(&self, before: &Fleet) -> Vec<ChangedVariable> {
         let mut paths = self.paths();
         paths.extend(before.paths());

@@ -33,7 +33,7 @@ pub struct ReferencedVariables {
 pub(in crate::fleet) type ScannedFiles = HashSet<FileId, RandomState>;
 
 impl ReferencedVariables {
-    /// Returns no references, and skips the data files whose references `fleet` has read already.
+    /// Returns no references, and skips the data files whose references `fleet` has already read.
     pub(in crate::fleet) fn beyond(fleet: &Fleet) -> ReferencedVariables {
         ReferencedVariables { files: fleet.scanned.clone(), ..ReferencedVariables::default() }
     }
@@ -107,7 +107,7 @@ impl ReferencedVariables {
     }
 }
 
-/// Returns the names of the variables that a file refers to, some of them twice.
+/// Returns the names of the variables that a file refers to; some occur twice.
 pub(in crate::fleet) fn variables(file: &DataFile) -> impl Iterator<Item = &Arc<str>> {
     file.mentions().iter().flat_map(|(_, mentions)| &mentions.variables)
 }

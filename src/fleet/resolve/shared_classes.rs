@@ -16,7 +16,8 @@ const KEYS_PER_PARTITION: usize = 16;
 /// The least number of nodes of a class, on average.
 const NODES_PER_CLASS: usize = 8;
 
-/// Returns all nodes as a set of classes, or `None` if there are too few keys, or too many classes, for that to pay.
+/// Returns all nodes as a set of classes, or `None` if there are too few keys, or too many classes, to make that
+/// worthwhile.
 pub(super) fn all_nodes(revisions: &[&Revision], keys: &NodesByKey) -> Option<NodeSet> {
     let fleet = &revisions.first()?.fleet;
     let keys = keys.values().filter(|nodes| nodes.len() == fleet.len()).count() * revisions.len();

@@ -71,7 +71,7 @@ impl Revision {
         self.keys.get(&asks_for(root)?)
     }
 
-    /// Returns the keys that data refer to and no data file defines.
+    /// Returns the keys that data refers to and no data file defines.
     pub fn absent_keys(&self) -> BTreeSet<Arc<str>> {
         let targets = self.levels.iter().flat_map(|levels| levels.references().targets());
         targets.filter(|key| self.key_of(key).is_none()).cloned().collect()
@@ -149,8 +149,8 @@ impl Revision {
         }))
     }
 
-    /// Returns the number of resolved levels of a layer up to the one that has `level` on a node, or of all if none
-    /// has.
+    /// Returns the number of resolved levels of a layer up to the one with `level` on a node, or of all if there is
+    /// none.
     fn levels_up_to(&self, layer: &LayerId, node: NodeId, level: Option<&Arc<Level>>) -> usize {
         let all = self.levels_of(layer);
         let has = |levels: &Arc<ResolvedLevels>, level| {

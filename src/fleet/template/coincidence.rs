@@ -10,8 +10,8 @@ use crate::value::Value;
 /// The most pairs of texts that are compared.
 const MAX_PAIRS: usize = 4096;
 
-/// Returns those of `nodes` on which two texts of `templates` and `values` are equal that differ as templates. Returns
-/// `None` if there are too many texts to compare.
+/// Returns those of `nodes` on which two texts of `templates` and `values` are equal although they differ as
+/// templates. Returns `None` if there are too many texts to compare.
 pub fn coincidences(templates: &[&Template], values: &[&Value], nodes: &NodeSet) -> Option<NodeSet> {
     let mut texts: Vec<&[Part]> = Vec::new();
     let mut constants: Vec<&str> = Vec::new();
