@@ -151,14 +151,14 @@ mod owner {
         metadata.mode()
     }
 
-    /// Returns true for what belongs to the user of this process, or to root.
+    /// Returns true for an owner that is the user of this process, or root.
     pub(super) fn is_own(metadata: &Metadata) -> bool {
         metadata.uid() == 0 || metadata.uid() == rustix::process::geteuid().as_raw()
     }
 
-    /// Returns true for a folder that others can write. The group that has the number of its owner is that of the owner
-    /// alone: where users have one, their folders are often open to it. With an access control list, the bits of the
-    /// group are what the list lets any user or group do at most.
+    /// Returns true for a folder that others can write. A group with the number of the folder's owner counts as the
+    /// owner alone: where each user has a group, folders are often open to it. With an access control list, the group
+    /// bits are the most that the list allows to any user or group.
     pub(super) fn is_open(path: &Path, folder: &Metadata) -> bool {
         let is_private = folder.gid() == folder.uid();
         folder.mode() & 0o002 != 0 || folder.mode() & 0o020 != 0 && (!is_private || has_list(path))

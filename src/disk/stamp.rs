@@ -43,7 +43,7 @@ impl Stamp {
         self.size
     }
 
-    /// Returns true if a change of the file from now on gives it another stamp.
+    /// Returns true if any later change of the file gives it another stamp.
     pub fn is_settled(&self) -> bool {
         let Some(settled) = SystemTime::now().checked_sub(SETTLED) else { return false };
         let is_before = |touched: Option<SystemTime>| touched.is_some_and(|touched| touched < settled);

@@ -33,7 +33,7 @@ impl Way {
         Ok(way)
     }
 
-    /// Returns where the steps so far have led: without links once there are no more.
+    /// Returns where the steps so far have led; it contains no links once all steps are taken.
     pub fn place(&self) -> &Path {
         &self.place
     }
