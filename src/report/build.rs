@@ -62,7 +62,7 @@ pub struct Origins {
 /// The origins of a change.
 #[derive(Debug, Clone, Default)]
 pub struct ChangeOrigins {
-    /// Those of its differences.
+    /// The origins of its differences.
     pub leaves: Vec<LeafOrigins>,
     /// The changed lines that cause it, if they are known: positions in [`Origins::lines`].
     pub lines: Option<Vec<usize>>,
@@ -144,7 +144,7 @@ impl ChangeKind {
     }
 }
 
-/// All that is told of a change besides itself.
+/// Everything known about a change besides the change itself.
 struct Told {
     origins: ChangeOrigins,
     catalog_use: Option<Arc<CatalogUse>>,

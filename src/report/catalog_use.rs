@@ -118,7 +118,7 @@ fn is_of_error(kind: ChangeKind) -> bool {
 pub struct Parts(HashSet<*const CatalogUse>);
 
 impl Parts {
-    /// Returns true unless another part of the same change was there already.
+    /// Returns true unless another part of the same change has been counted.
     pub fn is_new(&mut self, change: &KeyChange) -> bool {
         change.catalog_use.as_ref().is_none_or(|of| self.0.insert(Arc::as_ptr(of)))
     }
@@ -129,7 +129,7 @@ impl KeyChange {
         self.catalog_use.as_ref().is_some_and(|of| of.is_recorded)
     }
 
-    /// Returns `, whose catalogs do not have the class` for so many nodes, or nothing if the change is not apart.
+    /// Returns `, whose catalogs do not have the class` for this many nodes, or nothing if the change is not apart.
     pub(super) fn lacking(&self, nodes: usize) -> String {
         if !self.is_apart {
             return String::new();
@@ -139,7 +139,7 @@ impl KeyChange {
         format!(", whose {catalogs} not {what}")
     }
 
-    /// Returns the number of variants of the change, whose parts are not counted for themselves.
+    /// Returns the number of variants of the change; parts of a change are not counted separately.
     pub(super) fn variants_of_whole(&self) -> usize {
         self.catalog_use.as_ref().map_or_else(|| self.variant_count(), |of| of.variants)
     }

@@ -17,7 +17,7 @@ pub enum NoEffect {
     Same(Place),
     /// The value moved to that place with this commit, or from there.
     Moved(Place),
-    /// They are merged with others, and what comes out is the same.
+    /// The lines are merged with others, and the result is the same.
     Merged,
     /// No value changes by them.
     Unused,

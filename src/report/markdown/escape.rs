@@ -29,8 +29,8 @@ pub(super) fn html(text: &str) -> String {
     escaped(text, NOTHING)
 }
 
-/// Returns Markdown that a line may begin with: bots look for commands at the beginning of lines as they are written,
-/// and words alone are some (`recheck`). No mark of hierad's own begins with another character than these.
+/// Returns Markdown that is safe at the beginning of a line: bots look there for commands in the source, and some
+/// commands are only a word (`recheck`). hierad's own marks begin with no other characters than these.
 pub(super) fn at_start(markdown: &str) -> String {
     let mut rest = markdown.chars();
     match rest.next().filter(|c| !"*<[&`…".contains(*c)) {
@@ -67,7 +67,7 @@ fn escaped(text: &str, nothing: &str) -> String {
     out
 }
 
-/// Returns true for punctuation that has no meaning between the text `behind` it and the character `next`; it is the
+/// Returns true for punctuation without a meaning between the text `behind` it and the character `next`; it is the
 /// first if there are only blanks before it.
 fn is_own(c: char, behind: &str, is_first: bool, next: char) -> bool {
     let before = behind.chars().next_back().unwrap_or(' ');
@@ -87,8 +87,8 @@ fn is_own(c: char, behind: &str, is_first: bool, next: char) -> bool {
     }
 }
 
-/// Returns true for punctuation that may be a part of a reference or an address once it is rendered, rather than
-/// letters or nothing: such as `@team`, `#1`, `!1`, `ABC-1`, `:name:`, `[[page]]`, `://`, `www.`.
+/// Returns true for punctuation that may become part of a reference or an address when rendered, depending on the
+/// characters around it: such as `@team`, `#1`, `!1`, `ABC-1`, `:name:`, `[[page]]`, `://`, `www.`.
 fn begins_reference(c: char, before: char, next: char) -> bool {
     match c {
         c if r#""'()*+,/;<=>?\]^_`{|}"#.contains(c) => false,

@@ -69,7 +69,7 @@ pub(super) fn unread(report: &Report, budget: usize) -> Vec<Part> {
 const MAX_UNREAD: usize = 30;
 const MAX_COLUMNS: usize = 160;
 
-/// Returns true for lines that are worth an entry: of those that are not traced there may be thousands.
+/// Returns true for lines that are worth an entry: there may be thousands that are not traced.
 fn is_told(lines: &ChangedLines) -> bool {
     lines.is_telling() && lines.effect != Effect::Unknown(UnknownEffect::NotTraced)
 }
