@@ -146,7 +146,7 @@ impl MergedTree {
         Ok(BlobId(id))
     }
 
-    /// Returns what is taken at a path: at itself or, if a folder is taken above it, what theirs has there.
+    /// Returns what is taken at a path: the path itself or, if a folder above it is taken, what theirs has there.
     fn taken(&self, path: &str) -> Option<Result<Option<Entry>, TreeError>> {
         if let Some(entry) = self.taken.get(path) {
             return Some(Ok(entry.clone()));
@@ -162,7 +162,7 @@ impl MergedTree {
         None
     }
 
-    /// Returns what is taken below a folder of which only parts are taken.
+    /// Returns what is taken below a folder that is only partly taken.
     fn below(&self, path: &str) -> impl Iterator<Item = (&str, &Option<Entry>)> {
         let prefix = if path.is_empty() { String::new() } else { format!("{path}/") };
         let from = self.taken.range(prefix.clone()..);

@@ -53,7 +53,7 @@ struct Files {
 pub(super) struct Extent {
     /// The size of the object in bytes.
     pub(super) size: u64,
-    /// That of all objects and changes that it is made of, itself included.
+    /// The size of all objects and deltas that it is made of, itself included.
     pub(super) chain: u64,
 }
 
@@ -260,7 +260,7 @@ fn distance(rest: &mut &[u8]) -> Option<u64> {
     (distance > 0).then_some(distance)
 }
 
-/// Returns the size of what a compressed change makes, which it says after the size of what it changes.
+/// Returns the size of the result of a compressed delta, which is stored after the size of its base.
 fn size_made(packed: &[u8]) -> Option<u64> {
     let mut start = [0; 20];
     let mut inflate = Decompress::new(true);
