@@ -71,7 +71,7 @@ impl Successes {
         }
     }
 
-    /// Returns the number of those that were never tried.
+    /// Returns the number of items that were never tried.
     fn untried(&self) -> usize {
         self.locked().values().filter(|success| !success.is_tried).count()
     }
@@ -140,7 +140,7 @@ impl Health {
         }
     }
 
-    /// Returns the repositories with nodes that are not the latest, and the reasons.
+    /// Returns the repositories whose nodes are not the latest, with the reasons.
     pub(super) fn old_nodes(&self) -> Vec<String> {
         let sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
         sources.iter().map(|(repository, why)| format!("the nodes of {repository} are old: {why}")).collect()

@@ -79,12 +79,12 @@ impl Progress {
         UnderWay { progress: self.clone(), number }
     }
 
-    /// Returns the steps that are under way, the oldest first, and the time that each has taken so far.
+    /// Returns the steps under way, the oldest first, with the time that each has taken so far.
     pub(super) fn under_way(&self) -> Vec<(Step, Duration)> {
         self.steps().under_way.values().map(|begun| (begun.step.clone(), begun.since.elapsed())).collect()
     }
 
-    /// Returns the step that stands still, or `None` if work advances.
+    /// Returns the step that is stuck, or `None` if work advances.
     pub(super) fn standstill(&self) -> Option<String> {
         let steps = self.steps();
         let late = steps.under_way.values().find(|begun| begun.since.elapsed() > begun.limit);

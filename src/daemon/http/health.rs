@@ -51,7 +51,7 @@ pub(super) async fn ready(extract::State(state): extract::State<Arc<State>>) -> 
     }
 }
 
-/// Returns texts on the work in the queue that waits for long, fails, or was set aside.
+/// Returns texts about work in the queue that waits for long, fails, or was set aside.
 async fn unfinished_for_long(state: &State) -> Result<Vec<String>, QueueError> {
     let queue = &state.queue;
     let mut texts: Vec<String> = queue.counts().await?.iter().filter_map(set_aside).collect();

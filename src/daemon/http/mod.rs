@@ -118,7 +118,7 @@ impl Server {
         self.answers.insert(repository.clone(), answers);
     }
 
-    /// Has webhooks about requests of these projects ask for reviews.
+    /// Lets webhooks about requests of these projects ask for reviews.
     pub fn review(&mut self, projects: Vec<Project>) {
         self.projects = projects;
     }

@@ -42,7 +42,7 @@ impl Places {
     }
 }
 
-/// Returns the network of one client: with IPv6 it has all addresses with the same first half.
+/// Returns the network of one client: with IPv6, all addresses with the same first half.
 fn network(peer: IpAddr) -> IpAddr {
     match peer.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),

@@ -22,7 +22,7 @@ pub(super) struct Database {
 }
 
 impl Database {
-    /// Returns the database in the file at `path`, which is made when it is needed.
+    /// Returns the database in the file at `path`, which is created when it is needed.
     pub(super) fn new(path: &Path) -> Database {
         // Not every step waits for the disk: commits that a loss of power takes back are found again in git, under
         // the same ids. See `begin_durably` for what may not be taken back.
@@ -38,7 +38,7 @@ impl Database {
         Database { options, connection: Mutex::default() }
     }
 
-    /// Returns the database for reading only, which leaves no traces.
+    /// Returns the database for reading only, without leaving traces.
     pub(super) fn read_only(path: &Path) -> Database {
         let mut log = path.as_os_str().to_owned();
         log.push("-wal");

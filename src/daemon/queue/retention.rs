@@ -22,7 +22,7 @@ pub struct Retention {
     pub keep: Duration,
     /// The sinks of the settings.
     pub sinks: Vec<String>,
-    /// Those of the sinks that need no reports of other repositories than these.
+    /// Sinks that need no reports of repositories other than these.
     pub ordered: BTreeSet<String>,
     /// The repositories of the settings.
     pub repositories: Vec<RepositoryName>,
@@ -33,9 +33,9 @@ pub struct Retention {
 /// The number of forgotten jobs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Forgotten {
-    /// Those that were resolved, and whose reports all sinks have.
+    /// Jobs that were resolved, and whose reports all sinks have.
     pub done: u64,
-    /// Those that were set aside, or whose reports were, and reviews.
+    /// Jobs that were set aside, or whose reports were, and reviews.
     pub set_aside: u64,
 }
 

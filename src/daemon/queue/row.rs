@@ -22,7 +22,7 @@ pub(super) use one_more;
 
 /// The columns of a row as what is stored in them.
 pub(super) trait Columns {
-    /// Returns a text, or `None` if there is none. Bytes that are no text are shown as such, and name nothing.
+    /// Returns a text, or `None` if there is none. Bytes that are not text are escaped, and name nothing.
     fn text_if_any(&self, column: usize) -> Result<Option<String>, sqlx::Error>;
 
     /// Returns the number of attempts or failures.
@@ -67,7 +67,7 @@ impl Columns for SqliteRow {
     }
 }
 
-/// Returns the error for a commit id that is none.
+/// Returns the error for an invalid commit id.
 fn damaged(id: &str) -> QueueError {
     QueueError::Damaged(format!("'{id}' is no commit"))
 }

@@ -53,9 +53,9 @@ pub fn answer(job: &Job, resolve: &dyn Resolve, sinks: &[Sink], output: &mut dyn
 
 /// The end of a process that has no output.
 pub(super) enum Ended {
-    /// It could not be started.
+    /// Could not be started.
     NotStarted(io::Error),
-    /// It took more than so many seconds, and was killed.
+    /// Took more than this many seconds, and was killed.
     Late(f64),
     /// Its output could not be read.
     Broken(io::Error),

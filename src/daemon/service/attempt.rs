@@ -31,7 +31,7 @@ impl Attempts {
         &*self.resolve
     }
 
-    /// Returns true as long as an attempt that was given up goes on: nothing else is to be resolved here meanwhile.
+    /// Returns true while an attempt that was given up goes on: nothing else may be resolved here meanwhile.
     pub(super) fn is_lost(&self) -> bool {
         self.stray.as_ref().is_some_and(|stray| !stray.is_finished())
     }

@@ -37,7 +37,7 @@ enum Given {
     Taken,
     /// The sink has refused it, and asks to be left alone for some time.
     Refused { retry_after: Duration },
-    /// It will not have it.
+    /// The sink will never accept it.
     Over,
 }
 

@@ -171,7 +171,7 @@ impl Service {
         Ok(Running::new(trigger, tasks.set))
     }
 
-    /// Has the handle know what the queue knows of the past, and nothing of what the settings do not have any more.
+    /// Tells the handle what the queue knows about the past, without anything that the settings no longer have.
     async fn restore(&self, handle: &ServiceHandle) -> Result<(), QueueError> {
         let subjects = Subjects {
             repositories: self.repositories.iter().map(|repository| repository.name.clone()).collect(),
