@@ -32,7 +32,7 @@ fn is_in(repository: &Repository, old: crate::git::CommitId, head: Option<crate:
     })
 }
 
-/// Returns the name that a revision begins with: that of `dev~2`, `dev^{tree}` and `dev@{1}` is `dev`.
+/// Returns the name at the beginning of a revision: for `dev~2`, `dev^{tree}` and `dev@{1}` it is `dev`.
 fn name_in(revision: &str) -> &str {
     let end = ["~", "^", "@{"].iter().filter_map(|sign| revision.find(sign)).min();
     match &revision[..end.unwrap_or(revision.len())] {

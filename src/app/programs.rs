@@ -245,7 +245,7 @@ fn lead(place: &TreeFolder, name: &Path) -> Lead {
     if is_elsewhere { Lead::Elsewhere(whole) } else { Lead::Unclear }
 }
 
-/// Returns true if a path may lead into the tree at `root`, or to a folder that has it.
+/// Returns true if a path may lead into the tree at `root`, or to a folder around it.
 fn leads_back(root: &Path, path: &Path) -> bool {
     let turns = path.components().any(|part| part == Component::ParentDir);
     let Ok(mut way) = Way::of(path) else { return true };
@@ -265,8 +265,8 @@ fn leads_back(root: &Path, path: &Path) -> bool {
     root.starts_with(way.place())
 }
 
-/// Returns true if a shell, or whoever reads a word, may make other names of it: for variables, patterns, braces,
-/// escapes, or quotes in the middle of a name.
+/// Returns true if a shell, or another reader of a word, may turn it into other names: by variables, patterns,
+/// braces, escapes, or quotes in the middle of a name.
 fn is_expanded(word: &str) -> bool {
     let is_plain = |c: Option<char>| c.is_none_or(is_between_names);
     let signs: Vec<char> = word.chars().collect();
@@ -278,8 +278,8 @@ fn is_expanded(word: &str) -> bool {
     has_pattern || word.contains(['$', '`', '\\', '*', '?', '[', '~', '{']) || (0..signs.len()).any(joins)
 }
 
-/// Returns the names that a line may have in it: itself, what stands between spaces, quotes or the signs of a shell,
-/// what is of letters as most names are, and the arguments of options right behind their letters.
+/// Returns the names that a line may contain: the line itself, the parts between spaces, quotes or the signs of a
+/// shell, the parts made of letters that are usual in names, and the arguments of options right behind their letters.
 fn names_in(line: &str) -> BTreeSet<&str> {
     let is_in_no_name = |c: char| !c.is_alphanumeric() && !"._-/+".contains(c);
     let mut names = BTreeSet::from([line]);

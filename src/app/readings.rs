@@ -60,7 +60,7 @@ impl TreeReadings {
         }
     }
 
-    /// Returns true if the nodes are in another environment where `branch` is deployed.
+    /// Returns true if the nodes are in another environment when `branch` is deployed.
     fn is_elsewhere(&self, branch: Option<&str>) -> bool {
         let here = self.branch.as_ref().map(BranchName::as_str);
         let [here, there] = [here, branch].map(|branch| self.workspace.environment_of_nodes(branch));
@@ -84,8 +84,8 @@ impl Workspace {
         Ok(self.pipeline(revisions, Arc::new(fleet)).with_readings(Arc::new(readings)))
     }
 
-    /// Returns the workspace that reads the tree as the settings and profiles of a commit have it, to judge the
-    /// revision `after`; `None` if that is how this one reads.
+    /// Returns the workspace that reads the tree by the settings and profiles of a commit, to judge the revision
+    /// `after`; `None` if this one already reads that way.
     fn as_read_by(&self, judge: CommitId, after: RevisionId) -> Result<Option<Workspace>> {
         let Some(top) = self.repository.work_dir().and_then(|top| top.canonicalize().ok()) else { return Ok(None) };
         let file = self.judge.file(RevisionId::Commit(judge))?;
@@ -104,8 +104,8 @@ impl Workspace {
         Ok(Some(self.with_reading(settings, outside, stage)))
     }
 
-    /// Returns true if a commit has other profiles in the tree than those that are read, which are those of the work
-    /// tree: whatever HEAD is, they may be those of a change that is not committed, or of another branch.
+    /// Returns true if a commit has other profiles in the tree than those that are read from the work tree: whatever
+    /// HEAD is, the latter may belong to a change that is not committed, or to another branch.
     fn has_other_profiles(&self, judge: CommitId) -> bool {
         let [read, judging] = [RevisionId::WorkTree, RevisionId::Commit(judge)].map(|id| self.judge.profile_files(id));
         read != judging

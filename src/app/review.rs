@@ -91,12 +91,12 @@ impl Wanted {
         named.or_else(|| self.takes_default().then(default))
     }
 
-    /// Returns true if the default branch of the remote takes the commits, as nothing else is known of them.
+    /// Returns true if the default branch of the remote takes the commits, because nothing else is known about them.
     fn takes_default(&self) -> bool {
         self.has_remote && self.base_branch.is_none() && self.base.is_none()
     }
 
-    /// Returns the same with what a repository knows of the remote.
+    /// Returns the same with the repository's knowledge of the remote.
     fn known_by(&self, repository: &Repository) -> Result<Wanted> {
         let told = || repository.default_branch_of(&self.remote).map(|branch| branch.to_string());
         let default_branch = self.default_branch.clone().or_else(told);
@@ -111,7 +111,7 @@ pub struct Fetched {
 }
 
 impl Fetched {
-    /// Returns the folder of the objects that the repository itself has not.
+    /// Returns the folder of the objects that the repository itself does not have.
     pub fn quarantine(&self) -> Option<PathBuf> {
         self.quarantine.as_ref().map(Quarantine::objects)
     }
@@ -258,7 +258,7 @@ fn find(repository: &Repository, wanted: &Wanted, branch: Option<CommitId>) -> R
     Ok(Sides { before: Some(before), after, target: Some(base), is_target_unknown, is_request, branch, ambiguities })
 }
 
-/// Returns the last commit, which is in the repository with its parents: what is not there has to be fetched.
+/// Returns the last commit, once it is in the repository with its parents: missing objects are fetched.
 fn last(repository: &Repository, wanted: &Wanted) -> Result<CommitId> {
     let after = repository.resolve(wanted.head.as_deref().unwrap_or("HEAD"))?;
     repository.parents(after)?;
@@ -284,7 +284,7 @@ fn base(repository: &Repository, wanted: &Wanted, branch: Option<CommitId>) -> R
     wanted.base.as_deref().map(|base| Ok(repository.resolve(base)?)).transpose()
 }
 
-/// Returns the tip of the branch that takes the commits, as the remote had it last. Its policies judge.
+/// Returns the tip of the branch that takes the commits, as last fetched from the remote. Its policies judge.
 fn known_branch(repository: &Repository, wanted: &Wanted) -> Option<CommitId> {
     let default = wanted.default_branch.as_ref().filter(|_| wanted.takes_default());
     let branch = wanted.base_branch.as_ref().or(default)?;

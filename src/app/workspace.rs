@@ -124,7 +124,7 @@ impl Workspace {
         })
     }
 
-    /// Returns the same workspace with other settings, whose profiles lie in `stage` as far as they are the tree's.
+    /// Returns the same workspace with other settings; profiles in the tree are read from `stage`.
     pub(super) fn with_reading(&self, settings: Settings, outside: Outside, stage: TempDir) -> Workspace {
         Workspace {
             settings,
@@ -135,7 +135,7 @@ impl Workspace {
         }
     }
 
-    /// Returns the same workspace for work of another kind: its time begins when the guard is told so.
+    /// Returns the same workspace for other work, whose time begins when the guard is told so.
     pub(super) fn with_own_guard(&self) -> Workspace {
         let guard = Arc::new(Guard::idle(&self.settings.limits));
         let stop = Arc::new(Counted::new(guard.clone()));
@@ -152,7 +152,7 @@ impl Workspace {
         self.outside.global()
     }
 
-    /// Returns the state of all outside of the repository that is read.
+    /// Returns the state of everything that is read outside of the repository.
     pub(super) fn outside(&self) -> &Arc<Outside> {
         &self.outside
     }
@@ -218,7 +218,7 @@ impl Workspace {
         is_of_branch.then(|| deployed::branch(&self.repository, revision)).transpose()
     }
 
-    /// Returns the environment of the nodes as `branch` is deployed.
+    /// Returns the environment of the nodes when `branch` is deployed.
     pub fn environment_of_nodes(&self, branch: Option<&str>) -> EnvironmentOfNodes {
         match (&self.settings.environment, branch) {
             (EnvironmentName::Named(name), _) => EnvironmentOfNodes::Declared(name.clone()),
@@ -263,7 +263,7 @@ impl Workspace {
         Err(format!("no node profile could be read from {}: wanted {wanted}", paths.join(", ")).into())
     }
 
-    /// Has nothing kept for the next run, for programs that go on and on and do not save it.
+    /// Keeps nothing for the next run, for long-running programs that do not save it.
     pub(super) fn keep_nothing(&self) {
         if let Some(cache) = &self.cache {
             cache.keep_nothing();
@@ -277,7 +277,7 @@ impl Workspace {
         }
     }
 
-    /// Returns the files of the repository that are no data: settings and profiles.
+    /// Returns the files of the repository that are not data: settings and profiles.
     fn own_files(&self) -> BTreeSet<String> {
         let top = self.repository.work_dir().and_then(|top| top.canonicalize().ok());
         let inside = |path: PathBuf| {
@@ -300,13 +300,13 @@ impl Workspace {
         sample_profile::no_profiles(environment.as_ref(), folder)
     }
 
-    /// Returns the faults that `hierad check` reports in what comes after the revision `base`.
+    /// Returns the faults that `hierad check` reports in revisions after `base`.
     pub fn check_setting(&self, base: RevisionId) -> CheckSetting {
         self.judge.check(base)
     }
 
-    /// Returns the policies to try on past commits: those that count, or else those of the checked-out file or, without
-    /// one, of `tip`. To try a rule harms nobody, whoever writes it.
+    /// Returns the policies to try on past commits: those that count, or else those of the checked-out file or,
+    /// without one, of `tip`. Trying a rule harms nobody, whoever writes it.
     pub fn policies_to_try(&self, tip: RevisionId) -> Result<Policies> {
         Ok(self.judge.policies_to_try(tip)?)
     }
