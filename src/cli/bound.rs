@@ -19,8 +19,8 @@ pub(super) struct Arguments {
     words: Vec<OsString>,
 }
 
-/// Has this process end with the daemon that holds the other end of its standard input, together with all that it has
-/// started.
+/// Makes this process end with the daemon that holds the other end of its standard input, together with everything
+/// that it has started.
 pub(super) fn end_with_daemon() {
     Group::end_with_input();
     // If the system runs out of memory, it is to end this process and not the daemon.

@@ -56,8 +56,8 @@ pub(super) fn height() -> Option<usize> {
     rows.map(|rows| rows.saturating_sub(6).max(LEAST_HEIGHT))
 }
 
-/// Returns standard output, buffered. The caller has to flush it. Whatever it is given, neither a terminal nor the
-/// runner of a CI job acts on anything in it.
+/// Returns standard output, buffered. The caller must flush it. Whatever is written, neither a terminal nor the
+/// runner of a CI job acts on any of it.
 pub(super) fn stdout() -> Output {
     Output::new(Content::Text)
 }

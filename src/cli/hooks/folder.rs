@@ -141,7 +141,7 @@ fn is_executable(_: &Metadata) -> bool {
     true
 }
 
-/// Returns true if two names are of one file. An installation that was cut short leaves a hook with both names.
+/// Returns true if two names belong to one file. An interrupted installation leaves a hook with both names.
 #[cfg(unix)]
 fn is_same(one: &Path, other: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;

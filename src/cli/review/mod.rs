@@ -187,7 +187,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     Ok(status)
 }
 
-/// Returns true if the request is known to be closed, and tells so.
+/// Returns true if the request is known to be closed, and says so.
 fn is_closed(target: &Target) -> bool {
     if target.ci.is_closed {
         log::print(&format_args!("hierad: the request is closed, and not reviewed"));
@@ -228,7 +228,7 @@ fn conclusion(status: Status, report: &Report) -> Conclusion {
     }
 }
 
-/// Returns true if there is nothing to say of a report.
+/// Returns true if there is nothing to report.
 fn is_clean(report: &Report) -> bool {
     report.verdict() == Verdict::NoChange
         && report.findings.is_empty()

@@ -44,9 +44,9 @@ const TOLD: usize = 20;
 /// The code that the reference may run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Code {
-    /// That of the installation.
+    /// Code of the installation only.
     Installed,
-    /// That of the repository and its modules as well.
+    /// Code of the repository and its modules as well.
     All,
 }
 
@@ -99,7 +99,7 @@ pub(super) fn sample(global: &Global, sample: usize) -> Option<Result<String>> {
     ruby::has_puppet().then(|| findings(global, &arguments).map(|findings| report::in_short(&findings)))
 }
 
-/// Has hierad answer as the Puppet and the Ruby that are asked. Returns warnings if the settings say otherwise.
+/// Makes hierad answer like the Puppet and the Ruby that are asked. Returns warnings if the settings name others.
 fn adopt(settings: &mut Settings, puppet: &Process) -> [Option<String>; 2] {
     let wanted = (settings.puppet, settings.ruby);
     settings.puppet = Puppet::of_version(&puppet.version);
@@ -181,7 +181,7 @@ fn without_declarations(settings: &Settings, reference: Reference) -> Option<Set
     (declares_options || !settings.backends.is_empty()).then_some(bare)
 }
 
-/// Returns the strategies by which the settings have Hiera 3 merge keys. Keys that it refuses fail on both sides.
+/// Returns the strategies that make Hiera 3 merge keys as the settings say. Keys that it refuses fail on both sides.
 fn strategies(revision: &Revision) -> Vec<(&Arc<str>, Strategy)> {
     let options = &revision.environment.options.lookup_options;
     revision.keys.iter().filter_map(|key| Some((key, options.hiera3_strategy(key).ok()?))).collect()

@@ -154,7 +154,7 @@ impl Stage {
         }
     }
 
-    /// Returns the folders that stand in hiera.yaml and environment.conf, with the folders that they are mapped to.
+    /// Returns the folders named in hiera.yaml and environment.conf, with the folders that they are mapped to.
     fn mapped(&self, settings: &Settings) -> Vec<(String, String)> {
         let absolute = settings.datadirs.iter().filter(|(from, _)| from.starts_with('/'));
         absolute.map(|(from, to)| (from.clone(), self.target(to).display().to_string())).collect()
