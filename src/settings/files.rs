@@ -39,7 +39,7 @@ pub struct SettingsFile {
 pub struct Combined {
     /// The settings that count.
     pub settings: Settings,
-    /// Those that do not.
+    /// Settings that do not count.
     pub refused: Vec<Refusal>,
 }
 
@@ -179,7 +179,7 @@ impl Judgement {
     }
 }
 
-/// Returns what a settings file says of the settings that judge the tree, for comparison.
+/// Returns the settings of a file that judge the tree, for comparison.
 pub fn judging(content: &[u8]) -> [Option<Value>; JUDGING.len()] {
     if has_anchors(content) {
         return [Some(as_text(content)), None, None, None];
@@ -188,7 +188,7 @@ pub fn judging(content: &[u8]) -> [Option<Value>; JUDGING.len()] {
     JUDGING.map(|name| parsed.value.get(name).cloned())
 }
 
-/// Returns true if a document may name a value twice: to compare the values of two of them could take for ever.
+/// Returns true if a document may name a value twice: comparing two such values could take forever.
 pub(super) fn has_anchors(content: &[u8]) -> bool {
     content.contains(&b'&')
 }

@@ -107,7 +107,7 @@ pub struct Settings {
     pub value_files: Vec<PathBuf>,
     /// The words of the commands of some, with the folder that they run in.
     pub backend_commands: Vec<(PathBuf, String)>,
-    /// Those of them that the machine's Puppet runs, which are to be told of their repository.
+    /// The backends that the machine's Puppet runs, which must be told their repository.
     pub bridges: Vec<Arc<PuppetBridge>>,
     /// Blind spots that are accepted; `None` for those that the base revision accepts.
     pub accept: Option<Accepted>,
@@ -163,7 +163,7 @@ impl EnvironmentName {
         }
     }
 
-    /// Returns true if it is made of the name of a branch.
+    /// Returns true if it contains the name of a branch.
     pub fn is_of_branch(&self) -> bool {
         matches!(self, EnvironmentName::Branch(..))
     }
