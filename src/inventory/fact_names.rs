@@ -11,9 +11,9 @@ use crate::node::Wanted;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum FactNames {
-    /// Those of these names.
+    /// Facts with these names.
     Some(BTreeSet<String>),
-    /// All.
+    /// All facts.
     All(()),
 }
 
@@ -25,7 +25,7 @@ impl Default for FactNames {
 }
 
 impl FactNames {
-    /// Returns the facts of which something is wanted. Other variables are among them: they may be facts.
+    /// Returns the facts that are wanted, including other variables, since they may be facts.
     pub fn of(wanted: &Wanted) -> FactNames {
         match wanted.names() {
             Some(names) => FactNames::Some(names.map(str::to_owned).collect()),
@@ -33,7 +33,7 @@ impl FactNames {
         }
     }
 
-    /// Returns true if all of `others` are among these.
+    /// Returns true if these include all of `others`.
     pub fn cover(&self, others: &FactNames) -> bool {
         match (self, others) {
             (FactNames::All(()), _) => true,
