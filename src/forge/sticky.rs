@@ -15,7 +15,7 @@ use super::marker::{Id, Marker, Run};
 pub enum Mode {
     /// One comment is written anew each time.
     Update,
-    /// Each commit has a new comment; former ones are hidden.
+    /// Each commit gets a new comment, and earlier ones are hidden.
     HideAndNew,
 }
 
@@ -180,7 +180,7 @@ impl Sticky<'_> {
     }
 }
 
-/// Returns true if two bodies are equal, but for the ends of lines, which GitHub changes.
+/// Returns true if two bodies are equal except for line ends, which GitHub changes.
 fn is_same(a: &str, b: &str) -> bool {
     a.lines().map(str::trim_end).eq(b.lines().map(str::trim_end))
 }
