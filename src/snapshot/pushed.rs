@@ -16,9 +16,9 @@ const MAX_LOOKS: usize = 1000;
 /// The state of the snapshots of a branch before they are first pushed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Prepared {
-    /// They are hierad's own.
+    /// The snapshots are hierad's own.
     Own,
-    /// They were taken from the remote, so the last ones may be wrong.
+    /// The snapshots were fetched from the remote, so the last ones may be wrong.
     Taken,
     /// The remote could not be asked; those that are here go on.
     Later,
@@ -70,7 +70,7 @@ impl<'a> Pushed<'a> {
         Ok(prepared)
     }
 
-    /// Has the snapshots here go on from those that were pushed.
+    /// Makes the local snapshots continue from those that were pushed.
     fn restore(&self, branch: &BranchName, own: CommitId) -> Result<Prepared, ReferenceError> {
         let here = self.here(branch)?;
         if !self.goes_on(here, own) {
@@ -130,7 +130,7 @@ impl<'a> Pushed<'a> {
         result
     }
 
-    /// Returns the last of the snapshots on the way to `target` that says that it is of a commit of the branch.
+    /// Returns the last of the snapshots on the way to `target` that names a commit of the branch.
     fn last_of_branch(&self, branch: &BranchName, target: CommitId) -> Result<Option<CommitId>, ReferenceError> {
         let repository = self.repository;
         // In a job of CI the branch itself may not be here.
