@@ -116,7 +116,7 @@ fn puppetdb(folder: &Path) -> Option<PuppetDbFound> {
     Some(PuppetDbFound { url, cert: file("certs"), key: file("private_keys"), ca, query: None })
 }
 
-/// Returns the name of the machine's certificate: that in `puppet.conf`, or that of the only one there is.
+/// Returns the name of the machine's certificate: that in `puppet.conf`, or that of the only certificate.
 fn certname(folder: &Path, ssl: &Path) -> Option<String> {
     if let Some(name) = ini(&folder.join("puppet.conf")).remove("certname") {
         return Some(name);

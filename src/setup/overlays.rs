@@ -11,8 +11,8 @@ use crate::git::ignored::Ignored;
 use crate::git::is_tracked;
 use crate::tree::{FileTree, Target, TreeError, follow};
 
-/// Returns the folders and files of levels that git ignores, or that links lead to outside of the repository, with the
-/// places on disk where they are, as far as they are there. A link of a commit that leads out of the work tree is none.
+/// Returns the folders and files of levels that git ignores, or that links lead to outside of the repository, with
+/// their places on disk, as far as they exist. A committed link that leads out of the work tree does not count.
 pub fn overlays(
     tree: &dyn FileTree,
     top: &Path,

@@ -96,7 +96,7 @@ pub(super) fn manifests(tree: &dyn FileTree) -> Result<impl Iterator<Item = (Str
     }))
 }
 
-/// Returns the calls that stand for a variable, each with the separator that the files are called by.
+/// Returns the calls that stand for a variable, each with the separator in the names of files.
 fn best_separators(text: &str, variable: &str, values: &BTreeSet<String>) -> Vec<CallFound> {
     let found = |pattern: CallPattern| {
         let blocks = NodeBlocks::parse(text, Some(&pattern));
@@ -132,7 +132,7 @@ impl Values {
     }
 }
 
-/// Returns the paths of levels in the repository, with what they interpolate: of very many the first ones.
+/// Returns the paths of levels in the repository, with their interpolations; if there are very many, the first ones.
 pub(super) fn paths(hierarchy: &Hierarchy, datadirs: &[Mapped]) -> Vec<String> {
     let mapped: BTreeMap<&str, &Mapped> = datadirs.iter().map(|mapped| (&*mapped.datadir, mapped)).collect();
     let mut paths = Vec::new();
