@@ -56,7 +56,7 @@ pub fn visible_coloured(lines: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Returns the length of what sets a colour at the start of the text behind an escape character, or 0.
+/// Returns the length of the colour sequence at the start of the text behind an escape character, or 0.
 fn colour(text: &str) -> usize {
     let Some(sequence) = text.strip_prefix('[') else { return 0 };
     let end = sequence.bytes().position(|byte| !matches!(byte, b'0'..=b'9' | b';'));
@@ -94,9 +94,9 @@ pub fn quote(text: impl Iterator<Item = char>, out: &mut String) {
     out.push('"');
 }
 
-/// Returns true for characters behind `before` that are acted on rather than shown: controls, and all that Unicode says
-/// are not shown, which hide or reorder text or make two names look the same. An emoji may say that it is one: that is
-/// how people type it.
+/// Returns true for characters behind `before` that are acted on instead of shown: controls, and all that Unicode
+/// calls invisible, which hide or reorder text or make two names look the same. The mark of an emoji stays, since
+/// that is how people type it.
 fn is_active(before: char, c: char) -> bool {
     if c < '\u{7f}' {
         return c < ' ';

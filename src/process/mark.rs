@@ -91,11 +91,11 @@ mod linux {
 
     /// The result of a look at a process.
     enum Look {
-        /// It has the mark.
+        /// Has the mark.
         Marked(OwnedFd),
-        /// It has not, or nobody may look.
+        /// Does not have it, or may not be inspected.
         Other,
-        /// It has ended, and may have started another one just before; or it is none but the system's.
+        /// Has ended, and may have started another process just before; or is one of the system's own.
         Ended,
     }
 
