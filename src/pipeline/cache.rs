@@ -62,7 +62,7 @@ impl Cache {
         }
     }
 
-    /// Has the cache keep no new entries, for programs that go on and on and do not save them.
+    /// Stops the cache from keeping new entries, for long-running programs that do not save them.
     pub fn keep_nothing(&self) {
         self.is_read_only.store(true, Ordering::Relaxed);
     }

@@ -98,7 +98,7 @@ impl Report {
         let groups = groups_by_use(&changes, &folded, &apart, &compared);
         let mut blind_spots = input.blind_spots;
         blind_spots.extend(emptiness(input.nodes.len(), keys.total).filter(|_| blind_spots.is_empty()));
-        // Of these the commit has made none, so they come last.
+        // The commit has caused none of these, so they come last.
         blind_spots.sort_by_key(|spot| spot.is_standing);
         let origin = input.origins.reencrypted.into_iter().chain(std::iter::repeat(None));
         Report {

@@ -232,7 +232,7 @@ impl CatalogUse {
         let with = if self.with == 0 { "none".to_owned() } else { number(self.with) };
         let unknown = match self.unknown {
             0 => String::new(),
-            // Of some their classes may be known, but not all lookups.
+            // For some nodes the classes may be known, but not all lookups.
             unknown if self.has_records => format!("; of {} it is not known", number(unknown)),
             1 => "; the catalog of 1 is not known".to_owned(),
             unknown => format!("; the catalogs of {} are not known", number(unknown)),

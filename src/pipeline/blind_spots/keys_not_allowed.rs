@@ -15,7 +15,7 @@ use crate::value::Secrecy;
 pub(in crate::pipeline) const NOT_ALLOWED: &str = "eyaml-key-not-allowed";
 
 impl DiffContext<'_> {
-    /// Returns a blind spot if what changes is encrypted with keys that are not allowed.
+    /// Returns a blind spot if a changed value is encrypted with keys that are not allowed.
     pub(super) fn keys_not_allowed(&self) -> Option<BlindSpot> {
         let outcomes = self.changes.changes.iter().flat_map(|change| [&change.outcome.before, &change.outcome.after]);
         of_outcomes(&self.both_revisions(), outcomes.flatten().map(|outcome| &**outcome))
@@ -58,14 +58,14 @@ fn of_outcomes<'o>(revisions: &[&Revision], mut outcomes: impl Iterator<Item = &
 
 /// Says what it means that keys are not allowed.
 pub(in crate::pipeline) fn text() -> &'static str {
-    "no settings allow the keys that hiera.yaml names, so that encrypted values are compared by their ciphertext"
+    "no settings allow the keys that hiera.yaml names, so encrypted values are compared by their ciphertext"
 }
 
 /// Returns the setting that allows `keys`.
 pub(in crate::pipeline) fn fix(keys: &BTreeSet<String>) -> Remedy {
     let keys: Vec<String> = keys.iter().map(|key| suggestions::quoted(key)).collect();
     Remedy::with_yaml(
-        "if hierad may read them, put into settings outside of the tree, such as .git/hierad.yaml",
+        "if hierad may read them, add to settings outside of the tree, such as .git/hierad.yaml",
         format!("eyaml: {{allowed_keys: [{}]}}", keys.join(", ")),
     )
 }

@@ -23,9 +23,9 @@ pub(in crate::pipeline) const READ_OTHERWISE: &str = "read-otherwise";
 
 /// The reason why the files of a glob have another order on some Rubies.
 pub(in crate::pipeline) const ORDER_OF_GLOB: &str =
-    "Ruby sorts the files of a glob as of 3.0: before, and on JRuby 9.3, their order is that of the folder";
+    "Ruby sorts the files of a glob since 3.0; before, and on JRuby 9.3, they are in the order of the folder";
 
-/// Returns the places of a data file that a server reads otherwise.
+/// Returns the places of a data file that a server reads differently.
 pub(in crate::pipeline) fn places(environment: &Environment, id: BlobId, file: &DataFile) -> Result<Notes, TreeError> {
     match file.read_otherwise(|| environment.tree.read(id)) {
         Err(error) if error.is_too_large => Ok(Notes::default()),
@@ -33,7 +33,7 @@ pub(in crate::pipeline) fn places(environment: &Environment, id: BlobId, file: &
     }
 }
 
-/// Returns the places of a hiera.yaml that a server reads otherwise. Puppet takes a byte order mark away from it.
+/// Returns the places of a hiera.yaml that a server reads differently. Puppet removes a byte order mark from it.
 pub(in crate::pipeline) fn places_of_config(tree: &dyn FileTree, path: &str) -> Result<Notes, TreeError> {
     let Target::File(_, id) = follow(tree, path)? else { return Ok(Notes::default()) };
     let content = tree.read(id)?;
@@ -43,8 +43,8 @@ pub(in crate::pipeline) fn places_of_config(tree: &dyn FileTree, path: &str) -> 
 
 impl DiffContext<'_> {
     /// Returns blind spots for changed files that only a server reads, or that the server of the settings reads
-    /// otherwise: all else is read as Ruby reads it. What other servers read otherwise is added to the findings of both
-    /// sides.
+    /// differently: all others are read like Ruby reads them. Differences of other servers are added to the findings
+    /// of both sides.
     pub(in crate::pipeline) fn read_otherwise(
         &self,
         files: &ChangedFiles,
@@ -74,7 +74,7 @@ impl DiffContext<'_> {
         Ok(spots.chain(self.order_of_globs(files)).collect())
     }
 
-    /// Returns the changed data files that some node reads; also where no key can be looked up for them.
+    /// Returns the changed data files that some node reads, even if no key can be looked up because of them.
     fn reached(&self, files: &ChangedFiles) -> Result<BTreeSet<String>, TreeError> {
         if self.unreadable.before.is_none() && self.unreadable.after.is_none() {
             return Ok(files.reached.clone());
@@ -85,8 +85,8 @@ impl DiffContext<'_> {
         Ok(reached.into_iter().map(str::to_owned).collect())
     }
 
-    /// Returns a blind spot for changed files that a glob finds beside others, if the settings say that the server's
-    /// Ruby does not sort them.
+    /// Returns a blind spot for changed files that a glob finds together with others, if the settings say that the
+    /// server's Ruby does not sort them.
     fn order_of_globs(&self, files: &ChangedFiles) -> Option<BlindSpot> {
         if self.revisions.after.environment.options.ruby != Ruby::JRuby9_3 {
             return None;
@@ -122,7 +122,7 @@ fn spot_of(kind: Kind, files: BTreeSet<String>) -> BlindSpot {
     let files = Vec::from_iter(files);
     let goes_on = match kind.effect() {
         Effect::Refuses => "every lookup that sees it fails there",
-        Effect::Differs => "values may be others there",
+        Effect::Differs => "values may differ there",
         Effect::Reads => "lookups that fail here may succeed there",
     };
     let names = wording::some(files.iter().map(String::as_str));

@@ -18,8 +18,8 @@ pub(super) struct Allowance {
 }
 
 impl Allowance {
-    /// Returns the share of one of so many changes. `steps` is the setting for all keys of a run: if it is set, tracing
-    /// takes twice as many at most, as both sides are looked at.
+    /// Returns the share of one of this many changes. `steps` is the setting for all keys of a run: if it is set,
+    /// tracing takes at most twice as many, since both sides are looked at.
     pub(super) fn share(steps: Option<usize>, changes: usize) -> Allowance {
         let changes = changes.max(1);
         let all = steps.map_or(ALL.steps, |steps| ALL.steps.min(steps.saturating_mul(2)));

@@ -164,7 +164,7 @@ impl Block {
     /// Returns the block in Markdown, as a part.
     pub(super) fn markdown(&self, options: &Options) -> String {
         match self {
-            // What is empty would be no block, but a blank line, or a tag that may begin one.
+            // An empty one would not be a block, but a blank line, or a tag that may begin a block.
             Block::Paragraph(line) | Block::Small(line) if !line.is_shown() => String::new(),
             Block::Paragraph(line) => format!("\n{}\n", at_start(&line.markdown(options))),
             Block::Small(line) => format!("\n<sub>{}</sub>\n", line.markdown(options)),
@@ -334,7 +334,7 @@ impl Piece {
     fn html(&self) -> String {
         match self {
             Piece::Text(text) => html(text),
-            // What is said beside text must be apart from it.
+            // Notes next to text must be separate from it.
             Piece::Strong(text) => format!("<strong>{}</strong>", html(text)),
             Piece::Small(text) => format!("<sub>{}</sub>", html(text)),
             Piece::Code(text) | Piece::Place { text, .. } => html_code(text),
