@@ -334,7 +334,7 @@ pub fn follow_counted(tree: &dyn FileTree, path: &str, linked: &mut usize) -> Re
                 } else {
                     at.truncate(folder);
                 }
-                // What is between two slashes is looked at, too, if it is nothing.
+                // An empty name between two slashes is looked at, too.
                 *linked = linked.saturating_add(1 + inner.split('/').count());
                 if *linked > limit {
                     let how = format!("leads through links of more than {LINKED_LIMIT} names");

@@ -119,7 +119,7 @@ impl<'a> Programs<'a> {
                     Found::Folder if whole => {
                         return Err(refused("is a folder: what is in it may change unseen".into()).into());
                     }
-                    // What is in it may be named from there.
+                    // Its content may be named from there.
                     Found::Folder => self.is_unclear = true,
                     Found::Refused(why) => return Err(refused(why).into()),
                     Found::Added => {}
@@ -251,7 +251,7 @@ fn leads_back(root: &Path, path: &Path) -> bool {
     let Ok(mut way) = Way::of(path) else { return true };
     for step in way.by_ref() {
         match step {
-            // What is there depends on the process that looks.
+            // Its content depends on the process that looks.
             Ok(Step { entry, .. })
                 if entry.starts_with(root) || entry.starts_with("/proc") || is_same(&entry, root) =>
             {

@@ -1,8 +1,7 @@
-//! Other ways to read the tree: as the revision has it that judges a change.
-//!
-//! Whoever proposes a change is judged by policies that it does not write. It may still write how the tree is read: the
-//! settings in it, such as which hiera.yaml counts, and the profiles in it, which say what nodes there are. So policies
-//! judge a second comparison as well, by the settings and profiles of the revision that judges.
+//! Another reading of the tree: that of the revision that judges a change.
+//!  A change is judged by policies that its author does not write. But its author may write how the tree is read: the
+//! settings in it, such as which hiera.yaml counts, and the profiles in it, which say what nodes there are. So
+//! policies judge a second comparison as well, by the settings and profiles of the revision that judges.
 
 use std::sync::Arc;
 
@@ -29,7 +28,7 @@ impl Readings for TreeReadings {
         let judge = sides.judge();
         let RevisionId::Commit(commit) = judge else { return Ok(None) };
         self.other(commit, sides).or_else(|failure| {
-            // Whoever changes nothing else evades nothing.
+            // A change of nothing else evades nothing.
             if self.workspace.judge.changes_profiles_alone(sides) {
                 return Ok(None);
             }
@@ -41,7 +40,7 @@ impl Readings for TreeReadings {
 
 impl TreeReadings {
     fn other(&self, judge: CommitId, sides: &Sides) -> Result<Option<OtherReading>> {
-        // Whoever proposes commits chooses the branch that they are on, but not the one that takes them.
+        // The author of commits chooses the branch that they are on, but not the one that takes them.
         let branch = sides.branch.as_ref().or(self.branch.as_ref()).map(BranchName::as_str);
         let other = match self.workspace.as_read_by(judge, sides.after)? {
             Some(other) => other,

@@ -242,7 +242,7 @@ fn told(reason: &str) -> super::Failure {
 fn find(repository: &Repository, wanted: &Wanted, branch: Option<CommitId>) -> Result<Sides> {
     let Some(base) = base(repository, wanted, branch)? else { return with_parent(repository, wanted) };
     let after = last(repository, wanted)?;
-    // What the default branch has already is judged by what it had before.
+    // A commit that the default branch already has is judged by what was there before it.
     if wanted.takes_default() && repository.is_ancestor(after, base)? {
         return with_parent(repository, wanted);
     }

@@ -187,7 +187,7 @@ impl Places<'_> {
                     text: "this file does not count, as it is inside of the tree".to_owned(),
                     is_missed: true,
                 }),
-                // Those of the system may be for its daemon alone.
+                // The system's settings may be only for its daemon.
                 Err(SettingsError::Read { source, .. })
                     if is_shared && source.kind() == ErrorKind::PermissionDenied => {}
                 Err(error) => return Err(error.into()),

@@ -27,8 +27,8 @@ pub(super) fn end_with_daemon() {
     _ = std::fs::write("/proc/self/oom_score_adj", "1000");
 }
 
-/// Runs the program, which is killed with all that it has started when standard input ends. What it says is all that
-/// is said.
+/// Runs the program, which is killed with everything that it has started when standard input ends. Only the program's
+/// own messages are printed.
 pub(super) fn run(arguments: &Arguments) -> Result {
     let Some((program, words)) = arguments.words.split_first() else { return Err("no program is named".into()) };
     Group::lead_session();

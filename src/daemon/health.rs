@@ -84,8 +84,8 @@ impl Successes {
 }
 
 impl Health {
-    /// Expects a watch to look once in each `poll`. That of a mirror may have to wait for the first fetch, and one that
-    /// comes with a reload holds up none that are at work.
+    /// Expects a watch to look once in each `poll`. The watch of a mirror may have to wait for the first fetch, and a
+    /// watch added by a reload does not delay running ones.
     pub(super) fn expect_watch(&self, repository: &RepositoryName, poll: Duration, is_mirror: bool) {
         let are_at_work = self.watches.locked().values().any(|success| success.last.is_some());
         self.watches.expect(repository, is_mirror || are_at_work, None, poll);

@@ -104,7 +104,7 @@ impl MirrorFetcher {
         if !self.mirror.is_there() {
             return self.fetch_anew(shutdown).await;
         }
-        // What is asked for tells branch and commit at the same moment, whatever is pushed before or after it.
+        // The answer names branch and commit at the same moment, whatever is pushed before or after it.
         let mut asking = shutdown.clone();
         let (fetched, answer) =
             tokio::join!(self.git(self.mirror.fetch(), shutdown), self.git(self.mirror.ask_head(), &mut asking));

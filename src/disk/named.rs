@@ -82,7 +82,7 @@ fn checked(path: &Path) -> io::Result<Option<PathBuf>> {
     let (mut place, mut inside) = (PathBuf::new(), None);
     for part in whole.components() {
         match part {
-            // Whoever writes it wants to leave: the folder above that which a link leads to, as the system has it.
+            // `..` is meant to leave: it is the folder above the target of a link, as the system resolves it.
             Component::ParentDir => {
                 place = place.canonicalize().unwrap_or(place);
                 place.pop();

@@ -1,7 +1,6 @@
 //! Reads secrets from files: tokens, passwords, keys.
-//!
-//! Who writes such a file, or puts another one in its place, chooses the secret. So nobody may but its owner: the user
-//! that runs hierad, or root.
+//!  Anybody who can write or replace such a file chooses the secret. So only its owner may: the user that runs
+//! hierad, or root.
 
 use std::fs::Metadata;
 use std::io::{self, Read};

@@ -86,7 +86,7 @@ static BINDING: OnceLock<Vec<OsString>> = OnceLock::new();
 /// program that leads a session of its own, runs the command that follows them, and kills its process group when its
 /// standard input ends.
 pub fn bind_exchanges(words: Vec<OsString>) {
-    // What was set first stays: all know the same program.
+    // The first value stays: all callers set the same program.
     _ = BINDING.set(words);
 }
 

@@ -112,7 +112,7 @@ impl Mirror {
             match commit.filter(|commit| repository.find_commit(*commit).is_ok()) {
                 Some(commit) => drop(repository.reference(DEFAULT_HEAD, commit, true, "the other's default branch")?),
                 None if branch.is_none() => _ = repository.find_reference(DEFAULT_HEAD).map(|mut known| known.delete()),
-                // What the other one had before stays trusted.
+                // The other one's earlier state stays trusted.
                 None => {}
             }
             Ok(())

@@ -25,7 +25,7 @@ pub fn convert(value: Value, convert_to: &Value, key: &str, ruby: Ruby) -> Resul
     };
     let made =
         new::call(&args, ruby).map_err(|error| if error.kind.is_unknown() { error } else { raised(&error.text) });
-    // What is in the value is as secret as it was; what is made of it is, too.
+    // Parts of the value stay as secret as they were, and so do values derived from it.
     match made {
         Ok(made) => Ok(if made == args[1] { args[1].clone() } else { made.sealed(secrecy) }),
         Err(error) => Err(error.sealed(secrecy).into()),

@@ -1,4 +1,4 @@
-//! The mark of encrypted texts, for all who must not take one for what it stands for.
+//! The mark of encrypted texts, for code that must not mistake one for its plaintext.
 
 /// The beginning of each encrypted block of eyaml.
 pub const START: &str = "ENC[";

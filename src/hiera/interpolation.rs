@@ -349,7 +349,7 @@ impl<'a> Expression<'a> {
 
 /// Returns the method and the key if `text` begins with `/^(\w+)\((?:"([^"]+)"|'([^']+)')\)$/`.
 fn call(text: &str) -> Option<(&str, &str)> {
-    // What is searched for far behind comes last: there may be as many lines as the text is long.
+    // The search that may go far comes last: there may be as many lines as the text is long.
     let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|end| *end > 0)?;
     let (method, rest) = text.split_at(end);
     let rest = rest.strip_prefix('(')?;
@@ -396,7 +396,8 @@ pub fn interpolate(value: &Value, context: &Context<'_>) -> Result<Value, Lookup
             let evaluate = || Template::parse(text).map_or_else(|| Ok(value.clone()), |t| t.evaluate(context));
             match text.secrecy() {
                 None => explain::step(context.recorder(), || Branch::Interpolation(text.clone()), evaluate),
-                // What a secret text says is one: errors about it, and the steps that it leads to, are, too.
+                // Everything derived from a secret text is secret, including errors about it and the steps that it
+                // leads to.
                 secrecy => match explain::unseen(context.recorder(), evaluate) {
                     Ok(value) => Ok(value.sealed(secrecy)),
                     Err(error) => Err(error.sealed(secrecy)),

@@ -143,7 +143,7 @@ impl<'a> NodeScope<'a> {
         let names = names.flat_map(Hash::iter).filter_map(|(name, value)| Some((name.as_str()?, value)));
         let names = names.filter(|(name, value)| !is_field(name, value)).map(|(name, _)| name);
         let refused = names.filter(|name| is_refused(name));
-        // Those of `main` are set when all others are.
+        // The variables of `main` are set together with all others.
         let first = refused.min_by_key(|name| usize::from(REFUSED_LATE.contains(name)))?;
         Some(match first {
             "facts" | "server_facts" => format!("Attempt to assign to a reserved variable name: '{first}'"),

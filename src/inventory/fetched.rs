@@ -176,7 +176,7 @@ impl SourceFiles {
         if let Some(failure) = failure.clone().filter(|_| answer.count == 0) {
             return Err(FetchError::Program(failure));
         }
-        // What is older than it could be is asked for again the next time.
+        // Anything that is not up to date is requested again next time.
         let is_old = nodes.len() < request.nodes.len() || failure.is_some();
         answer.fetched = last.filter(|_| is_old).map(|last| last.header.fetched);
         let stored = self.store.keep(&self.label(), answer)?;

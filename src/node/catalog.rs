@@ -20,7 +20,8 @@ impl Catalog {
         self.classes.is_none() && self.keys.is_none()
     }
 
-    /// Lays another one over this, if anything is known of that. Of two catalogs each may be of another time.
+    /// Replaces this by another one, if anything is known about it. The two may be from different times, so they are
+    /// not mixed.
     pub fn lay(&mut self, above: Catalog) {
         if !above.is_unknown() {
             *self = above;

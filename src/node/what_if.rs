@@ -84,7 +84,7 @@ impl Assignment {
             Variable::Facts(steps) => put(Arc::make_mut(&mut profile.facts), steps, &self.value),
             Variable::Trusted(steps) => put(Arc::make_mut(&mut profile.trusted), steps, &self.value),
             Variable::Top(steps) => {
-                // What is not there as a variable may be a fact, of which the rest stays.
+                // A name that is not a variable may be a fact, whose other parts stay.
                 let is_known = profile.variables.get(&steps[0]).is_some();
                 if let Some(fact) = profile.facts.get(&steps[0]).filter(|_| !is_known) {
                     let fact = fact.clone();

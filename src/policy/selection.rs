@@ -224,7 +224,7 @@ impl Touch<'_> {
         let is_same = self.leaf.is_some_and(|leaf| leaf.change.kind == LeafKind::Reordered);
         let is_bare = !matches!(after, Value::Array(_) | Value::Hash(_) | Value::Undef) && !is_hidden(after);
         let is_unsealed = self.leaf.is_some_and(|leaf| leaf.change.kind == LeafKind::Unsealed);
-        // Of the whole value nobody knows what is new in it.
+        // It is unknown what is new in the whole value.
         let is_new = self.leaf.is_some() || !matches!(self.before, Some(before) if before == after);
         is_new
             && !is_same

@@ -54,13 +54,13 @@ mod linux {
     const MOST_LOOKS: usize = 1000;
 
     pub(super) fn kill(mark: &str) {
-        // Those that need no other look.
+        // Processes that need no other look.
         let mut known = HashSet::new();
         for _ in 0..MOST_LOOKS {
             let Ok(entries) = fs::read_dir("/proc") else { return };
             let ids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
             let mut new: Vec<i32> = ids.filter(|id| !known.contains(id)).collect();
-            // Those that were just started may be gone soon.
+            // Processes that were just started may be gone soon.
             new.sort_unstable();
             let mut is_done = true;
             for id in new.into_iter().rev() {

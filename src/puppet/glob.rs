@@ -243,7 +243,7 @@ impl<'t> Walk<'t> {
 
     /// Returns the patterns that are left of `patterns` below the entry `name`.
     fn steps<'p>(&mut self, patterns: &[&'p [Part]], name: &str, entry: &Entry) -> Vec<&'p [Part]> {
-        // Who uses up all that is left is beyond the limit.
+        // Using up everything that is left exceeds the limit.
         let left = self.limit.saturating_sub(self.work) + 1;
         let mut comparison = Comparison { left: left.saturating_mul(BYTES_A_NAME) };
         let before = comparison.left;

@@ -142,7 +142,7 @@ impl SettingsFile {
         let (raw, refused) = confine(&source, place, raw);
         let settings = source.check(raw)?;
         let profiles_within = Some(place.root.clone());
-        // What judges the tree counts from the base revision: see `Judgement`.
+        // The settings that judge the tree count from the base revision: see `Judgement`.
         let settings = Settings { profiles_within, accept: None, check: None, policies: None, ..settings };
         Ok((Combined { settings, refused }, source.lines))
     }

@@ -78,7 +78,7 @@ fn best(
                 there.insert(folder.to_owned());
             }
         }
-        // What is deployed as an environment is most likely this repository.
+        // The repository that is deployed as an environment is most likely this one.
         let is_environment = place.ends_with("environment}");
         if !there.is_empty() && (is_environment || !there.contains("")) {
             rated.push(((is_environment, there.len(), Reverse(place.len())), place));

@@ -267,7 +267,7 @@ mod tests {
         // A file of another kind, hiera.yaml, is among them.
         assert!((4..=5).contains(&count(first, 100, 500)));
         assert_eq!(count(first, 100, 99), 1);
-        // Of more paths the first ones count, ...
+        // If there are more paths, the first ones count, ...
         assert_eq!(count(first, 3000, COMPARISONS), 10);
         assert_eq!(count(|at| if at == 2500 { node() } else { other(at) }, 3000, COMPARISONS), 1);
         // ... of long ones none, and none of many variables.

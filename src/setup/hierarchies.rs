@@ -98,7 +98,7 @@ fn is_of_module(path: &str) -> bool {
 fn config(content: &[u8], path: &str, owner: Owner) -> Result<Option<Arc<Config>>, LookupError> {
     let read = ReadConfig::new(content, path, owner, Puppet::default());
     let config = if read.is_hiera3 {
-        // What Puppet makes of it has paths.
+        // Puppet's reading of it has paths.
         let of_puppet = ReadConfig::new(content, path, Owner::Global, Puppet::default()).config;
         let hiera3 = || Config::parse_hiera3(content, path, true, Notation::default()).map(Arc::new);
         Some(of_puppet.ok().flatten().map_or_else(hiera3, Ok)?)

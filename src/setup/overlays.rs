@@ -32,7 +32,7 @@ pub fn overlays(
             continue;
         };
         let named = top.join(place);
-        // What is written counts as the user's word: no commit chooses a folder of the machine.
+        // Written settings count as the user's word: no commit chooses a folder of the machine.
         if check_named(&named).is_ok() || is_tracked(&named).is_ok_and(|is_tracked| !is_tracked) {
             found.extend(named.canonicalize().ok().map(|real| (place.to_owned(), real)));
         }

@@ -85,7 +85,7 @@ impl<'a> Pushed<'a> {
     /// Takes the snapshots of a branch from the remote, unless those here go on from them.
     fn take(&self, branch: &BranchName, there: &References) -> Result<Prepared, ReferenceError> {
         let (here, own) = (self.here(branch)?, reference(branch));
-        // What had to make way is the same history as what is there in its place.
+        // The history that had to make way is the same as the one that replaced it.
         let found = there.get_key_value(&own).or_else(|| there.get_key_value(&kept(branch)));
         let Some((name, target)) = found.filter(|(_, target)| !self.goes_on(here, **target)) else {
             return Ok(Prepared::Own);
@@ -168,7 +168,7 @@ impl<'a> Pushed<'a> {
             }
             Ok(Some(self.set_aside(branch, target)))
         });
-        // What cannot be fetched holds nothing up.
+        // Failing to fetch something delays nothing.
         let Some(aside) = looked.unwrap_or_else(|error| Some(Err(error))) else {
             tracing::debug!(%branch, remote = self.remote.name, %target, "the snapshots at the remote are ahead");
             return Ok(());

@@ -68,7 +68,7 @@ impl Attributes {
             for line in lines.iter().rev().filter(|line| line.pattern.is_match(inner)) {
                 macros.decide(&line.settings, &mut decided);
             }
-            // Those of one repository do not count in another that lies in it.
+            // Attributes of a repository do not count in another one inside it.
             if tree.commit_at(folder)?.is_some() {
                 break;
             }

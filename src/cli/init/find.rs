@@ -272,7 +272,7 @@ impl Finder<'_> {
         let content = read_regular(&path, SIZE).map_err(|error| format!("cannot read {shown}: {error}"))?;
         let found = setup::hierarchy_of(&path.to_string_lossy(), &content).map_err(|error| error.to_string())?;
         let Some(found) = found else {
-            // That of this machine may be the one that Puppet's package brings.
+            // This machine's file may be the one from Puppet's package.
             let text = format!("{shown} is no hiera.yaml with levels");
             return Err(if is_named { text.into() } else { NO_HIERA_YAML.into() });
         };

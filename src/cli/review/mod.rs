@@ -1,4 +1,4 @@
-//! `hierad review`: posts what a request changes to its forge, or writes it for who posts it.
+//! `hierad review`: posts what a request changes to its forge, or writes it for another job to post.
 //!
 //! `target` puts together what the job knows and what flags say, `post` talks to the forge, `saved` is a review that
 //! one job makes and another one posts, and `commands` writes the annotations of GitHub Actions.
@@ -167,7 +167,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let (sides, fetched) = sides(&global.overrides(), &target.wanted)?;
     let global = global.with_quarantine(fetched.as_ref().and_then(Fetched::quarantine));
     let report = compare(&global, arguments, &sides)?;
-    // Whoever writes a policy wants the job to fail, without a flag.
+    // A policy is meant to make the job fail without a flag.
     let status = diff::status(arguments.exit_code.unwrap_or(ExitCode::Policies), &report);
     let options = comment_options(arguments, &target, &sides.after.to_string());
     let saved = Saved::of(&report, sides.after, &options);

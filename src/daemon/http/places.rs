@@ -36,7 +36,7 @@ impl Places {
 
     fn share_of(&self, peer: IpAddr) -> Arc<Semaphore> {
         let mut shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
-        // Those that nobody holds or waits for are forgotten.
+        // Entries that nobody holds or waits for are dropped.
         shares.retain(|known, share| *known == peer || Arc::strong_count(share) > 1);
         shares.entry(peer).or_insert_with(|| Arc::new(Semaphore::new(self.share))).clone()
     }

@@ -278,7 +278,7 @@ fn id(parts: &[&str]) -> String {
 pub(super) fn job(row: &SqliteRow) -> Result<Job, QueueError> {
     let kind = row.text(6)?;
     let event = CommitEvent {
-        // What is no text names nothing.
+        // Something that is not text names nothing.
         branch: BranchName::new(row.try_get::<String, _>(3)?),
         before: row.commit_if_any(4)?,
         after: row.commit(5)?,

@@ -58,8 +58,8 @@ const SCHEMA: [&str; 1] = [include_str!("schema.sql")];
 /// The version of the schema, as it stands in `user_version`.
 const VERSION: usize = SCHEMA.len();
 
-/// The longest time until failed work is tried again. What is due later was put off by a clock that was ahead, and is
-/// due now.
+/// The longest time until failed work is tried again. Work with a later time was postponed by a clock that was ahead,
+/// and is due now.
 pub const LONGEST_DELAY: Duration = Duration::from_hours(1);
 
 /// The time to wait for the lock: a child of a daemon that was killed holds it until it runs its program.

@@ -51,7 +51,7 @@ impl<'a> Functions<'a> {
                 Some(bridged_answers(&calls, (&revision.environment, layer, &scope)))
             };
             let (old, new) = (answers(self.comparison.before, before)?, answers(self.comparison.after, after)?);
-            // What may depend on more than the level may differ.
+            // Answers that may depend on more than the level may differ.
             let differs = |(old, new): (&Option<_>, &Option<_>)| old.is_none() || old != new;
             let pairs = roots.iter().zip(old.iter().zip(&new));
             differing.extend(pairs.filter(|(_, pair)| differs(*pair)).map(|(root, _)| root.clone()));

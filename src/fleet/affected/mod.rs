@@ -112,7 +112,7 @@ impl Comparison<'_> {
                 self.after.adopt_options(self.before);
             }
         }
-        // What other keys refer to is looked up without the strategies of manifests.
+        // Keys that others refer to are looked up without the strategies of manifests.
         affected.extend(asked_otherwise.into_iter().map(|key| (key, self.fleet.all())));
         affected.insert("".into(), self.fleet.all()); // eyaml fails on it wherever there is a file
         Some(affected)

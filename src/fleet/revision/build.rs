@@ -92,7 +92,7 @@ impl Revision {
         }
         let levels = resolve_parts(pending, &environment, fleet, workers);
         let (repository_keys, touched) = self.repository_keys.updated(&self.environment, &environment, &changed)?;
-        // Of files that are there no more, some were counted; and none is set aside if all of them fit.
+        // Some removed files were counted; and none is set aside if all of them fit.
         if environment.quota.largest().is_some() {
             return Revision::of_profiles(environment, self.fleet.clone(), workers);
         }

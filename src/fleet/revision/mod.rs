@@ -121,7 +121,7 @@ impl Revision {
                 let is_searched = searched.contains(&at);
                 let mut apart =
                     if is_searched { locations.classes_with(root) } else { locations.any_key_classes.clone() };
-                // Where functions answer, all locations are one, with the classes of the levels.
+                // If functions answer, all locations count as one, which has the classes of the levels.
                 if levels.has_functions() && !is_searched {
                     apart.retain(|class| levels.classes[*class].function().is_none());
                 }

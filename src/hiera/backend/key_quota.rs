@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(read(&[3, 100, 5], 108), [true; 3]);
         assert_eq!(read(&[3, 100, 5], 107), [true, false, true]);
         assert_eq!(read(&[100, 5, 3], 20), [false, true, true]);
-        // Those of one size share their fate, as none of them is more to blame.
+        // Files of one size share their fate, since none of them is more to blame.
         assert_eq!(read(&[9, 10, 3, 11], 22), [false, false, true, false]);
         assert_eq!(read(&[1, 1, 1, 0], 2), [false, false, false, true]);
         assert_eq!(read(&[], 0), [true; 0]);

@@ -40,7 +40,7 @@ impl EnvironmentConf {
                     conf.fault.get_or_insert_with(|| LookupError::puppet(text).at(place.clone()));
                     String::new()
                 });
-                // Of settings that are there twice the first counts.
+                // The first of duplicate settings counts.
                 match name {
                     _ if ignored => {}
                     "modulepath" if conf.modulepath.is_none() => {

@@ -33,7 +33,7 @@ pub fn own_module(tree: &dyn FileTree) -> Result<Option<Arc<str>>, TreeError> {
     let Some(content) = read(tree, METADATA)? else { return Ok(None) };
     let parsed = json::parse(&content).value;
     let name = parsed.as_hash().and_then(|hash| hash.get("name")).and_then(Value::as_str);
-    // Those of control repositories mostly have no author.
+    // Modules of control repositories usually have no author.
     let name = name.filter(|name| name.contains(['-', '/'])).map(short);
     Ok(name.filter(|name| is_module_name(name)))
 }

@@ -50,7 +50,7 @@ struct End {
 
 impl End {
     fn matches(&self, path: &str) -> bool {
-        // Else any file would match `%{role}.yaml`.
+        // Otherwise any file would match `%{role}.yaml`.
         !(self.is_name && path.contains('/')) && is_made_of(path, &self.pieces)
     }
 }

@@ -225,7 +225,7 @@ mod tests {
     #[test]
     fn environments_are_read_within_a_bound_that_all_share() {
         let conf = "[x]\n".repeat(20_000);
-        // Of one environment, so many findings and that there are more.
+        // For one environment, up to this many findings, and a note that there are more.
         assert_eq!(load(1, &[("environment.conf", &conf)]), Ok(10_001));
         assert_eq!(load(3, &[("environment.conf", &conf)]), Ok(30_003));
         assert!(load(100, &[("environment.conf", &conf)]).unwrap_err().contains("more than 1000000 levels"));

@@ -20,7 +20,7 @@ impl Lookup<'_> {
         let shared = self.sources.shared(key, &|answer| fits(answer, stack), &mut || {
             let (before, inside) = (budget.spent(), [stack.depth(), budget.nesting()]);
             let found = own.insert(find());
-            // What functions have answered counts for all that an answer asks of them later.
+            // Earlier answers of functions affect everything that an answer asks of them later.
             let value = found.as_ref().ok().filter(|_| stack.function_answers().is_empty())?;
             let cost = budget.spent().minus(before);
             Some(SharedAnswer { value: value.clone(), cost, inside, roots: HashSet::default() })

@@ -183,7 +183,7 @@ impl Site<'_> {
     fn evaluate(&self, subject: &Value) -> Result<(Value, Option<Method>), LookupError> {
         let Value::String(text) = subject else { return Ok((subject.clone(), None)) };
         let Some((start, end)) = first(text) else { return Ok((subject.clone(), None)) };
-        // What a secret text says is one, errors about it included.
+        // Everything derived from a secret text is secret, errors about it included.
         match self.expression(text, &text[start + 2..end - 1]) {
             Ok((value, method)) => Ok((value.sealed(text.secrecy()), method)),
             Err(error) => Err(error.sealed(text.secrecy())),

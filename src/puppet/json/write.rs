@@ -69,7 +69,7 @@ impl Writer<'_> {
             Value::BigInteger(n) => _ = write!(self.out, "{n}"),
             Value::Float(f) if f.is_finite() => self.out.push_str(&Value::Float(*f).to_s()),
             Value::Float(f) => self.typed("Float", |w| w.text(&Value::Float(*f).to_s())),
-            // Whoever may know a secret gets it as a value that is none.
+            // Secrets that may be shown arrive here without their mark.
             Value::String(s) if s.secrecy().is_some() => self.typed("Secret", |w| w.out.push_str("null")),
             Value::Secret(_) => self.typed("Secret", |w| w.out.push_str("null")),
             Value::String(s) => self.text(s),

@@ -292,7 +292,7 @@ lookup('last', {'merge' => 'deep'})
         {
             assert_eq!(told(broken), Vec::<String>::new(), "{broken}");
         }
-        // What is too long to be read may be about any key.
+        // A text that is too long to read may be about any key.
         assert_eq!(
             told(&format!("lookup({}", "[".repeat(100_000))),
             ["1 * [\"first\", \"deep\", \"hash\", \"unique\"]?"]

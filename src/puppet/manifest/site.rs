@@ -278,7 +278,7 @@ pub(super) fn variables_before(words: &[Word], at: usize) -> impl Iterator<Item 
         match word.token {
             Token::Sign(']') => depth += 1,
             Token::Sign('[') => depth -= 1,
-            // What else there is ends it: no word is looked at for each of many ends.
+            // Anything else ends it: no word is looked at for each of many ends.
             Token::Sign(',') | Token::Variable(_) => {}
             _ => depth = 0,
         }

@@ -1,7 +1,6 @@
 //! Ruby's regular expressions, look-around and back-references included.
-//!
-//! [`RubyRegex`] compiles a pattern and matches texts; [`Regexes`] keeps compiled patterns. Oniguruma does the work.
-//! Where it may answer otherwise than Ruby, or a search takes too long, the result is an error and never a guess.
+//!  [`RubyRegex`] compiles a pattern and matches texts; [`Regexes`] keeps compiled patterns. Oniguruma does the work.
+//! If its answer may differ from Ruby's, or a search takes too long, the result is an error and never a guess.
 
 mod syntax;
 

@@ -105,7 +105,7 @@ impl Rich {
         }
     }
 
-    /// Ruby's `inspect`. That of some shows an address in memory, see [`Rich::has_address`].
+    /// Ruby's `inspect`. Some show a memory address: see [`Rich::has_address`].
     pub fn inspect(&self) -> String {
         match self {
             Rich::Sensitive(_) => "#<Sensitive [value redacted]>".into(),
