@@ -1,4 +1,4 @@
-//! The facts that are fetched: all, or those of some names.
+//! The facts to fetch: all, or those with some names.
 
 use std::collections::BTreeSet;
 
@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::node::Wanted;
 
-/// The names of facts, at the top level: a fact is fetched as a whole, since the answer for a part of it would be the
-/// same for a part that is not there and for one that is null.
+/// The names of facts, at the top level: a fact is fetched as a whole, since an answer for a part of it would not
+/// distinguish a missing part from one that is null.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum FactNames {

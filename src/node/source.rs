@@ -46,7 +46,7 @@ pub trait ProfileSource: Send + Sync {
         file as usize
     }
 
-    /// Returns true if the profiles are still as they were when they were first read.
+    /// Returns true if the profiles are unchanged since they were first read.
     fn is_current(&self) -> bool {
         true
     }

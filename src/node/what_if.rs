@@ -1,4 +1,4 @@
-//! "What if": values that are put into all profiles in place of what they say.
+//! "What if": values that replace those in all profiles.
 
 use std::fmt;
 use std::str::FromStr;
@@ -26,7 +26,7 @@ enum Variable {
     Facts(Vec<Arc<str>>),
     /// A place in `$trusted`.
     Trusted(Vec<Arc<str>>),
-    /// A variable of the top scope, and a place in it.
+    /// A top-scope variable, and a place in it.
     Top(Vec<Arc<str>>),
 }
 
@@ -96,7 +96,7 @@ impl Assignment {
     }
 }
 
-/// Puts a value at a place of a hash. What is on the way and no hash becomes one.
+/// Puts a value at a place of a hash. Other values on the way are replaced by hashes.
 fn put(hash: &mut Hash, steps: &[Arc<str>], value: &Value) {
     let Some((first, rest)) = steps.split_first() else { return };
     if rest.is_empty() {

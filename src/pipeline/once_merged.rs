@@ -1,7 +1,6 @@
-//! Looks at a change as the branch has it once it has taken the change, if that branch has gone on since.
-//!
-//! A report shows what was changed since the merge base, and whoever proposes the change chooses the commit that it
-//! begins at. A level that hid the change there, or a lookup that was not there yet, may be otherwise on the branch.
+//! Compares a change as it will be once merged, if the target branch has moved on since it began.
+//!  A report shows the changes since the merge base, and the author of a change chooses the commit where it begins. A
+//! level that hid the change there may be gone on the branch, or a lookup may have been added.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,13 +14,13 @@ use crate::node::NodeSet;
 use crate::report::{BlindSpot, PolicyHit, Remedy, Report, count};
 use crate::workers::Workers;
 
-/// The advice where it is not known what the branch becomes.
+/// The advice if the result of the merge is unknown.
 const NOT_MERGED: &str =
     "the branch has gone on, and no policy judged what it becomes: merge it into this, and look again";
 
-/// The change as the branch has it.
+/// The change as it will be on the branch.
 pub(super) struct OnceMerged {
-    /// The two sides that are compared: the branch, and what it becomes.
+    /// The two sides that are compared: the branch, and the result of the merge.
     pub(super) sides: Sides,
     /// The report on it, or the reason why there is none, such as a conflict.
     pub(super) report: Result<Report, String>,
@@ -42,7 +41,7 @@ impl Sides {
 }
 
 impl Pipeline {
-    /// Compares the branch that takes the commits with what it becomes by that.
+    /// Compares the branch that takes the commits with the result of the merge.
     pub(super) fn once_merged(
         &self,
         sides: &Sides,
@@ -99,7 +98,7 @@ impl OnceMerged {
         }
     }
 
-    /// Adds to a report the hits of policies on what the branch becomes, by the settings of the revision `judge`.
+    /// Adds to a report the hits of policies on the result of the merge, by the settings of the revision `judge`.
     pub(super) fn judged(self, pipeline: &Pipeline, judge: RevisionId, mut report: Report) -> Report {
         let way = format!("merged into {}", self.branch());
         match self.report {

@@ -1,7 +1,6 @@
 //! The folder of a repository's hooks, and the installation and removal of hierad's hooks there.
-//!
-//! A hook that is there already gets another name, under which hierad's hook runs it. It gets its own name back when
-//! hierad's hook is removed. At no moment is there no hook.
+//!  An existing hook is renamed, and hierad's hook runs it. It gets its own name back when hierad's hook is removed.
+//! At every moment there is a hook.
 
 use std::fs::{self, Metadata};
 use std::io;

@@ -1,5 +1,5 @@
-//! Reads the columns of rows. `SQLite` keeps integers and texts apart, and no more: an integer may be any, and a text
-//! any bytes, where somebody has changed the database or a disk has.
+//! Reads the columns of rows. `SQLite` only distinguishes integers from texts: if somebody or a disk has changed the
+//! database, an integer may have any value, and a text any bytes.
 
 use std::time::{Duration, SystemTime};
 

@@ -1,7 +1,6 @@
-//! Finds nodes on which texts are equal that differ as templates.
-//!
-//! Two values can be compared by their templates on all nodes on which such texts differ: a comparison takes the same
-//! course there.
+//! Finds nodes on which texts are equal although they differ as templates.
+//!  Two values can be compared by their templates on all nodes where such texts differ, since the comparison takes
+//! the same course there.
 
 use super::{Part, Skeleton, Template, part_on};
 use crate::node::{NodeId, NodeSet};

@@ -1,5 +1,5 @@
-//! Finds what lies in other repositories and has another version after the commit: submodules, and modules that a
-//! Puppetfile brings. Their data change with it, and they are not at hand to be read.
+//! Finds other repositories whose version changes with the commit: submodules, and modules that a Puppetfile brings.
+//! Their data changes, but is not available to read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -171,7 +171,7 @@ fn named(tree: &dyn FileTree) -> Result<BTreeSet<String>, TreeError> {
     Ok(names_by_path(&read_config(tree, GITMODULES, id)?).into_keys().collect())
 }
 
-/// Returns what a Puppetfile says of a module before and after.
+/// Returns what a Puppetfile says about a module before and after.
 fn step([before, after]: &[String; 2]) -> String {
     if before == after { format!("{before}, searched elsewhere") } else { format!("{before} -> {after}") }
 }

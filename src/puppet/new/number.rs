@@ -47,7 +47,7 @@ fn refused_integer(function: &Function, args: &[Value]) -> Result<Error, Error> 
             && !is_instance(&function.own("Convertible")?, from)?
         {
             let text = refused(function, std::slice::from_ref(from), "Integer");
-            // The inner error is told without the name of the function twice.
+            // The inner error is reported without repeating the name of the function.
             return Ok(text);
         }
         if let Some(radix) = hash.get("radix").filter(|radix| !radix.is_undef()) {

@@ -18,7 +18,7 @@ pub(super) fn html_code(text: &str) -> String {
     format!("<code>{}</code>", escaped(text, ""))
 }
 
-/// Nothing, which parts what a forge would take for a name, a number or an address.
+/// An invisible separator for text that a forge would take for a name, a number or an address.
 pub(super) const NOTHING: &str = "<!-- -->";
 
 /// Forges take this many hexadecimal digits for the id of a commit.
@@ -39,9 +39,9 @@ pub(super) fn at_start(markdown: &str) -> String {
     }
 }
 
-/// Letters, digits and blanks stand for themselves, and so does punctuation that has no meaning where it stands; no
-/// other character is written as it is. Forges look for names, numbers and addresses in what is rendered, where escapes
-/// have gone, so what would begin one is followed by `nothing`, too.
+/// Letters, digits and blanks are written as they are, and so is punctuation without a meaning at its place; no other
+/// character is. Forges look for names, numbers and addresses in the rendered text, which has no escapes, so anything
+/// that would begin one is also followed by `nothing`.
 fn escaped(text: &str, nothing: &str) -> String {
     let text = visible(text);
     let mut out = String::with_capacity(text.len());
