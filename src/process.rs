@@ -1,5 +1,5 @@
-//! Programs that hierad runs: those that are ended together with all that they have started, and those that must not
-//! have what hierad holds.
+//! Programs that hierad runs: ending them together with everything that they have started, and keeping hierad's
+//! secrets from them.
 
 mod mark;
 

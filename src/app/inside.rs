@@ -1,4 +1,4 @@
-//! Paths that lead into the work tree, however they are spelled: what lies there is read from the revision at hand.
+//! Paths that lead into the work tree, however they are spelled: files there are read from the revision in question.
 
 use std::path::{Component, Path, PathBuf, absolute as absolute_path};
 

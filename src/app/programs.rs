@@ -1,8 +1,7 @@
 //! Digests the files of the tree that the words of trusted commands name, and notes which are not there yet.
-//!
-//! Trust ends with any change of it. What is there and cannot be read would change unseen, so it cannot be trusted. A
-//! word that does not say by itself what it names, such as one that a shell expands, may name anything: then all of the
-//! tree counts.
+//!  Trust ends with any change of them. Something that exists but cannot be read could change unseen, so it cannot be
+//! trusted. A word that does not fully determine what it names, such as one that a shell expands, may name anything:
+//! then the whole tree counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;

@@ -1,6 +1,6 @@
-//! Finds the two commits of a request in the checkout of a CI job or in a repository of the daemon. What is missing is
-//! fetched from the remote into a quarantine, which goes with the review: whoever proposes a request may push to it as
-//! often as he likes.
+//! Finds the two commits of a request in the checkout of a CI job or in a repository of the daemon. Missing objects
+//! are fetched from the remote into a quarantine, which is removed with the review: the author of a request may push
+//! to it any number of times.
 //!
 //! A shallow checkout, which a job has made for itself, is made a few commits deeper each time instead. What it gets
 //! has references of hierad's own, which no watch takes for branches. Those of another run never count: the branch has

@@ -1,5 +1,5 @@
-//! The node profiles that lie in the tree that is looked at, so that its commits write them; and the files of values of
-//! `backends`, which are read once for all revisions as well.
+//! The node profiles in the tree, which its commits write; and the files of values of `backends`, which are also read
+//! once for all revisions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,5 +1,5 @@
-//! The programs in the tree that the settings run for profiles and backends: they answer once for both sides, by the
-//! files as they are checked out, whatever a commit makes of these.
+//! The programs in the tree that the settings run for profiles and backends: they answer once for both sides, from
+//! the checked-out files, however a commit changes these.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

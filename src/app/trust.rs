@@ -1,7 +1,6 @@
 //! The settings files of the tree that the user trusts, as `hierad trust` has recorded them in the git directory.
-//!
-//! A record is the digest of a file's path in the tree, of its content, and of what its commands name in
-//! the tree. A file that changes in any of this is not trusted any more. No commit writes in the git directory.
+//!  A record is the digest of a file's path in the tree, of its content, and of what its commands name in the tree. A
+//! file is no longer trusted once any of this changes. No commit writes in the git directory.
 
 use std::fmt::Write as _;
 use std::io::{self, ErrorKind};

@@ -1,7 +1,6 @@
-//! The workspace of a run: the repository, the settings with the flags laid over them, and the caches of parsed data.
-//!
-//! Commands and the daemon make fleets and pipelines from a [`Workspace`]. It prints nothing: callers are told of
-//! profiles that cannot be read, and show them as they like.
+//! The workspace of a run: the repository, the settings with the flags applied, and the caches of parsed data.
+//!  Commands and the daemon make fleets and pipelines from a [`Workspace`]. It prints nothing: it reports unreadable
+//! profiles to callers, which decide how to show them.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

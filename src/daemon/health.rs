@@ -1,4 +1,4 @@
-//! The health of a service: which of its parts have not worked lately, and which branches nothing can be read of.
+//! The health of a service: which of its parts have not worked lately, and which branches cannot be read.
 //!
 //! It only knows what it is told. `http` shows it, and `metrics` counts the same things.
 

@@ -1,4 +1,4 @@
-//! Changes whose values differ from node to node only by what is put into their texts.
+//! Changes whose values differ from node to node only by variables in their texts.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Hides secrets from readers: they see nothing but fingerprints, unless they ask for more.
+//! Hides secrets from readers: they see only fingerprints, unless they ask for more.
 //!
 //! The answers of lookups carry their secrets as they are, marked as such. Whatever leaves the process (a report, a
 //! snapshot, an explanation, an error text, a diagnostic) goes through a [`Disclosure`] first, so that no writer needs

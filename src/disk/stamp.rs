@@ -1,4 +1,4 @@
-//! The state of a file, as far as the disk tells it without the content.
+//! The state of a file, as far as the disk shows it without reading the content.
 
 use std::fs::{self, Metadata};
 use std::path::Path;

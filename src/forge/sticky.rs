@@ -1,4 +1,4 @@
-//! One comment for each request and configuration, whoever else writes at the same time.
+//! One comment for each request and configuration, even if others write at the same time.
 //!
 //! The comment is found by its marker and its author. Each attempt reads anew what is there, since it may wait for long
 //! before it can be repeated, and writes only if its commit is still the last one of the request. Afterwards it looks

@@ -1,8 +1,7 @@
-//! Merges two commits in memory: what a branch has once it has taken another one.
-//!
-//! It is the three-way merge of git, without a guess where a file went that one side has renamed and the other one has
-//! edited: that is a conflict here. Only folders that both sides have changed are opened, so that it costs what the
-//! two have in common, and not the size of the trees.
+//! Merges two commits in memory, as if a branch took another one.
+//!  It is git's three-way merge, but does not guess renames: a file that one side has renamed and the other has
+//! edited is a conflict here. Only folders that both sides have changed are opened, so that it costs what the two
+//! have in common, and not the size of the trees.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

@@ -1,4 +1,4 @@
-//! The places of documents that a Puppet server reads otherwise than all else here does.
+//! The places of documents that a Puppet server reads differently from the other readers here.
 //!
 //! A server runs on JRuby, whose Psych reads with SnakeYAML, where Ruby's reads with libyaml. `puppet lookup` and
 //! agents run on Ruby, so both readings are Puppet's. Source: JRuby 9.3.9 (Puppet 7) and 9.4.8 (Puppet 8), as

@@ -1,4 +1,4 @@
-//! Tells by their last catalogs which nodes use a changed key, and puts the changes of all others apart.
+//! Finds by their last catalogs which nodes use a changed key, and separates the changes on all others.
 //!
 //! Puppet looks the key of a class up on nodes with that class. Others may still look it up explicitly, which nobody
 //! can see without a record of all lookups: so this tells what catalogs have, and never decides on a verdict, a policy

@@ -1,4 +1,5 @@
-//! The changed lines of a commit with the effect of each, and the sources of a value: which places make it what it is.
+//! The changed lines of a commit with the effect of each, and the sources of a value: the places that contribute to
+//! it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Finds the manifest whose node blocks set variables by which levels go.
+//! Finds the manifest whose node blocks set variables that levels use.
 //!
 //! A role that a manifest passes to a function of the site's own is in no facts. It shows in the data: where the
 //! arguments of `role()` are the names of the files of `role/%{_role}.yaml`, the call stands for that variable.

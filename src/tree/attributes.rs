@@ -1,4 +1,4 @@
-//! Git's attributes, as far as they have files converted: a checkout has other files than the repository.
+//! Git's attributes, as far as they make git convert files: a checkout then has other files than the repository.
 //!
 //! Git reads `.gitattributes` in the folders of a path, and no links of that name. Of what it converts, ends of lines
 //! mean nothing to readers of YAML and JSON, and `export-*` concerns archives alone.

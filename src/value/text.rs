@@ -1,4 +1,4 @@
-//! Text that may be a secret, or have parts that nobody has looked at.
+//! Text that may be a secret, or have parts that have not been read.
 
 use std::borrow::Borrow;
 use std::cmp::Ordering;

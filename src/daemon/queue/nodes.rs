@@ -1,5 +1,5 @@
-//! The answers of sources of nodes that the reports of each branch are made with: those of its last report, until a job
-//! has told what newer ones change.
+//! The answers of sources of nodes that the reports of each branch are made with: those of its last report, until a
+//! job has reported what newer ones change.
 
 use sqlx::SqliteConnection;
 

@@ -1,8 +1,7 @@
 //! The service: a daemon with a durable queue.
-//!
-//! Commits that a watch finds become jobs, jobs become reports, and reports go to sinks. Each step has a task of its
-//! own that takes from the queue and puts into it, so that it can begin again at any time. A sink that is slow or
-//! dead holds up no other.
+//!  Commits that a watch finds become jobs, jobs become reports, and reports go to sinks. Each step has a task of its
+//! own that takes from the queue and puts into it, so that it can begin again at any time. A slow or dead sink delays
+//! no other.
 //!
 //! - [`Service`] is what a daemon is made of; [`Services`] runs one, and replaces it by another when settings are
 //!   reloaded.

@@ -1,4 +1,4 @@
-//! The way from a job to its report: who resolves it, within which limits, and what comes out.
+//! The way from a job to its report: the resolver, its limits and its results.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Reviews the requests that forges have told of, one at a time, each in a process of its own.
+//! Reviews the requests that forges have announced, one at a time, each in a separate process.
 
 use std::process::{Output, Stdio};
 use std::sync::Arc;

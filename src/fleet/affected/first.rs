@@ -1,4 +1,4 @@
-//! Finds nodes that find the same text first, before and after. A level that comes or goes changes nothing for nodes
+//! Finds nodes that find the same text first, before and after. Adding or removing a level changes nothing for nodes
 //! that have a key from another level, or that find the same text in the next one.
 //!
 //! This pays only for texts that read variables, so that each node may have an answer of its own: any other key is

@@ -1,5 +1,5 @@
-//! Compares the answers of functions in Ruby in two revisions where files that they read differ: the affected keys are
-//! those for which they answer otherwise.
+//! Compares the answers of functions in Ruby in two revisions where files that they read differ: the affected keys
+//! are those with other answers.
 
 use std::sync::Arc;
 

@@ -1,7 +1,6 @@
 //! Paths that are made of one variable, such as `nodes/%{trusted.certname}.yaml`.
-//!
-//! Mostly each node has a value of its own there, and most nodes have no such file. These nodes see the same, so they
-//! need not be told apart.
+//!  Usually each node has its own value there, and most nodes have no such file. These nodes see the same, so they
+//! need not be distinguished.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! A fleet whose nodes have further variables: one that the data of a revision gives, or those that it makes of others.
+//! A fleet whose nodes have additional variables: one from the data of a revision, or those that it computes from
+//! others.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 

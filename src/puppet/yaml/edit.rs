@@ -1,4 +1,4 @@
-//! The part of a new version of a document that has to be read, where the former version is known.
+//! The part of a new version of a document that must be read if the former version is known.
 //!
 //! At a root key that begins a line, libyaml remembers the root mapping and the anchors that were set before, and
 //! nothing else. So the entries before such a line do not depend on those from it on, and these not on those before,

@@ -1,4 +1,4 @@
-//! Tags: what Psych makes of them where Puppet permits no class but `Symbol`.
+//! Tags, as Psych reads them when Puppet permits only the class `Symbol`.
 
 use super::{Psych, Refusal, number, scalar};
 use crate::puppet::ruby;

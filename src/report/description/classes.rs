@@ -1,4 +1,4 @@
-//! The classes of nodes that no variable tells apart, on which sets of nodes are described.
+//! The classes of nodes that no variable distinguishes, by which sets of nodes are described.
 
 use std::collections::HashMap;
 use std::sync::Arc;

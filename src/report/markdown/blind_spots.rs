@@ -1,4 +1,4 @@
-//! Blind spots: those of the commit, and folded those that were there before.
+//! Blind spots: those of the commit, and earlier ones, folded.
 
 use super::document::{Block, Item, Line, Part, strong};
 use super::{MAX_MESSAGE, Options, items};

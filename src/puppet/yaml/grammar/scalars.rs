@@ -1,4 +1,4 @@
-//! Scalars: plain, quoted and block. Text that stands in the file as it reads is borrowed from it.
+//! Scalars: plain, quoted and block. Text that is literal in the file is borrowed from it.
 
 use std::borrow::Cow;
 

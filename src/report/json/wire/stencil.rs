@@ -1,4 +1,4 @@
-//! The JSON of a change whose values differ from node to node only by what is put into their texts: it is written once,
+//! The JSON of a change whose values differ from node to node only by variables in their texts: it is written once,
 //! and filled for each variant.
 
 use serde::Serialize;
