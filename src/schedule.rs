@@ -197,7 +197,7 @@ mod tests {
             twice("2026-10-24T12:30:00Z"),
             ["2026-10-25T00:30:00Z", "2026-10-25T13:30:00Z", "2026-10-26T01:30:00Z"]
         );
-        // The second time that the clocks show it is none, wherever the search begins.
+        // The second time that the clocks show it does not count, wherever the search begins.
         assert_eq!(twice("2026-10-25T01:10:00Z")[0], "2026-10-25T13:30:00Z");
         let often = times(&["*/20 1,2 * * *"], "Europe/Berlin", "2026-03-29T00:20:00Z", 3);
         assert_eq!(often, ["2026-03-29T00:40:00Z", "2026-03-29T01:00:00Z", "2026-03-29T23:00:00Z"]);

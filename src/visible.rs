@@ -14,7 +14,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     escaped(text, |_| true, escape)
 }
 
-/// Escapes the active characters of foreign text but for the ends of its lines.
+/// Escapes the active characters of foreign text except for line ends.
 pub fn visible_lines(text: &str) -> Cow<'_, str> {
     escaped(text, |c| c != '\n', escape)
 }
@@ -25,8 +25,8 @@ pub fn visible_json(document: &str) -> Cow<'_, str> {
     escaped(document, |c| c >= '\u{7f}', escape_json)
 }
 
-/// Escapes the active characters of whole lines that a program writes, but for tabulators. A JSON document stands for
-/// the same value.
+/// Escapes the active characters of whole lines that a program writes, except for tabs. A JSON document keeps its
+/// value.
 pub fn visible_output(lines: &str) -> Cow<'_, str> {
     // Nearly all output is so, and its bytes are looked at together.
     let is_plain = |byte: u8| (0x20..0x7f).contains(&byte) || byte == b'\n' || byte == b'\t';

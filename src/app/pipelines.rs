@@ -165,7 +165,7 @@ impl BranchPipelines {
         self.workspace.with_answers(answers)
     }
 
-    /// Makes a pipeline in place of the former one, which goes on if that fails.
+    /// Replaces a pipeline by a new one; the former one stays if that fails.
     fn renewed(&mut self, nodes: &Nodes, former: Option<Kept>) -> Result<Kept> {
         match (self.make(nodes), former) {
             (Ok(pipeline), former) => {
@@ -210,7 +210,7 @@ impl BranchPipelines {
     }
 }
 
-/// The most times that something is resolved anew since profiles have changed meanwhile.
+/// The most times that something is resolved again because profiles have changed meanwhile.
 pub(super) const ATTEMPTS: usize = 5;
 
 /// Returns what a commit changes, by the pipeline that `get` returns. If profiles turn out to have changed meanwhile,

@@ -80,7 +80,7 @@ impl<'a> Programs<'a> {
         Ok(())
     }
 
-    /// Adds all that is in a folder of the tree, but for git directories.
+    /// Adds everything in a folder of the tree, except git directories.
     fn folder(&mut self, folder: &Path) -> Result<()> {
         let mut entries = fs::read_dir(folder)?.collect::<std::io::Result<Vec<_>>>()?;
         entries.sort_by_key(fs::DirEntry::file_name);

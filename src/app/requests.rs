@@ -28,7 +28,7 @@ const DEFAULT_ID: &str = "default";
 /// The variable with the key of fingerprints.
 const FINGERPRINT_KEY: &str = "HIERAD_FINGERPRINT_KEY";
 
-/// The variables by which the program would take itself for a job of a CI server.
+/// The variables that would make the program think that it is a job of a CI server.
 const CI_VARIABLES: [&str; 6] =
     ["GITHUB_ACTIONS", "GITEA_ACTIONS", "FORGEJO_ACTIONS", "GITLAB_CI", "BITBUCKET_BUILD_NUMBER", "JENKINS_URL"];
 

@@ -65,11 +65,10 @@ pub struct Sides {
     pub after: CommitId,
     /// The tip of the branch that takes the commits; `None` if there is no other than theirs.
     pub target: Option<CommitId>,
-    /// True if another branch takes the commits, and it is not known which: whoever proposes commits writes the parent
-    /// of the last one.
+    /// True if an unknown other branch takes the commits: the author of commits writes the parent of the last one.
     pub is_target_unknown: bool,
     /// True if the commits are to be merged: into a branch that is named, or as a request. A commit that is named
-    /// without either is what a branch was before a push, which may have put others in the place of its commits.
+    /// without either is the tip of a branch before a push, which may have replaced its commits.
     pub is_request: bool,
     /// The name of that branch, if it is known.
     pub branch: Option<BranchName>,

@@ -43,7 +43,7 @@ const CACHE_SIZE: u64 = 256;
 pub struct Workspace {
     /// The data repository.
     pub repository: Arc<Repository>,
-    /// The settings with the flags laid over them.
+    /// The settings with the flags applied.
     pub settings: Settings,
     /// The settings of the tree that do not count.
     pub refused: Vec<Refusal>,
@@ -156,7 +156,7 @@ impl Workspace {
         &self.outside
     }
 
-    /// Reads what lies outside of the repository anew if it has changed, and returns true if so.
+    /// Reads files outside of the repository again if they have changed, and returns true if so.
     pub(super) fn renew_outside(&mut self) -> Result<bool> {
         let global = &self.settings.global_hiera_config;
         if self.outside.is_current(global) {

@@ -191,8 +191,8 @@ impl Pending {
         (self.piece.len() >= PIECE).then(|| self.take())
     }
 
-    /// Takes what is to be written of the piece: whole lines, but of a long one, which is none of people, whole
-    /// characters.
+    /// Takes the part of the piece to write: whole lines, or whole characters of a long line, which is not meant for
+    /// people.
     fn take(&mut self) -> Vec<u8> {
         let lines = self.piece.iter().rposition(|byte| *byte == b'\n').map(|end| end + 1);
         let end = lines.unwrap_or_else(|| whole_characters(&self.piece));

@@ -173,7 +173,7 @@ pub(super) struct Metrics {
     memory: Gauge,
     registry: Registry,
     subjects: Mutex<Subjects>,
-    /// Held while the text is written: each writing sets what is measured then anew.
+    /// Held while the text is written, since each writing sets some of the gauges.
     writing: Mutex<()>,
 }
 

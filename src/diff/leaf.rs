@@ -72,7 +72,7 @@ pub fn leaves(value: Diff<Option<&Value>>) -> Vec<Arc<LeafChange>> {
 pub(super) struct Differences {
     /// Differences in meaning or in secrecy.
     pub(super) leaves: Vec<Arc<LeafChange>>,
-    /// The places, after, of secrets that were encrypted anew without a change of meaning.
+    /// The places, after, of secrets that were re-encrypted without a change of meaning.
     pub(super) reencrypted: Vec<ValuePath>,
 }
 

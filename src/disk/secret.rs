@@ -85,8 +85,8 @@ pub fn read_secret(path: &Path) -> Result<Secret, SecretError> {
     read(path, owner::is_own)
 }
 
-/// Reads a key by which hierad proves itself, such as that of a certificate. It may belong to another user, as Puppet's
-/// do: who replaces it gets nothing by it.
+/// Reads a key by which hierad proves itself, such as that of a certificate. It may belong to another user, as
+/// Puppet's do: replacing it gains nothing.
 pub fn read_key(path: &Path) -> Result<Secret, SecretError> {
     read(path, |_| true)
 }

@@ -38,7 +38,7 @@ impl Way {
         &self.place
     }
 
-    /// Puts the names of a path before those that are pending. A path from the root begins anew there.
+    /// Puts the names of a path before those that are pending. A path from the root restarts there.
     fn enter(&mut self, path: &Path) {
         for part in path.components().rev() {
             match part {

@@ -30,7 +30,7 @@ const TEXT_A_NODE: usize = 256 << 10;
 /// The least cost of the answer for a key on a node class.
 pub(in crate::fleet) const OF_CLASS: Cost = Cost { steps: 100, text: 0 };
 
-/// The answers for a key, and what they cost. The answers of one that costs more than it may are none.
+/// The answers for a key, and what they cost. A key that exceeds its budget has no answers.
 pub(in crate::fleet) type Evaluated = (Vec<Answer>, Cost);
 
 /// Returns the budget of a run on this many nodes.

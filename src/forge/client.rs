@@ -144,7 +144,7 @@ impl Client {
             .map(drop)
     }
 
-    /// Writes a comment anew.
+    /// Rewrites a comment.
     pub async fn update_comment(&self, number: u64, id: u64, body: &str) -> Result<(), ForgeError> {
         let method = if self.kind == Kind::GitLab { Method::PUT } else { Method::PATCH };
         let path = self.comment_path(number, id);

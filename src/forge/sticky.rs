@@ -13,7 +13,7 @@ use super::marker::{Id, Marker, Run};
 /// The way of a comment through the life of its request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// One comment is written anew each time.
+    /// One comment is rewritten each time.
     Update,
     /// Each commit gets a new comment, and earlier ones are hidden.
     HideAndNew,

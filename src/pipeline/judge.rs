@@ -20,7 +20,7 @@ pub struct Sides {
     /// The later one.
     pub after: RevisionId,
     /// The tip of the branch that takes what is between them, whose settings judge it; `None` if those of the earlier
-    /// one do. That may be a merge base, which whoever proposes the commits chooses: it may be older than a policy.
+    /// one do. That may be a merge base, which the author of the commits chooses: it may be older than a policy.
     /// [`RevisionId::Empty`] if it is not known which branch does: policies of the tree are not known then.
     pub target: Option<RevisionId>,
     /// The branch of that tip, if it is known: where branches are environments, the nodes are in this one once it has

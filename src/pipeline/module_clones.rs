@@ -70,7 +70,7 @@ impl ModuleClones {
         Some(clone.tree(commit).ok()?.graft())
     }
 
-    /// Opens the clone that is this folder itself, or returns `None` if it is none.
+    /// Opens the clone that is this folder itself, or returns `None` if it is not one.
     fn open(&self, path: &Path) -> Option<Repository> {
         let path = path.canonicalize().ok()?;
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);

@@ -82,7 +82,7 @@ mod linux {
     /// group of this process is not meant.
     fn kill_with_group(id: i32, process: &OwnedFd) {
         let group = Pid::from_raw(id).and_then(|id| getpgid(Some(id)).ok());
-        // Until it is told, the number is that of no other process.
+        // Until its end is collected, no other process gets its number.
         let is_told = pidfd_send_signal(process, Signal::KILL).is_ok();
         if let Some(group) = group.filter(|group| is_told && *group != getpgrp()) {
             _ = kill_process_group(group, Signal::KILL);

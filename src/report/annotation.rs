@@ -15,7 +15,7 @@ use crate::diagnostic::{Place, Severity};
 use crate::diff::{ChangeKind, Diff};
 use crate::hiera::{LookupError, Outcome};
 
-/// The most messages of one place that are told by themselves.
+/// The most messages of one place that are listed separately.
 const MAX_MESSAGES: usize = 10;
 
 /// The room for the name of a difference, and for both of its values.

@@ -32,7 +32,7 @@ pub struct Input<'a> {
     pub former_keys: usize,
     /// The changes, as [`crate::diff::changes`] gives them.
     pub changes: Changes,
-    /// The use of changed keys, as far as it is to be told.
+    /// The use of changed keys, as far as it is reported.
     pub uses: BTreeMap<Arc<str>, KeyUse>,
     /// The origins of the changed values.
     pub origins: Origins,
@@ -53,7 +53,7 @@ pub struct Input<'a> {
 pub struct Origins {
     /// The origins of each change.
     pub changes: Vec<ChangeOrigins>,
-    /// The origins of the secrets that were encrypted anew.
+    /// The origins of the re-encrypted secrets.
     pub reencrypted: Vec<Option<Origin>>,
     /// The changed lines.
     pub lines: Vec<ChangedLines>,

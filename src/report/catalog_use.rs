@@ -57,8 +57,8 @@ pub(super) struct Divided<O> {
     pub(super) is_apart: bool,
 }
 
-/// The most sets of nodes that use some key by which changes are divided. Each makes groups of its own: with more of
-/// them nobody would read the report, and it would be long.
+/// The most sets of nodes that use some key by which changes are divided. Each makes separate groups: with more of
+/// them the report would be too long to read.
 const MAX_SETS: usize = 32;
 
 /// Divides changes into those on nodes whose catalogs do not use the key, and all others, unless the keys are used on
@@ -145,7 +145,7 @@ impl KeyChange {
     }
 }
 
-/// The most classes or keys that are told of in one place.
+/// The most classes or keys that are named in one place.
 const MAX_NOTES: usize = 3;
 
 impl Report {

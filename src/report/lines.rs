@@ -11,7 +11,7 @@ use crate::diagnostic::Place;
 use crate::diff::Diff;
 use crate::node::NodeSet;
 
-/// The way in which a place takes part in a value.
+/// How a place contributes to a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum How {
     /// It holds the value.
@@ -55,14 +55,14 @@ impl How {
     }
 }
 
-/// A place that takes part in a value.
+/// A place that contributes to a value.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Source {
     /// The file and line.
     pub place: Place,
     /// The level of the hierarchy, if it is a place of data.
     pub level: Option<Arc<str>>,
-    /// The way in which it takes part.
+    /// How it contributes.
     pub how: How,
 }
 

@@ -95,7 +95,7 @@ pub struct Report {
     /// The other changes, one group for each set of nodes, in reading order: the most consequential first, then those
     /// on most nodes.
     pub groups: Vec<Group>,
-    /// Secrets that were encrypted anew with the same plaintext, by key. They count as no change.
+    /// Secrets that were re-encrypted with the same plaintext, by key. They do not count as changes.
     pub reencrypted: Vec<Reencrypted>,
     /// The changed lines of data and of `hiera.yaml`, by file, side and number.
     pub lines: Vec<ChangedLines>,
@@ -264,7 +264,7 @@ pub struct Origin {
     pub how: How,
 }
 
-/// A secret that was encrypted anew with the same plaintext.
+/// A secret that was re-encrypted with the same plaintext.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reencrypted {
     /// The key.

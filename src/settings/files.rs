@@ -119,7 +119,7 @@ impl SettingsFile {
         serde_yaml::from_str(&self.text).map_or(true, |raw::Policies { policies }| policies.is_some())
     }
 
-    /// Reads the file as it is written, but for what is read as data are.
+    /// Reads the file as it is written, except for parts that are read like data.
     pub(super) fn parse(&self) -> Result<(raw::Settings, SourceFile<'_>), SettingsError> {
         let lines = Lines::of(&self.text);
         // A file of comments alone is null to serde and means no settings.

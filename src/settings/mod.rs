@@ -144,8 +144,8 @@ pub struct Settings {
 pub enum EnvironmentName {
     /// This one, for profiles that name none.
     Named(Arc<str>),
-    /// The environment that r10k deploys the branch as, whatever profiles name: what stands before its name, as r10k's
-    /// `prefix` with an underscore, and what stands behind it.
+    /// The environment that r10k deploys the branch as, whatever profiles name: the text before its name, such as
+    /// r10k's `prefix` with an underscore, and the text behind it.
     Branch(Arc<str>, Arc<str>),
 }
 

@@ -17,7 +17,7 @@ const DEEPEST: usize = 16;
 pub struct Mapped {
     /// The datadir as the setting `datadirs` names it.
     pub datadir: String,
-    /// The folder that it is, or `None` if it is none of the repository.
+    /// The folder that it corresponds to, or `None` if there is none in the repository.
     pub folder: Option<String>,
 }
 

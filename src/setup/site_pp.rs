@@ -17,7 +17,7 @@ use crate::puppet::manifest::{CallPattern, NodeBlocks};
 use crate::puppet::pathname::join;
 use crate::tree::{FileTree, TreeError, files_called, read_config};
 
-/// A manifest whose node blocks set variables by which levels go.
+/// A manifest whose node blocks set variables that levels use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SitePpFound {
     /// The path of the manifest in the repository.
@@ -31,7 +31,7 @@ pub struct SitePpFound {
 /// A call that stands for a variable, as the data show.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallFound {
-    /// The call, with the variable in the place of its argument.
+    /// The call, with the variable in place of its argument.
     pub pattern: CallPattern,
     /// The text between the parts of a class's name in the variable.
     pub separator: &'static str,

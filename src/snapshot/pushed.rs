@@ -151,8 +151,8 @@ impl<'a> Pushed<'a> {
         Ok(None)
     }
 
-    /// Pushes the snapshots of a branch in the place of what is not hierad's own. `refused` is the reason why git does
-    /// not push them otherwise.
+    /// Pushes the snapshots of a branch, replacing commits that are not hierad's own. `refused` is the reason why git
+    /// does not push them otherwise.
     fn push_over(&self, branch: &BranchName, refused: CommandError) -> Result<(), ReferenceError> {
         let (own, here) = (reference(branch), self.here(branch)?);
         let is_known = self.repository.reference(&pushed(branch))?.is_some();
@@ -177,7 +177,8 @@ impl<'a> Pushed<'a> {
         self.remember(branch)
     }
 
-    /// Keeps what somebody else has put in the place of a branch's snapshots at the remote, and returns the reference.
+    /// Keeps the commits with which somebody else has replaced a branch's snapshots at the remote, and returns the
+    /// reference.
     fn set_aside(&self, branch: &BranchName, target: CommitId) -> Result<String, ReferenceError> {
         let aside = foreign(branch, target);
         let seen = self.remote.references(&[&aside])?.get(&aside).copied();

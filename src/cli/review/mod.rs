@@ -218,7 +218,7 @@ fn compare(global: &Global, arguments: &Arguments, found: &Sides) -> Result<Repo
     Ok(report)
 }
 
-/// Returns what the check says: as the exit status, but policies that warn are told, too.
+/// Returns the conclusion of the check: that of the exit status, but policies that warn are reported, too.
 fn conclusion(status: Status, report: &Report) -> Conclusion {
     match status {
         Status::Done if report.policy_level() == Some(PolicyLevel::Warning) => Conclusion::Neutral,

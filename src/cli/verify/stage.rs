@@ -26,7 +26,7 @@ pub(super) struct Stage {
 pub(super) struct Staged {
     /// The environments, by name if there are several.
     environments: BTreeMap<Root, Place>,
-    /// An empty folder in the place of environments that are not there.
+    /// An empty folder that stands for missing environments.
     nothing: PathBuf,
     /// The hiera.yaml of the global layer, if there is one.
     global: Option<PathBuf>,

@@ -25,7 +25,7 @@ impl Places {
         Places { all: Arc::new(Semaphore::new(all)), share, shares: Mutex::default() }
     }
 
-    /// Waits for a place. Those who wait for their share keep nobody else waiting.
+    /// Waits for a place. Clients that wait for their share do not delay others.
     pub(super) async fn take(&self, peer: Option<IpAddr>) -> Option<Place> {
         let share = match peer.map(|peer| self.share_of(network(peer))) {
             Some(share) => Some(share.acquire_owned().await.ok()?),

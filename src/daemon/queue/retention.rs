@@ -15,7 +15,7 @@ const PAGES: u32 = 1000;
 /// The free pages that stay in the file.
 const SPARE: i64 = 256;
 
-/// The rule by which work is forgotten.
+/// The rule for dropping old work.
 #[derive(Debug, Clone)]
 pub struct Retention {
     /// The time after which it is.

@@ -52,7 +52,7 @@ impl Queue {
             ", state = 'waiting', attempts = 0, since = ?3, due = 0, error = NULL"
         );
         let mut step = self.database.connection().await?;
-        // The forge is told that it is known, and does not tell of it again.
+        // The forge has been told that it is known, and will not announce it again.
         step.begin_durably().await?;
         for name in names {
             sqlx::query(insert).bind(*name).bind(stored(request)).bind(now()).execute(&mut *step).await?;
@@ -80,7 +80,7 @@ impl Queue {
     }
 
     /// Notes that a review has failed. `again` is the delay of the next attempt; without it the request is set aside.
-    /// Nothing is noted if it was asked for anew meanwhile.
+    /// Nothing is noted if it was requested again meanwhile.
     pub async fn not_reviewed(&self, job: &ReviewJob, error: &str, again: Option<Duration>) -> Result<(), QueueError> {
         let state = if again.is_some() { "waiting" } else { "dead" };
         let now = now();

@@ -149,7 +149,7 @@ impl Resolver {
     async fn has_to_make_way(&self, turn: &Turn) {
         loop {
             sleep(APART_LOOK).await;
-            // A queue that cannot be used is told by whoever has to use it.
+            // Any later step that uses the queue reports that it cannot be used.
             if let Ok(waiting) = self.queue.waiting(&self.repository).await
                 && turn.makes_way(&waiting)
             {

@@ -60,7 +60,7 @@ pub(super) struct BranchTracker {
     checkpoint: BranchCheckpoint,
     /// True if the checkpoint was not yet given to the handler as it is.
     is_unsaved: bool,
-    /// The branches that the last look could not read. They come last, so that they hold up no other.
+    /// The branches that the last look could not read. They come last, so that they delay no other.
     failed: HashSet<BranchName>,
     /// The longest time of a look.
     longest: Duration,

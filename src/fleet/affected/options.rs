@@ -54,7 +54,7 @@ impl Comparison<'_> {
                     affected.entry(key).or_default().union_with(&nodes);
                 }
             };
-            // A lookup that comes from other modules merges the options anew, and may get others.
+            // A lookup that comes from other modules merges the options again, and may get others.
             let is_alone =
                 |module: &Option<Arc<str>>| before.is_alone(module.as_ref()) && after.is_alone(module.as_ref());
             let (alone, not_alone): (Vec<_>, Vec<_>) = modules.iter().cloned().partition(is_alone);

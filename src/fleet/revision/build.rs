@@ -211,8 +211,8 @@ struct PendingPart<'a> {
 }
 
 impl PendingPart<'_> {
-    /// Finds the paths that are made of one variable. For few nodes there are none: to list folders is more work than
-    /// to look at one path for each.
+    /// Finds the paths that consist of one variable. With few nodes none are used: listing folders is more work than
+    /// looking at one path for each node.
     fn per_node_paths(&self, environment: &Environment, fleet: &Fleet) -> PerNodePaths {
         if self.nodes.len() * FEW_NODES_DIVISOR < fleet.len() {
             return PerNodePaths::default();

@@ -20,7 +20,7 @@ use crate::hiera::sources::{FoundOptions, OptionsOf, Resolved, Sources};
 use crate::node::{NodeId, NodeSet};
 use crate::tree::BlobId;
 
-/// Data files and levels that stand in the place of those that a revision has.
+/// Data files and levels that replace those of a revision.
 #[derive(Default)]
 pub struct Replaced<'a> {
     /// The files by path.

@@ -402,7 +402,7 @@ fn unreadable_files(revision: &Revision) -> Result<BTreeMap<Arc<str>, Unreadable
         }
     }
     let folders = || environment.roots().flat_map(|root| root.module_folders.values());
-    // Most files are below none of the few folders that modules lie in.
+    // Most files are not below any of the few folders that contain modules.
     let around: BTreeSet<&str> = folders().map(|folder| folder_of(folder)).collect();
     if around.is_empty() {
         return Ok(found);

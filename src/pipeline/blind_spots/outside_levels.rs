@@ -96,7 +96,7 @@ pub(in crate::pipeline) fn outside<'r>(
     joined(found)
 }
 
-/// The most paths of a folder that are told one by one.
+/// The most paths of a folder that are listed one by one.
 const PATHS: usize = 3;
 
 /// Joins the paths of each folder that has many of them.
@@ -159,7 +159,7 @@ fn collect_outside(revision: &Revision, accepted: &Accepted, found: &mut BTreeMa
         outside.places.extend(place.cloned());
         outside.add(environment, pattern);
     }
-    // A layer on disk has what the disk has, but for folders that this machine does not have.
+    // A layer on disk sees the disk, except for folders that this machine does not have.
     for pattern in patterns(environment).iter().filter(|pattern| pattern.is_missing_on_disk(environment)) {
         if let Some(written) = pattern.written_outside(environment).filter(|place| !accepted.has(OUTSIDE, place)) {
             at_datadir(environment, &written, found).add_everywhere(revision, pattern);

@@ -14,7 +14,7 @@ use crate::tree::{FileTree, Target, TreeError, child, folder_of, follow};
 /// Returns a blind spot for keys that data refers to and no file has, if a level may have them: one for which no
 /// revision has any file.
 pub(super) fn referred(revisions: &[&Revision], accepted: &Accepted) -> Result<Option<BlindSpot>, TreeError> {
-    // One that is outside may have them, too, and is told.
+    // A level outside may have them, too, and is reported.
     if !outside(revisions.iter().copied(), &Accepted::default()).is_empty() {
         return Ok(None);
     }

@@ -27,8 +27,8 @@ impl Allowance {
         Allowance { work: Cell::new(work), lookups: Cell::new(LOOKUPS / changes) }
     }
 
-    /// Does a lookup that may take what is left, and no more than any lookup. Returns `None` if it takes more than is
-    /// left: its outcome tells nothing of the data.
+    /// Does a lookup that may take what is left, but no more than any lookup. Returns `None` if it takes more than is
+    /// left: its outcome then says nothing about the data.
     pub(super) fn look_up<T>(&self, lookup: impl FnOnce(Cost) -> (T, Cost)) -> Option<T> {
         self.lookups.set(self.lookups.get().checked_sub(1)?);
         let limit = self.work.get().at_most(Cost::OF_KEY);

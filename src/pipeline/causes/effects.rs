@@ -17,7 +17,7 @@ use crate::pipeline::blind_spots::HIDDEN;
 use crate::pipeline::blind_spots::changed_files::FileKind;
 use crate::report::{BlindSpot, ChangedLines, Effect, NoEffect, UnknownEffect};
 
-/// The most pairs of lines that are told to belong together.
+/// The most pairs of lines that are reported as belonging together.
 const MAX_PAIRS: usize = 200_000;
 
 pub(super) struct Effects<'a> {

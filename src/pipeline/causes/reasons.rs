@@ -20,7 +20,7 @@ use crate::value::{Segment, Value, ValuePath};
 /// The most entries whose reasons are looked for.
 const MAX_ENTRIES: usize = 500;
 
-/// The most parts of nodes that are told apart for one entry.
+/// The most parts of nodes that are distinguished for one entry.
 const MAX_PARTS: usize = 250;
 
 /// The most parts of nodes beyond the first of each entry, for all entries together.

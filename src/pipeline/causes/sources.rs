@@ -20,10 +20,10 @@ use crate::pipeline::blind_spots::changed_files::FileKind;
 use crate::report::{How, Origin, Side, Source};
 use crate::value::{Hash, Segment, Value};
 
-/// The most places that are told of one side of a difference.
+/// The most places that are reported for one side of a difference.
 const MAX_SOURCES: usize = 12;
 
-/// The lookups of a key, whose sources are told.
+/// The lookups of a key, whose sources are reported.
 pub(super) struct Sources<'a> {
     revisions: Diff<&'a Revision>,
     key: &'a Arc<str>,

@@ -208,7 +208,7 @@ pub fn files_in_tree(
             }
         }
         Target::Absent | Target::Dangling(_) | Target::Loop(_) | Target::Outside(_) => {
-            // A pattern that costs too much is told where the disk is read.
+            // A pattern that costs too much is reported when the disk is read.
             for path in glob_within(tree, path, left).unwrap_or_default() {
                 found.extend(file_at(tree, &path)?.map(|id| (path, id)));
             }

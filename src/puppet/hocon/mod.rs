@@ -33,9 +33,9 @@ use node::{Kind, NodeRef};
 /// A key, or any other text: bytes, since it need not be UTF-8.
 type Name = Rc<[u8]>;
 
-/// The most steps that a document takes: values looked at and copied while keys that come again are laid over one
-/// another and substitutions are replaced. Some tenths of a second. The gem remembers nothing on the way, so it takes
-/// three times as long for each `a += 1` more: six seconds for a dozen of them.
+/// The most steps that a document takes: values looked at and copied while duplicate keys are merged and
+/// substitutions are replaced. Some tenths of a second. The gem remembers nothing on the way, so it takes three times
+/// as long for each `a += 1` more: six seconds for a dozen of them.
 const STEP_LIMIT: usize = 10_000_000;
 
 /// The most text that joining and substitutions make, in bytes.

@@ -37,7 +37,7 @@ impl Source {
         Source { root: way.outermost().clone(), way: Some(way) }
     }
 
-    /// The way goes on into `parent`.
+    /// The way continues into `parent`.
     pub(super) fn into(&self, parent: &NodeRef) -> Source {
         let way = match &self.way {
             None if !Rc::ptr_eq(parent, &self.root) => None,

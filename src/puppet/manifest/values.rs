@@ -20,7 +20,7 @@ pub(super) struct Values {
 /// The most literals of one variable that are told apart, and the most items of one: with more it is not known.
 const MOST_VALUES: usize = 20;
 
-/// The longest text of a variable that is told: each lookup has a copy of it.
+/// The longest known text of a variable: each lookup has a copy of it.
 const LONGEST: usize = 1000;
 
 impl Values {

@@ -49,7 +49,7 @@ pub(super) fn translate(pattern: &str) -> Result<String, Error> {
                 && is_anchor(token)
                 && let Some((length, may_be_absent)) = quantifier(&pattern[end..]) =>
             {
-                // A group, so that a repeat behind a comment is none of what stands before.
+                // A group, so that a repeat behind a comment does not repeat what is before the comment.
                 out.push_str(if may_be_absent { "(?:)" } else { token });
                 skip_to += length;
             }

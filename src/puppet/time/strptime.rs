@@ -25,7 +25,7 @@ pub(super) struct Parsed {
     afternoon: Option<i128>,
     /// The zone as it is written.
     pub(super) zone: Option<String>,
-    /// True if the text goes on behind the format.
+    /// True if the text continues behind the format.
     pub(super) has_leftover: bool,
 }
 

@@ -19,7 +19,7 @@ pub(super) fn idle(report: &Report, options: &Options, budget: usize) -> Vec<Par
     let told: Vec<&ChangedLines> = report.lines.iter().filter(|lines| is_told(lines)).collect();
     let heading = ChangedLines::heading(&told);
     let budget = budget.saturating_sub(characters(&heading) + FRAME);
-    // A list that only says how many there are has nothing for whoever reads it.
+    // A list that only says how many there are is useless to readers.
     if told.first().is_none_or(|first| !fits(&item(first), options, budget)) {
         return Vec::new();
     }
