@@ -269,7 +269,8 @@ fn entries() -> BTreeSet<[String; 3]> {
             items.push((area, item.to_owned()));
         } else {
             let (_, item) = items.last_mut().unwrap();
-            *item += &format!(" {}", line.trim_start());
+            item.push(' ');
+            item.push_str(line.trim_start());
         }
     }
     let mut found = BTreeSet::new();
