@@ -11,7 +11,7 @@ use crate::diagnostic::Place;
 use crate::diff::Diff;
 use crate::node::NodeSet;
 
-/// How a place contributes to a value.
+/// The way in which a place contributes to a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum How {
     /// It holds the value.
@@ -62,7 +62,7 @@ pub struct Source {
     pub place: Place,
     /// The level of the hierarchy, if it is a place of data.
     pub level: Option<Arc<str>>,
-    /// How it contributes.
+    /// The way in which it contributes.
     pub how: How,
 }
 
