@@ -94,7 +94,7 @@ impl Diagnostic {
         Diagnostic { place, severity, code, text: text.into(), subject: None }
     }
 
-    /// Returns the same finding, which is about `subject`.
+    /// Returns the same finding with a subject.
     #[must_use]
     pub fn about(self, subject: Subject) -> Diagnostic {
         Diagnostic { subject: Some(subject), ..self }

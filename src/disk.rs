@@ -62,8 +62,8 @@ impl Disk {
         Disk::default()
     }
 
-    /// Returns true if all that was accessed is still there as it was, and it is not so much that a new view, which has
-    /// nothing of what former revisions asked for, is better.
+    /// Returns true if everything that was accessed is unchanged, and the view has not grown so much with former
+    /// revisions that a new one is better.
     pub fn is_current(&self) -> bool {
         let answers = self.lock();
         if answers.kinds.len() > MAX_ANSWERS {
@@ -91,7 +91,7 @@ impl Disk {
         self.answers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the kind of what is at a path, or `None` if nothing is there.
+    /// Returns the kind of file at a path, or `None` if there is nothing.
     fn kind(&self, path: &str) -> io::Result<Option<FileType>> {
         if let Some(known) = self.lock().kinds.get(path) {
             return Ok(*known);
@@ -115,7 +115,7 @@ impl Disk {
         Ok(self.lock().links.entry(path.to_owned()).or_insert(target).clone())
     }
 
-    /// Returns the entry at a path, wherever it leads if it is a link.
+    /// Returns the entry at a path; a link may lead anywhere.
     fn any_entry(&self, path: &str) -> Result<Option<Entry>, TreeError> {
         match self.kind(path).and_then(|kind| kind.map_or(Ok(None), |kind| self.entry_of(path, kind))) {
             Err(error) if is_absence(&error) => Ok(None),
@@ -222,7 +222,7 @@ enum Content {
 const IN_MEMORY_SIZE: usize = 16 << 20;
 
 impl FrozenFiles {
-    /// Returns no files yet, of which those of more than `limit` bytes will not be read.
+    /// Returns an empty store that will not read files of more than `limit` bytes.
     pub fn of_at_most(limit: u64) -> FrozenFiles {
         FrozenFiles { limit, ..FrozenFiles::default() }
     }
@@ -239,7 +239,7 @@ impl FrozenFiles {
         Ok(id)
     }
 
-    /// Returns the state and the content of the file at `disk`. One that is too large has an id of its own, which
+    /// Returns the state and the content of the file at `disk`. A file that is too large has an id of its own that
     /// stands for its size.
     fn content_of(&self, disk: &Path) -> io::Result<(SeenFile, Content)> {
         // Before the content: a change in between is seen later.
@@ -256,7 +256,7 @@ impl FrozenFiles {
         Ok((file(id), if is_large { Content::OnDisk(disk.to_owned()) } else { Content::InMemory(content.into()) }))
     }
 
-    /// Returns true if the files that were read are still as they were. Contents are compared if they are small.
+    /// Returns true if the files that were read are unchanged. Contents are compared if they are small.
     fn are_current(&self) -> bool {
         let seen = self.lock();
         let is_small = seen.files.values().map(|file| file.stamp.size()).sum::<u64>() <= SMALL;
@@ -298,7 +298,7 @@ impl FrozenFiles {
     }
 }
 
-/// Returns true if an error of the disk says that nothing is there, or can be: a name may be too long.
+/// Returns true if an error of the disk means that nothing is there, or can be: a name may be too long.
 pub(crate) fn is_absence(error: &io::Error) -> bool {
     use io::ErrorKind::{InvalidFilename, NotADirectory, NotFound};
     matches!(error.kind(), NotFound | NotADirectory | InvalidFilename)

@@ -33,18 +33,18 @@ pub struct CommitEvent {
 /// The way in which a commit has come to a branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EventKind {
-    /// On top of the branch; `before` is its first parent. A merge stands for all that it brought in.
+    /// On top of the branch; `before` is its first parent. A merge stands for everything that it brought in.
     New,
-    /// With a branch that was not there before; `before` is its first parent.
+    /// With a new branch; `before` is its first parent.
     Created,
     /// By a merge that has the branch's former tip as another parent than its first; `before` is the former tip.
     Joined,
     /// Instead of the former tip, which is not part of its history (an amended commit, a rebase, a reset). `before`
     /// is the former tip, whose objects may be collected before long. A shallow fetch looks the same.
     Rewritten,
-    /// By no commit: sources have told of other facts of nodes. `before` is the commit itself.
+    /// By no commit: sources have reported changed facts of nodes. `before` is the commit itself.
     Facts,
-    /// As the last of the oldest of very many commits that came at once and are reported together; `before` is the
+    /// As the last of the oldest of very many commits that arrived at once and are reported together; `before` is the
     /// commit before all of them.
     Combined,
 }
@@ -59,7 +59,7 @@ impl EventKind {
         EventKind::Combined,
     ];
 
-    /// Returns the word for it, as the database and JSON have it.
+    /// Returns the word for it in the database and in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             EventKind::New => "new",

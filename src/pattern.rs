@@ -13,7 +13,7 @@ pub struct Pattern {
 }
 
 /// Returns true if `text` begins with the first piece, ends with the last one and has the others between them in this
-/// order, whatever is between any two.
+/// order, with anything in between.
 pub fn is_made_of(text: &str, pieces: &[String]) -> bool {
     let [first, middle @ .., last] = pieces else { return pieces.first().is_some_and(|piece| piece == text) };
     let Some(mut rest) = text.strip_prefix(first.as_str()) else { return false };

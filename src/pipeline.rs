@@ -106,9 +106,9 @@ type AllKeys = Arc<BTreeSet<Arc<str>>>;
 
 /// The keys and nodes that a report covers.
 pub struct DiffFilter<'a> {
-    /// Returns true for the keys.
+    /// Accepts the keys.
     pub key: &'a dyn Fn(&str) -> bool,
-    /// Returns true for the names of the nodes.
+    /// Accepts the names of the nodes.
     pub node: &'a dyn Fn(&str) -> bool,
 }
 
@@ -320,7 +320,7 @@ impl Pipeline {
         Ok(Diff { before: without(both.before, from_before)?, after: without(both.after, from_after)? })
     }
 
-    /// Returns all keys of both sides, those that the change may affect, and the values of these.
+    /// Returns all keys of both sides, those that the change may affect, and their values.
     fn compare(revisions: Diff<&Revision>, workers: &Workers) -> (AllKeys, AffectedKeys, Diff<Effective>) {
         let [before, after] = [&revisions.before.keys, &revisions.after.keys];
         let keys =
@@ -412,7 +412,7 @@ impl Pipeline {
         Ok(revision)
     }
 
-    /// Returns false if other repositories, whose files are in the tree of a commit, have others now.
+    /// Returns false if other repositories whose files are in the tree of a commit now have other files.
     fn is_current(&self, id: RevisionId, kept: &Revision) -> bool {
         let now = |id| self.revisions.tree(id).ok()?.folder_id("");
         !matches!(id, RevisionId::Commit(_))
@@ -420,7 +420,7 @@ impl Pipeline {
     }
 }
 
-/// Returns the variables that tell nodes with a change from others; none if there is no change.
+/// Returns the variables that distinguish nodes with a change from others; none if there is no change.
 fn distinctions(revisions: Diff<&Revision>, changes: &Changes) -> Result<Vec<Distinction>, TreeError> {
     if changes.changes.is_empty() {
         return Ok(Vec::new());
@@ -429,7 +429,7 @@ fn distinctions(revisions: Diff<&Revision>, changes: &Changes) -> Result<Vec<Dis
     Distinction::between(environments, &crate::blind_spots::changed_paths(revisions)?, &revisions.after.fleet)
 }
 
-/// Returns the blind spot of each side of which nothing can be read. Before the first commit there is nothing to read.
+/// Returns the blind spot of each side that cannot be read at all. Before the first commit there is nothing to read.
 fn unreadable(sides: &Sides, revisions: Diff<&Revision>, workers: &Workers) -> Diff<Option<BlindSpot>> {
     let of = |revision| crate::blind_spots::unreadable::unreadable_revision(revision, workers);
     let is_there = sides.before != RevisionId::Empty;

@@ -1,5 +1,5 @@
-//! Programs that hierad runs: those that are ended together with all that they have started, and those that must not
-//! have what hierad holds.
+//! Programs that hierad runs: ending them together with everything that they have started, and keeping hierad's
+//! secrets from them.
 
 mod mark;
 
@@ -28,7 +28,8 @@ const FORGES: [&str; 17] = [
     "WOODPECKER",
 ];
 
-/// Those that are parts of other words: only words, or beginnings of words with a secret behind them.
+/// Names that are also parts of other words: they count only as whole words, or as beginnings of words followed by a
+/// word for a secret.
 const SHORT_FORGES: [&str; 7] = ["ACTIONS", "CI", "CIRCLE", "DRONE", "GH", "GL", "RUNNER"];
 
 /// Parts of words, and words with or without an S at the end, by which a variable says that it holds a secret.
@@ -82,7 +83,7 @@ pub fn is_token(name: &str, value: &str) -> bool {
     is_of_forge && tells || words.iter().any(is_joined)
 }
 
-/// Returns true for a word that says that something is secret. An author is none who has authorized.
+/// Returns true for a word that says that something is secret. "Author" is not one, although "authorized" is.
 fn is_secret(word: &str) -> bool {
     let word = word.replace("AUTHORIZ", "AUTH").replace("AUTHOR", "");
     let one = word.strip_suffix('S').unwrap_or(&word);
@@ -104,7 +105,8 @@ fn has_password(value: &str) -> bool {
     value.match_indices("//").any(has_user) || value.match_indices('@').any(has_both)
 }
 
-/// All that a command starts: its process group and, on Linux, what has left that. It is killed when this is dropped.
+/// Everything that a command starts: its process group and, on Linux, processes that have left it. They are killed
+/// when this is dropped.
 #[derive(Debug)]
 pub struct Group {
     leader: Option<u32>,
@@ -119,12 +121,12 @@ impl Group {
         Group::marked(command.as_std_mut())
     }
 
-    /// Has a command stay in its group, or lead one by itself.
+    /// Keeps a command in its group, or makes it lead one.
     pub fn marked(command: &mut std::process::Command) -> Group {
         Group { leader: None, mark: Some(Mark::on(command)) }
     }
 
-    /// Has this process lead a new session, and so a new group. Nothing that it starts has a terminal to ask at.
+    /// Makes this process lead a new session, and so a new group. Nothing that it starts has a terminal to ask at.
     pub fn lead_session() {
         #[cfg(unix)]
         if let Err(error) = rustix::process::setsid() {
@@ -154,7 +156,7 @@ impl Group {
         self.signal(rustix::process::Signal::TERM);
     }
 
-    /// Has this process end with all of its group when its standard input ends: whoever holds the other end of that is
+    /// Ends this process and its whole group when its standard input ends, because the holder of the other end is
     /// gone.
     pub fn end_with_input() {
         std::thread::spawn(|| {

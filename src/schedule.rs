@@ -83,7 +83,7 @@ impl Schedule {
     }
 
     /// Returns the moment at which a time on the clocks is due: the first one at which they show it or, if they skip
-    /// it, that at which they go on.
+    /// it, the one at which they go on.
     fn due(&self, clock: DateTime) -> Option<Timestamp> {
         let moments = self.zone.to_ambiguous_timestamp(clock);
         let first = moments.earlier().ok()?;
@@ -124,9 +124,9 @@ impl Runs {
         self.last = start;
     }
 
-    /// Returns true if the clock is now further behind the last run than half the time from that to the next one. Then
-    /// it was ahead, and what is due from now on was not done. If less is missing, the clock was put right by a little,
-    /// and what comes again on it was done.
+    /// Returns true if the clock is now further behind the last run than half the time from that to the next one.
+    /// Then it was ahead, and what is due from now on was not done. A smaller difference means a small correction,
+    /// and what is due again was already done.
     pub fn put_right(&mut self, now: SystemTime) -> bool {
         let Ok(behind) = self.last.duration_since(now) else { return false };
         let gap = self.next().and_then(|next| next.duration_since(self.last).ok());
@@ -197,7 +197,7 @@ mod tests {
             twice("2026-10-24T12:30:00Z"),
             ["2026-10-25T00:30:00Z", "2026-10-25T13:30:00Z", "2026-10-26T01:30:00Z"]
         );
-        // The second time that the clocks show it is none, wherever the search begins.
+        // The second time that the clocks show it does not count, wherever the search begins.
         assert_eq!(twice("2026-10-25T01:10:00Z")[0], "2026-10-25T13:30:00Z");
         let often = times(&["*/20 1,2 * * *"], "Europe/Berlin", "2026-03-29T00:20:00Z", 3);
         assert_eq!(often, ["2026-03-29T00:40:00Z", "2026-03-29T01:00:00Z", "2026-03-29T23:00:00Z"]);

@@ -90,7 +90,7 @@ impl TreeError {
         TreeError { path: path.into(), reason: reason.into(), is_too_large: false }
     }
 
-    /// Returns the refusal of more than hierad reads.
+    /// Returns the refusal of a tree or file that is larger than hierad reads.
     pub fn too_large(path: impl Into<String>, reason: impl Into<String>) -> TreeError {
         TreeError { is_too_large: true, ..TreeError::new(path, reason) }
     }
@@ -120,7 +120,7 @@ pub fn read_config(tree: &dyn FileTree, path: &str, id: BlobId) -> Result<Vec<u8
 /// A read-only tree of files. Paths begin with the root, `/` between names, no `.` or `..`; the root itself is "" where
 /// paths are relative.
 pub trait FileTree: Send + Sync {
-    /// Returns the beginning of all paths of the tree: "", or an absolute path such as "/".
+    /// Returns the prefix of all paths of the tree: "", or an absolute path such as "/".
     #[expect(clippy::unnecessary_literal_bound, reason = "others have a root of their own")]
     fn root(&self) -> &str {
         ""
@@ -129,24 +129,25 @@ pub trait FileTree: Send + Sync {
     /// Returns the entry at `path`, links not followed, or `None` if there is none.
     fn entry(&self, path: &str) -> Result<Option<Entry>, TreeError>;
 
-    /// Returns the names in the folder at `path` with their entries, in the order of their bytes; empty if it is no
-    /// folder.
+    /// Returns the names in the folder at `path` with their entries, in the order of their bytes; empty if it is not
+    /// a folder.
     fn list(&self, path: &str) -> Result<Vec<(String, Entry)>, TreeError>;
 
-    /// Returns an id of all that is in the folder at `path`, or `None` if there is none. Two folders with the same id
+    /// Returns an id of everything in the folder at `path`, or `None` if there is none. Two folders with the same id
     /// are equal.
     fn folder_id(&self, path: &str) -> Option<[u8; 20]> {
         _ = path;
         None
     }
 
-    /// Returns the id of all that is in the folder at `path`, whichever tree it lies in, and adds it to those `known`.
+    /// Returns the id of everything in the folder at `path`, the same in any tree, and adds it to those `known`.
     fn content_id(&self, path: &str, known: &ContentIds) -> Result<ContentId, TreeError> {
         known.get(path, &|path| self.list(path))
     }
 
-    /// Returns the id of those entries of the folder at `path` that have the name `name`, or that and an ending, and of
-    /// all below them; adds it to those `known`. `None` if there is a link among them, or a folder with an ending.
+    /// Returns the id of those entries of the folder at `path` that have the name `name`, or that name and an
+    /// extension, and of everything below them; adds it to those `known`. `None` if there is a link among them, or a
+    /// folder with an extension.
     fn content_id_beginning(&self, path: &str, name: &str, known: &ContentIds) -> Result<Option<ContentId>, TreeError> {
         known.beginning(path, name, &|path| self.list(path))
     }
@@ -159,15 +160,15 @@ pub trait FileTree: Send + Sync {
     /// Returns the content of a file.
     fn read(&self, id: BlobId) -> Result<Vec<u8>, TreeError>;
 
-    /// Returns true for a file of a work tree that is read as it is on disk: git may convert it when it stores it.
+    /// Returns true for a file of a work tree that is read as it is on disk; git may convert it when storing it.
     fn is_on_disk(&self, id: BlobId) -> bool {
         _ = id;
         false
     }
 }
 
-/// Returns the files of the whole tree with names that `is_wanted` accepts. Leaves out links, and folders with names
-/// that `is_passed` accepts.
+/// Returns the files of the whole tree with names that `is_wanted` accepts. Skips links, and folders with names that
+/// `is_passed` accepts.
 pub fn files_called(
     tree: &dyn FileTree,
     is_wanted: impl Fn(&str) -> bool,
@@ -333,7 +334,7 @@ pub fn follow_counted(tree: &dyn FileTree, path: &str, linked: &mut usize) -> Re
                 } else {
                     at.truncate(folder);
                 }
-                // What is between two slashes is looked at, too, if it is nothing.
+                // An empty name between two slashes is looked at, too.
                 *linked = linked.saturating_add(1 + inner.split('/').count());
                 if *linked > limit {
                     let how = format!("leads through links of more than {LINKED_LIMIT} names");
@@ -360,14 +361,14 @@ pub fn below<'p>(root: &str, path: &'p str) -> Option<&'p str> {
     }
 }
 
-/// Returns the target of a link inside of a tree with this root: from the link's folder, or from the root if it is
+/// Returns the target of a link inside a tree with this root: relative to the link's folder, or to the root if it is
 /// absolute. `None` if it leads out.
 fn inside<'t>(root: &str, target: &'t str) -> Option<&'t str> {
     if target.starts_with('/') { below(root, target) } else { Some(target) }
 }
 
-/// Returns the length of the path of the folder above `at`. Returns `None` above a `root`, but for that of the disk,
-/// which is its own `..`.
+/// Returns the length of the path of the folder above `at`. Returns `None` above a `root`, except for the root of the
+/// disk, which is its own `..`.
 fn parent(root: &str, at: &str) -> Option<usize> {
     if at == root {
         return (root == "/").then_some(root.len());
@@ -375,8 +376,8 @@ fn parent(root: &str, at: &str) -> Option<usize> {
     Some(at.rfind('/').unwrap_or(0).max(root.len()))
 }
 
-/// Returns true if `path` names a link, wherever that leads. Links in the folders on the way are followed. Adds the
-/// number of names in them to those `linked`.
+/// Returns true if `path` names a link, wherever it leads. Follows links in the folders on the way, and adds the
+/// number of names in them to `linked`.
 pub fn is_link(tree: &dyn FileTree, path: &str, linked: &mut usize) -> Result<bool, TreeError> {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     let folder = if folder.len() < tree.root().len() { tree.root() } else { folder };

@@ -14,7 +14,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     escaped(text, |_| true, escape)
 }
 
-/// Escapes the active characters of foreign text but for the ends of its lines.
+/// Escapes the active characters of foreign text except for line ends.
 pub fn visible_lines(text: &str) -> Cow<'_, str> {
     escaped(text, |c| c != '\n', escape)
 }
@@ -25,8 +25,8 @@ pub fn visible_json(document: &str) -> Cow<'_, str> {
     escaped(document, |c| c >= '\u{7f}', escape_json)
 }
 
-/// Escapes the active characters of whole lines that a program writes, but for tabulators. A JSON document stands for
-/// the same value.
+/// Escapes the active characters of whole lines that a program writes, except for tabs. A JSON document keeps its
+/// value.
 pub fn visible_output(lines: &str) -> Cow<'_, str> {
     // Nearly all output is so, and its bytes are looked at together.
     let is_plain = |byte: u8| (0x20..0x7f).contains(&byte) || byte == b'\n' || byte == b'\t';
@@ -56,7 +56,7 @@ pub fn visible_coloured(lines: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Returns the length of what sets a colour at the start of the text behind an escape character, or 0.
+/// Returns the length of the colour sequence at the start of the text behind an escape character, or 0.
 fn colour(text: &str) -> usize {
     let Some(sequence) = text.strip_prefix('[') else { return 0 };
     let end = sequence.bytes().position(|byte| !matches!(byte, b'0'..=b'9' | b';'));
@@ -94,9 +94,9 @@ pub fn quote(text: impl Iterator<Item = char>, out: &mut String) {
     out.push('"');
 }
 
-/// Returns true for characters behind `before` that are acted on rather than shown: controls, and all that Unicode says
-/// are not shown, which hide or reorder text or make two names look the same. An emoji may say that it is one: that is
-/// how people type it.
+/// Returns true for characters behind `before` that are acted on instead of shown: controls, and all that Unicode
+/// calls invisible, which hide or reorder text or make two names look the same. The mark of an emoji stays, since
+/// that is how people type it.
 fn is_active(before: char, c: char) -> bool {
     if c < '\u{7f}' {
         return c < ' ';

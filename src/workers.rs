@@ -32,16 +32,16 @@ pub struct RunLimits {
 
 /// Something that may stop the work: a clock, a gauge of memory.
 pub trait Stop: Send + Sync {
-    /// Returns the reason if the work is to stop. Once there is one, there is one until the work has ended.
+    /// Returns the reason if the work is to stop. Once there is one, it remains until the work has ended.
     fn reason(&self) -> Option<Arc<str>>;
 
-    /// Returns the reason if the result of the work is not wanted any more, not even as far as it is known.
+    /// Returns the reason if the result of the work is no longer wanted, not even its finished part.
     fn unwanted(&self) -> Option<Arc<str>> {
         None
     }
 
-    /// Returns the number of times that there was a reason, if it is counted. What is written for good compares it
-    /// before and after: somebody else's work may have been the reason, and has ended since.
+    /// Returns the number of times that there was a reason, if it is counted. Whatever is written for good compares
+    /// it before and after: other work may have been the reason, and may have ended since.
     fn count(&self) -> u64 {
         0
     }
@@ -126,7 +126,7 @@ impl Default for Workers {
 }
 
 impl Workers {
-    /// Returns workers with so many threads, at least one; ignores progress.
+    /// Returns workers with this many threads, at least one; ignores progress.
     pub fn of(threads: usize) -> Workers {
         let threads = NonZeroUsize::new(threads).unwrap_or(NonZeroUsize::MIN);
         Workers { threads, progress: Arc::new(Nobody), limits: RunLimits::default(), stop: Arc::new(Nobody) }

@@ -29,9 +29,9 @@ struct Run {
 /// The limit that a run went over, in words.
 #[derive(Debug, Clone)]
 pub(super) enum Overrun {
-    /// That of time.
+    /// The limit of time.
     Time(Arc<str>),
-    /// That of memory.
+    /// The limit of memory.
     Memory(Arc<str>),
 }
 
@@ -51,7 +51,7 @@ impl Guard {
         guard
     }
 
-    /// Returns a guard that looks at memory alone until a run begins.
+    /// Returns a guard that checks only memory until a run begins.
     pub(super) fn idle(limits: &Limits) -> Guard {
         Guard { time: limits.time, memory: limits.memory, run: Mutex::default() }
     }
@@ -76,7 +76,7 @@ impl Guard {
         self.run.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns true if the process has nearly as much memory as it may.
+    /// Returns true if the process uses nearly as much memory as it may.
     fn has_too_much(&self) -> bool {
         let stop_at = |limit: usize| limit / STOP_AT.1 * STOP_AT.0;
         self.memory.is_some_and(|limit| resident().is_some_and(|bytes| bytes > stop_at(limit)))
@@ -111,7 +111,7 @@ impl Stop for Guard {
     }
 }
 
-/// Returns the memory that the process has in use, in bytes, or `None` where the system does not tell.
+/// Returns the memory that the process uses, in bytes, or `None` if the system does not say.
 fn resident() -> Option<usize> {
     let text = std::fs::read_to_string("/proc/self/statm").ok()?;
     let pages: usize = text.split(' ').nth(1)?.parse().ok()?;

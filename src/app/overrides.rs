@@ -1,4 +1,4 @@
-//! The flags of every command as the composition takes them: typed, and laid over the settings.
+//! The flags of every command for the composition: typed, and applied over the settings.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -50,7 +50,7 @@ pub struct Overrides {
     pub pkcs7_private_key: Option<PathBuf>,
     /// The certificate of that key.
     pub pkcs7_public_key: Option<PathBuf>,
-    /// True to read no key, so that all that is encrypted stays so.
+    /// True to read no key, so that everything encrypted stays encrypted.
     pub no_keys: bool,
     /// True to show secrets.
     pub show_secrets: bool,
@@ -110,8 +110,8 @@ impl Overrides {
         all
     }
 
-    /// Opens the repository. From then on no named path leads out of its work trees by a link of them, nor of what it
-    /// has checked out elsewhere. Fails as [`Repository::locate`] does.
+    /// Opens the repository. From then on no named path leads out of its work trees, or of its checkouts elsewhere,
+    /// through a link in them. Fails as [`Repository::locate`] does.
     pub fn repository(&self) -> std::result::Result<Repository, OpenError> {
         let repository = match &self.repo {
             Some(folder) if self.repo_is_trusted => Repository::discover_with(folder, self.quarantine.as_deref()),
@@ -134,7 +134,7 @@ impl Overrides {
         }
     }
 
-    /// Lays the choices over the settings.
+    /// Applies the choices over the settings.
     pub(super) fn lay_over(&self, settings: &mut Settings) -> Result<()> {
         if !self.profiles.is_empty() {
             settings.profiles = self.profiles.iter().map(ProfileEntry::files).collect();

@@ -1,8 +1,7 @@
 //! The pipelines of a workspace: one for each environment, and so for each branch if branches are environments, and for
 //! each answer of the sources of nodes that counts on some branch.
-//!
-//! A pipeline is made when it is first asked for, and made anew when the profile files or what lies outside of the
-//! repository have changed. While somebody is still writing the profiles, the former pipeline goes on.
+//!  A pipeline is built when it is first needed, and rebuilt when profile files, or files outside of the repository,
+//! have changed. While somebody is still writing the profiles, the former pipeline stays in use.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -84,7 +83,7 @@ impl Looks {
 }
 
 impl Kept {
-    /// Returns true unless its profiles are known to have changed, or what lies outside of the repository has.
+    /// Returns true unless its profiles, or files outside of the repository, are known to have changed.
     fn is_current(&mut self, outside: &Arc<Outside>) -> bool {
         let fleet = &self.pipeline.fleet;
         Arc::ptr_eq(&self.outside, outside)
@@ -139,8 +138,8 @@ impl BranchPipelines {
         }
     }
 
-    /// Returns the pipeline of a branch for the nodes of these answers of sources. They have their other files as these
-    /// are.
+    /// Returns the pipeline of a branch for the nodes of these answers of sources. Their other files are the current
+    /// ones.
     pub(super) fn get_with(
         &mut self,
         branch: Option<&BranchName>,
@@ -166,7 +165,7 @@ impl BranchPipelines {
         self.workspace.with_answers(answers)
     }
 
-    /// Makes a pipeline in place of the former one, which goes on if that fails.
+    /// Replaces a pipeline by a new one; the former one stays if that fails.
     fn renewed(&mut self, nodes: &Nodes, former: Option<Kept>) -> Result<Kept> {
         match (self.make(nodes), former) {
             (Ok(pipeline), former) => {
@@ -198,7 +197,7 @@ impl BranchPipelines {
         workspace.pipeline_for(branch, tip.as_slice(), &|_| true, &report)
     }
 
-    /// Has all pipelines made anew if anything outside of the repository has changed.
+    /// Rebuilds all pipelines if anything outside of the repository has changed.
     fn renew_outside(&mut self) {
         let workspace = &mut self.workspace;
         match self.outside.look(|| workspace.renew_outside()) {
@@ -211,11 +210,11 @@ impl BranchPipelines {
     }
 }
 
-/// The most times that something is resolved anew since profiles have changed meanwhile.
+/// The most times that something is resolved again because profiles have changed meanwhile.
 pub(super) const ATTEMPTS: usize = 5;
 
-/// Returns what a commit changes, by the pipeline that `get` returns. If profiles are found changed on the way, it is
-/// compared again with the next pipeline.
+/// Returns what a commit changes, by the pipeline that `get` returns. If profiles turn out to have changed meanwhile,
+/// it is compared again with the next pipeline.
 pub(super) fn compare(event: &CommitEvent, mut get: impl FnMut() -> Result<Arc<Pipeline>>) -> Result<Comparison> {
     let have_changed =
         |error: &Failure| matches!(error.downcast_ref::<PipelineError>(), Some(PipelineError::ProfilesChanged));

@@ -11,7 +11,7 @@ pub(super) struct Recent<K, V> {
 }
 
 impl<K: PartialEq, V> Recent<K, V> {
-    /// Returns an empty store for `most` values, of which there are few enough to look at each.
+    /// Returns an empty store for `most` values, few enough to look at each.
     pub(super) fn new(most: usize) -> Recent<K, V> {
         Recent { most, entries: VecDeque::new() }
     }

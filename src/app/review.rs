@@ -1,6 +1,6 @@
-//! Finds the two commits of a request in the checkout of a CI job or in a repository of the daemon. What is missing is
-//! fetched from the remote into a quarantine, which goes with the review: whoever proposes a request may push to it as
-//! often as he likes.
+//! Finds the two commits of a request in the checkout of a CI job or in a repository of the daemon. Missing objects
+//! are fetched from the remote into a quarantine, which is removed with the review: the author of a request may push
+//! to it any number of times.
 //!
 //! A shallow checkout, which a job has made for itself, is made a few commits deeper each time instead. What it gets
 //! has references of hierad's own, which no watch takes for branches. Those of another run never count: the branch has
@@ -65,11 +65,10 @@ pub struct Sides {
     pub after: CommitId,
     /// The tip of the branch that takes the commits; `None` if there is no other than theirs.
     pub target: Option<CommitId>,
-    /// True if another branch takes the commits, and it is not known which: whoever proposes commits writes the parent
-    /// of the last one.
+    /// True if an unknown other branch takes the commits: the author of commits writes the parent of the last one.
     pub is_target_unknown: bool,
     /// True if the commits are to be merged: into a branch that is named, or as a request. A commit that is named
-    /// without either is what a branch was before a push, which may have put others in the place of its commits.
+    /// without either is the tip of a branch before a push, which may have replaced its commits.
     pub is_request: bool,
     /// The name of that branch, if it is known.
     pub branch: Option<BranchName>,
@@ -91,12 +90,12 @@ impl Wanted {
         named.or_else(|| self.takes_default().then(default))
     }
 
-    /// Returns true if the default branch of the remote takes the commits, as nothing else is known of them.
+    /// Returns true if the default branch of the remote takes the commits, because nothing else is known about them.
     fn takes_default(&self) -> bool {
         self.has_remote && self.base_branch.is_none() && self.base.is_none()
     }
 
-    /// Returns the same with what a repository knows of the remote.
+    /// Returns the same with the repository's knowledge of the remote.
     fn known_by(&self, repository: &Repository) -> Result<Wanted> {
         let told = || repository.default_branch_of(&self.remote).map(|branch| branch.to_string());
         let default_branch = self.default_branch.clone().or_else(told);
@@ -111,7 +110,7 @@ pub struct Fetched {
 }
 
 impl Fetched {
-    /// Returns the folder of the objects that the repository itself has not.
+    /// Returns the folder of the objects that the repository itself does not have.
     pub fn quarantine(&self) -> Option<PathBuf> {
         self.quarantine.as_ref().map(Quarantine::objects)
     }
@@ -242,7 +241,7 @@ fn told(reason: &str) -> super::Failure {
 fn find(repository: &Repository, wanted: &Wanted, branch: Option<CommitId>) -> Result<Sides> {
     let Some(base) = base(repository, wanted, branch)? else { return with_parent(repository, wanted) };
     let after = last(repository, wanted)?;
-    // What the default branch has already is judged by what it had before.
+    // A commit that the default branch already has is judged by what was there before it.
     if wanted.takes_default() && repository.is_ancestor(after, base)? {
         return with_parent(repository, wanted);
     }
@@ -258,7 +257,7 @@ fn find(repository: &Repository, wanted: &Wanted, branch: Option<CommitId>) -> R
     Ok(Sides { before: Some(before), after, target: Some(base), is_target_unknown, is_request, branch, ambiguities })
 }
 
-/// Returns the last commit, which is in the repository with its parents: what is not there has to be fetched.
+/// Returns the last commit, once it is in the repository with its parents: missing objects are fetched.
 fn last(repository: &Repository, wanted: &Wanted) -> Result<CommitId> {
     let after = repository.resolve(wanted.head.as_deref().unwrap_or("HEAD"))?;
     repository.parents(after)?;
@@ -284,7 +283,7 @@ fn base(repository: &Repository, wanted: &Wanted, branch: Option<CommitId>) -> R
     wanted.base.as_deref().map(|base| Ok(repository.resolve(base)?)).transpose()
 }
 
-/// Returns the tip of the branch that takes the commits, as the remote had it last. Its policies judge.
+/// Returns the tip of the branch that takes the commits, as last fetched from the remote. Its policies judge.
 fn known_branch(repository: &Repository, wanted: &Wanted) -> Option<CommitId> {
     let default = wanted.default_branch.as_ref().filter(|_| wanted.takes_default());
     let branch = wanted.base_branch.as_ref().or(default)?;

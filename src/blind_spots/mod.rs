@@ -142,7 +142,7 @@ impl DiffContext<'_> {
         Ok(spots)
     }
 
-    /// Returns the environments that are there before and after.
+    /// Returns the environments that exist both before and after.
     fn both_environments(&self) -> Vec<[&Environment; 2]> {
         let [before, after] = self.both_revisions().map(|revision| &revision.environment);
         before.roots_in_both(after)
@@ -182,7 +182,7 @@ fn left_out(fleet: &Fleet) -> Option<BlindSpot> {
     Some(BlindSpot {
         code: "profile-left-out",
         headline: format!("{profiles} could not be read"),
-        message: format!("{profiles} could not be read, and what their nodes get is not known: {first}{others}"),
+        message: format!("{profiles} could not be read, so it is unknown what their nodes get: {first}{others}"),
         fix: Some(Remedy::words("correct the profiles; `hierad check` names each fault")),
         files: files.into_iter().collect(),
         ..BlindSpot::default()
@@ -198,10 +198,10 @@ fn guessed(fleet: &Fleet) -> Option<BlindSpot> {
         code: "guessed-profile",
         headline: format!("{of} {are} guessed"),
         message: format!(
-            "{of} {are} guessed from the names of data files: others may be there, with other facts and other values"
+            "{of} {are} guessed from the names of data files: there may be others, with other facts and other values"
         ),
         fix: Some(Remedy::words(
-            "name the facts of your nodes with --profiles or --puppetdb (`hierad init` takes them, too), or correct the guesses and take `guessed` away",
+            "name the facts of your nodes with --profiles or --puppetdb (`hierad init` takes them, too), or correct the guesses and remove `guessed`",
         )),
         nodes,
         ..BlindSpot::default()

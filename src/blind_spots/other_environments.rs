@@ -49,8 +49,8 @@ impl Side<'_> {
         Ok(Side { revision, around, own })
     }
 
-    /// Returns true for a file in an environment that no node is in: one of several, or one that the settings do not
-    /// know, by its usual place.
+    /// Returns true for a file in an environment without nodes: one of several, or one that the settings do not know,
+    /// by its usual place.
     fn is_of_other(&self, path: &str) -> bool {
         if let Some(around) = self.around {
             return is_below(path, around) && !is_below_any(path, &self.own);

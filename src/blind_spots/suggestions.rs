@@ -10,8 +10,8 @@ use crate::hiera::layer::Environment;
 use crate::report::Remedy;
 use crate::tree::{FileTree, Target, follow};
 
-/// Returns the folder of the repository with the same ending as the absolute `datadir` of a level. If several datadirs
-/// end in the same folder, only the shortest one gets it.
+/// Returns the folder of the repository with the same ending as the absolute `datadir` of a level. If several
+/// datadirs end in the same folder, only the shortest one gets it.
 pub fn folder_with_same_ending(environment: &Environment, datadir: &str) -> Option<String> {
     let configs = environment.layers().filter_map(|layer| layer.config.as_ref().ok());
     let written: BTreeSet<String> =
@@ -52,7 +52,7 @@ pub fn fix_for_error(error: &LookupError) -> Option<Remedy> {
     error.subject.as_deref().and_then(fix_for)
 }
 
-/// Returns the remedy for what is wrong with this, or `None` if there is none in settings.
+/// Returns the remedy for this subject, or `None` if no setting helps.
 pub fn fix_for(subject: &Subject) -> Option<Remedy> {
     match subject {
         Subject::Alias => Some(aliases()),
@@ -67,7 +67,7 @@ pub fn fix_for(subject: &Subject) -> Option<Remedy> {
 
 /// Returns the remedy for an alias that Hiera 3 refuses.
 pub fn aliases() -> Remedy {
-    let words = "if Hiera 3 runs on a Ruby before 3.1, which takes aliases, put into hierad.yaml";
+    let words = "if Hiera 3 runs on a Ruby before 3.1, which accepts aliases, add to hierad.yaml";
     Remedy::with_yaml(words, "hiera3_yaml_aliases: true")
 }
 
@@ -76,12 +76,12 @@ fn fix_for_function(name: &str) -> Remedy {
     let name = quoted(name);
     let yaml =
         format!("backends: {{{name}: {{not_found: true}}}}    # or values: FILE, command: [PROGRAM], or puppet: true");
-    Remedy::with_yaml("say in hierad.yaml what the function finds", yaml)
+    Remedy::with_yaml("declare in hierad.yaml what the function finds", yaml)
 }
 
 /// Returns the setting that declares the function or backend `name`.
 fn fix_for_backend(name: &str) -> Remedy {
     let name = quoted(name);
     let yaml = format!("backends: {{{name}: {{not_found: true}}}}    # or values: FILE, or command: [PROGRAM]");
-    Remedy::with_yaml("say in hierad.yaml what the function finds", yaml)
+    Remedy::with_yaml("declare in hierad.yaml what the function finds", yaml)
 }

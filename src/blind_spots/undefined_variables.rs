@@ -46,7 +46,7 @@ impl Undefined {
 
 impl DiffContext<'_> {
     /// Returns blind spots for variables that some profile lacks, if a path with one of them may lead to a changed
-    /// file; and for those that no profile has, or manifests set, also if it may lead to one with keys that change.
+    /// file; for those that no profile has, or that manifests set, also if it may lead to one with keys that change.
     pub(super) fn undefined_variables(&self, files: &ChangedFiles) -> Result<Vec<BlindSpot>, TreeError> {
         let [before, after] = self.both_revisions().map(|revision| self.undefined_at(revision, files));
         let (before, mut after) = (before?, after?);
@@ -79,8 +79,8 @@ impl DiffContext<'_> {
         Ok(spots.into_iter().map(spot).collect())
     }
 
-    /// Returns blind spots for variables that some profile lacks, and levels or data read, if changed manifests of the
-    /// nodes' environment set them in a way that is not known.
+    /// Returns blind spots for variables that some profile lacks, and levels or data read, if changed manifests of
+    /// the nodes' environment set them in an unknown way.
     pub(super) fn variables_of_manifests(&self) -> Result<Vec<BlindSpot>, TreeError> {
         let mut without: BTreeMap<String, (NodeSet, BTreeSet<&str>)> = BTreeMap::new();
         let both = self.both_revisions();
@@ -159,7 +159,7 @@ impl DiffContext<'_> {
     }
 
     /// Returns the changed files that a level may read. If its hiera.yaml changes, these are all files that it may
-    /// read; `with_affected`, also those with affected keys.
+    /// read; with `with_affected`, also those with affected keys.
     pub(super) fn led_to(
         &self,
         pattern: &PathPattern<'_>,
@@ -187,7 +187,8 @@ impl DiffContext<'_> {
     }
 }
 
-/// Returns those of some nodes on which keys change that a level may have a value for, with the files that it may read.
+/// Returns those of some nodes on which keys change that a level may have a value for, and the files that it may
+/// read.
 fn counted_before(
     root: &Environment,
     pattern: &PathPattern<'_>,

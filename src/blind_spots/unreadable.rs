@@ -14,11 +14,11 @@ use crate::tree::{FileTree, TreeError, files_called};
 use crate::workers::Workers;
 
 /// The remedy for a fault of the data.
-const CORRECT: &str = "correct what the error names; `hierad check` tells more";
+const CORRECT: &str = "correct what the error names; `hierad check` says more";
 
 /// Returns the remedy for a hiera.yaml that Puppet does not accept.
 fn of_hiera_3() -> Remedy {
-    Remedy::with_yaml("if Hiera 3 reads it, put into hierad.yaml", "hiera: by-version")
+    Remedy::with_yaml("if Hiera 3 reads it, add to hierad.yaml", "hiera: by-version")
 }
 
 /// Returns the reason why nothing of a revision can be read, or `None` if something can be.
@@ -42,7 +42,7 @@ pub fn unreadable_revision(revision: &Revision, workers: &Workers) -> Option<Bli
         return Some(BlindSpot {
             code: "invalid-hiera-yaml",
             headline: format!("hiera.yaml cannot be used{}", at(error)),
-            message: format!("hiera.yaml cannot be used, so that nothing is looked up: {}", in_words(error)),
+            message: format!("hiera.yaml cannot be used, so nothing is looked up: {}", in_words(error)),
             fix: Some(fix_of_config(environment, error)),
             nodes: revision.fleet.all(),
             ..BlindSpot::default()
@@ -62,8 +62,8 @@ pub(super) fn missing_layer(revisions: [&Revision; 2]) -> Option<BlindSpot> {
     lacks_layer(revisions).then(|| no_hiera_yaml(revisions[1]))
 }
 
-/// Returns a blind spot for the nodes whose environments have no folder, where each has one of its own. It is standing
-/// if they had none in the revision `before`, either.
+/// Returns a blind spot for nodes whose environments have no folder, if each environment has one. It is standing if
+/// they had none in the revision `before`, either.
 pub(super) fn missing_folders(revision: &Revision, before: Option<&Revision>) -> Option<BlindSpot> {
     let folders = revision.environment.folders()?;
     let missing = revision.nodes_without_folder();
@@ -79,7 +79,7 @@ pub(super) fn missing_folders(revision: &Revision, before: Option<&Revision>) ->
     let of = wording::nodes_of(&nodes, revision.fleet.len());
     Some(BlindSpot {
         code: "no-hiera-yaml",
-        message: format!("{headline}, so that nothing is known of {of} ({names})"),
+        message: format!("{headline}, so nothing is known about {of} ({names})"),
         headline,
         is_standing: before.is_some_and(|before| before.nodes_without_folder() == missing),
         fix: Some(Remedy::words("correct `environment` in the profiles, or `hiera_config` in hierad.yaml")),
@@ -130,7 +130,7 @@ fn no_hiera_yaml(revision: &Revision) -> BlindSpot {
     let fix = match (&others[..], is_ignored) {
         (_, Some(_)) => of_hiera_3(),
         ([], None) => {
-            Remedy::with_yaml("name it with --hiera-config PATH, or put into hierad.yaml", "hiera_config: PATH")
+            Remedy::with_yaml("name it with --hiera-config PATH, or add to hierad.yaml", "hiera_config: PATH")
         }
         (found, None) => {
             let lines = found.iter().map(|path| format!("hiera_config: {}", suggestions::quoted(path)));
@@ -145,7 +145,7 @@ fn no_hiera_yaml(revision: &Revision) -> BlindSpot {
     BlindSpot {
         code: "no-hiera-yaml",
         headline: what.clone(),
-        message: format!("{what}, so that {data} can be read on {}", on_all(revision)),
+        message: format!("{what}, so {data} can be read on {}", on_all(revision)),
         fix: Some(fix),
         nodes: revision.fleet.all(),
         files: others.into_iter().cloned().collect(),
@@ -158,7 +158,7 @@ const NO_LEVEL_READ: &str = "no-level-read";
 /// The headline of a revision of which no level is read, without the nodes.
 const NO_LEVEL: &str = "no level of the hierarchy could be read";
 
-/// Returns the headline of such a blind spot, for those who list its nodes separately.
+/// Returns the headline of such a blind spot, for callers that list its nodes separately.
 pub fn without_nodes(spot: &BlindSpot) -> &str {
     if spot.code == NO_LEVEL_READ { NO_LEVEL } else { &spot.headline }
 }
@@ -181,7 +181,7 @@ fn no_level(revision: &Revision) -> BlindSpot {
         (format!("{of} {lack} the variable '{name}', which paths of levels need"), variables::fix(&name))
     } else if fixes.is_empty() {
         let text = "none of the files that its levels lead to is there".to_owned();
-        let words = "correct the datadirs and paths of hiera.yaml, or the facts in the profiles; `hierad check` tells what each level looks for";
+        let words = "correct the datadirs and paths of hiera.yaml, or the facts in the profiles; `hierad check` shows what each level looks for";
         (text, Remedy::words(words))
     } else {
         let names: Vec<&str> = outside.iter().map(|(datadir, _)| datadir.as_str()).collect();

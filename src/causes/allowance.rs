@@ -18,8 +18,8 @@ pub(super) struct Allowance {
 }
 
 impl Allowance {
-    /// Returns the share of one of so many changes. `steps` is the setting for all keys of a run: if it is set, tracing
-    /// takes twice as many at most, as both sides are looked at.
+    /// Returns the share of one of this many changes. `steps` is the setting for all keys of a run: if it is set,
+    /// tracing takes at most twice as many, since both sides are looked at.
     pub(super) fn share(steps: Option<usize>, changes: usize) -> Allowance {
         let changes = changes.max(1);
         let all = steps.map_or(ALL.steps, |steps| ALL.steps.min(steps.saturating_mul(2)));
@@ -27,8 +27,8 @@ impl Allowance {
         Allowance { work: Cell::new(work), lookups: Cell::new(LOOKUPS / changes) }
     }
 
-    /// Does a lookup that may take what is left, and no more than any lookup. Returns `None` if it takes more than is
-    /// left: its outcome tells nothing of the data.
+    /// Does a lookup that may take what is left, but no more than any lookup. Returns `None` if it takes more than is
+    /// left: its outcome then says nothing about the data.
     pub(super) fn look_up<T>(&self, lookup: impl FnOnce(Cost) -> (T, Cost)) -> Option<T> {
         self.lookups.set(self.lookups.get().checked_sub(1)?);
         let limit = self.work.get().at_most(Cost::OF_KEY);

@@ -38,7 +38,7 @@ pub(super) struct Bonds {
     pub(super) unknown: BTreeSet<usize>,
 }
 
-/// Returns the edits that hold each other.
+/// Returns the edits that depend on each other.
 pub(super) fn find(changes: &Changes, (revisions, edits): (Diff<&Revision>, &Edits), workers: &Workers) -> Bonds {
     let mut bonds = Bonds::default();
     if edits.groups.len() < 2 {
@@ -68,7 +68,7 @@ pub(super) fn find(changes: &Changes, (revisions, edits): (Diff<&Revision>, &Edi
     bonds
 }
 
-/// Returns the edits that may hold each other for the sake of any key: files that concern all keys, and patterns.
+/// Returns the edits that may depend on each other for any key: files that concern all keys, and patterns.
 fn of_all_keys(edits: &Edits) -> impl Iterator<Item = usize> {
     let is_pattern = |group: &Group| group.option.as_ref().is_some_and(|name| name.starts_with('^'));
     let is_lone = edits.groups.iter().filter(|group| is_pattern(group)).count() < 2;
@@ -102,7 +102,7 @@ struct OfKey<'a> {
 }
 
 impl OfKey<'_> {
-    /// Returns the edits that hold each other for the sake of this key, or `None` if to find them takes too much.
+    /// Returns the edits that depend on each other for this key, or `None` if finding them takes too much.
     fn bonds(&self) -> Option<Vec<Bond>> {
         let parts = self.parts();
         if parts.len() > MAX_PARTS {
@@ -173,7 +173,7 @@ impl<'a> Own<'a> {
         Own { on_node, trial: Trial::new(on_node, &[]), leaves }
     }
 
-    /// Returns the differences that come of undoing `groups` and are at no place where the commit changes the key.
+    /// Returns the differences that result from undoing `groups` in places where the commit does not change the key.
     fn side_effects(&self, groups: &[usize]) -> Option<Vec<Difference>> {
         let undone = self.trial.outcome(groups, Side::After)?;
         let after = &self.on_node.trace.after.outcome;
@@ -193,7 +193,7 @@ impl<'a> Own<'a> {
         self.leaves.iter().any(|own| segments(own).iter().zip(&path).all(is_like))
     }
 
-    /// Returns the fewest of `groups` that have to be undone with `group` so that nothing else changes.
+    /// Returns the fewest of `groups` that must be undone with `group` so that nothing else changes.
     fn remedy(&self, group: usize, groups: &[usize]) -> Option<Vec<usize>> {
         let mut undone = groups.to_vec();
         for other in groups.iter().filter(|other| **other != group) {

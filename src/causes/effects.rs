@@ -17,7 +17,7 @@ use crate::hiera::key::{asks_for, root_of};
 use crate::node::NodeSet;
 use crate::report::{BlindSpot, ChangedLines, Effect, NoEffect, UnknownEffect};
 
-/// The most pairs of lines that are told to belong together.
+/// The most pairs of lines that are reported as belonging together.
 const MAX_PAIRS: usize = 200_000;
 
 pub(super) struct Effects<'a> {
@@ -32,7 +32,7 @@ pub(super) struct Effects<'a> {
 /// The means to find out why lines do nothing.
 struct Why<'a> {
     reasons: Reasons<'a>,
-    /// For a level, true if it leads no node to anything.
+    /// For each level, true if it leads no node to anything.
     levels: HashMap<usize, bool>,
     /// True if the change of the configuration is one.
     is_lone: bool,
@@ -64,13 +64,13 @@ impl Failing {
         failing
     }
 
-    /// Returns the nodes on which the key, or any if it is none, fails.
+    /// Returns the nodes on which the key fails; without a key, those on which any key fails.
     fn nodes(&self, root: Option<&str>) -> Option<&NodeSet> {
         root.map_or(Some(&self.all), |root| self.by_root.get(root))
     }
 }
 
-/// Returns the name of the key that a line stands below.
+/// Returns the name of the key that a line is below.
 fn shown(line: &EditedLine) -> Option<Arc<str>> {
     line.root.as_ref().map(|root| asks_for(root).unwrap_or_else(|| root.clone()))
 }
@@ -150,8 +150,8 @@ impl Effects<'_> {
         }
     }
 
-    /// Returns the lines of each key that only write it in another way, with those that stand among them: one of them
-    /// alone may stand at another place of the key's order, or twice.
+    /// Returns the lines of each key that only spell it differently, with the lines among them: a single one may have
+    /// another place in the key's order, or be a duplicate.
     fn equal(&self, lines: &[ChangedLines], positions: &[usize]) -> Vec<BTreeSet<usize>> {
         let mut hunks: BTreeSet<(usize, &Arc<str>, u32)> = BTreeSet::new();
         let mut equal: BTreeMap<(usize, &Arc<str>), BTreeSet<usize>> = BTreeMap::new();
@@ -199,7 +199,7 @@ impl Effects<'_> {
         changed
     }
 
-    /// Returns the nodes on which something changes whose causes are not known.
+    /// Returns the nodes with changes whose causes are unknown.
     fn untraced(&self) -> NodeSet {
         let is_traced: HashSet<usize> = self.traced.iter().map(|(at, _)| *at).collect();
         let all = self.changes.changes.iter().enumerate();
@@ -267,7 +267,7 @@ impl Effects<'_> {
             return Effect::Unknown(UnknownEffect::Value);
         }
         let mut is_idle = |group: usize| *why.levels.entry(group).or_insert_with(|| self.is_idle(group));
-        // Of several levels each may hide what another one does.
+        // Each of several levels may hide the effect of another one.
         let nothing_changes = self.changes.changes.is_empty() && why.failing.all.is_empty() && self.sees_all();
         if why.is_lone || nothing_changes || line.entries.iter().all(|(group, _)| is_idle(*group)) {
             Effect::None(NoEffect::Unused.into())
@@ -276,7 +276,7 @@ impl Effects<'_> {
         }
     }
 
-    /// Returns true if there is nothing that the commit may change unseen.
+    /// Returns true if the commit cannot change anything unseen.
     fn sees_all(&self) -> bool {
         self.blind_spots.iter().all(|spot| spot.is_standing)
     }

@@ -41,7 +41,7 @@ use trace::Trace;
 const TRACED_SECRETS: usize = 500;
 
 /// Returns the origins of `changes`, which must not be redacted yet, and the effects of the changed lines of `files`.
-/// Lines of keys that `blind_spots` name are not said to do nothing.
+/// Lines of keys that `blind_spots` name are never said to have no effect.
 pub(crate) fn find(
     changes: &Changes,
     (revisions, effective): (Diff<&Revision>, Diff<&Effective>),

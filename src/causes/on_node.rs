@@ -54,7 +54,7 @@ impl<'a> OnNode<'a> {
         groups.into_iter().collect()
     }
 
-    /// Returns the edits that any lookup may read, however many of them are undone.
+    /// Returns the edits that any lookup may read, whichever of them are undone.
     pub(super) fn relevant(&self) -> Vec<usize> {
         let index = &self.edits.index;
         let mut names: BTreeSet<&str> = BTreeSet::from([&*self.root]);
@@ -96,7 +96,7 @@ impl<'a> OnNode<'a> {
         if is_own { self.exact(group, found, leaf) } else { found }
     }
 
-    /// Returns those of `lines` that hold an equal value, where items of an array are told apart by nothing else.
+    /// Returns those of `lines` with an equal value, if nothing else distinguishes the items of an array.
     fn exact(&self, group: usize, lines: Vec<usize>, leaf: &LeafChange) -> Vec<usize> {
         if leaf.kind == LeafKind::Reordered {
             return lines;

@@ -20,7 +20,7 @@ use crate::value::{Segment, Value, ValuePath};
 /// The most entries whose reasons are looked for.
 const MAX_ENTRIES: usize = 500;
 
-/// The most parts of nodes that are told apart for one entry.
+/// The most parts of nodes that are distinguished for one entry.
 const MAX_PARTS: usize = 250;
 
 /// The most parts of nodes beyond the first of each entry, for all entries together.
@@ -56,7 +56,7 @@ impl<'a> Reasons<'a> {
         Reasons { search, entries: HashMap::new(), files: None, left: MAX_FURTHER, views: HashMap::new() }
     }
 
-    /// Returns the reasons why an entry has no effect, or `None` if to find them takes too much.
+    /// Returns the reasons why an entry has no effect, or `None` if finding them takes too much.
     pub(super) fn find(&mut self, group: usize, side: Side, path: &ValuePath) -> Option<Idle> {
         let edits = self.search.edits;
         let of = &edits.groups[group];
@@ -127,7 +127,7 @@ impl<'a> Reasons<'a> {
         (parts, true)
     }
 
-    /// Returns the reason why an entry has no effect where the lookups are these.
+    /// Returns the reason why an entry has no effect, given these lookups.
     fn reason(&self, group: usize, side: Side, path: &ValuePath, traces: &Diff<Trace>) -> NoEffect {
         let edits = self.search.edits;
         let edit = &edits.all[edits.groups[group].edit];
@@ -166,8 +166,7 @@ fn has<'k>(file: &DataFile, keys: impl IntoIterator<Item = &'k str>) -> bool {
     keys.into_iter().chain([LOOKUP_OPTIONS]).any(|key| content.get(key).is_some())
 }
 
-/// Returns true if there is a collection at `path` of what was found, or an item of an array: others may have put in
-/// what is there.
+/// Returns true if the outcome has a collection, or an item of an array, at `path`, which others may have filled.
 fn is_of_collection(path: &ValuePath, outcome: &Outcome) -> bool {
     let Outcome::Found(value) = outcome else { return false };
     let is_item = path.0.iter().any(|segment| matches!(segment, Segment::Index(_)));

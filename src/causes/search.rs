@@ -147,7 +147,7 @@ fn lines(on_node: &OnNode<'_>, leaves: &[Arc<LeafChange>], groups: &[usize]) -> 
     tried_lines(on_node, leaves, groups).unwrap_or_else(unknown)
 }
 
-/// Returns the lines that cause each of `leaves`, and the change as a whole, as trials show it. Returns `None` if they
+/// Returns the lines that cause each of `leaves`, and the change as a whole, by trial. Returns `None` if the trials
 /// take too much.
 fn tried_lines(on_node: &OnNode<'_>, leaves: &[Arc<LeafChange>], groups: &[usize]) -> Option<(Vec<Lines>, Lines)> {
     let trial = Trial::new(on_node, leaves);

@@ -20,10 +20,10 @@ use crate::node::NodeId;
 use crate::report::{How, Origin, Side, Source};
 use crate::value::{Hash, Segment, Value};
 
-/// The most places that are told of one side of a difference.
+/// The most places that are reported for one side of a difference.
 const MAX_SOURCES: usize = 12;
 
-/// The lookups of a key, whose sources are told.
+/// The lookups of a key, whose sources are reported.
 pub(super) struct Sources<'a> {
     revisions: Diff<&'a Revision>,
     key: &'a Arc<str>,
@@ -55,7 +55,7 @@ impl<'a> Sources<'a> {
         sources
     }
 
-    /// Returns the origins of a difference, and the other places that take part in each side.
+    /// Returns the origins of a difference, and the other places that contribute to each side.
     pub(super) fn of(&self, leaf: &LeafChange) -> (Diff<Option<Origin>>, Diff<Vec<Source>>) {
         let (before, others_before) = self.side(Side::Before, &self.trace.before, &leaf.part);
         let (after, others_after) = self.side(Side::After, &self.trace.after, &leaf.part);
@@ -139,7 +139,7 @@ impl<'a> Sources<'a> {
         })
     }
 
-    /// Returns the place of the lookup in a manifest that says how the key is merged, if one does.
+    /// Returns the place of the manifest's lookup that decides how the key is merged, if there is one.
     fn asked(&self, side: Side) -> Option<Source> {
         let revision = side.of(&self.revisions);
         let asked = revision.environment.of(&revision.fleet.scope(self.node)).asked_by_manifests(self.key)?;
@@ -163,7 +163,7 @@ impl<'a> Sources<'a> {
     }
 }
 
-/// Returns the way in which `lookup_options` take part in an answer, if they do.
+/// Returns how `lookup_options` contribute to an answer, if they do.
 fn how_of_options(trace: &Trace) -> Option<How> {
     let merges = trace.steps.steps.iter().any(|step| matches!(step.branch, Some(Branch::MergeSource(_))));
     let converts = trace.steps.texts.iter().any(|text| text.visible().starts_with("Applying convert_to"));
@@ -191,7 +191,7 @@ fn interpolates(step: &Step) -> bool {
     matches!(step.branch, Some(Branch::Interpolation(_))) || step.steps.iter().any(interpolates)
 }
 
-/// Returns the text at `path` of a root key, or the one around it, and the rest of the path below it.
+/// Returns the text at `path` of a root key, or the text around it and the rest of the path below it.
 fn text_at<'f, 'p>(file: &'f Arc<DataFile>, root: &str, path: &'p [Segment]) -> Option<(&'f str, &'p [Segment])> {
     let mut value = file.content()?.get(root)?;
     let mut rest = path;
@@ -247,8 +247,8 @@ fn all_found(step: &Step, level: Option<&Arc<str>>, path: &[Segment], found: &mu
     }
 }
 
-/// Returns the place that knocks out an item of an array which is there on the other side: by the prefix before its
-/// text, or by the prefix alone, which knocks out all items. Puppet knocks out no keys of hashes.
+/// Returns the place that knocks out an array item which exists on the other side: by the prefix before its text, or
+/// by the prefix alone, which knocks out all items. Puppet knocks out no keys of hashes.
 fn knock_out(trace: &Trace, other: &Part) -> Option<Source> {
     let options = merge_options_of_any(&trace.steps)?;
     let prefix = options.get("knockout_prefix")?.as_str()?;

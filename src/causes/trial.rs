@@ -24,7 +24,7 @@ impl<'a> Trial<'a> {
         Trial { on_node, leaves, relevant: on_node.relevant() }
     }
 
-    /// Returns the outcome if `groups` are as on the other side than `base`.
+    /// Returns the outcome if `groups` are as on the side other than `base`.
     pub(super) fn outcome(&self, groups: &[usize], base: Side) -> Option<Outcome> {
         let OnNode { revisions, edits, key, allowance, .. } = self.on_node;
         let is_whole = groups.iter().any(|group| edits.is_whole_config(*group));

@@ -14,7 +14,7 @@ const TRACED_CHANGES: usize = 500;
 const TRACED_LEAVES: usize = 20_000;
 
 /// Returns the positions of the changes that are traced: the first of each set of nodes, then the second of each, and
-/// so on within the limits. The sets with the most nodes come first.
+/// so on up to the limits. The sets with the most nodes come first.
 pub(super) fn chosen(changes: &[Change]) -> Vec<usize> {
     let sets = by_nodes(changes);
     let mut left = TRACED_LEAVES;

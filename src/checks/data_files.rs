@@ -61,12 +61,12 @@ impl Pipeline {
     }
 }
 
-/// Returns the fault of files that levels would read by another name, or `None` if there are none.
+/// Returns the fault of files whose names keep levels from reading them, or `None` if there are none.
 fn fault_of_names(files: &[&Misnamed]) -> Option<Fault> {
     let (text, advice) = Misnamed::told(files)?;
     let line = accept::line(UNREACHED, files.iter().take(MOST_ACCEPTED).map(|file| &*file.path));
     let fault = Fault::new(Severity::Warning, UNREACHED, text);
-    let fault = fault.with_fix(format!("{advice}; or put into hierad.yaml: {line}"));
+    let fault = fault.with_fix(format!("{advice}; or add to hierad.yaml: {line}"));
     Some(files.iter().fold(fault, |fault, file| fault.at(Some(Place::line(&*file.path, 1)))))
 }
 
@@ -81,7 +81,7 @@ fn fault_of(path: &str, file: &DataFile, format: Format, strict: bool) -> Option
     }
     let severity =
         if strict || !matches!(format, Format::Yaml | Format::Yaml34) { Severity::Error } else { Severity::Warning };
-    let told = || Fault::new(severity, "data-no-hash", "the file holds no hash of keys and values");
+    let told = || Fault::new(severity, "data-no-hash", "the file contains no hash of keys and values");
     file.is_no_hash().then(|| told().at(Some(Place::line(path, 1))))
 }
 
@@ -97,7 +97,7 @@ struct Folder {
     unreached: Vec<String>,
 }
 
-/// Returns a pattern for the files of a folder, without those below it.
+/// Returns a pattern for the files directly in a folder.
 fn files_of(folder: &str) -> String {
     let prefix = if folder.is_empty() { String::new() } else { format!("{}/", regex::escape(folder)) };
     format!("re:^{prefix}[^/]*$")
@@ -138,7 +138,7 @@ impl Folder {
         };
         let them = if self.unreached.len() == 1 { "it is" } else { "they are" };
         let line = accept::line(UNREACHED, [&*pattern]);
-        let fix = format!("add profiles of the nodes that {them} for, or put into hierad.yaml: {line}");
+        let fix = format!("add profiles of the nodes that {them} for, or add to hierad.yaml: {line}");
         let fault = Fault::new(Severity::Warning, UNREACHED, text).with_fix(fix);
         let places = self.unreached.iter().map(|file| Some(Place::line(file.as_str(), 1)));
         Some(places.fold(fault, Fault::at))

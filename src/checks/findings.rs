@@ -15,7 +15,7 @@ use crate::hiera::backend::eyaml::NoKey;
 const OUTSIDE: &str = "outside-repository";
 const ABSENT_MODULE: &str = "absent-module";
 
-/// Returns the faults found while reading a revision: levels outside are joined by their datadirs, undefined
+/// Returns the faults found while reading a revision: levels outside are grouped by their datadirs, undefined
 /// variables by their names.
 pub(super) fn faults(revision: &Revision, accepted: &Accepted) -> Vec<Fault> {
     let mut faults = Vec::new();

@@ -22,14 +22,14 @@ pub(super) fn fix_of(code: &str) -> &'static str {
             "nothing, if that is right: beside an environment's hiera.yaml is an environment.conf or a Puppetfile"
         }
         "modulepath" => "nothing, if it is deployed from elsewhere; else correct the modulepath in environment.conf",
-        "modules-outside" => "put their folder into hierad.yaml: basemodulepath: [DIR], if they have data of their own",
+        "modules-outside" => "add their folder to hierad.yaml, if they have data of their own: basemodulepath: [DIR]",
         "no-global-hiera-yaml" => "correct global_hiera_config in hierad.yaml, or set it to none",
         "no-hiera-yaml" => "name it with --hiera-config FILE, or in hierad.yaml: hiera_config: FILE",
         "no-keys" => "see that the datadirs in hiera.yaml are folders of this repository",
         "no-profiles" => "name them with --profiles PATH, or in hierad.yaml: profiles: [PATH]",
         "outside-repository" => "map it in hierad.yaml, with 'datadirs', to the folder that has it or to none",
         "profile" => "correct the profile: its node is left out of every answer",
-        "unaskable-key" => "name it otherwise, or remove it; nothing, if a function of your own reads it",
+        "unaskable-key" => "rename or remove it; nothing, if a function of your own reads it",
         "unknown-value" => "give hierad what it lacks: a fact in the profiles, a key, or a backend in hierad.yaml",
         _ => "correct the data or hiera.yaml at this place",
     }

@@ -16,7 +16,7 @@ use crate::puppet::json;
 use crate::value::{Hash, Value};
 
 impl Pipeline {
-    /// Returns faults for the keys that a manifest merges differently, on the nodes where that makes another value.
+    /// Returns faults for the keys that a manifest merges differently, on the nodes where that changes the value.
     pub(super) fn manifest_faults(
         &self,
         id: RevisionId,
@@ -77,11 +77,11 @@ impl Pipeline {
 
 fn fault(key: &str, merge: &Value) -> Fault {
     let text = format!(
-        "manifests look up '{key}' with the merge strategy {}, the data says otherwise: what is shown for it is not what nodes get",
+        "manifests look up '{key}' with the merge strategy {}, the data names another: the value shown is not what nodes get",
         name(merge)
     );
     let options = Hash::from_iter([("merge", merge.clone())]);
     let options = Hash::from_iter([(key, Value::Hash(options.into()))]);
-    let fix = format!("put into hierad.yaml: lookup_options: {}", json::compact(&Value::Hash(options.into())));
+    let fix = format!("add to hierad.yaml: lookup_options: {}", json::compact(&Value::Hash(options.into())));
     Fault::new(Severity::Warning, "merge-in-manifest", text).with_fix(fix)
 }

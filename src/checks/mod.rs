@@ -170,7 +170,7 @@ fn emptiness(revision: &Revision) -> impl Iterator<Item = Fault> {
     no_profiles.into_iter().chain(no_keys).chain(absent_hierarchies(&revision.environment).map(Fault::of))
 }
 
-/// Returns a warning for each environment that has no hiera.yaml, although nothing else says where data are; and one if
+/// Returns a warning for each environment without a hiera.yaml, if nothing else says where its data is; and one if
 /// there is no environment.
 pub fn absent_hierarchies(environment: &Environment) -> impl Iterator<Item = Diagnostic> {
     let none = environment.roots().next().is_none().then_some(environment);
@@ -179,7 +179,7 @@ pub fn absent_hierarchies(environment: &Environment) -> impl Iterator<Item = Dia
 
 fn absent_hierarchy(environment: &Environment) -> Option<Diagnostic> {
     let place = Some(Place::file(environment.options.hiera_config.as_str()));
-    let text = "there is no hiera.yaml here, or none that Puppet heeds: the environment has no data; if it lies elsewhere, name it with --hiera-config";
+    let text = "there is no hiera.yaml here, or none that Puppet uses: the environment has no data; if it is elsewhere, name it with --hiera-config";
     let is_elsewhere = environment.global.is_some() && environment.options.hiera_config == HIERA_YAML;
     let is_absent = environment.layer.is_none() && !is_elsewhere && environment.own_module().is_none();
     is_absent.then(|| Diagnostic::warning("no-hiera-yaml", place, text))

@@ -7,9 +7,9 @@ use super::Fault;
 use crate::diagnostic::Severity;
 use crate::node::NodeSet;
 
-/// Returns the faults in `after` that are not in `before`: those of new causes and, for known causes, the new files and
-/// keys and, of errors, the new nodes. A known fault that moved to another line is not new, nor is a known warning for
-/// one node more.
+/// Returns the faults in `after` that are not in `before`: those with new causes and, for known causes, new files and
+/// keys and, for errors, new nodes. A known fault that moved to another line is not new, nor is a known warning for
+/// one more node.
 pub fn new_faults(before: &[Fault], after: Vec<Fault>) -> Vec<Fault> {
     let mut known: BTreeMap<(&str, String), KnownFault<'_>> = BTreeMap::new();
     for fault in before {

@@ -42,7 +42,7 @@ fn faults_of(path: &str, notes: &Notes) -> Vec<Fault> {
     faults.into_values().collect()
 }
 
-/// Returns the fault of a file that cannot be read, and says if a server reads it all the same.
+/// Returns the fault of a file that cannot be read, and says if a server reads it anyway.
 pub(super) fn qualified(fault: Fault, otherwise: &[Fault]) -> Fault {
     if fault.code != "data-syntax" || otherwise.is_empty() {
         return fault;
@@ -50,14 +50,14 @@ pub(super) fn qualified(fault: Fault, otherwise: &[Fault]) -> Fault {
     Fault { text: format!("{}; but a Puppet server on JRuby reads it", fault.text), ..fault }
 }
 
-/// Returns notes on that which depends on the server: the order of a glob's files, and names beyond ASCII.
+/// Returns notes on things that depend on the server: the order of a glob's files, and names beyond ASCII.
 pub(super) fn notes(revision: &Revision) -> Vec<Fault> {
     let note = |text: &str, fix: &str| Fault::new(Severity::Note, READ_OTHERWISE, text).with_fix(fix);
     let order = note(ORDER_OF_GLOB, "nothing, if no two of the files have the same key; else name them with `paths`");
     let globs = globs_of_several(revision).into_iter().map(|(glob, _)| Some(glob.place)).fold(order, Fault::at);
     let names = note(
         "a Puppet server whose locale is not UTF-8 does not find files with names beyond ASCII",
-        "run the server with LC_ALL=C.UTF-8, or name the file otherwise",
+        "run the server with LC_ALL=C.UTF-8, or rename the file",
     );
     let reached = revision.reached_files();
     let paths = reached.iter().filter(|path| !path.is_ascii()).map(|path| Some(Place::file(path.clone())));

@@ -8,7 +8,7 @@ use crate::value::{Hash, Value};
 
 const UNASKABLE: &str = "unaskable-key";
 
-/// Returns a note for each key at the top of the data file at `path` that no lookup finds.
+/// Returns a note for each root key of the data file at `path` that no lookup finds.
 pub(super) fn faults(path: &str, file: &DataFile) -> Vec<Fault> {
     let keys = file.content().into_iter().flat_map(Hash::keys).zip(0..);
     let fault = |(key, at): (&Value, usize)| {

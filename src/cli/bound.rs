@@ -19,16 +19,16 @@ pub(super) struct Arguments {
     words: Vec<OsString>,
 }
 
-/// Has this process end with the daemon that holds the other end of its standard input, together with all that it has
-/// started.
+/// Makes this process end with the daemon that holds the other end of its standard input, together with everything
+/// that it has started.
 pub(super) fn end_with_daemon() {
     Group::end_with_input();
     // If the system runs out of memory, it is to end this process and not the daemon.
     _ = std::fs::write("/proc/self/oom_score_adj", "1000");
 }
 
-/// Runs the program, which is killed with all that it has started when standard input ends. What it says is all that
-/// is said.
+/// Runs the program, which is killed with everything that it has started when standard input ends. Only the program's
+/// own messages are printed.
 pub(super) fn run(arguments: &Arguments) -> Result {
     let Some((program, words)) = arguments.words.split_first() else { return Err("no program is named".into()) };
     Group::lead_session();

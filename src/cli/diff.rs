@@ -71,7 +71,7 @@ pub(super) struct Arguments {
 }
 
 impl Arguments {
-    /// Returns the arguments for the last commit, as a hook shows it.
+    /// Returns the arguments for the last commit, for use in a hook.
     pub(super) fn in_hook() -> Arguments {
         Arguments { in_hook: true, ..Arguments::default() }
     }
@@ -149,14 +149,14 @@ fn compare(global: &Global, workspace: &Workspace, arguments: &Arguments) -> Res
     arguments.chosen.compare_nodes(&nodes.pipeline, &nodes.before, point)
 }
 
-/// Returns the failure of a comparison of which nothing could be read.
+/// Returns the failure of a comparison in which nothing could be read.
 pub(super) fn blind(spot: Option<&BlindSpot>) -> Failure {
     let Some(spot) = spot else { return "nothing could be read".into() };
     let fix = spot.fix.as_ref().map(|fix| format!("; {fix}")).unwrap_or_default();
     format!("nothing could be read: {}{fix}; --allow-blind goes on all the same", spot.message).into()
 }
 
-/// Returns the exit status that tells the differences of a report.
+/// Returns the exit status for the differences of a report.
 pub(super) fn status(of: ExitCode, report: &Report) -> Status {
     let is_error = |change: &KeyChange| change.kind.is_error();
     match (report.verdict(), of) {
@@ -178,13 +178,13 @@ impl ValueEnum for Format {
     }
 }
 
-/// Returns the style of a report on standard output, with about so many lines of text.
+/// Returns the style of a report on standard output, with about this many lines of text.
 pub(super) fn style(global: &Global, lines: Option<usize>) -> Style {
     let (color, width) = (output::color(global), output::width());
     Style { text: text::Options { color, width, full: false, lines }, ..Style::default() }
 }
 
-/// Returns the revision as which nodes are deployed: the later one.
+/// Returns the revision whose branch the nodes are deployed for: the later one.
 fn after(arguments: &Arguments) -> &str {
     match (&arguments.from, &arguments.to) {
         _ if arguments.nodes_before.is_some() => arguments.from.as_deref().unwrap_or("HEAD"),

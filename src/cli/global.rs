@@ -125,13 +125,13 @@ impl Global {
         }
     }
 
-    /// Returns the same flags, but with profiles as the settings of the repository name them, which they are read as.
+    /// Returns the same flags, but with profiles in the form in which the settings of the repository name them.
     pub(super) fn with_profiles_of_settings(&self) -> Global {
         let profiles = if self.config.is_some() { self.profiles.clone() } else { Vec::new() };
         Global { profiles, ..self.clone() }
     }
 
-    /// Returns the flags for another repository. Of these flags it keeps the colour and the threads.
+    /// Returns the flags for another repository, keeping only the colour and the threads.
     pub(super) fn confined_to(&self, repo: PathBuf, profiles: PathBuf) -> Global {
         let (color, threads) = (self.color, self.threads);
         Global { repo: Some(repo), profiles: vec![profiles], color, threads, is_isolated: true, ..Global::default() }
@@ -147,7 +147,7 @@ impl Global {
         Global { quarantine, ..self.clone() }
     }
 
-    /// Returns what tells this configuration from others, or nothing if no flag does.
+    /// Returns a text that distinguishes this configuration from others; empty without flags that do.
     pub(super) fn configuration(&self) -> Vec<String> {
         let path = |name: &str, path: &PathBuf| format!("{name}={}", path.display());
         let text = |name: &str, text: &String| format!("{name}={text}");

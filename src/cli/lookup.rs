@@ -355,8 +355,8 @@ fn render(value: &Value, format: RenderAs) -> String {
     if text.ends_with('\n') { text } else { text + "\n" }
 }
 
-/// Returns a value as YAML: as Ruby writes it but where that has characters that a terminal would act on. JSON is YAML,
-/// and has escapes for them.
+/// Returns a value as YAML, like Ruby's except for characters that a terminal would act on. JSON is YAML, and has
+/// escapes for them.
 fn yaml(value: &Value) -> String {
     let text = emit::document(value);
     match visible_output(&text) {

@@ -63,7 +63,7 @@ struct Which {
 }
 
 impl Which {
-    /// Returns true if reviews are meant, be it among others.
+    /// Returns true if reviews are included.
     fn has_reviews(&self) -> bool {
         self.reviews || self.all
     }

@@ -77,7 +77,7 @@ impl Arguments {
     }
 }
 
-/// Returns this program as it was started, even if another one lies in its place by now.
+/// Returns this program as it was started, even if its file has been replaced since.
 fn program() -> Option<Arc<Program>> {
     let path = if cfg!(target_os = "linux") { "/proc/self/exe".into() } else { std::env::current_exe().ok()? };
     Some(Arc::new(Program { path, arguments: std::env::args_os().skip(1).collect(), flag: RESOLVE_JOB }))

@@ -7,7 +7,7 @@ use backon::{BackoffBuilder, ExponentialBuilder};
 /// The pause after the first failure, before dice.
 const FIRST: Duration = Duration::from_millis(500);
 
-/// Returns the pause after so many failures in a row: each is about twice as long as the one before, and random
+/// Returns the pause after a number of failures in a row: each is about twice as long as the one before, and random
 /// within bounds.
 pub(super) fn backoff(failures: u32, longest: Duration) -> Duration {
     // Jitter adds at most the same again.

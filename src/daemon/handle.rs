@@ -21,7 +21,7 @@ pub(super) struct ServiceHandle {
     pub(super) health: Health,
     /// The steps that are under way.
     pub(super) progress: Progress,
-    /// Has all watches look at once.
+    /// Makes all watches look at once.
     pub(super) look: Bell,
     /// Rings when a report is there.
     pub(super) resolved: Bell,

@@ -1,4 +1,4 @@
-//! The health of a service: which of its parts have not worked lately, and which branches nothing can be read of.
+//! The health of a service: which of its parts have not worked lately, and which branches cannot be read.
 //!
 //! It only knows what it is told. `http` shows it, and `metrics` counts the same things.
 
@@ -71,7 +71,7 @@ impl Successes {
         }
     }
 
-    /// Returns the number of those that were never tried.
+    /// Returns the number of items that were never tried.
     fn untried(&self) -> usize {
         self.locked().values().filter(|success| !success.is_tried).count()
     }
@@ -84,8 +84,8 @@ impl Successes {
 }
 
 impl Health {
-    /// Expects a watch to look once in each `poll`. That of a mirror may have to wait for the first fetch, and one that
-    /// comes with a reload holds up none that are at work.
+    /// Expects a watch to look once in each `poll`. The watch of a mirror may have to wait for the first fetch, and a
+    /// watch added by a reload does not delay running ones.
     pub(super) fn expect_watch(&self, repository: &RepositoryName, poll: Duration, is_mirror: bool) {
         let are_at_work = self.watches.locked().values().any(|success| success.last.is_some());
         self.watches.expect(repository, is_mirror || are_at_work, None, poll);
@@ -140,7 +140,7 @@ impl Health {
         }
     }
 
-    /// Returns the repositories with nodes that are not the latest, and the reasons.
+    /// Returns the repositories whose nodes are not the latest, with the reasons.
     pub(super) fn old_nodes(&self) -> Vec<String> {
         let sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
         sources.iter().map(|(repository, why)| format!("the nodes of {repository} are old: {why}")).collect()

@@ -68,7 +68,7 @@ struct StageLabels {
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct RequestLabels {
     method: String,
-    /// As it stands in the API's description.
+    /// As written in the API's description.
     route: String,
     code: u16,
 }
@@ -104,9 +104,9 @@ impl Attempt {
 pub(super) enum ReviewResult {
     /// The forge has the review.
     Done,
-    /// It failed, and is tried again.
+    /// Failed, and will be tried again.
     Failed,
-    /// It failed, and is set aside.
+    /// Failed, and was set aside.
     Dead,
 }
 
@@ -173,7 +173,7 @@ pub(super) struct Metrics {
     memory: Gauge,
     registry: Registry,
     subjects: Mutex<Subjects>,
-    /// Held while the text is written: each writing sets what is measured then anew.
+    /// Held while the text is written, since each writing sets some of the gauges.
     writing: Mutex<()>,
 }
 
@@ -450,7 +450,7 @@ impl Metrics {
         self.requests.get_or_create(&RequestLabels { method, route, code }).inc();
     }
 
-    /// Returns all metrics as text, with the steps that are under way. Without `queue` its gauges are left out.
+    /// Returns all metrics as text, including the steps under way. Without `queue` its gauges are left out.
     pub(super) fn text(
         &self,
         queue: Option<&Unfinished>,

@@ -21,7 +21,7 @@ use crate::process::Group;
 /// The longest pause after fetches that failed.
 const LONGEST_PAUSE: Duration = Duration::from_mins(5);
 
-/// The time that git has to tidy up when it is told to end.
+/// The time that git has to clean up when it is asked to stop.
 const LAST_MOMENTS: Duration = Duration::from_secs(2);
 
 /// The most bytes of an answer of git.
@@ -99,12 +99,12 @@ impl MirrorFetcher {
         }
     }
 
-    /// Fetches now. A mirror that is missing or damaged is made anew, since it is the daemon's own.
+    /// Fetches now. A missing or damaged mirror is created again, since it is the daemon's own.
     async fn fetch(&self, repository: &RepositoryName, shutdown: &mut Shutdown) -> Result<(), FetchError> {
         if !self.mirror.is_there() {
             return self.fetch_anew(shutdown).await;
         }
-        // What is asked for tells branch and commit at the same moment, whatever is pushed before or after it.
+        // The answer names branch and commit at the same moment, whatever is pushed before or after it.
         let mut asking = shutdown.clone();
         let (fetched, answer) =
             tokio::join!(self.git(self.mirror.fetch(), shutdown), self.git(self.mirror.ask_head(), &mut asking));

@@ -1,8 +1,7 @@
 //! The steps that are under way, and whether work advances.
-//!
-//! A task notes each step that may take long for as long as it takes: looks, commits, deliveries, scheduled work,
-//! reviews and steps in the queue. While each of them ends within its limit, work advances; one that is late stands
-//! still, and with it all that waits for it. An idle task has no step.
+//!  A task notes each step that may take long for as long as it takes: looks, commits, deliveries, scheduled work,
+//! reviews and steps in the queue. While each of them ends within its limit, work advances; a late one counts as
+//! stuck, with everything that waits for it. An idle task has no step.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -79,12 +78,12 @@ impl Progress {
         UnderWay { progress: self.clone(), number }
     }
 
-    /// Returns the steps that are under way, the oldest first, and the time that each has taken so far.
+    /// Returns the steps under way, the oldest first, with the time that each has taken so far.
     pub(super) fn under_way(&self) -> Vec<(Step, Duration)> {
         self.steps().under_way.values().map(|begun| (begun.step.clone(), begun.since.elapsed())).collect()
     }
 
-    /// Returns the step that stands still, or `None` if work advances.
+    /// Returns the step that is stuck, or `None` if work advances.
     pub(super) fn standstill(&self) -> Option<String> {
         let steps = self.steps();
         let late = steps.under_way.values().find(|begun| begun.since.elapsed() > begun.limit);

@@ -20,14 +20,14 @@ pub(super) fn shutdown() -> (Trigger, Shutdown) {
 }
 
 impl Trigger {
-    /// Has the tasks end.
+    /// Asks the tasks to end.
     pub(super) fn shut_down(&self) {
         self.0.send_replace(true);
     }
 }
 
 impl Shutdown {
-    /// Returns true if the task has to end.
+    /// Returns true if the task should end.
     pub(super) fn is_requested(&self) -> bool {
         *self.0.borrow()
     }

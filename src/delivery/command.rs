@@ -41,7 +41,7 @@ impl Command {
         Command { program, arguments, folder, limit, size: SizeLimit::default() }
     }
 
-    /// Has the command read summaries of reports that are too large.
+    /// Makes the command read summaries of reports that are too large.
     #[must_use]
     pub fn with_size(self, size: SizeLimit) -> Command {
         Command { size, ..self }

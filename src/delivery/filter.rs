@@ -56,7 +56,7 @@ impl Filter {
         counts.filter(|change| parts.is_new(change)).take(least).count() == least
     }
 
-    /// Returns the nodes that match, or `None` for all. Each name is matched once, however many changes there are.
+    /// Returns the nodes that match, or `None` for all. Each name is matched once, whatever the number of changes.
     fn nodes_of(&self, report: &Report) -> Option<NodeSet> {
         let fleet = &report.names.fleet;
         let is_meant = |name: &str| any(&self.nodes, name);

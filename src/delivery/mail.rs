@@ -77,7 +77,7 @@ pub enum MailTls {
     Required,
     /// STARTTLS if the server offers it.
     Opportunistic,
-    /// None.
+    /// No connection security.
     None,
 }
 

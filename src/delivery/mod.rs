@@ -159,8 +159,8 @@ impl Sink {
         self.repository().is_none_or(|own| own == repository) && self.filter.wants(repository.as_str(), branch, report)
     }
 
-    /// Returns the repository of a sink that is for one alone and needs the reports of each branch in order: a failed
-    /// one holds up those behind it on its branch.
+    /// Returns the repository of a sink that serves only one and needs the reports of each branch in order: a failed
+    /// one delays those behind it on its branch.
     pub fn repository(&self) -> Option<&RepositoryName> {
         match &self.target {
             Target::Snapshots(snapshots) => Some(snapshots.repository()),

@@ -1,4 +1,4 @@
-//! Turns messages of servers and commands into one line for logs, the queue and whoever reads them.
+//! Turns messages of servers and commands into one line, for logs and the queue.
 
 use crate::diagnostic;
 use crate::visible::visible;

@@ -68,8 +68,8 @@ fn link(url: &Url, parcel: &Parcel) -> Option<String> {
     Some(url.into())
 }
 
-/// Returns the summary of a report: the same document with its lists empty, and where the whole is. Entries of kept
-/// lists that go over the limit are counted. Returns `None` if it is no report.
+/// Returns the summary of a report: the same document with its lists empty, and the place of the whole. Entries of
+/// kept lists beyond the limit are counted. Returns `None` if it is not a report.
 fn summary(report: &[u8], place: Option<&str>, limit: usize) -> Option<Vec<u8>> {
     let mut fields: Fields<'_> = serde_json::from_slice(report).ok()?;
     let mut kept: Vec<(&str, Vec<Value>)> = Vec::new();

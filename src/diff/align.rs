@@ -11,7 +11,7 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 use super::Diff;
 use crate::value::Value;
 
-/// Returns for each item before the position of its partner after, or `None` if it has none.
+/// Returns for each item before the position of its counterpart after, or `None` if it has none.
 pub(super) fn align(before: &[Value], after: &[Value]) -> Vec<Option<usize>> {
     let (ids, gaps) = identical(before, after);
     let mut pairing = Pairing { before, after, partners: ids.partners, taken: ids.taken };
@@ -140,8 +140,8 @@ impl Identity {
     }
 }
 
-/// Returns the first of `name`, `id`, `title` and `key` that every hash among the items has, each with a scalar of its
-/// own; or `None` if there is none.
+/// Returns the first of `name`, `id`, `title` and `key` that every hash among the items has, each with a different
+/// scalar; or `None` if there is none.
 pub fn identifying_entry(items: Diff<&[Value]>) -> Option<&'static str> {
     let tells = |name: &&str| tells_apart(items.before, name) && tells_apart(items.after, name);
     ["name", "id", "title", "key"].into_iter().find(tells)
@@ -158,8 +158,8 @@ fn tells_apart(items: &[Value], name: &str) -> bool {
 /// The largest number of pairs that are compared in a gap.
 const COMPARISONS: usize = 4096;
 
-/// Returns a measure of what two unequal items have in common, or 0 if one did not become the other. Scalars are paired
-/// only if the gap is `even`: as many items went as came.
+/// Returns a measure of what two unequal items have in common, or 0 if one did not become the other. Scalars are
+/// paired only if the gap is `even`: as many items were removed as added.
 fn likeness(before: &Value, after: &Value, even: bool, identity: &Identity) -> usize {
     match (before, after) {
         _ if identity.of(before).is_some() && identity.of(after).is_some() => 0,

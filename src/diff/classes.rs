@@ -60,7 +60,7 @@ fn is_same_list(answers: Diff<&[Answer]>) -> bool {
         && pairs.all(|(a, b)| a.nodes == b.nodes && is_same(Diff::new(Some(a), Some(b))))
 }
 
-/// Returns true if two answers are surely the same on all nodes.
+/// Returns true if two answers are certainly the same on all nodes.
 fn is_same(answer: Diff<Option<&Answer>>) -> bool {
     match (answer.before, answer.after) {
         (Some(before), Some(after)) => match (&before.template, &after.template) {
@@ -84,7 +84,7 @@ fn union(answers: &[Answer]) -> NodeSet {
     nodes
 }
 
-/// With more answers than this, a table gives the answer of each node.
+/// Beyond this many answers, a table looks up the answer of each node.
 const FEW: usize = 16;
 
 /// The answers of one side, to look up by node.
@@ -127,7 +127,7 @@ impl<'a> Side<'a> {
         self.table.get(node.0 as usize).copied().filter(|at| *at < self.answers.len())
     }
 
-    /// Returns the nodes of an answer before without those that keep it as a shared outcome: most of them, mostly.
+    /// Returns the nodes of an answer before, without those that keep it as a shared outcome, which most do.
     fn changed(&mut self, before: &Answer) -> NodeSet {
         let is_kept = |answer: &Answer| match (&answer.template, &before.template) {
             (Some(template), Some(before)) => Arc::ptr_eq(template, before),

@@ -43,7 +43,7 @@ pub struct LeafChange {
 }
 
 impl LeafChange {
-    /// Returns the place: after the change, or before a removal. It is `None` only if there is no part on either side.
+    /// Returns the place: after the change, or before a removal. It is `None` only if neither side has a part.
     pub fn path(&self) -> Option<&ValuePath> {
         self.part.after.as_ref().or(self.part.before.as_ref()).map(|part| &part.path)
     }
@@ -72,7 +72,7 @@ pub fn leaves(value: Diff<Option<&Value>>) -> Vec<Arc<LeafChange>> {
 pub(super) struct Differences {
     /// Differences in meaning or in secrecy.
     pub(super) leaves: Vec<Arc<LeafChange>>,
-    /// The places, after, of secrets that were encrypted anew without a change of meaning.
+    /// The places, after, of secrets that were re-encrypted without a change of meaning.
     pub(super) reencrypted: Vec<ValuePath>,
 }
 
@@ -95,7 +95,7 @@ pub(super) fn differences(value: Diff<Option<&Value>>, memo: &mut EntryMemo) -> 
 struct Walk<'m> {
     path: Diff<Vec<Segment>>,
     found: Differences,
-    /// For the entries of the whole value.
+    /// The memo for the entries of the whole value.
     memo: Option<&'m mut EntryMemo>,
 }
 
@@ -246,7 +246,7 @@ fn whole_secrecy(value: &Value) -> Option<Secrecy> {
     if matches!(value, Value::Array(_) | Value::Hash(_)) { None } else { value.secrecy() }
 }
 
-/// Returns true for what may be a secret in clear.
+/// Returns true for a value that may be a secret in clear.
 fn is_plain(value: &Value) -> bool {
     use Value::{BigInteger, Bytes, Float, Integer, String};
     matches!(value, String(_) | Bytes(_) | Integer(_) | BigInteger(_) | Float(_))
@@ -256,7 +256,7 @@ fn same(key: &Value) -> Diff<Segment> {
     Diff::new(Segment::Key(key.clone()), Segment::Key(key.clone()))
 }
 
-/// Returns true if the positions that are given do not ascend.
+/// Returns true if the positions that are given are not ascending.
 fn is_reordered(positions: impl Iterator<Item = Option<usize>>) -> bool {
     !positions.flatten().is_sorted()
 }

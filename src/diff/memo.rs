@@ -23,7 +23,7 @@ impl<T> Default for Memo<T> {
 }
 
 impl<T> Memo<T> {
-    /// Returns the result for an entry, which `compare` makes if it is not known; or `None` if the values have no
+    /// Returns the result for an entry, which `compare` computes if it is not known; or `None` if the values have no
     /// identities.
     pub(super) fn entry(&mut self, key: &Value, value: Diff<&Value>, compare: impl FnOnce() -> T) -> Option<Arc<T>> {
         let id = (key.clone(), Diff::new(identity(value.before)?, identity(value.after)?));

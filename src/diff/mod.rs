@@ -1,9 +1,8 @@
 //! Compares the effective values of two revisions of one fleet.
-//!
-//! Differences are those of meaning: an answer that is equal on both sides is no change, whichever level it comes from.
-//! The order of hash entries and of array items is part of a value; a change of nothing but an order says so.
-//! [`changes`] finds the [`Changes`] of all keys, [`leaves`] the places inside a value. Nothing here knows of commits,
-//! files or how a change is shown.
+//!  Only differences of meaning count: an answer that is equal on both sides is not a change, whichever level it
+//! comes from. The order of hash entries and of array items is part of a value; a change of nothing but an order says
+//! so. [`changes`] finds the [`Changes`] of all keys, [`leaves`] the places inside a value. Nothing here knows of
+//! commits, files or how a change is shown.
 
 mod align;
 mod classes;
@@ -68,19 +67,19 @@ impl<T> Diff<T> {
 /// The change of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ChangeKind {
-    /// It was not found, and has a value now.
+    /// The key was not found, and now has a value.
     Added,
-    /// It had a value, and is not found any more.
+    /// The key had a value, and is no longer found.
     Removed,
-    /// It has another value.
+    /// The key has another value.
     Changed,
     /// Its value has the same parts in another order.
     Reordered,
-    /// It is an error now.
+    /// The key is an error now.
     Failed,
-    /// It is an error no longer.
+    /// The key is no longer an error.
     Recovered,
-    /// It was an error, and is another one now.
+    /// The key was an error, and is another one now.
     ErrorChanged,
 }
 
@@ -110,7 +109,7 @@ pub struct Changes {
     pub reencrypted: Vec<Reencrypted>,
 }
 
-/// Returns the nodes of which some answer differs at all, even if only in a way that is no change, and perhaps more.
+/// Returns the nodes on which some answer differs at all, even in a way that is not a change, and perhaps more nodes.
 /// The fleet has `all` nodes.
 pub fn touched(effective: Diff<&Effective>, all: usize) -> NodeSet {
     let answers = effective.map(|effective| &effective.keys);
@@ -261,7 +260,7 @@ fn is_same_error(answer: Diff<Option<&Answer>>) -> bool {
     text.before.is_some() && text.before == text.after
 }
 
-/// Returns the outcome of `answer`; of an error, that of the first of `nodes` among several with the same text: its
+/// Returns the outcome of `answer`. Of several errors with the same text it is that of the first of `nodes`, whose
 /// place is shown.
 fn exact<'a>(answers: &'a [Answer], answer: Option<&'a Answer>, nodes: &NodeSet) -> Option<&'a Arc<Outcome>> {
     let outcome = answer.map(|answer| &answer.outcome);

@@ -7,7 +7,7 @@ use crate::hiera::Outcome;
 use crate::node::NodeSet;
 use crate::value::{Secrecy, Value, ValuePath};
 
-/// A secret that was encrypted anew without a change of meaning, on all nodes that have it.
+/// A secret that was re-encrypted without a change of meaning, on all nodes that have it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reencrypted {
     /// The key.

@@ -1,4 +1,4 @@
-//! Changes whose values differ from node to node only by what is put into their texts.
+//! Changes whose values differ from node to node only by variables in their texts.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::hiera::Outcome;
 use crate::node::{NodeId, NodeSet};
 use crate::value::{Value, ValuePath};
 
-/// With no more variants than this, each is a change of its own.
+/// Up to this many variants, each is a separate change.
 const FEW: usize = 64;
 
 /// The values of a change that differ from node to node. Its outcomes and leaves are those of the first node.
@@ -21,7 +21,7 @@ pub struct Variants {
 }
 
 impl Variants {
-    /// Returns those of two answers, or `None` if both are the same on all nodes.
+    /// Returns the variants of two answers, or `None` if both are the same on all nodes.
     pub(super) fn of(answer: Diff<Option<&Answer>>) -> Option<Variants> {
         let template = answer.map(|answer| answer?.template.clone());
         (template.before.is_some() || template.after.is_some()).then_some(Variants { template })
@@ -41,7 +41,7 @@ impl Variants {
         varies(&self.template.before, path.before) || varies(&self.template.after, path.after)
     }
 
-    /// Returns true if all that differs at a place is one of the names that `names` gives for each node.
+    /// Returns true if everything that differs at a place is one of the names that `names` gives for each node.
     pub fn have_only<'n>(&self, leaf: &LeafChange, nodes: &NodeSet, names: &dyn Fn(NodeId) -> [&'n str; 2]) -> bool {
         let path = leaf.part.as_ref().map(|part| part.as_ref().map(|part| &part.path));
         let has_only = |template: &Option<Arc<Template>>, path: Option<&ValuePath>| match (template, path) {
@@ -75,7 +75,7 @@ impl Variants {
         put(Diff::new(before.map(|template| template.marked(mark)), after), outcome, leaves);
     }
 
-    /// Returns the variables that are put into values before, then those after.
+    /// Returns the variables that are inserted into values before, then those after.
     pub fn variables(&self) -> Vec<&Variable> {
         self.templates().flat_map(|template| template.variables()).collect()
     }
@@ -135,7 +135,7 @@ impl Variants {
         }
     }
 
-    /// Returns the nodes on which the templates may not stand for the values, or `None` for all.
+    /// Returns the nodes on which the templates may not represent the values, or `None` for all.
     fn incomparable(&self, answer: Diff<Option<&Answer>>, nodes: &NodeSet) -> Option<NodeSet> {
         let templates: Vec<&Template> = self.templates().map(|template| &**template).collect();
         let mut values: Vec<&Value> = Vec::new();
@@ -175,7 +175,7 @@ fn put<'l>(
 }
 
 impl Change {
-    /// Returns the change as it is on `nodes`, some of its own.
+    /// Returns the change restricted to `nodes`, some of its own.
     #[must_use]
     pub fn on(&self, nodes: NodeSet) -> Change {
         let mut change = Change { nodes, ..self.clone() };

@@ -53,7 +53,7 @@ fn is_secret_name(name: &str) -> bool {
     is_word_of(&name) || name.strip_suffix('s').is_some_and(is_word_of)
 }
 
-/// Returns true for a text that may be a secret: neither a word that is none, nor a path, address or digest.
+/// Returns true for a text that may be a secret: not a word that never is, a path, an address or a digest.
 fn may_be_secret(text: &str) -> bool {
     let text = text.trim();
     let is_path = text.starts_with(['/', '~']) || text.contains("://");

@@ -25,7 +25,7 @@ pub enum Domain {
 }
 
 impl Domain {
-    /// Returns what stands before the content; none is the beginning of another.
+    /// Returns the text before the content; no such text is the beginning of another.
     fn label(self) -> &'static [u8] {
         match self {
             Domain::Name => b"name\0",

@@ -1,4 +1,4 @@
-//! Hides secrets from readers: they see nothing but fingerprints, unless they ask for more.
+//! Hides secrets from readers: they see only fingerprints, unless they ask for more.
 //!
 //! The answers of lookups carry their secrets as they are, marked as such. Whatever leaves the process (a report, a
 //! snapshot, an explanation, an error text, a diagnostic) goes through a [`Disclosure`] first, so that no writer needs
@@ -40,7 +40,7 @@ impl Disclosure {
         Disclosure(None)
     }
 
-    /// Returns what names secrets in lookups, so that none has a plaintext, or `None` if secrets are shown.
+    /// Returns the names of secrets for lookups, so that these see no plaintext, or `None` if secrets are shown.
     pub fn names(self: &Arc<Disclosure>) -> Option<Arc<dyn SecretNames>> {
         self.0.is_some().then(|| self.clone() as Arc<dyn SecretNames>)
     }
@@ -152,9 +152,9 @@ fn is_sensitive(value: &Value) -> bool {
     matches!(value.bare(), Value::Rich(rich) if matches!(**rich, Rich::Sensitive(_)))
 }
 
-/// Returns what stands in the place of the secret `value`. Equal contents have equal fingerprints. Those of what was
-/// encrypted have nothing in common with those of a `Sensitive` that the data has in clear: with these whoever writes
-/// data would test guesses.
+/// Returns what stands for the secret `value`. Equal contents have equal fingerprints. Fingerprints of encrypted
+/// content have nothing in common with those of a `Sensitive` in clear: otherwise somebody who writes data could test
+/// guesses.
 fn hidden(kind: HiddenKind, value: &Value, key: &Key) -> Hidden {
     let content = json::compact(&bared(value.content()));
     let domain = match value.secrecy().map(|secrecy| secrecy.form) {

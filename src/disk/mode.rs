@@ -17,10 +17,10 @@ pub struct FileMode(u32);
 pub struct ModeError(String);
 
 impl FileMode {
-    /// For the owner alone.
+    /// For the owner only.
     pub const PRIVATE: FileMode = FileMode(0o600);
 
-    /// For everybody to run.
+    /// Executable by everybody.
     pub const PROGRAM: FileMode = FileMode(0o755);
 
     /// Creates a folder and those above it, for everybody who may read the files in it, whatever the mask of the

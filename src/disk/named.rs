@@ -21,7 +21,7 @@ type FindCheckout = fn(&Path, &Path) -> Option<PathBuf>;
 /// The git directories that are looked at, of which files may be checked out elsewhere than they say.
 static CHECKOUTS: RwLock<Vec<(PathBuf, FindCheckout)>> = RwLock::new(Vec::new());
 
-/// Has named paths be held to the work tree at `top`.
+/// Confines named paths to the work tree at `top`.
 pub fn look_at(top: &Path) {
     let Ok(real) = top.canonicalize() else { return };
     let mut known = WORK_TREES.write().unwrap_or_else(PoisonError::into_inner);
@@ -30,8 +30,8 @@ pub fn look_at(top: &Path) {
     }
 }
 
-/// Has named paths be held to all that the git directory at `git_dir` has checked out, wherever that is: `find` returns
-/// the top of what it has at or above a folder.
+/// Confines named paths to everything that the git directory at `git_dir` has checked out, anywhere: `find` returns
+/// the top of the checkout that contains a folder.
 pub fn look_at_checkouts(git_dir: &Path, find: FindCheckout) {
     let mut known = CHECKOUTS.write().unwrap_or_else(PoisonError::into_inner);
     if known.iter().all(|(known, _)| known != git_dir) {
@@ -39,7 +39,7 @@ pub fn look_at_checkouts(git_dir: &Path, find: FindCheckout) {
     }
 }
 
-/// Returns the work tree that is looked at and in which commits may write a path, which must be without links.
+/// Returns the confined work tree in which commits may write a path, which must contain no links.
 fn around(real: &Path) -> Option<PathBuf> {
     let known = WORK_TREES.read().unwrap_or_else(PoisonError::into_inner);
     let checkouts = CHECKOUTS.read().unwrap_or_else(PoisonError::into_inner);
@@ -58,8 +58,8 @@ fn is_git(name: &OsStr) -> bool {
     name.eq_ignore_ascii_case(".git")
 }
 
-/// Returns true if links lead from a place in a work tree that is looked at out of that, or into its git directory.
-/// Both paths must be without links.
+/// Returns true if links lead from a place in a confined work tree out of it, or into its git directory. Both paths
+/// must contain no links.
 pub fn leaves(from: &Path, to: &Path) -> bool {
     around(from).is_some_and(|top| !is_of_commits(&top, to))
 }
@@ -75,14 +75,14 @@ pub(super) fn check_link(path: &Path) -> io::Result<()> {
 /// The reason for refusing a link.
 const LEADS_OUT: &str = "leads out of the work tree by a link, which a commit may have made";
 
-/// Returns the work tree that is looked at and in which commits may write the named path. Fails if a link on the way
-/// leads out of it.
+/// Returns the confined work tree in which commits may write the named path. Fails if a link on the way leads out of
+/// it.
 fn checked(path: &Path) -> io::Result<Option<PathBuf>> {
     let whole = std::path::absolute(path)?;
     let (mut place, mut inside) = (PathBuf::new(), None);
     for part in whole.components() {
         match part {
-            // Whoever writes it wants to leave: the folder above that which a link leads to, as the system has it.
+            // `..` is meant to leave: it is the folder above the target of a link, as the system resolves it.
             Component::ParentDir => {
                 place = place.canonicalize().unwrap_or(place);
                 place.pop();
@@ -113,7 +113,7 @@ pub fn check_named(path: &Path) -> io::Result<()> {
     checked(path).map(drop)
 }
 
-/// Returns true if commits may write the named path, in a work tree that is looked at. Fails as [`check_named`] does.
+/// Returns true if commits may write the named path, in a confined work tree. Fails like [`check_named`].
 pub fn is_of_work_tree(path: &Path) -> io::Result<bool> {
     Ok(checked(path)?.is_some())
 }

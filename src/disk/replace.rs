@@ -67,7 +67,7 @@ fn is_on_its_way(name: &OsStr) -> bool {
     random.is_some_and(|random| random.len() == RANDOM && random.bytes().all(|byte| byte.is_ascii_alphanumeric()))
 }
 
-/// Returns true if it is a file that is old enough. A file that was moved to its place meanwhile is not there any more.
+/// Returns true if the file is old enough. A file that was moved to its place meanwhile no longer exists.
 fn is_abandoned(entry: &fs::DirEntry) -> bool {
     let Ok(metadata) = entry.metadata() else { return false };
     let is_old = metadata.modified().is_ok_and(|time| time.elapsed().is_ok_and(|elapsed| elapsed >= ABANDONED));
@@ -78,8 +78,8 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().unwrap_or(Path::new("."))
 }
 
-/// Returns true if the file at `path`, which is no link, holds just `content`, and gives it its mode then. A file of
-/// another size is not read.
+/// Returns true if the file at `path`, which is not a link, contains exactly `content`, and then gives it its mode. A
+/// file of another size is not read.
 fn holds(path: &Path, content: &[u8], mode: FileMode) -> io::Result<bool> {
     let metadata = fs::symlink_metadata(path)?;
     if !metadata.is_file() || metadata.len() != content.len() as u64 {

@@ -1,7 +1,6 @@
 //! Reads secrets from files: tokens, passwords, keys.
-//!
-//! Who writes such a file, or puts another one in its place, chooses the secret. So nobody may but its owner: the user
-//! that runs hierad, or root.
+//!  Anybody who can write or replace such a file chooses the secret. So only its owner may: the user that runs
+//! hierad, or root.
 
 use std::fs::Metadata;
 use std::io::{self, Read};
@@ -86,8 +85,8 @@ pub fn read_secret(path: &Path) -> Result<Secret, SecretError> {
     read(path, owner::is_own)
 }
 
-/// Reads a key by which hierad proves itself, such as that of a certificate. It may belong to another user, as Puppet's
-/// do: who replaces it gets nothing by it.
+/// Reads a key by which hierad proves itself, such as that of a certificate. It may belong to another user, as
+/// Puppet's do: replacing it gains nothing.
 pub fn read_key(path: &Path) -> Result<Secret, SecretError> {
     read(path, |_| true)
 }
@@ -151,14 +150,14 @@ mod owner {
         metadata.mode()
     }
 
-    /// Returns true for what belongs to the user of this process, or to root.
+    /// Returns true for an owner that is the user of this process, or root.
     pub(super) fn is_own(metadata: &Metadata) -> bool {
         metadata.uid() == 0 || metadata.uid() == rustix::process::geteuid().as_raw()
     }
 
-    /// Returns true for a folder that others can write. The group that has the number of its owner is that of the owner
-    /// alone: where users have one, their folders are often open to it. With an access control list, the bits of the
-    /// group are what the list lets any user or group do at most.
+    /// Returns true for a folder that others can write. A group with the number of the folder's owner counts as the
+    /// owner alone: where each user has a group, folders are often open to it. With an access control list, the group
+    /// bits are the most that the list allows to any user or group.
     pub(super) fn is_open(path: &Path, folder: &Metadata) -> bool {
         let is_private = folder.gid() == folder.uid();
         folder.mode() & 0o002 != 0 || folder.mode() & 0o020 != 0 && (!is_private || has_list(path))

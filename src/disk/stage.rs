@@ -26,7 +26,7 @@ pub enum StageError {
     /// A name stands for another place than an entry of its folder.
     #[error("{0} is no name of a file")]
     Name(String),
-    /// Whoever chooses what is written refuses.
+    /// The caller that chooses what is written has refused.
     #[error("{0}")]
     Refused(String),
 }

@@ -1,4 +1,4 @@
-//! The state of a file, as far as the disk tells it without the content.
+//! The state of a file, as far as the disk shows it without reading the content.
 
 use std::fs::{self, Metadata};
 use std::path::Path;
@@ -43,7 +43,7 @@ impl Stamp {
         self.size
     }
 
-    /// Returns true if a change of the file from now on gives it another stamp.
+    /// Returns true if any later change of the file gives it another stamp.
     pub fn is_settled(&self) -> bool {
         let Some(settled) = SystemTime::now().checked_sub(SETTLED) else { return false };
         let is_before = |touched: Option<SystemTime>| touched.is_some_and(|touched| touched < settled);

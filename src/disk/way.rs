@@ -33,12 +33,12 @@ impl Way {
         Ok(way)
     }
 
-    /// Returns where the steps so far have led: without links once there are no more.
+    /// Returns where the steps so far have led; it contains no links once all steps are taken.
     pub fn place(&self) -> &Path {
         &self.place
     }
 
-    /// Puts the names of a path before those that are pending. A path from the root begins anew there.
+    /// Puts the names of a path before those that are pending. A path from the root restarts there.
     fn enter(&mut self, path: &Path) {
         for part in path.components().rev() {
             match part {

@@ -80,7 +80,7 @@ impl Dependencies {
         evaluated
     }
 
-    /// Returns the hole for a variable of the node with `scope`, or `None` if the variable has to be read.
+    /// Returns the hole for a variable of the node with `scope`, or `None` if the variable must be read.
     fn hole(&self, name: &str, scope: FleetScope<'_>) -> Option<Arc<Hole>> {
         let mut holes = self.holes.borrow_mut();
         let holes = holes.as_mut()?;

@@ -110,8 +110,8 @@ impl Answer {
     }
 }
 
-/// The effective values of a fleet: for each key its distinct answers, in the order of their first nodes. On a node
-/// that is in none of them, the key is not found.
+/// The effective values of a fleet: for each key its distinct answers, in the order of their first nodes. The key is
+/// not found on nodes that are in none of them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Effective {
     /// The answers by key.

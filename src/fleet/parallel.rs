@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::workers::Workers;
 
-/// Returns the result of `work` for each of `items`, in their order. Progress is told as the stage `what`.
+/// Returns the result of `work` for each of `items`, in order. Progress is reported as the stage `what`.
 pub(crate) fn map<T: Sync, R: Send>(
     items: &[T],
     workers: &Workers,

@@ -50,8 +50,8 @@ impl RepositoryKeys {
         })
     }
 
-    /// Returns the keys of the repository as it is in `environment`, which differs from `before` at the paths
-    /// `changed`; and the keys that may have come or gone.
+    /// Returns the keys of the repository in `environment`, which differs from `before` at the paths `changed`; and
+    /// the keys that may have been added or removed.
     pub(in crate::fleet) fn updated(
         &self,
         before: &Environment,
@@ -94,7 +94,7 @@ impl RepositoryKeys {
         Ok((updated, touched))
     }
 
-    /// Returns the keys of the repository anew, and all that there are or were.
+    /// Returns the keys of the repository, read again, and all keys that exist or existed.
     fn replaced(&self, environment: &Environment) -> Result<(RepositoryKeys, BTreeSet<Arc<str>>), TreeError> {
         let new = RepositoryKeys::new(environment)?;
         let touched = self.iter().chain(new.iter()).cloned().collect();
@@ -124,8 +124,7 @@ impl RepositoryKeys {
     }
 }
 
-/// Returns a note for each module that is absent although the repository has keys in its namespace: its own data is not
-/// searched.
+/// Returns a note for each missing module in whose namespace the repository has keys: its own data is not searched.
 pub(in crate::fleet) fn absent_modules(environment: &Environment, keys: &BTreeSet<Arc<str>>) -> Vec<Finding> {
     let has_keys =
         |prefix: String| keys.range(Arc::from(prefix.as_str())..).next().is_some_and(|key| key.starts_with(&prefix));

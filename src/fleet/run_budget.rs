@@ -30,10 +30,10 @@ const TEXT_A_NODE: usize = 256 << 10;
 /// The least cost of the answer for a key on a node class.
 pub(in crate::fleet) const OF_CLASS: Cost = Cost { steps: 100, text: 0 };
 
-/// The answers for a key, and what they cost. The answers of one that costs more than it may are none.
+/// The answers for a key, and what they cost. A key that exceeds its budget has no answers.
 pub(in crate::fleet) type Evaluated = (Vec<Answer>, Cost);
 
-/// Returns the budget of a run on so many nodes.
+/// Returns the budget of a run on this many nodes.
 pub(in crate::fleet) fn of_run(nodes: usize, workers: &Workers) -> Cost {
     let of = |base: usize, more: usize| base.saturating_add(nodes.saturating_mul(more));
     let text = of(TEXT, TEXT_A_NODE).min(workers.limits.text_ceiling.unwrap_or(usize::MAX));
@@ -45,7 +45,7 @@ pub(in crate::fleet) fn keys_of_run(nodes: usize, workers: &Workers) -> usize {
     of_run(nodes, workers).steps / OF_CLASS.steps
 }
 
-/// Returns the reason why no share of `budget` is enough for any of so many answers, or `None` if it may be.
+/// Returns the reason why no share of `budget` is enough for this many answers, or `None` if it may be.
 pub(in crate::fleet) fn too_many(answers: usize, budget: Cost) -> Option<String> {
     let least = answers.saturating_mul(OF_CLASS.steps);
     (least > budget.steps).then(|| {

@@ -66,7 +66,7 @@ impl Client {
         self.kind
     }
 
-    /// Returns a request as it is now.
+    /// Returns the current state of a request.
     pub async fn request(&self, number: u64) -> Result<Request, ForgeError> {
         let (path, need) = match self.kind {
             Kind::GitHub => (format!("{}/pulls/{number}", self.project.path), github::READ),
@@ -78,8 +78,8 @@ impl Client {
         parsed.ok_or_else(|| unexpected(format!("GET {path}"), "it is no request"))
     }
 
-    /// Returns the open requests whose commits come from `branch` of the repository or fork of `owner`. GitHub alone
-    /// is asked so, where a run does not know its request.
+    /// Returns the open requests whose commits come from `branch` of the repository or fork of `owner`. Only GitHub
+    /// is asked this, if a run does not know its request.
     pub async fn requests_from(&self, owner: &str, branch: &str) -> Result<Vec<Request>, ForgeError> {
         let head = encoded(&format!("{owner}:{branch}"));
         let path = format!("{}/pulls?state=open&head={head}&per_page=100", self.project.path);
@@ -144,7 +144,7 @@ impl Client {
             .map(drop)
     }
 
-    /// Writes a comment anew.
+    /// Rewrites a comment.
     pub async fn update_comment(&self, number: u64, id: u64, body: &str) -> Result<(), ForgeError> {
         let method = if self.kind == Kind::GitLab { Method::PUT } else { Method::PATCH };
         let path = self.comment_path(number, id);

@@ -46,7 +46,7 @@ impl ForgeError {
         if let ForgeError::Refused { status, .. } = self { *status } else { 0 }
     }
 
-    /// Returns true if the token may not do it.
+    /// Returns true if the token is not permitted to do it.
     pub fn is_forbidden(&self) -> bool {
         matches!(self.status(), 401 | 403 | 404) && self.retry().is_none()
     }

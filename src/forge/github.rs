@@ -66,7 +66,7 @@ async fn graphql_call(project: &Project, query: &str, variables: Json, need: &st
     Ok(answer)
 }
 
-/// Returns the login of the token, which the REST API does not tell to the tokens of apps.
+/// Returns the login of the token, which the REST API does not reveal to the tokens of apps.
 pub(super) async fn own_name(project: &Project) -> Result<Option<String>, ForgeError> {
     let answer = graphql_call(project, "query { viewer { login } }", json!({}), COMMENT).await?;
     Ok(answer.pointer("/data/viewer/login").and_then(Json::as_str).map(str::to_owned))
@@ -139,7 +139,7 @@ async fn try_check(project: &Project, check: &Check<'_>, all: &[Json]) -> Result
     }
 }
 
-/// Returns the run that a former attempt has made, with the number of annotations that it has.
+/// Returns the run that an earlier attempt has created, with the number of its annotations.
 async fn find_run(project: &Project, check: &Check<'_>) -> Result<Option<(u64, usize)>, ForgeError> {
     let (head, name) = (encoded(check.head), encoded(check.name));
     let path = format!("{}/commits/{head}/check-runs?check_name={name}&filter=all&per_page=100", project.path);

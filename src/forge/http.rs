@@ -280,7 +280,7 @@ fn wait(status: StatusCode, headers: &HeaderMap, said: &str, now: SystemTime) ->
     }
 }
 
-/// Returns the address of the next page, as the header `Link` has it.
+/// Returns the address of the next page from the header `Link`.
 fn next_page(headers: &HeaderMap) -> Option<String> {
     let link = headers.get(LINK)?.to_str().ok()?;
     let next = link.split(',').find(|part| part.contains("rel=\"next\""))?;

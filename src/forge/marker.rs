@@ -26,7 +26,7 @@ impl Id {
         &self.0
     }
 
-    /// Returns what begins each discussion on a line.
+    /// Returns the text that begins each discussion on a line.
     pub fn of_line(&self) -> String {
         format!("<!-- hierad-review-line: {} -->", self.0)
     }

@@ -1,8 +1,8 @@
-//! The forges that changes are reviewed on: their HTTP APIs, and what a CI job knows of its own.
+//! The forges on which changes are reviewed: their HTTP APIs, and what a CI job knows about its change.
 //!
 //! - [`Client`] finds, writes, hides and deletes comments, and sets checks and statuses, on GitHub, GitLab, Gitea and
 //!   Forgejo. Each forge has a file with its addresses and documents; `http` has what all share.
-//! - [`Sticky`] keeps one comment for each request and configuration, whoever else writes at the same time.
+//! - [`Sticky`] keeps one comment for each request and configuration, even if others write at the same time.
 //! - [`ci`] reads the environment of a CI job, and [`Page`] makes links to lines.
 //!
 //! It knows neither how a review is made nor what it says. Each token goes to its own server alone, and no error has

@@ -15,8 +15,8 @@ impl Page {
         Page { kind, address: address.trim_end_matches('/').to_owned() }
     }
 
-    /// Returns the pages of a repository by the usual place of the forge's API, or `None` if that is another one. The
-    /// number of a project on GitLab does not tell its pages.
+    /// Returns the pages of a repository by the usual place of the forge's API, or `None` if that is elsewhere. The
+    /// number of a project on GitLab does not reveal its pages.
     pub fn beside(kind: Kind, api: &str, project: &str) -> Option<Page> {
         let api = api.trim_end_matches('/');
         let server = match kind {

@@ -1,4 +1,4 @@
-//! One comment for each request and configuration, whoever else writes at the same time.
+//! One comment for each request and configuration, even if others write at the same time.
 //!
 //! The comment is found by its marker and its author. Each attempt reads anew what is there, since it may wait for long
 //! before it can be repeated, and writes only if its commit is still the last one of the request. Afterwards it looks
@@ -13,9 +13,9 @@ use super::marker::{Id, Marker, Run};
 /// The way of a comment through the life of its request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// One comment is written anew each time.
+    /// One comment is rewritten each time.
     Update,
-    /// Each commit has a new comment; former ones are hidden.
+    /// Each commit gets a new comment, and earlier ones are hidden.
     HideAndNew,
 }
 
@@ -180,7 +180,7 @@ impl Sticky<'_> {
     }
 }
 
-/// Returns true if two bodies are equal, but for the ends of lines, which GitHub changes.
+/// Returns true if two bodies are equal except for line ends, which GitHub changes.
 fn is_same(a: &str, b: &str) -> bool {
     a.lines().map(str::trim_end).eq(b.lines().map(str::trim_end))
 }

@@ -67,8 +67,9 @@ impl BackendCommand {
         BackendCommand { start, ..self }
     }
 
-    /// Returns the answers to `requests`, which are sent even if they were before, and not remembered. Many are sent at
-    /// a time, so neither side waits for the other one. The rest is sent again after one without a proper answer.
+    /// Returns the answers to `requests`, which are sent even if they were sent before, and does not remember them.
+    /// Many are sent at a time, so neither side waits for the other. After one without a proper answer, the rest is
+    /// sent again.
     pub fn ask_anew(&self, requests: &[String]) -> Vec<Result<Answer, String>> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let mut answers = Vec::new();
@@ -270,7 +271,8 @@ fn read(line: &[u8], asked: u64) -> Result<Result<Answer, String>, String> {
     }
 }
 
-/// Returns a value in which hashes stand for what JSON cannot hold, or `None` if one does not say for what.
+/// Returns a value in which hashes represent what JSON cannot express, or `None` if one does not say what it
+/// represents.
 fn rich(value: &Value) -> Option<Value> {
     let hash = match value {
         Value::Array(items) => return items.iter().map(rich).collect::<Option<Vec<_>>>().map(Value::array),

@@ -35,7 +35,8 @@ impl<'t> Ignored<'t> {
         Ignored { tree, known: HashMap::new() }
     }
 
-    /// Returns the first part of a file's path that git ignores, with the file that says so; `None` if it ignores none.
+    /// Returns the first part of a file's path that git ignores, with the file that says so; `None` if it ignores
+    /// none.
     pub fn part_of<'p>(&mut self, path: &'p str) -> Result<Option<(&'p str, String)>, TreeError> {
         let folders = path.match_indices('/').map(|(at, _)| (&path[..at], true));
         for (part, is_folder) in folders.chain([(path, false)]) {
@@ -46,8 +47,8 @@ impl<'t> Ignored<'t> {
         Ok(None)
     }
 
-    /// Returns the file that has git ignore a path in a folder that it does not ignore. The last line that matches
-    /// counts, and files in inner folders before others.
+    /// Returns the file that makes git ignore a path in a folder that it does not ignore. The last matching line
+    /// counts, and files in inner folders win over others.
     fn ignores(&mut self, path: &str, is_folder: bool) -> Result<Option<String>, TreeError> {
         let outer = path.match_indices('/').map(|(at, _)| &path[..at]);
         for folder in [""].into_iter().chain(outer).collect::<Vec<_>>().into_iter().rev() {

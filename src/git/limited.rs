@@ -41,7 +41,7 @@ impl From<Duration> for Limits {
 }
 
 impl Limits {
-    /// Returns what a child has gone beyond, if it began at `start`.
+    /// Returns the limit that a child has exceeded, if it began at `start`.
     fn exceeded(&self, start: Instant) -> Option<io::Error> {
         if start.elapsed() >= self.time {
             let text = format!("it was ended after {} seconds", self.time.as_secs_f32());
@@ -82,16 +82,16 @@ pub fn limit_memory(process: u32, bytes: u64) {
 /// The words that bind a command to this process.
 static BINDING: OnceLock<Vec<OsString>> = OnceLock::new();
 
-/// Has git's exchanges with other repositories end with this process, whatever ends it. `words` are those of a program
-/// which leads a session of its own, runs the command that follows them, and kills its process group when its standard
-/// input ends.
+/// Makes git's exchanges with other repositories end with this process, whatever ends it. `words` are those of a
+/// program that leads a session of its own, runs the command that follows them, and kills its process group when its
+/// standard input ends.
 pub fn bind_exchanges(words: Vec<OsString>) {
-    // What was set first stays: all know the same program.
+    // The first value stays: all callers set the same program.
     _ = BINDING.set(words);
 }
 
-/// Returns the same command as one that ends with this process, if this process [binds](bind_exchanges) its exchanges.
-/// It is killed with all that it has started when its standard input, a pipe from here, is closed.
+/// Returns the same command as one that ends with this process, if this process [binds](bind_exchanges) its
+/// exchanges. It is killed with everything that it has started when its standard input, a pipe from here, is closed.
 pub fn bound(command: &Command) -> Option<Command> {
     let (program, arguments) = BINDING.get()?.split_first()?;
     let mut bound = copy(command, Some((program, arguments)));

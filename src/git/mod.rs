@@ -158,25 +158,25 @@ impl Repository {
         self.layout.work.as_deref()
     }
 
-    /// Returns the folder that the repository was opened with, and that of another one that its git directory lies in:
-    /// commits write their files. What [`checkout_at`](Repository::checkout_at) finds is of commits as well.
+    /// Returns the folder that the repository was opened with, and that of a repository around its git directory:
+    /// commits write their files. Results of [`checkout_at`](Repository::checkout_at) also come from commits.
     pub fn folders_of_commits(&self) -> impl Iterator<Item = PathBuf> {
         self.work_dir().map(Path::to_owned).into_iter().chain(self.enclosing_work_dir())
     }
 
-    /// Returns the top of the work tree of another repository that the git directory lies in, where commits of that one
-    /// write; `None` if it does in none.
+    /// Returns the top of the work tree of another repository that contains the git directory and where that
+    /// repository's commits write; `None` if there is none.
     pub fn enclosing_work_dir(&self) -> Option<PathBuf> {
         open::enclosing(self.common_dir())
     }
 
-    /// Returns the top of the files that this repository has checked out at or above `folder`, though it may have been
-    /// opened without them; `None` if it has none there.
+    /// Returns the top of the files that this repository has checked out at or above `folder`, even if it was opened
+    /// without them; `None` if it has none there.
     pub fn checkout_at(&self, folder: &Path) -> Option<PathBuf> {
         open::checkout(self.git_dir(), folder)
     }
 
-    /// Returns true if git tracks something at a path of the work tree, below it or on the way to it.
+    /// Returns true if git tracks something at a path of the work tree, below it or above it.
     pub fn tracks(&self, path: &str) -> bool {
         worktree::tracked::tracks(self.git_dir(), path)
     }
@@ -223,7 +223,7 @@ impl Repository {
         Ok(branch.filter(|_| is_there).map(BranchName::new))
     }
 
-    /// Returns a sentence for each name, of those resolved so far, that is a branch's and a tag's.
+    /// Returns a sentence for each name, of those resolved so far, that both a branch and a tag have.
     pub fn ambiguities(&self) -> Vec<String> {
         self.ambiguous.told()
     }
@@ -235,7 +235,7 @@ impl Repository {
         self.refs.trusted(name, &self.objects)
     }
 
-    /// Returns the default branch of a remote, as it was told last; `None` if it was not.
+    /// Returns the default branch of a remote, as last reported; `None` if it was never reported.
     pub fn default_branch_of(&self, remote: &str) -> Option<BranchName> {
         self.refs.default_branch_of(remote).ok().flatten()
     }
@@ -286,7 +286,7 @@ impl Repository {
         })
     }
 
-    /// Returns true if a commit does not exist: git has collected it after its last reference went away.
+    /// Returns true if a commit does not exist: git has collected it after its last reference was removed.
     pub fn is_gone(&self, commit: CommitId) -> bool {
         matches!(self.objects.commit(commit), Err(ObjectError::Missing { .. }))
     }
@@ -301,13 +301,13 @@ impl Repository {
         CommitTree::open(&self.objects, commit)
     }
 
-    /// Returns the tree of a commit or a merge with the files of its submodules in it, as far as clones of them are at
-    /// hand and have the commits. The others stay [`Entry::Submodule`](crate::tree::Entry::Submodule).
+    /// Returns the tree of a commit or a merge with the files of its submodules in it, as far as there are clones of
+    /// them with the commits. The others stay [`Entry::Submodule`](crate::tree::Entry::Submodule).
     pub fn with_submodules(&self, tree: Arc<dyn FileTree>) -> Result<Arc<dyn FileTree>, TreeError> {
         self.clones.graft(tree, &self.superproject(false))
     }
 
-    /// Returns the checked-out files, those of submodules included, or `None` in a bare repository.
+    /// Returns the checked-out files, including those of submodules, or `None` in a bare repository.
     pub fn whole_work_tree(&self) -> Result<Option<Arc<dyn FileTree>>, TreeError> {
         let Some(tree) = self.work_tree() else { return Ok(None) };
         self.clones.graft(Arc::new(tree), &self.superproject(true)).map(Some)
@@ -329,7 +329,7 @@ impl Repository {
         MergedTree::new([self.tree(base)?, self.tree(ours)?, self.tree(theirs)?])
     }
 
-    /// Returns the parents of a commit, and tells if a shallow clone has left them out.
+    /// Returns the parents of a commit, and whether a shallow clone has left them out.
     pub fn parents(&self, commit: CommitId) -> Result<Parents, HistoryError> {
         self.history()?.parents(commit)
     }
@@ -361,8 +361,8 @@ impl Repository {
         self.history()?.is_ancestor_of_any(old, &[new])
     }
 
-    /// Returns the first-parent chain from after `old` (or from the root) to `new`: at most the newest `limit` commits
-    /// of it.
+    /// Returns the first-parent chain from after `old` (or from the root) to `new`: at most its newest `limit`
+    /// commits.
     pub fn commits_between(&self, old: Option<CommitId>, new: CommitId, limit: usize) -> Result<Chain, HistoryError> {
         self.history()?.chain(|commit| Some(commit) == old, new, limit)
     }

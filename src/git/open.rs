@@ -32,7 +32,8 @@ pub enum OpenError {
         /// The repository.
         path: PathBuf,
     },
-    /// It lies in the work tree of another one, so that a commit there may have made it, with its configuration.
+    /// The repository is in the work tree of another one, so that a commit there may have made it, with its
+    /// configuration.
     #[error("{} is a git directory in the work tree of {}, where a commit may have made it with its configuration; if it is yours, name it by GIT_DIR, or exactly in the settings", path.display(), outer.display())]
     Embedded {
         /// The git directory.
@@ -235,7 +236,8 @@ fn work_dir_by_name(folder: &Path, git_dir: &Path) -> Option<PathBuf> {
     work_dir_where(folder, |named| named == git_dir)
 }
 
-/// Returns the folder at or above `folder` whose `.git` is, or leads to, a git directory of which `is_meant` is true.
+/// Returns the folder at or above `folder` whose `.git` is, or leads to, a git directory for which `is_meant` is
+/// true.
 fn work_dir_where(folder: &Path, is_meant: impl Fn(&Path) -> bool) -> Option<PathBuf> {
     let leads_there = |folder: &&Path| {
         let link = folder.join(".git");
@@ -255,7 +257,8 @@ fn is_named(environment: &Environment, git_dir: &Path) -> bool {
         .is_some_and(|named| named.git_dir == git_dir)
 }
 
-/// Returns the top of the work tree of another repository that a git directory lies in, as one that was committed does.
+/// Returns the top of the work tree of another repository that contains a git directory, as if it had been committed
+/// there.
 pub(super) fn enclosing(git_dir: &Path) -> Option<PathBuf> {
     let real = git_dir.canonicalize().ok()?;
     let is_others = |folder: &&Path| {
@@ -265,8 +268,8 @@ pub(super) fn enclosing(git_dir: &Path) -> Option<PathBuf> {
     (!real.starts_with(outer.join(".git"))).then(|| outer.to_owned())
 }
 
-/// Returns the top of the files that were checked out by a git directory and are at or above `folder`, whatever the
-/// environment and `core.bare` say of its work tree.
+/// Returns the top of the files that a git directory has checked out at or above `folder`, whatever the environment
+/// and `core.bare` say about its work tree.
 pub(super) fn checkout(git_dir: &Path, folder: &Path) -> Option<PathBuf> {
     let has_files = git_dir.join("index").exists();
     has_files.then(|| work_dir_by_name(folder, git_dir)).flatten()
@@ -286,8 +289,8 @@ fn borrowed(environment: &Environment) -> Vec<PathBuf> {
     folders.filter_map(|folder| folder.canonicalize().ok()).collect()
 }
 
-/// Returns the top of the work tree as git does: the named one, or else the current folder. Hooks may run in the git
-/// directory.
+/// Returns the top of the work tree by git's rules: the named one, or else the current folder. Hooks may run in the
+/// git directory.
 fn work_dir_by_environment(environment: &Environment, layout: &Layout) -> Option<PathBuf> {
     let known = layout.work.clone();
     if let Some(named) = &environment.work_tree {

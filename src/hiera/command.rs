@@ -98,8 +98,8 @@ fn split(calls: Vec<Result<Call<'_>, LookupError>>) -> (Vec<Call<'_>>, Vec<Resul
     (made, results)
 }
 
-/// Returns the command of a level whose answers for a root key depend on nothing but the level: that of a bridged
-/// function which reads no variables.
+/// Returns the command of a level whose answers for a root key depend only on the level: that of a bridged function
+/// that reads no variables.
 fn of_level(level: &Level) -> Option<&Command> {
     match &level.backend {
         Backend::Declared(DeclaredFunction::Command(command)) => {
@@ -114,8 +114,8 @@ fn of_level(level: &Level) -> Option<&Command> {
 /// The place of some calls: a layer of an environment, and the variables, which do not matter.
 pub(super) type CalledFrom<'a> = (&'a Environment, &'a Layer, &'a dyn Scope);
 
-/// Returns what a bridged function answers for root keys, at each location of a level for each. `None` for answers that
-/// may depend on more than level and key.
+/// Returns a bridged function's answers for root keys, at each location of a level. `None` for answers that may
+/// depend on more than level and key.
 pub fn bridged_answers(calls: &[(&Level, &str)], from: CalledFrom<'_>) -> Vec<Option<Vec<Outcome>>> {
     let outcome = |answer: Result<Answer, LookupError>, level: &Level, root: &str| match answer.ok()? {
         Answer::Found(Value::Hash(hash)) if level.kind == FunctionKind::DataHash => {
@@ -132,7 +132,7 @@ pub fn bridged_answers(calls: &[(&Level, &str)], from: CalledFrom<'_>) -> Vec<Op
     outcomes.collect()
 }
 
-/// Returns the references in what a bridged function answers for each of some root keys at all locations of a level.
+/// Returns the references in a bridged function's answers for each of some root keys, at all locations of a level.
 /// `None` if its answers may depend on more than level and key.
 pub fn bridged_references(level: &Level, roots: &[&str], from: CalledFrom<'_>) -> Option<Vec<Mentions>> {
     let calls: Vec<(&Level, &str)> = roots.iter().map(|root| (level, *root)).collect();
@@ -236,7 +236,7 @@ fn call<'a>(command: &Command, asked: &Asked<'a>) -> Result<Call<'a>, LookupErro
     Ok(Call { key, fields, path, tree, code: reads.code.as_ref(), data })
 }
 
-/// Returns all that the answer may depend on but the files.
+/// Returns everything that the answer may depend on, except the files.
 fn fields(command: &Command, asked: &Asked<'_>) -> Result<Hash, LookupError> {
     let Asked { level, location, key: (root, segments), scope, .. } = *asked;
     let key = match level.kind {

@@ -25,7 +25,7 @@ pub fn convert(value: Value, convert_to: &Value, key: &str, ruby: Ruby) -> Resul
     };
     let made =
         new::call(&args, ruby).map_err(|error| if error.kind.is_unknown() { error } else { raised(&error.text) });
-    // What is in the value is as secret as it was; what is made of it is, too.
+    // Parts of the value stay as secret as they were, and so do values derived from it.
     match made {
         Ok(made) => Ok(if made == args[1] { args[1].clone() } else { made.sealed(secrecy) }),
         Err(error) => Err(error.sealed(secrecy).into()),
@@ -72,7 +72,7 @@ fn unparsable(text: &Text, key: &str, error: Error) -> Error {
     Error::puppet(Text::with(shown, text.secrecy()))
 }
 
-/// Returns true if a conversion leaves a value as it is, whatever it is: hierad need not know an encrypted one.
+/// Returns true if a conversion never changes its value: hierad need not know an encrypted one.
 fn keeps_whole(args: &[Value]) -> bool {
     let Some(kind) = args.first().and_then(Value::as_type) else { return false };
     match (kind.resolved(), args) {

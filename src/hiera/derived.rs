@@ -30,9 +30,9 @@ type Set = Arc<[DerivedVariable]>;
 /// The variables of a revision.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DerivedVariables {
-    /// Those of its only environment.
+    /// Variables of the only environment.
     only: Set,
-    /// Those of several environments, by name.
+    /// Variables of several environments, by name.
     of_environments: BTreeMap<Arc<str>, Set>,
 }
 
@@ -71,7 +71,8 @@ impl DerivedVariables {
         [&self.only].into_iter().chain(self.of_environments.values())
     }
 
-    /// Returns those that are wanted, or that others are made of, and wants what they are made of, too.
+    /// Returns the wanted variables and those that others are computed from, and adds what they are computed from to
+    /// `wanted`.
     #[must_use]
     pub fn wanted(&self, wanted: &mut Wanted) -> DerivedVariables {
         if !self.of_environments.is_empty() {

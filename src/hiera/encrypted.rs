@@ -1,9 +1,9 @@
-//! The mark of encrypted texts, for all who must not take one for what it stands for.
+//! The mark of encrypted texts, for code that must not mistake one for its plaintext.
 
 /// The beginning of each encrypted block of eyaml.
 pub const START: &str = "ENC[";
 
-/// Returns true if a text may have an encrypted block in it.
+/// Returns true if a text may contain an encrypted block.
 pub fn may_be_encrypted(text: &str) -> bool {
     text.contains(START)
 }

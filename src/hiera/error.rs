@@ -45,18 +45,18 @@ impl LookupError {
         puppet::Error::unknown(text).into()
     }
 
-    /// Returns the failure of all that is in a document, in the words of Puppet's `text` if it fails there, too.
+    /// Returns the failure of everything in a document; `text` is Puppet's message, if Puppet fails there, too.
     pub(super) fn document(fault: &Fault, text: String) -> LookupError {
         if fault.kind.is_unknown() { LookupError::unknown(text) } else { LookupError::puppet(text) }
     }
 
-    /// Returns the same error, which may show something as secret as `secrecy` says.
+    /// Returns the same error, which may reveal something as secret as `secrecy`.
     #[must_use]
     pub fn sealed(self, secrecy: Option<Secrecy>) -> LookupError {
         LookupError { text: Text::with(self.text, secrecy), ..self }
     }
 
-    /// Returns the same error as Puppet's global layer hands it on: it names the key, unless the error stands for
+    /// Returns the same error as Puppet's global layer passes it on: it names the key, unless the error stands for
     /// itself.
     #[must_use]
     pub(super) fn of_key(self, key: &str) -> LookupError {
@@ -69,19 +69,19 @@ impl LookupError {
         }
     }
 
-    /// Returns the same error, which is about `subject`.
+    /// Returns the same error with a subject.
     #[must_use]
     pub(super) fn about(self, subject: Subject) -> LookupError {
         LookupError { subject: Some(subject.into()), ..self }
     }
 
-    /// Returns the same error, which is about what this fault of a document is about.
+    /// Returns the same error with the subject of this fault of a document.
     #[must_use]
     pub(super) fn of_fault(self, fault: &Fault) -> LookupError {
         LookupError { subject: fault.subject().map(Arc::new), ..self }
     }
 
-    /// Returns the function that nothing here has, if it is the reason.
+    /// Returns the missing function, if that is the reason.
     pub fn missing_function(&self) -> Option<&str> {
         match self.subject.as_deref() {
             Some(Subject::Function(name)) => Some(name),

@@ -28,19 +28,19 @@ pub use reads::{Data, Found, Reads};
 pub struct Hierarchy {
     /// The levels, highest priority first.
     pub levels: Vec<Arc<Level>>,
-    /// Those of a module's `default_hierarchy`, where it has one.
+    /// The levels of a module's `default_hierarchy`, if it has one.
     pub default_levels: Option<Vec<Arc<Level>>>,
     /// The findings about it: variables that are undefined in a path, links that leave the repository.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 impl Hierarchy {
-    /// Returns the levels, those of the `default_hierarchy` behind the others.
+    /// Returns the levels, followed by those of the `default_hierarchy`.
     pub fn all_levels(&self) -> impl Iterator<Item = &Level> {
         self.levels.iter().chain(self.default_levels.iter().flatten()).map(|level| &**level)
     }
 
-    /// Returns the hierarchy of `config` that these are all parts of.
+    /// Assembles the hierarchy of `config` from its parts.
     pub fn assemble<'p>(config: &Config, parts: impl IntoIterator<Item = &'p Part>) -> Result<Hierarchy, LookupError> {
         config.sound()?;
         let default_levels = config.default_hierarchy.as_ref().map(|_| Vec::new());
@@ -94,7 +94,7 @@ pub struct Part {
 }
 
 impl Part {
-    /// Returns a part that leads nowhere, for nodes of another environment.
+    /// Returns an empty part, for nodes of another environment.
     pub fn elsewhere() -> Part {
         Part { levels: Ok(Vec::new()), diagnostics: Vec::new() }
     }
@@ -248,7 +248,7 @@ impl<'a> Resolver<'a> {
         Context { scope: self.scope, resolver: None, stack, undefined, notation: self.notation() }
     }
 
-    /// Returns the level, if it counts: one that nobody wrote does where its file is.
+    /// Returns the level, if it counts: an implied one counts only if its file exists.
     fn there(&self, mut level: Level) -> Option<Level> {
         if self.config.implied {
             let is_there = |location: &Location| !matches!(location, Location::Path { content: Content::Absent, .. });
@@ -284,7 +284,7 @@ impl<'a> Resolver<'a> {
         })
     }
 
-    /// Returns the backend of a level; `only_path` tells whether it gets a path and nothing else.
+    /// Returns the backend of a level; `only_path` says whether it gets only a path.
     pub(super) fn backend(&mut self, level: &LevelConfig, only_path: bool) -> Backend {
         let backend = Backend::of(&level.function, self.source.backends, only_path, &self.config.path);
         if matches!(backend, Backend::Absent) {
@@ -337,7 +337,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Returns a path; version 4 has its own ways.
+    /// Returns a path; version 4 has rules of its own.
     fn path(&mut self, declared: &PlacedText, version4: Option<Version4>) -> Result<String, LookupError> {
         let Some(Version4 { extension }) = version4 else { return self.text(declared, self.scope) };
         let stack = NameStack::default();
@@ -347,7 +347,7 @@ impl<'a> Resolver<'a> {
         Ok(if path.ends_with(extension) { path } else { path + extension })
     }
 
-    /// Returns a location's text. An undefined variable is the empty text in both versions, and worth a warning.
+    /// Returns a location's text. An undefined variable is the empty text in both versions, with a warning.
     fn text(&mut self, declared: &PlacedText, scope: &dyn Scope) -> Result<String, LookupError> {
         let notation = self.notation();
         let evaluate = |undefined| {
@@ -449,7 +449,7 @@ impl<'a> Resolver<'a> {
         self.diagnostics.push(outside_repository(declared.place.clone(), astray));
     }
 
-    /// Returns the content of `path` in `tree`. A path that a glob found is there even if it is a dangling link.
+    /// Returns the content of `path` in `tree`. A path that a glob found exists even if it is a dangling link.
     fn inside(
         &mut self,
         declared: &PlacedText,
@@ -501,8 +501,8 @@ impl<'a> Resolver<'a> {
         if is_in_repository { self.source.converted.instead_of(files, (path, id), file) } else { Ok(file) }
     }
 
-    /// Returns the tree that a path lies in, and its place there. The settings come first, then the files that the
-    /// layer lies among if it is absolute, the repository if it is relative.
+    /// Returns the tree that contains a path, and its place there. The settings come first, then the files around the
+    /// layer if it is absolute, or the repository if it is relative.
     fn mount(&self, path: &str) -> Mount<'a> {
         for (prefix, target) in self.source.datadirs {
             let stack = NameStack::default();
@@ -546,7 +546,7 @@ fn absent(declared: &PlacedText, path: &str) -> Location {
     Location::Path { original: declared.text.clone(), path: path.into(), content: Content::Absent }
 }
 
-/// Returns `path`. Ruby knows none with a NUL.
+/// Returns `path`, unless it contains a NUL, which Ruby refuses.
 fn checked<'p>(declared: &PlacedText, path: &'p str) -> Result<&'p str, LookupError> {
     if path.contains('\0') {
         return Err(LookupError::puppet("pathname contains null byte").at(declared.place.clone()));

@@ -34,10 +34,11 @@ const DEPTH_LIMIT: usize = 400;
 
 /// A lookup, as interpolation needs it: the values of other keys.
 pub trait Resolver {
-    /// Returns the effective value of `key`, an empty text where it is not found. `stack` names what is being resolved.
+    /// Returns the effective value of `key`, or an empty text if it is not found. `stack` names what is being
+    /// resolved.
     fn lookup(&self, key: &str, stack: &NameStack<'_>) -> Result<Value, LookupError>;
 
-    /// Returns the recorder of the steps, or `None` if nobody watches.
+    /// Returns the recorder of the steps, or `None` if there is none.
     fn recorder(&self) -> Option<&Recorder> {
         None
     }
@@ -60,7 +61,7 @@ struct Shared {
 }
 
 impl NameStack<'static> {
-    /// Returns an empty stack for an answer that may cost so much.
+    /// Returns an empty stack for an answer with this limit of cost.
     pub(super) fn within(limit: Cost) -> NameStack<'static> {
         let shared = Shared { budget: Budget::within(limit), function_answers: FunctionAnswers::default() };
         NameStack { frame: None, depth: 0, shared: Rc::new(shared) }
@@ -68,7 +69,7 @@ impl NameStack<'static> {
 }
 
 impl<'a> NameStack<'a> {
-    /// Returns the stack with `name` on it, or Puppet's error if it is there already.
+    /// Returns the stack with `name` on it, or Puppet's error if it is already there.
     pub fn push(&'a self, name: &'a str) -> Result<NameStack<'a>, LookupError> {
         if self.contains(name) {
             let mut names: Vec<&str> = self.names().collect();
@@ -81,8 +82,8 @@ impl<'a> NameStack<'a> {
         Ok(NameStack { frame: Some((name, self)), depth: self.depth + 1, shared: self.shared.clone() })
     }
 
-    /// Returns the stack with the root of a search on it. Puppet finds a recursion in the global layer, the first that
-    /// it searches.
+    /// Returns the stack with the root of a search on it. Puppet finds a recursion in the global layer, which it
+    /// searches first.
     pub fn push_key(&'a self, key: &'a str) -> Result<NameStack<'a>, LookupError> {
         self.push(key).map_err(|error| error.of_key(key))
     }
@@ -92,12 +93,12 @@ impl<'a> NameStack<'a> {
         self.names().any(|n| n == name)
     }
 
-    /// Returns true if a variable is being resolved, or a key that is called like the variable on the stack.
+    /// Returns true if a variable is being resolved, or a key with the name that the variable has on the stack.
     fn has_variable(&self, name: &str) -> bool {
         self.names().any(|n| n.strip_prefix("scope:") == Some(name))
     }
 
-    /// Returns the name that was last begun with.
+    /// Returns the name that was begun last.
     pub(super) fn innermost(&self) -> Option<&str> {
         self.names().next()
     }
@@ -153,7 +154,7 @@ pub enum Undefined {
 }
 
 impl Undefined {
-    /// In data, `options` and `datadir`: Puppet 8 fails.
+    /// Returns the rule for data, `options` and `datadir`: Puppet 8 fails.
     pub fn in_data(puppet: Puppet) -> Undefined {
         if puppet.refuses_undefined_variables() { Undefined::Error } else { Undefined::Empty }
     }
@@ -221,7 +222,7 @@ impl<'a> Template<'a> {
         })
     }
 
-    /// Returns true if it interpolates nothing but variables.
+    /// Returns true if it interpolates only variables.
     pub fn is_of_variables(&self) -> bool {
         self.parts.iter().all(|part| matches!(part, Part::Literal(_) | Part::Expression(_, Expression::Variable(_))))
     }
@@ -347,9 +348,9 @@ impl<'a> Expression<'a> {
     }
 }
 
-/// Returns the method and the key where `text` begins with `/^(\w+)\((?:"([^"]+)"|'([^']+)')\)$/`.
+/// Returns the method and the key if `text` begins with `/^(\w+)\((?:"([^"]+)"|'([^']+)')\)$/`.
 fn call(text: &str) -> Option<(&str, &str)> {
-    // What is searched for far behind comes last: there may be as many lines as the text is long.
+    // The search that may go far comes last: there may be as many lines as the text is long.
     let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|end| *end > 0)?;
     let (method, rest) = text.split_at(end);
     let rest = rest.strip_prefix('(')?;
@@ -364,7 +365,7 @@ impl Context<'_> {
         self.resolver.and_then(Resolver::recorder)
     }
 
-    /// Returns a hole for the variable `name`, or `None` if that must be looked at.
+    /// Returns a hole for the variable `name`, or `None` if its value must be read.
     fn hole(&self, name: &str) -> Option<Arc<Hole>> {
         let is_seen = self.recorder().is_some() || self.stack.has_variable(name);
         if is_seen { None } else { self.scope.hole(name) }
@@ -396,7 +397,8 @@ pub fn interpolate(value: &Value, context: &Context<'_>) -> Result<Value, Lookup
             let evaluate = || Template::parse(text).map_or_else(|| Ok(value.clone()), |t| t.evaluate(context));
             match text.secrecy() {
                 None => explain::step(context.recorder(), || Branch::Interpolation(text.clone()), evaluate),
-                // What a secret text says is one: errors about it, and the steps that it leads to, are, too.
+                // Everything derived from a secret text is secret, including errors about it and the steps that it
+                // leads to.
                 secrecy => match explain::unseen(context.recorder(), evaluate) {
                     Ok(value) => Ok(value.sealed(secrecy)),
                     Err(error) => Err(error.sealed(secrecy)),
@@ -408,7 +410,7 @@ pub fn interpolate(value: &Value, context: &Context<'_>) -> Result<Value, Lookup
     }
 }
 
-/// Returns true for a text with holes that surely interpolates nothing. Holes have no `%`.
+/// Returns true for a text with holes that certainly interpolates nothing. Holes have no `%`.
 fn interpolates_nothing(text: &Text) -> bool {
     let is_plain = |piece: &Piece| match piece {
         Piece::Literal(text) => !text.contains('%'),
@@ -419,8 +421,8 @@ fn interpolates_nothing(text: &Text) -> bool {
 
 /// Opens encrypted texts.
 pub trait Opener {
-    /// Returns a text with its encrypted blocks opened, or with names in their place if lookups have those; any other
-    /// value is itself.
+    /// Returns a text with its encrypted blocks opened, or replaced by names if lookups see those; any other value
+    /// stays itself.
     fn open(&self, value: &Value) -> Result<Value, LookupError>;
 }
 
@@ -432,8 +434,8 @@ pub fn interpolate_opened(value: &Value, context: &Context<'_>, opener: &dyn Ope
     interpolate(&opener.open(value)?, context)
 }
 
-/// Returns a collection of what `of_part` makes of the items of an array, or of the values of a hash; the same one,
-/// which nodes can share, if that is what they are.
+/// Returns a collection of the results of `of_part` for the items of an array or the values of a hash. If they are
+/// unchanged, it is the same collection, which nodes can share.
 fn collection(
     value: &Value,
     context: &Context<'_>,
@@ -468,14 +470,14 @@ fn collection(
     }
 }
 
-/// Returns the text that `text` is with all its interpolations resolved, for places that need a text, such as paths.
+/// Returns `text` with all its interpolations resolved, for places that need a text, such as paths.
 pub fn interpolate_text(text: &str, context: &Context<'_>) -> Result<String, LookupError> {
     context.stack.budget().read(text)?;
     let Some(template) = Template::parse(text) else { return Ok(text.to_owned()) };
     template.evaluate(context).map(|value| value.text_in(context.notation))
 }
 
-/// Returns the variable `name`, with dotted access, as `%{name}` reads it; undef where there is none. `subject` is for
+/// Returns the variable `name`, with dotted access, as `%{name}` reads it; undef if there is none. `subject` is for
 /// error texts.
 pub fn variable(name: &str, subject: &str, context: &Context<'_>) -> Result<Value, LookupError> {
     let syntax = || LookupError::puppet(format!("Syntax error in string: {subject}"));
@@ -514,7 +516,7 @@ pub fn variable(name: &str, subject: &str, context: &Context<'_>) -> Result<Valu
     }
 }
 
-/// Returns the variable `root`; that it is looked for is told.
+/// Returns the variable `root`, and records the search for it.
 fn explained(root: &Text, segments: &[Value], context: &Context<'_>) -> Variable {
     let recorder = context.recorder();
     let look = || {

@@ -42,8 +42,8 @@ impl LookupKey {
     }
 }
 
-/// Returns the key that asks for a root key of data: the root key as it is or, if Puppet would take that apart, in
-/// quotes. Returns `None` if it has quotes of both kinds, since no key asks for it then.
+/// Returns the key that asks for a root key of data: the root key itself or, if Puppet would split it, the root key
+/// in quotes. Returns `None` if it has both kinds of quotes, since no key asks for it then.
 pub fn asks_for(root: &Arc<str>) -> Option<Arc<str>> {
     if is_plain(root) {
         return Some(root.clone());
@@ -57,13 +57,13 @@ pub fn root_of(key: &Arc<str>) -> Arc<str> {
     root_apart(key).unwrap_or_else(|| key.clone())
 }
 
-/// Returns the root key that a key asks for, or `None` if that is the key as written, or Puppet cannot split it.
+/// Returns the root key that a key asks for, or `None` if that is the key itself, or if Puppet cannot split it.
 pub fn root_apart(key: &str) -> Option<Arc<str>> {
     if is_plain(key) { None } else { LookupKey::parse(key).ok().map(|key| key.root) }
 }
 
-/// Returns true if one of the patterns matches a key, as it is asked for or as it stands in data, or if there are no
-/// patterns.
+/// Returns true if one of the patterns matches a key, as it is asked for or as it is written in data, or if there are
+/// no patterns.
 pub fn any_matches(patterns: &[Pattern], key: &str) -> bool {
     any(patterns, key) || root_apart(key).is_some_and(|root| any(patterns, &root))
 }
@@ -73,7 +73,8 @@ pub(crate) fn colons(name: &str) -> Option<usize> {
     name.as_bytes().windows(2).position(|pair| pair == b"::")
 }
 
-/// Returns the class of which Puppet looks this key up for a parameter by itself, or `None` if the key is of no class.
+/// Returns the class for whose parameter Puppet looks up this key automatically, or `None` if the key belongs to no
+/// class.
 pub fn class_of_parameter(key: &str) -> Option<&str> {
     let (class, parameter) = key.rsplit_once("::")?;
     let are_words = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
@@ -155,7 +156,7 @@ fn pieces(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// Returns the length of the piece that `text` begins with, 0 if it begins with none.
+/// Returns the length of the piece at the beginning of `text`, or 0 if there is none.
 fn piece(text: &str) -> usize {
     let is_space = |c| matches!(c, '\t'..='\r' | ' ');
     let quoted = text.trim_start_matches(is_space);
@@ -168,7 +169,7 @@ fn piece(text: &str) -> usize {
     text.find(['\'', '"', '.']).unwrap_or(text.len())
 }
 
-/// Returns true if a line of the text is `/^:?[+-]?[0-9]+$/`.
+/// Returns true if a line of the text matches `/^:?[+-]?[0-9]+$/`.
 fn has_number(text: &str) -> bool {
     let is_number = |line: &str| {
         let line = line.strip_prefix(':').unwrap_or(line);

@@ -48,13 +48,13 @@ pub struct Manifests(Mutex<HashMap<(BlobId, Language), Arc<Lookups>>>);
 /// The lookups of an environment's manifests.
 #[derive(Debug, Default)]
 pub struct ManifestLookups {
-    /// By root key.
+    /// Lookups of known keys, by root key.
     named: BTreeMap<Arc<str>, Vec<Way>>,
-    /// Those whose keys are known in part.
+    /// Lookups whose keys are partly known.
     patterns: Vec<(KeyText, Way)>,
-    /// Those that may be about any key.
+    /// Lookups that may be about any key.
     any: Vec<Way>,
-    /// Of the keys that are named, those whose lookups agree.
+    /// The named keys whose lookups agree.
     agreed: HashMap<Arc<str>, Arc<Agreement>>,
     parameters: Parameters,
     /// The failure to read them all.
@@ -93,7 +93,7 @@ struct Parameters {
 /// The variables of the top scope that the manifests which Puppet evaluates first set.
 #[derive(Debug, Default)]
 pub struct SetVariables {
-    /// Those that are made of others before anything is looked up, in their order; none if a manifest is not known.
+    /// Variables that are computed from others before anything is looked up, in order; none if a manifest is unknown.
     pub derived: Vec<DerivedVariable>,
     /// The names of all others.
     pub unknown: BTreeSet<String>,
@@ -110,7 +110,7 @@ impl SetVariables {
         SetVariables { may_set_any: true, files, ..SetVariables::default() }
     }
 
-    /// Returns true if the manifests may set a variable in a way that is not known.
+    /// Returns true if the manifests may set a variable in an unknown way.
     pub fn may_set(&self, name: &str) -> bool {
         self.may_set_any || self.unknown.contains(name)
     }
@@ -212,8 +212,8 @@ impl Manifests {
     }
 }
 
-/// Returns the manifests that Puppet evaluates first, in their order: a file, or all those in a folder, links to files
-/// included; and false if some are not in the repository, which have the id of the place that they are at.
+/// Returns the manifests that Puppet evaluates first, in order: a file, or all those in a folder, including links to
+/// files; and false if some are not in the repository, which get the id of the place where they are.
 ///
 /// Source: `node/environment.rb` (`perform_initial_import`).
 fn main_manifests(tree: &dyn FileTree, path: &str) -> Result<(Vec<(String, BlobId)>, bool), TreeError> {
@@ -270,7 +270,7 @@ impl ManifestLookups {
         self.parameters.keys.extend(lookups.parameters.iter().cloned());
     }
 
-    /// Returns the one strategy with which nodes ask for a key, if the manifests say one and `settings` do not.
+    /// Returns the only strategy with which nodes ask for a key, if the manifests name one and `settings` do not.
     pub fn agreed(&self, key: &str, settings: &LookupOptions) -> Option<Arc<Agreement>> {
         if self.named.is_empty() && self.patterns.is_empty() {
             return None;
@@ -288,7 +288,7 @@ impl ManifestLookups {
         agreed.filter(|_| !is_decided(settings, root))
     }
 
-    /// Returns the root keys that are named, and have or had another agreement in `other`; `None` if any key may.
+    /// Returns the named root keys with another agreement in `other`; `None` if any key may have one.
     pub fn differing(&self, other: &ManifestLookups) -> Option<BTreeSet<Arc<str>>> {
         let patterns = |of: &ManifestLookups| -> Vec<(KeyText, CallMerge)> {
             of.patterns.iter().map(|(key, way)| (key.clone(), way.merge.clone())).collect()
@@ -301,7 +301,7 @@ impl ManifestLookups {
         Some(names.filter(|root| of(self, root) != of(other, root)).cloned().collect())
     }
 
-    /// Returns the strategies of a root key that lookups name beside the one that they agree on, if `settings` name
+    /// Returns the strategies for a root key that lookups name besides the one that they agree on, if `settings` name
     /// none.
     pub fn strategies(&self, root: &str, settings: &LookupOptions) -> Vec<Asked> {
         let mut found = Vec::new();
@@ -329,7 +329,7 @@ impl ManifestLookups {
         named.chain(self.patterns.iter().filter(move |(key, _)| is_made_of(root, key.pieces())).map(|(_, way)| way))
     }
 
-    /// Returns the strategy that all ways to a root key agree on.
+    /// Returns the strategy that all lookups of a root key agree on.
     fn agreement(&self, root: &str) -> Option<Agreement> {
         let named = |way: &Way| match &way.merge {
             CallMerge::Named(merge) => Strategy::from_option(merge).ok(),
@@ -344,7 +344,7 @@ impl ManifestLookups {
 }
 
 impl Parameters {
-    /// Returns true if a root key may be that of a class's parameter, which Puppet looks up as the data say.
+    /// Returns true if a root key may belong to a class parameter, which Puppet looks up as the data says.
     fn may_have(&self, root: &str) -> bool {
         let Some((class, _)) = root.rsplit_once("::") else { return false };
         let module = class.split("::").next().unwrap_or(class);
@@ -352,12 +352,12 @@ impl Parameters {
     }
 }
 
-/// Returns true if settings name the strategy of a root key, or cannot tell.
+/// Returns true if settings name the strategy of a root key, or if that cannot be told.
 fn is_decided(settings: &LookupOptions, root: &str) -> bool {
     settings.find(root).map_or(true, |of| of.is_some_and(|of| of.names_strategy()))
 }
 
-/// Returns what a strategy is called in a text.
+/// Returns the name of a strategy for messages.
 pub fn name(merge: &Value) -> String {
     match merge {
         Value::Hash(options) => format!("'{}'", options.get("strategy").map(Value::to_s).unwrap_or_default()),

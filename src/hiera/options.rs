@@ -68,12 +68,12 @@ impl LookupOptions {
         COMPILE_STEPS * options.keys().filter(is_pattern).count()
     }
 
-    /// Returns the steps that it takes at most to find the options of the root key `root`.
+    /// Returns the most steps that it takes to find the options of the root key `root`.
     pub(super) fn steps_to_find(&self, root: &str) -> usize {
         if self.named(root).is_some() { 0 } else { MATCH_STEPS * self.patterns.len() }
     }
 
-    /// Returns true if there are surely none for the root key `root`, as far as that is soon told.
+    /// Returns true if there are certainly none for the root key `root`, if that can be told quickly.
     pub fn are_none_for(&self, root: &str) -> bool {
         self.patterns.len() <= FEW_PATTERNS && self.of(root).is_ok_and(|options| options == KeyOptions::default())
     }
@@ -101,8 +101,8 @@ impl LookupOptions {
         Ok(None)
     }
 
-    /// Returns true if the root key `root` has other options in `other`, or if there are so many patterns, or one takes
-    /// so long, that this cannot be told in a moment.
+    /// Returns true if the root key `root` has other options in `other`, or if there are so many patterns, or one
+    /// takes so long, that this cannot be told quickly.
     pub fn may_differ(&self, other: &LookupOptions, root: &str) -> bool {
         let at_once = |options: &LookupOptions| -> Option<Result<KeyOptions, LookupError>> {
             if let Some(options) = options.named(root) {
@@ -124,12 +124,12 @@ impl LookupOptions {
         }
     }
 
-    /// Returns the options of the name `root` itself, if there are any.
+    /// Returns the options for the exact name `root`, if there are any.
     fn named(&self, root: &str) -> Option<&Value> {
         self.names.get(root).filter(|options| !options.is_undef())
     }
 
-    /// Returns the same with a merge strategy for each of these keys, and nothing else said of them.
+    /// Returns the same with a merge strategy for each of these keys, and no other options for them.
     #[must_use]
     pub fn with_merges(&self, merges: impl IntoIterator<Item = (Value, Value)>) -> LookupOptions {
         let mut options = self.clone();
@@ -150,7 +150,7 @@ impl LookupOptions {
         Some(differ.filter_map(Value::as_str).map(Arc::from).collect())
     }
 
-    /// Returns the strategy for `key` where Hiera 3 answers: its data has no options, and a part of a value no merge.
+    /// Returns the strategy for `key` in Hiera 3, whose data has no options and which does not merge parts of values.
     pub fn hiera3_strategy(&self, key: &str) -> Result<Strategy, LookupError> {
         match LookupKey::parse(key) {
             Ok(key) if key.segments.is_empty() => {
@@ -194,7 +194,7 @@ impl KeyOptions {
         Ok(KeyOptions { merge: at("merge")?, convert_to: Some(convert_to).filter(|value| !value.is_undef()) })
     }
 
-    /// Returns these options, and of those that they do not name what `below` says.
+    /// Returns these options, completed by `below`.
     #[must_use]
     pub fn above(self, below: KeyOptions) -> KeyOptions {
         KeyOptions {
@@ -203,7 +203,7 @@ impl KeyOptions {
         }
     }
 
-    /// Returns the secrecy of the merge strategy: an error that names its options is as secret.
+    /// Returns the secrecy of the merge strategy: an error that names its options is equally secret.
     pub fn secrecy(&self) -> Option<Secrecy> {
         self.merge.secrecy()
     }

@@ -38,25 +38,25 @@ pub trait Scope {
     /// Returns the variable `name`: `role`, `::role`, `class::name`; no dotted access here.
     fn variable(&self, name: &str) -> Variable;
 
-    /// Returns the variable `name`, for one who looks just at where `segments` lead in it.
+    /// Returns the variable `name`, for callers that only look at the place that `segments` lead to.
     fn variable_at(&self, name: &str, segments: &[Value]) -> Variable {
         _ = segments;
         self.variable(name)
     }
 
-    /// Returns the value behind the first of `segments` of the variable `name`, and the other segments; undef behind
-    /// all of them if a hash has no such entry.
+    /// Returns the value of the variable `name` behind the first of `segments`, and the other segments; undef, and no
+    /// segments, if a hash has no such entry.
     fn within<'s>(&self, name: &str, segments: &'s [Value]) -> (Variable, &'s [Value]) {
         (self.variable(name), segments)
     }
 
-    /// Returns false if it is known that Puppet does not refuse the variables, see [`refusal`].
+    /// Returns false if it is known that Puppet accepts the variables: see [`refusal`].
     fn may_be_refused(&self) -> bool {
         true
     }
 
-    /// Returns a hole with the text of the variable `name`, dotted access included; or `None` if the variable must be
-    /// looked at, because it may be something else than a text without `%`, which is no secret.
+    /// Returns a hole with the text of the variable `name`, dotted access included. Returns `None` if the variable
+    /// must be read, because it may be a secret, or something other than a text without `%`.
     fn hole(&self, name: &str) -> Option<Arc<Hole>> {
         _ = name;
         None
@@ -85,7 +85,7 @@ impl<'a> NodeScope<'a> {
         NodeScope(node)
     }
 
-    /// Returns the variable `name` of the top scope, or `None` if it is not set.
+    /// Returns the top-scope variable `name`, or `None` if it is not set.
     fn top(self, name: &str) -> Option<Variable> {
         let node = self.0;
         let value = match name {
@@ -134,8 +134,8 @@ impl<'a> NodeScope<'a> {
         Variable::Value(Value::hash(declared.chain(environment).collect()))
     }
 
-    /// Returns the error of all lookups of a node that has a variable of a name that Puppet refuses. A fact with the
-    /// node's own name is a field of the profile.
+    /// Returns the error of all lookups of a node with a variable whose name Puppet refuses. A fact with the node's
+    /// own name is a field of the profile.
     fn refusal(self) -> Option<String> {
         let node = self.0;
         let names = [Some(&*node.facts), Some(&node.variables), node.server_facts.as_ref()].into_iter().flatten();
@@ -143,7 +143,7 @@ impl<'a> NodeScope<'a> {
         let names = names.flat_map(Hash::iter).filter_map(|(name, value)| Some((name.as_str()?, value)));
         let names = names.filter(|(name, value)| !is_field(name, value)).map(|(name, _)| name);
         let refused = names.filter(|name| is_refused(name));
-        // Those of `main` are set when all others are.
+        // The variables of `main` are set together with all others.
         let first = refused.min_by_key(|name| usize::from(REFUSED_LATE.contains(name)))?;
         Some(match first {
             "facts" | "server_facts" => format!("Attempt to assign to a reserved variable name: '{first}'"),

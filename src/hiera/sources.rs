@@ -24,25 +24,26 @@ pub type Merged = Result<Arc<LookupOptions>, LookupError>;
 /// Options as one lookup finds them.
 #[derive(Debug, Clone)]
 pub struct FoundOptions {
-    /// Those that were asked for.
+    /// The options that were asked for.
     pub options: Merged,
-    /// Those that were found on the way, for the keys of other modules or of none, which the lookup goes on with.
+    /// The options that were found on the way, for the keys of other modules or of none; the lookup continues with
+    /// them.
     pub on_the_way: Arc<[(Option<Arc<str>>, Merged)]>,
 }
 
 impl FoundOptions {
-    /// Returns true if they are the same whatever the lookup that asks for them has found before: they needed no
-    /// options but those of their own module and of none.
+    /// Returns true if they do not depend on earlier results of the lookup that asks for them: finding them took no
+    /// options except those of their own module and of none.
     pub fn is_alone(&self, module: Option<&Arc<str>>) -> bool {
         self.on_the_way.iter().all(|(other, _)| other.is_none() || other.as_ref() == module)
     }
 
-    /// Returns those found on the way for the keys of `module`, or of none.
+    /// Returns the options found on the way for the keys of `module`, or of none.
     pub fn on_the_way(&self, module: &Option<Arc<str>>) -> Option<&Merged> {
         self.on_the_way.iter().find(|(other, _)| other == module).map(|(_, options)| options)
     }
 
-    /// Returns the modules of those found on the way.
+    /// Returns the modules of the options found on the way.
     pub fn modules_on_the_way(&self) -> impl Iterator<Item = &Option<Arc<str>>> {
         self.on_the_way.iter().map(|(module, _)| module)
     }
@@ -51,14 +52,14 @@ impl FoundOptions {
 /// The options of some keys.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum OptionsOf {
-    /// Those of all layers, for keys of a module or of none.
+    /// Options of all layers, for keys of a module or of none.
     Layers(Option<Arc<str>>),
-    /// Those of a module's default hierarchy.
+    /// Options of a module's default hierarchy.
     Default(Arc<str>),
 }
 
 impl OptionsOf {
-    /// Returns the module for whose keys they are, or `None` for those of no module.
+    /// Returns the module whose keys they are for, or `None` for keys of no module.
     pub fn module(&self) -> Option<Arc<str>> {
         match self {
             OptionsOf::Layers(module) => module.clone(),
@@ -87,14 +88,14 @@ pub trait Sources {
     /// Returns the hierarchy of a layer, or `None` if there is no such layer.
     fn hierarchy(&self, layer: &LayerId) -> Option<Resolved>;
 
-    /// Returns the options as a lookup finds them that knows of none yet, or `None` if that has still to be done.
+    /// Returns the options as a lookup without any options finds them, or `None` if that has not been done yet.
     fn options(&self, of: &OptionsOf) -> Option<FoundOptions> {
         _ = of;
         None
     }
 
-    /// Returns an answer for `key` that was found before and `fits`. If there is none, `find` is called, which keeps
-    /// what it finds, and returns it if others may have it.
+    /// Returns an answer for `key` that was found before and `fits`. Otherwise calls `find`, keeps the result, and
+    /// returns it if others may use it.
     fn shared(
         &self,
         key: &str,

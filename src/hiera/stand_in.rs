@@ -16,13 +16,13 @@ pub fn token(digest: [u8; 16]) -> String {
     format!("{TOKEN}{:032x}]", u128::from_be_bytes(digest))
 }
 
-/// Returns true if a secret that `text` has a stand-in for takes part in one of its expressions.
+/// Returns true if a secret with a stand-in in `text` is part of one of its expressions.
 pub fn is_in_expression(text: &Text) -> bool {
     let holds_secret = |expression: &str| expression.contains(TOKEN) || may_be_encrypted(expression);
     text.secrecy().is_some_and(Secrecy::is_opaque) && expressions(text).any(holds_secret)
 }
 
-/// Returns the `%{...}` of a text; one that is not closed goes to the end.
+/// Returns the `%{...}` of a text; an unclosed one extends to the end.
 fn expressions(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -33,7 +33,7 @@ fn expressions(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns what an operation makes of these values, some of them secrets.
+/// Returns the stand-in for the result of an operation on these values, some of them secrets.
 pub fn made(operation: &str, inputs: &[&Value]) -> Value {
     let mut content = Vec::new();
     put(b'm', operation.as_bytes(), &mut content);
@@ -50,7 +50,7 @@ pub fn made(operation: &str, inputs: &[&Value]) -> Value {
     Value::Rich(Rich::Hidden(hidden).into()).sealed(Some(Secrecy { form, ..secrecy }))
 }
 
-/// Returns the digest of a value that was made of secrets, or `None` for other values.
+/// Returns the digest of a value that was derived from secrets, or `None` for other values.
 pub fn made_digest(value: &Value) -> Option<[u8; 16]> {
     match value.bare() {
         Value::Rich(rich) => match &**rich {
@@ -61,7 +61,7 @@ pub fn made_digest(value: &Value) -> Option<[u8; 16]> {
     }
 }
 
-/// Returns true if a part of the value, or all of it, was made of secrets.
+/// Returns true if the value, or a part of it, was derived from secrets.
 pub fn holds_made(value: &Value) -> bool {
     match value.bare() {
         Value::Array(items) => items.iter().any(holds_made),

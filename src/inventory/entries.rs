@@ -66,7 +66,7 @@ impl Inventory {
         self.sources().next().is_some()
     }
 
-    /// Returns true if the last answer of some source does not count any more by its age, or is not there.
+    /// Returns true if the last answer of some source is too old, or missing.
     pub fn is_due(&self) -> bool {
         self.sources().any(|(_, source)| source.is_due())
     }
@@ -83,17 +83,17 @@ impl Inventory {
         self.sources().filter_map(|(_, source)| Some(source.last()?.header.fetched)).min()
     }
 
-    /// Has the answers of these sets stay, in place of those that were to stay before.
+    /// Keeps the answers of these sets, instead of those that were kept before.
     pub fn mark_in_use(&self, sets: &[AnswerSet]) -> std::io::Result<()> {
         mark_in_use(&self.folder, sets)
     }
 
-    /// Returns the answer of a source that counts in place of the last one, if it is still kept.
+    /// Returns the answer of a source that replaces the last one, if it is still kept.
     fn pinned(&self, source: &SourceFiles) -> Option<Stored> {
         source.kept(self.answers.as_ref()?.file(source.name())?)
     }
 
-    /// Returns an answer to a request: one that counts in place of the last one, or else that.
+    /// Returns an answer to a request: a pinned one, or else the last one.
     fn usable(&self, source: &SourceFiles, request: &Request) -> Result<Usable, FetchError> {
         if let Some(pinned) = self.pinned(source) {
             return source.pinned(pinned, request);
@@ -105,7 +105,7 @@ impl Inventory {
         source.usable(request, self.takes_old_answers)
     }
 
-    /// Returns true if answers count in place of the last one of each source.
+    /// Returns true if pinned answers replace the last one of each source.
     pub(super) fn is_pinned(&self) -> bool {
         self.sources().all(|(_, source)| self.pinned(&source).is_some())
     }
@@ -246,7 +246,7 @@ pub(super) struct Entry {
 /// A path that nodes come from, and the manner in which it counts.
 type Declaring = (PathBuf, Manner);
 
-/// Returns the paths that nodes come from: entries that are laid over others add none.
+/// Returns the paths that nodes come from; entries that are merged over others add none.
 fn declaring(paths: &[PathBuf], entries: &[Entry]) -> Vec<Declaring> {
     let declares = |entry: &Entry| entry.manner != Manner::LayOnly;
     paths

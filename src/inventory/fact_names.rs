@@ -1,4 +1,4 @@
-//! The facts that are fetched: all, or those of some names.
+//! The facts to fetch: all, or those with some names.
 
 use std::collections::BTreeSet;
 
@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::node::Wanted;
 
-/// The names of facts, at the top level: a fact is fetched as a whole, since the answer for a part of it would be the
-/// same for a part that is not there and for one that is null.
+/// The names of facts, at the top level: a fact is fetched as a whole, since an answer for a part of it would not
+/// distinguish a missing part from one that is null.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum FactNames {
-    /// Those of these names.
+    /// Facts with these names.
     Some(BTreeSet<String>),
-    /// All.
+    /// All facts.
     All(()),
 }
 
@@ -25,7 +25,7 @@ impl Default for FactNames {
 }
 
 impl FactNames {
-    /// Returns the facts of which something is wanted. Other variables are among them: they may be facts.
+    /// Returns the facts that are wanted, including other variables, since they may be facts.
     pub fn of(wanted: &Wanted) -> FactNames {
         match wanted.names() {
             Some(names) => FactNames::Some(names.map(str::to_owned).collect()),
@@ -33,7 +33,7 @@ impl FactNames {
         }
     }
 
-    /// Returns true if all of `others` are among these.
+    /// Returns true if these include all of `others`.
     pub fn cover(&self, others: &FactNames) -> bool {
         match (self, others) {
             (FactNames::All(()), _) => true,

@@ -65,7 +65,7 @@ impl SourceFiles {
         self.store.last()
     }
 
-    /// Returns the last answer, or `None` if there is none whose lines can be read where they are needed.
+    /// Returns the last answer, or `None` if there is none with readable lines where they are needed.
     fn readable(&self) -> Option<Stored> {
         self.last().filter(|stored| !self.is_overlay() || stored.lines().is_ok())
     }
@@ -75,28 +75,28 @@ impl SourceFiles {
         self.store.name()
     }
 
-    /// Returns the answer in `file`, or `None` if it is not kept any more.
+    /// Returns the answer in `file`, or `None` if it is no longer kept.
     pub(super) fn kept(&self, file: &str) -> Option<Stored> {
         self.store.kept(file)
     }
 
-    /// Returns true if the source is asked for each node, and has none of its own.
+    /// Returns true if the source is asked about each node, and has no nodes of its own.
     pub(super) fn is_overlay(&self) -> bool {
         matches!(self.setting, SourceSetting::Enc(_) | SourceSetting::TrustedExternal(_))
     }
 
-    /// Returns true if it knows all nodes that there are: a `PuppetDB` that is asked for all.
+    /// Returns true if it knows all existing nodes: a `PuppetDB` that is asked for all.
     pub(super) fn knows_all(&self) -> bool {
         matches!(&self.setting, SourceSetting::PuppetDb(PuppetDbSetting { query: None, .. }))
     }
 
-    /// Returns true if the last answer does not count any more by its age, or is not there.
+    /// Returns true if the last answer is too old, or missing.
     pub(super) fn is_due(&self) -> bool {
         self.last().is_none_or(|last| !self.is_fresh(&last))
     }
 
-    /// Returns an answer to a request: the last one while it counts, which may be for ever, or else a new one. If that
-    /// cannot be had, the last one goes on, unless it lacks some of what is asked for.
+    /// Returns an answer to a request: the last one while it counts, which may be forever, or else a new one. If a
+    /// new one is not available, the last one stays in use, unless it lacks something that is asked for.
     pub(super) fn usable(&self, request: &Request, takes_old: bool) -> Result<Usable, FetchError> {
         let last = self.readable();
         let serves = last.as_ref().map_or(Ok(false), |stored| self.serves(stored, request))?;
@@ -114,8 +114,8 @@ impl SourceFiles {
         }
     }
 
-    /// Returns an answer to a request that says the same as `pinned`. What that lacks comes from the last answer or a
-    /// new one.
+    /// Returns an answer to a request that agrees with `pinned`. Anything missing there comes from the last answer or
+    /// a new one.
     pub(super) fn pinned(&self, pinned: Stored, request: &Request) -> Result<Usable, FetchError> {
         if self.serves(&pinned, request)? {
             return Ok(Usable { stored: pinned, notice: None });
@@ -177,7 +177,7 @@ impl SourceFiles {
         if let Some(failure) = failure.clone().filter(|_| answer.count == 0) {
             return Err(FetchError::Program(failure));
         }
-        // What is older than it could be is asked for again the next time.
+        // Anything that is not up to date is requested again next time.
         let is_old = nodes.len() < request.nodes.len() || failure.is_some();
         answer.fetched = last.filter(|_| is_old).map(|last| last.header.fetched);
         let stored = self.store.keep(&self.label(), answer)?;
@@ -254,7 +254,7 @@ fn waited<T: Send>(work: impl AsyncFnOnce() -> Result<T, FetchError> + Send) -> 
     thread::scope(|scope| scope.spawn(work).join()).unwrap_or_else(|_| Err(failed()))
 }
 
-/// Returns an age in the largest unit that makes it more than one, such as `3 h`.
+/// Returns an age in the largest unit of which it has more than one, such as `3 h`.
 pub fn age_in_words(age: Duration) -> String {
     let seconds = age.as_secs();
     match seconds {

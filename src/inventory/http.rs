@@ -86,7 +86,7 @@ impl Http {
         Ok(Answer { body, total })
     }
 
-    /// Returns the address behind which the path lies.
+    /// Returns the address that the path is appended to.
     pub(super) fn url(&self, path: &str) -> String {
         format!("{}{path}", self.base)
     }

@@ -16,18 +16,18 @@ use crate::value::{Hash, Value};
 /// The manner in which an entry counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Manner {
-    /// It replaces what is there.
+    /// Replaces earlier entries.
     Replace,
-    /// It is laid over what is there.
+    /// Is merged over earlier entries.
     Lay,
-    /// It is laid over what is there, and adds no nodes.
+    /// Is merged over earlier entries, and adds no nodes.
     LayOnly,
-    /// It replaces what is there, and its nodes are called as their files.
+    /// Replaces earlier entries, and its nodes are named after their files.
     Factsets,
 }
 
 impl Manner {
-    /// Returns true if it replaces what is there.
+    /// Returns true if it replaces earlier entries.
     pub(super) fn replaces(self) -> bool {
         matches!(self, Manner::Replace | Manner::Factsets)
     }
@@ -97,7 +97,7 @@ impl Joined {
         self.nodes.values_mut().chain(&mut self.twice).for_each(|part| change(&mut part.profile));
     }
 
-    /// Returns all nodes, and those that an entry has twice as often.
+    /// Returns all nodes, and those that an entry declares twice.
     pub(super) fn all(self) -> impl Iterator<Item = Part> {
         self.nodes.into_values().chain(self.twice)
     }
@@ -174,7 +174,7 @@ fn lay_some(
     }
 }
 
-/// Returns true for an entry of trusted data that is there if a profile does not give it.
+/// Returns true for an entry of trusted data that every node gets if its profile does not set it.
 fn is_default(name: &str, key: &Value, value: &Value) -> bool {
     match key.as_str() {
         Some("authenticated") => *value == "remote".into(),
@@ -197,7 +197,7 @@ mod tests {
     const WHOLE: &str = "name: a.b\nenvironment: e\nfacts: {os: {x: 1, y: 2}, role: r}\nvariables: {v: 1, w: 2}\n\
                          trusted: {authenticated: local, extensions: {pp_role: p}}\nserver_facts: {s: 1}\n";
 
-    /// Returns what two profiles of one node make.
+    /// Merges two profiles of one node.
     fn two(first: &str, second: &str, manner: Manner) -> NodeProfile {
         let mut joined = Joined::default();
         joined.add(part(0, 1, first), Manner::Lay);

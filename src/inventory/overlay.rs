@@ -72,7 +72,7 @@ async fn classified(setting: &ProgramSetting, node: &str) -> Result<String, Stri
     Ok(line(node, environment.into_iter().chain([("variables", parameters)]).chain(classes)))
 }
 
-/// Returns the classes of a classifier's answer with the names of the parameters that it gives them: nobody needs their
+/// Returns the classes of a classifier's answer with the names of the parameters that it assigns: nobody needs their
 /// values, which may be secrets.
 fn named(classes: &Hash) -> (&'static str, Value) {
     let given = |parameters: &Value| -> Value {

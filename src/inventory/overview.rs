@@ -41,7 +41,7 @@ pub struct KnownNode {
     pub places: Vec<(usize, String)>,
 }
 
-/// All that is known of one node.
+/// Everything known about one node.
 pub struct Described {
     /// The profile.
     pub profile: NodeProfile,
@@ -65,15 +65,15 @@ pub struct Origin {
 }
 
 impl Described {
-    /// Returns the number of the origin of a variable, by its name at the top level, or `None` for what follows from
-    /// the name of the node.
+    /// Returns the number of the origin of a variable, by its top-level name, or `None` if it is derived from the
+    /// name of the node.
     pub fn origin_of(&self, section: Section, name: &str) -> Option<usize> {
         self.from.get(&(section, name.to_owned())).copied()
     }
 }
 
 impl Inventory {
-    /// Returns the nodes that all entries have. Sources that have no answer yet are asked for these facts.
+    /// Returns the nodes of all entries. Sources without an answer are asked for these facts.
     pub fn overview(&self, facts: FactNames) -> Result<Overview, OpenError> {
         let (state, _) = self.read_files(facts)?;
         let mut nodes: BTreeMap<Arc<str>, KnownNode> = BTreeMap::new();
@@ -102,7 +102,7 @@ impl Inventory {
         node.places.push(place);
     }
 
-    /// Returns the environment of a node whose profile names this one, or none.
+    /// Returns the environment of a node whose profile names this environment, or none.
     fn environment(&self, named: &Arc<str>) -> Arc<str> {
         match &self.environment {
             EnvironmentOfNodes::Declared(_) if !named.is_empty() => named.clone(),
@@ -110,8 +110,8 @@ impl Inventory {
         }
     }
 
-    /// Returns all that the entries say of a node, or `None` if none has it. No facts beyond those that are kept are
-    /// asked for.
+    /// Returns everything that the entries say about a node, or `None` if none has it. Only facts that are kept are
+    /// included.
     pub fn describe(&self, node: &str) -> Result<Option<Described>, OpenError> {
         let (state, _) = self.read_files(FactNames::default())?;
         let mut described: Option<Described> = None;

@@ -43,7 +43,7 @@ impl SitePp {
         Ok(SitePp { entries_before, setting: setting.clone(), text, blocks })
     }
 
-    /// Returns what is not understood.
+    /// Returns notices about what is not understood.
     pub(super) fn notices(&self) -> Vec<ProfileError> {
         let unknown =
             self.blocks.blocks().iter().flat_map(|block| &block.assignments).filter(|set| set.value.is_none());
@@ -55,7 +55,7 @@ impl SitePp {
         unknown.map(notice).collect()
     }
 
-    /// Returns true if the manifest is still as it was read.
+    /// Returns true if the manifest is unchanged since it was read.
     pub(super) fn is_current(&self) -> bool {
         read(&self.setting.file).is_ok_and(|text| text == self.text)
     }
@@ -65,8 +65,8 @@ impl SitePp {
         format!("the node blocks of {}", self.setting.file.display())
     }
 
-    /// Returns the place of a node's block, and the variables that it sets; without a block the manifest, and all
-    /// variables of it, which are unknown then.
+    /// Returns the place of a node's block, and the variables that it sets; without a block the manifest, and all its
+    /// variables, which are then unknown.
     pub(super) fn sets(&self, node: &str) -> (String, BTreeSet<&str>) {
         let path = self.setting.file.display();
         let (place, blocks) = match self.blocks.of(node) {

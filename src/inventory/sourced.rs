@@ -52,7 +52,7 @@ impl Sourced {
         self.state.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Returns what to read for these facts, with those that were not fetched yet.
+    /// Returns the state for these facts, after fetching missing ones.
     fn with(&self, facts: &FactNames) -> Result<Arc<State>, OpenError> {
         let state = self.state();
         if state.facts.cover(facts) {
@@ -108,7 +108,7 @@ impl State {
         Part { entry, place, profile }
     }
 
-    /// Returns true if nodes of some entry are called otherwise than their profiles say.
+    /// Returns true if nodes of some entry have other names than their profiles say.
     fn renames(&self) -> bool {
         self.entries.iter().any(|entry| entry.manner == Manner::Factsets)
     }

@@ -15,12 +15,13 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// Returns true if nothing is known of it.
+    /// Returns true if nothing is known about the catalog.
     pub fn is_unknown(&self) -> bool {
         self.classes.is_none() && self.keys.is_none()
     }
 
-    /// Lays another one over this, if anything is known of that. Of two catalogs each may be of another time.
+    /// Replaces this by another one, if anything is known about it. The two may be from different times, so they are
+    /// not mixed.
     pub fn lay(&mut self, above: Catalog) {
         if !above.is_unknown() {
             *self = above;
@@ -56,7 +57,7 @@ impl Names {
         Names(names.join("\n").into())
     }
 
-    /// Returns the names that one text has, as [`text`](Names::text) gives it.
+    /// Returns the names in a text that [`text`](Names::text) has written.
     pub(super) fn of_text(text: &str) -> Names {
         Names(text.into())
     }

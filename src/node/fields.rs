@@ -13,7 +13,7 @@ pub const REFUSAL: &str = "\0refusal";
 /// Names that no fact, variable or fact of the server can have, as Puppet has set them before.
 const REFUSED_EARLY: [&str; 2] = ["facts", "server_facts"];
 
-/// Those that it cannot have as the class `main` sets them.
+/// Names that a node cannot have because the class `main` sets them.
 pub const REFUSED_LATE: [&str; 3] = ["module_name", "title", "name"];
 
 /// Returns true if Puppet refuses a node with a variable of this name.
@@ -21,7 +21,7 @@ pub fn is_refused(name: &str) -> bool {
     REFUSED_EARLY.contains(&name) || REFUSED_LATE.contains(&name) || is_number(name)
 }
 
-/// Returns the names that Puppet refuses, with one number, which stands for all.
+/// Returns the names that Puppet refuses, with one number that stands for all numbers.
 pub(super) fn refused_names() -> impl Iterator<Item = &'static str> {
     REFUSED_EARLY.into_iter().chain(REFUSED_LATE).chain(["0"])
 }
@@ -62,7 +62,7 @@ const DECISIVE: [&str; 8] =
 /// Facts that show that a hash is the output of `facter`.
 const CORE_FACTS: [&str; 6] = ["networking", "os", "clientcert", "fqdn", "kernel", "facterversion"];
 
-/// Returns the names that tell the form of a document. They have to be read, whatever else is wanted.
+/// Returns the names that show the form of a document. They must be read, whatever else is wanted.
 pub(super) fn telling() -> impl Iterator<Item = &'static str> {
     OWN.into_iter().chain(FOREIGN).chain(CORE_FACTS)
 }
@@ -75,7 +75,7 @@ pub(super) struct Unknown {
     pub(super) text: String,
 }
 
-/// Returns the first field that no profile has, or `None` if all fields are known.
+/// Returns the first field that does not belong in a profile, or `None` if all fields are known.
 pub(super) fn unknown(hash: &Hash) -> Option<Unknown> {
     let is_known = |name: &str| OWN.contains(&name) || FOREIGN.contains(&name);
     let (at, (key, _)) = hash.iter().enumerate().find(|(_, (key, _))| !key.as_str().is_some_and(is_known))?;
@@ -87,8 +87,7 @@ pub(super) fn unknown(hash: &Hash) -> Option<Unknown> {
     Some(Unknown { at, text: format!("unknown field '{name}' of a node profile: {hint}") })
 }
 
-/// Returns the field that begins as `name` does, for which it may be short, as `vars` is; or else the field that is
-/// most like it; `None` if none is.
+/// Returns the field that begins with `name`, such as `vars`, or else the most similar one; `None` if there is none.
 fn near(name: &str) -> Option<&'static str> {
     const BEGINNING: usize = 3;
     /// The most letters that are written wrongly: others are another word.
@@ -100,7 +99,7 @@ fn near(name: &str) -> Option<&'static str> {
     begun.or_else(|| nearest(name, fields(), 1).into_iter().find(is_meant))
 }
 
-/// Returns true if a hash is nothing but facts, as `facter --json` prints them.
+/// Returns true if a hash contains only facts, as `facter --json` prints them.
 pub(super) fn is_plain_facts(hash: &Hash) -> bool {
     has_any(hash, &CORE_FACTS) && !is_decided(hash)
 }

@@ -50,14 +50,14 @@ pub struct Keepsake<'a> {
 /// The places in variables that were left out.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct LeftOut {
-    /// Those that change by themselves.
+    /// Facts that change by themselves.
     pub volatile: BTreeSet<String>,
     /// Secrets.
     pub secret: BTreeSet<String>,
 }
 
 impl Keepsake<'_> {
-    /// Returns what is kept of a profile, and adds what is left out though it is wanted.
+    /// Returns the part of a profile to keep, and adds to `left_out` what is left out although it is wanted.
     pub fn of(&self, profile: &NodeProfile, left_out: &mut LeftOut) -> NodeProfile {
         let whole = Wanted::whole();
         let wanted = if self.keeps_all { &whole } else { self.read };
@@ -97,7 +97,7 @@ impl Keepsake<'_> {
         Value::Hash(facts)
     }
 
-    /// Returns a value without the secrets in it, or `None` if it is one.
+    /// Returns a value without the secrets in it, or `None` if it is itself a secret.
     fn without_secrets(&self, value: Value, names: &mut Vec<String>, left_out: &mut LeftOut) -> Option<Value> {
         let borrowed: Vec<&str> = names.iter().map(String::as_str).collect();
         if (self.is_secret)(&borrowed, &value) {

@@ -68,7 +68,7 @@ fn values(profile: &NodeProfile, wanted: &Wanted) -> [Value; 4] {
     ]
 }
 
-/// Returns the profiles that were packed, or `None` if the bytes hold none.
+/// Returns the profiles that were packed, or `None` if the bytes are not packed profiles.
 pub fn unpack(mut bytes: &[u8]) -> Option<Vec<NodeProfile>> {
     let mut profiles = Vec::new();
     while !bytes.is_empty() {

@@ -48,7 +48,7 @@ pub struct NodeProfile {
 }
 
 impl NodeProfile {
-    /// Returns true if a variable of the top scope, or a fact, is called `name`.
+    /// Returns true if a top-scope variable, or a fact, has the name `name`.
     pub fn has_variable(&self, name: &str) -> bool {
         self.variables.get(name).is_some() || self.facts.get(name).is_some() || self.unresolved.contains_key(name)
     }

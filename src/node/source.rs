@@ -46,22 +46,23 @@ pub trait ProfileSource: Send + Sync {
         file as usize
     }
 
-    /// Returns true if the profiles are still as they were when they were first read.
+    /// Returns true if the profiles are unchanged since they were first read.
     fn is_current(&self) -> bool {
         true
     }
 
-    /// Returns the time of the oldest answer that profiles are from, in seconds since 1970; `None` if all are in files.
+    /// Returns the time of the oldest answer that profiles come from, in seconds since 1970; `None` if all come from
+    /// files.
     fn fetched(&self) -> Option<u64> {
         None
     }
 
-    /// Returns the names of the answers that profiles are from, as text for who keeps them; `None` if all are in files.
+    /// Returns the names of the answers that profiles come from, as text to store; `None` if all come from files.
     fn answers(&self) -> Option<String> {
         None
     }
 
-    /// Returns true if some profiles could not be read again because they have changed, so that they are unknown.
+    /// Returns true if some profiles changed before they could be read again, so that they are unknown.
     fn has_changed(&self) -> bool {
         false
     }

@@ -7,8 +7,8 @@ use crate::puppet::{json, ruby};
 /// The bytes that a file compressed by gzip begins with.
 const GZIP: &[u8] = &[0x1f, 0x8b];
 
-/// Returns a text in UTF-8, without a byte order mark. A mark of UTF-16, as `facter --json > FILE` writes it in
-/// PowerShell, tells its encoding. An error in words if it cannot be text.
+/// Returns a text in UTF-8, without a byte order mark. A UTF-16 mark, as `facter --json > FILE` writes it in
+/// PowerShell, decides its encoding. The error is a message for content that is not text.
 pub(super) fn utf8(content: &[u8]) -> Result<Cow<'_, [u8]>, String> {
     let unit = match content {
         [0xff, 0xfe, ..] => u16::from_le_bytes,
@@ -30,8 +30,8 @@ pub(super) fn is_document_a_line(content: &[u8]) -> bool {
     begins(first) && begins(lines.next()) && first.is_some_and(|line| json::parse(line).fault.is_none())
 }
 
-/// Returns the documents of a text in YAML, each with the number of lines before it. Empty ones are left out, if there
-/// are others. A line that begins with a mark of documents is one whatever it stands in.
+/// Returns the documents of a text in YAML, each with the number of lines before it. Empty ones are left out if there
+/// are others. A line that begins with a document mark always starts a document, wherever it is.
 pub(super) fn documents(content: &[u8]) -> Vec<(u32, &[u8])> {
     let (mut found, mut start, mut before, mut is_empty) = (Vec::new(), 0, 0, true);
     let (mut at, mut number, mut is_marked) = (0, 0_u32, false);
@@ -65,7 +65,7 @@ fn is_mark(line: &[u8], mark: &[u8]) -> bool {
     line.strip_prefix(mark).is_some_and(|rest| rest.first().is_none_or(u8::is_ascii_whitespace))
 }
 
-/// Returns true for a line that is empty, a comment, a directive or no more than a mark.
+/// Returns true for a line that is empty, a comment, a directive or only a mark.
 fn says_nothing(line: &[u8]) -> bool {
     let text = line.trim_ascii();
     text.is_empty() || text.starts_with(b"#") || line.starts_with(b"%") || text == b"---" || is_mark(line, b"...")

@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 
 use crate::value::Value;
 
-/// Returns a time in seconds since 1970, or `None` if the value is none. `PuppetDB` and `puppet facts` write
+/// Returns a time in seconds since 1970, or `None` if the value is not a time. `PuppetDB` and `puppet facts` write
 /// `2026-01-02T03:04:05.678Z`, fact caches `2026-01-02 03:04:05.678 +01:00`. A time without a zone is in UTC.
 pub(super) fn seconds(value: &Value) -> Option<i64> {
     let text = value.as_str()?.trim();

@@ -8,7 +8,7 @@ use crate::value::{Hash, Selection, Value};
 /// Places in the variables of nodes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// Those of `$facts`. A variable of another name may be a fact, so it is wanted there, too.
+    /// Wanted values of `$facts`. A variable of another name may be a fact, so it is also wanted here.
     facts: Selection,
     /// True for what is known of catalogs, too.
     catalogs: bool,
@@ -72,8 +72,8 @@ impl Wanted {
         self.facts == Selection::Whole
     }
 
-    /// Returns the names of the facts of which something is wanted, and those of other variables; `None` for all. Those
-    /// that Puppet refuses are not among them: nobody has a catalog with such facts.
+    /// Returns the names of wanted facts and of other wanted variables; `None` for all. Names that Puppet refuses are
+    /// left out, since no catalog has such facts.
     pub fn names(&self) -> Option<impl Iterator<Item = &str>> {
         match &self.facts {
             Selection::Whole => None,
@@ -81,7 +81,7 @@ impl Wanted {
         }
     }
 
-    /// Returns all that is wanted as text; equal ones have equal texts.
+    /// Returns everything wanted as text; equal ones have equal texts.
     pub fn text(&self) -> String {
         let catalogs = if self.catalogs { CATALOG_KEYS } else { "" };
         self.facts.text() + catalogs
@@ -129,7 +129,7 @@ pub(super) fn wants_trusted(document: &Selection) -> bool {
     document.entry("facts").is_some_and(|facts| facts.entry("trusted").is_some())
 }
 
-/// Returns true if a selection of documents includes what is known of catalogs.
+/// Returns true if a selection of documents includes what they say about catalogs.
 pub(super) fn wants_catalogs(document: &Selection) -> bool {
     document.entry(CATALOG_CLASSES) == Some(&Selection::Whole)
 }

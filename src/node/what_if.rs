@@ -1,4 +1,4 @@
-//! "What if": values that are put into all profiles in place of what they say.
+//! "What if": values that replace those in all profiles.
 
 use std::fmt;
 use std::str::FromStr;
@@ -26,7 +26,7 @@ enum Variable {
     Facts(Vec<Arc<str>>),
     /// A place in `$trusted`.
     Trusted(Vec<Arc<str>>),
-    /// A variable of the top scope, and a place in it.
+    /// A top-scope variable, and a place in it.
     Top(Vec<Arc<str>>),
 }
 
@@ -84,7 +84,7 @@ impl Assignment {
             Variable::Facts(steps) => put(Arc::make_mut(&mut profile.facts), steps, &self.value),
             Variable::Trusted(steps) => put(Arc::make_mut(&mut profile.trusted), steps, &self.value),
             Variable::Top(steps) => {
-                // What is not there as a variable may be a fact, of which the rest stays.
+                // A name that is not a variable may be a fact, whose other parts stay.
                 let is_known = profile.variables.get(&steps[0]).is_some();
                 if let Some(fact) = profile.facts.get(&steps[0]).filter(|_| !is_known) {
                     let fact = fact.clone();
@@ -96,7 +96,7 @@ impl Assignment {
     }
 }
 
-/// Puts a value at a place of a hash. What is on the way and no hash becomes one.
+/// Puts a value at a place of a hash. Other values on the way are replaced by hashes.
 fn put(hash: &mut Hash, steps: &[Arc<str>], value: &Value) {
     let Some((first, rest)) = steps.split_first() else { return };
     if rest.is_empty() {
@@ -115,7 +115,7 @@ pub struct WhatIf {
 }
 
 impl WhatIf {
-    /// Returns the profiles of `source` with these values; of two for the same place the last one counts.
+    /// Returns the profiles of `source` with these values; the last of several for one place counts.
     pub fn new(source: Arc<dyn ProfileSource>, assignments: Vec<Assignment>) -> WhatIf {
         WhatIf { source, assignments }
     }

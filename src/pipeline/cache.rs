@@ -62,7 +62,7 @@ impl Cache {
         }
     }
 
-    /// Has the cache keep no new entries, for programs that go on and on and do not save them.
+    /// Stops the cache from keeping new entries, for long-running programs that do not save them.
     pub fn keep_nothing(&self) {
         self.is_read_only.store(true, Ordering::Relaxed);
     }
@@ -168,7 +168,8 @@ fn write(path: &Path, entries: &Entries<'_>) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     tidy(folder)?;
     let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(folder)?;
-    // Others tidy up what nobody holds. There are file systems without locks, and nothing can be told there.
+    // Other processes remove files that nobody holds. Some file systems have no locks, and there nothing can be
+    // known.
     _ = file.as_file().try_lock();
     for part in [HEADER.as_bytes(), &crc32fast::hash(&body).to_be_bytes(), &body] {
         file.write_all(part)?;

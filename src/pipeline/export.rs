@@ -92,7 +92,7 @@ impl AddAssign for Exported {
     }
 }
 
-/// Returns true if the snapshots of `last` are of the same commit, and of other facts.
+/// Returns true if the snapshots of `last` are of the same commit with other facts.
 fn is_refresh(event: &CommitEvent, last: CommitId) -> bool {
     event.kind == EventKind::Facts && event.after == last
 }
@@ -261,8 +261,8 @@ impl Exporter {
         Ok(pending)
     }
 
-    /// Returns true if the commit of an event is `source` or an ancestor of it. Fails if that cannot be known, rather
-    /// than write it twice.
+    /// Returns true if the commit of an event is `source` or an ancestor of it. Fails if that cannot be known, so
+    /// that nothing is written twice.
     fn has_passed(&self, source: CommitId, event: &CommitEvent) -> Result<bool, ExportError> {
         let repository = self.pipeline.repository();
         if event.after == source {
@@ -275,7 +275,7 @@ impl Exporter {
         }
     }
 
-    /// Returns the nodes that differ from the last snapshots, or `None` if that is not known, so that any may.
+    /// Returns the nodes that differ from the last snapshots, or `None` if that is unknown and any node may.
     fn touched(&self, state: &State, event: &CommitEvent, compared: Option<&Comparison>) -> Option<NodeSet> {
         let source = state.source().filter(|source| state.is_own && !is_refresh(event, *source))?;
         // Git may have collected the commits that a rewritten branch left.
@@ -298,7 +298,7 @@ impl Exporter {
         NodeSet::union_of(self.pipeline.fleet.len(), answers.map(|answer| answer.nodes))
     }
 
-    /// Returns the last commits of a branch before that of an event which have no snapshots. Those after `last` could
+    /// Returns the last commits of a branch before that of an event that have no snapshots. Those after `last` could
     /// not be resolved, or nothing of them could be read.
     fn skipped(&self, last: CommitId, event: &CommitEvent) -> Vec<CommitId> {
         if event.before == Some(last) || event.kind == EventKind::Combined {

@@ -20,7 +20,7 @@ pub struct Sides {
     /// The later one.
     pub after: RevisionId,
     /// The tip of the branch that takes what is between them, whose settings judge it; `None` if those of the earlier
-    /// one do. That may be a merge base, which whoever proposes the commits chooses: it may be older than a policy.
+    /// one do. That may be a merge base, which the author of the commits chooses: it may be older than a policy.
     /// [`RevisionId::Empty`] if it is not known which branch does: policies of the tree are not known then.
     pub target: Option<RevisionId>,
     /// The branch of that tip, if it is known: where branches are environments, the nodes are in this one once it has
@@ -31,7 +31,7 @@ pub struct Sides {
 }
 
 impl Sides {
-    /// Returns two revisions of which the earlier one judges the later one.
+    /// Returns two revisions; the earlier one judges the later one.
     pub fn of(before: RevisionId, after: RevisionId) -> Sides {
         Sides { before, after, target: None, branch: None, is_request: false }
     }
@@ -52,8 +52,8 @@ const NO_TARGET: &str =
 
 /// Makes pipelines that read the tree as another revision says.
 pub trait Readings: Send + Sync {
-    /// Returns a pipeline that reads as the revision does that judges `sides`: by its settings and profiles, on
-    /// nodes of its branch. Returns `None` if this one does. Fails with the reason if the tree cannot be read so.
+    /// Returns a pipeline that reads like the revision that judges `sides`: by its settings and profiles, on nodes of
+    /// its branch. Returns `None` if this one does. Fails with the reason if that reading is not possible.
     fn reading(&self, sides: &Sides) -> Result<Option<OtherReading>, String>;
 }
 
@@ -67,19 +67,19 @@ pub struct OtherReading {
 
 /// Judges a tree by settings that the tree does not write itself.
 pub trait Judge: Send + Sync {
-    /// Returns the id of the commit whose settings judge, for `judge`; `None` if none of the tree do.
+    /// Returns the id of the commit whose settings judge, for `judge`; `None` if no settings of the tree do.
     fn id(&self, judge: RevisionId) -> Option<CommitId>;
 
     /// Returns the blind spots that are accepted by the revision `judge`.
     fn accepted(&self, judge: RevisionId) -> Accepted;
 
-    /// Returns the blind spot of settings that do not count, if any do not.
+    /// Returns the blind spot for settings that do not count, if there are any.
     fn refused(&self) -> Option<BlindSpot>;
 
     /// Returns the blind spot of settings of the tree that differ between two revisions.
     fn changed(&self, revisions: Diff<RevisionId>) -> Option<BlindSpot>;
 
-    /// Returns true if the policies are those of the tree, which its commits write.
+    /// Returns true if the policies come from the tree, which its commits write.
     fn is_of_tree(&self) -> bool;
 
     /// Returns true if the revision `judge` has policies, or would if they could be read.
@@ -123,8 +123,8 @@ impl Judge for Strict {
 }
 
 impl Pipeline {
-    /// Has the policies of a revision judge a report on `sides`, as this pipeline reads the tree and, if that revision
-    /// has it read in another way, in that way as well: who changes how the tree is read escapes no policy by it.
+    /// Lets the policies of a revision judge a report on `sides`, as this pipeline reads the tree and, if that
+    /// revision reads it differently, in that way as well: changing how the tree is read evades no policy.
     pub(super) fn judged(
         &self,
         sides: &Sides,
@@ -187,7 +187,7 @@ pub(super) fn weightiest_first(hits: &mut [PolicyHit]) {
     hits.sort_by_key(|hit| Reverse(hit.counts_as()));
 }
 
-/// Returns what a revision is called in texts.
+/// Returns the name of a revision in texts.
 fn name(judge: RevisionId) -> String {
     match judge {
         RevisionId::Commit(id) => id.short(),

@@ -8,8 +8,8 @@ use crate::fleet::{Fleet, KeyUse, Revision, referred_keys};
 use crate::node::ProfileError;
 use crate::workers::Workers;
 
-/// Returns what is known of the use of changed keys. A key that data refers to on either side is not among them, and no
-/// key is if data may refer to any: it may be used on nodes that do not look it up themselves.
+/// Returns what is known about the use of changed keys. Keys that data refers to on either side are left out, and all
+/// keys are if data may refer to any: they may be used on nodes that do not look them up themselves.
 pub(super) fn of_changes(
     changes: &Changes,
     (fleet, revisions): (&Fleet, Diff<&Revision>),

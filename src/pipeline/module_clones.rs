@@ -28,13 +28,13 @@ pub struct ModuleClones {
 }
 
 impl ModuleClones {
-    /// Has clones be looked for in these folders.
+    /// Looks for clones in these folders.
     pub fn in_folders(folders: Vec<PathBuf>) -> ModuleClones {
         ModuleClones { folders, opened: Mutex::default() }
     }
 
-    /// Returns `tree` with the modules that the Puppetfiles of the environments at `roots` bring. In the place of one
-    /// that is not at hand stands [`Entry::Submodule`], without a commit. What lies in the tree stays.
+    /// Returns `tree` with the modules that the Puppetfiles of the environments at `roots` bring. A module that is
+    /// not available is replaced by [`Entry::Submodule`], without a commit. What is in the tree stays.
     pub(super) fn graft(
         &self,
         tree: Arc<dyn FileTree>,
@@ -70,7 +70,7 @@ impl ModuleClones {
         Some(clone.tree(commit).ok()?.graft())
     }
 
-    /// Opens the clone that is this folder itself, or returns `None` if it is none.
+    /// Opens the clone that is this folder itself, or returns `None` if it is not one.
     fn open(&self, path: &Path) -> Option<Repository> {
         let path = path.canonicalize().ok()?;
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
@@ -85,8 +85,8 @@ impl ModuleClones {
     }
 }
 
-/// Returns the commit that a name means in a clone, or `None` if it means nothing there. A branch and a tag of the same
-/// name at other commits have no meaning that all tools share.
+/// Returns the commit that a name means in a clone, or `None` if it means nothing there. If a branch and a tag have
+/// the same name at different commits, tools disagree about the meaning, so there is none.
 fn commit(clone: &Repository, name: &str) -> Option<Result<CommitId, Ambiguous>> {
     // Notations such as `main~1` are left out.
     let is_plain = !name.contains(['^', '~', ':', '{', '*', '?', '[', '\\', ' ']);
@@ -117,8 +117,8 @@ fn names(url: &str) -> impl Iterator<Item = String> {
     names.into_iter().filter(|name| !matches!(name.as_str(), "" | "." | ".."))
 }
 
-/// Returns true if a module can be put into `folder`: nothing is there but, in a work tree, a clone that a tool has put
-/// there.
+/// Returns true if a module can be put into `folder`: nothing is there except, in a work tree, a clone that a tool
+/// has put there.
 fn is_free(tree: &dyn FileTree, grafts: &BTreeMap<String, Graft>, folder: &str) -> Result<bool, TreeError> {
     if !matches!(tree.entry(folder)?, None | Some(Entry::Submodule(None))) {
         return Ok(false);
@@ -137,8 +137,7 @@ fn is_free(tree: &dyn FileTree, grafts: &BTreeMap<String, Graft>, folder: &str) 
     Ok(!grafts.contains_key(folder))
 }
 
-/// Returns the other repositories in the trees of two revisions that only the first, and only the second, has the
-/// files of.
+/// Returns the other repositories in the trees of two revisions whose files only the first, and only the second, has.
 pub(super) fn read_on_one_side(sides: [&Environment; 2]) -> Result<[BTreeMap<String, Graft>; 2], TreeError> {
     let (mut found, trees) = ([BTreeMap::new(), BTreeMap::new()], sides.map(|side| &*side.tree));
     // Nothing else has them in a tree.

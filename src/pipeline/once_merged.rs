@@ -1,7 +1,6 @@
-//! Looks at a change as the branch has it once it has taken the change, if that branch has gone on since.
-//!
-//! A report shows what was changed since the merge base, and whoever proposes the change chooses the commit that it
-//! begins at. A level that hid the change there, or a lookup that was not there yet, may be otherwise on the branch.
+//! Compares a change as it will be once merged, if the target branch has moved on since it began.
+//!  A report shows the changes since the merge base, and the author of a change chooses the commit where it begins. A
+//! level that hid the change there may be gone on the branch, or a lookup may have been added.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,21 +14,21 @@ use crate::node::NodeSet;
 use crate::report::{BlindSpot, PolicyHit, Remedy, Report, count};
 use crate::workers::Workers;
 
-/// The advice where it is not known what the branch becomes.
+/// The advice if the result of the merge is unknown.
 const NOT_MERGED: &str =
     "the branch has gone on, and no policy judged what it becomes: merge it into this, and look again";
 
-/// The change as the branch has it.
+/// The change as it will be on the branch.
 pub(super) struct OnceMerged {
-    /// The two sides that are compared: the branch, and what it becomes.
+    /// The two sides that are compared: the branch, and the result of the merge.
     pub(super) sides: Sides,
     /// The report on it, or the reason why there is none, such as a conflict.
     pub(super) report: Result<Report, String>,
 }
 
 impl Sides {
-    /// Returns the tip of the branch that takes the commits, and what it becomes by that; `None` if it is no other than
-    /// the revision that they begin at, or does not merge them.
+    /// Returns the tip of the branch that takes the commits, and the result of the merge; `None` if that tip is the
+    /// revision that they begin at, or does not merge them.
     fn once_merged(&self) -> Option<Sides> {
         let (RevisionId::Commit(base), RevisionId::Commit(theirs)) = (self.before, self.after) else { return None };
         let Some(RevisionId::Commit(ours)) = self.target.filter(|target| self.is_request && *target != self.before)
@@ -42,7 +41,7 @@ impl Sides {
 }
 
 impl Pipeline {
-    /// Compares the branch that takes the commits with what it becomes by that.
+    /// Compares the branch that takes the commits with the result of the merge.
     pub(super) fn once_merged(
         &self,
         sides: &Sides,
@@ -60,8 +59,8 @@ impl Pipeline {
 }
 
 impl OnceMerged {
-    /// Returns the blind spot of keys that change on more nodes once the change is merged than are among `changes`, in
-    /// a fleet of so many nodes, of data that cannot be compared then, or of a change that cannot be merged here.
+    /// Returns the blind spot for keys that change on more nodes after the merge than are among `changes`, in a fleet
+    /// of `all` nodes; for data that cannot be compared then; or for a change that cannot be merged here.
     pub(super) fn blind_spot(&self, changes: &Changes, all: usize) -> Option<BlindSpot> {
         let report = match &self.report {
             Ok(report) => report,
@@ -99,7 +98,7 @@ impl OnceMerged {
         }
     }
 
-    /// Adds to a report the hits of policies on what the branch becomes, by the settings of the revision `judge`.
+    /// Adds to a report the hits of policies on the result of the merge, by the settings of the revision `judge`.
     pub(super) fn judged(self, pipeline: &Pipeline, judge: RevisionId, mut report: Report) -> Report {
         let way = format!("merged into {}", self.branch());
         match self.report {
@@ -113,7 +112,7 @@ impl OnceMerged {
         report
     }
 
-    /// Returns the name of the branch that takes the change or, if it is not known, the id of its tip.
+    /// Returns the name of the branch that takes the change or, if it is unknown, the id of its tip.
     fn branch(&self) -> String {
         match (&self.sides.branch, self.sides.before) {
             (Some(branch), _) => branch.to_string(),

@@ -32,13 +32,13 @@ impl Revisions {
         Revisions { repository, options, store, clones: Arc::default(), read: Arc::default() }
     }
 
-    /// Has the modules that a Puppetfile takes from git be read from these clones.
+    /// Reads the modules that a Puppetfile takes from git from these clones.
     #[must_use]
     pub fn with_module_clones(self, clones: Arc<ModuleClones>) -> Revisions {
         Revisions { clones, ..self }
     }
 
-    /// Returns the files of a revision, those of submodules and of modules that a Puppetfile brings included.
+    /// Returns the files of a revision, including those of submodules and of modules that a Puppetfile brings.
     pub fn tree(&self, id: RevisionId) -> Result<Arc<dyn FileTree>, PipelineError> {
         let tree: Arc<dyn FileTree> = match id {
             RevisionId::Commit(commit) => Arc::new(self.repository.tree(commit)?),
@@ -63,8 +63,8 @@ impl Revisions {
 
     /// Returns the variables that some revisions refer to.
     ///
-    /// One that cannot be read has none here: who resolves it gets the error, and a daemon starts beside it. Variables
-    /// that are missed are read on demand.
+    /// A revision that cannot be read has none here: resolving it gives the error, and a daemon starts anyway.
+    /// Missing variables are read on demand.
     pub fn referenced_variables(&self, ids: &[RevisionId], workers: &Workers) -> ReferencedVariables {
         let mut mentioned = ReferencedVariables::default();
         let mut read = Vec::new();

@@ -33,7 +33,7 @@ pub struct VariableUse {
 }
 
 impl VariableUse {
-    /// Returns the nodes for which levels or functions read it.
+    /// Returns the nodes for which levels or functions read the variable.
     pub fn all_readers(&self) -> NodeSet {
         let mut readers = self.readers.clone();
         readers.union_with(&self.readers_by_functions);
@@ -45,7 +45,7 @@ impl VariableUse {
         self.places.iter().chain(&self.places_of_functions)
     }
 
-    /// Returns the remedy for profiles that lack it.
+    /// Returns the remedy for profiles that lack the variable.
     pub fn remedy(&self) -> Remedy {
         fix(&self.name)
     }
@@ -136,7 +136,7 @@ impl Pipeline {
         found
     }
 
-    /// Returns which of the variables that profiles lack are accepted at a revision, by name.
+    /// Returns for each variable whether its absence from profiles is accepted at a revision.
     pub fn accepts_lack(&self, id: RevisionId) -> impl Fn(&VariableUse) -> bool + use<> {
         let accepted = self.judge.accepted(self.base(id));
         move |variable| accepted.has(UNDEFINED, &variable.name)

@@ -22,7 +22,7 @@ pub struct AbsentPattern {
 
 impl Policies {
     /// Returns the patterns for keys and nodes that match none of these names. A pattern that may name a place in the
-    /// value of a key counts as one that matches.
+    /// value of a key counts as matching.
     pub fn absent(&self, keys: &[&str], nodes: &[&str]) -> Vec<AbsentPattern> {
         let (mut found, mut left) = (Vec::new(), MAX_NEAR);
         for rule in &self.rules {

@@ -72,7 +72,7 @@ impl Evidence<'_> {
         self.changes.is_empty() && self.others.is_empty()
     }
 
-    /// Returns true if it is enough for a rule to be hit.
+    /// Returns true if it suffices for a rule to be hit.
     pub(super) fn is_enough_for(&self, rule: &Rule) -> bool {
         let Subject::Changes(changes) = &rule.subject else { return !self.is_empty() };
         !self.is_empty() && self.exceeds(&changes.more_than)
@@ -139,7 +139,7 @@ impl Evidence<'_> {
     }
 }
 
-/// Returns the number of groups that have one of the changes. Keys that fail for one cause are a group.
+/// Returns the number of groups that have one of the changes. Keys that fail for the same cause are one group.
 fn groups(report: &Report, changes: &[TouchedChange]) -> usize {
     let changes: HashSet<usize> = changes.iter().map(|change| change.at).collect();
     let is_touched = |at: &usize| changes.contains(at);

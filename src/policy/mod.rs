@@ -29,14 +29,14 @@ pub type Day = jiff::civil::Date;
 /// Rules, and waivers of them.
 #[derive(Debug, Clone, Default)]
 pub struct Policies {
-    /// The rules, in the order in which they are told.
+    /// The rules, in the order in which they are listed.
     pub rules: Vec<Rule>,
     /// The waivers.
     pub waivers: Vec<Waiver>,
 }
 
 impl Policies {
-    /// Returns the hits of a report on a day: those that count most first, those that are waived last.
+    /// Returns the hits of a report on a day: those that count most first, waived ones last.
     pub fn judge(&self, report: &Report, today: Day) -> Vec<PolicyHit> {
         let mut hits: Vec<PolicyHit> = self
             .rules

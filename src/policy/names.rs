@@ -19,11 +19,11 @@ pub(super) struct Names<'a> {
 /// The part of a value that patterns name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Extent {
-    /// All of it.
+    /// All places.
     All,
     /// Some places in it, perhaps.
     Below,
-    /// None of it.
+    /// No place.
     Nothing,
 }
 
@@ -53,7 +53,7 @@ impl<'a> Names<'a> {
         self.extent == Extent::Below
     }
 
-    /// Returns true if a place may be named that is in this one.
+    /// Returns true if a place inside this one may be named.
     pub(super) fn may_be_in(&self, path: &ValuePath) -> bool {
         let may_be = |key: &str| {
             let mut name = key.to_owned();
@@ -63,7 +63,7 @@ impl<'a> Names<'a> {
         self.extent == Extent::Below && self.forms().any(may_be)
     }
 
-    /// Returns true if a place is named, or one that it is in.
+    /// Returns true if a place, or one around it, is named.
     pub(super) fn have(&self, path: &ValuePath) -> bool {
         match self.extent {
             Extent::All => true,
@@ -79,7 +79,7 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Returns false if what a pattern begins with tells that it names no place in the value of `key`.
+/// Returns false if the beginning of a pattern shows that it names no place in the value of `key`.
 fn may_be_below(pattern: &Pattern, key: &str) -> bool {
     let text = pattern.as_str();
     let beginning = text.split(['*', '?']).next().unwrap_or_default();

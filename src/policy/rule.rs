@@ -142,7 +142,7 @@ pub enum Amount {
 }
 
 impl Amount {
-    /// Returns true if `count` of `all` is more.
+    /// Returns true if `count` of `all` exceeds this.
     pub fn is_less_than(self, count: usize, all: usize) -> bool {
         match self {
             Amount::Count(limit) => count > limit,

@@ -16,7 +16,7 @@ use crate::pattern::any;
 use crate::report::{ChangedLines, Effect, KeyChange, Leaf, Report, Side, is_of_secret, type_change};
 use crate::value::{Hash, Rich, Segment, Value, ValuePath};
 
-/// Returns all that a rule is about.
+/// Returns the evidence for a rule in a report.
 pub(super) fn select<'r>(rule: &Rule, report: &'r Report) -> Evidence<'r> {
     let mut found = Evidence { report, nodes: report.nodes.total, changes: Vec::new(), others: Vec::new() };
     match &rule.subject {
@@ -66,7 +66,7 @@ impl ChangeRule {
         self.values.before.is_some() || self.values.after.is_some() || self.kinds.contains(&Kind::ClearSecret)
     }
 
-    /// Returns true if it is about each change that there is.
+    /// Returns true if it is about every change.
     fn is_about_all(&self) -> bool {
         let is_narrow = self.values.before.is_some() || self.values.after.is_some();
         self.keys.is_empty() && self.nodes.is_empty() && !is_narrow && self.more_than == super::Thresholds::default()
@@ -89,7 +89,7 @@ struct Touch<'a> {
 type Places = Vec<(ValuePath, Option<Place>)>;
 
 /// Returns the places of a change that a rule is about, and, as `true`, those that it may be about, since nobody can
-/// tell what is there.
+/// know what is there.
 fn places(rule: &ChangeRule, names: &Names<'_>, change: &KeyChange) -> [(bool, Places); 2] {
     let touches = touches(change, rule.looks_at_values() || names.are_below());
     let answer = |touch: &Touch<'_>| {
@@ -126,7 +126,8 @@ fn places(rule: &ChangeRule, names: &Names<'_>, change: &KeyChange) -> [(bool, P
     })
 }
 
-/// Returns the places that a change touches: the whole value and each difference; with `is_deep` all that is in them.
+/// Returns the places that a change touches: the whole value and each difference; with `is_deep`, also everything
+/// inside them.
 fn touches(change: &KeyChange, is_deep: bool) -> Vec<Touch<'_>> {
     let (before, after) = (found(change.outcome.before.as_deref()), found(change.outcome.after.as_deref()));
     let is_unknown = change.outcome.as_ref().map(|outcome| is_unknown(outcome.as_deref()));
@@ -156,7 +157,7 @@ fn found(outcome: Option<&Outcome>) -> Option<&Value> {
     }
 }
 
-/// Returns true if a value may be anything. So it may where Puppet fails for want of what a profile lacks.
+/// Returns true if a value may be anything. This includes failures in Puppet because a profile lacks something.
 fn is_unknown(outcome: Option<&Outcome>) -> bool {
     matches!(outcome, Some(Outcome::Failed(_)))
 }
@@ -186,7 +187,7 @@ fn push_all<'a>(touch: Touch<'a>, all: &mut Vec<Touch<'a>>) {
 }
 
 impl Touch<'_> {
-    /// Returns what is seen of the values.
+    /// Returns the visible part of the values.
     fn seen(&self) -> Diff<Seen<'_>> {
         let seen = |value, is_unknown| match value {
             Some(value) => Seen::Value(value),
@@ -217,13 +218,13 @@ impl Touch<'_> {
         }
     }
 
-    /// Returns true if there is a secret in clear text: it was hidden before, or looks like one.
+    /// Returns true if a secret is in clear text: it was hidden before, or looks like one.
     fn is_clear_secret(&self, key: &str) -> bool {
         let Some(after) = self.after else { return false };
         let is_same = self.leaf.is_some_and(|leaf| leaf.change.kind == LeafKind::Reordered);
         let is_bare = !matches!(after, Value::Array(_) | Value::Hash(_) | Value::Undef) && !is_hidden(after);
         let is_unsealed = self.leaf.is_some_and(|leaf| leaf.change.kind == LeafKind::Unsealed);
-        // Of the whole value nobody knows what is new in it.
+        // It is unknown what is new in the whole value.
         let is_new = self.leaf.is_some() || !matches!(self.before, Some(before) if before == after);
         is_new
             && !is_same

@@ -27,7 +27,7 @@ pub(super) enum Seen<'a> {
 }
 
 impl Seen<'_> {
-    /// Returns true if nobody may look at it, or can.
+    /// Returns true if the value cannot or must not be looked at.
     pub(super) fn is_hidden(self) -> bool {
         match self {
             Seen::Value(value) => is_hidden(value),
@@ -38,8 +38,8 @@ impl Seen<'_> {
 }
 
 impl ValueTest {
-    /// Returns true if a value is there and meets the condition, or `None` if that cannot be known: of secrets nothing
-    /// is to be learnt.
+    /// Returns true if a value exists and meets the condition, or `None` if that is unknown: nothing must be revealed
+    /// about secrets.
     pub(super) fn is_met_by(&self, value: Seen<'_>) -> Option<bool> {
         let value = match value {
             Seen::Value(value) => value,
@@ -60,9 +60,9 @@ impl ValueTest {
 }
 
 impl ValueTest {
-    /// Returns true if the text of a value matches, or `None` if that cannot be known: what was converted (a URI,
-    /// bytes, a length of time) is another text than the one in the data, and means the same. What is in a collection
-    /// is tested for itself.
+    /// Returns true if the text of a value matches, or `None` if that is unknown: a converted value (a URI, bytes, a
+    /// length of time) has another text than the one in the data, with the same meaning. The contents of a collection
+    /// are tested separately.
     fn is_matched_by(&self, value: &Value) -> Option<bool> {
         let text = match value {
             Value::Array(_) | Value::Hash(_) => return Some(false),
@@ -74,7 +74,7 @@ impl ValueTest {
     }
 }
 
-/// Returns true if a value stands for one that nobody may look at.
+/// Returns true if a value is a stand-in for one that must not be looked at.
 fn is_hidden(value: &Value) -> bool {
     match value {
         Value::Secret(_) => true,
@@ -83,7 +83,7 @@ fn is_hidden(value: &Value) -> bool {
     }
 }
 
-/// Returns true if all answers are yes, and false if one is no, whatever those are that nobody knows.
+/// Returns true if all answers are yes, and false if one is no, whatever the unknown ones are.
 fn all(answers: impl IntoIterator<Item = Option<bool>>) -> Option<bool> {
     let mut is_known = true;
     for answer in answers {
@@ -96,7 +96,7 @@ fn all(answers: impl IntoIterator<Item = Option<bool>>) -> Option<bool> {
     is_known.then_some(true)
 }
 
-/// Returns true if a value is the `wanted` one, or `None` if it may be, for all that can be seen of it.
+/// Returns true if a value is the `wanted` one, or `None` if it may be, judging by its visible part.
 fn is_equal(wanted: &Value, value: &Value) -> Option<bool> {
     match (wanted, value) {
         (_, value) if is_hidden(value) => None,

@@ -7,8 +7,8 @@ use crate::node::NodeSet;
 use crate::pattern::any;
 use crate::report::{PolicyHit, PolicyLevel, UsedWaiver};
 
-/// Returns the hits of a rule: for each waiver what it covers, and what is left. An expired waiver covers nothing, and
-/// makes a failure of what it would.
+/// Returns the hits of a rule: for each waiver the part that it covers, and the rest. An expired waiver covers
+/// nothing, and turns what it would cover into a failure.
 pub(super) fn hits(rule: &Rule, waivers: &[&Waiver], mut evidence: Evidence<'_>, today: Day) -> Vec<PolicyHit> {
     if !evidence.is_enough_for(rule) {
         return Vec::new();

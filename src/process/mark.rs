@@ -54,13 +54,13 @@ mod linux {
     const MOST_LOOKS: usize = 1000;
 
     pub(super) fn kill(mark: &str) {
-        // Those that need no other look.
+        // Processes that need no other look.
         let mut known = HashSet::new();
         for _ in 0..MOST_LOOKS {
             let Ok(entries) = fs::read_dir("/proc") else { return };
             let ids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
             let mut new: Vec<i32> = ids.filter(|id| !known.contains(id)).collect();
-            // Those that were just started may be gone soon.
+            // Processes that were just started may be gone soon.
             new.sort_unstable();
             let mut is_done = true;
             for id in new.into_iter().rev() {
@@ -82,7 +82,7 @@ mod linux {
     /// group of this process is not meant.
     fn kill_with_group(id: i32, process: &OwnedFd) {
         let group = Pid::from_raw(id).and_then(|id| getpgid(Some(id)).ok());
-        // Until it is told, the number is that of no other process.
+        // Until its end is collected, no other process gets its number.
         let is_told = pidfd_send_signal(process, Signal::KILL).is_ok();
         if let Some(group) = group.filter(|group| is_told && *group != getpgrp()) {
             _ = kill_process_group(group, Signal::KILL);
@@ -91,11 +91,11 @@ mod linux {
 
     /// The result of a look at a process.
     enum Look {
-        /// It has the mark.
+        /// Has the mark.
         Marked(OwnedFd),
-        /// It has not, or nobody may look.
+        /// Does not have it, or may not be inspected.
         Other,
-        /// It has ended, and may have started another one just before; or it is none but the system's.
+        /// Has ended, and may have started another process just before; or is one of the system's own.
         Ended,
     }
 

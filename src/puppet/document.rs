@@ -23,8 +23,8 @@ pub struct Marks {
 }
 
 impl Marks {
-    /// Returns the line of the part of `value`, whose marks they are, at `path`, or of the innermost one around it
-    /// whose line is known.
+    /// Returns the line of the part of `value` at `path`, or of the innermost part around it whose line is known.
+    /// These must be the marks of `value`.
     pub fn line_of(&self, value: &Value, path: &[Segment]) -> Option<u32> {
         let own = (self.line > 0).then_some(self.line);
         let Some((segment, rest)) = path.split_first() else { return own };
@@ -84,7 +84,7 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// Returns the thing that it is about, where something is decided by that.
+    /// Returns the subject of the fault, if a decision depends on it.
     pub fn subject(&self) -> Option<Subject> {
         match self.kind {
             FaultKind::Alias => Some(Subject::Alias),
@@ -124,7 +124,7 @@ pub struct Parsed {
 }
 
 impl Parsed {
-    /// Returns a document that is nothing but a fault.
+    /// Returns a document that consists only of a fault.
     pub fn refused(fault: Fault) -> Parsed {
         Parsed { fault: Some(fault), ..Parsed::default() }
     }

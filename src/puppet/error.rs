@@ -58,7 +58,7 @@ impl Error {
         if self.kind.is_unknown() { self } else { Error::bare(self.text) }
     }
 
-    /// Returns the same error, which may show something as secret as `secrecy` says.
+    /// Returns the same error, which may reveal something as secret as `secrecy`.
     #[must_use]
     pub fn sealed(self, secrecy: Option<Secrecy>) -> Error {
         Error { text: Text::with(self.text, secrecy), ..self }

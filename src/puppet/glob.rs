@@ -35,7 +35,7 @@ const NAME_LIMIT: usize = 255;
 /// The bytes of a path, and the comparisons of characters, that count as much as a name.
 const BYTES_A_NAME: usize = 16;
 
-/// With less stack than this left, the walk goes on with more.
+/// The walk moves to a larger stack when less than this is left.
 const SPARE_STACK: usize = 128 << 10;
 const MORE_STACK: usize = 2 << 20;
 
@@ -83,12 +83,12 @@ pub fn glob(tree: &dyn FileTree, pattern: &str) -> Result<Vec<String>, GlobError
     Ok(Walk::new(tree, WORK_LIMIT).all(pattern)?.paths)
 }
 
-/// Returns the same for one of so many patterns, which have a share of the work each.
+/// Returns the same for one of `patterns` patterns, each of which has an equal share of the work.
 pub fn glob_of_many(tree: &dyn FileTree, pattern: &str, patterns: usize) -> Result<Found, GlobError> {
     Walk::new(tree, WORK_LIMIT.min(SHARED_LIMIT / patterns.max(1))).all(pattern)
 }
 
-/// Returns the same for one of several patterns, whose work together is what is `left` at first.
+/// Returns the same for one of several patterns, whose work together is bounded by what is `left` at first.
 pub fn glob_within(tree: &dyn FileTree, pattern: &str, left: &mut usize) -> Result<Vec<String>, GlobError> {
     let mut walk = Walk::new(tree, WORK_LIMIT.min(*left));
     let found = walk.all(pattern);
@@ -243,7 +243,7 @@ impl<'t> Walk<'t> {
 
     /// Returns the patterns that are left of `patterns` below the entry `name`.
     fn steps<'p>(&mut self, patterns: &[&'p [Part]], name: &str, entry: &Entry) -> Vec<&'p [Part]> {
-        // Who uses up all that is left is beyond the limit.
+        // Using up everything that is left exceeds the limit.
         let left = self.limit.saturating_sub(self.work) + 1;
         let mut comparison = Comparison { left: left.saturating_mul(BYTES_A_NAME) };
         let before = comparison.left;
@@ -252,8 +252,8 @@ impl<'t> Walk<'t> {
         next
     }
 
-    /// Returns the entries of a folder; the first one that is listed is an entry of itself, unless that would go on for
-    /// ever.
+    /// Returns the entries of a folder. The first folder that is listed is an entry of itself, unless that would
+    /// never end.
     fn entries(&self, folder: &str, patterns: &[&[Part]], is_first: bool) -> Result<Vec<(String, Entry)>, TreeError> {
         let mut entries = self.tree.list(folder)?;
         if is_first && !patterns.iter().any(|p| kind(p) == Some(&Kind::Recursive)) {
@@ -287,7 +287,7 @@ fn kind(pattern: &[Part]) -> Option<&Kind> {
     pattern.first().map(|part| &part.kind)
 }
 
-/// Returns true if a pattern matches the place that it has come to: at its end, or with a last `**/`.
+/// Returns true if a pattern matches the place that was reached: at its end, or with a last `**/`.
 fn is_end(pattern: &[Part]) -> bool {
     matches!(pattern, [] | [Part { kind: Kind::Recursive, .. }])
 }
@@ -296,7 +296,7 @@ fn has_long_name(path: &str) -> bool {
     path.split('/').any(|name| name.len() > NAME_LIMIT)
 }
 
-/// Returns true if braces are expanded here: not so where one of the patterns before goes through all folders.
+/// Returns true if braces are expanded here: not if an earlier pattern goes through all folders.
 fn expands_braces(patterns: &[&[Part]]) -> bool {
     let before = patterns.iter().take_while(|pattern| kind(pattern) != Some(&Kind::Recursive));
     before.into_iter().any(|pattern| matches!(kind(pattern), Some(Kind::Braces(_))))

@@ -15,7 +15,7 @@ pub enum Puppet {
 }
 
 impl Puppet {
-    /// Returns the release of a version such as `7.23.0`; versions that are no numbers count as old ones.
+    /// Returns the release of a version such as `7.23.0`; versions that are not numbers count as old ones.
     pub fn of_version(version: &str) -> Puppet {
         let major: u32 = version.split('.').next().and_then(|major| major.parse().ok()).unwrap_or_default();
         match major {
@@ -44,7 +44,7 @@ impl Puppet {
         }
     }
 
-    /// Returns the Ruby that it runs on where nothing else is said.
+    /// Returns the Ruby that it runs on by default.
     pub fn ruby(self) -> Ruby {
         match self {
             Puppet::V7 | Puppet::V8 => Ruby::V3_1,
@@ -58,7 +58,7 @@ impl Puppet {
         self >= Puppet::V8
     }
 
-    /// Returns true if a YAML data file that is neither a hash nor empty fails; otherwise it holds nothing.
+    /// Returns true if a YAML data file that is neither a hash nor empty fails; otherwise it is empty.
     pub fn refuses_data_files_that_are_no_hash(self) -> bool {
         self >= Puppet::V8
     }
@@ -68,7 +68,7 @@ impl Puppet {
         self >= Puppet::V8
     }
 
-    /// Returns true if `environment_data_provider` in environment.conf means nothing.
+    /// Returns true if `environment_data_provider` in environment.conf is ignored.
     pub fn ignores_environment_data_providers(self) -> bool {
         self >= Puppet::V9
     }
@@ -99,10 +99,10 @@ pub enum Ruby {
 /// The version of Psych, as far as scalars depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Psych {
-    /// That of Ruby 3.1, to which `0,` and `0_` are zero.
+    /// Psych of Ruby 3.1, for which `0,` and `0_` are zero.
     #[default]
     V4,
-    /// That of Ruby 3.4, to which a number has a digit behind its prefix: `0,` is text.
+    /// Psych of Ruby 3.4, in which a number needs a digit behind its prefix: `0,` is text.
     V5_2,
 }
 
@@ -127,7 +127,7 @@ impl Ruby {
         }
     }
 
-    /// Returns the way in which it writes values.
+    /// Returns the notation in which it writes values.
     pub fn notation(self) -> Notation {
         let printable = match self {
             Ruby::V3_1 | Ruby::JRuby9_3 | Ruby::JRuby9_4 => Printable::Unicode13,
@@ -147,7 +147,7 @@ impl Ruby {
         matches!(self, Ruby::JRuby9_3 | Ruby::JRuby9_4 | Ruby::JRuby10)
     }
 
-    /// Returns the version of Psych that reads YAML. What a JRuby reads otherwise is for `check` to say.
+    /// Returns the version of Psych that reads YAML. `check` names what a JRuby reads differently.
     pub fn psych(self) -> Psych {
         match self {
             Ruby::V3_1 | Ruby::V3_3 | Ruby::JRuby9_3 | Ruby::JRuby9_4 => Psych::V4,

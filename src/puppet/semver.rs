@@ -214,7 +214,7 @@ fn between(from: Version, to: Version) -> Part {
     Part::Both(Box::new(Part::AtLeast(from)), Box::new(Part::Less(to)))
 }
 
-/// Returns the message of a slip of the library.
+/// Returns the message of the library's own mistake.
 fn no_singleton() -> String {
     "undefined method `SINGLETON' for SemanticPuppet::VersionRange::AllRange:Class".into()
 }

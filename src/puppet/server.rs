@@ -1,4 +1,4 @@
-//! The places of documents that a Puppet server reads otherwise than all else here does.
+//! The places of documents that a Puppet server reads differently from the other readers here.
 //!
 //! A server runs on JRuby, whose Psych reads with SnakeYAML, where Ruby's reads with libyaml. `puppet lookup` and
 //! agents run on Ruby, so both readings are Puppet's. Source: JRuby 9.3.9 (Puppet 7) and 9.4.8 (Puppet 8), as
@@ -68,16 +68,16 @@ pub enum Effect {
 /// The servers that read otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Servers {
-    /// All of them.
+    /// All servers.
     All,
-    /// Those of Puppet 7.
+    /// The servers of Puppet 7.
     Jruby93,
-    /// Those of Puppet 8 and later.
+    /// The servers of Puppet 8 and later.
     Jruby94,
 }
 
 impl Servers {
-    /// Returns their name.
+    /// Returns the name of the servers.
     pub fn name(self) -> &'static str {
         match self {
             Servers::All => "JRuby",
@@ -86,7 +86,7 @@ impl Servers {
         }
     }
 
-    /// Returns true if `ruby` is that of one of them.
+    /// Returns true if one of these servers runs on `ruby`.
     pub fn have(self, ruby: Ruby) -> bool {
         match ruby {
             Ruby::JRuby9_3 => self != Servers::Jruby94,
@@ -97,7 +97,7 @@ impl Servers {
 }
 
 impl Kind {
-    /// Returns the kind of a character behind a backslash, or `None` if all read it alike.
+    /// Returns the kind of a character behind a backslash, or `None` if all servers read it alike.
     pub(super) fn of_escape(escape: u8) -> Option<Kind> {
         match escape {
             b'/' => Some(Kind::Slash),
@@ -116,7 +116,7 @@ impl Kind {
         }
     }
 
-    /// Returns the servers that read it otherwise.
+    /// Returns the servers that read it differently.
     pub fn servers(self) -> Servers {
         match self {
             Kind::ColonAfterName | Kind::DashInFlow | Kind::EmptyBlock | Kind::EscapedBreak => Servers::Jruby94,
@@ -192,7 +192,7 @@ impl Notes {
         }
     }
 
-    /// Returns the lines and the kinds of what stands there.
+    /// Returns the lines, each with the kind of what is there.
     pub fn iter(&self) -> impl Iterator<Item = (u32, Kind)> {
         self.0.iter().copied()
     }

@@ -68,7 +68,7 @@ pub struct Report {
     /// The other changes, one group for each set of nodes, in reading order: the most consequential first, then those
     /// on most nodes.
     pub groups: Vec<Group>,
-    /// Secrets that were encrypted anew with the same plaintext, by key. They count as no change.
+    /// Secrets that were re-encrypted with the same plaintext, by key. They do not count as changes.
     pub reencrypted: Vec<Reencrypted>,
     /// The changed lines of data and of `hiera.yaml`, by file, side and number.
     pub lines: Vec<ChangedLines>,
@@ -98,19 +98,18 @@ pub struct Commit {
 }
 
 impl Report {
-    /// Returns the time of the oldest answer of a source that the nodes are from, in RFC 3339; `None` if all are in
-    /// files.
+    /// Returns the time of the oldest answer of a source of the nodes, in RFC 3339; `None` if all come from files.
     pub fn nodes_fetched(&self) -> Option<String> {
         let seconds = i64::try_from(self.names.fleet.fetched()?).ok()?;
         Some(jiff::Timestamp::from_second(seconds).ok()?.to_string())
     }
 
-    /// Returns true if it tells what other facts of nodes change, and no commit.
+    /// Returns true if it reports what changed facts of nodes do, instead of a commit.
     pub fn is_of_facts(&self) -> bool {
         self.event.as_ref().is_some_and(|event| event.kind == EventKind::Facts)
     }
 
-    /// Returns true if it says anything of the data, were it only that lines change nothing.
+    /// Returns true if it says anything about the data, even only that lines change nothing.
     pub fn says_anything(&self) -> bool {
         let is_empty = self.changes.is_empty() && self.lines.is_empty() && self.reencrypted.is_empty();
         !(is_empty && self.findings.is_empty() && self.blind_spots.is_empty())
@@ -166,7 +165,7 @@ pub struct KeyChange {
 }
 
 impl KeyChange {
-    /// Returns the number of variants, which are changes of their own for those who count.
+    /// Returns the number of variants, which consumers count as separate changes.
     pub fn variant_count(&self) -> usize {
         self.variants.as_ref().map_or(1, |variants| variants.count(&self.nodes))
     }
@@ -176,14 +175,14 @@ impl KeyChange {
         self.variants.as_ref().map(|variants| variants.classes(&self.nodes)).unwrap_or_default()
     }
 
-    /// Returns each variant as a change of its own, in the order of their first nodes.
+    /// Returns each variant as a separate change, in the order of their first nodes.
     pub(crate) fn each_variant(&self) -> impl Iterator<Item = Cow<'_, KeyChange>> {
         let whole = self.variants.is_none().then_some(Cow::Borrowed(self));
         let classes = if whole.is_some() { Vec::new() } else { self.variant_nodes() };
         whole.into_iter().chain(classes.into_iter().map(|nodes| Cow::Owned(self.on(nodes))))
     }
 
-    /// Returns the change as it is on `nodes`, which are those of a variant.
+    /// Returns the change restricted to `nodes`, the nodes of a variant.
     fn on(&self, nodes: NodeSet) -> KeyChange {
         let mut change = KeyChange { nodes, variants: None, ..self.clone() };
         if let (Some(variants), Some(first)) = (&self.variants, change.nodes.first()) {
@@ -192,7 +191,8 @@ impl KeyChange {
         change
     }
 
-    /// Returns the change with `mark` for each variable whose values make variants, by its place among `variables`.
+    /// Returns the change with `mark` in place of each variable whose values make variants, by its position among
+    /// `variables`.
     fn marked(&self, variants: &Variants, mark: &dyn Fn(usize) -> String) -> KeyChange {
         let mut change = KeyChange { variants: None, ..self.clone() };
         variants.mark(mark, &mut change.outcome, change.leaves.iter_mut().map(|leaf| &mut leaf.change));
@@ -215,7 +215,7 @@ impl Leaf {
         self.traced.as_ref().map(|traced| traced.origin.as_ref().map(Option::as_ref)).unwrap_or_default()
     }
 
-    /// Returns the other places that take part in each side.
+    /// Returns the other places that contribute to each side.
     pub fn sources(&self) -> Diff<&[Source]> {
         self.traced.as_ref().map(|traced| traced.sources.as_ref().map(Vec::as_slice)).unwrap_or_default()
     }
@@ -237,7 +237,7 @@ pub struct Origin {
     pub how: How,
 }
 
-/// A secret that was encrypted anew with the same plaintext.
+/// A secret that was re-encrypted with the same plaintext.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reencrypted {
     /// The key.
@@ -304,7 +304,7 @@ pub enum Similarity {
     ExceptNodeName,
     /// The differences are equal except for positions in lists.
     ExceptPosition,
-    /// The same kinds of difference are at the same paths, with other values.
+    /// The same kinds of difference at the same paths, with other values.
     Shape,
 }
 

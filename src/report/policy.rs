@@ -101,7 +101,7 @@ impl PolicyState {
 }
 
 impl PolicyHit {
-    /// Returns the hit of policies that cannot be judged, for this reason: a fault must not let everything pass.
+    /// Returns a hit for policies that cannot be judged, for this reason: a fault must not let everything pass.
     pub fn unreadable(message: &str, reason: String) -> PolicyHit {
         PolicyHit {
             name: "unreadable-policies".into(),
@@ -125,7 +125,7 @@ impl PolicyHit {
         }
     }
 
-    /// Returns the level that counts, or `None` if it is waived.
+    /// Returns the level that counts, or `None` if the hit is waived.
     pub fn counts_as(&self) -> Option<PolicyLevel> {
         (self.state() != PolicyState::Waived).then_some(self.level)
     }

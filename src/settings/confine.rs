@@ -127,7 +127,7 @@ pub(super) fn confine(
     (confined, refused.found)
 }
 
-/// Returns true if all folders of a modulepath are inside of the tree, or are those of trusted settings.
+/// Returns true if all folders of a modulepath are inside the tree, or belong to trusted settings.
 fn is_modulepath(place: &TreeFolder, path: &str) -> bool {
     let top = TreeFolder { root: place.root.clone(), folder: PathBuf::new() };
     path.split(':').all(|part| part == BASE_MODULEPATH || (!part.contains('$') && is_relative(&top, part)))

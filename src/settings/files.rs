@@ -39,7 +39,7 @@ pub struct SettingsFile {
 pub struct Combined {
     /// The settings that count.
     pub settings: Settings,
-    /// Those that do not.
+    /// Settings that do not count.
     pub refused: Vec<Refusal>,
 }
 
@@ -119,7 +119,7 @@ impl SettingsFile {
         serde_yaml::from_str(&self.text).map_or(true, |raw::Policies { policies }| policies.is_some())
     }
 
-    /// Reads the file as it is written, but for what is read as data are.
+    /// Reads the file as it is written, except for parts that are read like data.
     pub(super) fn parse(&self) -> Result<(raw::Settings, SourceFile<'_>), SettingsError> {
         let lines = Lines::of(&self.text);
         // A file of comments alone is null to serde and means no settings.
@@ -142,7 +142,7 @@ impl SettingsFile {
         let (raw, refused) = confine(&source, place, raw);
         let settings = source.check(raw)?;
         let profiles_within = Some(place.root.clone());
-        // What judges the tree counts from the base revision: see `Judgement`.
+        // The settings that judge the tree count from the base revision: see `Judgement`.
         let settings = Settings { profiles_within, accept: None, check: None, policies: None, ..settings };
         Ok((Combined { settings, refused }, source.lines))
     }
@@ -179,7 +179,7 @@ impl Judgement {
     }
 }
 
-/// Returns what a settings file says of the settings that judge the tree, for comparison.
+/// Returns the settings of a file that judge the tree, for comparison.
 pub fn judging(content: &[u8]) -> [Option<Value>; JUDGING.len()] {
     if has_anchors(content) {
         return [Some(as_text(content)), None, None, None];
@@ -188,7 +188,7 @@ pub fn judging(content: &[u8]) -> [Option<Value>; JUDGING.len()] {
     JUDGING.map(|name| parsed.value.get(name).cloned())
 }
 
-/// Returns true if a document may name a value twice: to compare the values of two of them could take for ever.
+/// Returns true if a document may name a value twice: comparing two such values could take forever.
 pub(super) fn has_anchors(content: &[u8]) -> bool {
     content.contains(&b'&')
 }

@@ -102,7 +102,7 @@ pub struct Settings {
     pub value_files: Vec<PathBuf>,
     /// The words of the commands of some, with the folder that they run in.
     pub backend_commands: Vec<(PathBuf, String)>,
-    /// Those of them that the machine's Puppet runs, which are to be told of their repository.
+    /// The backends that the machine's Puppet runs, which must be told their repository.
     pub bridges: Vec<Arc<PuppetBridge>>,
     /// Blind spots that are accepted; `None` for those that the base revision accepts.
     pub accept: Option<Accepted>,
@@ -139,8 +139,8 @@ pub struct Settings {
 pub enum EnvironmentName {
     /// This one, for profiles that name none.
     Named(Arc<str>),
-    /// The environment that r10k deploys the branch as, whatever profiles name: what stands before its name, as r10k's
-    /// `prefix` with an underscore, and what stands behind it.
+    /// The environment that r10k deploys the branch as, whatever profiles name: the text before its name, such as
+    /// r10k's `prefix` with an underscore, and the text behind it.
     Branch(Arc<str>, Arc<str>),
 }
 
@@ -158,7 +158,7 @@ impl EnvironmentName {
         }
     }
 
-    /// Returns true if it is made of the name of a branch.
+    /// Returns true if it contains the name of a branch.
     pub fn is_of_branch(&self) -> bool {
         matches!(self, EnvironmentName::Branch(..))
     }

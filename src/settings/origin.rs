@@ -21,8 +21,8 @@ pub struct TreeFolder {
 }
 
 impl TreeFolder {
-    /// Returns `path` from the top of the tree, or `None` if it leads out of the tree or into the git directory. Links
-    /// are not looked at.
+    /// Returns `path` from the top of the tree, or `None` if it leads out of the tree or into the git directory.
+    /// Links are not followed.
     pub fn inside(&self, path: &Path) -> Option<PathBuf> {
         let path = self.root.join(&self.folder).join(path);
         let mut inside = PathBuf::new();

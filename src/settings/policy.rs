@@ -200,7 +200,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Returns the text that tells of a comparison in the place of a pattern.
+    /// Returns the message for a comparison in place of a pattern.
     fn no_name(&self, setting: &str, text: &str, number: &str) -> String {
         let instead = match (self.list, setting) {
             _ if text.starts_with('!') => "patterns do not exclude: name those that are meant".to_owned(),
@@ -217,7 +217,7 @@ impl<'a> Entry<'a> {
         patterns.map_err(|error| self.invalid(setting, &format!("'{setting}': {error}")))
     }
 
-    /// Returns the things of these names.
+    /// Returns the items with these names.
     fn known<T: Copy>(&self, setting: &str, names: &[String], all: &[(T, &str)]) -> Result<Vec<T>> {
         let of_name = |name: &String| {
             let known = all.iter().find(|(_, known)| known == name);
@@ -314,7 +314,8 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// Returns the number of a text such as `>50%`, which is a comparison or a share and no name; 10 if it has none.
+/// Returns the number in a text such as `>50%`, which is a comparison or a share instead of a name; 10 if it has
+/// none.
 fn comparison(text: &str) -> Option<String> {
     let number = text.trim().trim_start_matches(['<', '>', '=', '!', '\u{2264}', '\u{2265}']).trim();
     let digits = number.strip_suffix('%').unwrap_or(number).trim_end();

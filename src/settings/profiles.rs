@@ -147,7 +147,7 @@ impl Settings {
 }
 
 impl Settings {
-    /// Returns the words of the commands that profiles and backends ask, each with the folder that it runs in.
+    /// Returns the words of the commands that profiles and backends ask, each with the folder where it runs.
     pub fn commands(&self) -> impl Iterator<Item = (&Path, &str)> {
         let of_profiles = self.profiles.iter().filter_map(|entry| match entry {
             ProfileEntry::Source(SourceSetting::Enc(program) | SourceSetting::TrustedExternal(program)) => {
@@ -164,7 +164,7 @@ impl Settings {
 }
 
 impl ProfileEntry {
-    /// Returns the path of what it reads, which a commit may write; `None` for sources that are asked.
+    /// Returns the path that the entry reads, which a commit may write; `None` for sources that are asked.
     pub fn path_mut(&mut self) -> Option<&mut PathBuf> {
         match self {
             ProfileEntry::Files(path) | ProfileEntry::Factsets(path) | ProfileEntry::Cache(path) => Some(path),
@@ -281,7 +281,7 @@ impl Checked<'_> {
         })
     }
 
-    /// Returns a time of so many `seconds` each, or the default.
+    /// Returns a duration of a number of units, each `seconds` long, or the default.
     fn time(
         &self,
         of: &str,

@@ -26,12 +26,12 @@ pub struct Reading {
     datadirs: BTreeMap<String, String>,
     backends: BTreeMap<String, Backend>,
     eyaml: Eyaml,
-    /// Those that are read as data are.
+    /// Files that are read as data.
     data: Vec<Option<Value>>,
 }
 
 impl SettingsFile {
-    /// Returns what the file says of the reading of the tree.
+    /// Returns how the file reads the tree.
     pub fn reading(&self) -> Result<Reading, SettingsError> {
         let (raw, source) = self.parse()?;
         Ok(Reading::of(raw, &source, &self.text))

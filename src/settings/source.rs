@@ -26,8 +26,8 @@ impl SourceFile<'_> {
         }
     }
 
-    /// Returns the path of a program: one with a folder in its name is relative to the settings, others are found by
-    /// the system.
+    /// Returns the path of a program: one with a folder in its name is relative to the settings, and the system finds
+    /// the others.
     pub(super) fn program(&self, program: &str) -> String {
         let beside = std::path::absolute(self.folder.join(program)).ok().filter(|_| program.contains('/'));
         beside.map_or_else(|| program.to_owned(), |path| path.display().to_string())
@@ -58,7 +58,7 @@ impl Lines {
         Some(self.at(names)?.0)
     }
 
-    /// Returns the value and the marks of a setting. The items of lists are named by their positions.
+    /// Returns the value and the marks of a setting. List items are named by their positions.
     fn at<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Option<(&Value, &Marks)> {
         let (mut value, mut marks) = (&self.0.value, &self.0.marks);
         for name in names {
@@ -72,8 +72,8 @@ impl Lines {
         Some((value, marks))
     }
 
-    /// Returns the line that serde's error is about. The error's own line is at times that of the whole setting, so the
-    /// names at the start of its text count first.
+    /// Returns the line that serde's error is about. The error's own line is sometimes that of the whole setting, so
+    /// the names at the start of its text win.
     pub(super) fn of_error(&self, error: &serde_yaml::Error) -> Option<usize> {
         let text = error.to_string();
         let names = text

@@ -34,7 +34,7 @@ impl SourceFile<'_> {
         }
         let datadirs = raw.datadirs.iter().map(|(from, to)| Ok((from.clone(), self.datadir(from, to)?)));
         let mut datadirs = datadirs.collect::<Result<Vec<_>, SettingsError>>()?;
-        // Of several that a path is below, the longest counts.
+        // The longest entry that contains a path counts.
         datadirs.sort_by_key(|(from, _)| Reverse(from.trim_end_matches('/').split('/').count()));
         let defaults = Settings::default();
         let (variables, derived) = if raw.variables.is_some() { variables::check(self)? } else { Default::default() };

@@ -77,7 +77,7 @@ fn of_match(of: &Hash) -> Result<Formula, String> {
     Ok(Formula::of_match((&root, path.collect()), pattern))
 }
 
-/// Returns true if a variable without a namespace may be called so.
+/// Returns true if this is a valid name of a variable without a namespace.
 fn is_name(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_lowercase() || first == '_')
         && name.chars().all(|sign| sign.is_ascii_alphanumeric() || sign == '_')

@@ -17,13 +17,13 @@ const DEEPEST: usize = 16;
 pub struct Mapped {
     /// The datadir as the setting `datadirs` names it.
     pub datadir: String,
-    /// The folder that it is, or `None` if it is none of the repository.
+    /// The folder that it corresponds to, or `None` if there is none in the repository.
     pub folder: Option<String>,
 }
 
-/// Returns the datadirs of a hiera.yaml that are outside of the repository or not there, and the folder of each. Of
-/// `/etc/puppet/hieradata` and `/etc/puppet/private/hieradata` it is the first that is the folder `hieradata`: a
-/// checkout stands for one folder of the other machine, which is chosen so that most datadirs are there.
+/// Returns the datadirs of a hiera.yaml that are outside of the repository or missing, and the folder for each. Only
+/// the first of `/etc/puppet/hieradata` and `/etc/puppet/private/hieradata` corresponds to the folder `hieradata`: a
+/// checkout corresponds to one folder of the other machine, which is chosen so that most datadirs exist.
 pub fn datadirs(tree: &dyn FileTree, hierarchy: &Hierarchy) -> Result<Vec<Mapped>, TreeError> {
     let mut open = BTreeSet::new();
     for level in hierarchy.config.all_levels().filter(|level| !matches!(level.locations, Locations::Uris(_))) {
@@ -58,7 +58,7 @@ pub fn datadirs(tree: &dyn FileTree, hierarchy: &Hierarchy) -> Result<Vec<Mapped
     Ok(mapped)
 }
 
-/// Returns the folder that the repository best stands for, or `None` if it stands for none.
+/// Returns the folder that the repository most likely corresponds to, or `None` if there is none.
 fn best(
     tree: &dyn FileTree,
     datadirs: &BTreeSet<String>,
@@ -78,7 +78,7 @@ fn best(
                 there.insert(folder.to_owned());
             }
         }
-        // What is deployed as an environment is most likely this repository.
+        // The repository that is deployed as an environment is most likely this one.
         let is_environment = place.ends_with("environment}");
         if !there.is_empty() && (is_environment || !there.contains("")) {
             rated.push(((is_environment, there.len(), Reverse(place.len())), place));
@@ -114,7 +114,7 @@ mod tests {
     use crate::setup::hierarchies;
     use crate::tree::MemoryTree;
 
-    /// Returns the datadirs that are mapped, `none` for those of no folder.
+    /// Returns the datadirs that are mapped, to `none` if they have no folder.
     fn mapped(path: &str, datadirs: &[&str], folders: &[&str]) -> Vec<String> {
         let level = |(at, datadir): (usize, &&str)| format!("- {{name: n{at}, path: x.yaml, datadir: '{datadir}'}}\n");
         let levels: String = datadirs.iter().enumerate().map(level).collect();

@@ -7,8 +7,8 @@ use super::Hierarchy;
 use crate::hiera::backend::{Backend, Backends};
 use crate::tree::{FileTree, TreeError, files_called};
 
-/// Returns the functions that hierad does not have and that a module of the repository, or the environment, has in
-/// Ruby, by name.
+/// Returns the functions in Ruby that hierad does not have but a module of the repository, or the environment, does,
+/// by name.
 pub fn functions(tree: &dyn FileTree, hierarchy: &Hierarchy) -> Result<Vec<Arc<str>>, TreeError> {
     let none = Backends::new();
     let levels = hierarchy.config.all_levels();

@@ -40,14 +40,14 @@ pub struct Guessed {
 /// A path of a level, with its variables.
 struct Declared {
     pattern: Regex,
-    /// By their order in the path, without `::`.
+    /// Variables by their order in the path, without `::`.
     variables: Vec<String>,
     /// The length of the text around them.
     literals: usize,
 }
 
-/// Returns nodes by which each data file of some hierarchies is read, each with the name of its environment if there
-/// are several; at least one for each hierarchy.
+/// Returns nodes that read each data file of some hierarchies, each with the name of its environment if there are
+/// several; at least one for each hierarchy.
 pub fn guessed(
     tree: &dyn FileTree,
     hierarchies: &[(Option<&str>, &Hierarchy)],
@@ -188,7 +188,7 @@ fn bare(variable: &str) -> &str {
     variable.strip_prefix("facts.").unwrap_or(variable)
 }
 
-/// Returns the node that is called as a file, or `None` if the file is of several.
+/// Returns the node that a file is named after, or `None` if the file is for several.
 fn name_of(values: &BTreeMap<&str, String>) -> Option<String> {
     let named = |names: &[&str]| {
         let mut of_node = values.iter().filter(|(name, _)| names.contains(&bare(name)));
@@ -197,13 +197,13 @@ fn name_of(values: &BTreeMap<&str, String>) -> Option<String> {
     named(&NAMES).or_else(|| named(&HOSTNAMES))
 }
 
-/// Returns a name for a node that nothing is called as.
+/// Returns an unused name for a node.
 fn invented<'v>(values: impl Iterator<Item = &'v str>) -> String {
     let parts: Vec<String> = values.map(|value| value.to_lowercase().replace(['/', ':', ' ', '.'], "-")).collect();
     ["guess"].into_iter().chain(parts.iter().map(String::as_str)).collect::<Vec<_>>().join("-")
 }
 
-/// Returns the profile of a node of which only the name is known, with the facts that follow from that.
+/// Returns the profile of a node of which only the name is known, with the facts derived from it.
 fn profile(name: &str) -> Hash {
     let (host, domain) = name.split_once('.').unwrap_or((name, ""));
     let mut networking = Hash::from_iter([("fqdn", Value::from(name)), ("hostname", Value::from(host))]);
@@ -267,7 +267,7 @@ mod tests {
         // A file of another kind, hiera.yaml, is among them.
         assert!((4..=5).contains(&count(first, 100, 500)));
         assert_eq!(count(first, 100, 99), 1);
-        // Of more paths the first ones count, ...
+        // If there are more paths, the first ones count, ...
         assert_eq!(count(first, 3000, COMPARISONS), 10);
         assert_eq!(count(|at| if at == 2500 { node() } else { other(at) }, 3000, COMPARISONS), 1);
         // ... of long ones none, and none of many variables.

@@ -24,7 +24,7 @@ impl Hierarchy {
         self.path.starts_with('/')
     }
 
-    /// Returns true if a module has the file to put it on servers, where it is the global layer's.
+    /// Returns true if a module contains the file to install it on servers, where it belongs to the global layer.
     pub fn is_installed(&self) -> bool {
         folder_of(&self.path).split('/').any(|folder| matches!(folder, "files" | "templates"))
     }
@@ -38,7 +38,7 @@ const MODULES: [&str; 9] =
     ["modules", "site", "site-modules", "dist", "external_modules", "thirdparty", "vendor", "forge", "puppet_modules"];
 
 /// Returns the files that may be the environment's hiera.yaml, the likeliest first: `hiera.yaml` at the root, then
-/// others by their depth. Those of modules are none. Returns the errors of those that Puppet refuses, too.
+/// others by depth. Those of modules do not count. Also returns the errors of those that Puppet refuses.
 pub fn hierarchies(tree: &dyn FileTree) -> Result<(Vec<Hierarchy>, Vec<LookupError>), TreeError> {
     let mut found = files_called(tree, is_name, |folder| super::PASSED.contains(&folder))?;
     found.retain(|(path, _)| !is_of_module(path));
@@ -59,8 +59,8 @@ pub fn hierarchies(tree: &dyn FileTree) -> Result<(Vec<Hierarchy>, Vec<LookupErr
     Ok((read_ones, errors))
 }
 
-/// Returns the setting that names the environments of a repository with several, each in a folder of its own, or
-/// `None` if there seems to be one only. Their folder has a usual name, or one of them is Puppet's default.
+/// Returns the setting that names the environments of a repository with several, each in its own folder, or `None` if
+/// there seems to be only one. Their folder has a usual name, or one of them is Puppet's default.
 pub fn of_environments(found: &[Hierarchy]) -> Option<String> {
     let arounds = found.iter().filter_map(|hierarchy| {
         let (around, name) = folder_of(&hierarchy.path).rsplit_once('/')?;
@@ -70,7 +70,8 @@ pub fn of_environments(found: &[Hierarchy]) -> Option<String> {
     arounds.map(|around| format!("{around}/{VARIABLE}/{HIERA_YAML}")).next()
 }
 
-/// Returns what the hiera.yaml at an absolute path says, which is on no commit; `None` if it is no hiera.yaml.
+/// Returns the hierarchy of the hiera.yaml at an absolute path, which is in no commit; `None` if it is not a
+/// hiera.yaml.
 pub fn hierarchy_of(path: &str, content: &[u8]) -> Result<Option<Hierarchy>, LookupError> {
     let config = config(content, path, Owner::Global)?;
     Ok(config.map(|config| Hierarchy { path: path.to_owned(), config }))
@@ -93,11 +94,11 @@ fn is_of_module(path: &str) -> bool {
     matches!(names[..], [.., folder, _, "hiera.yaml"] if MODULES.contains(&folder))
 }
 
-/// Returns what a file says, or `None` if it is no hiera.yaml.
+/// Returns the configuration in a file, or `None` if it is not a hiera.yaml.
 fn config(content: &[u8], path: &str, owner: Owner) -> Result<Option<Arc<Config>>, LookupError> {
     let read = ReadConfig::new(content, path, owner, Puppet::default());
     let config = if read.is_hiera3 {
-        // What Puppet makes of it has paths.
+        // Puppet's reading of it has paths.
         let of_puppet = ReadConfig::new(content, path, Owner::Global, Puppet::default()).config;
         let hiera3 = || Config::parse_hiera3(content, path, true, Notation::default()).map(Arc::new);
         Some(of_puppet.ok().flatten().map_or_else(hiera3, Ok)?)

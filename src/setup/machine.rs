@@ -42,7 +42,7 @@ impl Machine {
     /// The machine at hand.
     pub fn here() -> Machine {
         let paths = |names: &[&str]| names.iter().map(PathBuf::from).collect();
-        // Without a home folder its file is none of the folder at hand, which may be a stranger's.
+        // Without a home folder, no file of the current folder is read, which may be a stranger's.
         let home = env::var_os("HOME").map_or_else(|| PathBuf::from("/"), PathBuf::from);
         let of_home =
             |names: &[&str]| names.iter().map(|name| home.join(name)).filter(|path| path.is_absolute()).collect();
@@ -116,7 +116,7 @@ fn puppetdb(folder: &Path) -> Option<PuppetDbFound> {
     Some(PuppetDbFound { url, cert: file("certs"), key: file("private_keys"), ca, query: None })
 }
 
-/// Returns the name of the machine's certificate: that in `puppet.conf`, or that of the only one there is.
+/// Returns the name of the machine's certificate: that in `puppet.conf`, or that of the only certificate.
 fn certname(folder: &Path, ssl: &Path) -> Option<String> {
     if let Some(name) = ini(&folder.join("puppet.conf")).remove("certname") {
         return Some(name);

@@ -1,4 +1,5 @@
-//! Setting a repository up: what it shows of itself, and what Puppet's own files on the machine say of its nodes.
+//! Setting a repository up: what it reveals about itself, and what Puppet's own files on the machine say about its
+//! nodes.
 //!
 //! - [`hierarchies()`] finds the files that may be the environment's hiera.yaml, the likeliest first.
 //! - [`of_environments()`] tells if there are several environments.

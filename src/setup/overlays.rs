@@ -11,8 +11,8 @@ use crate::git::ignored::Ignored;
 use crate::git::is_tracked;
 use crate::tree::{FileTree, Target, TreeError, follow};
 
-/// Returns the folders and files of levels that git ignores, or that links lead to outside of the repository, with the
-/// places on disk where they are, as far as they are there. A link of a commit that leads out of the work tree is none.
+/// Returns the folders and files of levels that git ignores, or that links lead to outside of the repository, with
+/// their places on disk, as far as they exist. A committed link that leads out of the work tree does not count.
 pub fn overlays(
     tree: &dyn FileTree,
     top: &Path,
@@ -32,7 +32,7 @@ pub fn overlays(
             continue;
         };
         let named = top.join(place);
-        // What is written counts as the user's word: no commit chooses a folder of the machine.
+        // Written settings count as the user's word: no commit chooses a folder of the machine.
         if check_named(&named).is_ok() || is_tracked(&named).is_ok_and(|is_tracked| !is_tracked) {
             found.extend(named.canonicalize().ok().map(|real| (place.to_owned(), real)));
         }

@@ -39,8 +39,8 @@ impl ProfilesFound {
     }
 }
 
-/// Returns the folders and files of profiles below `top`, relative to it. Folders with data of Hiera are none: what is
-/// there is read.
+/// Returns the folders and files of profiles below `top`, relative to it. Folders with Hiera data do not count, since
+/// that data is read.
 pub fn profiles(top: &Path) -> Vec<ProfilesFound> {
     let mut found = Vec::new();
     look(top, Path::new(""), 0, &mut found);
@@ -70,13 +70,13 @@ fn look(top: &Path, folder: &Path, depth: usize, found: &mut Vec<ProfilesFound>)
     }
 }
 
-/// Returns true for files with a profile a line.
+/// Returns true for files with one profile per line.
 fn is_lines(path: &Path) -> bool {
     matches!(path.extension().and_then(|end| end.to_str()), Some("ndjson" | "jsonl"))
 }
 
-/// Returns true for a folder of facts of machines that are no nodes: it is called so, or its first files are nothing
-/// but facts of one name.
+/// Returns true for a folder of facts of machines that are not nodes: its name says so, or its first files contain
+/// only facts of one name.
 fn are_factsets(folder: &Path, first: &[NodeProfile]) -> bool {
     let is_called_so = folder.file_name().is_some_and(|name| name == FACTSETS);
     let are_facts = first.iter().all(|profile| profile.variables.is_empty());

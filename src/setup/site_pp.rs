@@ -1,4 +1,4 @@
-//! Finds the manifest whose node blocks set variables by which levels go.
+//! Finds the manifest whose node blocks set variables that levels use.
 //!
 //! A role that a manifest passes to a function of the site's own is in no facts. It shows in the data: where the
 //! arguments of `role()` are the names of the files of `role/%{_role}.yaml`, the call stands for that variable.
@@ -17,7 +17,7 @@ use crate::puppet::manifest::{CallPattern, NodeBlocks};
 use crate::puppet::pathname::join;
 use crate::tree::{FileTree, TreeError, files_called, read_config};
 
-/// A manifest whose node blocks set variables by which levels go.
+/// A manifest whose node blocks set variables that levels use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SitePpFound {
     /// The path of the manifest in the repository.
@@ -31,7 +31,7 @@ pub struct SitePpFound {
 /// A call that stands for a variable, as the data show.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallFound {
-    /// The call, with the variable in the place of its argument.
+    /// The call, with the variable in place of its argument.
     pub pattern: CallPattern,
     /// The text between the parts of a class's name in the variable.
     pub separator: &'static str,
@@ -96,7 +96,7 @@ pub(super) fn manifests(tree: &dyn FileTree) -> Result<impl Iterator<Item = (Str
     }))
 }
 
-/// Returns the calls that stand for a variable, each with the separator that the files are called by.
+/// Returns the calls that stand for a variable, each with the separator in the names of files.
 fn best_separators(text: &str, variable: &str, values: &BTreeSet<String>) -> Vec<CallFound> {
     let found = |pattern: CallPattern| {
         let blocks = NodeBlocks::parse(text, Some(&pattern));
@@ -132,7 +132,7 @@ impl Values {
     }
 }
 
-/// Returns the paths of levels in the repository, with what they interpolate: of very many the first ones.
+/// Returns the paths of levels in the repository, with their interpolations; if there are very many, the first ones.
 pub(super) fn paths(hierarchy: &Hierarchy, datadirs: &[Mapped]) -> Vec<String> {
     let mapped: BTreeMap<&str, &Mapped> = datadirs.iter().map(|mapped| (&*mapped.datadir, mapped)).collect();
     let mut paths = Vec::new();

@@ -125,7 +125,7 @@ impl Found {
         (!text.is_empty()).then(|| format!("{HEAD}{text}"))
     }
 
-    /// Returns the datadirs, and what lies over them.
+    /// Returns the datadirs, and what is put over them.
     fn datadirs(&self) -> String {
         if self.datadirs.is_empty() && self.overlays.is_empty() {
             return String::new();
@@ -178,8 +178,8 @@ impl Found {
         format!("{text}{}", list(own.chain(others).chain(manifest)))
     }
 
-    /// Returns the lines that have Puppet run functions, or `None` if there are none. They are comments unless the user
-    /// has decided.
+    /// Returns the lines that make Puppet run functions, or `None` if there are none. They are comments unless the
+    /// user has decided.
     fn functions_in_ruby(&self) -> Option<String> {
         let Functions { names, revision, is_run } = &self.functions;
         let sign = if *is_run { "" } else { "# " };

@@ -11,7 +11,7 @@ const CELLS: usize = 1 << 20;
 /// The largest number of nodes in a batch; more do not make it cheaper.
 const MANY: usize = 256;
 
-/// In the place of a class number: the node has no answer.
+/// Stands for a missing class number: the node has no answer.
 const NONE: u32 = u32::MAX;
 
 /// Divides nodes into batches, in their order.
@@ -51,8 +51,8 @@ impl<'a> Batches<'a> {
     }
 }
 
-/// Returns the position of a node in a batch, or `None` if it is not in there. Mostly all nodes are wanted, so that
-/// there are no gaps.
+/// Returns the position of a node in a batch, or `None` if it is not in there. Usually all nodes are wanted, so there
+/// are no gaps.
 fn row_of(node: NodeId, batch: &[NodeId]) -> Option<usize> {
     let guess = node.0.checked_sub(batch.first()?.0)? as usize;
     if batch.get(guess) == Some(&node) { Some(guess) } else { batch.binary_search(&node).ok() }

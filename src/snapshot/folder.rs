@@ -1,7 +1,6 @@
 //! Writes snapshots to a folder: one file for each node, each replaced atomically, `manifest.json` last.
-//!
-//! The folder holds just the last snapshots: files of nodes that are gone, which the old manifest names, are removed.
-//! Files that no manifest names are left alone.
+//!  The folder contains only the last snapshots: files of nodes that no longer exist, which the old manifest names,
+//! are removed. Files that no manifest names are left alone.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -66,7 +66,7 @@ impl Last {
     }
 }
 
-/// Returns the source of a snapshot commit, or `None` if it is none.
+/// Returns the source of a snapshot commit, or `None` if it is not a snapshot commit.
 pub(super) fn source_of(repository: &Repository, commit: CommitId) -> Result<Option<CommitId>, ObjectError> {
     Ok(repository.trailer(commit, COMMIT)?.and_then(|id| CommitId::from_hex(&id)))
 }
@@ -154,9 +154,9 @@ pub enum Relation {
     Next,
     /// A rewritten branch has left that commit.
     Left(CommitId),
-    /// It is that commit: the facts of nodes are others.
+    /// It is that commit: only facts of nodes have changed.
     Same,
-    /// It is that commit: its snapshots were taken from elsewhere, and are wrong.
+    /// It is that commit: its snapshots were fetched from elsewhere, and are wrong.
     Wrong,
 }
 

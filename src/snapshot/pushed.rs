@@ -16,9 +16,9 @@ const MAX_LOOKS: usize = 1000;
 /// The state of the snapshots of a branch before they are first pushed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Prepared {
-    /// They are hierad's own.
+    /// The snapshots are hierad's own.
     Own,
-    /// They were taken from the remote, so the last ones may be wrong.
+    /// The snapshots were fetched from the remote, so the last ones may be wrong.
     Taken,
     /// The remote could not be asked; those that are here go on.
     Later,
@@ -70,7 +70,7 @@ impl<'a> Pushed<'a> {
         Ok(prepared)
     }
 
-    /// Has the snapshots here go on from those that were pushed.
+    /// Makes the local snapshots continue from those that were pushed.
     fn restore(&self, branch: &BranchName, own: CommitId) -> Result<Prepared, ReferenceError> {
         let here = self.here(branch)?;
         if !self.goes_on(here, own) {
@@ -85,7 +85,7 @@ impl<'a> Pushed<'a> {
     /// Takes the snapshots of a branch from the remote, unless those here go on from them.
     fn take(&self, branch: &BranchName, there: &References) -> Result<Prepared, ReferenceError> {
         let (here, own) = (self.here(branch)?, reference(branch));
-        // What had to make way is the same history as what is there in its place.
+        // The history that had to make way is the same as the one that replaced it.
         let found = there.get_key_value(&own).or_else(|| there.get_key_value(&kept(branch)));
         let Some((name, target)) = found.filter(|(_, target)| !self.goes_on(here, **target)) else {
             return Ok(Prepared::Own);
@@ -130,7 +130,7 @@ impl<'a> Pushed<'a> {
         result
     }
 
-    /// Returns the last of the snapshots on the way to `target` that says that it is of a commit of the branch.
+    /// Returns the last of the snapshots on the way to `target` that names a commit of the branch.
     fn last_of_branch(&self, branch: &BranchName, target: CommitId) -> Result<Option<CommitId>, ReferenceError> {
         let repository = self.repository;
         // In a job of CI the branch itself may not be here.
@@ -151,8 +151,8 @@ impl<'a> Pushed<'a> {
         Ok(None)
     }
 
-    /// Pushes the snapshots of a branch in the place of what is not hierad's own. `refused` is the reason why git does
-    /// not push them otherwise.
+    /// Pushes the snapshots of a branch, replacing commits that are not hierad's own. `refused` is the reason why git
+    /// does not push them otherwise.
     fn push_over(&self, branch: &BranchName, refused: CommandError) -> Result<(), ReferenceError> {
         let (own, here) = (reference(branch), self.here(branch)?);
         let is_known = self.repository.reference(&pushed(branch))?.is_some();
@@ -168,7 +168,7 @@ impl<'a> Pushed<'a> {
             }
             Ok(Some(self.set_aside(branch, target)))
         });
-        // What cannot be fetched holds nothing up.
+        // Failing to fetch something delays nothing.
         let Some(aside) = looked.unwrap_or_else(|error| Some(Err(error))) else {
             tracing::debug!(%branch, remote = self.remote.name, %target, "the snapshots at the remote are ahead");
             return Ok(());
@@ -177,7 +177,8 @@ impl<'a> Pushed<'a> {
         self.remember(branch)
     }
 
-    /// Keeps what somebody else has put in the place of a branch's snapshots at the remote, and returns the reference.
+    /// Keeps the commits with which somebody else has replaced a branch's snapshots at the remote, and returns the
+    /// reference.
     fn set_aside(&self, branch: &BranchName, target: CommitId) -> Result<String, ReferenceError> {
         let aside = foreign(branch, target);
         let seen = self.remote.references(&[&aside])?.get(&aside).copied();

@@ -1,14 +1,13 @@
 //! The references of snapshots among each other. Git has no reference `a/b` beside a reference `a`, so the reference of
 //! a branch that was deleted makes way for that of a new one. It comes back with its branch.
-//!
-//! The module `pushed` sees to a remote that references are pushed to.
+//!  The module `pushed` handles a remote that references are pushed to.
 
 use super::file_name;
 use super::history::reference;
 use crate::git::{BranchName, CommandError, CommitId, Moved, References, RefsError, Remote, Repository};
 use crate::tree::BlobId;
 
-/// All of hierad's references, and a reference that leaves no place for them.
+/// All of hierad's references, and a reference that blocks their names.
 pub(super) const ALL: [&str; 2] = ["refs/hierad/*", "refs/hierad"];
 
 /// The references of the snapshots of branches.
@@ -61,7 +60,7 @@ pub fn kept(branch: &BranchName) -> String {
     format!("{DELETED}{}", flat_name(branch))
 }
 
-/// Returns the reference to the snapshots of a branch that were pushed last.
+/// Returns the reference to the last pushed snapshots of a branch.
 pub(super) fn pushed(branch: &BranchName) -> String {
     format!("{PUSHED}{}", flat_name(branch))
 }
@@ -71,7 +70,7 @@ pub(super) fn fetched(branch: &BranchName) -> String {
     format!("{FETCHED}{}", flat_name(branch))
 }
 
-/// Returns the reference, at a remote, to what somebody else had put in the place of a branch's snapshots.
+/// Returns the reference, at a remote, to what somebody else had put in place of a branch's snapshots.
 pub(super) fn foreign(branch: &BranchName, target: CommitId) -> String {
     format!("{FOREIGN}{}/{target}", flat_name(branch))
 }
@@ -82,7 +81,7 @@ fn flat_name(branch: &BranchName) -> String {
     name.unwrap_or_else(|| BlobId::of(branch.as_str().as_bytes()).to_string())
 }
 
-/// Returns the branch whose snapshots are on a reference, or `None` if it has none.
+/// Returns the branch whose snapshots are on a reference, or `None` if there is none.
 pub fn branch_of(reference: &str) -> Option<BranchName> {
     reference.strip_prefix(SNAPSHOTS).map(BranchName::new)
 }
@@ -93,8 +92,8 @@ pub(super) fn exclude(one: &str, other: &str) -> bool {
     is_below(one, other) || is_below(other, one)
 }
 
-/// Returns the references of `all` that are in the way of those of a branch, with their branches. Fails if one of these
-/// branches exists.
+/// Returns the references of `all` that block those of a branch, with their branches. Fails if one of these branches
+/// exists.
 pub(super) fn in_the_way(
     repository: &Repository,
     branch: &BranchName,

@@ -1,4 +1,4 @@
-//! Git's attributes, as far as they have files converted: a checkout has other files than the repository.
+//! Git's attributes, as far as they make git convert files: a checkout then has other files than the repository.
 //!
 //! Git reads `.gitattributes` in the folders of a path, and no links of that name. Of what it converts, ends of lines
 //! mean nothing to readers of YAML and JSON, and `export-*` concerns archives alone.
@@ -42,7 +42,7 @@ struct Beyond {
 }
 
 impl Beyond {
-    /// Returns words that stand in the place of attributes.
+    /// Returns words to use in place of attributes.
     fn in_words(self) -> String {
         let (limit, unit) = self.limit;
         format!("more than {limit} {unit}, which are not read")
@@ -50,8 +50,8 @@ impl Beyond {
 }
 
 impl Attributes {
-    /// Returns the attributes by which a checkout converts the file at `path` of `tree`, as `NAME=VALUE`, or words that
-    /// say why they are not known. It must be asked of one tree alone.
+    /// Returns the attributes by which a checkout converts the file at `path` of `tree`, as `NAME=VALUE`, or words
+    /// that say why they are unknown. Always ask it about the same tree.
     pub fn converting(&mut self, tree: &dyn FileTree, path: &str, id: BlobId) -> Result<Vec<String>, TreeError> {
         let mut decided = BTreeMap::new();
         let folders: Vec<&str> = path.match_indices('/').map(|(at, _)| &path[..at]).collect();
@@ -68,7 +68,7 @@ impl Attributes {
             for line in lines.iter().rev().filter(|line| line.pattern.is_match(inner)) {
                 macros.decide(&line.settings, &mut decided);
             }
-            // Those of one repository do not count in another that lies in it.
+            // Attributes of a repository do not count in another one inside it.
             if tree.commit_at(folder)?.is_some() {
                 break;
             }
@@ -110,7 +110,7 @@ impl Attributes {
     }
 }
 
-/// Returns the lines of a file of attributes, each as its words, that have files converted, or not.
+/// Returns the lines of a file of attributes, each as its words, that decide whether files are converted.
 pub fn converting_lines(tree: &dyn FileTree, path: &str) -> Result<Vec<Vec<String>>, TreeError> {
     let told = |beyond: Beyond| vec![vec![beyond.in_words(), beyond.id.to_string()]];
     let macros = match lines(tree, ATTRIBUTES)? {
@@ -151,7 +151,7 @@ struct Line {
 }
 
 impl Line {
-    /// Returns a line that [concerns](Macros::concerns) what is converted, if it may match something.
+    /// Returns a line that [concerns](Macros::concerns) conversions, if it may match something.
     fn of(words: &[String], macros: &Macros) -> Option<Line> {
         let (pattern, attributes) = words.split_first()?;
         let settings = attributes.iter().map(|word| setting(word)).filter(|(name, _)| macros.counts(name)).collect();
@@ -181,7 +181,7 @@ fn setting(word: &str) -> (String, String) {
 struct Macros(BTreeMap<String, Vec<(String, String)>>);
 
 impl Macros {
-    /// Returns those that the file at the root defines.
+    /// Returns the macros that the file at the root defines.
     fn of(of_root: &[Vec<String>]) -> Macros {
         let own = (BINARY.to_owned(), vec![setting("-text")]);
         let define = |words: &Vec<String>| {
@@ -191,7 +191,8 @@ impl Macros {
         Macros([own].into_iter().chain(of_root.iter().filter_map(define)).collect())
     }
 
-    /// Returns true for a line with a pattern and an attribute that counts. One that begins with `!` is forbidden.
+    /// Returns true for a line with a pattern and an attribute that counts. Patterns that begin with `!` are
+    /// forbidden.
     fn concerns(&self, words: &[String]) -> bool {
         let is_pattern = |first: &String| !first.starts_with('!') && macro_name(first).is_none();
         words.first().is_some_and(is_pattern) && words.iter().skip(1).any(|word| self.counts(&setting(word).0))
@@ -245,7 +246,7 @@ fn lines(tree: &dyn FileTree, path: &str) -> Result<Read<Vec<Vec<String>>>, Tree
 /// The signs between words.
 const BLANKS: [char; 3] = [' ', '\t', '\r'];
 
-/// Returns true for a line that git does not ignore: one name that is none has it ignore all of a line.
+/// Returns true for a line that git does not ignore: a single invalid name makes it ignore the whole line.
 fn is_valid(words: &[String]) -> bool {
     let is_name = |name: &str| {
         !name.is_empty()
@@ -270,7 +271,7 @@ fn words(line: &str) -> Vec<String> {
     quoted.into_iter().chain(others.map(str::to_owned)).collect()
 }
 
-/// Returns the text up to the closing quote, and what follows it; `None` if git would not take it for quoted.
+/// Returns the text up to the closing quote, and what follows it; `None` if git does not accept the quoting.
 ///
 /// Source: git's `quote.c` (`unquote_c_style`).
 fn unquoted(text: &str) -> Option<(String, &str)> {

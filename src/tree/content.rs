@@ -48,8 +48,8 @@ impl ContentIds {
         self.content(path, None, list).map(|content| content.id)
     }
 
-    /// Returns the id of those entries of the folder at `path` that begin with `name`, and of all below them. `None` if
-    /// there is a link among them, or a folder with an ending.
+    /// Returns the id of the entries of the folder at `path` that begin with `name`, and of everything below them.
+    /// `None` if there is a link among them, or a folder with an extension.
     pub(super) fn beginning(&self, path: &str, name: &str, list: List<'_>) -> Result<Option<ContentId>, TreeError> {
         let content = self.content(path, Some(name), list)?;
         Ok(content.is_plain.then_some(content.id))

@@ -27,7 +27,7 @@ impl Graft {
         if let Graft::Read { tree, .. } = self { Some(tree) } else { None }
     }
 
-    /// Returns the entry of its own path.
+    /// Returns the entry of the graft's own path.
     fn entry(&self) -> Entry {
         if let Graft::Absent(commit) = self { Entry::Submodule(*commit) } else { Entry::Folder }
     }
@@ -36,7 +36,7 @@ impl Graft {
 /// A tree with those of other repositories in it.
 pub struct GraftedTree {
     base: Arc<dyn FileTree>,
-    /// By path; none lies in another one.
+    /// Grafts by path; none is inside another one.
     grafts: BTreeMap<String, Graft>,
     /// The first names of their paths: most paths of data begin with another one.
     tops: BTreeSet<String>,
@@ -51,7 +51,7 @@ impl GraftedTree {
         GraftedTree { base, grafts, tops, seen: RwLock::default() }
     }
 
-    /// Returns the graft that `path` lies in, with the rest of the path.
+    /// Returns the graft that contains `path`, with the rest of the path.
     fn graft<'p>(&self, path: &'p str) -> Option<(&Graft, &'p str)> {
         if !self.tops.contains(top(path)) {
             return None;

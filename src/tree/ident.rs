@@ -20,9 +20,8 @@ static PLACE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?-u)\$Id(
 /// Whatever is put there, which git takes out of a file on disk before it stores it.
 static FILLED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?-u)\$Id:[^$\n]*\$").ok());
 
-/// Returns the content of the file `id` of `tree` as a checkout has it with [`IDENT`], and with nothing else that
-/// converts it; `None` if that is not known, for too many ids and for ends of lines that git may change when it stores
-/// the file.
+/// Returns the content of the file `id` of `tree` as a checkout has it with [`IDENT`] and no other conversion; `None`
+/// if it is unknown, because there are too many ids, or because git may change line endings when it stores the file.
 pub fn with_ident(tree: &dyn FileTree, id: BlobId) -> Result<Option<Vec<u8>>, TreeError> {
     let mut content = tree.read(id)?;
     let (Some(place), Some(filled)) = (&*PLACE, &*FILLED) else { return Ok(None) };

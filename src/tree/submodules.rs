@@ -36,7 +36,7 @@ impl<'t> WithSubmodules<'t> {
         met.iter().map(|(path, submodule)| (path.clone(), submodule.commit)).collect()
     }
 
-    /// Returns those of them whose files are not here.
+    /// Returns those of them whose files are missing.
     pub fn absent(&self) -> Vec<(String, BlobId)> {
         let met = self.met.lock().unwrap_or_else(PoisonError::into_inner);
         let absent = met.iter().filter(|(_, submodule)| submodule.files.is_none());
@@ -52,8 +52,8 @@ impl<'t> WithSubmodules<'t> {
         Entry::Folder
     }
 
-    /// Calls a function with the files of the submodule that a path lies in, and the path there. `None` if it lies in
-    /// none, or nothing of that is here.
+    /// Calls a function with the files of the submodule that contains a path, and the path there. `None` if there is
+    /// none, or its files are missing.
     fn inside<T>(&self, path: &str, ask: impl FnOnce(&dyn FileTree, &str) -> T) -> Option<T> {
         let met = self.met.lock().unwrap_or_else(PoisonError::into_inner);
         let (folder, submodule) = met.iter().rev().find(|(folder, _)| below(folder, path).is_some())?;

@@ -1,4 +1,4 @@
-//! Values for developers, with nothing of what is a secret.
+//! Values for developers, without secrets.
 
 use std::fmt;
 

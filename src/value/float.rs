@@ -10,7 +10,7 @@ pub enum Floats {
     /// The fewest that read back as the float.
     #[default]
     Ruby,
-    /// Those of Java, which may be more or fewer, and no exponent below 1e20.
+    /// The digits of Java, which may be more or fewer, and no exponent below 1e20.
     JRuby,
 }
 
@@ -47,7 +47,7 @@ pub(super) fn text(f: f64, floats: Floats) -> String {
 fn shortest(f: f64) -> (String, i32) {
     let mut text = format!("{f:e}");
     let places = text.find('e').map_or(0, |at| at.saturating_sub(2));
-    // Of two texts that are as short and as near, Ruby takes the even one.
+    // Of two equally short and near texts, Ruby takes the even one.
     let exact = format!("{f:.places$e}");
     if exact.parse() == Ok(f) {
         text = exact;
@@ -56,7 +56,8 @@ fn shortest(f: f64) -> (String, i32) {
     (mantissa.replace('.', ""), exponent.parse().unwrap_or_default())
 }
 
-/// Returns the digits of JRuby's `Float#to_s`, which has but 15 where they would just fill the room before the point.
+/// Returns the digits of JRuby's `Float#to_s`, which are only 15 if they would exactly fill the places before the
+/// point.
 fn shown_on_jruby(f: f64) -> (String, i32) {
     let (digits, exponent) = jruby_digits(f);
     if exponent != 19 {
@@ -82,7 +83,7 @@ pub(crate) fn next_digits(digits: &str) -> (String, i32) {
     }
 }
 
-/// Returns the digits that Java has for a float that is not negative, and the power of ten of the first one.
+/// Returns Java's digits for a float that is not negative, and the power of ten of the first one.
 pub(crate) fn jruby_digits(f: f64) -> (String, i32) {
     const BITS: u32 = 52;
     let bits = f.to_bits();
@@ -165,7 +166,7 @@ fn loop_digits(mut b: BigUint, s: &BigUint, mut m: BigUint, (guess, small): (i32
     }
 }
 
-/// Returns the digits of an integer, of which Java rounds those that a float cannot tell apart.
+/// Returns the digits of an integer. Java rounds digits that a float cannot tell apart.
 fn integer_digits(integer: u64) -> (String, i32) {
     let insignificant = match integer.ilog2() {
         58..=60 => 10,

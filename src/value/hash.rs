@@ -31,7 +31,7 @@ struct Digest(OnceLock<u64>);
 static DIGESTS: LazyLock<RandomState> = LazyLock::new(RandomState::default);
 
 impl Clone for Digest {
-    /// Returns none, since copies are made to be changed.
+    /// Returns an empty digest, since copies are made to be changed.
     fn clone(&self) -> Digest {
         Digest::default()
     }
@@ -40,13 +40,13 @@ impl Clone for Digest {
 /// The positions of keys.
 #[derive(Clone, Default)]
 struct Index {
-    /// With the hash of each key.
+    /// Positions with the hash of each key.
     positions: HashTable<(u64, usize)>,
     state: RandomState,
 }
 
 impl Index {
-    /// Returns the index of these entries, with room for as many as they have room for.
+    /// Returns the index of these entries, with as much capacity as they have.
     fn of(entries: &Vec<(Value, Value)>) -> Index {
         let mut index = Index { positions: HashTable::with_capacity(entries.capacity()), ..Index::default() };
         entries.iter().enumerate().for_each(|(at, (key, _))| index.add(key, at));
@@ -130,7 +130,7 @@ impl Hash {
         self.index_of(key).map(|at| &self.entries[at].1)
     }
 
-    /// Returns the entry of a key of any kind, the key as it stands here.
+    /// Returns the entry of a key of any kind, with the key as it is here.
     pub fn entry(&self, key: &Value) -> Option<(&Value, &Value)> {
         self.index_of(key).map(|at| (&self.entries[at].0, &self.entries[at].1))
     }
@@ -150,7 +150,7 @@ impl Hash {
         self.insert_full(key, value).1
     }
 
-    /// The same; returns the position of the entry, too.
+    /// The same; also returns the position of the entry.
     pub fn insert_full(&mut self, key: impl Into<Value>, value: Value) -> (usize, Option<Value>) {
         self.digest = Digest::default();
         let (key, count) = (key.into(), self.entries.len());
@@ -178,8 +178,8 @@ impl Hash {
         Some(self.entries.remove(at).1)
     }
 
-    /// Returns the hash with the entries at these places replaced by those of `others`, or `None` if a key would be
-    /// there twice.
+    /// Returns the hash with the entries at these places replaced by those of `others`, or `None` if that would
+    /// duplicate a key.
     pub fn spliced(&self, places: Range<usize>, others: &Hash) -> Option<Hash> {
         if self.entries[places.clone()].iter().map(|(key, _)| key).eq(others.keys()) {
             let mut hash = self.clone();
@@ -199,8 +199,8 @@ impl Hash {
         self.entries.iter().map(|(key, value)| (key, value))
     }
 
-    /// Returns the entries in order, each with the value that `other` has for its key. Where keys stand in the same
-    /// order, it is found soon.
+    /// Returns the entries in order, each with the value that `other` has for its key. This is fast if the keys are
+    /// in the same order.
     pub fn beside<'h>(&'h self, other: &'h Hash) -> impl Iterator<Item = ((&'h Value, &'h Value), Option<&'h Value>)> {
         let mut next = 0;
         self.iter().map(move |(key, value)| {

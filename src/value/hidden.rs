@@ -32,7 +32,7 @@ impl Hidden {
         }
     }
 
-    /// Returns the whole fingerprint, with the name of how it is made.
+    /// Returns the whole fingerprint, with the name of its method.
     pub fn fingerprint(&self) -> String {
         format!("hmac-sha256:{:032x}", u128::from_be_bytes(self.fingerprint))
     }

@@ -1,17 +1,16 @@
-//! Holes: parts of texts that were put in without being looked at.
-//!
-//! A text that differs from node to node only by what is put into it need not be made for each node. Whoever puts a
-//! variable into a text may therefore put in a [`Hole`], which has the variable's text on the node at hand. A text with
-//! holes behaves as any other text; whoever reads it marks its holes as read. If a hole is unread in the end, then all
-//! that was done would have been the same with another text in it.
+//! Holes: parts that were inserted into texts without being read.
+//!  A text that differs from node to node only by inserted variables need not be made for each node. So a variable
+//! can be inserted as a [`Hole`], which has the variable's text on the current node. A text with holes behaves like
+//! any other text; reading it marks its holes as read. If a hole is unread in the end, then everything would have
+//! been the same with another text in it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A place in texts for something that nobody may have to look at.
+/// A place in texts for something that may never need to be read.
 #[derive(Debug)]
 pub struct Hole {
-    /// Tells it from the others of one evaluation.
+    /// Distinguishes it from the others of one evaluation.
     pub number: usize,
     text: Arc<str>,
     is_read: AtomicBool,
@@ -23,12 +22,12 @@ impl Hole {
         Hole { number, text, is_read: AtomicBool::new(false) }
     }
 
-    /// Returns true if somebody has read a text with the hole in it.
+    /// Returns true if the text with the hole has been read.
     pub fn is_read(&self) -> bool {
         self.is_read.load(Ordering::Relaxed)
     }
 
-    /// Returns the length of the text in it, and reads nothing by that.
+    /// Returns the length of its text, without reading the hole.
     pub fn size(&self) -> usize {
         self.text.len()
     }

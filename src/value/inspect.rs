@@ -1,8 +1,6 @@
 //! Values as Ruby writes them: `to_s`, `inspect`, the names of their classes.
-//!
-//! Interpolation, merges and error texts show these to users. The text of a secret is a secret, too: the caller sees to
-//! that.
-//! Source: Ruby 3.1, which the reference Puppet runs on; [`Notation`] has what later ones write otherwise.
+//!  Interpolation, merges and error texts show these to users. The text of a secret is a secret, too: the caller sees
+//! to that. Source: Ruby 3.1, which the reference Puppet runs on; [`Notation`] has the differences of later versions.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -27,15 +25,15 @@ pub struct Notation {
 /// The characters that Ruby's `inspect` shows as they are: those its Unicode knows, controls and separators aside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Printable {
-    /// Those of Unicode 13, and U+0085: Ruby 3.1.
+    /// The characters of Unicode 13, and U+0085: Ruby 3.1.
     #[default]
     Unicode13,
-    /// Those of Unicode 15: Ruby 3.3 and 3.4.
+    /// The characters of Unicode 15: Ruby 3.3 and 3.4.
     Unicode15,
 }
 
 impl Value {
-    /// Returns Ruby's `to_s`, as string interpolation uses it; `nil` is the empty text.
+    /// Returns Ruby's `to_s`, as string interpolation uses it; for `nil` that is the empty text.
     pub fn to_s(&self) -> String {
         self.text_in(Notation::default())
     }
@@ -137,7 +135,7 @@ fn inspect_key(key: &Value, notation: Notation, out: &mut String) {
     }
 }
 
-/// Returns true for a character that is shown as it is.
+/// Returns true for a character that needs no escape.
 fn is_printable(c: char, printable: Printable) -> bool {
     static UNICODE_13: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"^[\p{Age:13.0}\u{85}--[[\p{Cc}--\u{85}]\p{Zl}\p{Zp}\p{Cn}]]$").ok());
@@ -153,7 +151,7 @@ fn is_printable(c: char, printable: Printable) -> bool {
     shown.as_ref().is_none_or(|re| re.is_match(c.encode_utf8(&mut [0; 4])))
 }
 
-/// Returns the escape of a character that has one of its own in every encoding; `next` follows it.
+/// Returns the escape of a character that has its own one in every encoding; `next` follows the character.
 fn short_escape(c: char, next: Option<char>) -> Option<&'static str> {
     Some(match c {
         '"' => "\\\"",

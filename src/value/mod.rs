@@ -85,7 +85,7 @@ impl Value {
         i64::try_from(&n).map_or_else(|_| Value::BigInteger(Arc::new(n)), Value::Integer)
     }
 
-    /// Returns true for copies of one value: this looks at no content.
+    /// Returns true for copies of one value, without looking at the content.
     pub fn is_same(&self, other: &Value) -> bool {
         match (self, other) {
             (Value::Undef, Value::Undef) => true,
@@ -122,7 +122,7 @@ impl Value {
         }
     }
 
-    /// Returns the data type that the value is, or `None` for other values.
+    /// Returns the data type, or `None` for other values.
     pub fn as_type(&self) -> Option<&Type> {
         match self {
             Value::Rich(rich) => match &**rich {
@@ -141,7 +141,7 @@ impl Value {
         }
     }
 
-    /// Returns the value as Puppet sees it, where the whole of it is a secret that is no text.
+    /// Returns the value as Puppet sees it, if the whole of it is a secret that is not a text.
     pub fn bare(&self) -> &Value {
         match self {
             Value::Secret(secret) => &secret.1,
@@ -149,7 +149,7 @@ impl Value {
         }
     }
 
-    /// Returns the value that `Sensitive` or a secret number holds, or the value itself.
+    /// Returns the value inside `Sensitive` or a secret number, or the value itself.
     pub fn content(&self) -> &Value {
         match self {
             Value::Secret(secret) => secret.1.content(),
@@ -164,7 +164,7 @@ impl Value {
         }
     }
 
-    /// Returns true if Ruby's text of the value shows where in memory parts of it lie, so that nobody can know it.
+    /// Returns true if Ruby's text of the value shows memory addresses of parts, so that nobody can know it.
     pub fn shows_address(&self) -> bool {
         let part = |value: &Value| match value.bare() {
             Value::Rich(rich) => rich.has_address(),
@@ -177,8 +177,8 @@ impl Value {
         }
     }
 
-    /// Returns true if a text in it has surrogates, as HOCON's escapes make them: Ruby takes it for UTF-8 and fails on
-    /// it here and there.
+    /// Returns true if a text in it has surrogates, which come from HOCON's escapes: Ruby takes it for UTF-8 and
+    /// sometimes fails on it.
     pub fn has_surrogates(&self) -> bool {
         match self.bare() {
             Value::Bytes(bytes) => bytes.windows(2).any(|pair| matches!(pair, [0xed, 0xa0..=0xbf])),
@@ -198,7 +198,7 @@ impl Value {
         !matches!(self.bare(), Value::Undef | Value::Boolean(false))
     }
 
-    /// Returns the entry `key` of a hash, or `None` if there is none or this is no hash.
+    /// Returns the entry `key` of a hash, or `None` if there is none or this is not a hash.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.as_hash()?.get(key)
     }
@@ -261,7 +261,7 @@ impl Value {
         }
     }
 
-    /// Returns the value with every part of it as secret as `secrecy` says, for what was made of a secret.
+    /// Returns the value with every part marked as secret as `secrecy`, because it was derived from a secret.
     #[must_use]
     pub fn sealed(&self, secrecy: Option<Secrecy>) -> Value {
         let Some(own) = secrecy else { return self.clone() };
@@ -277,8 +277,8 @@ impl Value {
         }
     }
 
-    /// Returns true if two equal values read the same: the same parts are secrets, of the same ciphertext; types and
-    /// ranges are written alike.
+    /// Returns true if two equal values also read the same: the same parts are secrets, with the same ciphertext, and
+    /// types and ranges are written alike.
     pub fn is_written_like(&self, other: &Value) -> bool {
         match (self, other) {
             (Value::Array(a), Value::Array(b)) => {

@@ -45,8 +45,8 @@ enum Form<'a, A, H> {
 pub struct Packed<'a>(Form<'a, Vec<Packed<'a>>, Vec<(Packed<'a>, Packed<'a>)>>);
 
 impl<'a> Packed<'a> {
-    /// Returns `value` in packed form, or `None` if it cannot be packed or has more than `parts` parts: aliases make
-    /// small files large.
+    /// Returns `value` in packed form, or `None` if it cannot be packed or has more than `parts` parts, since aliases
+    /// make small files large.
     pub fn of(value: &'a Value, parts: &mut usize) -> Option<Packed<'a>> {
         Packed::at(value, parts, 0)
     }

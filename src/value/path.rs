@@ -44,13 +44,13 @@ impl ValuePath {
         self.0.iter().map(name).fold(None, Secrecy::join)
     }
 
-    /// Returns `root` with this place as secret as `secrecy` says, and the names on the way to it as secret as in this
+    /// Returns `root` with this place as secret as `secrecy`, and the names on the way to it as secret as in this
     /// path.
     pub fn seal(&self, root: &Value, secrecy: Option<Secrecy>) -> Value {
         seal(&self.0, root, secrecy)
     }
 
-    /// Returns the place written behind the name of its key, as Puppet's dotted keys are: `key.entry[0]`.
+    /// Returns the place, written behind the name of its key like Puppet's dotted keys: `key.entry[0]`.
     pub fn below(&self, key: &str) -> String {
         format!("{key}{self}")
     }

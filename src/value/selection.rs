@@ -10,7 +10,7 @@ use super::{Hash, Value};
 /// The wanted part of a value: all of it, or some entries of a hash. Values other than hashes are always wanted whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Selection {
-    /// All of it.
+    /// The whole value.
     Whole,
     /// These entries of a hash.
     Entries(HashMap<Arc<str>, Selection, RandomState>),
@@ -56,15 +56,15 @@ impl Selection {
         Value::hash(hash.iter().filter_map(wanted).collect())
     }
 
-    /// Returns a text of the selection, equal for equal selections.
+    /// Returns a text that represents the selection, equal for equal selections.
     pub fn text(&self) -> String {
         let Selection::Entries(entries) = self else { return "*".to_owned() };
         let entries: BTreeMap<&Arc<str>, String> = entries.iter().map(|(name, inner)| (name, inner.text())).collect();
         format!("{entries:?}")
     }
 
-    /// Returns the wanted part of the entry `name`, or `None` if it is not wanted. Who wants `0` wants all names with a
-    /// line that is a number.
+    /// Returns the wanted part of the entry `name`, or `None` if it is not wanted. A wish for `0` covers all names
+    /// with a line that is a number.
     pub fn entry(&self, name: &str) -> Option<&Selection> {
         match self {
             Selection::Whole => Some(self),

@@ -21,7 +21,7 @@ pub enum Kind {
     Assignment,
 }
 
-/// Returns the kind of thing that `name` could name in Ruby, or `None` if it has to be quoted.
+/// Returns the kind of thing that `name` can name in Ruby, or `None` if it must be quoted.
 pub fn kind(name: &str) -> Option<Kind> {
     let rest = |n: usize| &name[n..];
     let operator = |operators: &[&str]| operators.contains(&name).then_some(Kind::Other);
@@ -44,7 +44,7 @@ pub fn kind(name: &str) -> Option<Kind> {
     }
 }
 
-/// Returns true if Ruby 3.4 writes the symbol `name` in front of a colon without quotes, as a key of a hash.
+/// Returns true if Ruby 3.4 writes the symbol `name` without quotes before a colon, as a key of a hash.
 ///
 /// Source: `symbol_key_needs_quote` in `hash.c`.
 pub fn is_label(name: &str) -> bool {
@@ -54,7 +54,7 @@ pub fn is_label(name: &str) -> bool {
         && !last.is_some_and(|last| b"+-*/`%^&|]<=>~@".contains(last))
 }
 
-/// Returns a name of the given kind, if `rest` is one behind the sigil of `name`.
+/// Returns an identifier of the given kind, if `rest`, the part of `name` behind the sigil, is one.
 fn identifier(name: &str, rest: &str, kind_of_name: Kind) -> Option<Kind> {
     if !rest.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic() || !c.is_ascii()) {
         let assigned = name.strip_suffix('=').filter(|n| !n.is_empty())?;

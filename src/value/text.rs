@@ -1,4 +1,4 @@
-//! Text that may be a secret, or have parts that nobody has looked at.
+//! Text that may be a secret, or have parts that have not been read.
 
 use std::borrow::Borrow;
 use std::cmp::Ordering;
@@ -46,13 +46,13 @@ impl Secrecy {
     /// A secret that was never encrypted.
     pub const SENSITIVE: Secrecy = Secrecy { form: Form::Clear, seal: 0 };
 
-    /// Returns true if the text is not the real one but stands for it, so that nothing here can depend on that.
+    /// Returns true if the text is only a stand-in for the real one, so that nothing can depend on the latter.
     #[must_use]
     pub fn is_opaque(self) -> bool {
         self.form != Form::Clear
     }
 
-    /// Returns true if the text holds ciphertext that there is no key for.
+    /// Returns true if the text contains ciphertext without a key.
     #[must_use]
     pub fn is_encrypted(self) -> bool {
         self.form == Form::Encrypted
@@ -88,12 +88,12 @@ impl Text {
         }
     }
 
-    /// Returns the text that consists of `pieces`. Its holes count as read as soon as anyone reads it.
+    /// Returns the text that consists of `pieces`. Its holes count as read as soon as it is read.
     pub fn of_pieces(pieces: Vec<Piece>) -> Text {
         Text(Repr::Open(Arc::new(OpenText::new(pieces))))
     }
 
-    /// Returns the pieces of a text with holes, which are not read by that, or `None` if it is a plain text.
+    /// Returns the pieces of a text with holes, without reading them, or `None` if it is a plain text.
     pub fn pieces(&self) -> Option<&[Piece]> {
         match &self.0 {
             Repr::Open(open) => Some(open.pieces()),
@@ -101,7 +101,7 @@ impl Text {
         }
     }
 
-    /// Returns true for copies of one text: this looks at no content.
+    /// Returns true for copies of one text, without looking at the content.
     pub fn is_same(&self, other: &Text) -> bool {
         match (&self.0, &other.0) {
             (Repr::Public(a), Repr::Public(b)) => Arc::ptr_eq(a, b),
@@ -111,7 +111,7 @@ impl Text {
         }
     }
 
-    /// Returns the same text without holes, which are not read by that.
+    /// Returns the same text without holes, and without reading them.
     #[must_use]
     pub fn closed(&self) -> Text {
         match &self.0 {
@@ -120,7 +120,7 @@ impl Text {
         }
     }
 
-    /// Returns the length in bytes, and reads nothing by that.
+    /// Returns the length in bytes, without reading holes.
     pub fn size(&self) -> usize {
         match &self.0 {
             Repr::Public(text) => text.len(),
@@ -129,7 +129,7 @@ impl Text {
         }
     }
 
-    /// Returns the text itself, for those who may know it.
+    /// Returns the text itself, for callers that may know it.
     pub fn as_str(&self) -> &str {
         match &self.0 {
             Repr::Public(text) => text,
@@ -138,7 +138,7 @@ impl Text {
         }
     }
 
-    /// Returns its secrecy, or `None` if it is no secret.
+    /// Returns its secrecy, or `None` if it is not a secret.
     pub fn secrecy(&self) -> Option<Secrecy> {
         match &self.0 {
             Repr::Public(_) | Repr::Open(_) => None,
@@ -146,7 +146,7 @@ impl Text {
         }
     }
 
-    /// Returns the text where everybody may see it, and what stands for it where not.
+    /// Returns the text if everybody may see it, or otherwise its stand-in.
     pub fn visible(&self) -> &str {
         match &self.0 {
             Repr::Public(text) => text,
@@ -156,7 +156,7 @@ impl Text {
         }
     }
 
-    /// Returns the text for those who may know it, shared where it is no secret.
+    /// Returns the text for callers that may know it; it is shared if it is not a secret.
     pub fn to_arc(&self) -> Arc<str> {
         match &self.0 {
             Repr::Public(text) => text.clone(),

@@ -132,7 +132,7 @@ impl Process {
         Ok(process)
     }
 
-    /// Has Hiera 3 merge the values of keys, each as its strategy says.
+    /// Makes Hiera 3 merge the values of keys, each by its strategy.
     pub(super) fn merge<'k>(&mut self, strategies: impl Iterator<Item = (&'k Arc<str>, Strategy)>) {
         let resolution = |strategy: &Strategy| match strategy {
             Strategy::Default | Strategy::First => None,

@@ -26,7 +26,7 @@ pub(super) struct Stage {
 pub(super) struct Staged {
     /// The environments, by name if there are several.
     environments: BTreeMap<Root, Place>,
-    /// An empty folder in the place of environments that are not there.
+    /// An empty folder that stands for missing environments.
     nothing: PathBuf,
     /// The hiera.yaml of the global layer, if there is one.
     global: Option<PathBuf>,
@@ -154,7 +154,7 @@ impl Stage {
         }
     }
 
-    /// Returns the folders that stand in hiera.yaml and environment.conf, with the folders that they are mapped to.
+    /// Returns the folders named in hiera.yaml and environment.conf, with the folders that they are mapped to.
     fn mapped(&self, settings: &Settings) -> Vec<(String, String)> {
         let absolute = settings.datadirs.iter().filter(|(from, _)| from.starts_with('/'));
         absolute.map(|(from, to)| (from.clone(), self.target(to).display().to_string())).collect()

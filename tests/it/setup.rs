@@ -399,7 +399,7 @@ fn guesses_are_marked_until_facts_are_known() {
     let report = diff("--format json").json();
     let spot = &report["blind_spots"][0];
     let told =
-        "all 2 nodes are guessed from the names of data files: others may be there, with other facts and other values";
+        "all 2 nodes are guessed from the names of data files: there may be others, with other facts and other values";
     assert_eq!((&spot["code"], &spot["message"]), (&json!("guessed-profile"), &json!(told)), "{report:#}");
     for format in ["text", "markdown", "html"] {
         let printed = diff(&format!("--format {format}"));

@@ -142,7 +142,7 @@ impl EffectiveValues {
         pipelines.get(branch).map_err(AnswerError::Broken)
     }
 
-    /// Returns an answer by a pipeline whose profiles have not changed meanwhile.
+    /// Returns an answer by a pipeline whose profiles have not changed in the meantime.
     fn settled<T>(
         &self,
         branch: Option<&BranchName>,
@@ -158,7 +158,7 @@ impl EffectiveValues {
         Err(AnswerError::Later(PipelineError::ProfilesChanged.to_string()))
     }
 
-    /// Returns the snapshot of a node, with some of its keys or with all for none.
+    /// Returns the snapshot of a node, with some of its keys, or with all if none are named.
     fn rendered(
         &self,
         pipeline: &Pipeline,
@@ -181,7 +181,7 @@ impl EffectiveValues {
         Ok(NodeSnapshot { commit: asked.commit.to_string(), text: snapshots.texts().concat() })
     }
 
-    /// Returns workers that stop when the answer is not wanted any more.
+    /// Returns workers that stop when the answer is no longer wanted.
     fn workers(&self, stop: &Arc<dyn Stop>) -> Workers {
         let either = Either([self.workspace.workers.stop.clone(), stop.clone()]);
         Workers { stop: Arc::new(either), ..self.workspace.workers.clone() }

@@ -96,7 +96,7 @@ impl Resolve for JobResolver {
     }
 }
 
-/// Returns true if a tree has more in it than hierad reads.
+/// Returns true if a tree contains more than hierad reads.
 pub(super) fn is_too_large(error: &(dyn std::error::Error + 'static)) -> bool {
     matches!(error.downcast_ref::<PipelineError>(), Some(PipelineError::Tree(tree)) if tree.is_too_large)
 }
@@ -104,8 +104,8 @@ pub(super) fn is_too_large(error: &(dyn std::error::Error + 'static)) -> bool {
 /// The number of attempts to read objects that are missing or damaged. They may be on their way.
 const READS: i64 = 3;
 
-/// Returns true if it is no use to try again after so many attempts: a tree that is too large stays so, and objects
-/// that were lost do not come back by themselves.
+/// Returns true if it is useless to try again after this many attempts: a tree that is too large stays so, and lost
+/// objects do not return by themselves.
 fn is_lost(error: &(dyn std::error::Error + 'static), attempts: i64) -> bool {
     let is_of_objects =
         matches!(error.downcast_ref::<PipelineError>(), Some(PipelineError::Tree(_) | PipelineError::Object(_)));

@@ -70,7 +70,7 @@ impl DaemonOptions {
     }
 }
 
-/// Returns the line that tells that a repository is watched.
+/// Returns the line that says that a repository is watched.
 pub(super) fn banner(repository: &Repository, patterns: &BranchPatterns) -> Result<String> {
     let branches: Vec<String> = repository.branches(patterns)?.keys().map(ToString::to_string).collect();
     let folder = repository.work_dir().unwrap_or(repository.git_dir()).display();

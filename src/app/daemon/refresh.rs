@@ -13,8 +13,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// The time after which a source that could not be asked is asked again.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// Keeps the answers of all sources fresh for as long as somebody uses the pipelines. They read the profiles anew when
-/// there is another answer. Until then, and while a source is away, the last answer counts.
+/// Keeps the answers of all sources fresh for as long as somebody uses the pipelines. They read the profiles again
+/// when there is another answer. Until then, and while a source is unavailable, the last answer counts.
 pub(super) fn keep_fresh(inventory: Inventory, trouble: SourceTrouble, pipelines: Weak<Mutex<BranchPipelines>>) {
     if !inventory.has_sources() {
         return;

@@ -83,7 +83,7 @@ impl WatchedRepository {
         }
     }
 
-    /// Has it link to its pages on the forge where the settings have it reviewed.
+    /// Links the repository to its pages on the forge if the settings have it reviewed.
     pub(super) fn with_page(self, settings: &Settings) -> WatchedRepository {
         WatchedRepository { page: requests::page(settings, &self.name), ..self }
     }
@@ -187,7 +187,7 @@ impl WatchedRepository {
     }
 }
 
-/// Returns a look at a branch, if it is there. Trouble on the way shows with the next commit.
+/// Returns a look at a branch, if it exists. Trouble on the way shows with the next commit.
 fn look(pipeline: &Arc<Pipeline>, branch: &BranchName) -> Option<Look> {
     let tip = pipeline.repository().tip(branch).ok()??;
     let pipeline = pipeline.clone();

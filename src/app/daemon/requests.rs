@@ -28,7 +28,7 @@ const DEFAULT_ID: &str = "default";
 /// The variable with the key of fingerprints.
 const FINGERPRINT_KEY: &str = "HIERAD_FINGERPRINT_KEY";
 
-/// The variables by which the program would take itself for a job of a CI server.
+/// The variables that would make the program think that it is a job of a CI server.
 const CI_VARIABLES: [&str; 6] =
     ["GITHUB_ACTIONS", "GITEA_ACTIONS", "FORGEJO_ACTIONS", "GITLAB_CI", "BITBUCKET_BUILD_NUMBER", "JENKINS_URL"];
 
@@ -111,7 +111,7 @@ pub(super) fn reviews(
     of(settings, &place.name).map(reviews).collect()
 }
 
-/// Returns the arguments of all reviews of a project: all but the number of the request.
+/// Returns the arguments of all reviews of a project: everything except the number of the request.
 fn arguments(setting: &ReviewSetting, place: &Place) -> Vec<OsString> {
     let remote = setting.remote.as_ref().or(place.url.as_ref()).map_or(REMOTE, String::as_str);
     let mut arguments: Vec<OsString> = vec!["review".into(), "--bound".into(), "--fetch".into()];
@@ -135,7 +135,7 @@ fn arguments(setting: &ReviewSetting, place: &Place) -> Vec<OsString> {
 struct ForgeReview {
     program: Arc<Program>,
     arguments: Vec<OsString>,
-    /// In the environment, where others do not see it.
+    /// Passed in the environment, where others do not see it.
     fingerprint_key: Option<String>,
     repository: RepositoryHandle,
 }

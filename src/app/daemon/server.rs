@@ -29,8 +29,8 @@ pub(in crate::app) fn options(settings: &Settings) -> Result<Option<Options>> {
     Ok(Some(Options { listen: setting.listen, token, webhook_secrets, timeout: setting.timeout }))
 }
 
-/// Makes the server that the settings ask for, or returns `None` if they ask for none. It goes on with `listener` if
-/// that has the right address.
+/// Makes the server that the settings ask for, or returns `None` if they ask for none. It keeps `listener` if that
+/// has the right address.
 pub(in crate::app) fn server(settings: &Settings, listener: Option<Listener>) -> Result<Option<(Server, Listener)>> {
     let Some(options) = options(settings)? else { return Ok(None) };
     let listener = match listener.filter(|listener| listener.asked == options.listen) {

@@ -98,7 +98,7 @@ impl Plan {
         Ok(Some(Plan { settings, state, repositories: vec![repository] }))
     }
 
-    /// Makes the plan anew from the settings as they are now.
+    /// Remakes the plan from the current settings.
     fn again(&self, options: &DaemonOptions) -> Result<Plan> {
         let plan = match Plan::of_settings(options)? {
             Some(plan) => plan,
@@ -130,7 +130,7 @@ impl Plan {
         Ok(format!("repositories: {repositories}, sinks: {sinks}, snapshots: {snapshots}, state in {state}"))
     }
 
-    /// Fails if secrets would be shown to all who read the repository, or to whoever can connect.
+    /// Fails if secrets would be shown to everybody who reads the repository or can connect.
     fn check_secrets(&self) -> Result<()> {
         if !self.repositories.iter().any(|repository| repository.overrides.show_secrets) {
             return Ok(());
@@ -220,7 +220,7 @@ impl Plan {
         })
     }
 
-    /// Runs the daemon until the process is told to end.
+    /// Runs the daemon until the process is asked to stop.
     pub async fn run(self, options: &DaemonOptions) -> Result<()> {
         let mut signals = Signals::new()?;
         let (queue, _lock) = Queue::create(&self.state).await?;
@@ -235,7 +235,7 @@ impl Plan {
         Ok(result?)
     }
 
-    /// Runs services, one after the other, until the process is told to end or the last one cannot go on.
+    /// Runs services, one after the other, until the process is asked to stop or the last one cannot continue.
     async fn serve(
         &self,
         queue: &Queue,

@@ -37,7 +37,7 @@ impl SnapshotRepositories {
         self.0.insert(name.clone(), repository);
     }
 
-    /// Returns the sinks that write snapshots of each commit, one for each repository: none holds up another.
+    /// Returns the sinks that write snapshots of each commit, one for each repository, so that none delays another.
     pub(super) fn sinks(&self, setting: &SnapshotSetting) -> Vec<Sink> {
         let sink = |(name, mut writer): (RepositoryName, SnapshotWriter)| {
             let write = move |parcel: &Parcel| writer.deliver(&parcel.event);
@@ -136,7 +136,7 @@ impl SnapshotWriter {
         })
     }
 
-    /// Returns false if the settings leave a branch out. A repository that is not there may have any.
+    /// Returns false if the settings leave a branch out. A missing repository may have any branch.
     fn is_watched(&self, branch: &BranchName) -> bool {
         let is_one_of_all = |open: OpenRepository| open.branches.matches(branch);
         self.setting.branches.matches(branch) && self.repository.get().map_or(true, is_one_of_all)
@@ -314,7 +314,7 @@ fn remote_of(repository: &Repository, target: &PushTarget) -> Remote {
     repository.remote(&target.remote, Asked::Nobody).within(target.limit)
 }
 
-/// Returns true if nobody needs the snapshots of a commit any more.
+/// Returns true if nobody needs the snapshots of a commit any longer.
 fn is_obsolete(error: &(dyn std::error::Error + 'static)) -> bool {
     let reference = match error.downcast_ref::<ExportError>() {
         Some(ExportError::Reference(error)) => Some(error),

@@ -24,8 +24,8 @@ pub(super) fn stopping() {
     notify(&[NotifyState::Stopping]);
 }
 
-/// Notifies the watchdog, if there is one, again and again while nothing stands still. If something does, systemd ends
-/// the daemon and starts it anew.
+/// Notifies the watchdog, if there is one, periodically while no work is stuck. If some is, systemd restarts the
+/// daemon.
 pub(super) async fn keep_alive(standstill: impl Fn() -> Option<String>) {
     if let Some(limit) = sd_notify::watchdog_enabled() {
         beat(limit, standstill, || notify(&[NotifyState::Watchdog])).await;

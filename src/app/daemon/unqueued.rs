@@ -12,7 +12,7 @@ use crate::git::BranchPatterns;
 use crate::pipeline::Comparison;
 use crate::report::Report;
 
-/// Watches the repository of `workspace` until the process is told to end, and hands each report to `print`.
+/// Watches the repository of `workspace` until the process is asked to stop, and passes each report to `print`.
 pub async fn run_unqueued(
     workspace: Workspace,
     options: &DaemonOptions,

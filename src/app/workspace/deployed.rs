@@ -1,8 +1,7 @@
-//! The branch as which the nodes of a revision are deployed, where the environment is the name of a branch.
-//!
-//! It is the branch that the revision names. A commit that names none is of the checked-out branch, if it is in its
-//! history, or of the one that a CI job names, which checks out no branch. Of any other nobody knows, and that is an
-//! error: the data of another environment would be shown as that of the nodes.
+//! The branch that a revision's nodes are deployed from, if the environment is the name of a branch.
+//!  It is the branch that the revision names. If it names none, it is the checked-out branch, if the commit is in its
+//! history, or the branch that a CI job names, which checks out no branch. Otherwise the branch is unknown, which is
+//! an error: the nodes would be shown with the data of another environment.
 
 use crate::app::Result;
 use crate::forge::ci;
@@ -32,7 +31,7 @@ fn is_in(repository: &Repository, old: crate::git::CommitId, head: Option<crate:
     })
 }
 
-/// Returns the name that a revision begins with: that of `dev~2`, `dev^{tree}` and `dev@{1}` is `dev`.
+/// Returns the name at the beginning of a revision: for `dev~2`, `dev^{tree}` and `dev@{1}` it is `dev`.
 fn name_in(revision: &str) -> &str {
     let end = ["~", "^", "@{"].iter().filter_map(|sign| revision.find(sign)).min();
     match &revision[..end.unwrap_or(revision.len())] {

@@ -25,8 +25,8 @@ pub(in crate::app) fn disclosure(overrides: &Overrides, key_file: Option<&Path>)
     Ok(Disclosure::masked(|| installation_key(path, fresh)))
 }
 
-/// Returns the key that a flag or the environment has, or that is in the file that it names. Only what is there is a
-/// file: anything else may be a key that somebody has mistyped, which is not shown.
+/// Returns the key in a flag or the environment, or in the file that it names. Only an existing path is a file:
+/// anything else may be a mistyped key, which is not shown.
 fn named_key(text: &str) -> Result<Key> {
     if let Some(key) = Key::from_hex(text.trim()) {
         return Ok(key);
@@ -39,7 +39,7 @@ fn named_key(text: &str) -> Result<Key> {
     Ok(key_file::read(Path::new(text))?)
 }
 
-/// Returns the key of this installation, and makes it if there is none. If it cannot be kept, `fresh` serves for this
+/// Returns the key of this installation, creating it if there is none. If it cannot be kept, `fresh` serves for this
 /// process.
 fn installation_key(path: Option<PathBuf>, fresh: Key) -> Key {
     let Some(path) = path else {

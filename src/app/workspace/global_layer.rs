@@ -19,7 +19,7 @@ pub(super) struct GlobalLayer {
 }
 
 impl GlobalLayer {
-    /// Finds the global layer. A file in the work tree of the data repository is read from the revision at hand.
+    /// Finds the global layer. A file in the work tree of the data repository is read from the revision in question.
     pub(super) fn find(setting: &GlobalSetting, data: &Repository, disk: &Arc<Disk>) -> Result<GlobalLayer> {
         let config = |tree, path| Ok(GlobalLayer { config: Some(GlobalConfig { tree, path }), commit: None });
         match setting {

@@ -1,12 +1,12 @@
-//! Paths that lead into the work tree, however they are spelled: what lies there is read from the revision at hand.
+//! Paths that lead into the work tree, however they are spelled: files there are read from the revision in question.
 
 use std::path::{Component, Path, PathBuf, absolute as absolute_path};
 
 use crate::git::Repository;
 use crate::settings::{DatadirSetting, Settings, TreeFolder};
 
-/// Has datadirs and folders of modules that settings name by absolute paths into the work tree read from each revision,
-/// as those are that are named by relative ones. What git does not track, such as installed modules, stays on disk.
+/// Reads datadirs and module folders that settings name by absolute paths into the work tree from each revision, like
+/// those named by relative paths. Files that git does not track, such as installed modules, are read from disk.
 pub(super) fn read_from_revisions(repository: &Repository, settings: &mut Settings) {
     let tracked = |path: &Path| in_work_tree(repository, path).filter(|inside| repository.tracks(inside));
     for (_, to) in &mut settings.datadirs {
@@ -24,7 +24,7 @@ pub(super) fn read_from_revisions(repository: &Repository, settings: &mut Settin
     }
 }
 
-/// Returns the path of a file or folder inside the work tree, or `None` if it lies elsewhere, or links lead out.
+/// Returns the path of a file or folder inside the work tree, or `None` if it is elsewhere, or links lead out.
 pub(super) fn in_work_tree(repository: &Repository, path: &Path) -> Option<String> {
     let top = repository.work_dir()?.canonicalize().ok()?;
     let inside = below(&top, path)?;
@@ -35,7 +35,7 @@ pub(super) fn in_work_tree(repository: &Repository, path: &Path) -> Option<Strin
     (!is_out && !Path::new(&inside).starts_with(".git")).then_some(inside)
 }
 
-/// Returns `path` from the folder `top`, however that is spelled; links below it are not followed.
+/// Returns `path` relative to the folder `top`, however that is spelled; links below it are not followed.
 pub(super) fn below(top: &Path, path: &Path) -> Option<String> {
     let whole = absolute_path(path).ok()?;
     let place = TreeFolder { root: top.to_owned(), folder: PathBuf::new() };

@@ -62,12 +62,12 @@ impl SettingsJudge {
         }
     }
 
-    /// Returns the faults that `hierad check` reports in what comes after the revision `base`.
+    /// Returns the faults that `hierad check` reports in revisions after `base`.
     pub(super) fn check(&self, base: RevisionId) -> CheckSetting {
         self.check.clone().unwrap_or_else(|| self.judgement(base).check)
     }
 
-    /// Returns what the settings of a revision say. Those that cannot be read say nothing.
+    /// Returns the judgement in the settings of a revision. Settings that cannot be read have none.
     fn judgement(&self, base: RevisionId) -> Judgement {
         let read = self.file(base).and_then(|file| self.read(file.as_ref()));
         read.unwrap_or_else(|error| {
@@ -81,7 +81,7 @@ impl SettingsJudge {
         file.map_or_else(|| Ok(Judgement::default()), Judgement::read)
     }
 
-    /// Returns the policies of a revision. Settings that cannot be read may have some.
+    /// Returns the policies of a revision. Settings that cannot be read may contain some.
     fn policies_of(&self, base: RevisionId) -> Result<Policies, SettingsError> {
         let file = self.file(base)?;
         match self.read(file.as_ref()) {
@@ -114,8 +114,8 @@ impl SettingsJudge {
         );
     }
 
-    /// Returns the path of settings in the tree that have it read in another way before and after, whatever is checked
-    /// out, and whether it is trusted: that is how others read it who have that revision.
+    /// Returns the path of settings in the tree that change how it is read, whatever is checked out or trusted: other
+    /// users with that revision read it so.
     fn changed_reading(&self, revisions: Diff<RevisionId>) -> Option<&String> {
         self.paths.iter().find(|path| {
             let found = revisions.map(|id| self.target(id, path));
@@ -129,8 +129,8 @@ impl SettingsJudge {
         })
     }
 
-    /// Returns the profiles in the tree that are not the same before and after, or are gone, and files of values. Both
-    /// sides are read by those that are new as well, but for a new node that is no change.
+    /// Returns the profiles in the tree that differ before and after, or were removed, and files of values. New
+    /// profiles are read on both sides, but a new node is not a change.
     fn changed_profiles(&self, revisions: Diff<RevisionId>) -> Vec<String> {
         let Diff { before, after } = revisions.map(|id| self.profile_files(id));
         let changed = before.iter().filter(|(path, id)| after.get(*path) != Some(id));
@@ -148,7 +148,7 @@ impl SettingsJudge {
         self.profiles.changed_for_programs(Diff { before: &**before, after: &**after }).unwrap_or_default()
     }
 
-    /// Returns true if nothing is known to differ between two revisions but profiles in the tree.
+    /// Returns true if only profiles in the tree are known to differ between two revisions.
     pub(super) fn changes_profiles_alone(&self, sides: &Sides) -> bool {
         let revisions = Diff { before: sides.before, after: sides.after };
         let files = revisions.map(|id| self.profile_files(id));
@@ -171,7 +171,7 @@ impl SettingsJudge {
         self.policies.clone().map_or_else(|| self.policies_of(judge), Ok)
     }
 
-    /// Returns true if a settings file reads the tree in another way than the checked-out one does.
+    /// Returns true if a settings file reads the tree differently from the checked-out one.
     pub(super) fn reads_otherwise(&self, file: Option<&SettingsFile>) -> bool {
         let readings = [self.checked_out.as_ref(), file].map(reading);
         !matches!(&readings, [Ok(here), Ok(there)] if here == there)
@@ -183,8 +183,8 @@ impl SettingsJudge {
         if is_commit { self.file_at(id, &self.paths[0]) } else { Ok(None) }
     }
 
-    /// Returns the settings file of a revision at `path` of the tree, as its path is there, or `None` if nothing is
-    /// there.
+    /// Returns the settings file of a revision at `path` of the tree, named by its path there, or `None` if there is
+    /// none.
     fn file_at(&self, id: RevisionId, path: &str) -> Result<Option<SettingsFile>, SettingsError> {
         let failed = |reason: String| SettingsError::Read { path: path.into(), source: io::Error::other(reason) };
         let damaged = |error: TreeError| failed(error.to_string());
@@ -330,8 +330,8 @@ fn files_of<'r>(report: &'r Report, code: &'static str) -> impl Iterator<Item = 
 /// The advice for data that come with another version of a submodule or a module.
 const ELSEWHERE: &str = "no policy has judged data in it, which are not read: look at what changes there";
 
-/// Returns the warning of data of another repository that a commit brings, which no policy can judge. Profiles are read
-/// as they were before.
+/// Returns the warning for data of another repository that a commit brings, which no policy can judge. Profiles are
+/// read as they were before.
 fn elsewhere(report: &Report) -> Option<PolicyHit> {
     let moved = files_of(report, OTHER_VERSION).find(|file| files_of(report, CHANGED).all(|other| other != *file))?;
     let hit = PolicyHit::unreadable(ELSEWHERE, format!("{moved} brings another version"));
@@ -339,8 +339,8 @@ fn elsewhere(report: &Report) -> Option<PolicyHit> {
 }
 
 impl SettingsJudge {
-    /// Returns the hit of a change that nobody sees: of values, which are data but read once for both sides; or of data
-    /// of which nothing is seen, together with the profiles of nodes.
+    /// Returns the hit for an invisible change: of values, which are data but are read once for both sides; or of
+    /// data without a visible effect, together with the profiles of nodes.
     fn hidden(&self, report: &Report) -> Option<PolicyHit> {
         if let Some(values) = files_of(report, CHANGED).find(|file| self.profiles.is_of_values(file)) {
             return Some(PolicyHit::unreadable(VALUES, format!("{values} changes, which says what a backend finds")));
@@ -353,17 +353,17 @@ impl SettingsJudge {
     }
 }
 
-/// Returns the day by which waivers expire.
+/// Returns the current day, by which waivers expire.
 pub fn today() -> Day {
     jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date()
 }
 
-/// Returns what a settings file says of the reading of the tree.
+/// Returns the reading of the tree by a settings file.
 fn reading(file: Option<&SettingsFile>) -> Result<Reading, SettingsError> {
     file.map_or_else(|| Ok(Reading::default()), SettingsFile::reading)
 }
 
-/// Returns true if the same is at two places.
+/// Returns true if both places have the same.
 fn is_same(one: &Target, other: &Target) -> bool {
     match (one, other) {
         (Target::File(_, one), Target::File(_, other)) => one == other,

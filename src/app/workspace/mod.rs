@@ -1,7 +1,6 @@
-//! The workspace of a run: the repository, the settings with the flags laid over them, and the caches of parsed data.
-//!
-//! Commands and the daemon make fleets and pipelines from a [`Workspace`]. It prints nothing: callers are told of
-//! profiles that cannot be read, and show them as they like.
+//! The workspace of a run: the repository, the settings with the flags applied, and the caches of parsed data.
+//!  Commands and the daemon make fleets and pipelines from a [`Workspace`]. It prints nothing: it reports unreadable
+//! profiles to callers, which decide how to show them.
 
 mod deployed;
 mod fingerprints;
@@ -57,7 +56,7 @@ const CACHE_SIZE: u64 = 256;
 pub struct Workspace {
     /// The data repository.
     pub repository: Arc<Repository>,
-    /// The settings with the flags laid over them.
+    /// The settings with the flags applied.
     pub settings: Settings,
     /// The settings of the tree that do not count.
     pub refused: Vec<Refusal>,
@@ -137,7 +136,7 @@ impl Workspace {
         })
     }
 
-    /// Returns the same workspace with other settings, whose profiles lie in `stage` as far as they are the tree's.
+    /// Returns the same workspace with other settings; profiles in the tree are read from `stage`.
     pub(super) fn with_reading(&self, settings: Settings, outside: Outside, stage: TempDir) -> Workspace {
         Workspace {
             settings,
@@ -148,7 +147,7 @@ impl Workspace {
         }
     }
 
-    /// Returns the same workspace for work of another kind: its time begins when the guard is told so.
+    /// Returns the same workspace for other work, whose time begins when the guard is told so.
     pub(super) fn with_own_guard(&self) -> Workspace {
         let guard = Arc::new(Guard::idle(&self.settings.limits));
         let stop = Arc::new(Counted::new(guard.clone()));
@@ -165,12 +164,12 @@ impl Workspace {
         self.outside.global()
     }
 
-    /// Returns the state of all outside of the repository that is read.
+    /// Returns the state of everything that is read outside of the repository.
     pub(super) fn outside(&self) -> &Arc<Outside> {
         &self.outside
     }
 
-    /// Reads what lies outside of the repository anew if it has changed, and returns true if so.
+    /// Reads files outside of the repository again if they have changed, and returns true if so.
     pub(super) fn renew_outside(&mut self) -> Result<bool> {
         let global = &self.settings.global_hiera_config;
         if self.outside.is_current(global) {
@@ -231,7 +230,7 @@ impl Workspace {
         is_of_branch.then(|| deployed::branch(&self.repository, revision)).transpose()
     }
 
-    /// Returns the environment of the nodes as `branch` is deployed.
+    /// Returns the environment of the nodes when `branch` is deployed.
     pub fn environment_of_nodes(&self, branch: Option<&str>) -> EnvironmentOfNodes {
         match (&self.settings.environment, branch) {
             (EnvironmentName::Named(name), _) => EnvironmentOfNodes::Declared(name.clone()),
@@ -276,7 +275,7 @@ impl Workspace {
         Err(format!("no node profile could be read from {}: wanted {wanted}", paths.join(", ")).into())
     }
 
-    /// Has nothing kept for the next run, for programs that go on and on and do not save it.
+    /// Keeps nothing for the next run, for long-running programs that do not save it.
     pub(super) fn keep_nothing(&self) {
         if let Some(cache) = &self.cache {
             cache.keep_nothing();
@@ -290,7 +289,7 @@ impl Workspace {
         }
     }
 
-    /// Returns the files of the repository that are no data: settings and profiles.
+    /// Returns the files of the repository that are not data: settings and profiles.
     fn own_files(&self) -> BTreeSet<String> {
         let top = self.repository.work_dir().and_then(|top| top.canonicalize().ok());
         let inside = |path: PathBuf| {
@@ -313,13 +312,13 @@ impl Workspace {
         sample_profile::no_profiles(environment.as_ref(), folder)
     }
 
-    /// Returns the faults that `hierad check` reports in what comes after the revision `base`.
+    /// Returns the faults that `hierad check` reports in revisions after `base`.
     pub fn check_setting(&self, base: RevisionId) -> CheckSetting {
         self.judge.check(base)
     }
 
-    /// Returns the policies to try on past commits: those that count, or else those of the checked-out file or, without
-    /// one, of `tip`. To try a rule harms nobody, whoever writes it.
+    /// Returns the policies to try on past commits: those that count, or else those of the checked-out file or,
+    /// without one, of `tip`. Trying a rule harms nobody, whoever writes it.
     pub fn policies_to_try(&self, tip: RevisionId) -> Result<Policies> {
         Ok(self.judge.policies_to_try(tip)?)
     }

@@ -1,4 +1,4 @@
-//! All that a workspace reads outside of its repository, in one state: files on disk and the global layer.
+//! Everything that a workspace reads outside of its repository, in one state: files on disk and the global layer.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ impl Outside {
         Ok(Outside { disk, global })
     }
 
-    /// Returns true if all that was read is still as it was.
+    /// Returns true if everything that was read is unchanged.
     pub(in crate::app) fn is_current(&self, global: &GlobalSetting) -> bool {
         self.global.is_current(global) && self.disk.is_current()
     }

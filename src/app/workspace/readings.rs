@@ -1,8 +1,7 @@
-//! Other ways to read the tree: as the revision has it that judges a change.
-//!
-//! Whoever proposes a change is judged by policies that it does not write. It may still write how the tree is read: the
-//! settings in it, such as which hiera.yaml counts, and the profiles in it, which say what nodes there are. So policies
-//! judge a second comparison as well, by the settings and profiles of the revision that judges.
+//! Another reading of the tree: that of the revision that judges a change.
+//!  A change is judged by policies that its author does not write. But its author may write how the tree is read: the
+//! settings in it, such as which hiera.yaml counts, and the profiles in it, which say what nodes there are. So
+//! policies judge a second comparison as well, by the settings and profiles of the revision that judges.
 
 use std::sync::Arc;
 
@@ -29,7 +28,7 @@ impl Readings for TreeReadings {
         let judge = sides.judge();
         let RevisionId::Commit(commit) = judge else { return Ok(None) };
         self.other(commit, sides).or_else(|failure| {
-            // Whoever changes nothing else evades nothing.
+            // A change of nothing else evades nothing.
             if self.workspace.judge.changes_profiles_alone(sides) {
                 return Ok(None);
             }
@@ -41,7 +40,7 @@ impl Readings for TreeReadings {
 
 impl TreeReadings {
     fn other(&self, judge: CommitId, sides: &Sides) -> Result<Option<OtherReading>> {
-        // Whoever proposes commits chooses the branch that they are on, but not the one that takes them.
+        // The author of commits chooses the branch that they are on, but not the one that takes them.
         let branch = sides.branch.as_ref().or(self.branch.as_ref()).map(BranchName::as_str);
         let other = match self.workspace.as_read_by(judge, sides.after)? {
             Some(other) => other,
@@ -60,7 +59,7 @@ impl TreeReadings {
         }
     }
 
-    /// Returns true if the nodes are in another environment where `branch` is deployed.
+    /// Returns true if the nodes are in another environment when `branch` is deployed.
     fn is_elsewhere(&self, branch: Option<&str>) -> bool {
         let here = self.branch.as_ref().map(BranchName::as_str);
         let [here, there] = [here, branch].map(|branch| self.workspace.environment_of_nodes(branch));
@@ -84,8 +83,8 @@ impl Workspace {
         Ok(self.pipeline(revisions, Arc::new(fleet)).with_readings(Arc::new(readings)))
     }
 
-    /// Returns the workspace that reads the tree as the settings and profiles of a commit have it, to judge the
-    /// revision `after`; `None` if that is how this one reads.
+    /// Returns the workspace that reads the tree by the settings and profiles of a commit, to judge the revision
+    /// `after`; `None` if this one already reads that way.
     fn as_read_by(&self, judge: CommitId, after: RevisionId) -> Result<Option<Workspace>> {
         let Some(top) = self.repository.work_dir().and_then(|top| top.canonicalize().ok()) else { return Ok(None) };
         let file = self.judge.file(RevisionId::Commit(judge))?;
@@ -104,8 +103,8 @@ impl Workspace {
         Ok(Some(self.with_reading(settings, outside, stage)))
     }
 
-    /// Returns true if a commit has other profiles in the tree than those that are read, which are those of the work
-    /// tree: whatever HEAD is, they may be those of a change that is not committed, or of another branch.
+    /// Returns true if a commit has other profiles in the tree than those that are read from the work tree: whatever
+    /// HEAD is, the latter may belong to a change that is not committed, or to another branch.
     fn has_other_profiles(&self, judge: CommitId) -> bool {
         let [read, judging] = [RevisionId::WorkTree, RevisionId::Commit(judge)].map(|id| self.judge.profile_files(id));
         read != judging

@@ -1,7 +1,6 @@
 //! Finds the settings files of a run, and decides by their places which of them are trusted.
-//!
-//! The first trusted file rules: the one that `--config` names, or that of the git directory, of the user or of the
-//! system. The file of the tree supplies what that one does not say, as far as it may: see [`Origin`].
+//!  The first trusted file rules: the one that `--config` names, or that of the git directory, of the user or of the
+//! system. The file of the tree supplies settings that it does not have, as far as they count: see [`Origin`].
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -84,7 +83,8 @@ impl Places<'_> {
         root.or_else(|| self.repository.checkout_at(path.parent()?))
     }
 
-    /// Returns the folder of a file of the tree, with the path to read it at, or `None` if no commit writes the file.
+    /// Returns the folder of a file of the tree, with the path to read it at, or `None` if no commit can write the
+    /// file.
     fn in_tree(&self, path: &Path) -> Option<(TreeFolder, PathBuf)> {
         let folder_of = |path: &Path| {
             let root = self.root_of(path)?;
@@ -101,8 +101,8 @@ impl Places<'_> {
         Some((folder_of(&real)?, real))
     }
 
-    /// Returns the paths in the tree at which settings are read, whatever is there: that of the `named` file, if it
-    /// lies there, and the usual one, unless the named file takes its part. A trusted one does not judge.
+    /// Returns the paths in the tree at which settings are read, whether they exist or not: that of the `named` file,
+    /// if it is there, and the usual one, unless the named file replaces it. A trusted file does not judge.
     fn paths_in_tree(&self, overrides: &Overrides, named: Option<&SettingsFile>) -> Vec<String> {
         let named_path = overrides.config().and_then(|path| {
             let (place, path) = self.in_tree(path)?;
@@ -164,7 +164,7 @@ pub(in crate::app) fn find(overrides: &Overrides, repository: &Repository) -> Re
 }
 
 impl Places<'_> {
-    /// Returns the first trusted file of those that nobody names, and true if it is not of this repository alone.
+    /// Returns the first trusted file of those that nobody names, and true if it is not specific to this repository.
     fn ruling(
         &self,
         repository: &Repository,
@@ -186,7 +186,7 @@ impl Places<'_> {
                     text: "this file does not count, as it is inside of the tree".to_owned(),
                     is_missed: true,
                 }),
-                // Those of the system may be for its daemon alone.
+                // The system's settings may be only for its daemon.
                 Err(SettingsError::Read { source, .. })
                     if is_shared && source.kind() == ErrorKind::PermissionDenied => {}
                 Err(error) => return Err(error.into()),
@@ -235,8 +235,8 @@ fn shared_files() -> Vec<PathBuf> {
     user.into_iter().chain([PathBuf::from(SYSTEM_SETTINGS)]).collect()
 }
 
-/// Returns the settings that `--config` names, or `None` if it names none, or a file of the tree at hand. Fails if the
-/// file lies in the tree of a repository that it names itself.
+/// Returns the settings that `--config` names, or `None` if it names none, or a file of the tree at hand. Fails if
+/// the file is in the tree of a repository that it names itself.
 pub(in crate::app) fn named(overrides: &Overrides) -> Result<Option<Settings>> {
     let Some(path) = overrides.config() else { return Ok(None) };
     if let Ok(repository) = overrides.repository()

@@ -1,5 +1,5 @@
-//! The node profiles that lie in the tree that is looked at, so that its commits write them; and the files of values of
-//! `backends`, which are read once for all revisions as well.
+//! The node profiles in the tree, which its commits write; and the files of values of `backends`, which are also read
+//! once for all revisions.
 
 mod programs;
 
@@ -24,7 +24,7 @@ pub(super) struct TreeProfiles {
     top: PathBuf,
     /// The paths from the top, which may be patterns.
     paths: Vec<String>,
-    /// Those of files of values.
+    /// Paths of files of values.
     values: Vec<String>,
     /// True if entries are joined, so that one may add to the nodes of another.
     is_joined: bool,
@@ -32,7 +32,7 @@ pub(super) struct TreeProfiles {
 }
 
 impl TreeProfiles {
-    /// Returns those of these settings; none if there is no work tree.
+    /// Returns the paths in these settings; none if there is no work tree.
     pub(super) fn of(repository: &Repository, settings: &Settings) -> TreeProfiles {
         let top = repository.work_dir().and_then(|top| top.canonicalize().ok()).unwrap_or_default();
         let mut entries = settings.profiles.clone();
@@ -43,7 +43,7 @@ impl TreeProfiles {
         TreeProfiles { top, paths, values, is_joined, programs }
     }
 
-    /// Returns the files of a revision, by path; a submodule that they may lie in counts as one, by its commit.
+    /// Returns the files of a revision, by path; a submodule that may contain some counts as one file, by its commit.
     pub(super) fn files(&self, tree: &dyn FileTree) -> std::result::Result<BTreeMap<String, BlobId>, TreeError> {
         let (mut files, mut left) = (BTreeMap::new(), SHARED_LIMIT);
         let tree = WithSubmodules::new(tree, |_, _| None);
@@ -54,14 +54,14 @@ impl TreeProfiles {
         Ok(files)
     }
 
-    /// Returns true for a file of values, or a submodule that one lies in.
+    /// Returns true for a file of values, or a submodule around one.
     pub(super) fn is_of_values(&self, file: &str) -> bool {
         let is_in =
             |path: &String| path.strip_prefix(file).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
         self.values.iter().any(is_in)
     }
 
-    /// Returns true if a file that is new may say something else than that there is a new node.
+    /// Returns true if a new file may mean more than a new node.
     pub(super) fn counts_if_new(&self, file: &str) -> bool {
         self.is_joined || self.is_of_values(file)
     }

@@ -1,7 +1,6 @@
 //! The settings files of the tree that the user trusts, as `hierad trust` has recorded them in the git directory.
-//!
-//! A record is the digest of a file's path in the tree, of its content, and of what its commands name in
-//! the tree. A file that changes in any of this is not trusted any more. No commit writes in the git directory.
+//!  A record is the digest of a file's path in the tree, of its content, and of what its commands name in the tree. A
+//! file is no longer trusted once any of this changes. No commit writes in the git directory.
 
 mod programs;
 
@@ -51,7 +50,7 @@ impl TrustStore {
         }
     }
 
-    /// Returns true if this file of the tree is trusted as it is.
+    /// Returns true if this file of the tree is trusted in its current state.
     pub(super) fn has(&self, file: &SettingsFile) -> bool {
         // Without records nothing has to be read.
         let records = self.read().unwrap_or_default();
@@ -112,7 +111,7 @@ fn path_in_tree(file: &SettingsFile, place: &TreeFolder) -> Result<String> {
     Ok(path.escape_debug().to_string())
 }
 
-/// Returns the settings file of the tree at `path`, or the usual one, as the records know it.
+/// Returns the settings file of the tree at `path`, or the usual one, in the form that records use.
 fn file_of_tree(repository: &Repository, path: Option<&Path>) -> Result<SettingsFile> {
     let top = repository.work_dir().ok_or("the repository has no work tree: all settings beside it are trusted")?;
     let path = path.map_or_else(|| top.join(SETTINGS_FILE), Path::to_owned);

@@ -10,7 +10,7 @@ use crate::report::Remedy;
 use crate::tree::{ATTRIBUTES, Attributes, BlobId, IDENT, Target, TreeError, converting_lines, follow, with_ident};
 
 impl DiffContext<'_> {
-    /// Returns a blind spot for files of attributes, of those changed, that have files converted in another way.
+    /// Returns a blind spot for changed files of attributes that make git convert files differently.
     pub(crate) fn changed_attributes(&self, changed: &BTreeSet<String>) -> Result<Option<BlindSpot>, TreeError> {
         let mut files = Vec::new();
         for path in changed {
@@ -25,16 +25,16 @@ impl DiffContext<'_> {
             code: "changed-settings",
             headline: format!("{first} changes, which says how git converts files"),
             message: format!(
-                "{first} has git convert files in another way, and data are read as the repository holds them"
+                "{first} makes git convert files differently, and data is read as the repository stores it"
             ),
-            fix: Some(Remedy::words("look at what a checkout gives before and after")),
+            fix: Some(Remedy::words("compare a checkout before and after")),
             files,
             ..BlindSpot::default()
         }))
     }
 
-    /// Returns a blind spot for files that git converts and that are not the same on both sides: they themselves, or
-    /// what is made of them. `changed` are those that nodes read, if nothing but files has changed.
+    /// Returns a blind spot for files that git converts and that differ between both sides: the files themselves, or
+    /// their conversion. `changed` are those that nodes read, if only files have changed.
     pub(crate) fn converted_files(&self, changed: Option<&BTreeSet<String>>) -> Result<Option<BlindSpot>, TreeError> {
         const CODE: &str = outside::OUTSIDE;
         let of = |revision: &Revision| {
@@ -61,7 +61,7 @@ impl DiffContext<'_> {
                 "git converts {names} as {ATTRIBUTES} says: nodes get what a checkout has, and it is not read"
             ),
             fix: Some(Remedy::with_yaml(
-                "look at what a checkout gives before and after or, if it is the same, put into hierad.yaml",
+                "compare a checkout before and after or, if it is the same, add to hierad.yaml",
                 accept::line(CODE, files.iter().map(String::as_str)),
             )),
             files,
@@ -81,8 +81,8 @@ struct CheckedOut {
     is_read: bool,
 }
 
-/// Returns true if a file may have another content than before, which is not seen: changes are looked for by what the
-/// repository has.
+/// Returns true if a file may have another content than before, which is not seen, since changes are detected in the
+/// repository's content.
 fn is_unseen(before: Option<&CheckedOut>, after: Option<&CheckedOut>) -> bool {
     match (before, after) {
         (Some(before), Some(after)) if before.is_read && after.is_read => {

@@ -25,7 +25,7 @@ const DATA_ENDS: [&str; 5] = [".yaml", ".yml", ".json", ".eyaml", ".conf"];
 /// Files that define hierarchies and layers.
 const CONFIG_FILES: [&str; 4] = ["hiera.yaml", "environment.conf", DEPLOYMENT_FILES[0], DEPLOYMENT_FILES[1]];
 
-/// Those of them that only say which modules there are.
+/// Those that only declare modules.
 const DEPLOYMENT_FILES: [&str; 2] = ["Puppetfile", ".fixtures.yml"];
 
 /// The part that a changed file plays.
@@ -46,7 +46,7 @@ pub(crate) enum FileKind {
 pub(crate) struct ChangedFiles {
     /// Data that some node reads, before or after.
     pub(crate) reached: BTreeSet<String>,
-    /// Those of them that only functions in Ruby may read.
+    /// Those that only functions in Ruby may read.
     pub(crate) opaque: BTreeSet<String>,
     /// Files of modules that cannot be read and come to count, or no longer do, or whose modules change: nothing else
     /// may tell of their keys.
@@ -161,12 +161,12 @@ impl ChangedFiles {
         self.configs.contains(path) || self.configs.iter().any(is_of_all)
     }
 
-    /// Returns true if there is neither a submodule nor configuration among them, and no attributes of git.
+    /// Returns true if they include neither a submodule nor configuration nor attributes of git.
     fn are_plain(&self) -> bool {
         self.configs.is_empty() && self.attributes.is_empty() && self.submodules.is_empty()
     }
 
-    /// Returns the files of data and configuration by path, with the part that each plays.
+    /// Returns the files of data and configuration by path, with the role of each.
     pub(crate) fn with_kinds(&self) -> Vec<(Arc<str>, FileKind)> {
         let of = |paths: &BTreeSet<String>, kind| -> Vec<(Arc<str>, FileKind)> {
             paths.iter().map(|path| (path.as_str().into(), kind)).collect()
@@ -210,7 +210,7 @@ impl<'a> Outside<'a> {
     }
 
     /// Returns true if one of the levels may read a file of the repository: any file in such a folder, whatever its
-    /// name, and any whose path a path of the level ends with.
+    /// name, and any file whose path a path of the level ends with.
     fn may_read(&self, path: &str) -> bool {
         self.folders.iter().any(|folder| is_below(path, folder))
             || self.patterns.iter().any(|pattern| pattern.ends_like(path))
@@ -223,7 +223,7 @@ const MOST_STEPS: usize = 200_000_000;
 /// The most names of one changed path through links.
 const MOST_NAMES: usize = 20_000;
 
-/// Returns true if a level of a side leads to a path, or if it is one of data in a datadir.
+/// Returns true if a level of a side leads to a path, or if it is data in a datadir.
 fn may_be_read(sides: Option<&[Places<'_>; 2]>, path: &str, is_data: bool) -> Result<bool, TreeError> {
     for places in sides.into_iter().flatten() {
         if places.leads_to(path)? || is_data && places.has_datadir_of(path) {
@@ -253,7 +253,7 @@ impl<'a> Places<'a> {
         Ok(Places { patterns: patterns(&revision.environment), datadirs, links, steps: Cell::new(MOST_STEPS) })
     }
 
-    /// Returns true if a level leads to a path, or to a link that leads there, through others or not.
+    /// Returns true if a level leads to a path, or to a link that leads there, directly or through other links.
     fn leads_to(&self, path: &str) -> Result<bool, TreeError> {
         Ok(self.names_of(path)?.iter().any(|path| self.is_read(path)))
     }
@@ -262,7 +262,7 @@ impl<'a> Places<'a> {
         self.patterns.iter().any(|pattern| pattern.matches(path))
     }
 
-    /// Returns a path, and those that lead there through links, each link once.
+    /// Returns a path, and the paths that lead there through links, using each link once.
     fn names_of(&self, path: &str) -> Result<BTreeSet<String>, TreeError> {
         let (mut found, mut pending) = (BTreeSet::new(), vec![(path.to_owned(), Vec::new())]);
         while let Some((path, passed)) = pending.pop() {
@@ -284,7 +284,7 @@ impl<'a> Places<'a> {
         Ok(found)
     }
 
-    /// Returns the files at the end of links that are led elsewhere in `other`, by the paths that levels lead to.
+    /// Returns the files at the end of links that lead elsewhere in `other`, by the paths that levels lead to.
     fn led_elsewhere(&self, other: &Places<'_>, tree: &dyn FileTree) -> Result<BTreeSet<String>, TreeError> {
         let (mut found, known) = (BTreeSet::new(), BTreeSet::from_iter(&other.links));
         for (link, target) in self.links.iter().filter(|led| !known.contains(led)) {
@@ -301,7 +301,7 @@ impl<'a> Places<'a> {
     }
 }
 
-/// Returns the paths that levels lead to through links that are led elsewhere, if no known node reads them and other
+/// Returns the paths that levels lead to through links that now lead elsewhere, if no known node reads them and other
 /// files are there.
 fn led_elsewhere(revisions: [&Revision; 2], [before, after]: &[Places<'_>; 2]) -> Result<BTreeSet<String>, TreeError> {
     let trees = revisions.map(|revision| &*revision.environment.tree);
@@ -319,7 +319,7 @@ fn led_elsewhere(revisions: [&Revision; 2], [before, after]: &[Places<'_>; 2]) -
     Ok(led)
 }
 
-/// Returns the file at `path`, or those below it, links left out.
+/// Returns the file at `path`, or the files below it, without links.
 fn files_below(tree: &dyn FileTree, path: &str) -> Result<Vec<String>, TreeError> {
     let (mut found, mut extent, mut pending) = (Vec::new(), Extent::default(), vec![path.to_owned()]);
     while let Some(path) = pending.pop() {
@@ -350,13 +350,13 @@ fn is_link(revision: &Revision, path: &str) -> bool {
     matches!(revision.environment.tree.entry(path), Ok(Some(Entry::Link(_))))
 }
 
-/// Returns true for a submodule whose commit is known: any other repository in a work tree is none.
+/// Returns true for a submodule whose commit is known; other repositories in a work tree are not submodules.
 fn is_submodule(revision: &Revision, path: &str) -> bool {
     matches!(revision.environment.tree.entry(path), Ok(Some(Entry::Submodule(Some(_)))))
 }
 
-/// Returns the files of modules that cannot be read and do not count alike on both sides: themselves, or the levels
-/// and options of their keys. Nothing is changed at any other path than those `changed`.
+/// Returns the files of modules that cannot be read and do not count alike on both sides: the files themselves, or
+/// the levels and options of their keys. Only the paths in `changed` differ.
 fn unread_of_modules(
     revisions: [&Revision; 2],
     changed: &BTreeSet<String>,
@@ -390,8 +390,8 @@ impl Unreadable {
     }
 }
 
-/// Returns the data files of modules that some node's hierarchy leads to, and that cannot be read; and each hiera.yaml
-/// whose content is not known, so that neither keys nor files are.
+/// Returns the unreadable data files of modules that some node's hierarchy leads to; and each hiera.yaml whose
+/// content is unknown, so that neither keys nor files are.
 fn unreadable_files(revision: &Revision) -> Result<BTreeMap<Arc<str>, Unreadable>, TreeError> {
     let (environment, mut found) = (&revision.environment, BTreeMap::new());
     let tree = &*environment.tree;
@@ -403,7 +403,7 @@ fn unreadable_files(revision: &Revision) -> Result<BTreeMap<Arc<str>, Unreadable
         }
     }
     let folders = || environment.roots().flat_map(|root| root.module_folders.values());
-    // Most files are below none of the few folders that modules lie in.
+    // Most files are not below any of the few folders that contain modules.
     let around: BTreeSet<&str> = folders().map(|folder| folder_of(folder)).collect();
     if around.is_empty() {
         return Ok(found);
@@ -462,8 +462,8 @@ struct Unlisted {
 }
 
 impl DiffContext<'_> {
-    /// Returns blind spots for changed files with keys that nothing lists: those of functions in Ruby, and those of
-    /// modules in files that cannot be read.
+    /// Returns blind spots for changed files with keys that nothing lists: files of functions in Ruby, and unreadable
+    /// files of modules.
     pub(crate) fn unlisted_keys(&self, files: &ChangedFiles) -> impl Iterator<Item = BlindSpot> {
         let opaque = self.unlisted(&files.opaque, |names, short| Unlisted {
             headline: format!("functions may find more keys in {short}"),
@@ -475,7 +475,7 @@ impl DiffContext<'_> {
         let unread = self.unlisted(&files.unread, |names, short| Unlisted {
             headline: format!("{short} cannot be read"),
             message: format!("{names} cannot be read before or after: keys that nothing else has are not looked up"),
-            advice: "`hierad check` tells what is wrong: correct it",
+            advice: "`hierad check` says what is wrong: correct it",
         });
         [opaque, unread].into_iter().flatten()
     }
@@ -497,7 +497,8 @@ impl DiffContext<'_> {
         files.iter().filter(|file| !self.accepted.has(code, file)).cloned().collect()
     }
 
-    /// Returns blind spots for changed files that no known node reads, in datadirs and elsewhere, without those `told`.
+    /// Returns blind spots for changed files that no known node reads, in datadirs and elsewhere, without those
+    /// already `told`.
     pub(crate) fn unreached_files(
         &self,
         files: &ChangedFiles,
@@ -564,12 +565,12 @@ pub(crate) fn short(files: &[String]) -> String {
 /// The most files that a suggested setting names.
 pub(crate) const MOST_ACCEPTED: usize = 8;
 
-/// Returns the advice, with the setting that accepts just these files. For many there is none: a pattern for them would
-/// be silent about others, too.
+/// Returns the advice, with the setting that accepts exactly these files. If there are many, there is no setting: a
+/// pattern for them would also silence others.
 pub(crate) fn remedy(code: &str, advice: &str, files: &[String]) -> Remedy {
     if files.len() > MOST_ACCEPTED {
         return Remedy::words(advice);
     }
-    let words = format!("{advice} or, to be told no more of this, put into hierad.yaml");
+    let words = format!("{advice} or, to silence this, add to hierad.yaml");
     Remedy::with_yaml(words, accept::line(code, files.iter().map(String::as_str)))
 }

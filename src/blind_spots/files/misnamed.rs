@@ -17,7 +17,7 @@ pub(crate) struct Misnamed {
 }
 
 impl Misnamed {
-    /// Returns the file at `path` if it is one of these, given the patterns of the revision's levels. No known node may
+    /// Returns the file at `path` if it is misnamed, given the patterns of the revision's levels. No known node may
     /// read it.
     pub(crate) fn of(
         revision: &Revision,
@@ -38,7 +38,7 @@ impl Misnamed {
         Ok(Some(Misnamed { path: path.to_owned(), right, is_taken }))
     }
 
-    /// Returns all of them in datadirs.
+    /// Returns all misnamed files in datadirs.
     pub(crate) fn all(revision: &Revision) -> Result<Vec<Misnamed>, TreeError> {
         let environment = &revision.environment;
         let (reached, patterns) = (revision.reached_files(), patterns(environment));
@@ -83,8 +83,8 @@ fn is_in(folder: &str, other: &str) -> bool {
     other.is_empty() || folder.strip_prefix(other).is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// Returns a path with its name in lower case, if that is the name of a known node and the path is not: Puppet has
-/// names of nodes in lower case.
+/// Returns a path with its name in lower case, if that is the name of a known node and the path's own name is not:
+/// Puppet has names of nodes in lower case.
 fn in_lower_case(revision: &Revision, path: &str) -> Option<String> {
     let name = path.rsplit('/').next()?;
     let lower = name.to_ascii_lowercase();

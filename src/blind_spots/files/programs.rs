@@ -43,7 +43,7 @@ impl DiffContext<'_> {
                 "{names} may decide values: levels ask functions, or options convert to type aliases, and hierad runs neither"
             ),
             fix: Some(Remedy::with_yaml(
-                "look at what they change or, if that is nothing, put into hierad.yaml",
+                "look at what they change or, if that is nothing, add to hierad.yaml",
                 accept::line(CODE, found.iter().map(String::as_str)),
             )),
             files: found,
@@ -51,8 +51,8 @@ impl DiffContext<'_> {
         }))
     }
 
-    /// Returns a blind spot for other keys of encrypted data than before that hierad is not to read: other names, or
-    /// other files of these names.
+    /// Returns a blind spot for changed keys of encrypted data that hierad must not read: other names, or other files
+    /// with these names.
     pub(crate) fn other_keys(&self, files: &ChangedFiles) -> Option<BlindSpot> {
         let [before, after] = self.both_revisions().map(key_names);
         let ends =
@@ -65,8 +65,8 @@ impl DiffContext<'_> {
         let names: BTreeSet<String> = before.union(&after).cloned().collect();
         Some(BlindSpot {
             code: keys_not_allowed::NOT_ALLOWED,
-            headline: "encrypted data have other keys, which are not allowed".to_owned(),
-            message: format!("encrypted data have other keys than before: {}", keys_not_allowed::text()),
+            headline: "encrypted data has other keys, which are not allowed".to_owned(),
+            message: format!("encrypted data has other keys than before: {}", keys_not_allowed::text()),
             fix: Some(keys_not_allowed::fix(&names)),
             files: replaced.into_iter().cloned().collect(),
             ..BlindSpot::default()
@@ -87,7 +87,7 @@ fn is_program(revision: &Revision, path: &str, folders: &[&str]) -> bool {
     [".pp", ".rb"].iter().any(|end| path.ends_with(end)) && roots.any(is_inner)
 }
 
-/// Returns true if options convert to a type that has a name of a module's.
+/// Returns true if options convert to a type whose name belongs to a module.
 fn has_aliases(revision: &Revision) -> Result<bool, TreeError> {
     let environment = &revision.environment;
     let is_one = |options: &Value| {
@@ -104,7 +104,7 @@ fn has_aliases(revision: &Revision) -> Result<bool, TreeError> {
     Ok(false)
 }
 
-/// Returns true if a level asks a function of the site's own whose answers no settings tell.
+/// Returns true if a level asks one of the site's own functions whose answers no settings declare.
 fn asks_functions(revision: &Revision) -> bool {
     let environment = &revision.environment;
     let configs = environment.layers().filter_map(|layer| layer.config.as_ref().ok());

@@ -23,7 +23,7 @@ pub(crate) const READ_OTHERWISE: &str = "read-otherwise";
 
 /// The reason why the files of a glob have another order on some Rubies.
 pub(crate) const ORDER_OF_GLOB: &str =
-    "Ruby sorts the files of a glob as of 3.0: before, and on JRuby 9.3, their order is that of the folder";
+    "Ruby sorts the files of a glob since 3.0; before, and on JRuby 9.3, they are in the order of the folder";
 
 /// Returns the places of a data file that a server reads otherwise.
 pub(crate) fn places(environment: &Environment, id: BlobId, file: &DataFile) -> Result<Notes, TreeError> {

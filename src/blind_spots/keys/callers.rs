@@ -16,8 +16,8 @@ use crate::tree::TreeError;
 type Files = BTreeMap<String, BTreeSet<String>>;
 
 impl DiffContext<'_> {
-    /// Returns blind spots for variables that are another one for each who asks, if levels by them may read a changed
-    /// file, or one with affected keys, or if data that the commit may change have them.
+    /// Returns blind spots for variables that depend on who asks, if levels with them may read a changed file, or a
+    /// file with affected keys, or if data that the commit may change contains them.
     pub(crate) fn callers(&self, files: &ChangedFiles) -> Result<Vec<BlindSpot>, TreeError> {
         let mut found = Files::new();
         for revision in self.both_revisions() {
@@ -28,8 +28,9 @@ impl DiffContext<'_> {
         let spot = |(name, files): (String, BTreeSet<String>)| {
             let headline = format!("the variable '{name}' depends on who asks");
             let names = wording::some(files.iter().map(String::as_str));
-            let message =
-                format!("{headline}, and shown is what the top scope gets: classes may get something else by {names}");
+            let message = format!(
+                "{headline}: the value shown is that of the top scope, and classes may get another one by {names}"
+            );
             let (fix, files) = (Some(fix(&name)), files.into_iter().collect());
             BlindSpot { code: UNDEFINED, headline, message, fix, files, ..BlindSpot::default() }
         };

@@ -31,7 +31,7 @@ impl DiffContext<'_> {
                 "a classifier gives {names} on {of}, and wins over the data: the change has no effect on these classes, \
                  and shows only where something else looks the key up"
             ),
-            fix: Some(Remedy::words("change what the classifier gives, or take the parameter away there")),
+            fix: Some(Remedy::words("change the value in the classifier, or remove the parameter there")),
             keys,
             nodes,
             ..BlindSpot::default()

@@ -120,7 +120,7 @@ fn spot(disclosure: &Disclosure, error: &LookupError, Failing { nodes, keys }: F
     let is_function = error.missing_function().is_some();
     let first = keys.first().map_or("", |key| &**key);
     let accept = accept::line("failing-keys", [first]);
-    let words = "`hierad check` names each cause; if they may fail, put into hierad.yaml";
+    let words = "`hierad check` names each cause; if they may fail, add to hierad.yaml";
     let accept = || Remedy::with_yaml(words, accept);
     BlindSpot {
         code: if is_function { "unknown-function" } else { "failing-keys" },

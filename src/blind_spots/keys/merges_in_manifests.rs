@@ -24,7 +24,7 @@ const MERGE: &str = "merge-in-manifest";
 const MOST_LOOKUPS: usize = 2000;
 
 impl DiffContext<'_> {
-    /// Returns a blind spot for keys whose merged values change on nodes that see no change of them.
+    /// Returns a blind spot for keys whose merged values change on nodes where the report shows no change.
     pub(crate) fn merges_in_manifests(&self) -> Result<Option<BlindSpot>, TreeError> {
         let changed = changed_nodes(self.changes);
         let mut found: Vec<(Arc<str>, Vec<Asked>, NodeSet)> = Vec::new();
@@ -72,7 +72,8 @@ impl DiffContext<'_> {
 }
 
 impl DiffContext<'_> {
-    /// Returns those of some nodes whose value by one of the strategies changes, or may: if no lookups are `left`.
+    /// Returns those of some nodes whose value by one of the strategies changes; or may change, if no lookups are
+    /// `left`.
     fn differing(&self, key: &str, asked: &[Asked], nodes: &NodeSet, left: &mut usize) -> NodeSet {
         let strategy = |asked: &Asked| match &asked.merge {
             Value::Undef => Some(None),
@@ -93,8 +94,8 @@ impl DiffContext<'_> {
     }
 }
 
-/// Returns the setting that has reports show what manifests look up, or accepts the keys that they look up in several
-/// ways.
+/// Returns the setting that makes reports show what manifests look up, or accepts the keys that they look up in
+/// several ways.
 fn fix(found: &[(Arc<str>, Vec<Asked>, NodeSet)]) -> Remedy {
     const MOST: usize = 8;
     let of = |(key, strategies, _): &(Arc<str>, Vec<Asked>, NodeSet)| {
@@ -109,10 +110,10 @@ fn fix(found: &[(Arc<str>, Vec<Asked>, NodeSet)]) -> Remedy {
     if options.is_empty() {
         let keys = found.iter().take(MOST).map(|(key, ..)| &**key);
         return Remedy::with_yaml(
-            "look at the manifests or, if it is fine, put into hierad.yaml",
+            "look at the manifests or, if it is fine, add to hierad.yaml",
             accept::line(MERGE, keys),
         );
     }
     let options = json::compact(&Value::Hash(options.into()));
-    Remedy::with_yaml("have reports show what they look up: put into hierad.yaml", format!("lookup_options: {options}"))
+    Remedy::with_yaml("to see in reports what they look up, add to hierad.yaml", format!("lookup_options: {options}"))
 }

@@ -11,10 +11,10 @@ use crate::hiera::layer::path_patterns::{PathPattern, patterns};
 use crate::report::{BlindSpot, UnseenLevel};
 use crate::tree::{FileTree, Target, TreeError, child, folder_of, follow};
 
-/// Returns a blind spot for keys that data refer to and no file has, if a level may have them: one for which no
+/// Returns a blind spot for keys that data refers to and no file has, if a level may have them: one for which no
 /// revision has any file.
 pub(crate) fn referred(revisions: &[&Revision], accepted: &Accepted) -> Result<Option<BlindSpot>, TreeError> {
-    // One that is outside may have them, too, and is told.
+    // A level outside may have them, too, and is reported.
     if !outside(revisions.iter().copied(), &Accepted::default()).is_empty() {
         return Ok(None);
     }
@@ -53,7 +53,7 @@ pub(crate) fn referred(revisions: &[&Revision], accepted: &Accepted) -> Result<O
     }))
 }
 
-/// Returns the places of levels for which no file of the repository is there.
+/// Returns the places of levels without any file in the repository.
 fn empty(revision: &Revision) -> Result<BTreeMap<String, UnseenLevel>, TreeError> {
     let environment = &revision.environment;
     let implied = |pattern: &PathPattern<'_>| pattern.layer.config.as_ref().is_ok_and(|config| config.implied);
@@ -67,7 +67,7 @@ fn empty(revision: &Revision) -> Result<BTreeMap<String, UnseenLevel>, TreeError
     Ok(found)
 }
 
-/// Returns the first part of a path that is not there, as far as the names of folders tell.
+/// Returns the first missing part of a path, as far as the names of folders show.
 fn absent_part(tree: &dyn FileTree, path: &str, pattern: &PathPattern<'_>) -> Result<Option<String>, TreeError> {
     let parts = path.match_indices('/').map(|(at, _)| &path[..at]).chain([path]);
     for part in parts.take_while(|part| !part.contains('*')) {

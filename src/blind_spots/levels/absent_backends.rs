@@ -11,7 +11,7 @@ use crate::report::BlindSpot;
 
 const ABSENT: &str = "absent-backend";
 
-/// Returns a blind spot for each backend of Hiera 3 that is taken to be not installed.
+/// Returns a blind spot for each backend of Hiera 3 that counts as not installed.
 pub(crate) fn absent_backends(revisions: &[&Revision]) -> Vec<BlindSpot> {
     let mut found: BTreeMap<&str, (&Finding, Vec<NodeSet>)> = BTreeMap::new();
     let all = revisions.first().map_or(0, |revision| revision.fleet.len());
@@ -28,7 +28,7 @@ pub(crate) fn absent_backends(revisions: &[&Revision]) -> Vec<BlindSpot> {
         let of = wording::nodes_of(&nodes, all);
         BlindSpot {
             code: ABSENT,
-            headline: format!("the backend '{name}' of Hiera 3 is taken for not installed on {of}"),
+            headline: format!("the backend '{name}' of Hiera 3 counts as not installed on {of}"),
             message: format!("{} on {of}", first.diagnostic.text),
             fix: first.diagnostic.subject.as_ref().and_then(suggestions::fix_for),
             nodes,

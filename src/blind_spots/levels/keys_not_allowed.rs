@@ -58,7 +58,7 @@ fn of_outcomes<'o>(revisions: &[&Revision], mut outcomes: impl Iterator<Item = &
 
 /// Says what it means that keys are not allowed.
 pub(crate) fn text() -> &'static str {
-    "no settings allow the keys that hiera.yaml names, so that encrypted values are compared by their ciphertext"
+    "no settings allow the keys that hiera.yaml names, so encrypted values are compared by their ciphertext"
 }
 
 /// Returns the setting that allows `keys`.

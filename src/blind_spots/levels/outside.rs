@@ -49,7 +49,7 @@ pub(crate) fn mapped_to_nothing(revisions: [&Revision; 2]) -> Option<BlindSpot> 
         code: "missing-datadir",
         headline: format!("there is no folder {folder}/, to which the settings map {datadir}"),
         message: format!(
-            "the settings map {} to folders that are not there, so that their levels are taken as absent",
+            "the settings map {} to folders that do not exist, so their levels count as absent",
             wording::some(found.iter().map(|(datadir, _)| datadir.as_str()).collect::<Vec<_>>().into_iter())
         ),
         fix: Some(Remedy::words("correct `datadirs` in hierad.yaml; `none` stands for data that is elsewhere")),
@@ -58,8 +58,7 @@ pub(crate) fn mapped_to_nothing(revisions: [&Revision; 2]) -> Option<BlindSpot> 
     })
 }
 
-/// Returns the folders of the repository with the same endings as absolute datadirs that the settings map neither there
-/// nor anywhere else.
+/// Returns the folders of the repository with the same endings as absolute datadirs that the settings do not map.
 pub(crate) fn similar_folders(environment: &Environment) -> BTreeSet<String> {
     let is_read =
         |folder: &Option<String>| folder.as_ref().is_some_and(|folder| is_folder(environment, &fixed(folder)));
@@ -97,7 +96,7 @@ pub(crate) fn outside<'r>(
     joined(found)
 }
 
-/// The most paths of a folder that are told one by one.
+/// The most paths of a folder that are listed one by one.
 const PATHS: usize = 3;
 
 /// Joins the paths of each folder that has many of them.
@@ -160,7 +159,7 @@ fn collect_outside(revision: &Revision, accepted: &Accepted, found: &mut BTreeMa
         outside.places.extend(place.cloned());
         outside.add(environment, pattern);
     }
-    // A layer on disk has what the disk has, but for folders that this machine does not have.
+    // A layer on disk sees the disk, except for folders that this machine does not have.
     for pattern in patterns(environment).iter().filter(|pattern| pattern.is_missing_on_disk(environment)) {
         if let Some(written) = pattern.written_outside(environment).filter(|place| !accepted.has(OUTSIDE, place)) {
             at_datadir(environment, &written, found).add_everywhere(revision, pattern);
@@ -174,7 +173,7 @@ fn collect_outside(revision: &Revision, accepted: &Accepted, found: &mut BTreeMa
     }
 }
 
-/// Returns the levels that are in the folder outside that is written so.
+/// Returns the levels in the folder outside that is written this way.
 fn at_datadir<'f>(
     environment: &Environment,
     written: &str,
@@ -206,10 +205,10 @@ fn at_path<'f>(path: &str, text: String, found: &'f mut BTreeMap<String, Outside
 pub(crate) fn overlay(places: &[&str]) -> Remedy {
     let line = accept::line(OUTSIDE, places.iter().copied());
     let Some(first) = places.iter().find(|place| !place.contains('*')) else {
-        return Remedy::with_yaml("to be told no more of this, put into hierad.yaml", line);
+        return Remedy::with_yaml("to silence this, add to hierad.yaml", line);
     };
     let words = format!(
-        "name the folder of this machine that has it in .git/hierad.yaml, as in datadirs: {{{}: /srv/DIR}} or, to be told no more of this, put into hierad.yaml",
+        "name the folder of this machine that has it in .git/hierad.yaml, such as datadirs: {{{}: /srv/DIR}} or, to silence this, add to hierad.yaml",
         suggestions::quoted(first)
     );
     Remedy::with_yaml(words, line)
@@ -239,8 +238,8 @@ impl OutsideLevels {
         self.add(&revision.environment, Some(pattern));
     }
 
-    /// Returns true if the same levels of the same nodes are there, wherever they are declared, and the repository has
-    /// no folder that may be theirs: any commit may change what is in that.
+    /// Returns true if the same levels of the same nodes exist, wherever they are declared, and the repository has no
+    /// folder that may be theirs: any commit may change what is in such a folder.
     fn stays(&self, after: &OutsideLevels) -> bool {
         let names = |levels: &OutsideLevels| levels.levels.iter().map(|level| level.name.clone()).collect::<Vec<_>>();
         names(self) == names(after) && self.nodes == after.nodes && !self.is_similar && !after.is_similar

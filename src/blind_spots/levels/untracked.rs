@@ -15,7 +15,7 @@ pub(crate) struct Untracked<'r> {
     pub(crate) pattern: PathPattern<'r>,
 }
 
-/// Returns the places of levels that git ignores, and for which no file is there.
+/// Returns the places of levels that git ignores and that have no file.
 pub(crate) fn ignored(revision: &Revision) -> Result<Vec<Untracked<'_>>, TreeError> {
     let tree = &*revision.environment.tree;
     let mut ignored = Ignored::of(tree);

@@ -14,9 +14,9 @@ pub(crate) fn plain(variable: &str) -> &str {
     variable.trim_start_matches("::")
 }
 
-/// Returns true if a variable has another value for each class that asks: Puppet looks parameters up in the scope of
+/// Returns true if the value of a variable depends on the class that asks: Puppet looks up parameters in the scope of
 /// their class. hierad asks from the top scope, as `puppet lookup` does. Hiera 3, and version 3 in the global layer,
-/// make some variables of that scope that Hiera 5 does not have.
+/// set some variables in that scope that Hiera 5 does not have.
 ///
 /// Source: `resource/type.rb` (`set_resource_parameters`), `hiera/scope.rb`.
 pub(crate) fn is_of_caller(variable: &str, environment: &Environment) -> bool {
@@ -37,8 +37,8 @@ fn is_of_scope(name: &str) -> bool {
 pub(crate) fn fix(name: &str) -> Remedy {
     let line = accept::line(UNDEFINED, [name]);
     if is_of_scope(name) || OF_HIERA3.contains(&name) {
-        let words = "look at what catalogs give their classes or, if that is the same, put into hierad.yaml";
+        let words = "look at what catalogs give their classes or, if that is the same, add to hierad.yaml";
         return Remedy::with_yaml(words, line);
     }
-    Remedy::with_yaml("set it in the profiles or, if these nodes have none, put into hierad.yaml", line)
+    Remedy::with_yaml("set it in the profiles or, if these nodes have none, add to hierad.yaml", line)
 }

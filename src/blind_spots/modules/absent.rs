@@ -55,7 +55,7 @@ impl DiffContext<'_> {
                 wording::count(keys.len(), "key"),
             ),
             fix: Some(Remedy::with_yaml(
-                "deploy them and name their folder with basemodulepath or, if they have no data, put into hierad.yaml",
+                "deploy them and name their folder with basemodulepath or, if they have no data, add to hierad.yaml",
                 accept::line(ABSENT, [accepted]),
             )),
             nodes,

@@ -1,5 +1,5 @@
-//! Finds what lies in other repositories and has another version after the commit: submodules, and modules that a
-//! Puppetfile brings. Their data change with it, and they are not at hand to be read.
+//! Finds other repositories whose version changes with the commit: submodules, and modules that a Puppetfile brings.
+//! Their data changes, but is not available to read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,8 +33,8 @@ impl DiffContext<'_> {
         Ok(found.into_iter().flatten().collect())
     }
 
-    /// Returns a blind spot for submodules that stay, and that `.gitmodules` names on one side alone: no checkout has
-    /// the files of one that it does not name.
+    /// Returns a blind spot for unchanged submodules that `.gitmodules` names on only one side: a checkout lacks the
+    /// files of one that it does not name.
     fn undeclared(&self) -> Result<Option<BlindSpot>, TreeError> {
         let trees = self.both_revisions().map(|revision| &*revision.environment.tree);
         let [before, after] = [named(trees[0])?, named(trees[1])?];
@@ -48,10 +48,10 @@ impl DiffContext<'_> {
         let Some(first) = paths.first() else { return Ok(None) };
         let short = if paths.len() == 1 { (*first).to_owned() } else { wording::count(paths.len(), "submodule") };
         let message = format!(
-            "{GITMODULES} names these submodules before or after alone, and a checkout has none that it does not name: {}",
+            "{GITMODULES} names these submodules only before or only after, and a checkout lacks those that it does not name: {}",
             listed(paths.iter().copied())
         );
-        let headline = format!("{GITMODULES} names {short} before or after alone");
+        let headline = format!("{GITMODULES} names {short} only before or only after");
         Ok(Some(BlindSpot { headline, message, ..spot([GITMODULES.to_owned()], paths.iter().copied()) }))
     }
 
@@ -77,15 +77,15 @@ impl DiffContext<'_> {
         Some(BlindSpot {
             headline,
             message: format!(
-                "no clone of these submodules has the commits, so that their data are not read: {}",
+                "no clone of these submodules has the commits, so their data is not read: {}",
                 listed(submodules.iter().map(|(_, step)| step.as_str()))
             ),
             ..spot(submodules.iter().map(|(path, _)| (*path).to_owned()), submodules.iter().map(|(path, _)| *path))
         })
     }
 
-    /// Returns the modules of the Puppetfile that are declared in another way before, or not at all, or no longer, and
-    /// those that are searched elsewhere; with both declarations. Those that lie in the repository on both sides, where
+    /// Returns the modules of the Puppetfile that are declared differently before, newly or no longer, and those that
+    /// are searched elsewhere; with both declarations. Modules that are in the repository on both sides, where
     /// modules are searched first, are read.
     fn other_modules(&self) -> OtherModules<'_> {
         self.both_environments().into_iter().flat_map(|environments| self.other_modules_of(environments)).collect()
@@ -112,7 +112,7 @@ impl DiffContext<'_> {
         other.map(|(name, step)| ((name, file(name).unwrap_or(PUPPETFILE)), step)).collect()
     }
 
-    /// Returns a blind spot for a Puppetfile that is a program and says other things, or may read files that change.
+    /// Returns a blind spot for a Puppetfile that is a program and changes, or may read files that change.
     fn other_program(&self, files: &ChangedFiles) -> Option<BlindSpot> {
         let environments = self.both_environments();
         let sides = || environments.iter().flatten().map(|environment| &environment.deployment);
@@ -122,8 +122,8 @@ impl DiffContext<'_> {
         changed.extend(files.others.iter().filter(is_read).cloned());
         changed.retain(|file| !self.accepted.has(OTHER_VERSION, file));
         let first = changed.first()?;
-        let headline = format!("{first} may have the Puppetfile bring other modules");
-        let message = format!("{headline}: that is a program, of which hierad does not understand all");
+        let headline = format!("{first} may change which modules the Puppetfile brings");
+        let message = format!("{headline}: it is a program that hierad does not fully understand");
         Some(BlindSpot { headline, message, ..spot(changed.iter().cloned(), changed.iter().map(String::as_str)) })
     }
 
@@ -158,7 +158,7 @@ impl DiffContext<'_> {
         let mut declared =
             roots.flat_map(|root| &root.deployment.modules).filter(|module| names.contains(&*module.name));
         if declared.any(|module| module.source.is_some()) {
-            "have module_clones in hierad.yaml name the folder with clones of them, look at what changes there"
+            "name the folder with their clones as module_clones in hierad.yaml, look at what changes there"
         } else {
             ADVICE
         }
@@ -171,7 +171,7 @@ fn named(tree: &dyn FileTree) -> Result<BTreeSet<String>, TreeError> {
     Ok(names_by_path(&read_config(tree, GITMODULES, id)?).into_keys().collect())
 }
 
-/// Returns what a Puppetfile says of a module before and after.
+/// Returns what a Puppetfile says about a module before and after.
 fn step([before, after]: &[String; 2]) -> String {
     if before == after { format!("{before}, searched elsewhere") } else { format!("{before} -> {after}") }
 }
@@ -200,7 +200,7 @@ fn is_first(environment: &Environment, name: &str) -> bool {
     environment.module_folders.get(name).is_some_and(|folder| environment.module_path.begins_with(folder_of(folder)))
 }
 
-/// Returns true if all that the Puppetfile says of a module is read, where it is put.
+/// Returns true if everything that the Puppetfile says about a module is read, where it is installed.
 fn is_read(environment: &Environment, name: &str) -> bool {
     let mut declared = environment.deployment.modules.iter().filter(|module| &*module.name == name);
     let is_grafted = |folder: &String| matches!(environment.tree.commit_at(folder), Ok(Some(_)));
@@ -221,7 +221,7 @@ fn spot_with<'n>(
     let fix = if names.len() > MOST_ACCEPTED {
         Remedy::words(advice)
     } else {
-        let words = format!("{advice} or, if it has no data, put into hierad.yaml");
+        let words = format!("{advice} or, if it has no data, add to hierad.yaml");
         Remedy::with_yaml(words, accept::line(OTHER_VERSION, names))
     };
     BlindSpot { code: OTHER_VERSION, fix: Some(fix), files: files.into_iter().collect(), ..BlindSpot::default() }

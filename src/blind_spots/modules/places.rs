@@ -6,7 +6,8 @@ use crate::blind_spots::{DiffContext, accept, wording};
 use crate::report::{BlindSpot, Remedy};
 
 impl DiffContext<'_> {
-    /// Returns a blind spot for folders and modules outside of the repository that come, go or lead elsewhere.
+    /// Returns a blind spot for folders and modules outside of the repository that are added, removed or lead
+    /// elsewhere.
     pub(crate) fn modules_outside(&self) -> Option<BlindSpot> {
         const CODE: &str = outside::OUTSIDE;
         let both = self.both_environments();
@@ -18,8 +19,7 @@ impl DiffContext<'_> {
         let (first, others) = moved.split_first()?;
         let short = if others.is_empty() { format!("'{first}'") } else { wording::count(moved.len(), "path") };
         let names = wording::some(moved.iter().copied());
-        let advice =
-            "say with datadirs or basemodulepath where they are or, if they have no data, put into hierad.yaml";
+        let advice = "say with datadirs or basemodulepath where they are or, if they have no data, add to hierad.yaml";
         Some(BlindSpot {
             code: CODE,
             headline: format!("the commit finds other modules outside of this repository, by {short}"),

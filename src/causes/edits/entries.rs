@@ -60,7 +60,7 @@ impl Entries {
         self.at(line).next()
     }
 
-    /// Returns true if a line lies behind the beginning of a text of several lines.
+    /// Returns true if a line is inside a text of several lines.
     pub(super) fn is_inside_text(&self, line: u32) -> bool {
         self.begun(line).iter().any(|(_, is_text)| *is_text)
     }
@@ -70,7 +70,8 @@ impl Entries {
     }
 }
 
-/// Returns a path as a text in which positions in arrays are all the same, and a path begins with those above it.
+/// Returns a path as a text in which all array positions are the same, and which begins with the text of any path
+/// above it.
 pub(in crate::causes) fn normal(path: &[Segment]) -> String {
     let mut text = String::new();
     for segment in path {

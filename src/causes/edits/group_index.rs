@@ -13,13 +13,13 @@ type Place = (Arc<str>, Option<Arc<str>>);
 /// Groups by what they are for.
 #[derive(Default)]
 pub(in crate::causes) struct GroupIndex {
-    /// By path of a level and root key; those of whole files have no root key.
+    /// Groups by path of a level and root key; whole files have no root key.
     by_place: HashMap<Place, Vec<usize>, RandomState>,
-    /// By root key, of all kinds.
+    /// Groups by root key, of all kinds.
     by_root: HashMap<Option<Arc<str>>, Vec<usize>, RandomState>,
-    /// By the name of the key that needs them: in `lookup_options`, or at the root of a file.
+    /// Groups by the name of the key that needs them: in `lookup_options`, or at the root of a file.
     by_name: HashMap<Arc<str>, Vec<usize>, RandomState>,
-    /// Those that any key may need.
+    /// Groups that any key may need.
     of_any_key: Vec<usize>,
 }
 
@@ -43,18 +43,18 @@ impl GroupIndex {
         index
     }
 
-    /// Returns the groups at a place where a lookup was: the path of a level and a root key.
+    /// Returns the groups at a place that a lookup has visited: the path of a level and a root key.
     pub(in crate::causes) fn at(&self, path: &Arc<str>, root: &Arc<str>) -> impl Iterator<Item = usize> {
         let of = |root: Option<Arc<str>>| self.by_place.get(&(path.clone(), root)).into_iter().flatten().copied();
         of(Some(root.clone())).chain(of(None))
     }
 
-    /// Returns the groups with a root key, or those of whole files.
+    /// Returns the groups with a root key, or the groups of whole files.
     pub(in crate::causes) fn with_root(&self, root: Option<&Arc<str>>) -> impl Iterator<Item = usize> {
         self.by_root.get(&root.cloned()).into_iter().flatten().copied()
     }
 
-    /// Returns the groups that the key `name` needs, without those that any key may.
+    /// Returns the groups that the key `name` needs, without those that any key may need.
     pub(in crate::causes) fn needed_by(&self, name: &str) -> impl Iterator<Item = usize> {
         self.by_name.get(name).into_iter().flatten().copied()
     }

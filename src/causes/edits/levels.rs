@@ -16,8 +16,8 @@ pub(super) struct Levels<'a> {
 }
 
 impl<'a> Levels<'a> {
-    /// Returns the levels of the `hiera.yaml` at `path`, whose text is `content`. `None` if its levels are not what a
-    /// change can be divided by.
+    /// Returns the levels of the `hiera.yaml` at `path`, whose text is `content`. `None` if a change cannot be
+    /// divided by its levels.
     pub(super) fn of(revision: &'a Revision, path: &str, content: &[u8]) -> Option<Levels<'a>> {
         let mut configs = revision.environment.layers().filter_map(|layer| layer.config.as_ref().ok());
         let config = configs.find(|config| *config.path == *path).filter(|config| is_divisible(config))?;
@@ -70,7 +70,7 @@ fn last_line(texts: &[&[u8]], first: u32) -> u32 {
     last
 }
 
-/// Returns the names of the levels that differ, if the lines `changed` in them are all that differs.
+/// Returns the names of the levels that differ, if only the lines `changed` in them differ.
 pub(super) fn differing<'a>(levels: &Diff<Levels<'a>>, changed: &Diff<Vec<u32>>) -> Option<BTreeSet<&'a Arc<str>>> {
     let named = |levels: &Levels<'a>, changed: &[u32]| {
         changed.iter().map(|line| levels.at(*line)).collect::<Option<BTreeSet<_>>>()

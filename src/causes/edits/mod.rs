@@ -59,7 +59,7 @@ pub(super) struct Group {
 pub(super) enum ConfigPart {
     /// A level of a `hiera.yaml`.
     Level(Arc<str>),
-    /// All that cannot be divided into levels, of all files together.
+    /// Everything that cannot be divided into levels, of all files together.
     Whole,
 }
 
@@ -350,7 +350,7 @@ impl Edits {
         self.groups[group].config == Some(ConfigPart::Whole)
     }
 
-    /// Returns what takes the place of files and levels of the side `base` of `revisions` if `groups` are as on the
+    /// Returns the replacements for files and levels of the side `base` of `revisions` if `groups` are as on the
     /// other side.
     pub(super) fn replaced<'r>(
         &self,
@@ -463,7 +463,7 @@ fn is_comment(line: &[u8]) -> bool {
     text.is_empty() || text.starts_with(b"#") || text.starts_with(b"//") || text == b"---" || text == b"..."
 }
 
-/// Returns true if a line has more than brackets: equal lines of nothing else say the same wherever they stand.
+/// Returns true if a line has more than brackets: equal lines with only brackets mean the same wherever they are.
 fn says_something(line: &[u8]) -> bool {
     !is_comment(line) && line.trim_ascii().iter().any(|byte| !b"{}[](),-".contains(byte))
 }

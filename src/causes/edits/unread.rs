@@ -57,7 +57,7 @@ pub(super) struct UnreadFile<'f> {
 }
 
 impl UnreadFile<'_> {
-    /// Returns a line below a root key as it is written, or `None` if it may be secret or too much is shown.
+    /// Returns a line below a root key as it is written, or `None` if it may be secret or too much has been shown.
     pub(super) fn line(&mut self, side: Side, number: u32, root: &str) -> Option<String> {
         let files = [&self.file.before, &self.file.after].into_iter().flatten();
         let mut values = files.filter_map(|file| file.content()?.get(root));

@@ -1,7 +1,6 @@
 //! The folder of a repository's hooks, and the installation and removal of hierad's hooks there.
-//!
-//! A hook that is there already gets another name, under which hierad's hook runs it. It gets its own name back when
-//! hierad's hook is removed. At no moment is there no hook.
+//!  An existing hook is renamed, and hierad's hook runs it. It gets its own name back when hierad's hook is removed.
+//! At every moment there is a hook.
 
 use std::fs::{self, Metadata};
 use std::io;
@@ -141,7 +140,7 @@ fn is_executable(_: &Metadata) -> bool {
     true
 }
 
-/// Returns true if two names are of one file. An installation that was cut short leaves a hook with both names.
+/// Returns true if two names belong to one file. An interrupted installation leaves a hook with both names.
 #[cfg(unix)]
 fn is_same(one: &Path, other: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;

@@ -205,7 +205,7 @@ fn shown(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// Returns the state of a hook in words.
+/// Returns a description of a hook's state.
 fn told(slot: &Slot) -> String {
     let before = slot.hook.before();
     match (&slot.state, slot.has_before) {

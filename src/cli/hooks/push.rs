@@ -159,7 +159,8 @@ fn check(global: &Global, remote: &Remote, updates: Vec<Update>, mode: Mode) -> 
     Ok(brought.refusal(mode))
 }
 
-/// Returns the sides of an update. What the remote has judges it; a new branch is judged by its default branch.
+/// Returns the sides of an update. The remote's current commit judges it; a new branch is judged by its default
+/// branch.
 fn sides(repository: &Repository, remote: &Remote, update: &Update, before: CommitId) -> Sides {
     let sides = Sides::of(RevisionId::Commit(before), RevisionId::Commit(update.new));
     let default = || repository.resolve_trusted(&format!("refs/remotes/{}/HEAD", remote.name)).ok();
@@ -176,8 +177,8 @@ fn print(report: &Report, global: &Global) -> Result<()> {
 }
 
 /// Returns the updates with the commits to compare them with: the commit that the remote has or, if that is unknown
-/// here, the last commit that the remote is known to have. Returns also what of the remote is unknown, so that new
-/// errors cannot be told from old ones.
+/// here, the last commit that the remote is known to have. Also returns what is unknown about the remote, which keeps
+/// new errors from being distinguished from old ones.
 fn steps(repository: &Repository, remote: &Remote, updates: Vec<Update>) -> Result<(Vec<Step>, Option<String>)> {
     let mut known = repository.remote_tips(&remote.name)?;
     known.extend(updates.iter().filter_map(|update| update.old));
@@ -243,7 +244,7 @@ impl Brought {
     }
 }
 
-/// Returns true if a key fails now and did not before.
+/// Returns true if a key fails now and did not fail before.
 fn is_break(change: &KeyChange) -> bool {
     let outcome = change.outcome.as_ref();
     let fails = |outcome: &Option<_>| outcome.as_deref().is_some_and(|outcome| matches!(outcome, Outcome::Failed(_)));

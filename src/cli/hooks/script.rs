@@ -76,14 +76,14 @@ pub(super) fn is_marked(text: &str) -> bool {
     text.contains(MARK)
 }
 
-/// Returns true if a hook looks at its own name, other than for its folder: it would not work under another name.
+/// Returns true if a hook uses its own name for more than its folder: it would not work under another name.
 pub(super) fn asks_for_its_name(text: &str) -> bool {
     let folder = ["dirname \"$0\"", "dirname -- \"$0\"", "dirname $0"];
     let rest = folder.iter().fold(text.to_owned(), |text, folder| text.replace(folder, ""));
     ["$0", "${0", "argv[0]", "PROGRAM_NAME", "__FILE__"].iter().any(|name| rest.contains(name))
 }
 
-/// Returns a word of the shell that means `text`.
+/// Returns a shell word that means `text`.
 fn quoted(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@".contains(c);
     if !text.is_empty() && text.chars().all(is_plain) {

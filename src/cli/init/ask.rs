@@ -4,7 +4,7 @@ use std::io::{BufRead, IsTerminal, Write};
 
 use crate::visible::visible;
 
-/// Returns true if there is somebody to ask.
+/// Returns true if there is a user to ask.
 pub(super) fn is_possible() -> bool {
     std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
 }

@@ -35,7 +35,7 @@ pub(super) struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    /// Returns all that was found.
+    /// Returns everything that was found.
     pub(super) fn find(mut self) -> Result<Found> {
         let tree = self.tree()?;
         let (path, hierarchies) = self.hierarchies(&*tree)?;
@@ -93,7 +93,7 @@ impl Finder<'_> {
         hierarchy.is_on_disk() || hierarchy.is_installed() && self.global.overrides().hiera_config.is_none()
     }
 
-    /// Returns the release of the machine's Puppet, and its Ruby, if they have to be written.
+    /// Returns the release of the machine's Puppet, and its Ruby, if they must be written.
     fn puppet(&mut self) -> Result<(Option<Puppet>, Option<Ruby>)> {
         let versions = if self.arguments.no_verify { None } else { ruby::versions() };
         let Some((version, ruby_version)) = versions else { return Ok((None, None)) };
@@ -135,7 +135,7 @@ impl Finder<'_> {
         Ok(Functions { names, revision, is_run })
     }
 
-    /// Returns the branch of the origin that is most likely its default one, if the clone does not know that.
+    /// Returns the branch of the origin that is most likely its default one, if the clone does not know it.
     fn default_branch(&self) -> Result<Option<String>> {
         if self.repository.resolve_trusted(&format!("{ORIGIN}HEAD")).is_ok() {
             return Ok(None);
@@ -202,8 +202,8 @@ impl Finder<'_> {
         !self.arguments.yes && ask::is_possible()
     }
 
-    /// Returns the path of the hiera.yaml for the settings, and those that it stands for: more than one if there are
-    /// several environments, the first of them Puppet's default.
+    /// Returns the path of the hiera.yaml for the settings, and the paths that it stands for: more than one if there
+    /// are several environments, with Puppet's default first.
     fn hierarchies(&mut self, tree: &dyn FileTree) -> Result<(String, Vec<Hierarchy>)> {
         let (mut all, refused) = setup::hierarchies(tree)?;
         for error in &refused {
@@ -272,7 +272,7 @@ impl Finder<'_> {
         let content = read_regular(&path, SIZE).map_err(|error| format!("cannot read {shown}: {error}"))?;
         let found = setup::hierarchy_of(&path.to_string_lossy(), &content).map_err(|error| error.to_string())?;
         let Some(found) = found else {
-            // That of this machine may be the one that Puppet's package brings.
+            // This machine's file may be the one from Puppet's package.
             let text = format!("{shown} is no hiera.yaml with levels");
             return Err(if is_named { text.into() } else { NO_HIERA_YAML.into() });
         };

@@ -94,7 +94,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
         return Ok(Status::Done);
     }
     let undo = files.write(arguments, &mut out)?;
-    // Settings by which no node is known help nobody.
+    // Settings without any known node are useless.
     let global = &global.with_profiles_of_settings();
     let ready = show::Ready::open(global).inspect_err(|_| {
         _ = undo

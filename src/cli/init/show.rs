@@ -139,8 +139,8 @@ impl LookedAt {
     }
 }
 
-/// Returns the last commit that changes something, or in which nothing can be read; or else the number of commits that
-/// do not.
+/// Returns the last commit that changes something, or in which nothing can be read; or else the number of commits
+/// without a change.
 fn last_change(
     workspace: &Workspace,
     pipeline: &Pipeline,

@@ -14,7 +14,7 @@ use crate::setup::Found;
 
 /// The settings files that are to be written.
 pub(super) struct Files {
-    /// Each with its path, its content and its permissions.
+    /// Each file with its path, its content and its permissions.
     files: Vec<(PathBuf, String, FileMode)>,
 }
 

@@ -69,7 +69,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     Ok(if faults.is_empty() { Status::Done } else { Status::Found })
 }
 
-/// Returns the fault of a variable that some reader does not set.
+/// Returns the fault of a variable that some of its readers do not have.
 fn lacking(variable: &VariableUse, fleet: &Fleet) -> Option<Fault> {
     let without = |readers: &NodeSet| variable.values.without.intersection(readers);
     let (mut nodes, mut readers) = (without(&variable.readers), &variable.readers);
@@ -115,7 +115,7 @@ fn old(overview: &Overview, fleet: &Fleet, days: u32) -> Option<Fault> {
     })
 }
 
-/// Returns the fault of profiles whose nodes are in no `PuppetDB`, if there is one that knows all.
+/// Returns the fault of profiles whose nodes are in no `PuppetDB`, if there is one that knows all nodes.
 fn unknown(overview: &Overview, fleet: &Fleet) -> Option<Fault> {
     let all: Vec<usize> = (0..overview.entries.len()).filter(|at| overview.entries[*at].knows_all).collect();
     let label = &overview.entries[*all.first()?].label;

@@ -75,7 +75,7 @@ fn write(path: &Path, content: &[u8], mode: FileMode) -> Result<bool> {
     replace(path, content, mode).map_err(|error| format!("cannot write {}: {error}", path.display()).into())
 }
 
-/// Returns the profiles with all that is read, one a line, and the places that are left out.
+/// Returns the profiles with everything that is read, one per line, and the places that are left out.
 fn lines(fleet: &Fleet, read: &Wanted, arguments: &Arguments) -> (Vec<u8>, LeftOut) {
     let wanted = if arguments.all_facts { Wanted::whole() } else { read.clone().with_catalogs() };
     let is_secret = |names: &[&str], value: &Value| is_secret(&arguments.secret, names, value);
@@ -96,7 +96,7 @@ fn is_secret(patterns: &[Pattern], names: &[&str], value: &Value) -> bool {
     is_clear_secret(first, &path, value) || (!patterns.is_empty() && any(patterns, &names.join(".")))
 }
 
-/// Returns a profile as hierad's own form has it.
+/// Returns a profile in hierad's own form.
 fn as_value(profile: &NodeProfile) -> Value {
     let mut hash = Hash::from_iter([("name", Value::from(&*profile.name))]);
     if let Some(time) = profile.time.and_then(table::timestamp) {

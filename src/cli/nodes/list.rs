@@ -51,7 +51,7 @@ fn text(overview: &Overview, nodes: &[(&Arc<str>, &KnownNode)], out: &mut dyn Wr
     writeln!(out, "{}{}", count(nodes.len(), "node"), visible(&asked.collect::<String>()))
 }
 
-/// Returns the entries that say something of a node: files by their places, others by their names.
+/// Returns the entries that say something about a node: files by their places, others by their names.
 fn from(overview: &Overview, node: &KnownNode) -> String {
     let mut from: Vec<&str> = Vec::new();
     for (entry, place) in &node.places {

@@ -67,13 +67,13 @@ fn pipeline(global: &Global, workspace: &Workspace, point: RevisionId) -> Result
     global.pipeline(workspace, branch.as_ref(), &[point], &|_| true)
 }
 
-/// Returns the sources of nodes as the checked-out branch is deployed.
+/// Returns the sources of nodes when the checked-out branch is deployed.
 fn inventory(workspace: &Workspace) -> Result<Inventory> {
     let branch = workspace.branch("HEAD")?;
     Ok(workspace.inventory(branch.as_ref().map(BranchName::as_str)))
 }
 
-/// Returns the facts that the last commit reads, so that sources are asked for these; none without a commit.
+/// Returns the facts that the last commit reads, so that sources are asked for them; none without a commit.
 fn facts_of_head(workspace: &Workspace) -> FactNames {
     let Ok(head) = workspace.point("HEAD") else { return FactNames::default() };
     let referenced = workspace.revisions().referenced_variables(&[head], &workspace.workers);

@@ -157,7 +157,7 @@ fn leaves(name: String, value: &Value, tell: &mut dyn FnMut(String, String)) {
     }
 }
 
-/// Returns the name of an entry as it stands in an interpolation.
+/// Returns the name of an entry as an interpolation writes it.
 fn segment(name: &str) -> String {
     if name.is_empty() || name.contains('.') { format!("'{name}'") } else { name.to_owned() }
 }

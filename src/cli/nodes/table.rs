@@ -35,12 +35,12 @@ pub(super) fn now() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs().cast_signed())
 }
 
-/// Returns the age of what is of a time, in seconds since 1970, such as `3 h`.
+/// Returns the age of a time, in seconds since 1970, such as `3 h`.
 pub(super) fn age(time: i64) -> String {
     age_in_words(Duration::from_secs((now() - time).max(0).cast_unsigned()))
 }
 
-/// Returns a time, in seconds since 1970, as RFC 3339 has it.
+/// Returns a time, in seconds since 1970, in RFC 3339.
 pub(super) fn timestamp(time: i64) -> Option<String> {
     Some(jiff::Timestamp::from_second(time).ok()?.to_string())
 }

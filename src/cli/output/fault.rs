@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::backtrace::{Backtrace, BacktraceStatus};
 
-/// Has panics print their place, and their message only if it cannot hold a secret or `show_secrets` is set.
+/// Makes panics print their place, and their message only if it cannot contain a secret or `show_secrets` is set.
 pub(in crate::cli) fn keep_secrets(show_secrets: bool) {
     if show_secrets {
         return;

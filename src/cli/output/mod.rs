@@ -60,8 +60,8 @@ pub(super) fn height() -> Option<usize> {
     rows.map(|rows| rows.saturating_sub(6).max(LEAST_HEIGHT))
 }
 
-/// Returns standard output, buffered. The caller has to flush it. Whatever it is given, neither a terminal nor the
-/// runner of a CI job acts on anything in it.
+/// Returns standard output, buffered. The caller must flush it. Whatever is written, neither a terminal nor the
+/// runner of a CI job acts on any of it.
 pub(super) fn stdout() -> Output {
     Output::new(Content::Text)
 }
@@ -195,8 +195,8 @@ impl Pending {
         (self.piece.len() >= PIECE).then(|| self.take())
     }
 
-    /// Takes what is to be written of the piece: whole lines, but of a long one, which is none of people, whole
-    /// characters.
+    /// Takes the part of the piece to write: whole lines, or whole characters of a long line, which is not meant for
+    /// people.
     fn take(&mut self) -> Vec<u8> {
         let lines = self.piece.iter().rposition(|byte| *byte == b'\n').map(|end| end + 1);
         let end = lines.unwrap_or_else(|| whole_characters(&self.piece));

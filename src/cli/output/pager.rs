@@ -36,7 +36,7 @@ impl Paged {
         Paged::Plain(Box::new(out))
     }
 
-    /// Returns about how many lines fit the terminal, or `None` if there is a pager or no terminal.
+    /// Returns roughly how many lines fit the terminal, or `None` if there is a pager or no terminal.
     pub(in crate::cli) fn lines(&self) -> Option<usize> {
         match self {
             Paged::Plain(_) if std::io::stdout().is_terminal() => output::height(),

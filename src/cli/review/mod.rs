@@ -1,4 +1,4 @@
-//! `hierad review`: posts what a request changes to its forge, or writes it for who posts it.
+//! `hierad review`: posts what a request changes to its forge, or writes it for another job to post.
 //!
 //! `target` puts together what the job knows and what flags say, `post` talks to the forge, `saved` is a review that
 //! one job makes and another one posts, and `commands` writes the annotations of GitHub Actions.
@@ -170,7 +170,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let (sides, fetched) = sides(&global.overrides(), &target.wanted)?;
     let global = global.with_quarantine(fetched.as_ref().and_then(Fetched::quarantine));
     let report = compare(&global, arguments, &sides)?;
-    // Whoever writes a policy wants the job to fail, without a flag.
+    // A policy is meant to make the job fail without a flag.
     let status = diff::status(arguments.exit_code.unwrap_or(ExitCode::Policies), &report);
     let options = comment_options(arguments, &target, &sides.after.to_string());
     let saved = Saved::of(&report, sides.after, &options);
@@ -190,7 +190,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     Ok(status)
 }
 
-/// Returns true if the request is known to be closed, and tells so.
+/// Returns true if the request is known to be closed, and says so.
 fn is_closed(target: &Target) -> bool {
     if target.ci.is_closed {
         log::print(&format_args!("hierad: the request is closed, and not reviewed"));
@@ -221,7 +221,7 @@ fn compare(global: &Global, arguments: &Arguments, found: &Sides) -> Result<Repo
     Ok(report)
 }
 
-/// Returns what the check says: as the exit status, but policies that warn are told, too.
+/// Returns the conclusion of the check: that of the exit status, but policies that warn are reported, too.
 fn conclusion(status: Status, report: &Report) -> Conclusion {
     match status {
         Status::Done if report.policy_level() == Some(PolicyLevel::Warning) => Conclusion::Neutral,
@@ -231,7 +231,7 @@ fn conclusion(status: Status, report: &Report) -> Conclusion {
     }
 }
 
-/// Returns true if there is nothing to say of a report.
+/// Returns true if there is nothing to report.
 fn is_clean(report: &Report) -> bool {
     report.verdict() == Verdict::NoChange
         && report.findings.is_empty()

@@ -124,7 +124,7 @@ impl Poster<'_> {
         sticky.post(wanted).await.map(Some)
     }
 
-    /// Returns the comment, whoever has saved it, as this job writes it.
+    /// Returns the comment as this job writes it, whatever job has saved it.
     fn markdown(&self, target: &Target, saved: &Saved) -> String {
         saved.comment.markdown(&comment_options(self.arguments, target, &saved.head))
     }

@@ -1,6 +1,6 @@
-//! A review as one job saves it and another one posts it. The job that saved it may be that of a stranger, so the file
-//! has data and no Markdown: whoever posts it writes the comment, with links of its own, and knows the request from
-//! elsewhere.
+//! A review as one job saves it and another one posts it. The job that saved it may be that of a stranger, so the
+//! file contains data and no Markdown: the job that posts it writes the comment, with its own links, and knows the
+//! request from elsewhere.
 
 use std::fmt::Display;
 use std::path::Path;

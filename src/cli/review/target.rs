@@ -46,7 +46,7 @@ impl Target {
         ci.kind = arguments.forge.map(Kind::from).or(ci.kind);
         ci.api = arguments.api.clone().or(ci.api);
         ci.project = arguments.project.clone().or(ci.project);
-        // What a flag names in a job may be of a fork.
+        // Commits that a flag names in a job may come from a fork.
         ci.is_own &= arguments.head.is_none() || ci.head.is_none() || ci.head == arguments.head;
         ci.head = arguments.head.clone().or(ci.head);
         if let Some(number) = arguments.request {

@@ -51,7 +51,7 @@ pub(super) async fn ready(extract::State(state): extract::State<Arc<State>>) -> 
     }
 }
 
-/// Returns texts on the work in the queue that waits for long, fails, or was set aside.
+/// Returns texts about work in the queue that waits for long, fails, or was set aside.
 async fn unfinished_for_long(state: &State) -> Result<Vec<String>, QueueError> {
     let queue = &state.queue;
     let mut texts: Vec<String> = queue.counts().await?.iter().filter_map(set_aside).collect();
@@ -64,7 +64,7 @@ async fn unfinished_for_long(state: &State) -> Result<Vec<String>, QueueError> {
     let sinks = sinks.map(|sink| Backlog { name: format!("the sink '{}'", sink.name), ..sink });
     texts.extend(sinks.filter_map(|backlog| waits(&backlog, "report", "reports")));
     let failing = queue.failing_work().await?;
-    // Anybody may ask, so nothing is told of the errors.
+    // Anybody may ask, so errors are not described.
     texts.extend(failing.iter().map(|FailingWork { name, failures, .. }| {
         format!("the scheduled work '{name}' has failed {failures} times in a row")
     }));
@@ -104,7 +104,7 @@ pub(super) async fn metrics(extract::State(state): extract::State<Arc<State>>) -
     Ok((StatusCode::OK, [(CONTENT_TYPE, kind)], text).into_response())
 }
 
-/// Counts a request by its route. Paths that are none share one label.
+/// Counts a request by its route. Unknown paths share one label.
 pub(super) async fn count(extract::State(state): extract::State<Arc<State>>, request: Request, next: Next) -> Response {
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().cloned();

@@ -17,13 +17,13 @@ use crate::daemon::queue::Queue;
 use crate::daemon::shutdown::{Shutdown, Trigger, shutdown};
 use crate::event::RepositoryName;
 
-/// Answers clients on streams that the caller has, as a daemon does on its connections. Nothing is watched or resolved.
+/// Answers clients on streams from the caller, as a daemon does on its connections. Nothing is watched or resolved.
 pub struct InProcessServer {
     app: Router,
     clients: Arc<Clients>,
     timeout: Duration,
     shutdown: Shutdown,
-    /// Nothing ends the connections but this being dropped.
+    /// Dropping this ends the connections; nothing else does.
     _trigger: Trigger,
 }
 

@@ -1,10 +1,9 @@
-//! The HTTP interface: health and metrics, stored reports, effective values, and webhooks of forges, which tell of
-//! pushes and of requests to review.
-//!
-//! A client can neither hold up the service nor end it: the number of connections, the size of bodies and the time
-//! for both are bounded (`connection`, `body`), and so is the work that is done for clients (`state`). Effective
-//! values come from the caller's [`Answers`]; this module knows no settings and resolves nothing. `openapi.json`
-//! describes the interface.
+//! The HTTP interface: health and metrics, stored reports, effective values, and webhooks of forges, which announce
+//! pushes and requests to review.
+//!  A client can neither delay nor stop the service: the number of connections, the size of bodies and the time for
+//! both are bounded (`connection`, `body`), and so is the work that is done for clients (`state`). Effective values
+//! come from the caller's [`Answers`]; this module knows no settings and resolves nothing. `openapi.json` describes
+//! the interface.
 
 mod answers;
 mod body;
@@ -72,7 +71,7 @@ pub struct ListenError {
     source: io::Error,
 }
 
-/// A socket that listens, for one server after the other.
+/// A listening socket, for one server after the other.
 #[derive(Debug, Clone)]
 pub struct Listener {
     /// The address that was asked for.
@@ -115,7 +114,7 @@ impl Server {
         self.answers.insert(repository.clone(), answers);
     }
 
-    /// Has webhooks about requests of these projects ask for reviews.
+    /// Lets webhooks about requests of these projects ask for reviews.
     pub fn review(&mut self, projects: Vec<Project>) {
         self.projects = projects;
     }

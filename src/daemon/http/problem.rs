@@ -84,7 +84,7 @@ impl IntoResponse for Problem {
     }
 }
 
-/// Answers a request for a path that is none.
+/// Answers a request for an unknown path.
 pub(super) async fn nowhere() -> Problem {
     Problem::unknown("there is nothing here; /openapi.json tells what there is")
 }

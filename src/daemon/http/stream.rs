@@ -18,7 +18,7 @@ use super::state::State;
 use crate::daemon::queue::Cursor;
 use crate::event::JobNumber;
 
-/// The header by which a client goes on where it was.
+/// The header with which a client continues where it was.
 const LAST: &str = "last-event-id";
 
 /// Sends each report that is made from now on, or after the last one that the client has had.
@@ -44,7 +44,7 @@ pub(super) async fn listen(
             (state.queue(state.queue.cursor_at(last)).await?, None)
         }
     };
-    // A client that is cut off before its first report goes on from here, too.
+    // A client that is disconnected before its first report also continues from here.
     let place = stream::iter(place.map(|number| Ok(Event::default().id(number.to_string()))));
     let listener = Listener::new(state, cursor, rings, permit);
     Ok(Sse::new(place.chain(listener.events())).keep_alive(KeepAlive::default()).into_response())

@@ -23,7 +23,7 @@ impl Queue {
         Ok(())
     }
 
-    /// Returns the branches of a repository of which nothing can be read, with the reasons.
+    /// Returns the branches of a repository that cannot be read at all, with the reasons.
     pub async fn blind(&self, repository: &RepositoryName) -> Result<Vec<(BranchName, String)>, QueueError> {
         let query = sqlx::query("SELECT branch, reason FROM blind WHERE repository = ? ORDER BY branch");
         let rows = self.all(query.bind(repository.as_str())).await?;

@@ -69,7 +69,7 @@ impl Body {
     }
 }
 
-/// Returns the report in its own form.
+/// Returns the report, uncompressed.
 pub(super) async fn unpack(content: Vec<u8>) -> Result<Vec<u8>, QueueError> {
     let done = if content.len() < LARGE {
         read(&content)

@@ -64,8 +64,8 @@ async fn save_former(
     Ok(())
 }
 
-/// Returns the branch and the tip that a row begins with; or `None` if the tip is no commit, so that the branch was not
-/// seen.
+/// Returns the branch and the tip at the beginning of a row; or `None` if the tip is not a commit, so that the branch
+/// counts as new.
 pub(super) fn seen(row: &SqliteRow) -> Result<Option<(BranchName, CommitId)>, QueueError> {
     let branch = BranchName::new(row.text(0)?);
     match row.commit(1) {

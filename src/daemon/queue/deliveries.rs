@@ -10,15 +10,15 @@ use super::jobs::{JOB, job};
 use super::{Job, LONGEST_DELAY, Queue, QueueError, RenderedReport, body, duration, millis, now, until};
 use crate::event::{JobNumber, RepositoryName};
 
-/// Has the first delivery that waits for the sink `?2` on the branch of the job `?3` be due at `?1`.
+/// Makes the first delivery that waits for the sink `?2` on the branch of the job `?3` due at `?1`.
 const HURRY: &str = "UPDATE delivery SET due = ?1 WHERE due > ?1 AND sink = ?2 AND job = \
     (SELECT min(job) FROM delivery WHERE state = 'waiting' AND sink = ?2 \
       AND repository = (SELECT repository FROM job WHERE number = ?3) \
       AND branch = (SELECT branch FROM job WHERE number = ?3))";
 
-/// Returns the query for the first delivery to the sink `?1`, on all branches of the repository `?4` if that is not
-/// null: the one that is due first, if it is later than `?2` and not after `?3`. Of each branch only the oldest one is
-/// looked at, and the tables are joined in this order: the deliveries of weeks may be there.
+/// Returns the query for the first delivery to the sink `?1`, on all branches of the repository `?4` unless that is
+/// null: the one that is due first, if that is later than `?2` and not after `?3`. Only the oldest delivery of each
+/// branch is looked at, and the tables are joined in this order, since the deliveries of weeks may be there.
 fn first_delivery() -> String {
     let waiting = "FROM delivery WHERE state = 'waiting' AND sink = ?1";
     format!(
@@ -62,8 +62,8 @@ pub enum NextDelivery {
 }
 
 impl Queue {
-    /// Returns the next delivery of `sink`, from one repository or from all: the oldest report of those that are the
-    /// first of their branch and due. So the reports of a branch come in order, and none holds up another branch.
+    /// Returns the next delivery of `sink`, from one repository or from all: the oldest of the reports that are first
+    /// on their branch and due. So the reports of a branch are delivered in order, and none delays another branch.
     pub async fn next_delivery(
         &self,
         sink: &str,
@@ -79,8 +79,8 @@ impl Queue {
         }
     }
 
-    /// Has the first report that waits for one of these sinks on the branch of a job be tried now. A new report shows
-    /// soon that a sink works again, and does not come before older ones.
+    /// Tries the first report that waits for one of these sinks on the branch of a job now. So a new report soon
+    /// shows that a sink works again, and does not overtake older ones.
     pub async fn hurry(&self, job: JobNumber, sinks: &[&str]) -> Result<(), QueueError> {
         for sink in sinks {
             self.execute(sqlx::query(HURRY).bind(now()).bind(*sink).bind(job.0)).await?;
@@ -114,7 +114,7 @@ impl Queue {
         Ok(NextDelivery::Report { job, report, attempts, age, begun })
     }
 
-    /// Returns the report of a job as sinks get it.
+    /// Returns the report of a job in the form that sinks get.
     async fn rendered(&self, job: &Job) -> Result<RenderedReport, QueueError> {
         let report = sqlx::query("SELECT body, text FROM report WHERE job = ?").bind(job.name.number.0);
         let report = self.first(report).await?.ok_or_else(|| QueueError::Damaged("the report is gone".to_owned()))?;
@@ -125,7 +125,7 @@ impl Queue {
         Ok(RenderedReport { json: body::unpack(report.try_get(0)?).await?, text })
     }
 
-    /// Returns true if reports that `sink` has refused are to be [tried again](Queue::retry) at once.
+    /// Returns true if somebody has asked to [try again](Queue::retry) at once what `sink` has refused.
     pub async fn is_retry_requested(&self, sink: &str) -> Result<bool, QueueError> {
         let query =
             "SELECT 1 FROM delivery WHERE sink = ? AND state = 'waiting' AND due = 0 AND error IS NOT NULL LIMIT 1";
@@ -194,7 +194,7 @@ impl Queue {
     }
 }
 
-/// Returns the times between which a delivery is due later: now, and the last one to which any is put off.
+/// Returns the times between which a delivery is due later: now, and the latest time to which any is postponed.
 pub(super) fn due_between() -> (i64, i64) {
     let now = now();
     (now, now.saturating_add(millis(LONGEST_DELAY)))

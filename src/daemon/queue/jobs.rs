@@ -61,7 +61,7 @@ pub struct PackedReport {
 }
 
 impl RenderedReport {
-    /// Returns the report as it is stored.
+    /// Returns the report in stored form.
     pub fn packed(&self) -> PackedReport {
         PackedReport { json: Body::of(&self.json), text: self.text.as_ref().map(|text| Body::of(text.as_bytes())) }
     }
@@ -104,7 +104,7 @@ impl Queue {
         rows.iter().map(waiting).collect()
     }
 
-    /// Returns a job that waits, or `None` if it does not any more. One that cannot be read is set aside.
+    /// Returns a waiting job, or `None` if it no longer waits. A job that cannot be read is set aside.
     pub async fn take(&self, number: JobNumber) -> Result<Option<Job>, QueueError> {
         let query = format!("SELECT {JOB} FROM job WHERE number = ? AND state = 'waiting'");
         let Some(row) = self.first(sqlx::query(sqlx::AssertSqlSafe(query)).bind(number.0)).await? else {
@@ -152,8 +152,8 @@ impl Queue {
         Ok(job)
     }
 
-    /// Returns true if a commit took several attempts, or was begun and not resolved: the process that looks at it may
-    /// not survive that.
+    /// Returns true if a commit took several attempts, or was begun and not resolved: looking at it may kill the
+    /// process.
     pub async fn is_delicate(&self, repository: &RepositoryName, commit: CommitId) -> Result<bool, QueueError> {
         let query = "SELECT 1 FROM job WHERE after = ? AND repository = ? \
             AND (attempts > 1 OR attempts > 0 AND state != 'resolved') LIMIT 1";
@@ -268,7 +268,7 @@ async fn made_with(connection: &mut SqliteConnection, job: JobNumber, answers: O
     Ok(())
 }
 
-/// Returns the id of a job: the same for the same event, as often as it has happened before.
+/// Returns the id of a job: the same for the same event and the same number of earlier occurrences.
 fn id(parts: &[&str]) -> String {
     let hash = Sha256::digest(parts.join("\0"));
     hash[..16].iter().fold(String::new(), |digits, byte| digits + &format!("{byte:02x}"))
@@ -278,7 +278,7 @@ fn id(parts: &[&str]) -> String {
 pub(super) fn job(row: &SqliteRow) -> Result<Job, QueueError> {
     let kind = row.text(6)?;
     let event = CommitEvent {
-        // What is no text names nothing.
+        // Something that is not text names nothing.
         branch: BranchName::new(row.try_get::<String, _>(3)?),
         before: row.commit_if_any(4)?,
         after: row.commit(5)?,

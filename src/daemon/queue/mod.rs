@@ -58,8 +58,8 @@ const SCHEMA: [&str; 1] = [include_str!("schema.sql")];
 /// The version of the schema, as it stands in `user_version`.
 const VERSION: usize = SCHEMA.len();
 
-/// The longest time until failed work is tried again. What is due later was put off by a clock that was ahead, and is
-/// due now.
+/// The longest time until failed work is tried again. Work with a later time was postponed by a clock that was ahead,
+/// and is due now.
 pub const LONGEST_DELAY: Duration = Duration::from_hours(1);
 
 /// The time to wait for the lock: a child of a daemon that was killed holds it until it runs its program.
@@ -113,7 +113,7 @@ pub enum QueueError {
 }
 
 impl QueueError {
-    /// Returns true if it is the fault of a row: others can be read.
+    /// Returns true if the error is the fault of one row: others can be read.
     fn is_damage(&self) -> bool {
         matches!(
             self,
@@ -220,13 +220,13 @@ impl Queue {
         self.check().await
     }
 
-    /// Returns the same queue with a connection of its own, so that a reader does not keep others waiting.
+    /// Returns the same queue with its own connection, so that a reader does not delay others.
     #[must_use]
     pub fn beside(&self) -> Queue {
         Queue { database: Arc::new(self.database.beside()) }
     }
 
-    /// Has the database check itself.
+    /// Makes the database check itself.
     pub async fn check(&self) -> Result<(), QueueError> {
         let mut connection = self.database.connection().await?;
         let found: Vec<String> = sqlx::query_scalar("PRAGMA integrity_check").fetch_all(&mut *connection).await?;
@@ -291,7 +291,7 @@ async fn upgrade(step: &mut Step<'_>) -> Result<(), sqlx::Error> {
     step.commit().await
 }
 
-/// Returns the time as the database has it: milliseconds since 1970.
+/// Returns the current time as the database stores it: milliseconds since 1970.
 fn now() -> i64 {
     millis(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default())
 }
@@ -300,7 +300,7 @@ fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// Returns a time that is to come, or zero if it has passed.
+/// Returns a time in the future, or zero if it has passed.
 fn duration(millis: i64) -> Duration {
     Duration::from_millis(u64::try_from(millis).unwrap_or(0))
 }

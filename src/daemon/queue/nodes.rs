@@ -1,5 +1,5 @@
-//! The answers of sources of nodes that the reports of each branch are made with: those of its last report, until a job
-//! has told what newer ones change.
+//! The answers of sources of nodes that the reports of each branch are made with: those of its last report, until a
+//! job has reported what newer ones change.
 
 use sqlx::SqliteConnection;
 
@@ -45,7 +45,7 @@ impl Queue {
         Ok(jobs)
     }
 
-    /// Returns the answers that the reports of branches of a repository were made with last, each once.
+    /// Returns the answers that the last reports of a repository's branches were made with, without duplicates.
     pub async fn answers_in_use(&self, repository: &RepositoryName) -> Result<Vec<String>, QueueError> {
         let query = sqlx::query("SELECT DISTINCT answers FROM nodes WHERE repository = ?").bind(repository.as_str());
         self.all(query).await?.iter().map(|row| Ok(row.text(0)?)).collect()

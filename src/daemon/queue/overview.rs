@@ -97,7 +97,7 @@ impl Queue {
         rows.iter().map(row).collect()
     }
 
-    /// Has failed work tried again at once: that of one job, of one sink, or all. Returns the number of items.
+    /// Tries failed work again at once: that of one job, of one sink, or all. Returns the number of items.
     pub async fn retry(&self, job: Option<JobNumber>, sink: Option<&str>) -> Result<u64, QueueError> {
         let mut step = self.database.connection().await?;
         step.begin().await?;

@@ -66,7 +66,7 @@ impl Queue {
     }
 
     /// Returns the reports of jobs with numbers below `before`, the latest first, at most `limit` of them. Jobs that
-    /// cannot be read have what is left of them.
+    /// cannot be read have their readable parts.
     pub async fn reports(&self, before: JobNumber, limit: u32) -> Result<Vec<StoredReport>, QueueError> {
         let query = format!(
             "SELECT {JOB}, job.resolved FROM report JOIN job ON job.number = report.job \
@@ -93,7 +93,7 @@ impl Queue {
         self.all(query).await?.iter().map(stored).collect()
     }
 
-    /// Returns the number of the last report that is kept, by the order in which they were made; 0 if none is.
+    /// Returns the number of the last kept report, in the order in which they were made; 0 if there is none.
     pub async fn last(&self) -> Result<JobNumber, QueueError> {
         let row = self.first(sqlx::query("SELECT job FROM resolution ORDER BY sequence DESC LIMIT 1")).await?;
         Ok(JobNumber(row.map_or(Ok(0), |row| row.try_get(0))?))
@@ -111,8 +111,8 @@ impl Queue {
         Ok(row.map_or(Ok(Cursor::START), |row| row.try_get(0).map(Cursor))?)
     }
 
-    /// Returns the first report after `cursor` with its position, or `None` if there is none yet. Those that cannot be
-    /// read are left out.
+    /// Returns the first report after `cursor` with its position, or `None` if there is none yet. Unreadable ones are
+    /// skipped.
     pub async fn report_after(&self, cursor: Cursor) -> Result<Option<(Cursor, JobNumber, Vec<u8>)>, QueueError> {
         let query = "SELECT sequence, job, body FROM resolution JOIN report USING (job) \
             WHERE sequence > ? ORDER BY sequence LIMIT 1";

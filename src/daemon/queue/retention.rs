@@ -15,14 +15,14 @@ const PAGES: u32 = 1000;
 /// The free pages that stay in the file.
 const SPARE: i64 = 256;
 
-/// The rule by which work is forgotten.
+/// The rule for dropping old work.
 #[derive(Debug, Clone)]
 pub struct Retention {
     /// The time after which it is.
     pub keep: Duration,
     /// The sinks of the settings.
     pub sinks: Vec<String>,
-    /// Those of the sinks that need no reports of other repositories than these.
+    /// Sinks that need no reports of repositories other than these.
     pub ordered: BTreeSet<String>,
     /// The repositories of the settings.
     pub repositories: Vec<RepositoryName>,
@@ -33,9 +33,9 @@ pub struct Retention {
 /// The number of forgotten jobs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Forgotten {
-    /// Those that were resolved, and whose reports all sinks have.
+    /// Jobs that were resolved, and whose reports all sinks have.
     pub done: u64,
-    /// Those that were set aside, or whose reports were, and reviews.
+    /// Jobs that were set aside, or whose reports were, and reviews.
     pub set_aside: u64,
 }
 

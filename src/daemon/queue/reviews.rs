@@ -52,7 +52,7 @@ impl Queue {
             ", state = 'waiting', attempts = 0, since = ?3, due = 0, error = NULL"
         );
         let mut step = self.database.connection().await?;
-        // The forge is told that it is known, and does not tell of it again.
+        // The forge has been told that it is known, and will not announce it again.
         step.begin_durably().await?;
         for name in names {
             sqlx::query(insert).bind(*name).bind(stored(request)).bind(now()).execute(&mut *step).await?;
@@ -62,8 +62,7 @@ impl Queue {
         Ok(())
     }
 
-    /// Returns the next request to review, of the reviews of these names, and the time until it is due; or `None` if
-    /// there is none.
+    /// Returns the next request for these reviews, and the time until it is due; or `None` if there is none.
     pub async fn next_review(&self, names: &[String]) -> Result<Option<(ReviewJob, Duration)>, QueueError> {
         let (now, late) = due_between();
         let query = "SELECT number, name, request, attempts, since, events, due FROM review \
@@ -81,7 +80,7 @@ impl Queue {
     }
 
     /// Notes that a review has failed. `again` is the delay of the next attempt; without it the request is set aside.
-    /// Nothing is noted if it was asked for anew meanwhile.
+    /// Nothing is noted if it was requested again meanwhile.
     pub async fn not_reviewed(&self, job: &ReviewJob, error: &str, again: Option<Duration>) -> Result<(), QueueError> {
         let state = if again.is_some() { "waiting" } else { "dead" };
         let now = now();
@@ -116,7 +115,7 @@ impl Queue {
         self.all(sqlx::query(query).bind(limit)).await?.iter().map(review).collect()
     }
 
-    /// Has failed reviews tried again at once. Returns their number.
+    /// Tries failed reviews again at once. Returns their number.
     pub async fn retry_reviews(&self) -> Result<u64, QueueError> {
         let update = "UPDATE review SET state = 'waiting', attempts = 0, due = 0, since = ? WHERE error IS NOT NULL";
         self.execute(sqlx::query(update).bind(now())).await
@@ -147,7 +146,7 @@ fn job(row: &SqliteRow) -> Result<ReviewJob, QueueError> {
     Ok(ReviewJob { number, name, request: shown(row.try_get(2)?), attempts, age, events })
 }
 
-/// Returns the number of a request as the database has it.
+/// Returns the number of a request as the database stores it.
 fn stored(request: u64) -> i64 {
     i64::try_from(request).unwrap_or(i64::MAX)
 }

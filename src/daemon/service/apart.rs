@@ -53,9 +53,9 @@ pub fn answer(job: &Job, resolve: &dyn Resolve, sinks: &[Sink], output: &mut dyn
 
 /// The end of a process that has no output.
 pub(super) enum Ended {
-    /// It could not be started.
+    /// Could not be started.
     NotStarted(io::Error),
-    /// It took more than so many seconds, and was killed.
+    /// Took more than this many seconds, and was killed.
     Late(f64),
     /// Its output could not be read.
     Broken(io::Error),
@@ -100,7 +100,7 @@ pub(super) async fn resolve(mut command: Command, limits: AttemptLimits) -> Resu
     read(stdout).ok_or_else(|| broken_off("the process that resolves it has written no answer"))?
 }
 
-/// Reads an answer, or returns `None` if it is none.
+/// Reads an answer, or returns `None` if it is not one.
 fn read(mut answer: Vec<u8>) -> Option<Result<Outcome, Unresolved>> {
     let end = answer.iter().position(|byte| *byte == b'\n')?;
     let header: Header = serde_json::from_slice(&answer[..end]).ok()?;

@@ -1,6 +1,6 @@
-//! Tries a job in this process, which has read most of what it takes. Whatever was begun and not ended well is then
-//! tried in a process of its own (`apart`), which has limits of time and memory: it may die, and the daemon goes on.
-//! A job that goes over the limits there, or dies again, is set aside. Where a job is tried is decided in `turns`.
+//! Tries a job in this process, which has already read most of what it needs. A job that did not succeed is then
+//! tried in a separate process (`apart`) with limits of time and memory: it may die, and the daemon goes on. A job
+//! that exceeds the limits there, or dies again, is set aside. `turns` decides where a job is tried.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ impl Attempts {
         &*self.resolve
     }
 
-    /// Returns true as long as an attempt that was given up goes on: nothing else is to be resolved here meanwhile.
+    /// Returns true while an attempt that was given up goes on: nothing else may be resolved here meanwhile.
     pub(super) fn is_lost(&self) -> bool {
         self.stray.as_ref().is_some_and(|stray| !stray.is_finished())
     }

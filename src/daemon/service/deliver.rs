@@ -37,7 +37,7 @@ enum Given {
     Taken,
     /// The sink has refused it, and asks to be left alone for some time.
     Refused { retry_after: Duration },
-    /// It will not have it.
+    /// The sink will never accept it.
     Over,
 }
 
@@ -81,8 +81,8 @@ impl SinkWorker {
         self.queue.next_delivery(&self.sink.name, self.sink.repository()).await
     }
 
-    /// Notes that an attempt at a snapshot begins: all values of all nodes are resolved for it, which may be the end of
-    /// the daemon. Returns false if there is none, since it has been so too often.
+    /// Notes that an attempt at a snapshot begins: all values of all nodes are resolved for it, which may kill the
+    /// daemon. Returns false if it must not begin, since that has happened too often.
     async fn begin(&self, job: &Job, (attempts, begun): (u32, u32), shutdown: &mut Shutdown) -> bool {
         if self.sink.repository().is_none() {
             return true;

@@ -46,7 +46,7 @@ impl Enqueuer {
 }
 
 impl Handler for Enqueuer {
-    /// They share a transaction, which is what takes time.
+    /// Commits that are enqueued together share a transaction, which takes most of the time.
     const TOGETHER: usize = 500;
 
     async fn handle(&mut self, commits: &[CommitEvent]) -> Result<(), HandlerError> {

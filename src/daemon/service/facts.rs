@@ -1,4 +1,4 @@
-//! Has newer answers of sources of nodes reported: what they change is told by itself, when all commits before are.
+//! Reports newer answers of sources of nodes: their effect is reported separately, after all earlier commits.
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -1,8 +1,7 @@
 //! The service: a daemon with a durable queue.
-//!
-//! Commits that a watch finds become jobs, jobs become reports, and reports go to sinks. Each step has a task of its
-//! own that takes from the queue and puts into it, so that it can begin again at any time. A sink that is slow or
-//! dead holds up no other.
+//!  Commits that a watch finds become jobs, jobs become reports, and reports go to sinks. Each step has a task of its
+//! own that takes from the queue and puts into it, so that it can begin again at any time. A slow or dead sink delays
+//! no other.
 //!
 //! - [`Service`] is what a daemon is made of; [`Services`] runs one, and replaces it by another when settings are
 //!   reloaded.
@@ -171,7 +170,7 @@ impl Service {
         Ok(Running::new(trigger, tasks.set))
     }
 
-    /// Has the handle know what the queue knows of the past, and nothing of what the settings do not have any more.
+    /// Tells the handle what the queue knows about the past, without anything that the settings no longer have.
     async fn restore(&self, handle: &ServiceHandle) -> Result<(), QueueError> {
         let subjects = Subjects {
             repositories: self.repositories.iter().map(|repository| repository.name.clone()).collect(),

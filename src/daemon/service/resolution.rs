@@ -1,4 +1,4 @@
-//! The way from a job to its report: who resolves it, within which limits, and what comes out.
+//! The way from a job to its report: the resolver, its limits and its results.
 
 use std::time::Duration;
 
@@ -14,28 +14,28 @@ pub trait Resolve: Send + Sync {
     /// Makes the report of a job. It may block, and it may fail: then it is called again.
     fn resolve(&self, job: &Job) -> Result<Resolved, Unresolved>;
 
-    /// Returns the sources of nodes as they are, or `None` if there are none or not all have answered. It may block.
+    /// Returns the current sources of nodes, or `None` if there are none or not all have answered. It may block.
     fn sources(&self) -> Option<Sources> {
         None
     }
 
-    /// Has answers of sources of nodes stay, in place of those that were to stay before. It may block.
+    /// Keeps answers of sources of nodes, instead of those that were kept before. It may block.
     fn mark_in_use(&self, _answers: &[String]) {}
 
     /// Returns the limits of an attempt.
     fn limits(&self) -> AttemptLimits;
 
-    /// Returns the default branch, or `None` if it is not known. It may block.
+    /// Returns the default branch, or `None` if it is unknown. It may block.
     fn default_branch(&self) -> Option<BranchName> {
         None
     }
 
-    /// Returns true if there is a command for a process of its own.
+    /// Returns true if there is a command for a separate process.
     fn has_apart(&self) -> bool {
         false
     }
 
-    /// Returns the command that resolves a job in a process of its own and writes the [`answer`](super::answer), or
+    /// Returns the command that resolves a job in a separate process and writes the [`answer`](super::answer), or
     /// `None` if there is none.
     fn apart(&self, job: &Job) -> Option<Command>;
 }
@@ -61,7 +61,7 @@ pub struct AttemptLimits {
 }
 
 impl AttemptLimits {
-    /// Returns the time after which an attempt that has not stopped by itself is broken off.
+    /// Returns the time after which an attempt that has not stopped by itself is aborted.
     pub(super) fn deadline(&self) -> Duration {
         self.time.saturating_add(self.time / 10).saturating_add(PATIENCE)
     }
@@ -151,7 +151,7 @@ fn address_report<'s>(job: &Job, (report, json): (Report, Body), sinks: impl Ite
     Addressed { report: PackedReport { json, text }, sinks, blind }
 }
 
-/// Returns the failure of an attempt that has not come to its end.
+/// Returns the failure of an attempt that did not finish.
 pub(super) fn broken_off(text: &str) -> Unresolved {
     Unresolved { error: text.into(), recovery: Recovery::RetryApart }
 }

@@ -149,7 +149,7 @@ impl Resolver {
     async fn has_to_make_way(&self, turn: &Turn) {
         loop {
             sleep(APART_LOOK).await;
-            // A queue that cannot be used is told by whoever has to use it.
+            // Any later step that uses the queue reports that it cannot be used.
             if let Ok(waiting) = self.queue.waiting(&self.repository).await
                 && turn.makes_way(&waiting)
             {
@@ -232,7 +232,7 @@ impl Resolver {
     }
 }
 
-/// Returns the reason not to try a job any more: the daemon itself has ended in it again and again.
+/// Returns the reason to give up a job: the daemon itself has ended during it again and again.
 fn worn_out(job: &Job) -> Option<Unresolved> {
     let text = format!("the daemon has ended {MAX_ENDS} times while this was resolved");
     (job.attempts > i64::from(MAX_ENDS)).then(|| Unresolved { error: text.into(), recovery: Recovery::SetAside })

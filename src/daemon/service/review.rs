@@ -1,4 +1,4 @@
-//! Reviews the requests that forges have told of, one at a time, each in a process of its own.
+//! Reviews the requests that forges have announced, one at a time, each in a separate process.
 
 use std::process::{Output, Stdio};
 use std::sync::Arc;
@@ -132,7 +132,7 @@ impl Reviewer {
     }
 }
 
-/// Returns the pause after so many attempts, of which the last one took some time.
+/// Returns the pause after a number of attempts, of which the last one took some time.
 fn pause(attempts: u32, took: Duration) -> Duration {
     backoff(attempts, LONGEST_DELAY).max(took.saturating_mul(REST).min(LONGEST_DELAY))
 }

@@ -62,7 +62,7 @@ pub struct Services {
 pub struct Advance(Arc<ServiceHandle>);
 
 impl Advance {
-    /// Returns what stands still, or `None` if all work advances.
+    /// Returns what is stuck, or `None` if all work advances.
     pub fn standstill(&self) -> Option<String> {
         self.0.progress.standstill()
     }
@@ -84,7 +84,7 @@ impl Services {
         Ok(())
     }
 
-    /// Returns what tells if their work advances.
+    /// Returns the function that tells if their work advances.
     pub fn advance(&self) -> Advance {
         Advance(self.handle.clone())
     }

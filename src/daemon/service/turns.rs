@@ -64,23 +64,23 @@ struct State {
 }
 
 impl State {
-    /// Returns true if a job is for a process of its own alone.
+    /// Returns true if a job may only run in a separate process.
     fn is_for_apart(&self, waiting: &Waiting) -> bool {
         self.has_apart && (self.is_here_lost || waiting.attempts > 0 || self.delicate.contains(&waiting.number))
     }
 
-    /// Returns the time after which a branch does not wait any longer for the end of another one's commit.
+    /// Returns the time that a branch waits at most for another branch's commit to end.
     fn patience(&self, branch: &BranchName) -> Duration {
         if self.is_default(branch) { DEFAULT_TURN } else { TURN }
     }
 
-    /// Returns true if the commit in this process has taken so long.
+    /// Returns true if the commit in this process has taken this long.
     fn is_here_late(&self, time: Duration) -> bool {
         let is_late = |(place, since): &(Place, Instant)| *place == Place::Here && since.elapsed() >= time;
         self.has_apart && self.under_way.values().any(is_late)
     }
 
-    /// Returns true if a job can begin in a place, were that free.
+    /// Returns true if a job could begin in a place if that were free.
     fn can_begin(&self, waiting: &Waiting, place: Place) -> bool {
         let is_free = waiting.wait.is_zero() && !self.under_way.contains_key(&waiting.branch);
         is_free
@@ -94,7 +94,7 @@ impl State {
         self.default.as_ref() == Some(branch)
     }
 
-    /// Returns the job whose turn it is in a place.
+    /// Returns the job whose turn is next in a place.
     fn next<'w>(&self, waiting: &'w [Waiting], place: Place) -> Option<&'w Waiting> {
         let last = |branch: &BranchName| self.last.get(branch).copied().unwrap_or(0);
         let order = |job: &&Waiting| (!self.is_default(&job.branch), last(&job.branch), job.number);
@@ -146,13 +146,13 @@ impl Turns {
         self.state().under_way.is_empty()
     }
 
-    /// Returns true if there may be something to do in a process of its own.
+    /// Returns true if there may be work for a separate process.
     pub(super) fn wants_apart(&self) -> bool {
         let state = self.state();
         state.has_apart && (state.is_apart_wanted || state.is_here_late(DEFAULT_TURN))
     }
 
-    /// Returns what is notified when there may be something to do in a process of its own.
+    /// Returns the notification for work that may be done in a separate process.
     pub(super) fn apart(&self) -> &Notify {
         &self.apart
     }
@@ -168,7 +168,7 @@ impl Turn {
         self.turns.state().delicate.insert(self.number);
     }
 
-    /// Returns true if the job, in a process of its own, has to make way for one of those that wait.
+    /// Returns true if the job in a separate process has to make way for one of the waiting jobs.
     pub(super) fn makes_way(&self, waiting: &[Waiting]) -> bool {
         let (state, took) = (self.turns.state(), self.since.elapsed());
         if state.is_default(&self.branch) {

@@ -44,8 +44,8 @@ pub struct Look {
     pub branch: BranchName,
     /// Its tip.
     pub tip: CommitId,
-    /// Returns the reason if nothing of it can be read, or `None` if something can. Returns `None` if that cannot be
-    /// told. It may block.
+    /// Returns the reason if the branch cannot be read at all, or `None` if something can be. The outer value is
+    /// `None` if that is unknown. It may block.
     pub blind: Box<dyn FnOnce() -> Option<Option<String>> + Send>,
 }
 

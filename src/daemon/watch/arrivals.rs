@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use crate::event::{CommitEvent, EventKind};
 use crate::git::{BranchName, Chain, ChainEnd, CommitId, HistoryError, Repository};
 
-/// Returns the commits that have come to a branch whose tip was `old` and is `new`, oldest first.
+/// Returns the commits that have arrived on a branch whose tip moved from `old` to `new`, oldest first.
 pub(super) fn moved(
     repository: &Repository,
     branch: &BranchName,
@@ -26,8 +26,8 @@ pub(super) fn moved(
     joined(repository, branch, old, &chain)
 }
 
-/// Returns the commits of a branch whose old tip was merged into the new one from the side. That merge changed on the
-/// branch its difference from the old tip.
+/// Returns the commits of a branch whose old tip was merged into the new one from the side. On the branch, that merge
+/// changes everything that differs from the old tip.
 fn joined(
     repository: &Repository,
     branch: &BranchName,
@@ -51,7 +51,7 @@ fn joined(
     Ok(events)
 }
 
-/// Returns the commits of a branch that was not there before, without those that any of `others` has.
+/// Returns the commits of a new branch, without those that any of `others` has.
 pub(super) fn created(
     repository: &Repository,
     branch: &BranchName,

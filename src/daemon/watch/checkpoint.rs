@@ -28,7 +28,7 @@ impl From<Branches> for BranchCheckpoint {
 }
 
 impl BranchCheckpoint {
-    /// Returns the branches as they are: all commits that are there count as seen.
+    /// Returns the current branches: all existing commits count as seen.
     pub fn now(repository: &Repository) -> Result<BranchCheckpoint, RefsError> {
         // A list that is read while git packs references may lack some.
         let mut last = repository.branches(&BranchPatterns::all())?;

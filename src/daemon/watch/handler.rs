@@ -32,7 +32,7 @@ pub enum HandlerError {
     /// The watch has to end.
     #[error(transparent)]
     Critical(Box<dyn std::error::Error + Send + Sync>),
-    /// The commits are given up, the watch goes on.
+    /// The commits are given up, and the watch continues.
     #[error(transparent)]
     Runtime(Box<dyn std::error::Error + Send + Sync>),
     /// The commits have to be handed out again later.

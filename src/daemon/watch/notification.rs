@@ -23,7 +23,7 @@ const REARM: Duration = Duration::from_secs(5);
 /// there, and the folder is watched anyway.
 const REQUEST: &str = "hierad.notify";
 
-/// Has every daemon look that watches the repository with the common git directory `folder`.
+/// Asks every daemon that watches the repository with the common git directory `folder` to look.
 pub fn request_look(folder: &Path) -> io::Result<()> {
     let file = folder.join(REQUEST);
     let touch = || {
@@ -87,13 +87,13 @@ fn arm(folder: &Path, wakes: mpsc::Sender<Wake>, lost: mpsc::Sender<()>) -> Resu
     Ok(watcher)
 }
 
-/// Returns true if an event changes something: the watch's own reading is heard, too.
+/// Returns true if an event means a change: the watch's own reading also causes events.
 fn changes(kind: EventKind) -> bool {
     !matches!(kind, EventKind::Access(access) if access != AccessKind::Close(AccessMode::Write))
 }
 
-/// Returns true if a file holds branches, or requests a look. Lock files do not count, but the files that they guard
-/// do.
+/// Returns true if a file contains branches, or requests a look. Lock files do not count, but the files that they
+/// guard do.
 fn matters(root: &Path, path: &Path) -> bool {
     let Ok(inside) = path.strip_prefix(root) else { return true };
     let is_lock = path.extension() == Some(OsStr::new("lock"));
@@ -102,7 +102,7 @@ fn matters(root: &Path, path: &Path) -> bool {
         && names.next().is_none_or(|first| matches!(&*first, "refs" | "packed-refs" | "reftable" | "shallow" | REQUEST))
 }
 
-/// Returns true if one of the watched folders is gone, and notification with it.
+/// Returns true if one of the watched folders is gone, which ends notification.
 fn is_loss(root: &Path, event: &notify::Event) -> bool {
     let roots = [root.to_owned(), root.join("refs"), root.join("reftable")];
     event.kind.is_remove() && event.paths.iter().any(|path| roots.contains(path))

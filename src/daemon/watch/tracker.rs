@@ -60,7 +60,7 @@ pub(super) struct BranchTracker {
     checkpoint: BranchCheckpoint,
     /// True if the checkpoint was not yet given to the handler as it is.
     is_unsaved: bool,
-    /// The branches that the last look could not read. They come last, so that they hold up no other.
+    /// The branches that the last look could not read. They come last, so that they delay no other.
     failed: HashSet<BranchName>,
     /// The longest time of a look.
     longest: Duration,
@@ -87,7 +87,7 @@ impl BranchTracker {
         BranchTracker { repository, patterns, catch_up, checkpoint, is_unsaved: true, failed, longest: LONGEST }
     }
 
-    /// Returns true if the repository is still there.
+    /// Returns true if the repository still exists.
     pub(super) fn is_there(&self) -> bool {
         self.repository.is_there()
     }
@@ -157,7 +157,7 @@ impl BranchTracker {
     }
 
     /// Returns the changes since the checkpoint. If there are any, it first waits until the branches rest: the
-    /// commits of a branch that appears may be those of another one that is about to move.
+    /// commits of a new branch may belong to another one that is about to move.
     fn moves(&self, mut pause: impl FnMut(Duration)) -> Result<Moves, RefsError> {
         let mut branches = self.branches()?;
         if branches == self.checkpoint.branches {
@@ -180,7 +180,7 @@ impl BranchTracker {
         self.repository.branches(&BranchPatterns::all())
     }
 
-    /// Returns the commits that have come to one watched branch. The list may have been read while git packed
+    /// Returns the commits that have arrived on one watched branch. The list may have been read while git packed
     /// references, so the branch's own tip counts. `tips` are those whose history is known, `found` the commits that
     /// the look has found so far.
     fn examine(

@@ -53,7 +53,7 @@ pub(super) async fn forward(mut requests: flag::Receiver<()>, wakes: mpsc::Sende
     }
 }
 
-/// Returns the delay until a look is tried again after so many failures, or `None` if there is no failure.
+/// Returns the delay until a look is tried again after a number of failures, or `None` if there is no failure.
 pub(super) fn retry_delay(failures: u32, poll: Duration) -> Option<Duration> {
     let doublings = failures.checked_sub(1)?;
     let delay = FIRST_RETRY.saturating_mul(2_u32.saturating_pow(doublings.min(16)));

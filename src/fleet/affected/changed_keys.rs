@@ -142,7 +142,7 @@ fn differing(old: &DataFile, new: &DataFile) -> Vec<Arc<str>> {
     changed.chain(new).map(|((key, _), _)| name(key)).collect()
 }
 
-/// Returns the nodes that get other levels, by their classes before and after.
+/// Returns the nodes whose levels differ, by their classes before and after.
 fn nodes_that_differ(before: &ResolvedLevels, after: &ResolvedLevels) -> BTreeMap<(usize, usize), NodeSet> {
     if std::ptr::eq(before, after) {
         return BTreeMap::new();

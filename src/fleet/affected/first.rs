@@ -1,4 +1,4 @@
-//! Finds nodes that find the same text first, before and after. A level that comes or goes changes nothing for nodes
+//! Finds nodes that find the same text first, before and after. Adding or removing a level changes nothing for nodes
 //! that have a key from another level, or that find the same text in the next one.
 //!
 //! This pays only for texts that read variables, so that each node may have an answer of its own: any other key is
@@ -54,7 +54,7 @@ impl<'a> First<'a> {
         }
     }
 
-    /// Returns those of `nodes` that may not find the same text first.
+    /// Returns those of `nodes` that may find another text first.
     fn changed(&self, key: &str, nodes: &NodeSet) -> NodeSet {
         let mut changed = nodes.clone();
         if self.takes_first(key) {
@@ -68,7 +68,7 @@ impl<'a> First<'a> {
         changed
     }
 
-    /// Returns true if the value of a key is the first one that is found, neither merged nor converted.
+    /// Returns true if the value of a key is the first one found, neither merged nor converted.
     fn takes_first(&self, key: &str) -> bool {
         let settings = &self.before.environment.options.lookup_options;
         let options = || self.before.options(&options_of(self.before, module(key).map(Arc::from).as_ref()));
@@ -102,7 +102,7 @@ impl<'a> First<'a> {
         texts
     }
 
-    /// Returns the text of a value that reads variables and cannot fail on any node, or `None` if it is no such value.
+    /// Returns the text of a value that reads variables and cannot fail on any node, or `None` for other values.
     fn sure<'v>(&self, value: &'v Value) -> Option<&'v Text> {
         let Value::String(text) = value else { return None };
         if text.secrecy().is_some() || text.len() > SHORT || may_be_encrypted(text) {
@@ -113,7 +113,7 @@ impl<'a> First<'a> {
     }
 }
 
-/// Returns true if the levels of the only environment alone decide which value is found first.
+/// Returns true if only the levels of a single environment decide which value is found first.
 fn is_simple(revision: &Revision) -> bool {
     let environment = &revision.environment;
     let is_sound = |config: &Config| config.version == 5 && config.sound().is_ok();

@@ -21,7 +21,7 @@ const MAX_CLASSES: usize = 64;
 
 /// The root keys that functions in Ruby are asked for, and the references in the files that they read.
 pub(super) struct AskedRoots {
-    /// Those that matter, and those that others refer to.
+    /// The keys that matter, and those that others refer to.
     pub(super) roots: Vec<Arc<str>>,
     shown: HashMap<Folder, Mentions, RandomState>,
 }
@@ -43,7 +43,7 @@ impl FunctionReferences {
 }
 
 impl Comparison<'_> {
-    /// Returns the root keys for which functions are asked; `None` if it cannot be told.
+    /// Returns the root keys for which functions are asked; `None` if they cannot be determined.
     pub(super) fn asked(&self) -> Option<&AskedRoots> {
         self.asked
             .get_or_init(|| {
@@ -83,8 +83,8 @@ impl Comparison<'_> {
         Some(of_levels)
     }
 
-    /// Returns the references that functions make. Those whose files show any are asked for all keys. `None` if there
-    /// are too many of them, or if they cannot be seen.
+    /// Returns the references that functions make. Functions whose files show any are asked for all keys. `None` if
+    /// there are too many references, or if they cannot be seen.
     pub(super) fn function_references(&self) -> Option<FunctionReferences> {
         let asked = self.asked()?;
         let mut references = FunctionReferences::default();

@@ -1,5 +1,5 @@
-//! Compares the answers of functions in Ruby in two revisions where files that they read differ: the affected keys are
-//! those for which they answer otherwise.
+//! Compares the answers of functions in Ruby in two revisions where files that they read differ: the affected keys
+//! are those with other answers.
 
 use std::sync::Arc;
 
@@ -30,8 +30,8 @@ impl<'a> Functions<'a> {
         (count > 0).then(|| self.comparison.workers.begin("comparing answers of functions", Some(count)))
     }
 
-    /// Returns the root keys for which the function of a level may have another answer: all that are left if the work
-    /// is to stop. `None` if they cannot be told.
+    /// Returns the root keys for which the function of a level may have another answer: all remaining ones if the
+    /// work is to stop. `None` if they cannot be determined.
     pub(super) fn differing(&self, before: &Level, after: &Level) -> Option<Vec<Arc<str>>> {
         let is_promised = |level: &Level| level.data_read().is_some_and(Data::is_promised);
         if !is_promised(before) || !is_promised(after) {
@@ -51,7 +51,7 @@ impl<'a> Functions<'a> {
                 Some(bridged_answers(&calls, (&revision.environment, layer, &scope)))
             };
             let (old, new) = (answers(self.comparison.before, before)?, answers(self.comparison.after, after)?);
-            // What may depend on more than the level may differ.
+            // Answers that may depend on more than the level may differ.
             let differs = |(old, new): (&Option<_>, &Option<_>)| old.is_none() || old != new;
             let pairs = roots.iter().zip(old.iter().zip(&new));
             differing.extend(pairs.filter(|(_, pair)| differs(*pair)).map(|(root, _)| root.clone()));

@@ -88,8 +88,8 @@ impl Comparison<'_> {
     }
 }
 
-/// Returns true if one of the two has at most one level where the other has another number: in the own hierarchy, or in
-/// the default one.
+/// Returns true if one of the two has at most one level and the other another number, in the own hierarchy or in the
+/// default one.
 fn merges_differ(old: &[DeclaredLevel], new: &[DeclaredLevel]) -> bool {
     let counts = |levels: &[DeclaredLevel]| {
         let own = levels.iter().filter(|level| level.is_own).count();
@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(pairs(&many, &format!("{}x{}", &many[..70_000], &many[70_000..])), 200_000);
         assert_eq!(pairs(&format!("y{many}"), &many), 200_000);
         assert_eq!(pairs(&format!("{many}y"), &format!("{many}x")), 200_000);
-        // Those between two changes stand alone, too.
+        // Levels between two changes also stand alone.
         assert_eq!(pairs(&format!("xc{many}dx"), &format!("yc{many}dy")), 0);
         assert_eq!(pairs(&format!("a{many}cb"), &format!("ac{many}b")), 2);
     }

@@ -39,7 +39,7 @@ pub struct AffectedKeys {
     pub touches_data: bool,
 }
 
-/// Returns those of `keys` that may have other answers in `after` than in `before`, with the nodes on which they may.
+/// Returns those of `keys` that may have other answers in `after` than in `before`, and the nodes on which they may.
 /// Both revisions are of the same fleet. The result does not depend on `workers`.
 pub fn affected_keys(
     before: &Revision,
@@ -59,8 +59,8 @@ pub fn affected_keys(
     AffectedKeys { keys, touches_data }
 }
 
-/// Returns the root keys that data of two revisions refers to, or `None` if it may refer to others, too. Both revisions
-/// are of the same fleet.
+/// Returns the root keys that the data of two revisions refers to, or `None` if it may also refer to others. Both
+/// revisions are of the same fleet.
 pub fn referred_keys(
     before: &Revision,
     after: &Revision,
@@ -112,13 +112,13 @@ impl Comparison<'_> {
                 self.after.adopt_options(self.before);
             }
         }
-        // What other keys refer to is looked up without the strategies of manifests.
+        // Keys that others refer to are looked up without the strategies of manifests.
         affected.extend(asked_otherwise.into_iter().map(|key| (key, self.fleet.all())));
         affected.insert("".into(), self.fleet.all()); // eyaml fails on it wherever there is a file
         Some(affected)
     }
 
-    /// Returns the root keys that manifests look up by another strategy, or `None` if any key may be one.
+    /// Returns the root keys that manifests look up with another strategy, or `None` if any key may be one.
     fn asked_otherwise(&self) -> Option<BTreeSet<Arc<str>>> {
         let mut keys = BTreeSet::new();
         for [before, after] in self.before.environment.roots_in_both(&self.after.environment) {
@@ -127,8 +127,8 @@ impl Comparison<'_> {
         Some(keys)
     }
 
-    /// Returns true if the data gives the same variables in both revisions, and the options that were found on the way
-    /// are the same, too.
+    /// Returns true if the data gives the same variables in both revisions, and the options found on the way are also
+    /// the same.
     fn have_equal_variables(&self) -> bool {
         if !self.before.fleet.is_like(&self.after.fleet) {
             return false;

@@ -54,7 +54,7 @@ impl Comparison<'_> {
                     affected.entry(key).or_default().union_with(&nodes);
                 }
             };
-            // A lookup that comes from other modules merges the options anew, and may get others.
+            // A lookup that comes from other modules merges the options again, and may get others.
             let is_alone =
                 |module: &Option<Arc<str>>| before.is_alone(module.as_ref()) && after.is_alone(module.as_ref());
             let (alone, not_alone): (Vec<_>, Vec<_>) = modules.iter().cloned().partition(is_alone);
@@ -67,7 +67,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// Returns the root keys of all keys, and those that others refer to; some of them twice.
+    /// Returns the root keys of all keys, and those that others refer to; some occur twice.
     fn roots(&self, references: &References) -> RootsByModule {
         let (mut roots, mut last) = (RootsByModule::default(), usize::MAX);
         // Most keys are of the same module as the one before them.
@@ -96,7 +96,7 @@ pub(super) fn module(key: &str) -> Option<&str> {
     }
 }
 
-/// Returns the options that a module's keys have in a revision: a module without data has those of no module.
+/// Returns the options of a module's keys in a revision: a module without data has those of no module.
 pub(super) fn options_of(revision: &Revision, module: Option<&Arc<str>>) -> OptionsOf {
     OptionsOf::Layers(module.filter(|module| has_data(revision, module)).cloned())
 }

@@ -11,7 +11,7 @@ use crate::node::NodeSet;
 
 /// All references between keys that the data of two revisions makes.
 pub(super) struct References {
-    /// Those of each resolved level, equal ones once.
+    /// References of each resolved level, without duplicates.
     of_levels: Vec<Arc<KeyReferences>>,
     /// The keys that may refer to any key.
     to_anything: BTreeSet<Arc<str>>,
@@ -47,7 +47,7 @@ impl References {
             || self.of_levels.iter().any(|references| references.is_referrer(key))
     }
 
-    /// Returns the keys that read variables, some of them twice.
+    /// Returns the keys that read variables; some occur twice.
     pub(super) fn readers(&self) -> impl Iterator<Item = &Arc<str>> {
         self.of_levels.iter().flat_map(|references| references.readers()).flat_map(|(_, keys)| keys)
     }

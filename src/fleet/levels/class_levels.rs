@@ -138,13 +138,13 @@ fn sources(level: &Level) -> Vec<KeySource> {
 /// The part that a location plays in the answers to keys.
 #[derive(PartialEq, Eq, Hash)]
 pub(super) enum Role<'a> {
-    /// It answers no key.
+    /// Answers no key.
     Silent,
-    /// It answers the keys of a data file, or fails on them: the path and the file, with the options of its level.
+    /// Answers the keys of a data file, or fails on them: the path and the file, with the options of its level.
     File(&'a Arc<str>, *const DataFile, &'a Value),
-    /// It fails on any key in one way: the place and the function of its level.
+    /// Fails on any key in the same way: the place and the function of its level.
     Fails(&'a Place, &'a str),
-    /// It may answer, or fail, for any key.
+    /// May answer, or fail, for any key.
     AnyKey,
 }
 

@@ -36,8 +36,8 @@ impl KeyLocations {
         KeyLocations { partition, sources, any_key_classes, index: OnceLock::new(), searches: AtomicUsize::new(0) }
     }
 
-    /// Returns one for each location if all classes have the same number of them, and none of these may answer any key;
-    /// else one for all together.
+    /// Returns one entry for each location if all classes have the same number of them, and none of these may answer
+    /// any key; otherwise one entry for all together.
     pub(super) fn per_location<'a>(
         partition: &Partition,
         classes: &'a [Arc<ClassLevels>],
@@ -52,7 +52,7 @@ impl KeyLocations {
         }
     }
 
-    /// Returns one for all locations together.
+    /// Returns one entry for all locations together.
     pub(super) fn combined(
         partition: &Partition,
         classes: &[Arc<ClassLevels>],
@@ -62,7 +62,7 @@ impl KeyLocations {
         KeyLocations::new(partition.clone(), sources, any_key_classes.to_vec())
     }
 
-    /// Returns the one of the location that each class has here.
+    /// Returns the entry of the location that each class has here.
     fn at<'a>(partition: &Partition, of_classes: impl Iterator<Item = (&'a Level, &'a Location)>) -> KeyLocations {
         let mut distinct: IndexSet<Role<'a>, RandomState> = IndexSet::default();
         let (mut numbers, mut sources, mut any_key_classes) = (Vec::new(), Vec::new(), Vec::new());
@@ -80,7 +80,7 @@ impl KeyLocations {
         KeyLocations::new(partition.coarsened(&numbers, distinct.len()), sources, any_key_classes)
     }
 
-    /// Returns all sources, some of them twice.
+    /// Returns all sources; some occur twice.
     pub(super) fn sources(&self) -> impl Iterator<Item = &KeySource> {
         self.sources.iter().flat_map(|sources| &**sources)
     }
@@ -108,8 +108,8 @@ impl KeyLocations {
         classes.iter().chain(&self.any_key_classes).copied().collect::<BTreeSet<usize>>().into_iter().collect()
     }
 
-    /// Returns the value of a root key in the first file of a class that has it, or `None` if something may fail
-    /// before.
+    /// Returns the value of a root key in the first file of a class that has it, or `None` if something before it may
+    /// fail.
     pub(in crate::fleet) fn first(&self, class: usize, root: &str) -> Option<&Value> {
         let may_fail = self.any_key_classes.contains(&class);
         let source = self.sources[class].iter().filter(|_| !may_fail).find(|source| source.has(root))?;

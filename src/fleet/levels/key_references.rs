@@ -1,6 +1,6 @@
 //! The references between keys in the data of one level, as far as the data shows them.
-//!
-//! Each reference is counted by the files that make it, so that an update takes only the files that come and go.
+//!  Each reference is counted by the files that make it, so an update needs only the files that are added and
+//! removed.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -38,7 +38,7 @@ impl KeyReferences {
         references
     }
 
-    /// Returns the references in the sources `after`; these are those in the sources `before`.
+    /// Returns the references in the sources `after`, given that these are the references in the sources `before`.
     pub(super) fn updated<'k>(
         self: &Arc<Self>,
         before: impl Iterator<Item = &'k KeySource>,

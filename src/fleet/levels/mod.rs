@@ -91,12 +91,12 @@ impl ResolvedLevels {
         self.paths.nodes_affected_by(changed)
     }
 
-    /// Returns true if it holds so much of earlier revisions that it is better made anew.
+    /// Returns true if it contains so much of earlier revisions that it should be rebuilt.
     pub(in crate::fleet) fn is_overgrown(&self) -> bool {
         self.paths.is_overgrown()
     }
 
-    /// Returns the levels where `nodes` have these resolutions, and all other nodes those that they had.
+    /// Returns the levels with these resolutions for `nodes`, and the previous ones for all other nodes.
     pub(in crate::fleet) fn updated(
         &self,
         nodes: &NodeSet,
@@ -150,8 +150,7 @@ impl ResolvedLevels {
         matching
     }
 
-    /// Returns the same levels, with the classes that are led to one of `paths` among those that may answer for any
-    /// key.
+    /// Returns the same levels, counting classes that lead to one of `paths` among those that may answer any key.
     pub(in crate::fleet) fn marked(&self, paths: &BTreeSet<Arc<str>>) -> ResolvedLevels {
         let is_led = |at: &usize| self.classes[*at].files().any(|(path, _)| paths.contains(path));
         let more: BTreeSet<usize> =
@@ -174,7 +173,7 @@ impl ResolvedLevels {
         self.references.get_or_init(|| Arc::new(KeyReferences::new(self.key_sources(), self.is_opaque())))
     }
 
-    /// Returns all sources of root keys, some of them twice.
+    /// Returns all sources of root keys; some occur twice.
     pub(in crate::fleet) fn key_sources(&self) -> impl Iterator<Item = &KeySource> {
         self.key_locations.iter().flat_map(KeyLocations::sources)
     }

@@ -50,7 +50,7 @@ impl PathDependencies {
         self.initial_len = self.len();
     }
 
-    /// Returns true if most paths are those of earlier revisions only, so that it is better made anew.
+    /// Returns true if most paths come from earlier revisions only, so that it should be rebuilt.
     pub(super) fn is_overgrown(&self) -> bool {
         self.len() > 2 * self.initial_len + 1000
     }

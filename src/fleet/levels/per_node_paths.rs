@@ -1,7 +1,6 @@
 //! Paths that are made of one variable, such as `nodes/%{trusted.certname}.yaml`.
-//!
-//! Mostly each node has a value of its own there, and most nodes have no such file. These nodes see the same, so they
-//! need not be told apart.
+//!  Usually each node has its own value there, and most nodes have no such file. These nodes see the same, so they
+//! need not be distinguished.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -102,7 +101,7 @@ impl PartialEq for PathPattern {
 }
 
 impl PerNodePath {
-    /// Returns the path that `template` makes below `base`, and its variable; `None` if it is no such path.
+    /// Returns the path that `template` makes below `base`, and its variable; `None` if it is not such a path.
     fn new(base: &str, template: &Template<'_>) -> Option<(VariablePath, PerNodePath)> {
         let (variables, literals): (Vec<&str>, Vec<&str>) =
             (template.variables().collect(), template.literals().collect());
@@ -149,7 +148,7 @@ impl PerNodePath {
 }
 
 /// Returns the paths of a level with one variable in their last names, by that variable. Leaves out variables that
-/// matter otherwise than by the presence of a file.
+/// matter in other ways than by the presence of a file.
 fn per_node_paths(level: &LevelConfig, root: &str) -> Option<ByVariable<Vec<PerNodePath>>> {
     let Locations::Paths(declared) = &level.locations else { return None };
     let is_simple =
@@ -180,7 +179,7 @@ fn join_absent(partition: &Partition, is_there: &[bool]) -> Partition {
     partition.coarsened(&numbers, count)
 }
 
-/// Returns true if a text surely stands as it is in a path in place of its variable, as a part of one name.
+/// Returns true if a text certainly appears unchanged in a path in place of its variable, as a part of one name.
 fn is_plain_name(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphanumeric())
         && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_'))

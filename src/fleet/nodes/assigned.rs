@@ -1,4 +1,5 @@
-//! A fleet whose nodes have further variables: one that the data of a revision gives, or those that it makes of others.
+//! A fleet whose nodes have additional variables: one from the data of a revision, or those that it computes from
+//! others.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
@@ -22,12 +23,12 @@ pub(super) struct Assigned {
 enum Variables {
     /// One that data gives.
     Given(Arc<str>, AssignedValues),
-    /// Those that are made of others.
+    /// Variables that are computed from others.
     Derived(DerivedVariables),
 }
 
 impl Variables {
-    /// Returns true if one of them may be meant by `name`.
+    /// Returns true if `name` may mean one of them.
     fn may_be(&self, name: &str) -> bool {
         match self {
             Variables::Given(own, _) => may_mean(name, own),
@@ -37,7 +38,7 @@ impl Variables {
 }
 
 impl Fleet {
-    /// Returns the same nodes with the variable `name`. A node whose profile has it keeps what that says.
+    /// Returns the same nodes with the variable `name`. A node whose profile sets it keeps that value.
     pub(in crate::fleet) fn with_variable(self: &Arc<Fleet>, name: &Arc<str>, values: AssignedValues) -> Fleet {
         let sets = values.iter().map(|(nodes, _)| nodes.clone()).collect();
         let source = AssignedSource {
@@ -51,7 +52,7 @@ impl Fleet {
         self.under(source, Variables::Given(name.clone(), values))
     }
 
-    /// Returns the same nodes with the variables that are made of others, in place of those that this fleet has.
+    /// Returns the same nodes with the variables that are computed from others, replacing those of this fleet.
     pub(in crate::fleet) fn with_derived(self: Arc<Fleet>, derived: &DerivedVariables) -> Arc<Fleet> {
         let base = match &self.assigned {
             Some(Assigned { variables: Variables::Derived(own), .. }) if own == derived => return self,
@@ -92,7 +93,7 @@ impl Fleet {
         }
     }
 
-    /// Returns true if this fleet is `base` with the variable `name` of these values.
+    /// Returns true if this fleet is `base` plus the variable `name` with these values.
     pub(in crate::fleet) fn is_with(&self, base: &Fleet, name: &str, values: &AssignedValues) -> bool {
         let assigned = self.assigned.as_ref();
         let is_given = |own: &Variables| matches!(own, Variables::Given(of, known) if **of == *name && known == values);
@@ -119,7 +120,7 @@ impl Fleet {
     }
 }
 
-/// Returns true if the variable `root` may be the one of the top scope that is called `name`.
+/// Returns true if the variable `root` may be the top-scope variable `name`.
 fn may_mean(root: &str, name: &str) -> bool {
     root.rsplit("::").next() == Some(name)
 }

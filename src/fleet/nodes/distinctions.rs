@@ -126,7 +126,7 @@ impl Distinction {
     }
 }
 
-/// Returns a value as text if it is short and no secret.
+/// Returns a value as text if it is short and not a secret.
 fn text_of(value: &Value) -> Option<Arc<str>> {
     match value {
         Value::String(text) if text.secrecy().is_none() && text.len() <= MAX_TEXT => Some((**text).into()),

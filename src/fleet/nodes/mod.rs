@@ -103,8 +103,8 @@ impl VariableClasses {
         &self.readings[self.partition.class_of(node)]
     }
 
-    /// Returns the nodes divided into those whose text at the end of `segments` can be put into others unread, and all
-    /// others.
+    /// Returns the nodes divided into those whose text at the end of `segments` can be put into others unread, and
+    /// the rest.
     pub(in crate::fleet) fn by_plainness(&self, segments: &[Value]) -> &Partition {
         self.plain.get_or_init(|| {
             let is_plain = |reading: &Reading| reading.plain_text(segments).is_some();
@@ -123,8 +123,8 @@ impl VariableClasses {
 /// The values of a variable on some nodes.
 #[derive(Debug, Clone, Default)]
 pub struct VariableValues {
-    /// Each value with its nodes, the most frequent first. It is `None` where the variable is set to something that has
-    /// no such entry to look up, as an index of a text.
+    /// Each value with its nodes, the most frequent first. It is `None` if the variable is set to something without
+    /// such an entry, such as an index into a text.
     pub known: Vec<(Option<Value>, NodeSet)>,
     /// The nodes that do not set it.
     pub without: NodeSet,
@@ -260,7 +260,7 @@ impl Fleet {
         self.read_mentioned(other.paths().into_iter().collect())
     }
 
-    /// Returns the nodes by their values at each place that was asked for so far.
+    /// Returns the nodes by their values, for each place that was asked for so far.
     pub(in crate::fleet) fn partitions(&self) -> Vec<Partition> {
         let variables = self.variables.read().unwrap_or_else(PoisonError::into_inner);
         variables.values().map(|classes| classes.partition.clone()).collect()
@@ -279,23 +279,24 @@ impl Fleet {
         !self.has_changed() && self.source.is_current()
     }
 
-    /// Returns true if the profiles have changed since, and some of what was asked for is unknown for that.
+    /// Returns true if the profiles have changed since, and some values that were asked for are unknown as a result.
     pub fn has_changed(&self) -> bool {
         self.source.has_changed()
     }
 
-    /// Returns true if the profile at `place` is the one that counts for the node. No other one counts, even if that is
-    /// gone.
+    /// Returns true if the profile at `place` is the one that counts for the node. No other profile counts, even if
+    /// that one no longer exists.
     fn is_at(&self, node: NodeId, place: ProfilePlace) -> bool {
         self.places[node.0 as usize] == place
     }
 
-    /// Returns the time of the oldest answer that profiles are from, in seconds since 1970; `None` if all are in files.
+    /// Returns the time of the oldest answer that profiles come from, in seconds since 1970; `None` if all come from
+    /// files.
     pub fn fetched(&self) -> Option<u64> {
         self.source.fetched()
     }
 
-    /// Returns the names of the answers that profiles are from, as text; `None` if all are in files.
+    /// Returns the names of the answers that profiles come from, as text; `None` if all come from files.
     pub fn answers(&self) -> Option<String> {
         self.source.answers()
     }
@@ -414,8 +415,8 @@ impl Fleet {
         values
     }
 
-    /// Returns true if the variable `name`, dotted access included, has a value with interpolations of its own on some
-    /// node.
+    /// Returns true if the variable `name`, dotted access included, has a value that itself contains interpolations
+    /// on some node.
     pub(in crate::fleet) fn interpolates(&self, name: &str) -> bool {
         let Some(path) = VariablePath::parse(name) else { return true };
         let classes = self.variable_classes(path.by_ref());
@@ -442,7 +443,7 @@ struct Declared<'t> {
     is_twice: bool,
 }
 
-/// Returns the nodes of `table`, and those that a declaration of `source` has two profiles of as errors.
+/// Returns the nodes of `table`, and as errors those for which a declaration of `source` has two profiles.
 fn declared<'t>(table: &'t Table, source: &dyn ProfileSource) -> (Vec<Declared<'t>>, Vec<ProfileError>) {
     let mut errors = Vec::new();
     // In the order of the files, which is mostly that of the names.

@@ -77,7 +77,7 @@ impl Scope for FleetScope<'_> {
         self.fleet.has_refused
     }
 
-    /// Returns the variable with the value at `segments`, and nothing else in it.
+    /// Returns the variable with only the value at `segments` in it.
     fn variable_at(&self, name: &str, segments: &[Value]) -> Variable {
         let path = PathRef { root: name, segments };
         self.fleet.variable_classes(path).of(self.node).variable(segments)
@@ -141,7 +141,7 @@ impl Reading {
         }
     }
 
-    /// Returns the text at the end of `segments` if it is no secret and has no `%`, or `None` if it is no such text.
+    /// Returns the text at the end of `segments` if it is not a secret and has no `%`, or `None` otherwise.
     pub(in crate::fleet) fn plain_text(&self, segments: &[Value]) -> Option<&Text> {
         match &self.there {
             Some(Variable::Value(Value::String(text))) if self.depth == segments.len() => {
@@ -179,7 +179,7 @@ impl Reading {
         Variable::Value(segments[..self.depth].iter().rev().fold(inner, around))
     }
 
-    /// Returns the value and the segments that lead on from it.
+    /// Returns the value and the remaining segments.
     fn within<'s>(&self, segments: &'s [Value]) -> (Variable, &'s [Value]) {
         match &self.there {
             Some(there) => (there.clone(), &segments[self.depth..]),

@@ -12,8 +12,8 @@ use crate::workers::Workers;
 const PROBE: &str = "hierad_probe";
 
 impl Revision {
-    /// Returns the error with which lookups fail, if there are keys and none of them has a value on any node. Cheap
-    /// where lookups work.
+    /// Returns the error with which lookups fail, if there are keys and none of them has a value on any node. It is
+    /// cheap if lookups work.
     pub fn fault_of_every_key(&self, workers: &Workers) -> Option<LookupError> {
         let fault = self.fault_of_any_key(workers)?;
         let effective = resolve(self, &self.fleet.everywhere(self.keys.iter()), workers);

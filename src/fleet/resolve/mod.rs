@@ -36,9 +36,9 @@ pub fn resolve(revision: &Revision, keys: &NodesByKey, workers: &Workers) -> Eff
 /// The steps of a key after which it is asked again if the work is to stop.
 const STEPS_A_QUESTION: usize = 100_000;
 
-/// Returns the effective values of some keys in several revisions; answers that differ from node to node only by what
-/// is put into their texts are templates. Equal outcomes and templates are shared, over all revisions. Keys for which
-/// the run's budget is too small fail.
+/// Returns the effective values of some keys in several revisions; answers that differ from node to node only by
+/// texts inserted into them are templates. Equal outcomes and templates are shared, across all revisions. Keys for
+/// which the run's budget is too small fail.
 pub fn resolve_all<const N: usize>(revisions: [&Revision; N], keys: &NodesByKey, workers: &Workers) -> [Effective; N] {
     // A command that fails again and again is given up, so the order of the requests counts.
     let asks_commands = revisions.iter().any(|revision| revision.asks_commands());
@@ -84,8 +84,8 @@ pub fn resolve_all<const N: usize>(revisions: [&Revision; N], keys: &NodesByKey,
 /// A key, and the nodes on which it is looked up in a revision; answers that it may share with others.
 type Task<'t> = (&'t Revision, &'t Arc<str>, &'t NodeSet, Option<&'t SharedAnswers>);
 
-/// Returns the distinct answers for a key, in the order of their first nodes, and what they cost together. Beyond the
-/// limit, the rest is not evaluated.
+/// Returns the distinct answers for a key, in the order of their first nodes, and their total cost. Beyond the limit,
+/// the rest is not evaluated.
 fn answers((revision, key, nodes, answers): Task<'_>, limit: Cost, workers: &Workers) -> (Vec<Answer>, Cost) {
     let spent = Cell::new(Cost::NONE);
     let (stop, due) = (OnceCell::new(), Cell::new(0));
@@ -127,7 +127,8 @@ fn answers((revision, key, nodes, answers): Task<'_>, limit: Cost, workers: &Wor
     (answers, spent.get())
 }
 
-/// Returns the answer for a key that was left out: since there are `too_many`, or the budget of the run is used up.
+/// Returns the answer for a key that was left out, because there are `too_many` answers or the budget of the run is
+/// used up.
 fn left_out((_, key, nodes, _): Task<'_>, too_many: Option<&Arc<Outcome>>, workers: &Workers) -> Vec<Answer> {
     let used_up = || {
         format!("the budget of the run is used up, and '{key}' takes more than its share ('limits' in hierad.yaml)")

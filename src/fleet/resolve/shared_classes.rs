@@ -1,8 +1,7 @@
 //! Divides all nodes into classes that most keys share, so that the answers of many keys are sets of whole classes.
-//!
-//! The nodes of a class agree in every variable that was read so far, and every hierarchy leads them to the same files.
-//! A partition that would leave but a few nodes to each class, such as the one by node name, is passed over: a key that
-//! depends on it gets sets of nodes instead.
+//!  The nodes of a class agree in every variable that was read so far, and every hierarchy leads them to the same
+//! files. A partition that would leave only a few nodes in each class, such as the one by node name, is skipped: a
+//! key that depends on it gets sets of nodes instead.
 
 use std::collections::HashSet;
 
@@ -16,7 +15,8 @@ const KEYS_PER_PARTITION: usize = 16;
 /// The least number of nodes of a class, on average.
 const NODES_PER_CLASS: usize = 8;
 
-/// Returns all nodes as a set of classes, or `None` if there are too few keys, or too many classes, for that to pay.
+/// Returns all nodes as a set of classes, or `None` if there are too few keys, or too many classes, to make that
+/// worthwhile.
 pub(super) fn all_nodes(revisions: &[&Revision], keys: &NodesByKey) -> Option<NodeSet> {
     let fleet = &revisions.first()?.fleet;
     let keys = keys.values().filter(|nodes| nodes.len() == fleet.len()).count() * revisions.len();

@@ -93,7 +93,7 @@ impl Revision {
         }
         let levels = resolve_parts(pending, &environment, fleet, workers);
         let (repository_keys, touched) = self.repository_keys.updated(&self.environment, &environment, &changed)?;
-        // Of files that are there no more, some were counted; and none is set aside if all of them fit.
+        // Some removed files were counted; and none is set aside if all of them fit.
         if environment.quota.largest().is_some() {
             return Revision::of_profiles(environment, self.fleet.clone(), workers);
         }
@@ -139,8 +139,8 @@ impl Revision {
         revision
     }
 
-    /// Returns this revision's levels of `part`, a part in `environment`, or `None` unless they only differ by the
-    /// files of the repository.
+    /// Returns this revision's levels of `part`, a part in `environment`, if they differ at most by the files of the
+    /// repository.
     fn same_part(&self, id: &LayerId, part: PartRef<'_>, environment: &Environment) -> Option<&Arc<ResolvedLevels>> {
         let layer = self.environment.layer_of(id)?;
         let config = layer.config.as_ref().ok()?;
@@ -195,8 +195,8 @@ impl Revision {
     }
 }
 
-/// Returns those of `these` that are no files with the same root keys as one of `others`. A file that comes in the
-/// place of another with the same keys adds and removes none.
+/// Returns those of `these` that are not files with the same root keys as one of `others`. A file that replaces
+/// another with the same keys adds and removes none.
 fn without_equal_keys<'k>(these: &[&'k KeySource], others: &[&'k KeySource]) -> impl Iterator<Item = &'k KeySource> {
     let known: HashSet<&[Arc<str>], RandomState> =
         others.iter().filter_map(|source| source.file()).map(|file| file.keys()).collect();
@@ -212,8 +212,8 @@ struct PendingPart<'a> {
 }
 
 impl PendingPart<'_> {
-    /// Finds the paths that are made of one variable. For few nodes there are none: to list folders is more work than
-    /// to look at one path for each.
+    /// Finds the paths that consist of one variable. With few nodes none are used: listing folders is more work than
+    /// looking at one path for each node.
     fn per_node_paths(&self, environment: &Environment, fleet: &Fleet) -> PerNodePaths {
         if self.nodes.len() * FEW_NODES_DIVISOR < fleet.len() {
             return PerNodePaths::default();
@@ -278,13 +278,13 @@ fn is_same_place(a: &Layer, b: &Layer) -> bool {
     a.owner == b.owner && a.module == b.module && a.root == b.root
 }
 
-/// Returns true if both configurations are resolved level by level, and alike.
+/// Returns true if both configurations are resolved level by level, and in the same way.
 fn is_same_kind(a: &Config, b: &Config) -> bool {
     let is_plain = |config: &Config| config.version > 3 && config.hiera3.is_none();
     is_plain(a) && is_plain(b) && a.version == b.version && a.path == b.path && a.implied == b.implied
 }
 
-/// Returns true if the levels are the same, and stand on the same lines.
+/// Returns true if the levels are the same, and on the same lines.
 fn is_same_level(a: &LevelConfig, b: &LevelConfig) -> bool {
     a.means_the_same(b) && a.place == b.place && a.locations.places().eq(b.locations.places())
 }

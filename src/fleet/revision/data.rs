@@ -42,8 +42,8 @@ impl Revision {
         Ok(found)
     }
 
-    /// Returns true if a function in Ruby may read the file at `path` for some node. It may find other keys there than
-    /// those that stand at the top.
+    /// Returns true if a function in Ruby may read the file at `path` for some node. It may find other keys there
+    /// than the root keys.
     pub fn functions_may_read(&self, path: &str) -> bool {
         let is_bridged = |declared: &DeclaredFunction| match declared {
             DeclaredFunction::Command(command) => matches!(command.runner, Runner::Bridge(_)),
@@ -75,15 +75,15 @@ impl Revision {
         self.classes().flat_map(|(class, _)| class.locations().filter_map(path)).collect()
     }
 
-    /// Returns the nodes whose environments have no folder, by the names of these; none where there are not several.
+    /// Returns the nodes whose environments have no folder, by environment; empty if there is only one environment.
     pub fn nodes_without_folder(&self) -> BTreeMap<Arc<str>, NodeSet> {
         let mut missing = self.nodes_by_environment();
         missing.retain(|name, _| self.environment.root(&Some(name.clone())).is_none());
         missing
     }
 
-    /// Returns the nodes by the names of their environments; none where there are not several, so that no profile need
-    /// be read once more for the name.
+    /// Returns the nodes by environment; empty if there is only one, so that no profile must be read again for its
+    /// name.
     pub fn nodes_by_environment(&self) -> BTreeMap<Arc<str>, NodeSet> {
         if self.environment.folders().is_none() {
             return BTreeMap::new();
@@ -136,7 +136,7 @@ impl Revision {
         found
     }
 
-    /// Returns the nodes for which each level has something at a location, or answers without one; by place and name.
+    /// Returns the nodes for which each level has data at a location, or answers without one; by place and name.
     pub fn nodes_by_level(&self) -> BTreeMap<(Place, Arc<str>), NodeSet> {
         let mut found: BTreeMap<_, NodeSet> = BTreeMap::new();
         let is_absent = |location: &Location| matches!(location, Location::Path { content: Content::Absent, .. });
@@ -181,7 +181,7 @@ impl Revision {
 }
 
 impl ClassLevels {
-    /// Returns the paths at which there is something, as the hierarchy has them.
+    /// Returns the existing paths, as the hierarchy has them.
     fn paths(&self) -> impl Iterator<Item = &str> {
         self.locations().filter_map(|location| match location {
             Location::Path { path, content: Content::File(..) | Content::Other | Content::Unreadable(_), .. } => {

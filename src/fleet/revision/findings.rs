@@ -11,8 +11,8 @@ use crate::fleet::revision::Revision;
 use crate::node::NodeSet;
 
 impl Revision {
-    /// Returns the findings of the hierarchies, sorted, and those about absent modules. Where a layer fails on a node,
-    /// its failure is told with each key; other findings of the layer would only repeat it.
+    /// Returns the findings of the hierarchies, sorted, and those about missing modules. If a layer fails on a node,
+    /// its failure is reported with each key; other findings of the layer would only repeat it.
     pub(super) fn find(&self) -> Vec<Finding> {
         let mut findings: HashMap<&Diagnostic, NodeSet> = HashMap::new();
         for range in self.layers.values() {

@@ -23,7 +23,7 @@ impl<K: Eq + Hash + Clone, V: Clone> Memo<K, V> {
         known.iter().map(|(key, value)| (key.clone(), value.clone())).collect()
     }
 
-    /// Returns the result of `key`, worked out by `find` unless it is known.
+    /// Returns the result for `key`, computed by `find` unless it is known.
     pub(super) fn get(&self, key: K, find: impl FnOnce(&K) -> V) -> V {
         if let Some(value) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return value.clone();

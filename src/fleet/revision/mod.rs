@@ -92,7 +92,7 @@ impl Revision {
         findings
     }
 
-    /// Returns the keys that data refer to and no data file defines.
+    /// Returns the keys that data refers to and no data file defines.
     pub fn absent_keys(&self) -> BTreeSet<Arc<str>> {
         let targets = self.levels.iter().flat_map(|levels| levels.references().targets());
         targets.filter(|key| self.key_of(key).is_none()).cloned().collect()
@@ -142,7 +142,7 @@ impl Revision {
                 let is_searched = searched.contains(&at);
                 let mut apart =
                     if is_searched { locations.classes_with(root) } else { locations.any_key_classes.clone() };
-                // Where functions answer, all locations are one, with the classes of the levels.
+                // If functions answer, all locations count as one, which has the classes of the levels.
                 if levels.has_functions() && !is_searched {
                     apart.retain(|class| levels.classes[*class].function().is_none());
                 }
@@ -170,8 +170,8 @@ impl Revision {
         }))
     }
 
-    /// Returns the number of resolved levels of a layer up to the one that has `level` on a node, or of all if none
-    /// has.
+    /// Returns the number of resolved levels of a layer up to the one with `level` on a node, or of all if there is
+    /// none.
     fn levels_up_to(&self, layer: &LayerId, node: NodeId, level: Option<&Arc<Level>>) -> usize {
         let all = self.levels_of(layer);
         let has = |levels: &Arc<ResolvedLevels>, level| {

@@ -15,7 +15,7 @@ use crate::hiera::{LookupError, Outcome};
 use crate::node::NodeId;
 use crate::value::Value;
 
-/// A revision as one node sees it; all that differs among nodes is recorded when it is asked for.
+/// A revision as one node sees it; everything that differs between nodes is recorded when it is read.
 pub(in crate::fleet) struct NodeView<'a> {
     pub(in crate::fleet) revision: &'a Revision,
     pub(in crate::fleet) node: NodeId,
@@ -39,7 +39,7 @@ impl NodeView<'_> {
         (lookup.get(key, None), lookup.cost())
     }
 
-    /// Interpolates a text as if it stood in data.
+    /// Interpolates a text as in data.
     pub(super) fn interpolate(&self, text: &str) -> Result<Value, LookupError> {
         let scope = self.scope();
         Lookup::new(self.environment(&scope), self, &scope).interpolate(text)

@@ -20,7 +20,7 @@ use crate::hiera::sources::{FoundOptions, OptionsOf, Resolved, Sources};
 use crate::node::{NodeId, NodeSet};
 use crate::tree::BlobId;
 
-/// Data files and levels that stand in the place of those that a revision has.
+/// Data files and levels that replace those of a revision.
 #[derive(Default)]
 pub struct Replaced<'a> {
     /// The files by path.
@@ -57,7 +57,7 @@ impl Revision {
         NodeRevision { revision: self, node, hierarchies: RefCell::default() }
     }
 
-    /// Returns the data files that hierarchies lead to at the paths that `is_wanted`, by path.
+    /// Returns the data files at the paths that `is_wanted` and that hierarchies lead to, by path.
     pub fn files_read(&self, is_wanted: &dyn Fn(&Arc<str>, &Arc<DataFile>) -> bool) -> BTreeMap<Arc<str>, ReadFile> {
         let mut found: BTreeMap<Arc<str>, ReadFile> = BTreeMap::new();
         for levels in &self.levels {
@@ -71,7 +71,7 @@ impl Revision {
         found
     }
 
-    /// Returns true if a level of a `hiera.yaml` leads some node to anything at all.
+    /// Returns true if a level of a `hiera.yaml` leads some node to any data.
     pub fn has_data_at(&self, config: &str, level: &str) -> bool {
         let is_of = |layer: &LayerId| self.config(layer).and_then(Result::ok).is_some_and(|of| *of.path == *config);
         let layers = self.layers.keys().filter(|layer| is_of(layer));
@@ -156,7 +156,7 @@ impl Sources for ReplacingSources<'_> {
 }
 
 impl Replaced<'_> {
-    /// Returns a hierarchy of `own` with what is replaced.
+    /// Returns a hierarchy of `own`, with replacements.
     fn hierarchy(&self, own: &NodeRevision<'_>, layer: &LayerId) -> Option<Resolved> {
         let hierarchy = own.hierarchy(layer)?;
         if self.files.is_empty() && self.levels.is_none() {

@@ -42,7 +42,7 @@ struct OfKey {
 }
 
 impl SharedAnswers {
-    /// Returns an answer for `key` on a node that `fits`, or keeps what `find` finds.
+    /// Returns an answer for `key` on a node that `fits`, or keeps the result of `find`.
     pub(super) fn get(
         &self,
         key: &str,
@@ -68,7 +68,7 @@ impl SharedAnswers {
         None
     }
 
-    /// Returns the answers that are kept for a key, or `None` as long as few have asked for it.
+    /// Returns the answers that are kept for a key, or `None` until enough lookups have asked for it.
     fn kinds(&self, key: &str) -> Option<Vec<Arc<AnswerClasses>>> {
         let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(of_key) = keys.get_mut(key) else {

@@ -1,7 +1,6 @@
-//! Finds nodes on which texts are equal that differ as templates.
-//!
-//! Two values can be compared by their templates on all nodes on which such texts differ: a comparison takes the same
-//! course there.
+//! Finds nodes on which texts are equal although they differ as templates.
+//!  Two values can be compared by their templates on all nodes where such texts differ, since the comparison takes
+//! the same course there.
 
 use super::{Part, Skeleton, Template, part_on};
 use crate::node::{NodeId, NodeSet};
@@ -10,8 +9,8 @@ use crate::value::Value;
 /// The most pairs of texts that are compared.
 const MAX_PAIRS: usize = 4096;
 
-/// Returns those of `nodes` on which two texts of `templates` and `values` are equal that differ as templates. Returns
-/// `None` if there are too many texts to compare.
+/// Returns those of `nodes` on which two texts of `templates` and `values` are equal although they differ as
+/// templates. Returns `None` if there are too many texts to compare.
 pub fn coincidences(templates: &[&Template], values: &[&Value], nodes: &NodeSet) -> Option<NodeSet> {
     let mut texts: Vec<&[Part]> = Vec::new();
     let mut constants: Vec<&str> = Vec::new();

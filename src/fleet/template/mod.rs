@@ -1,8 +1,7 @@
-//! Answers that differ from node to node only by what is put into their texts.
-//!
-//! A [`Template`] is a value with places for variables in its texts. It is what an evaluation leaves whose holes nobody
-//! has read ([`crate::value::hole`]): filled with the variables of any node that agrees in all dependencies, it is that
-//! node's value.
+//! Answers that differ from node to node only by variables in their texts.
+//!  A [`Template`] is a value with places for variables in its texts. It is the result of an evaluation that has not
+//! read the holes ([`crate::value::hole`]): filled with the variables of any node that agrees in all dependencies, it
+//! is that node's value.
 
 mod coincidence;
 
@@ -106,18 +105,18 @@ impl Template {
         self.0.filled(&|variable| variable.on(node).to_owned())
     }
 
-    /// Returns the value with `mark` for each variable, by its place in the list of variables.
+    /// Returns the value with `mark` in place of each variable, by its position in the list of variables.
     pub fn marked(&self, mark: &dyn Fn(usize) -> String) -> Value {
         let variables = self.variables();
         self.0.filled(&|variable| variables.iter().position(|other| *other == variable).map(mark).unwrap_or_default())
     }
 
-    /// Returns true if what stands at `path` differs from node to node.
+    /// Returns true if the part at `path` differs from node to node.
     pub fn varies_at(&self, path: &ValuePath) -> bool {
         self.0.at(&path.0).is_some_and(|part| !matches!(part, Skeleton::Same(_)))
     }
 
-    /// Returns true if the value is surely another one on each of `nodes`.
+    /// Returns true if the value certainly differs between all of `nodes`.
     pub fn tells_apart(&self, nodes: &NodeSet) -> bool {
         let only_variable = |parts: &[Part]| {
             let mut variables = parts.iter().filter_map(Part::variable);
@@ -292,7 +291,7 @@ fn read_odd_parts(value: &Value, all: bool) {
     }
 }
 
-/// Returns a value without holes, or `None` if there are none.
+/// Returns a value without its holes, or `None` if it has none.
 fn closed(value: &Value) -> Option<Value> {
     match value {
         Value::String(text) => text.pieces().map(|_| Value::String(text.closed())),

@@ -24,8 +24,8 @@ const NAMES: [&str; 5] =
 
 const HEADS: &str = "refs/heads/";
 
-/// Returns the name of the branch that the job is about, or `None` if no variable names one. Whoever proposes a change
-/// chooses the name of its branch: it is data, and no trust may hang on it.
+/// Returns the name of the branch that the job is about, or `None` if no variable names one. Whoever proposes a
+/// change chooses the name of its branch: it is data, and trust must not depend on it.
 pub fn branch(variable: Variable<'_>) -> Option<String> {
     let plain = |name: String| name.strip_prefix(HEADS).map_or(name.clone(), str::to_owned);
     if let Some(name) = OF_REQUESTS.iter().find_map(|name| variable(name)) {

@@ -7,7 +7,7 @@ pub(super) fn read(variable: Variable<'_>) -> Ci {
     let number = |name: &str| variable(name).and_then(|text| text.parse::<u64>().ok());
     let request = number("CI_MERGE_REQUEST_IID");
     let target = variable("CI_MERGE_REQUEST_PROJECT_ID");
-    // A request on the forge that this repository mirrors, of which GitLab is told.
+    // A request on the forge that this repository mirrors, which GitLab knows about.
     let external = |name: &str| variable(&format!("CI_EXTERNAL_PULL_REQUEST_{name}"));
     let before = || variable("CI_COMMIT_BEFORE_SHA").filter(|before| before != NO_COMMIT);
     Ci {
@@ -29,7 +29,7 @@ pub(super) fn read(variable: Variable<'_>) -> Ci {
     }
 }
 
-/// Returns true if the commits are known to be of the project: those of a branch or tag, or of a request within it.
+/// Returns true if the commits are known to come from the project: from a branch or tag, or from a request within it.
 fn is_own(variable: Variable<'_>) -> bool {
     let is_same = |[source, target]: [&str; 2]| variable(source).is_some_and(|id| Some(id) == variable(target));
     if variable("CI_MERGE_REQUEST_IID").is_some() {

@@ -90,8 +90,8 @@ impl Ci {
         Ok(Ci { is_own: !JOBS.iter().any(|name| is_set(name)), ..Ci::default() })
     }
 
-    /// Returns the names of the variables that may hold the token, the first of them first. Programs of others
-    /// [do not get them](crate::process::is_token).
+    /// Returns the names of the variables that may contain the token; earlier ones win. Other programs [do not get
+    /// them](crate::process::is_token).
     pub fn token_variables(kind: Kind) -> &'static [&'static str] {
         match kind {
             Kind::GitHub => &["HIERAD_GITHUB_TOKEN", "GITHUB_TOKEN", "GH_TOKEN"],

@@ -17,7 +17,7 @@ pub(super) fn jenkins(variable: Variable<'_>) -> Ci {
         is_own: (number.is_some() || variable("BRANCH_NAME").is_some()) && variable("CHANGE_FORK").is_none(),
         run: build.map(|build| Run(build, 1)),
         url: variable("BUILD_URL"),
-        // What is checked out may be a merge: the forge knows the last commit of a change.
+        // The checked-out commit may be a merge: the forge knows the last commit of a change.
         head: if number.is_some() { None } else { variable("GIT_COMMIT") },
         base: if number.is_some() { None } else { variable("GIT_PREVIOUS_COMMIT") },
         ..Ci::default()

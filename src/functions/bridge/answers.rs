@@ -52,7 +52,7 @@ impl Answers {
     }
 }
 
-/// Returns the length of the text of an answer: its values take some times that.
+/// Returns the length of the text of an answer, of which its values take a multiple.
 fn size(answer: &Outcome) -> usize {
     match answer {
         Ok(Answer::Found(value) | Answer::Template(value)) => json::compact(value).len().saturating_mul(4),

@@ -94,7 +94,7 @@ impl PuppetBridge {
         _ = self.repository.set(Site { repository, basemodulepath });
     }
 
-    /// Returns the answers to `calls`; what is not known is asked for together.
+    /// Returns the answers to `calls`; unknown ones are requested together.
     fn answers(&self, state: &mut State, calls: &[Call<'_>]) -> Vec<Outcome> {
         let requests: Vec<Result<BlobId, String>> = calls.iter().map(|call| self.request(state, call)).collect();
         let mut found: HashMap<BlobId, Outcome> = HashMap::new();
@@ -119,7 +119,7 @@ impl PuppetBridge {
         requests.into_iter().map(|request| request.and_then(answer)).collect()
     }
 
-    /// Returns a digest of all that the answer to a call depends on, or the reason why it is not made.
+    /// Returns a digest of everything that the answer to a call depends on, or the reason why it is not made.
     fn request(&self, state: &mut State, call: &Call<'_>) -> Result<BlobId, String> {
         self.code(&mut state.trusted, call)?;
         let id = |folder: Option<&Folder>| folder.map(|folder| folder.id.to_string()).unwrap_or_default();
@@ -237,7 +237,7 @@ fn check_references(value: Option<&Value>, shown: Option<&Mentions>) -> Result<(
     }
 }
 
-/// Returns the place of `path`, which lies in `data`, where that is written below `root`.
+/// Returns the place below `root` where `path`, which is in `data`, is written.
 fn below(root: &Path, data: &Folder, path: &str) -> PathBuf {
     let rest = path.strip_prefix(&data.path).unwrap_or(path);
     root.join(&data.path).join(rest.trim_start_matches('/'))

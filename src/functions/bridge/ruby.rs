@@ -21,7 +21,7 @@ pub fn has_puppet() -> bool {
     program().is_some() || Path::new(PACKAGED).is_file()
 }
 
-/// Returns the versions of the machine's Puppet and of its Ruby, or `None` if there is none that tells.
+/// Returns the versions of the machine's Puppet and of its Ruby, or `None` if they are unknown.
 pub fn versions() -> Option<(String, String)> {
     let ruby = if has_puppet() { find(None)? } else { return None };
     let program = "print Puppet.version, ' ', RUBY_VERSION";

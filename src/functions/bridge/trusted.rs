@@ -74,8 +74,8 @@ impl Trusted {
     }
 }
 
-/// Returns true if a trusted revision does not go on from the one that was trusted before: somebody may have replaced
-/// it.
+/// Returns true if a trusted revision is not a descendant of the one that was trusted before: somebody may have
+/// replaced it.
 fn is_rewritten(repository: &Repository, was: CommitId, is: CommitId) -> bool {
     was != is && !matches!(repository.is_ancestor(was, is), Ok(true))
 }
@@ -95,7 +95,7 @@ fn see(repository: &Repository, named: Option<&str>, path: &str) -> Result<Seen,
     Ok(Seen { at: Instant::now(), commit, name, lib: (path.to_owned(), lib), tree })
 }
 
-/// Returns the trusted revision with its name: the one named, or the default branch.
+/// Returns the trusted revision and its name: the one named, or the default branch.
 fn resolve(repository: &Repository, named: Option<&str>) -> Result<(String, CommitId), String> {
     if let Some(name) = named {
         let commit = repository.resolve_trusted(name).map_err(|error| format!("is not run: {error}"))?;

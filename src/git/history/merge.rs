@@ -1,8 +1,7 @@
-//! Merges two commits in memory: what a branch has once it has taken another one.
-//!
-//! It is the three-way merge of git, without a guess where a file went that one side has renamed and the other one has
-//! edited: that is a conflict here. Only folders that both sides have changed are opened, so that it costs what the
-//! two have in common, and not the size of the trees.
+//! Merges two commits in memory, as if a branch took another one.
+//!  It is git's three-way merge, but does not guess renames: a file that one side has renamed and the other has
+//! edited is a conflict here. Only folders that both sides have changed are opened, so that it costs what the two
+//! have in common, and not the size of the trees.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -146,7 +145,7 @@ impl MergedTree {
         Ok(BlobId(id))
     }
 
-    /// Returns what is taken at a path: at itself or, if a folder is taken above it, what theirs has there.
+    /// Returns what is taken at a path: the path itself or, if a folder above it is taken, what theirs has there.
     fn taken(&self, path: &str) -> Option<Result<Option<Entry>, TreeError>> {
         if let Some(entry) = self.taken.get(path) {
             return Some(Ok(entry.clone()));
@@ -162,7 +161,7 @@ impl MergedTree {
         None
     }
 
-    /// Returns what is taken below a folder of which only parts are taken.
+    /// Returns what is taken below a folder that is only partly taken.
     fn below(&self, path: &str) -> impl Iterator<Item = (&str, &Option<Entry>)> {
         let prefix = if path.is_empty() { String::new() } else { format!("{path}/") };
         let from = self.taken.range(prefix.clone()..);

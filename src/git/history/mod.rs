@@ -54,7 +54,7 @@ pub struct Chain {
 /// The reason why a walk along first parents ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChainEnd {
-    /// It reached the commit that it should stop at: the first parent of the oldest one.
+    /// Reached the commit to stop at: the first parent of the oldest one.
     Reached(CommitId),
     /// The oldest one has no parents.
     Root,
@@ -65,7 +65,7 @@ pub enum ChainEnd {
 }
 
 impl ChainEnd {
-    /// Returns the first parent of the oldest commit, or `None` if it has none that is present.
+    /// Returns the first parent of the oldest commit, or `None` if none is present.
     pub fn before(self) -> Option<CommitId> {
         match self {
             ChainEnd::Reached(commit) | ChainEnd::Limit(commit) => Some(commit),
@@ -167,7 +167,7 @@ impl<'a> History<'a> {
         Ok(self.merge_bases(a, others, 1)?.first().copied())
     }
 
-    /// Returns the best common ancestors of a commit and any of `others`, the most recent first, so many at most.
+    /// Returns the best common ancestors of a commit and any of `others`, the most recent first, up to a number.
     pub(super) fn merge_bases(
         &self,
         a: CommitId,

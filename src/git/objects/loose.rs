@@ -28,13 +28,13 @@ pub(in crate::git) enum Object {
 /// The part of an object that is wanted.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Part {
-    /// All of it, if it is not larger than this.
+    /// The whole object, if it is not larger than this.
     Whole(u64),
     /// Its first bytes.
     Start(u64),
 }
 
-/// Returns the object if one of `folders` has it as a loose one of the usual form.
+/// Returns the object if one of `folders` has it as a loose object of the usual form.
 pub(in crate::git) fn read(folders: &[PathBuf], id: [u8; 20], part: Part) -> Option<Object> {
     let name = CommitId(id).to_string();
     let (folder, file) = name.split_at(2);

@@ -309,7 +309,7 @@ fn read_with(Opened { odb, packs }: &Opened, (id, oid): ([u8; 20], Oid), part: P
     Ok(Object::Whole(object.kind(), data[..wanted].to_vec()))
 }
 
-/// Returns the times at which packs last came or went in folders of objects.
+/// Returns the times at which packs were last added to or removed from folders of objects.
 fn pack_times(folders: &[PathBuf]) -> Vec<Option<SystemTime>> {
     let time = |folder: &PathBuf| folder.join("pack").metadata().and_then(|pack| pack.modified()).ok();
     folders.iter().map(time).collect()

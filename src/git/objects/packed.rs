@@ -1,7 +1,6 @@
-//! Finds what an object in a pack is made of, before it is read.
-//!
-//! A pack holds most objects as changes to others, in chains. All of a chain is read for its last object, and that may
-//! be small where others are large: what somebody pushes has any chain that he likes.
+//! Finds the size and the chain of an object in a pack before it is read.
+//!  A pack contains most objects as deltas of others, in chains. The whole chain is read for its last object, which
+//! may be small where others are large: whoever pushes can make any chain.
 //!
 //! Source: gitformat-pack(5).
 
@@ -26,10 +25,10 @@ const ID: usize = 20;
 /// The most ids that are read together.
 const BLOCK: usize = 64;
 
-/// The most bytes in which an object, or a change, says its size.
+/// The most bytes of the size of an object or a delta.
 const START: usize = 4096;
 
-/// The longest chain of changes. Git makes none of more than 4,095.
+/// The longest chain of deltas. Git makes none longer than 4,095.
 const LONGEST: usize = 8192;
 
 /// The packs of some folders of objects.
@@ -53,7 +52,7 @@ struct Files {
 pub(in crate::git) struct Extent {
     /// The size of the object in bytes.
     pub(in crate::git) size: u64,
-    /// That of all objects and changes that it is made of, itself included.
+    /// The size of all objects and deltas that it is made of, itself included.
     pub(in crate::git) chain: u64,
 }
 
@@ -72,7 +71,7 @@ impl Packs {
                 }
             }
         }
-        // As libgit2 looks for objects: the youngest first.
+        // In the order of libgit2: the youngest first.
         found.sort_by(|one, other| other.cmp(one));
         // The largest one has most of the objects, and is kept open. A daemon's mirror has hundreds of others.
         let largest = found.iter().map(|(_, size, _)| *size).max().unwrap_or(0);
@@ -86,7 +85,7 @@ impl Packs {
             if range.is_empty() {
                 continue;
             }
-            // One that is gone has its objects elsewhere.
+            // The objects of a removed pack are elsewhere.
             let Ok(files) = pack.files() else { continue };
             if let Some(offset) = pack.offset(&files, id)? {
                 return pack.extent_at(&files, offset).map(Some);
@@ -243,13 +242,13 @@ fn size(rest: &mut &[u8], mut size: u64, mut bits: u32, mut goes_on: bool) -> Op
     Some(size)
 }
 
-/// Parses the type and the size of an object, or of a change.
+/// Parses the type and the size of an object or a delta.
 fn head(rest: &mut &[u8]) -> Option<(u8, u64)> {
     let first = byte(rest)?;
     Some((first >> 4 & 7, size(rest, u64::from(first & 15), 4, first & 0x80 != 0)?))
 }
 
-/// Parses how far before a change the object is that it changes.
+/// Parses the distance from a delta back to its base.
 fn distance(rest: &mut &[u8]) -> Option<u64> {
     let mut next = byte(rest)?;
     let mut distance = u64::from(next & 0x7f);
@@ -260,7 +259,7 @@ fn distance(rest: &mut &[u8]) -> Option<u64> {
     (distance > 0).then_some(distance)
 }
 
-/// Returns the size of what a compressed change makes, which it says after the size of what it changes.
+/// Returns the size of the result of a compressed delta, which is stored after the size of its base.
 fn size_made(packed: &[u8]) -> Option<u64> {
     let mut start = [0; 20];
     let mut inflate = Decompress::new(true);

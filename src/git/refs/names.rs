@@ -27,8 +27,8 @@ const TRACKING: &str = "refs/remotes/";
 pub(in crate::git) const DEFAULT_HEAD: &str = "HIERAD_DEFAULT_HEAD";
 
 impl Refs {
-    /// Returns a revision with the full name of a branch where git would take a tag of that name, which is added to
-    /// `ambiguous`. Returns `None` if a full name in it is that of no reference.
+    /// Returns a revision with the full name of a branch if git would take a tag of that name; the name is added to
+    /// `ambiguous`. Returns `None` if a full name in it belongs to no reference.
     pub(super) fn unambiguous<'r>(
         &self,
         revision: &'r str,
@@ -61,9 +61,8 @@ impl Refs {
         }))
     }
 
-    /// Returns the object that a revision names if it is no more than a name, an id or the beginning of one, with
-    /// nothing of the object read. libgit2 reads it, however large it is, and does not know a commit that it cannot
-    /// parse.
+    /// Returns the object that a revision names if it is only a name, an id or the beginning of one, without reading
+    /// the object. libgit2 would read it, however large it is, and does not know a commit that it cannot parse.
     pub(super) fn named_object(library: &git2::Repository, revision: &str) -> Option<[u8; 20]> {
         let name = revision.strip_suffix("^{commit}").or_else(|| revision.strip_suffix("^0")).unwrap_or(revision);
         if let Some(id) = CommitId::from_hex(name) {
@@ -78,7 +77,7 @@ impl Refs {
         found.or_else(|| only_object(library, name)).and_then(|id| id.as_bytes().try_into().ok())
     }
 
-    /// Returns those of the full names that references have, in the same order.
+    /// Returns those of the full names that are references, in the same order.
     fn existing<const N: usize>(
         &self,
         names: [String; N],
@@ -94,9 +93,9 @@ impl Refs {
         Ok(names.into_iter().filter(|name| listed.lines().any(|line| line == name)).collect())
     }
 
-    /// Returns the commit of a name that trust hangs on: a full id, a reference by its full name, a remote-tracking
+    /// Returns the commit of a name that trust depends on: a full id, a reference by its full name, a remote-tracking
     /// branch of a configured remote, the default branch of one, or a branch. A tag counts by its full name only, and
-    /// what lies below `refs/remotes/` without a remote that fetches it is somebody's push.
+    /// anything below `refs/remotes/` without a remote that fetches it is somebody's push.
     pub(in crate::git) fn trusted(&self, name: &str, objects: &Objects) -> Result<CommitId, RevisionError> {
         let unnamed = || RevisionError::NotExact { revision: name.to_owned() };
         let id = match CommitId::from_hex(name) {
@@ -125,8 +124,8 @@ impl Refs {
         Ok(git2::Reference::is_valid_name(&full).then_some(full))
     }
 
-    /// Returns the full name of a remote-tracking branch if a remote fetches it. A remote's `HEAD` is git's word on the
-    /// default branch only if it is symbolic: otherwise somebody pushed a branch of that name, which was fetched.
+    /// Returns the full name of a remote-tracking branch if a remote fetches it. A remote's `HEAD` is git's word on
+    /// the default branch only if it is symbolic: otherwise somebody pushed a branch of that name, which was fetched.
     fn fetched(&self, name: String, remotes: &Remotes) -> Result<Option<String>, RefsError> {
         let name = if name.ends_with("/HEAD") { self.symbolic_target(&name)? } else { Some(name) };
         Ok(name.filter(|name| !name.ends_with("/HEAD") && remotes.fetch(name)))
@@ -139,7 +138,7 @@ impl Refs {
         Ok(full.and_then(|name| name.strip_prefix(&place).map(BranchName::new)))
     }
 
-    /// Returns the full name of the reference that a symbolic one leads to in the end.
+    /// Returns the full name of the reference that a symbolic one finally leads to.
     fn symbolic_target(&self, name: &str) -> Result<Option<String>, CommandError> {
         let (Refs::Library(_, command) | Refs::Command(command)) = self;
         Ok(command.query(&["symbolic-ref", "--quiet", name])?.map(|target| target.trim_end().to_owned()))
@@ -170,8 +169,8 @@ struct Remotes {
 }
 
 impl Remotes {
-    /// Returns true for the short name of a branch of a remote, whether it is fetched or not: in a mirror, which has no
-    /// remote-tracking branches, somebody may push a branch that is called so.
+    /// Returns true for the short name of a branch of a remote, whether it is fetched or not: in a mirror, which has
+    /// no remote-tracking branches, somebody may push a branch with that name.
     fn has(&self, name: &str) -> bool {
         let is_below = |remote: &String| name.strip_prefix(remote.as_str()).is_some_and(|rest| rest.starts_with('/'));
         self.names.iter().any(is_below) || self.fetch(&format!("{TRACKING}{name}"))
@@ -186,8 +185,8 @@ impl Remotes {
 /// The first parts of names that git completes to something else than a branch, and the usual name of a remote.
 const OTHERS: [&str; 5] = ["@", "heads", "origin", "remotes", "tags"];
 
-/// Returns true for a short name by which people mean something else than the branch that somebody may push under it:
-/// a remote's branch in a repository without remotes, a name that git completes, a reference such as `FETCH_HEAD`, or
+/// Returns true for a short name that people use for something other than a branch that somebody may push under it: a
+/// remote's branch in a repository without remotes, a name that git completes, a reference such as `FETCH_HEAD`, or
 /// the beginning of an id. Such a branch counts by its full name.
 fn is_no_branch(name: &str) -> bool {
     let first = name.split('/').next().unwrap_or_default();
@@ -195,7 +194,7 @@ fn is_no_branch(name: &str) -> bool {
     OTHERS.contains(&first) || name.ends_with("HEAD") || is_id
 }
 
-/// Returns true for digits that begin with a day, as a branch may well be called: 20261127.
+/// Returns true for digits that begin with a date, which are a plausible branch name: 20261127.
 fn begins_with_day(name: &str) -> bool {
     let part = |range: std::ops::Range<usize>| name.get(range).and_then(|digits| digits.parse::<u32>().ok());
     let is_day = part(0..4).is_some_and(|year| (1970..2100).contains(&year))
@@ -204,15 +203,15 @@ fn begins_with_day(name: &str) -> bool {
     is_day && name.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Returns the object whose id begins so, if it is the only one: of several, one may be a commit, which libgit2 looks
-/// for.
+/// Returns the object whose id has this prefix, if it is the only one. If there are several, one may be a commit,
+/// which libgit2 looks for.
 fn only_object(library: &git2::Repository, prefix: &str) -> Option<Oid> {
     let is_prefix = (4..40).contains(&prefix.len()) && prefix.bytes().all(|byte| byte.is_ascii_hexdigit());
     let id = Oid::from_str(prefix).ok().filter(|_| is_prefix)?;
     library.odb().ok()?.exists_prefix(id, prefix.len()).ok()
 }
 
-/// Returns true if a pattern of a refspec stands for a reference.
+/// Returns true if a pattern of a refspec matches a reference.
 fn is_covered(reference: &str, pattern: &str) -> bool {
     match pattern.split_once('*') {
         Some((before, behind)) => {

@@ -1,10 +1,11 @@
-//! Has git's exchanges with other repositories ask nobody, and leaves all else that the user has set for them.
+//! Makes git's exchanges with other repositories ask nobody, and keeps everything else that the user has set for
+//! them.
 
 use std::process::Command;
 
 use crate::git::command::GitCommand;
 
-/// Has a command of git fail where it would ask for a password. `git` reads the settings of its repository.
+/// Makes a git command fail where it would ask for a password. `git` reads the settings of its repository.
 pub(super) fn ask_nobody(command: &mut Command, git: &GitCommand) {
     command.env("GIT_TERMINAL_PROMPT", "0").env("GCM_INTERACTIVE", "never").env("SSH_ASKPASS_REQUIRE", "never");
     // One that the user has set for this process may know the answer; others open a window.
@@ -41,7 +42,7 @@ impl Ssh {
         Ssh { command: setting("core.sshCommand"), variant: variant.filter(|variant| variant != "auto") }
     }
 
-    /// Returns the command with the option that has OpenSSH ask nothing; or `None` if it may be another program, or
+    /// Returns the command with the option that keeps OpenSSH from asking; or `None` if it may be another program, or
     /// more than a program with its arguments.
     fn without_questions(&self) -> Option<String> {
         let command = self.command.as_deref().unwrap_or("ssh").trim_end();

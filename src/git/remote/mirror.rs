@@ -41,13 +41,13 @@ impl Mirror {
         self.folder.join("HEAD").is_file()
     }
 
-    /// Returns the folder that it is moved to when [another](Mirror::replace) takes its place.
+    /// Returns the folder that it is moved to when [another](Mirror::replace) replaces it.
     pub fn former(&self) -> PathBuf {
         self.folder.with_extension("damaged")
     }
 
-    /// Returns the folder of the mirror that has hierad's own references: this one or, if it is missing, the one that
-    /// it has replaced last. A crash while one is replaced leaves none in its place.
+    /// Returns the folder of the mirror that has hierad's own references: this one or, if it is missing, the last one
+    /// that it replaced. A crash during a replacement leaves none in its place.
     pub fn last(&self) -> Option<PathBuf> {
         let is_there = |folder: &PathBuf| folder.join("HEAD").is_file();
         [self.folder.clone(), self.former()].into_iter().find(is_there)
@@ -112,7 +112,7 @@ impl Mirror {
             match commit.filter(|commit| repository.find_commit(*commit).is_ok()) {
                 Some(commit) => drop(repository.reference(DEFAULT_HEAD, commit, true, "the other's default branch")?),
                 None if branch.is_none() => _ = repository.find_reference(DEFAULT_HEAD).map(|mut known| known.delete()),
-                // What the other one had before stays trusted.
+                // The other one's earlier state stays trusted.
                 None => {}
             }
             Ok(())
@@ -125,7 +125,7 @@ impl Mirror {
         self.fetch_from(other.as_os_str(), "+refs/hierad/*:refs/hierad/*")
     }
 
-    /// Returns the command that fails if an object is missing that a branch needs.
+    /// Returns the command that fails if an object that a branch needs is missing.
     pub fn check(&self) -> Command {
         let mut command = self.git();
         command.args(["fsck", "--connectivity-only", "--no-dangling", "--no-progress"]);

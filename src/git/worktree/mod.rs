@@ -32,7 +32,7 @@ impl WorkTree {
         WorkTree { root: root.into(), seen, repository: None, staged }
     }
 
-    /// Has the index in a git directory tell of what is not on disk.
+    /// Uses the index of a git directory for files that are not on disk.
     pub(super) fn with_index(self, git_dir: &Path, objects: &Arc<Objects>) -> WorkTree {
         WorkTree { repository: Some((git_dir.to_owned(), Arc::clone(objects))), ..self }
     }

@@ -25,8 +25,8 @@ struct Known {
 }
 
 impl ConvertedFiles {
-    /// Returns the file that takes the place of `file`, which is what the tree holds at `path`, with links followed:
-    /// the same, unless it is converted.
+    /// Returns the file to use instead of `file`, which is at `path` in the tree, with links followed. It is the same
+    /// file, unless git converts it.
     pub fn instead_of(
         &self,
         tree: &dyn FileTree,
@@ -55,7 +55,7 @@ impl ConvertedFiles {
     }
 }
 
-/// Returns what takes the place of a file with such attributes, or `None` if they make no difference.
+/// Returns the replacement for a file with these attributes, or `None` if they make no difference.
 fn other(
     tree: &dyn FileTree,
     id: BlobId,
@@ -73,7 +73,7 @@ fn other(
     Ok(Some(DataFile::unknown(file.format(), FaultKind::Converted, text)))
 }
 
-/// Returns true if a text in a value has what git puts the id of a file for.
+/// Returns true if a text in a value contains something that git replaces by the id of the file.
 fn has_ident(value: &Value) -> bool {
     match value {
         Value::String(text) => text.contains("$Id"),

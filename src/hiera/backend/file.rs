@@ -25,7 +25,7 @@ pub enum Format {
     Json,
     /// YAML as Hiera 3 reads it: symbols stay symbols, aliases are refused, a byte order mark is no content.
     Hiera3Yaml,
-    /// The same where aliases are taken, as by a Ruby before 3.1.
+    /// The same, accepting aliases as a Ruby before 3.1 does.
     Hiera3YamlAliases,
     /// JSON as Hiera 3 reads it: a byte order mark is no content.
     Hiera3Json,
@@ -51,12 +51,12 @@ impl Format {
         matches!(self, Format::Yaml | Format::Yaml34 | Format::Hiera3Yaml | Format::Hiera3YamlAliases)
     }
 
-    /// Returns the format of Hiera 3's YAML on a Ruby that takes aliases, or on one that does not.
+    /// Returns the format of Hiera 3's YAML on a Ruby that accepts aliases, or on one that does not.
     pub fn hiera3_yaml(takes_aliases: bool) -> Format {
         if takes_aliases { Format::Hiera3YamlAliases } else { Format::Hiera3Yaml }
     }
 
-    /// Returns the format as a Ruby reads it.
+    /// Returns the variant of the format that a Ruby reads.
     #[must_use]
     pub fn read_by(self, ruby: Ruby) -> Format {
         if self == Format::Yaml && ruby.psych() >= Psych::V5_2 { Format::Yaml34 } else { self }
@@ -131,13 +131,13 @@ impl DataFile {
         DataFile { fault, notes, ..DataFile::parsed(format, value, marks, parsed.is_entangled) }
     }
 
-    /// Returns a file that is not read, for this reason: it is too large, or not what Puppet reads.
+    /// Returns a file that is not read, for this reason: it is too large, or Puppet reads something else.
     pub(super) fn unknown(format: Format, kind: FaultKind, text: String) -> DataFile {
         let fault = Fault { line: 1, text, kind };
         DataFile { fault: Some(fault), ..DataFile::parsed(format, Value::Undef, Marks::default(), false) }
     }
 
-    /// Returns a file that was parsed before, without fault.
+    /// Returns a file that was parsed earlier without a fault.
     pub(super) fn parsed(format: Format, value: Value, marks: Marks, is_entangled: bool) -> DataFile {
         DataFile {
             format,
@@ -152,7 +152,7 @@ impl DataFile {
         }
     }
 
-    /// Returns the file with these places that a server reads otherwise.
+    /// Returns the file, with the places that a server reads differently.
     pub(super) fn with_notes(self, notes: Notes) -> DataFile {
         DataFile { notes, ..self }
     }
@@ -172,7 +172,7 @@ impl DataFile {
         self.is_entangled
     }
 
-    /// Returns the names that the file gives a value to, as text; also those of a file that Puppet refuses, where they
+    /// Returns the names that the file gives a value to, as text; also those of a file that Puppet refuses, if they
     /// can be read.
     pub fn keys(&self) -> &[Arc<str>] {
         let name = |key: &Value| match key {
@@ -190,7 +190,7 @@ impl DataFile {
         self.content().is_some_and(|hash| hash.get(key).is_some())
     }
 
-    /// Returns true if there are root keys that are no texts.
+    /// Returns true if some root keys are not texts.
     fn has_odd_keys(&self) -> bool {
         let is_odd = |key: &Value| !matches!(key, Value::String(_));
         *self.has_odd_keys.get_or_init(|| self.content().is_some_and(|hash| hash.keys().any(is_odd)))
@@ -216,28 +216,29 @@ impl DataFile {
         self.marks.children.get(self.value.as_hash()?.index_of_text(key)?)
     }
 
-    /// Returns the whole content, where it is a hash.
+    /// Returns the whole content, if it is a hash.
     pub fn content(&self) -> Option<&Hash> {
         self.value.as_hash()
     }
 
-    /// Returns true if this file can make a lookup of any key fail: it cannot be read, or has keys that are no texts.
+    /// Returns true if this file can make a lookup of any key fail: it cannot be read, or has keys that are not
+    /// texts.
     pub fn concerns_all_keys(&self) -> bool {
         self.fault.is_some() || self.is_no_hash() || self.has_odd_keys()
     }
 
-    /// Returns the reader's error, or `None` if it takes the file.
+    /// Returns the reader's error, or `None` if the file is valid.
     pub fn fault(&self) -> Option<&Fault> {
         self.fault.as_ref()
     }
 
-    /// Returns true if the file is well-formed but no hash (an empty YAML file is a hash without entries).
+    /// Returns true if the file is well-formed but not a hash (an empty YAML file is a hash without entries).
     pub fn is_no_hash(&self) -> bool {
         let empty = self.format.is_yaml() && matches!(self.value, Value::Undef | Value::Boolean(false));
         self.fault.is_none() && !empty && self.value.as_hash().is_none()
     }
 
-    /// Returns the data that the function gives Puppet, or `None` for an empty file. `path` is for error texts.
+    /// Returns the data that the function returns to Puppet, or `None` for an empty file. `path` is for error texts.
     pub fn hash(&self, path: &str, puppet: Puppet) -> Result<Option<&Hash>, LookupError> {
         if let Some(fault) = &self.fault {
             return Err(self.refusal(fault, path));
@@ -271,7 +272,7 @@ impl DataFile {
 
 impl DataFile {
     /// Returns this file with the entry at `path` as it is in `other`, or without it if `other` does not have it. The
-    /// result knows no lines.
+    /// result has no line numbers.
     #[must_use]
     pub fn with_entry_of(&self, other: Option<&DataFile>, path: &[Value]) -> DataFile {
         let value = with_entry(&self.value, other.map(|other| &other.value), path).unwrap_or_default();
@@ -295,7 +296,7 @@ impl DataFile {
     }
 }
 
-/// Returns `value` with the entry at `path` as in `other`; nothing if that is all of it and `other` does not have it.
+/// Returns `value` with the entry at `path` as in `other`; `None` if that is all of it and `other` does not have it.
 fn with_entry(value: &Value, other: Option<&Value>, path: &[Value]) -> Option<Value> {
     let Some((key, rest)) = path.split_first() else { return other.cloned() };
     let mut hash = value.as_hash().cloned().unwrap_or_default();

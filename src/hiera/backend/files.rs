@@ -16,10 +16,10 @@ pub type FileId = (BlobId, Format);
 
 /// The store of the files that were parsed before.
 pub trait ParsedFiles: Send + Sync {
-    /// Returns the file, if it is there, and about how large it is.
+    /// Returns the file, if it exists here, and about how large it is.
     fn find(&self, id: FileId) -> Option<(DataFile, usize)>;
 
-    /// Returns true if it is there.
+    /// Returns true if the file exists here.
     fn has(&self, id: FileId) -> bool;
 }
 
@@ -148,7 +148,7 @@ impl DataFiles {
         self.lock().files.contains_key(&id) || self.earlier.as_ref().is_some_and(|earlier| earlier.has(id))
     }
 
-    /// Returns the files that were parsed here, and not found among those that were parsed before.
+    /// Returns the files that were parsed here, without those that had been parsed before.
     pub fn parsed(&self) -> Vec<(FileId, Arc<DataFile>)> {
         let parsed = self.lock();
         let new = parsed.files.iter().filter(|(_, kept)| kept.is_new);

@@ -10,9 +10,9 @@ use crate::value::{Hash, Value};
 /// A function that the settings declare.
 #[derive(Debug, Clone)]
 pub enum DeclaredFunction {
-    /// It finds nothing.
+    /// Finds nothing.
     NotFound,
-    /// It finds these values, by key.
+    /// Finds these values, by key.
     Values(Arc<Hash>),
     /// A command answers for it.
     Command(Command),
@@ -43,15 +43,14 @@ pub enum Runner {
 
 /// Asks a command; the edge of the program runs it.
 pub trait CommandBackend: fmt::Debug + Send + Sync {
-    /// Returns the answer to `request`, a JSON object in one line; equal requests have equal answers. The error says in
-    /// a few words why there is none.
+    /// Returns the answer to `request`, a JSON object in one line; equal requests have equal answers. The error says
+    /// briefly why there is none.
     fn ask(&self, request: &str) -> Result<Answer, String>;
 }
 
-/// Has the machine's Puppet run a function of the site's own; the edge of the program runs Puppet.
+/// Lets the machine's Puppet run a site's own functions; the edge of the program runs Puppet.
 pub trait Bridge: fmt::Debug + Send + Sync {
-    /// Returns the answers to some calls; equal calls have equal answers. The error says in a few words why there is
-    /// none.
+    /// Returns the answers to some calls; equal calls have equal answers. The errors say briefly why there is none.
     fn ask(&self, calls: &[Call<'_>]) -> Vec<Result<Answer, String>>;
 }
 
@@ -59,7 +58,7 @@ pub trait Bridge: fmt::Debug + Send + Sync {
 pub struct Call<'a> {
     /// The key.
     pub key: Value,
-    /// All else that it is told, but for its location.
+    /// Everything else that it is told, except its location.
     pub fields: Hash,
     /// The path that it is called for: relative in the repository, absolute on disk.
     pub path: Option<&'a str>,

@@ -65,7 +65,7 @@ impl KeyQuota {
         }
     }
 
-    /// Returns the largest size that is read, or `None` if all are. It only ever falls.
+    /// Returns the largest size that is read, or `None` if there is no limit. It only ever decreases.
     pub fn largest(&self) -> Option<usize> {
         self.lock().as_ref().map(|counting| counting.largest).filter(|largest| *largest < SIZES - 1)
     }
@@ -115,7 +115,7 @@ impl Counting {
         self.set_aside.entry(id).or_insert_with(|| Arc::new(DataFile::unknown(id.1, FaultKind::Size, text))).clone()
     }
 
-    /// Returns the largest size of which all files, with those that are smaller, are within the limit.
+    /// Returns the largest size up to which all files together are within the limit.
     fn fitting(&self) -> usize {
         let mut keys: usize = 0;
         let is_over = |of_size: &usize| {
@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(read(&[3, 100, 5], 108), [true; 3]);
         assert_eq!(read(&[3, 100, 5], 107), [true, false, true]);
         assert_eq!(read(&[100, 5, 3], 20), [false, true, true]);
-        // Those of one size share their fate, as none of them is more to blame.
+        // Files of one size share their fate, since none of them is more to blame.
         assert_eq!(read(&[9, 10, 3, 11], 22), [false, false, true, false]);
         assert_eq!(read(&[1, 1, 1, 0], 2), [false, false, false, true]);
         assert_eq!(read(&[], 0), [true; 0]);

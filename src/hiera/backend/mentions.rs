@@ -26,7 +26,7 @@ pub struct Mentions {
 const NOTHING: &str = "%{}";
 const PASSES: usize = 3;
 
-/// Returns true if a text may be the begin of an interpolation that something else completes: what a lookup gave is
+/// Returns true if a text may begin an interpolation that something else completes, since the result of a lookup is
 /// interpolated again.
 fn begins_more(text: &str) -> bool {
     text.ends_with('%') || text.rfind("%{").is_some_and(|start| !text[start..].contains('}'))
@@ -50,8 +50,8 @@ impl Mentions {
         mentions
     }
 
-    /// Returns the references in what counts of a folder, in whichever value they stand: all that its files can make
-    /// without putting a reference together from pieces.
+    /// Returns the references in the files that count of a folder, in any value: all that they can make without
+    /// assembling a reference from pieces.
     pub fn of_folder(tree: &dyn FileTree, folder: &Folder) -> Result<Mentions, TreeError> {
         let (mut mentions, mut pending) = (Mentions::default(), vec![folder.at.clone()]);
         let mut known = HashSet::new();
@@ -115,8 +115,8 @@ impl Mentions {
         self.anything || !self.keys.is_empty() || !self.variables.is_empty()
     }
 
-    /// Returns the text that is left of `text` without the interpolations of nothing, by which people write a `%{` that
-    /// stays: `%%{}{HTTP_HOST}` becomes `%{HTTP_HOST}`, which is a reference if that is interpolated again.
+    /// Returns `text` without empty interpolations, by which people write a literal `%{`: `%%{}{HTTP_HOST}` becomes
+    /// `%{HTTP_HOST}`, which is a reference if that is interpolated again.
     fn without_nothing<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
         let mut text = Cow::Borrowed(text);
         for _ in 0..PASSES {

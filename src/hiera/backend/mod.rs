@@ -53,8 +53,8 @@ const INSTALLED_BACKENDS: [&str; 3] = ["eyaml", "json", "yaml"];
 const EYAML: &str = "eyaml_lookup_key";
 
 impl Backend {
-    /// Returns the backend of `function`, where `declared` are the settings' functions and `only_path` tells whether it
-    /// gets a path and nothing else.
+    /// Returns the backend of `function`. `declared` are the settings' functions, and `only_path` says whether it
+    /// gets only a path.
     pub fn of(function: &Function, declared: &Backends, only_path: bool, config_path: &str) -> Backend {
         let name = &function.loaded_name();
         if let Some(declared) = self::declared(function, declared) {
@@ -89,18 +89,19 @@ impl Backend {
     }
 }
 
-/// Returns true for a function of Puppet's or hiera-eyaml's, which reads the paths of its level and nothing else.
+/// Returns true for a function of Puppet or hiera-eyaml, which reads only the paths of its level.
 pub fn is_installed(function: &Function) -> bool {
     let name = function.loaded_name();
     Format::of_function(&name).is_some() || name == EYAML
 }
 
-/// Returns true if a level's function is one of the site's own, and no settings tell what it answers.
+/// Returns true if a level's function is one of the site's own, and no settings say how it answers.
 pub fn is_own(function: &Function, declared: &Backends) -> bool {
     !is_installed(function) && self::declared(function, declared).is_none()
 }
 
-/// Returns what the settings say of a function, which they may name as `hiera.yaml` does or as Puppet's loaders do.
+/// Returns the settings' declaration of a function, which they may name as `hiera.yaml` does or as Puppet's loaders
+/// do.
 fn declared<'d>(function: &Function, declared: &'d Backends) -> Option<&'d DeclaredFunction> {
     declared.get(&*function.name).or_else(|| declared.get(&*function.loaded_name()))
 }

@@ -7,8 +7,8 @@ use crate::puppet::{ruby, yaml};
 use crate::value::{Floats, Notation, Value};
 
 impl DataFile {
-    /// Returns the places of this file that a Puppet server on JRuby reads otherwise. For a file that Ruby refuses and
-    /// a server reads, that is the place for which Ruby refuses it, for which its text is read.
+    /// Returns the places of this file that a Puppet server on JRuby reads differently. If Ruby refuses the file and
+    /// a server reads it, that is the place for which Ruby refuses it; its text is read to find it.
     pub fn read_otherwise<C: AsRef<[u8]>, E>(&self, text: impl FnOnce() -> Result<C, E>) -> Result<Notes, E> {
         let Some(fault) = self.fault() else {
             let mut notes = self.notes.clone();
@@ -42,7 +42,7 @@ impl DataFile {
         notes
     }
 
-    /// Returns a text of this file as it is read: to Hiera 3 a byte order mark is no content.
+    /// Returns a text of this file as it is read: for Hiera 3 a byte order mark is not content.
     fn without_mark<'c>(&self, content: &'c [u8]) -> &'c [u8] {
         match self.format() {
             Format::Hiera3Yaml | Format::Hiera3YamlAliases | Format::Hiera3Json => {

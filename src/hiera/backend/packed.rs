@@ -24,7 +24,7 @@ struct Lines(u32, Vec<Lines>);
 const MAX_PARTS: usize = 1_000_000;
 
 impl DataFile {
-    /// Returns the file in packed form, or `None` for one that a reader refuses, or that is too large by aliases.
+    /// Returns the file in packed form, or `None` if a reader refuses it, or if aliases make it too large.
     pub fn pack(&self) -> Option<Vec<u8>> {
         let mut parts = MAX_PARTS;
         let value = Packed::of(self.value(), &mut parts).filter(|_| self.fault().is_none())?;
@@ -33,7 +33,7 @@ impl DataFile {
         postcard::to_allocvec(&PackedFile { value, lines, is_entangled, notes }).ok()
     }
 
-    /// Returns the file that was packed, or `None` if these bytes are none.
+    /// Returns the file that was packed, or `None` if these bytes are not one.
     pub fn unpack(bytes: &[u8], format: Format) -> Option<DataFile> {
         let PackedFile { value: Unpacked(value), lines, is_entangled, notes } = postcard::from_bytes(bytes).ok()?;
         Some(DataFile::parsed(format, value, lines.marks(), is_entangled).with_notes(notes))

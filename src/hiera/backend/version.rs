@@ -21,7 +21,7 @@ impl DataFile {
         self.edited(content, former).unwrap_or_else(|| DataFile::parse(content, self.format()))
     }
 
-    /// The same, where it is surely known which entries are shared, and worth it.
+    /// The same, if it is certain which entries are shared, and worth it.
     fn edited(&self, content: &[u8], former: &[u8]) -> Option<DataFile> {
         let hash = self.content().filter(|_| self.is_separable())?;
         let edit = Edit::of(content, former, self.lines())?;
@@ -76,14 +76,14 @@ mod tests {
         (0..dice.usize(0..most)).map(|_| one(dice)).collect()
     }
 
-    /// Returns all that a file says of its content.
+    /// Returns everything about a file's content, as text.
     fn all_of(file: &DataFile) -> String {
         _ = (file.keys(), file.mentions(), file.concerns_all_keys());
         format!("{file:?}")
     }
 
     /// Returns true if the version shares entries with the former one. Checks that it equals the file parsed from
-    /// nothing.
+    /// scratch.
     fn check(former: &[u8], content: &[u8]) -> bool {
         let file = DataFile::parse(former, Format::Yaml);
         file.mentions();
@@ -122,10 +122,10 @@ mod tests {
         let with_omaps = |text: &str| text.replace('O', &omaps).replace('Z', &"z".repeat(3 * omaps.len()));
         let bad_behind = |keys: &str| format!("{keys}---\n{padding}\u{1}");
         for (former, content) in [
-            // What an anchor stands for.
+            // The target of an anchor.
             ("a: &x 1\nb: 2\nc: *x\n", "a: &x 2\nb: 2\nc: *x\n"),
             ("a: &x 1\nb: {c: d}\nc: [ *x]\n", "a: &x 2\nb: {c: d}\nc: [ *x]\n"),
-            // What `<<` takes from elsewhere.
+            // Entries that `<<` takes from elsewhere.
             ("x: 0\n<<: {c: 1, b: 2}\nb: 5\nd: 6\n", "x: 0\n<<: {c: 1, b: 2}\nd: 6\n"),
             ("x: 0\n!y <<: {c: 1, b: 2}\nb: 5\nd: 6\n", "x: 0\n!y <<: {c: 1, b: 2}\nd: 6\n"),
             ("x: 0\n\"\\x3c<\": {c: 1, b: 2}\nb: 5\nd: 6\n", "x: 0\n\"\\x3c<\": {c: 1, b: 2}\nd: 6\n"),
@@ -142,14 +142,14 @@ mod tests {
             // Where the root is no block mapping.
             ("{a: 1,\nb: 2}\n", "{a: 1,\nb: 3}\n"),
             ("--- {\na: 1,\nb: 2}\n", "--- {\na: 1,\nb: 3}\n"),
-            // What ends the document, or goes on.
+            // The end of the document, or more of it.
             ("a: 1\nb: 2\nc: 3\n", "a: 1\nb: 2\n---\nc: 3\n"),
             ("a: 1\nb: 2\nc: 3\n", "a: 1\nb: 2\n...\nc: 3\n"),
             ("a: {b: c, d: e}\nf: 1\ng: 2\n", "a: {b: c, d: e}\nf: 1\n%TAG ! x\ng: 2\n"),
             ("a: 1\nb: 2\nc: 3\n", "a: 1\nb: '2\nc: 3\n"),
             ("a: 1\nb: 2\nc: 3\n", "a: 1\nb:\nc: 3\n"),
             ("a: 1\nb:\n- 2\nc: 3\n", "a: 1\n- 2\nc: 3\n"),
-            // What libyaml reads of it at once.
+            // The part that libyaml reads at once.
             (&bad_behind("a: 1\nb: 2\nc: 3\n"), &bad_behind("a: 1\nc: 3\n")),
             // How large it may get.
             (&with_omaps("k0: O\nk1: O\nz: Z\n"), &with_omaps("k0: O\nk1: O\nk2: O\nz: Z\n")),

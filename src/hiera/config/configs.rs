@@ -33,7 +33,7 @@ struct CachedConfigs {
 }
 
 impl Configs {
-    /// Returns the file `id` of `tree`, which stands at `path`, read.
+    /// Returns the file `id` of `tree`, which is at `path`, read.
     pub fn get(
         &self,
         tree: &dyn FileTree,

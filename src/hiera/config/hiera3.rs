@@ -35,7 +35,7 @@ pub struct Hiera3 {
 /// An entry of `:hierarchy:`.
 #[derive(Debug, Clone)]
 pub(in crate::hiera) struct Source {
-    /// As written: mostly a text.
+    /// As written: usually a text.
     pub(in crate::hiera) value: Value,
     /// Its text and where it stands.
     pub(in crate::hiera) declared: PlacedText,
@@ -46,7 +46,7 @@ pub(in crate::hiera) struct Source {
 pub(in crate::hiera) struct Section {
     pub(in crate::hiera) datadir: Result<Arc<str>, LookupError>,
     pub(in crate::hiera) extension: Result<Arc<str>, LookupError>,
-    /// All entries, by the texts of their keys, of the backend whose options they are.
+    /// All entries of the section of this backend, by the texts of their keys.
     pub(in crate::hiera) options: Result<Hash, LookupError>,
 }
 
@@ -117,7 +117,7 @@ impl File {
         self.hash.get_value(&Value::Symbol(name.into()))
     }
 
-    /// Returns the marks of what stands under `name`.
+    /// Returns the marks of the value of `name`.
     fn marks(&self, name: &str) -> Option<&Marks> {
         self.marks.children.get(self.hash.index_of(&Value::Symbol(name.into()))?)
     }

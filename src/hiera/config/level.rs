@@ -31,8 +31,8 @@ pub struct LevelConfig {
 const ENVIRONMENT: [&str; 3] = ["%{environment}", "%{::environment}", "%{server_facts.environment}"];
 
 impl LevelConfig {
-    /// Returns the folder that a path of the level is in, as written, and the rest of the path: the datadir or, where
-    /// the path leads from that to a folder of the node's environment, that folder.
+    /// Returns the folder that a path of the level is in, as written, and the rest of the path. It is the datadir, or
+    /// the folder of the node's environment that the path leads to from there.
     pub fn located<'p>(&self, path: &'p str) -> (String, &'p str) {
         let of_environment = |(at, _)| {
             let end = at + 1 + path[at + 1..].find('/')?;
@@ -63,7 +63,7 @@ impl LevelConfig {
         paths.into_iter().filter(|path| !is_absolute(path)).map(|path| self.located(path).0).collect()
     }
 
-    /// Returns the names of the variables that its paths go by, each with its place, some of them twice.
+    /// Returns the names of the variables in its paths, each with its place; some occur twice.
     pub fn variables(&self) -> impl Iterator<Item = (&str, &Place)> {
         let paths = match &self.locations {
             Locations::MappedPaths([.., path]) => std::slice::from_ref(path),
@@ -86,7 +86,7 @@ impl LevelConfig {
         all.chain(self.mapped_variable().map(|mapped| (&*mapped.text, &mapped.place)))
     }
 
-    /// Returns the variable whose values its `mapped_paths` go by.
+    /// Returns the variable whose values its `mapped_paths` use.
     pub(super) fn mapped_variable(&self) -> Option<&PlacedText> {
         match &self.locations {
             Locations::MappedPaths([variable, ..]) => Some(variable),
@@ -94,7 +94,7 @@ impl LevelConfig {
         }
     }
 
-    /// Returns true if another level finds the same data in the same files, wherever it stands.
+    /// Returns true if another level finds the same data in the same files, whatever its position.
     pub fn means_the_same(&self, other: &LevelConfig) -> bool {
         self.name == other.name
             && self.function == other.function
@@ -116,7 +116,7 @@ pub struct Version4 {
 /// The locations of a level, as written.
 #[derive(Debug, Clone)]
 pub enum Locations {
-    /// None: the function is called without one.
+    /// No location: the function is called without one.
     None,
     /// `path` or `paths`.
     Paths(Vec<PlacedText>),
@@ -134,7 +134,7 @@ impl Locations {
         self.declared().iter().map(|declared| &declared.place)
     }
 
-    /// Returns all texts that are declared.
+    /// Returns all declared texts.
     pub fn declared(&self) -> &[PlacedText] {
         match self {
             Locations::None => &[],

@@ -61,8 +61,8 @@ pub struct Function {
 }
 
 impl Function {
-    /// Returns the name that Puppet's loaders know: in small letters, without `::` in front. A class of Hiera 3 has its
-    /// own.
+    /// Returns the name that Puppet's loaders use: in lower case, without a leading `::`. A class of Hiera 3 keeps
+    /// its own.
     ///
     /// Source: `Puppet::Pops::Loader::TypedName`.
     pub fn loaded_name(&self) -> Cow<'_, str> {
@@ -78,9 +78,9 @@ impl Function {
 pub enum FunctionKind {
     /// Once for a location; gives a hash.
     DataHash,
-    /// For each key.
+    /// Called for each key.
     LookupKey,
-    /// For each dotted key.
+    /// Called for each dotted key.
     DataDig,
     /// A class of Hiera 3.
     Hiera3Backend,
@@ -141,14 +141,14 @@ impl Owner {
 }
 
 impl Config {
-    /// Returns the names of the variables that it refers to, some of them twice: in levels, and wherever else.
+    /// Returns the names of all variables that it refers to, in levels and elsewhere; some occur twice.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
         interpolation::variables(&self.source)
             .into_iter()
             .chain(self.all_levels().filter_map(LevelConfig::mapped_variable).map(|mapped| &*mapped.text))
     }
 
-    /// Returns the levels, those of the `default_hierarchy` behind the others.
+    /// Returns the levels, followed by those of the `default_hierarchy`.
     pub fn all_levels(&self) -> impl Iterator<Item = &LevelConfig> {
         self.levels.iter().chain(self.default_hierarchy.iter().flatten())
     }
@@ -185,7 +185,7 @@ impl Config {
         }
     }
 
-    /// Returns the configuration in place of a hiera.yaml at `path` that is not there, in the global layer or with
+    /// Returns the configuration that stands in for a missing hiera.yaml at `path`, in the global layer or with
     /// `data_provider: hiera`: `data/common.yaml`.
     pub fn implied(path: &str) -> Config {
         let path: Arc<str> = path.into();
@@ -212,7 +212,7 @@ impl Config {
     }
 }
 
-/// Returns the first level that has the name of one before it.
+/// Returns the first level that has the same name as an earlier one.
 fn doubled(levels: &[LevelConfig]) -> Option<&LevelConfig> {
     let mut seen = HashSet::new();
     levels.iter().find(|level| !seen.insert(&level.name))

@@ -69,7 +69,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Returns an error of Puppet about what is there twice: it names the first two lines that `pattern` matches.
+    /// Returns an error of Puppet about a duplicate: it names the first two lines that `pattern` matches.
     pub(super) fn refuse_second(&self, text: &str, pattern: &str, place: Place) -> LookupError {
         let lines = || {
             let first = line_matching(self.source, pattern, 1)?;
@@ -100,7 +100,7 @@ impl<'a> Node<'a> {
         items.iter().enumerate().map(|(at, item)| self.below(item, at)).collect()
     }
 
-    /// Returns the items of an array, or what is no array.
+    /// Returns the items of an array, or the only value if it is not an array.
     pub(super) fn one_or_many(&self) -> Vec<Node<'a>> {
         if self.value.as_array().is_some() { self.items() } else { vec![self.clone()] }
     }
@@ -121,13 +121,13 @@ impl<'a> Node<'a> {
         self.entry(key).map(|node| node.text())
     }
 
-    /// Returns the node as a text and where it stands.
+    /// Returns the node as a text and its place.
     pub(super) fn declared(&self) -> PlacedText {
         PlacedText { text: self.text(), place: self.place() }
     }
 }
 
-/// Returns `hash` with `key`, if it has none or one that is not true: Ruby's `||=`.
+/// Adds `key` to `hash` if it has no such entry or a false one: Ruby's `||=`.
 pub(super) fn fill(hash: &mut Hash, key: &str, default: impl FnOnce() -> Value) {
     if !hash.get(key).is_some_and(Value::is_truthy) {
         hash.insert(key, default());
@@ -153,7 +153,7 @@ pub(super) fn in_file(path: &str, line: Option<u32>) -> String {
     line.map_or_else(|| format!("(file: {path})"), |line| format!("(file: {path}, line: {line})"))
 }
 
-/// Returns the first line of `source`, from line `from` on, in which `pattern` matches, comments aside:
+/// Returns the first line of `source`, from line `from` on, that `pattern` matches, ignoring comments:
 /// `find_line_matching`.
 pub(super) fn line_matching(source: &str, pattern: &str, from: u32) -> Result<Option<u32>, LookupError> {
     let pattern = RubyRegex::compile(pattern)?;

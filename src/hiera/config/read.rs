@@ -33,7 +33,7 @@ impl ReadConfig {
     }
 }
 
-/// Returns true if it is a hiera.yaml as Hiera 3 has them: of version 3 or of none, with symbols as keys. Hiera 3
+/// Returns true if this is a hiera.yaml for Hiera 3: of version 3 or without a version, with symbols as keys. Hiera 3
 /// ignores texts.
 fn is_hiera3(parsed: &Parsed) -> bool {
     let Value::Hash(hash) = &parsed.value else { return false };
@@ -101,7 +101,7 @@ fn filled(version: &Value, value: &Value) -> Value {
     Value::hash(hash)
 }
 
-/// Returns the version, as Ruby's `to_i` makes it from what is written; a file that is no hash is of version 3.
+/// Returns the version, converted with Ruby's `to_i`; a file that is not a hash is of version 3.
 fn version(value: &Value, path: &str) -> Result<Value, LookupError> {
     let Value::Hash(hash) = value else { return Ok(3.into()) };
     let written = [hash.get("version"), hash.get_value(&Value::Symbol("version".into()))];

@@ -58,7 +58,7 @@ pub(super) fn shape(file: &Node<'_>) -> Result<Type, LookupError> {
     Ok(Type::Struct(elements.into()))
 }
 
-/// Returns a node, or the items of an array and of those in it.
+/// Returns a node, or the items of an array and of nested arrays.
 fn flat<'a>(node: &Node<'a>) -> Vec<Node<'a>> {
     if node.value.as_array().is_some() { node.items().iter().flat_map(flat).collect() } else { vec![node.clone()] }
 }

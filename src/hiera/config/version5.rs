@@ -15,7 +15,7 @@ const OPTION: &str = r"\A[A-Za-z](:?[0-9A-Za-z_-]*[0-9A-Za-z])?\z";
 const LOCATION_KEYS: [&str; 7] = ["path", "paths", "glob", "globs", "uri", "uris", "mapped_paths"];
 const RESERVED_OPTIONS: [&str; 2] = ["path", "uri"];
 
-/// Returns the type that Puppet declares, built piece by piece: reading its words takes longer than reading a
+/// Returns the type that Puppet declares, built piece by piece: parsing its text takes longer than reading a
 /// hiera.yaml.
 pub(super) fn shape() -> &'static Type {
     static SHAPE: LazyLock<Type> = LazyLock::new(|| {

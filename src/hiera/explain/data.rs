@@ -6,7 +6,7 @@ use super::{Branch, Event, LayerStep, Step};
 use crate::value::{Hash, Value};
 
 impl Step {
-    /// Returns the data of `puppet lookup --explain`, keyed by symbols; of a single step, that step's.
+    /// Returns the data of `puppet lookup --explain`, keyed by symbols; for a single step, only that step's.
     pub fn data(&self, places: Places) -> Value {
         match &*self.steps {
             [only] => only.entry(places),

@@ -26,8 +26,8 @@ pub struct Origin {
     pub place: Place,
 }
 
-/// Returns the values that went into the answer for `key`; those of nested lookups and of `lookup_options` are not
-/// among them.
+/// Returns the values that contributed to the answer for `key`, without those of nested lookups and of
+/// `lookup_options`.
 pub fn contributions(explained: &Step, key: &str) -> Vec<Contribution> {
     let mut found = Vec::new();
     for step in &explained.steps {
@@ -51,9 +51,9 @@ fn collect(step: &Step, level: Option<&Arc<str>>, found: &mut Vec<Contribution>)
     }
 }
 
-/// Returns the origin of the part at `path` of the merged `value`: the first contribution that has an equal part there,
-/// or, in an array whose items have moved, an equal item; for a collection merged from several, the first that has the
-/// place at all.
+/// Returns the origin of the part at `path` of the merged `value`: the first contribution that has an equal part
+/// there or, in an array whose items have moved, an equal item; for a collection merged from several, the first that
+/// has the place at all.
 pub fn origin(contributions: &[Contribution], value: &Value, path: &ValuePath) -> Option<Origin> {
     let part = path.of(value)?;
     let exact = |c: &Contribution| (path.of(&c.value)? == part).then(|| c.origin(&path.0));
@@ -87,7 +87,7 @@ impl Contribution {
     }
 }
 
-/// Returns a place in `value` that is like `path`, array positions aside, and holds an equal part.
+/// Returns a place in `value` that equals `path` except for array positions, and has an equal part.
 fn locate(value: &Value, path: &[Segment], part: &Value) -> Option<Vec<Segment>> {
     let with = |segment: Segment, rest: Vec<Segment>| [vec![segment], rest].concat();
     match (path.split_first(), value) {

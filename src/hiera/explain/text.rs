@@ -11,7 +11,7 @@ use crate::value::{Hash, Value};
 pub enum Places {
     /// Behind each found value.
     Shown,
-    /// Not at all, as in Puppet.
+    /// Not shown, as in Puppet.
     Hidden,
 }
 
@@ -75,7 +75,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Returns a fold of one variant is no fold worth telling.
+    /// Writes a merge; a merge of one variant is left out.
     fn merge(&mut self, step: &Step, strategy: &str, options: &Hash, indent: &str) -> fmt::Result {
         match &*step.steps {
             [] => return Ok(()),
@@ -130,7 +130,7 @@ impl Writer<'_> {
     }
 }
 
-/// Returns a value over several lines, as Puppet's explainer lays it out.
+/// Returns a value over several lines, in the layout of Puppet's explainer.
 fn dump(value: &Value, indent: &str) -> String {
     let inner = format!("{indent}  ");
     let block = |open: char, close: char, lines: Vec<String>| {

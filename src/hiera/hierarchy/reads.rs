@@ -11,7 +11,7 @@ use crate::tree::{FileTree, Target, TreeError, below, child, folder_of, follow};
 /// The name of the environment, where others have that of a module.
 const ENVIRONMENT: &str = "environment";
 
-/// All of the tree that a bridged function reads, or why it cannot be called.
+/// Everything in the tree that a bridged function reads, or why it cannot be called.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Reads {
     /// Its code, or `None` if the tree has none.
@@ -23,16 +23,16 @@ pub struct Reads {
 /// The data files that a bridged function may read.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Data {
-    /// None of the repository.
+    /// Nothing in the repository.
     Outside,
-    /// All of the datadir of its level.
+    /// The whole datadir of its level.
     Datadir(Folder),
-    /// For each path that it is called for, what begins with that, as the settings promise.
+    /// The files that begin with each path that it is called for, as the settings promise.
     Promised(BTreeMap<Arc<str>, Folder>),
 }
 
 impl Data {
-    /// Returns the files that it may read when it is called for `path`, or `None` if that is not among its files.
+    /// Returns the files that it may read when it is called for `path`, or `None` if `path` is not among them.
     pub fn of(&self, path: &str) -> Option<&Folder> {
         match self {
             Data::Outside => None,
@@ -65,7 +65,7 @@ impl Level {
         matches!(self.backend, Backend::Declared(DeclaredFunction::Command(_)))
     }
 
-    /// Returns what a bridged function reads, unless it is called for nothing, or cannot be.
+    /// Returns what a bridged function reads, unless it is never called, or cannot be.
     pub fn data_read(&self) -> Option<&Data> {
         self.reads.as_ref()?.as_ref().ok().map(|reads| &reads.data)
     }
@@ -97,8 +97,8 @@ impl Resolver<'_> {
         Some(found.map(Arc::new).map_err(|error| unreadable(&error)))
     }
 
-    /// Returns what begins with the paths of a level. `None` if a path leads elsewhere or is odd, or if there are
-    /// links: then any file of the datadir counts.
+    /// Returns the files that begin with the paths of a level. `None` if a path leads elsewhere or is unusual, or if
+    /// there are links: then any file of the datadir counts.
     fn promised(&self, datadir: &str, locations: &[Location]) -> Result<Option<BTreeMap<Arc<str>, Folder>>, TreeError> {
         let mut folders = BTreeMap::new();
         let Mount::Tree(tree, datadir) = self.mount(datadir) else { return Ok(None) };
@@ -120,7 +120,7 @@ impl Resolver<'_> {
         Ok(Some(folders))
     }
 
-    /// Returns the folder of the repository that a datadir is.
+    /// Returns the folder of the repository that a datadir leads to.
     fn data(&self, datadir: &str) -> Result<Data, TreeError> {
         match self.mount(datadir) {
             Mount::Tree(tree, path) if tree.root().is_empty() => {

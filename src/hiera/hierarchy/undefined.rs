@@ -31,7 +31,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Returns true if a path is absolute only as the variables that it begins with are empty, and has it told.
+    /// Returns true if a path is absolute only because the variables at its beginning are empty, and reports that.
     pub(super) fn begins_empty(&mut self, declared: &PlacedText, path: &str) -> bool {
         let behind = |text: &str| Some(text.strip_prefix("%{")?.split_once('}')?.1.len());
         let mut rest = &*declared.text;

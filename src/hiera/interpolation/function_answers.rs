@@ -29,7 +29,7 @@ impl FunctionAnswers {
         self.asked.borrow().is_empty()
     }
 
-    /// Returns true if this was asked before.
+    /// Returns true if this call was made before.
     pub(in crate::hiera) fn has(&self, asked: &FunctionCall) -> bool {
         self.asked.borrow().contains(asked)
     }

@@ -48,7 +48,7 @@ impl Output {
         }
     }
 
-    /// Returns the text, or bytes if it is no UTF-8.
+    /// Returns the text, or bytes if it is not UTF-8.
     pub(super) fn finish(mut self) -> Value {
         if self.pieces.is_empty() {
             return Value::bytes(self.bytes);

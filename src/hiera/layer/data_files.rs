@@ -4,7 +4,7 @@ use super::Environment;
 use crate::tree::{BlobId, Entry, Extent, Target, TreeError, child, follow};
 
 /// All data files of a repository, reached by a hierarchy or not: every YAML and JSON file that is not configuration,
-/// hidden or hierad's own. The root keys of those in [`Reach`](super::path_patterns::Reach) are what "every key" means.
+/// hidden or hierad's own. "Every key" means the root keys of those in [`Reach`](super::path_patterns::Reach).
 #[derive(Debug, Default)]
 pub struct DataFileList {
     /// Their paths, in order, with what is there.

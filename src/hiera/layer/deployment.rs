@@ -22,7 +22,7 @@ pub struct DeclaredModule {
     pub name: Arc<str>,
     /// The place where it is named.
     pub place: Place,
-    /// All that is said of it, such as its version, in words parted by single blanks.
+    /// Everything declared about it, such as its version, as words separated by single blanks.
     pub declaration: Arc<str>,
     /// The folder of the repository that it is put into, if that is known.
     pub folder: Option<String>,
@@ -50,7 +50,7 @@ const MODULES: &str = "modules";
 pub struct Deployment {
     /// The modules that they name plainly.
     pub modules: Vec<DeclaredModule>,
-    /// All statements, those of modules by their names, if some are not understood: they are programs in Ruby.
+    /// All statements, those of modules by their names, if some are not understood: the files are programs in Ruby.
     pub program: Vec<String>,
     /// True if some statements are not understood, other than for a folder.
     pub is_dynamic: bool,
@@ -106,8 +106,8 @@ impl Deployment {
         }
     }
 
-    /// Returns true if the program may read the file at `path`: it names that, or a folder that it is in. Manifests and
-    /// templates are nothing for it.
+    /// Returns true if the program may read the file at `path`: it names that, or a folder around it. It does not
+    /// read manifests and templates.
     pub fn may_read(&self, path: &str) -> bool {
         let is_for_others = OF_OTHERS.iter().any(|end| path.ends_with(end));
         let mut names = path.split('/').map(|name| name.split('.').next().unwrap_or(name));
@@ -120,7 +120,7 @@ impl Deployment {
 /// The ends of the names of files that no Puppetfile reads.
 const OF_OTHERS: [&str; 4] = [".pp", ".epp", ".erb", ".md"];
 
-/// Returns the folder of a statement that just says in which folder modules are put.
+/// Returns the folder of a statement that only says where modules are installed.
 fn module_folder(text: &str) -> Option<&str> {
     static FOLDER: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r#"^moduledir[ (]+(?:'([^'\\]*)'|"([^"\\#]*)")\)?$"#).ok());
@@ -191,7 +191,7 @@ impl Options {
         options
     }
 
-    /// Returns the place that the module is taken from, if they say no more than that.
+    /// Returns the source of the module, if the options say nothing else.
     fn source(self) -> Option<GitSource> {
         let is_plain = !self.are_odd && self.wanted.len() == 1;
         let revisions = self.wanted.into_iter().chain(self.first_other).chain(self.others).collect();
@@ -217,7 +217,7 @@ struct Statement {
 }
 
 impl Statement {
-    /// Returns the statement of a text, if it says anything.
+    /// Returns the statement of a text, or `None` if there is none.
     fn of(line: u32, text: &str) -> Option<Statement> {
         static MODULE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"^mod[ (]*['"]([\w/-]+)['"]"#).ok());
         // Words are keys, symbols and few others; strings hold no code.
@@ -235,7 +235,7 @@ impl Statement {
     }
 }
 
-/// Returns the statements of a program. What is in quotes is left as it is.
+/// Returns the statements of a program. Quoted text is left unchanged.
 fn statements(program: &str) -> Vec<Statement> {
     let (mut found, mut text, mut first) = (Vec::new(), String::new(), 1);
     let (mut line, mut depth, mut quote) = (1_u32, 0_u32, None);
@@ -281,7 +281,7 @@ fn statements(program: &str) -> Vec<Statement> {
 /// The text for the folder of the repository itself in a `.fixtures.yml`.
 const SOURCE: &str = "#{source_dir}";
 
-/// Returns the modules in the `.fixtures.yml` at `path`, but for the repository itself.
+/// Returns the modules in the `.fixtures.yml` at `path`, except the repository itself.
 pub(super) fn in_fixtures(content: &[u8], path: &str) -> Vec<DeclaredModule> {
     let parsed = yaml::parse(content);
     let Some(root) = parsed.value.as_hash() else { return Vec::new() };
@@ -303,7 +303,7 @@ pub(super) fn in_fixtures(content: &[u8], path: &str) -> Vec<DeclaredModule> {
     found
 }
 
-/// Returns `ntp` of `puppetlabs-ntp` and `puppetlabs/ntp`.
+/// Returns `ntp` for `puppetlabs-ntp` and `puppetlabs/ntp`.
 pub(super) fn short(name: &str) -> Arc<str> {
     name.rsplit(['/', '-']).next().unwrap_or(name).into()
 }

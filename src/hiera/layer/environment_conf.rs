@@ -40,7 +40,7 @@ impl EnvironmentConf {
                     conf.fault.get_or_insert_with(|| LookupError::puppet(text).at(place.clone()));
                     String::new()
                 });
-                // Of settings that are there twice the first counts.
+                // The first of duplicate settings counts.
                 match name {
                     _ if ignored => {}
                     "modulepath" if conf.modulepath.is_none() => {
@@ -76,7 +76,7 @@ const SETTINGS: [(&str, &str); 7] = [
     ("vendormoduledir", "/opt/puppetlabs/puppet/vendor_modules"),
 ];
 
-/// Returns a modulepath with the settings in it replaced by what they stand for.
+/// Returns a modulepath with its settings expanded.
 pub(super) fn expand_settings(modulepath: &str, basemodulepath: &[String]) -> String {
     let base = basemodulepath.join(":");
     let mut settings: Vec<(&str, &str)> = SETTINGS.into_iter().chain([("basemodulepath", &*base)]).collect();
@@ -85,8 +85,8 @@ pub(super) fn expand_settings(modulepath: &str, basemodulepath: &[String]) -> St
     settings.into_iter().fold(modulepath.to_owned(), |text, (name, value)| text.replace(&format!("${name}"), value))
 }
 
-/// Returns a value without the owner, group and mode of a file that may stand in braces, or what is refused about them:
-/// nothing else may, not even the name of a setting.
+/// Returns a value without the owner, group and mode of a file that may follow in braces, or the error for anything
+/// else there, even the name of a setting.
 fn without_file_options(value: &str) -> Result<String, String> {
     let parts = value.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)));
     let Some((before, (inside, after))) = parts.filter(|(_, (inside, _))| !inside.trim().is_empty()) else {
@@ -105,7 +105,7 @@ fn without_file_options(value: &str) -> Result<String, String> {
     Ok(format!("{before}{after}"))
 }
 
-/// Returns the first `$setting` that is none of [`SETTINGS`].
+/// Returns the first `$setting` that is not in [`SETTINGS`].
 fn unknown_setting(modulepath: &str) -> Option<&str> {
     modulepath.split('$').skip(1).find_map(|behind| {
         let name = &behind[..behind.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(behind.len())];

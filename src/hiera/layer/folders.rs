@@ -39,8 +39,9 @@ pub struct ModulePath {
 }
 
 impl ModulePath {
-    /// Returns those folders and modules outside of the repository that come, go or lead elsewhere in `other`, and the
-    /// folders among them that are searched earlier or later there. The base of the default is taken for empty.
+    /// Returns the folders and modules outside of the repository that are added, removed or lead elsewhere in
+    /// `other`, and those of these folders that are searched earlier or later there. The base of the default counts
+    /// as empty.
     pub fn outside_moved<'a>(&'a self, other: &'a ModulePath) -> Vec<&'a str> {
         let names = self.outside.keys().chain(other.outside.keys()).map(String::as_str);
         let is_moved = |name: &&str| {
@@ -54,7 +55,7 @@ impl ModulePath {
         moved
     }
 
-    /// Returns true if `folder` is the first that is searched.
+    /// Returns true if `folder` is searched first.
     pub fn begins_with(&self, folder: &str) -> bool {
         self.folders.first().is_some_and(|first| first == folder)
     }
@@ -93,7 +94,7 @@ pub(super) struct Folders<'l, 'a> {
 }
 
 impl<'l, 'a> Folders<'l, 'a> {
-    /// Returns the folders of the modulepath of the environment at `root`, as the settings or its environment.conf say.
+    /// Returns the folders of the modulepath of the environment at `root`, by the settings or its environment.conf.
     pub(super) fn find(
         loader: &'l mut Loader<'a>,
         root: &str,

@@ -13,7 +13,7 @@ use crate::hiera::{LookupError, Reader};
 use crate::tree::{Target, TreeError, follow};
 
 impl Loader<'_> {
-    /// Returns the configuration of a repository of Hiera 3, or `None` if Puppet reads it. `is_environment` tells
+    /// Returns the configuration of a repository for Hiera 3, or `None` if Puppet reads it. `is_environment` says
     /// whether there is an environment.conf.
     pub(super) fn hiera3(
         &mut self,

@@ -113,7 +113,7 @@ impl<'a> Loader<'a> {
         Ok(config.map(|config| file.layer(config)))
     }
 
-    /// Returns the hiera.yaml that is the file `id`.
+    /// Returns the hiera.yaml with the id `id`.
     pub(super) fn read(&self, file: &ConfigFile<'_>, id: BlobId) -> Result<Arc<ReadConfig>, TreeError> {
         self.configs.get(&**file.tree, id, file.path, file.owner, self.options.puppet)
     }

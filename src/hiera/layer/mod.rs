@@ -163,12 +163,12 @@ pub enum LayerId {
     Global,
     /// An environment's own.
     Environment(Root),
-    /// That of a module in an environment.
+    /// The layer of a module in an environment.
     Module(Root, Arc<str>),
 }
 
 impl LayerId {
-    /// Returns the environment that the layer is of, or `None` for the global one, which all have.
+    /// Returns the environment of the layer, or `None` for the global one, which all environments share.
     pub fn root(&self) -> Option<&Root> {
         match self {
             LayerId::Global => None,
@@ -356,12 +356,13 @@ impl Environment {
         })
     }
 
-    /// Returns the manifests of the repository, or why they cannot be listed; none if they do not count.
+    /// Returns the manifests of the repository, or why they cannot be listed; none if they are ignored.
     fn manifests(&self) -> Result<Vec<(String, BlobId)>, TreeError> {
         if self.options.reads_manifests { Manifests::files(&*self.tree) } else { Ok(Vec::new()) }
     }
 
-    /// Returns the paths of its own, after links: its folder, its modules', and the manifests that come first.
+    /// Returns the environment's own paths, with links followed: its folder, its modules', and the manifests that
+    /// come first.
     fn own_paths(&self) -> Result<BTreeSet<String>, TreeError> {
         let real =
             |path: &str| Ok(if let Target::Folder(real) = follow(&*self.tree, path)? { Some(real) } else { None });
@@ -420,7 +421,7 @@ impl Environment {
         Ok(self.converted.instead_of(&*self.tree, (path, id), file.clone()).unwrap_or(file))
     }
 
-    /// Returns the module of `key`, if it is named for deployment and not there.
+    /// Returns the module of `key`, if it is declared for deployment and missing.
     pub fn absent_module(&self, key: &str) -> Option<&DeclaredModule> {
         let root = root_apart(key);
         let (module, _) = root.as_deref().unwrap_or(key).split_once("::")?;
@@ -433,7 +434,7 @@ impl Environment {
         config.as_deref().map(|config| config.hiera3.as_deref()).transpose()
     }
 
-    /// Returns the format of the data file at `path`, where no level says so.
+    /// Returns the format of the data file at `path`, if no level decides it.
     pub fn format_of(&self, path: &str) -> Format {
         match Format::of_path(path) {
             Format::Yaml if self.is_hiera3 => Format::hiera3_yaml(self.options.hiera3_yaml_aliases),
@@ -442,13 +443,13 @@ impl Environment {
         }
     }
 
-    /// Returns the merge strategy with which manifests ask for a key, if they say one. Hiera 3 merges no dotted key.
+    /// Returns the merge strategy that manifests use for a key, if they agree on one. Hiera 3 merges no dotted key.
     pub fn asked_by_manifests(&self, key: &str) -> Option<Arc<Agreement>> {
         let agreed = self.lookups.agreed(key, &self.options.lookup_options);
         agreed.filter(|_| !self.is_hiera3 || is_plain(key))
     }
 
-    /// Returns the name of the module whose repository this is; it is then the only layer but the global one.
+    /// Returns the name of the module that this repository is; it is then the only layer besides the global one.
     pub fn own_module(&self) -> Option<&Arc<str>> {
         self.module_folders.iter().find(|(_, folder)| folder.is_empty()).map(|(name, _)| name)
     }
@@ -459,7 +460,7 @@ impl Environment {
         self.global.iter().chain(own)
     }
 
-    /// Returns all layers by what they are called.
+    /// Returns the ids of all layers.
     pub fn layer_ids(&self) -> impl Iterator<Item = LayerId> + '_ {
         let global = self.global.iter().map(|_| LayerId::Global);
         let own = self.roots().flat_map(|root| {
@@ -489,7 +490,8 @@ impl Environment {
     }
 }
 
-/// Returns the variables that the manifests of an environment set. What cannot be read is told with the lookups of all.
+/// Returns the variables that the manifests of an environment set. Files that cannot be read are reported with the
+/// lookups of all.
 fn set_variables(tree: &dyn FileTree, root: &str, manifest: &str, store: &Store) -> SetVariables {
     // Settings of Puppet are not known.
     if manifest.contains('$') || manifest.starts_with('/') {
@@ -498,7 +500,7 @@ fn set_variables(tree: &dyn FileTree, root: &str, manifest: &str, store: &Store)
     store.manifests.top_scope(tree, &join(root, manifest.trim_end_matches('/'))).unwrap_or_default()
 }
 
-/// Returns the variables that manifests, and the options, make of others.
+/// Returns the variables that manifests, and the options, compute from others.
 fn derived(manifests: &SetVariables, options: &EnvironmentOptions) -> DerivedVariables {
     let is_given = |name: &str| options.variables.iter().any(|given| *given.name == *name);
     let others = manifests.derived.iter().filter(|variable| !is_given(&variable.name));

@@ -23,7 +23,7 @@ const METADATA: &str = "metadata.json";
 /// The files and folders beside a hiera.yaml that a module does not have.
 const OF_ENVIRONMENTS: [&str; 3] = ["environment.conf", PUPPETFILE, "modules"];
 
-/// Returns the name of the module whose repository this is, or `None` if it has an environment.
+/// Returns the name of the module that this repository is, or `None` if it is an environment.
 pub fn own_module(tree: &dyn FileTree) -> Result<Option<Arc<str>>, TreeError> {
     for name in OF_ENVIRONMENTS {
         if tree.entry(name)?.is_some() {
@@ -33,7 +33,7 @@ pub fn own_module(tree: &dyn FileTree) -> Result<Option<Arc<str>>, TreeError> {
     let Some(content) = read(tree, METADATA)? else { return Ok(None) };
     let parsed = json::parse(&content).value;
     let name = parsed.as_hash().and_then(|hash| hash.get("name")).and_then(Value::as_str);
-    // Those of control repositories mostly have no author.
+    // Modules of control repositories usually have no author.
     let name = name.filter(|name| name.contains(['-', '/'])).map(short);
     Ok(name.filter(|name| is_module_name(name)))
 }
@@ -42,7 +42,7 @@ pub fn own_module(tree: &dyn FileTree) -> Result<Option<Arc<str>>, TreeError> {
 #[derive(Default)]
 pub(super) struct Modules {
     pub(super) layers: BTreeMap<Arc<str>, Layer>,
-    /// All that Puppet loads.
+    /// All modules that Puppet loads.
     pub(super) names: BTreeSet<Arc<str>>,
     /// The folders of those in the repository.
     pub(super) folders: BTreeMap<Arc<str>, String>,
@@ -60,7 +60,7 @@ pub(super) struct Modules {
 
 /// The effect of a metadata.json on its module.
 enum Metadata {
-    /// It is loaded; with the old setting of a data provider.
+    /// Loaded, with the old setting of a data provider.
     Loaded(Option<String>),
     /// Puppet does not load the module.
     Refused,
@@ -137,8 +137,8 @@ impl Modules {
         Ok(())
     }
 
-    /// Returns true if a module is there. Records one outside of the repository, but for another repository in the work
-    /// tree: of that nobody knows if it belongs there.
+    /// Returns true if a module exists. Records a module outside of the repository, except for another repository in
+    /// the work tree, since nobody knows if that belongs there.
     fn is_folder(
         &mut self,
         loader: &mut Loader<'_>,

@@ -50,7 +50,7 @@ struct End {
 
 impl End {
     fn matches(&self, path: &str) -> bool {
-        // Else any file would match `%{role}.yaml`.
+        // Otherwise any file would match `%{role}.yaml`.
         !(self.is_name && path.contains('/')) && is_made_of(path, &self.pieces)
     }
 }
@@ -62,14 +62,14 @@ impl PathPattern<'_> {
     }
 
     /// Returns the path in the repository, with `*` for each variable and for all wildcards, or `None` if it is not
-    /// there.
+    /// in there.
     pub fn inside(&self) -> Option<String> {
         let Pattern::Inside(pieces) = &self.target else { return None };
         Some(pieces.join("*"))
     }
 
-    /// Returns the folder outside that it is in, as written, or `None` if it is not written as outside. Where the
-    /// settings map another part of the datadir, that is the part of this path.
+    /// Returns the folder outside that it is in, as written, or `None` if it is not written as outside. If the
+    /// settings map another part of the datadir, that part of this path is returned.
     pub fn written_outside(&self, environment: &Environment) -> Option<String> {
         let (folder, rest) = self.level.located(&self.declared.text);
         let folder = match &*self.declared.text {
@@ -86,7 +86,7 @@ impl PathPattern<'_> {
         part.starts_with('/').then_some(part)
     }
 
-    /// Returns true if it leads to the disk, which does not have its folder.
+    /// Returns true if it leads to a place on disk whose folder does not exist.
     pub fn is_missing_on_disk(&self, environment: &Environment) -> bool {
         let is_there = |folder: String| !matches!(follow(&*self.layer.tree, &fixed(&folder)), Ok(Target::Absent));
         let path = join(&join(&self.layer.root, &self.level.datadir), &self.declared.text);
@@ -94,13 +94,13 @@ impl PathPattern<'_> {
         is_on_disk && self.written_outside(environment).is_some_and(|folder| !is_there(folder))
     }
 
-    /// Returns true if the level reads the file at `path` of the repository for some node that there may be.
+    /// Returns true if the level reads the file at `path` of the repository for some possible node.
     pub fn matches(&self, path: &str) -> bool {
         self.target.is_read(path)
     }
 
-    /// Returns the path that the level would read in the place of `path`, if that has no extension, another one of the
-    /// same format, or letters of another case. A variable stands for a single name here, and below a folder.
+    /// Returns the path that the level would read in place of `path`, if `path` has no extension, another one of the
+    /// same format, or letters of another case. A variable stands for a single name here, and is below a folder.
     pub fn put_right(&self, path: &str) -> Option<String> {
         let Pattern::Inside(pieces) = &self.target else { return None };
         let [first, .., last] = &pieces[..] else { return put_right(path, pieces.first()?, "") };
@@ -110,13 +110,13 @@ impl PathPattern<'_> {
         is_made_of(&right, pieces).then_some(right)
     }
 
-    /// Returns true if the level is outside of the repository as far as the settings tell.
+    /// Returns true if the level is outside of the repository by the settings.
     pub fn is_outside(&self) -> bool {
         matches!(self.target, Pattern::Outside(_))
     }
 
-    /// Returns true if the level is outside of the repository as far as the settings tell, and its paths end like
-    /// `path`: it reads that file if the repository is deployed in the right place.
+    /// Returns true if the level is outside of the repository by the settings, and its paths end like `path`: it
+    /// reads that file if the repository is deployed in the right place.
     pub fn ends_like(&self, path: &str) -> bool {
         self.target.ends_like(path)
     }
@@ -141,7 +141,7 @@ pub struct Reach {
 }
 
 impl Reach {
-    /// Returns that of the levels of all layers.
+    /// Returns the reach of the levels of all layers.
     pub fn of(environment: &Environment) -> Reach {
         let is_unknown = |layer: &Layer| layer.config.as_ref().map_or(true, |config| config.sound().is_err());
         let mut patterns: Vec<Pattern> = patterns(environment).into_iter().map(|pattern| pattern.target).collect();
@@ -188,7 +188,7 @@ pub fn looks_like_data(path: &str, file: &DataFile) -> bool {
     file.keys().iter().any(is_key_of_hiera) || is_in_folder && !file.keys().is_empty()
 }
 
-/// Returns all levels that can be read, with their layers.
+/// Returns all readable levels with their layers.
 fn levels(environment: &Environment) -> impl Iterator<Item = (&Layer, &LevelConfig)> {
     let layers = environment.layers().filter_map(|layer| Some((layer, layer.config.as_ref().ok()?)));
     layers.flat_map(|(layer, config)| config.all_levels().map(move |level| (layer, level)))
@@ -221,7 +221,7 @@ pub fn patterns(environment: &Environment) -> Vec<PathPattern<'_>> {
     found
 }
 
-/// Returns the patterns of all locations in a repository of Hiera 3, which [`patterns`] does not have.
+/// Returns the patterns of all locations in a repository for Hiera 3, which [`patterns`] leaves out.
 pub fn patterns_of_hiera3(environment: &Environment) -> Vec<PathPattern<'_>> {
     let mut found = Vec::new();
     for layer in environment.layers() {
@@ -243,7 +243,7 @@ pub fn patterns_of_hiera3(environment: &Environment) -> Vec<PathPattern<'_>> {
     found
 }
 
-/// Returns the folders of a level as written, each with the folder of the repository that it means, or `None` if that
+/// Returns the folders of a level as written, each with the corresponding folder of the repository, or `None` if it
 /// is outside.
 pub fn folders(environment: &Environment, layer: &Layer, level: &LevelConfig) -> Vec<(String, Option<String>)> {
     let meant = |folder: &String| in_repository(environment, layer, &join(&layer.root, folder));
@@ -277,12 +277,12 @@ pub fn fixed(folder: &str) -> String {
     fixed.trim_end_matches('/').to_owned()
 }
 
-/// Returns true if a path outside of the repository may lead back into it: no setting says what is there.
+/// Returns true if a path outside of the repository may lead back into it, because no setting maps it.
 fn may_lead_back(environment: &Environment, path: &str) -> bool {
     (path.starts_with('/') || path.starts_with("../")) && setting_of(environment, path).is_none()
 }
 
-/// Returns what the settings say of the folder of a path, and the rest of the path.
+/// Returns the settings' entry for the folder of a path, and the rest of the path.
 fn setting_of<'e>(environment: &'e Environment, path: &'e str) -> Option<(&'e Datadir, &'e str)> {
     let below = |from: &str| {
         path.strip_prefix(from.trim_end_matches('/')).filter(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -313,8 +313,8 @@ fn ends(path: &str, is_glob: bool, extension: &str) -> Vec<End> {
     ends.map(|end| End { pieces: split(end), is_name: !has_folders && !end.contains('/') }).collect()
 }
 
-/// Returns a path with [`ANY`] in place of each variable and, if it is a glob, of all from its first wildcard to the
-/// last.
+/// Returns a path with [`ANY`] in place of each variable and, if it is a glob, of everything from its first wildcard
+/// to the last.
 fn with_any(path: &str, is_glob: bool, extension: &str) -> String {
     let mut text = String::new();
     let mut rest = path;
@@ -337,7 +337,7 @@ fn with_any(path: &str, is_glob: bool, extension: &str) -> String {
     without_parents(&text)
 }
 
-/// Returns a path without `.` and, behind names, `..`.
+/// Returns a path without `.` and without `..` behind names.
 fn without_parents(path: &str) -> String {
     let mut names: Vec<&str> = Vec::new();
     for name in path.split('/') {
@@ -363,8 +363,8 @@ const OTHER_ENDS: [&str; 20] = [
     "rst", "sh", "tmpl", "txt",
 ];
 
-/// Returns a path with the extension that a level's path ends with, and the letters of both ends of that path: `first`
-/// and `last`. Returns `None` if the path has an extension of another kind, or does not have these ends.
+/// Returns a path with the extension of a level's path, and with the letters of both ends of that path: `first` and
+/// `last`. Returns `None` if the path has an extension of another kind, or does not have these ends.
 fn put_right(path: &str, first: &str, last: &str) -> Option<String> {
     let end = if last.is_empty() { first } else { last };
     let kind = EXTENSIONS.iter().find(|kind| kind.iter().any(|extension| end.ends_with(extension)))?;
@@ -384,7 +384,7 @@ fn put_right(path: &str, first: &str, last: &str) -> Option<String> {
     (right != path && (!last.is_empty() || middle.is_empty())).then_some(right)
 }
 
-/// Returns true if the name of a file has no extension, as far as one can tell: names of nodes have dots, too.
+/// Returns true if a file name seems to have no extension; names of nodes contain dots, too.
 pub fn is_bare(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);

@@ -47,7 +47,7 @@ impl<'p> Folders<'p> {
         Some(Folders { around: around.trim_end_matches('/'), inner: inner.trim_start_matches('/') })
     }
 
-    /// Returns the fault of a `hiera_config`, or `None` if it has none.
+    /// Returns the fault of a `hiera_config`, or `None` if it is valid.
     pub fn fault(hiera_config: &str) -> Option<String> {
         let (around, inner) = hiera_config.split_once(VARIABLE)?;
         let is_name = (around.is_empty() || around.ends_with('/')) && inner.starts_with('/');
@@ -57,7 +57,7 @@ impl<'p> Folders<'p> {
         })
     }
 
-    /// Returns the name of the environment whose `hiera.yaml` is at `path`, or `None` if it is none of theirs.
+    /// Returns the name of the environment whose `hiera.yaml` is at `path`, or `None` if it belongs to none.
     pub fn name_of<'n>(&self, path: &'n str) -> Option<&'n str> {
         let rest = if self.around.is_empty() { path } else { path.strip_prefix(self.around)?.strip_prefix('/')? };
         let name = rest.strip_suffix(self.inner)?.strip_suffix('/')?;
@@ -90,7 +90,7 @@ impl<'p> Folders<'p> {
     }
 }
 
-/// Returns the folder of each environment that a tree has, by the place of its `hiera.yaml` as the settings name it.
+/// Returns the folder of each environment in a tree, found by the place of `hiera.yaml` in the settings.
 pub fn folders_in(tree: &dyn FileTree, hiera_config: &str) -> Result<Vec<String>, TreeError> {
     let Some(folders) = Folders::of(hiera_config) else { return Ok(vec![folder_of(hiera_config).to_owned()]) };
     Ok(folders.names(tree)?.iter().map(|name| folder_of(&folders.hiera_yaml(name)).to_owned()).collect())
@@ -145,21 +145,21 @@ impl Environment {
         Ok(self)
     }
 
-    /// Returns the number of all that was read of an environment and takes memory.
+    /// Returns the number of parts read of an environment, as a measure of their memory.
     fn parts(&self) -> usize {
         let layers = self.layer.iter().chain(self.modules.values());
         let levels = layers.filter_map(|layer| layer.config.as_ref().ok()).map(|config| config.all_levels().count());
         levels.sum::<usize>() + self.deployment.modules.len() + self.absent_modules.len() + self.diagnostics.len()
     }
 
-    /// Returns the environment of the node with `scope`: this one, unless there are several. It is this one, too, if
-    /// the node's has no folder, and then every lookup fails.
+    /// Returns the environment of the node with `scope`: this one, unless there are several. It is also this one if
+    /// the node's environment has no folder, and then every lookup fails.
     pub fn of(&self, scope: &dyn Scope) -> &Environment {
         let Some(roots) = &self.roots else { return self };
         environment_in(scope).and_then(|name| roots.get(&*name)).unwrap_or(self)
     }
 
-    /// Returns the environment called `name`, or `None` if that has no folder.
+    /// Returns the environment called `name`, or `None` if it has no folder.
     pub fn root(&self, name: &Root) -> Option<&Environment> {
         match (name, &self.roots) {
             (Some(name), Some(roots)) => roots.get(name),
@@ -167,18 +167,18 @@ impl Environment {
         }
     }
 
-    /// Returns all environments of the repository: this one alone, unless there are several.
+    /// Returns all environments of the repository: only this one, unless there are several.
     pub fn roots(&self) -> impl Iterator<Item = &Environment> {
         let alone = self.roots.is_none().then_some(self);
         alone.into_iter().chain(self.roots.iter().flat_map(BTreeMap::values))
     }
 
-    /// Returns the folders of the environments, or `None` if there is one environment only.
+    /// Returns the folders of the environments, or `None` if there is only one environment.
     pub fn folders(&self) -> Option<Folders<'_>> {
         self.roots.as_ref().and_then(|_| Folders::of(&self.options.hiera_config))
     }
 
-    /// Returns the environments that are both here and in `other`, with those here first.
+    /// Returns the environments that exist both here and in `other`, with those here first.
     pub fn roots_in_both<'e>(&'e self, other: &'e Environment) -> Vec<[&'e Environment; 2]> {
         self.roots().filter_map(|root| Some([root, other.root(&root.name)?])).collect()
     }
@@ -191,7 +191,7 @@ impl Environment {
     }
 }
 
-/// Returns the words for an environment that has no folder.
+/// Returns the message for an environment without a folder.
 pub fn without_folder(name: &str, folder: &str) -> String {
     format!("the environment '{name}' has no folder {folder} in the repository")
 }
@@ -225,7 +225,7 @@ mod tests {
     #[test]
     fn environments_are_read_within_a_bound_that_all_share() {
         let conf = "[x]\n".repeat(20_000);
-        // Of one environment, so many findings and that there are more.
+        // For one environment, up to this many findings, and a note that there are more.
         assert_eq!(load(1, &[("environment.conf", &conf)]), Ok(10_001));
         assert_eq!(load(3, &[("environment.conf", &conf)]), Ok(30_003));
         assert!(load(100, &[("environment.conf", &conf)]).unwrap_err().contains("more than 1000000 levels"));

@@ -160,7 +160,7 @@ fn valued(values: &Hash, kind: FunctionKind, search: Search<'_>) -> Option<Value
     }
 }
 
-/// Returns true if a function gives all keys at once.
+/// Returns true if a function returns all keys at once.
 fn is_hash(kind: FunctionKind) -> bool {
     matches!(kind, FunctionKind::DataHash | FunctionKind::V4DataHash)
 }

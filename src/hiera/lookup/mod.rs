@@ -127,7 +127,7 @@ impl<'a> Lookup<'a> {
         self
     }
 
-    /// Returns the cost of the answer that was found last.
+    /// Returns the cost of the last answer.
     pub fn cost(&self) -> Cost {
         self.spent.get()
     }
@@ -153,8 +153,8 @@ impl<'a> Lookup<'a> {
         self
     }
 
-    /// Returns the effective value of `key`: with `strategy`, or else with the merge strategy of the manifests, or that
-    /// of `lookup_options`. It wants 1 MiB of the thread's stack; lookups that nest are given more.
+    /// Returns the effective value of `key`: with `strategy`, or else with the merge strategy of the manifests or of
+    /// `lookup_options`. It needs 1 MiB of the thread's stack; nested lookups get more.
     pub fn get(&self, key: &str, strategy: Option<&Strategy>) -> Outcome {
         let is_asked = strategy.is_none() && !self.only_options && !self.by_data;
         let asked = if is_asked { self.environment.asked_by_manifests(key) } else { None };
@@ -171,7 +171,7 @@ impl<'a> Lookup<'a> {
         Outcome::from_result(found)
     }
 
-    /// Returns a text with its interpolations resolved, as if it stood in data.
+    /// Returns a text with its interpolations resolved, as in data.
     pub fn interpolate(&self, text: &str) -> Result<Value, LookupError> {
         if self.environment.is_hiera3 {
             return Err(LookupError::unknown("variables of the settings are not resolved by Hiera 3"));

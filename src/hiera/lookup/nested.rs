@@ -111,7 +111,7 @@ impl Lookup<'_> {
     }
 }
 
-/// Returns true if JSON holds a value as it is.
+/// Returns true if JSON can express a value exactly.
 fn is_plain(value: &Value) -> bool {
     match value {
         Value::Undef | Value::Boolean(_) | Value::Integer(_) | Value::String(_) => true,

@@ -16,23 +16,23 @@ use crate::hiera::options::{KeyOptions, LOOKUP_OPTIONS, LookupOptions, validate}
 use crate::hiera::sources::{FoundOptions, Merged, OptionsOf};
 use crate::value::{Hash, Value};
 
-/// For keys of a module, or of none.
+/// Options for keys of a module, or of none.
 type ByModule = HashMap<Option<Arc<str>>, Merged, foldhash::fast::RandomState>;
 
 /// The `lookup_options` that one lookup has found so far.
 #[derive(Default)]
 pub(super) struct OptionsCells {
-    /// Those of the global layer and the environment, and of these and a module. Puppet keeps what it finds first, even
-    /// what it finds while the options of the global layer are still being found, without these.
+    /// Options of the global layer and the environment, alone or with a module. Puppet keeps what it finds first,
+    /// even what it finds without the options of the global layer while it is still looking for them.
     merged: Rc<RefCell<ByModule>>,
-    /// Those of the global layer and the environment, before they are compiled.
+    /// Options of the global layer and the environment, before they are compiled.
     environment: RefCell<Option<Result<Option<Hash>, LookupError>>>,
-    /// Those of the modules' default hierarchies.
+    /// Options of the modules' default hierarchies.
     defaults: RefCell<HashMap<Arc<str>, Merged, foldhash::fast::RandomState>>,
 }
 
 impl OptionsCells {
-    /// Returns the same for what is looked up in the global layer only.
+    /// Returns the same for lookups in the global layer only.
     pub(super) fn of_global_layer(&self) -> OptionsCells {
         OptionsCells { merged: self.merged.clone(), ..OptionsCells::default() }
     }
@@ -64,14 +64,14 @@ impl Lookup<'_> {
         FoundOptions { options, on_the_way: on_the_way.into_iter().collect() }
     }
 
-    /// Returns the options that others have found, if this lookup would find the same.
+    /// Returns the options that other lookups have found, if this one would find the same.
     fn shared_options(&self, of: &OptionsOf) -> Option<FoundOptions> {
         let found = self.sources.options(of)?;
         let knows_none = self.options.merged.borrow().is_empty();
         Some(found).filter(|found| knows_none || found.is_alone(of.module().as_ref()))
     }
 
-    /// Returns the options of the key `root`: what the settings say of it, and for the rest what the data does.
+    /// Returns the options of the key `root`: those of the settings, completed by those of the data.
     pub(super) fn in_effect(
         &self,
         in_data: &LookupOptions,
@@ -151,8 +151,7 @@ impl Lookup<'_> {
         Ok(merged.unwrap_or_default())
     }
 
-    /// Returns the options in the default hierarchy of `module`, which go for what is found there, and not for other
-    /// keys.
+    /// Returns the options in the default hierarchy of `module`, which apply only to keys found there.
     pub(super) fn default_options(&self, module: &Arc<str>, stack: &NameStack<'_>) -> Merged {
         if let Some(options) = self.options.defaults.borrow().get(module) {
             return options.clone();

@@ -20,7 +20,7 @@ impl Lookup<'_> {
         let shared = self.sources.shared(key, &|answer| fits(answer, stack), &mut || {
             let (before, inside) = (budget.spent(), [stack.depth(), budget.nesting()]);
             let found = own.insert(find());
-            // What functions have answered counts for all that an answer asks of them later.
+            // Earlier answers of functions affect everything that an answer asks of them later.
             let value = found.as_ref().ok().filter(|_| stack.function_answers().is_empty())?;
             let cost = budget.spent().minus(before);
             Some(SharedAnswer { value: value.clone(), cost, inside, roots: HashSet::default() })
@@ -35,7 +35,7 @@ impl Lookup<'_> {
         }
     }
 
-    /// Returns true if what is found depends on nothing but the key, the node and the names that are being resolved.
+    /// Returns true if the answer depends only on the key, the node and the names that are being resolved.
     fn shares(&self, stack: &NameStack<'_>) -> bool {
         // Which options Puppet finds for the keys of modules depends on those that it has found before.
         let has_modules = || !self.environment.modules.is_empty();
@@ -49,7 +49,7 @@ impl Lookup<'_> {
     }
 }
 
-/// Returns true if the search for an answer would do the same where `stack` is being resolved.
+/// Returns true if the search for an answer would do the same while the names of `stack` are being resolved.
 fn fits(answer: &SharedAnswer, stack: &NameStack<'_>) -> bool {
     let is_apart = |name: &str| LookupKey::parse(name).is_ok_and(|key| !answer.roots.contains(&*key.root));
     let [depth, nesting] = answer.inside;

@@ -33,8 +33,8 @@ impl<'a> NodeSources<'a> {
         NodeSources::with_options(environment, scope, Options::new(), false)
     }
 
-    /// Returns the sources of the node with `scope`, with options that are known and, if they are kept, others as soon
-    /// as they are asked for.
+    /// Returns the sources of the node with `scope`, with known options. If they are kept, others are added when they
+    /// are asked for.
     pub(super) fn with_options(
         environment: &'a Environment,
         scope: &'a dyn Scope,
@@ -45,7 +45,7 @@ impl<'a> NodeSources<'a> {
         NodeSources { environment, scope, hierarchies: RefCell::default(), options, keeps_options }
     }
 
-    /// Returns the options that are known.
+    /// Returns the known options.
     pub(super) fn into_options(self) -> Options {
         self.options.into_inner()
     }
@@ -78,7 +78,7 @@ impl Sources for NodeSources<'_> {
     }
 }
 
-/// Returns a part of the hierarchy of a layer, by its number, for the node with `scope`; `tree` is for the files of the
+/// Returns a part of the hierarchy of a layer, by its number, for the node with `scope`; `tree` has the files of the
 /// repository.
 pub fn resolve_part(
     environment: &Environment,

@@ -39,13 +39,13 @@ impl WithVariables {
         WithVariables { profile, options }
     }
 
-    /// Returns the sources of the node, whose `scope` is that of the profile.
+    /// Returns the sources of the node, whose `scope` is that of the profile alone.
     pub fn sources<'a>(&self, environment: &'a Environment, scope: &'a dyn Scope) -> NodeSources<'a> {
         NodeSources::with_options(environment, scope, self.options.clone(), false)
     }
 }
 
-/// Returns the reason why a variable of the settings is not known.
+/// Returns the reason why a variable of the settings is unknown.
 pub fn unresolved(name: &str, error: &LookupError) -> Arc<str> {
     let reason = if error.text.secrecy().is_some() { "its lookup fails with a secret" } else { &*error.text };
     format!("the variable '{name}' of the settings cannot be resolved: {reason}").into()

@@ -41,12 +41,12 @@ pub struct DeepOptions {
     extend_existing_arrays: bool,
     /// The text that arrays are joined with and split at; other values fail where the gem comes to arrays.
     unpack_arrays: Option<Value>,
-    /// As they were given.
+    /// The options as given.
     given: Hash,
 }
 
 impl DeepOptions {
-    /// Returns true if an array in `value` has an item that the knock-out prefix finds, so that a merge takes it away.
+    /// Returns true if an array in `value` has an item with the knock-out prefix, which makes a merge remove it.
     pub(super) fn knocks_out(&self, value: &Value) -> bool {
         self.knockout_prefix.as_deref().is_some_and(|prefix| Knockout::new(prefix).is_within(value))
     }
@@ -208,7 +208,7 @@ impl Node {
         Node::Array(Collection::open(items))
     }
 
-    /// Returns its value if none of its parts was asked for.
+    /// Returns its value if none of its parts was opened.
     fn closed(&self) -> Option<&Value> {
         match self {
             Node::Scalar(value) => Some(value),
@@ -222,7 +222,7 @@ impl Node {
         value
     }
 
-    /// Returns the value, of which the same part may be in many places.
+    /// Returns the value, in which the same part may occur many times.
     fn counted_value(&self, budget: &Budget) -> Result<Value, LookupError> {
         self.value_with(&|| budget.spend(1))
     }
@@ -296,7 +296,8 @@ impl<'a> Knockout<'a> {
         Knockout { prefix, start: OnceCell::new() }
     }
 
-    /// Returns true if it finds an item of an array in `value`; a prefix that is no regular expression may.
+    /// Returns true if it finds an item of an array in `value`; a prefix that is not a regular expression may find
+    /// one.
     fn is_within(&self, value: &Value) -> bool {
         let is_found = |item: &Value| {
             let is_match = |text: &str| self.start().and_then(|start| start.is_match(text)).unwrap_or(true);
@@ -309,7 +310,7 @@ impl<'a> Knockout<'a> {
         }
     }
 
-    /// Returns the prefix as the regular expression that the gem makes of it, when it makes it.
+    /// Returns the prefix as the regular expression that the gem makes of it when it needs one.
     fn start(&self) -> Result<&RubyRegex, puppet::Error> {
         let compiled = self.start.get_or_init(|| RubyRegex::compile(&format!("^{}", self.prefix)));
         compiled.as_ref().map_err(Clone::clone)
@@ -529,7 +530,7 @@ fn unpack(items: &[Node], separator: &Value) -> Result<Vec<Node>, LookupError> {
     Ok(texts.into_iter().map(|text| Node::Scalar(Text::with(text, secrecy).into())).collect())
 }
 
-/// Returns Ruby's error for what is no text.
+/// Returns Ruby's error for a separator that is not a text.
 fn no_separator(items: &[Node], separator: &Value) -> LookupError {
     let class = match separator {
         Value::Boolean(_) => "true".into(),

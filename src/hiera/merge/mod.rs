@@ -39,7 +39,7 @@ pub enum Strategy {
 type Result<T> = std::result::Result<T, LookupError>;
 
 impl Strategy {
-    /// Returns true if `value` names, with a knock-out prefix, values that it takes away.
+    /// Returns true if `value` names, with a knock-out prefix, values to remove.
     pub(super) fn knocks_out(&self, value: &Value) -> bool {
         matches!(self, Strategy::Deep(options) if options.knocks_out(value))
     }
@@ -107,7 +107,7 @@ impl Strategy {
         }
     }
 
-    /// Returns true if all variants count, not only the first that has a value.
+    /// Returns true if all variants count, instead of only the first that has a value.
     pub fn merges(&self) -> bool {
         !matches!(self, Strategy::Default | Strategy::First)
     }
@@ -141,7 +141,7 @@ impl Strategy {
         Ok(merged)
     }
 
-    /// Returns the one value of the one variant.
+    /// Returns the result for a single variant.
     fn merge_single(&self, value: Value, budget: &Budget) -> Result<Value> {
         match (self, &value) {
             (Strategy::Unique, _) if holds_made(&value) => Ok(made(self.name(), &[&value])),

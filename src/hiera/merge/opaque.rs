@@ -29,7 +29,7 @@ pub(in crate::hiera) fn check_distinct<'v>(
     Ok(())
 }
 
-/// Returns true if nobody here can tell if two values are equal.
+/// Returns true if it cannot be told here whether two values are equal.
 pub(super) fn is_open(a: &Value, b: &Value) -> bool {
     !a.eql(b) && may_be_equal(a, b)
 }
@@ -51,13 +51,13 @@ fn may_be_equal(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// Returns the error of an answer that depends on what is not known here.
+/// Returns the error of an answer that depends on something unknown here.
 pub(super) fn unknown(what: &str) -> LookupError {
     LookupError::unknown(format!("{what} depends on a secret that is not open here")).about(Subject::Secret)
 }
 
-/// Returns the value that a merge by `strategy` made of `values`, or the one stand-in for all that it can be if that
-/// depends on what is not known here.
+/// Returns the value that a merge by `strategy` made of `values`, or the one stand-in for all possible results if
+/// they depend on something unknown here.
 pub(in crate::hiera) fn or_made(
     merged: Result<Value, LookupError>,
     strategy: &str,

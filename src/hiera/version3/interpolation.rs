@@ -25,7 +25,7 @@ const DEPTH_LIMIT: usize = 400;
 
 /// The lookup, as interpolation needs it: the values of other keys.
 pub(super) trait Keys {
-    /// Returns the value of `key` by priority, undef where there is none.
+    /// Returns the value of `key` by priority, or undef if there is none.
     fn value_of(&self, key: &str, context: &Context<'_>) -> Result<Value, LookupError>;
 }
 
@@ -61,7 +61,7 @@ pub(super) struct Context<'a> {
     pub(super) scope: &'a dyn Scope,
     /// Other keys.
     pub(super) keys: &'a dyn Keys,
-    /// That of the text around, which all texts inside share, or `None` if each text gets its own.
+    /// The guard of the text around, which all texts inside share, or `None` if each text gets its own.
     pub(super) guard: Option<&'a Guard>,
     /// The limits of the answer's cost.
     pub(super) budget: &'a Budget,
@@ -80,8 +80,8 @@ enum Method {
     Alias,
 }
 
-/// Returns a value of a data file as an answer: what is neither text, number, boolean nor a collection of them becomes
-/// undef. Where there is a `decryption`, texts are opened first; keys of hashes never are.
+/// Returns a value of a data file as an answer: anything except texts, numbers, booleans and collections of them
+/// becomes undef. With a `decryption`, texts are opened first, but keys of hashes never are.
 pub(super) fn answer(
     value: &Value,
     decryption: Option<&Decryption<'_>>,
@@ -115,7 +115,7 @@ pub(super) fn answer(
     }
 }
 
-/// Returns `subject` with its expressions replaced; an `alias` that is all of it gives a value of any kind.
+/// Returns `subject` with its expressions replaced; if it consists of one `alias`, the value may be of any kind.
 pub(super) fn text(subject: &Text, context: &Context<'_>) -> Result<Value, LookupError> {
     context.budget.read(subject)?;
     if first(subject).is_none() {
@@ -183,7 +183,7 @@ impl Site<'_> {
     fn evaluate(&self, subject: &Value) -> Result<(Value, Option<Method>), LookupError> {
         let Value::String(text) = subject else { return Ok((subject.clone(), None)) };
         let Some((start, end)) = first(text) else { return Ok((subject.clone(), None)) };
-        // What a secret text says is one, errors about it included.
+        // Everything derived from a secret text is secret, errors about it included.
         match self.expression(text, &text[start + 2..end - 1]) {
             Ok((value, method)) => Ok((value.sealed(text.secrecy()), method)),
             Err(error) => Err(error.sealed(text.secrecy())),
@@ -244,7 +244,7 @@ fn is_only_expression(text: &str) -> bool {
     ONLY.as_ref().is_some_and(|only| only.is_match(text))
 }
 
-/// Returns the variable `name` with dotted access; undef where there is none. `subject` is for error texts.
+/// Returns the variable `name` with dotted access; undef if there is none. `subject` is for error texts.
 fn variable(name: &str, subject: &str, scope: &dyn Scope) -> Result<Value, LookupError> {
     let syntax = || LookupError::puppet(format!("Syntax error in interpolation expression: {subject}"));
     let segments = key::split(name).ok_or_else(syntax)?;

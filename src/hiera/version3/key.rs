@@ -11,7 +11,7 @@ use crate::hiera::stand_in::{made, made_digest};
 use crate::puppet::ruby;
 use crate::value::Value;
 
-/// Returns the segments of `key`; none for an empty key, or `None` if Hiera calls it a syntax error.
+/// Returns the segments of `key`, none for an empty key; `None` if Hiera calls it a syntax error.
 pub(super) fn split(key: &str) -> Option<Vec<&str>> {
     static PIECE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#""([^"]+)"|'([^']+)'|([^'".]+)"#).ok());
     if key.is_empty() {
@@ -34,7 +34,7 @@ pub(super) fn split(key: &str) -> Option<Vec<&str>> {
     (first.is_empty() && !rest.is_empty() && segments.len() * 2 == rest.len() + 1).then_some(segments)
 }
 
-/// Returns the index that a segment is, as it stands in error texts, or `None` for a name.
+/// Returns the index that a segment stands for, as error texts show it, or `None` for a name.
 pub(super) fn index(segment: &str) -> Option<Value> {
     // Ruby's ^ and $ match at every line, and `to_i` reads the first one.
     let digits = |line: &str| !line.is_empty() && line.bytes().all(|b| b.is_ascii_digit());

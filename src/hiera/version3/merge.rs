@@ -70,7 +70,7 @@ impl Resolution {
         }
     }
 
-    /// Returns the answer in the end.
+    /// Returns the final answer.
     pub(super) fn finish(&self, answer: Value, budget: &Budget) -> Result<Value, LookupError> {
         if *self != Resolution::Array {
             return Ok(answer);

@@ -59,8 +59,8 @@ impl<'a> Engine<'a> {
         Engine { hiera, levels: hierarchy.levels.clone(), sources: Some(sources), scope, keys, recorder }
     }
 
-    /// Returns the answer for `key`, merged as `strategy` says: the first value, `unique` for an array, `hash` for a
-    /// hash as hiera.yaml merges it, `deep` for one with the strategy's own options.
+    /// Returns the answer for `key`, merged by `strategy`: the first value, `unique` for an array, `hash` for a hash
+    /// merged as in hiera.yaml, `deep` for one with the strategy's own options.
     pub fn get(&self, key: &str, strategy: &Strategy, budget: &Budget) -> SearchResult {
         let configured = match (strategy, &self.hiera.merge) {
             (Strategy::Hash, merge) => merge.clone(),
@@ -74,7 +74,7 @@ impl<'a> Engine<'a> {
         Context { scope: self.scope, keys: self, guard: None, budget, depth: 0, notation: self.hiera.notation }
     }
 
-    /// Returns `default` as the answer where there is none: interpolated, too.
+    /// Returns `default` as the answer if there is none, with its interpolations resolved.
     pub fn default_value(&self, default: &str) -> Result<Value, LookupError> {
         let budget = Budget::default();
         text(&Text::from(default), &self.context(&budget))
@@ -145,7 +145,8 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Returns the backend of hiera-eyaml knows Hiera 1's interface only, in which each text has its own guard.
+    /// Answers like the backend of hiera-eyaml, which knows only Hiera 1's interface, in which each text has its own
+    /// guard.
     fn eyaml(&self, level: &Level, root: &Value, resolution: &Resolution, context: &Context<'_>) -> SearchResult {
         let resolution = match resolution {
             Resolution::Hash(_) => Resolution::Hash(self.hiera.merge.clone()),
@@ -235,8 +236,8 @@ impl<'a> Engine<'a> {
     }
 }
 
-/// Returns true if a value counts as not found although its backend ended its search with it: by Hiera 1's interface
-/// that is null.
+/// Returns true if a value counts as not found although its backend ended its search with it: in Hiera 1's interface,
+/// null.
 fn is_lost(level: &Level, value: &Value) -> bool {
     matches!(level.backend, Backend::Eyaml(_)) && value.is_undef()
 }

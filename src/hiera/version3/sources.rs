@@ -19,7 +19,7 @@ use crate::hiera::scope::Scope;
 use crate::puppet::pathname::join;
 use crate::value::Value;
 
-/// Returns the sources of `config`, which lies in the folder `root`, for the node with `scope`.
+/// Returns the sources of `config`, which is in the folder `root`, for the node with `scope`.
 pub fn resolve(config: &Config, hiera: &Hiera3, root: &str, scope: &dyn Scope, source: hierarchy::Source<'_>) -> Part {
     let files = Resolver::new(config, root, scope, source);
     let mut sources = Sources { hiera, root, scope, keys: source.keys, files, levels: Vec::new() };
@@ -143,8 +143,8 @@ fn unreadable(declared: &PlacedText, error: LookupError) -> Location {
     Location::Path { original: declared.text.clone(), path: declared.text.clone(), content: Content::Unreadable(error) }
 }
 
-/// Returns true if a line of a source's name starts or ends with a slash, or has an empty name between two: Hiera
-/// ignores it.
+/// Returns true if a line of a source's name starts or ends with a slash, or has an empty name between two slashes:
+/// Hiera ignores it.
 fn is_bad(name: &str) -> bool {
     name.contains("//") || name.split('\n').any(|line| line.starts_with('/') || line.ends_with('/'))
 }

@@ -86,8 +86,8 @@ pub struct Store {
 }
 
 impl Store {
-    /// Returns the store of a source in `folder`, which need not exist. `identity` is all of its settings that decide
-    /// what it answers.
+    /// Returns the store of a source in `folder`, which need not exist. `identity` contains all settings that decide
+    /// its answers.
     pub fn new(folder: &Path, kind: &str, identity: &str) -> Store {
         Store { folder: folder.to_owned(), name: format!("{kind}-{}", digest(identity.as_bytes())) }
     }
@@ -106,7 +106,7 @@ impl Store {
         self.read(&self.header())
     }
 
-    /// Returns the answer in `file`, or `None` if it is not kept any more.
+    /// Returns the answer in `file`, or `None` if it is no longer kept.
     pub(in crate::inventory) fn kept(&self, file: &str) -> Option<Stored> {
         let header = self.folder.join(header_name(file)?);
         self.read(&header).filter(|stored| stored.header.file == file)
@@ -181,12 +181,12 @@ impl Store {
     }
 }
 
-/// Returns true if a file has so many bytes. A disk that was full, or a machine that stopped, may leave fewer.
+/// Returns true if a file has this size. A full disk, or a machine that stopped, may leave less.
 fn is_whole(path: &Path, bytes: u64) -> bool {
     fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() == bytes)
 }
 
-/// Returns true for a file that was written just now, or for the same answer once more.
+/// Returns true for a file that was just written, or written again with the same answer.
 fn is_new(path: &Path) -> bool {
     let age =
         fs::metadata(path).and_then(|metadata| metadata.modified()).map(|time| time.elapsed().unwrap_or_default());
@@ -245,13 +245,13 @@ impl Stored {
         Duration::from_secs(now().saturating_sub(self.header.fetched))
     }
 
-    /// Returns the content: profiles, one a line. It is gone if several newer answers have come meanwhile.
+    /// Returns the content: profiles, one per line. It is gone if several newer answers have arrived meanwhile.
     pub(in crate::inventory) fn content(&self) -> Result<String, FetchError> {
         let failed = |source| FetchError::Store { path: self.path.display().to_string(), source };
         fs::read_to_string(&self.path).map_err(failed)
     }
 
-    /// Returns the profiles, a line each, by the names of their nodes; those that have one.
+    /// Returns the profiles, one per line, by the names of their nodes, for nodes that have one.
     pub(in crate::inventory) fn lines(&self) -> Result<BTreeMap<String, String>, FetchError> {
         #[derive(Deserialize)]
         struct Named {
@@ -261,7 +261,7 @@ impl Stored {
         Ok(self.content()?.lines().filter_map(named).collect())
     }
 
-    /// Returns the nodes of which the answer says nothing.
+    /// Returns the nodes that the answer does not mention.
     pub(in crate::inventory) fn missing(&self, nodes: &[Arc<str>]) -> Result<Vec<Arc<str>>, FetchError> {
         let lines = self.lines()?;
         let is_there = |node: &str| lines.contains_key(node) || self.header.failed.contains_key(node);
@@ -292,7 +292,7 @@ fn create_private(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Has all files in a folder be older than those that stay in any case.
+/// Makes all files in a folder older than those that are kept in any case.
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 pub(in crate::inventory) fn age(folder: &Path) {

@@ -58,7 +58,7 @@ impl ProfileFile {
         ProfileFile { path, real, path_number, shown, seen, content, has_changed, has_content }
     }
 
-    /// Returns the form, by the name as given: a link may have another name than its target.
+    /// Returns the form by the name as given: a link may have another name than its target.
     pub(super) fn form(&self) -> Form {
         Form::of(&self.shown)
     }
@@ -113,8 +113,7 @@ impl ProfileFile {
         is_same_content && (&self.real, &self.shown, self.stamp()) == (&other.real, &other.shown, other.stamp())
     }
 
-    /// Returns the state when the file was first seen, or `None` if it may have changed without a trace or cannot be
-    /// read.
+    /// Returns the state when the file was first seen, or `None` if it may have changed unnoticed or cannot be read.
     pub(super) fn state(&self) -> Option<(Stamp, Option<Hash>)> {
         let stamp = self.stamp()?;
         match self.content.get() {
@@ -137,13 +136,13 @@ impl ProfileFile {
         self.content.get_or_init(|| self.content());
     }
 
-    /// Has this file look as `other` looked when that was first seen.
+    /// Gives this file the state that `other` had when it was first seen.
     #[cfg(test)]
     pub(super) fn set_state_of(&self, other: &ProfileFile) {
         self.seen.set(other.seen()).unwrap();
     }
 
-    /// Returns the hash of the present content, or `None` if it cannot be read.
+    /// Returns the hash of the current content, or `None` if it cannot be read.
     fn content(&self) -> Option<Hash> {
         hash_of(File::open(&self.path).ok()?).ok()
     }
@@ -152,7 +151,7 @@ impl ProfileFile {
 /// The number of bytes that are hashed at a time, so few that they stay in the processor's cache.
 const BLOCK: u64 = 256 << 10;
 
-/// Returns the hash of all that `content` gives.
+/// Returns the hash of everything that `content` yields.
 fn hash_of(mut content: impl Read) -> io::Result<Hash> {
     let mut hasher = FixedState::with_seed(0).build_hasher();
     let mut block = Vec::new();

@@ -173,8 +173,8 @@ impl FileTree for Names {
     }
 }
 
-/// Returns the profile files at a path of a tree as [`files`] finds them on disk, links followed: by the path that the
-/// path leads to them by, with their contents. It may look at as many names as are `left`.
+/// Returns the profile files at a path of a tree as [`files`] finds them on disk, links followed: by the path through
+/// which it leads to them, with their contents. It may look at as many names as are `left`.
 pub fn files_in_tree(
     tree: &dyn FileTree,
     path: &str,
@@ -208,7 +208,7 @@ pub fn files_in_tree(
             }
         }
         Target::Absent | Target::Dangling(_) | Target::Loop(_) | Target::Outside(_) => {
-            // A pattern that costs too much is told where the disk is read.
+            // A pattern that costs too much is reported when the disk is read.
             for path in glob_within(tree, path, left).unwrap_or_default() {
                 found.extend(file_at(tree, &path)?.map(|id| (path, id)));
             }
@@ -252,7 +252,8 @@ fn collect(folder: &Path, real: &Path, found: &mut Vec<ProfilePath>, left: &mut 
     Ok(())
 }
 
-/// Returns true for a file with the extension of profiles, compressed ones included, which are told to be unpacked.
+/// Returns true for a file with the extension of profiles, including compressed ones, for which a message says to
+/// unpack them.
 fn is_profile_file(path: &Path) -> bool {
     let known = ["yaml", "yml", "json", "ndjson", "jsonl", "facts"];
     let is = |path: &Path, known: &str| path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(known));
@@ -260,7 +261,7 @@ fn is_profile_file(path: &Path) -> bool {
     known.iter().any(|known| is(path, known) || is_packed(known))
 }
 
-/// Returns true for a file that is called as a node is, without an extension, and begins as a profile.
+/// Returns true for a file named like a node, without an extension, that begins like a profile.
 fn is_bare_profile(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let beginning = || -> io::Result<[u8; 4]> {
@@ -271,7 +272,7 @@ fn is_bare_profile(path: &Path) -> bool {
     is_bare(name) && path.is_file() && beginning().is_ok_and(|beginning| begins_as_profile(&beginning))
 }
 
-/// Returns true if a content begins as JSON, or as YAML with a mark of documents.
+/// Returns true if a content begins like JSON, or like YAML with a document mark.
 fn begins_as_profile(content: &[u8]) -> bool {
     [&b"{"[..], b"---\n", b"--- "].iter().any(|beginning| content.starts_with(beginning))
 }

@@ -90,7 +90,7 @@ impl ProfileFiles {
         Ok(ProfileFiles { paths, within, refused, files, at_paths, are_small, environment, workers, cache })
     }
 
-    /// Returns true if the files are small: their contents are compared from now on, and not the stamps alone.
+    /// Returns true if the files are small: from now on their contents are compared, too.
     fn are_small(&self) -> bool {
         let sizes = || self.files.iter().filter_map(ProfileFile::stamp).map(|stamp| stamp.size());
         *self.are_small.get_or_init(|| sizes().sum::<u64>() <= SMALL)
@@ -110,8 +110,8 @@ impl ProfileFiles {
         }
     }
 
-    /// Returns a cache name for the `wanted` parts of these files in their present state, or `None` if that cannot be
-    /// told from another: one cannot be read, or may still change without a trace.
+    /// Returns a cache name for the `wanted` parts of these files in their current state, or `None` if the state is
+    /// ambiguous: a file cannot be read, or may still change unnoticed.
     fn name(&self, wanted: &Wanted) -> Option<String> {
         // A path without files is an error, which the cache does not have.
         let mut name = format!("{:?} {} {:?}", self.environment, wanted.text(), self.at_paths);

@@ -34,7 +34,8 @@ struct Named {
     name: String,
 }
 
-/// Returns profiles, one a line, with what is known of the nodes' catalogs. A node without a catalog gets nothing.
+/// Returns profiles, one per line, with what is known about the nodes' catalogs. A node without a catalog is
+/// unchanged.
 pub(super) async fn added(http: &Http, lines: &[u8]) -> Result<Vec<u8>, FetchError> {
     let lines: Vec<&[u8]> = lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).collect();
     let (has_records, mut whole) = (has_records(http).await?, Vec::new());
@@ -89,16 +90,16 @@ fn looked_up(of_these: &Json) -> Json {
     json!(["from", "catalog_input_contents", ["extract", ["certname", "name"], keys]])
 }
 
-/// Returns the keys that are of no parameter of these classes: that those are looked up goes without saying, and they
-/// are thousands.
+/// Returns the keys that belong to no parameter of these classes: lookups of parameters are implied, and there are
+/// thousands.
 fn besides(classes: &Names, keys: &[String]) -> Names {
     let classes: Vec<&str> = classes.iter().collect();
     let is_of_these = |key: &str| class_of_parameter(key).is_some_and(|class| classes.binary_search(&class).is_ok());
     Names::of_keys(keys.iter().map(String::as_str).filter(|key| !is_of_these(key)))
 }
 
-/// Returns true if the server has records of lookups. Servers before 6.5 do not know of them, and later ones have them
-/// only if a Puppet server sends them.
+/// Returns true if the server has records of lookups. Servers before 6.5 do not support them, and later ones have
+/// them only if a Puppet server sends them.
 async fn has_records(http: &Http) -> Result<bool, FetchError> {
     let some = json!(["from", "catalog_input_contents", ["extract", ["certname", "name"]], ["limit", 1]]);
     match rows(http, some).await {

@@ -29,7 +29,7 @@ struct Order {
     field: &'static str,
 }
 
-/// Returns all nodes as profiles, one a line, with their number. A page has at most `page` of them.
+/// Returns all nodes as profiles, one per line, with their number. A page has at most `page` of them.
 pub(super) async fn all(http: &Http, query: &str, page: usize) -> Result<(Vec<u8>, usize), FetchError> {
     for _ in 0..ATTEMPTS {
         let mut list = List { http, query, page, lines: Lines::default(), last: None };

@@ -56,7 +56,7 @@ fn extracted(facts: &FactNames) -> String {
     })
 }
 
-/// Returns the name of the fact in a column, or `None` if the column is none.
+/// Returns the name of the fact in a column, or `None` if the column is not a fact.
 pub(super) fn fact(column: &str) -> Option<&str> {
     let name = column.strip_prefix(FACT)?;
     Some(name.strip_prefix('"').and_then(|name| name.strip_suffix('"')).unwrap_or(name))
@@ -68,7 +68,7 @@ fn is_plain(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(is_word)
 }
 
-/// Returns true if a name can be written in quotes, in which there are no escapes.
+/// Returns true if a name can be written in quotes, which allow no escapes.
 fn is_quotable(name: &str) -> bool {
     !name.is_empty() && !name.contains(['"', '\\', '\n', '\r', '[', ']', '(', ')'])
 }

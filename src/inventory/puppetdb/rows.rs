@@ -67,7 +67,7 @@ fn add_facts(line: &mut Line<'_>, row: &Row<'_>) -> serde_json::Result<()> {
     Ok(())
 }
 
-/// Returns the facts of a factset, which has them one by one.
+/// Returns the facts of a factset, which lists them one by one.
 fn factset(data: &RawValue) -> serde_json::Result<Row<'_>> {
     #[derive(serde::Deserialize)]
     struct Fact<'a> {

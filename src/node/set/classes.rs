@@ -26,8 +26,8 @@ pub(crate) struct NodeClasses {
 type Quotient = (Partition, Option<Arc<Partition>>);
 
 impl NodeClasses {
-    /// Returns the classes of nodes that no partition tells apart, or `None` if there are more than `most`. A partition
-    /// that would make more is left out.
+    /// Returns classes of nodes that no partition distinguishes, or `None` if there are more than `most`. Partitions
+    /// that would exceed that number are left out.
     pub(crate) fn by(
         nodes: usize,
         most: usize,
@@ -65,7 +65,7 @@ impl NodeClasses {
         NodeSet(Form::Classes(Arc::new(set)))
     }
 
-    /// Returns the classes by `partition`, or `None` if that divides a class.
+    /// Returns the classes by `partition`, or `None` if it divides a class.
     fn quotient(&self, partition: &Partition) -> Option<Arc<Partition>> {
         let address = partition.address();
         let known = self.quotients.read().unwrap_or_else(PoisonError::into_inner).get(&address).cloned();

@@ -12,14 +12,14 @@ use Members::{Few, Many};
 /// A list, or a bit for each node of the fleet up to the last member.
 #[derive(Clone)]
 pub(super) enum Members {
-    /// In order.
+    /// A list of nodes, in order.
     Few(Vec<NodeId>),
     /// The bits, and the number of those that are set.
     Many(FixedBitSet, usize),
 }
 
-/// Returns true if a list of so many nodes takes no more than a quarter of the memory of so many bits. Operations on
-/// bits are faster by about that factor.
+/// Returns true if a list of `nodes` nodes takes at most a quarter of the memory of a set of `bits` bits. Operations
+/// on bits are faster by about that factor.
 fn are_few(nodes: usize, bits: usize) -> bool {
     nodes * 128 <= bits.max(512)
 }
@@ -50,7 +50,7 @@ impl Members {
         Many(bits, list.len())
     }
 
-    /// Returns all members of disjoint sets, which are so many.
+    /// Returns all members of disjoint sets, with their total number.
     pub(super) fn of_disjoint<'m>(sets: impl Iterator<Item = &'m Members> + Clone, count: usize) -> Members {
         let len = sets.clone().filter_map(Members::last).max().map_or(0, |last| last.bit() + 1);
         if are_few(count, len) {

@@ -84,7 +84,7 @@ impl NodeSet {
         matches!(self.0, Form::Classes(_))
     }
 
-    /// Returns the union of some sets of a fleet with `all` nodes. Takes no more sets once it has all nodes.
+    /// Returns the union of some sets of a fleet with `all` nodes. Stops once it has all nodes.
     pub fn union_of(all: usize, sets: impl IntoIterator<Item = NodeSet>) -> NodeSet {
         // Sets in different forms are joined just once.
         let (mut by_nodes, mut by_classes) = (NodeSet::new(), NodeSet::new());
@@ -203,7 +203,7 @@ impl NodeSet {
         self.combine(other, Members::difference)
     }
 
-    /// Returns true if both are copies of one set.
+    /// Returns true if both are copies of the same set.
     fn is_same(&self, other: &NodeSet) -> bool {
         match (&self.0, &other.0) {
             (Form::Nodes(one), Form::Nodes(other)) => Arc::ptr_eq(one, other),

@@ -45,7 +45,7 @@ impl Partition {
     }
 
     /// Returns the partition of the same nodes into these disjoint sets. It is cheap if most of them are classes of
-    /// this one.
+    /// this partition.
     #[must_use]
     pub(crate) fn with_classes(&self, sets: Vec<NodeSet>) -> Partition {
         if sets == self.classes() {
@@ -94,8 +94,8 @@ impl Partition {
         Arc::as_ptr(&self.of).addr()
     }
 
-    /// Returns the classes, as numbers, by the classes of a coarser partition; or `None` if that divides a class, or if
-    /// one is empty.
+    /// Returns the classes, as numbers, by the classes of a coarser partition; or `None` if that divides a class, or
+    /// if one is empty.
     pub(super) fn quotient(&self, other: &Partition) -> Option<Partition> {
         let mut of: Vec<Option<u32>> = vec![None; self.count];
         for (class, other) in self.of.iter().zip(&*other.of) {
@@ -111,7 +111,7 @@ impl Partition {
         self.count
     }
 
-    /// Returns the number of a node's class as sets of classes hold it, or `None` for a node of another fleet.
+    /// Returns the number of a node's class, as sets of classes store it, or `None` for a node of another fleet.
     pub(super) fn find_class(&self, node: NodeId) -> Option<NodeId> {
         self.of.get(node.bit()).copied().map(NodeId)
     }
@@ -190,7 +190,7 @@ fn number(class: usize) -> u32 {
     u32::try_from(class).unwrap_or(u32::MAX)
 }
 
-/// Returns true if it is less work to remove so many classes from `nodes` than to look up the class of each node.
+/// Returns true if removing so many classes from `nodes` is less work than looking up the class of each node.
 fn are_few(classes: usize, nodes: &NodeSet) -> bool {
     classes <= nodes.len() / AT_ONCE
 }

@@ -15,7 +15,7 @@ pub enum EventError {
     Object(#[from] ObjectError),
 }
 
-/// Returns the commits of a branch since its last snapshots, or its tip alone if there are none.
+/// Returns the commits of a branch since its last snapshots, or only its tip if there are none.
 pub fn since(
     repository: &Repository,
     branch: &BranchName,

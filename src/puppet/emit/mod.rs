@@ -136,7 +136,7 @@ fn is_simple_key(key: &Value) -> bool {
     }
 }
 
-/// Returns the scalar that is written for a value, or `None` if the value is no plain data.
+/// Returns the scalar that is written for a value, or `None` if the value is not plain data.
 fn scalar(value: &Value) -> Option<Scalar<'_>> {
     Some(match value {
         Value::Undef => Scalar::plain(""),

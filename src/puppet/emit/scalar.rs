@@ -31,12 +31,12 @@ impl<'a> Scalar<'a> {
         Scalar { text: text.into(), style, tag: None, quoted: true }
     }
 
-    /// Returns a scalar that is no text unless it is quoted.
+    /// Returns a scalar that is read as text only if it is quoted.
     pub(super) fn plain(text: impl Into<Cow<'a, str>>) -> Scalar<'a> {
         Scalar { text: text.into(), style: Style::Plain, tag: None, quoted: false }
     }
 
-    /// Returns a scalar whose tag says what it is.
+    /// Returns a scalar with a tag that names its type.
     pub(super) fn tagged(text: impl Into<Cow<'a, str>>, tag: &'static str, style: Style) -> Scalar<'a> {
         Scalar { text: text.into(), style, tag: Some(tag), quoted: false }
     }
@@ -102,7 +102,7 @@ impl Allowed {
     }
 }
 
-/// Returns true if something in the text means something else than itself in block context.
+/// Returns true if something in the text has a special meaning in block context.
 fn has_indicators(text: &str) -> bool {
     let mut before = None;
     let mut rest = text.chars().peekable();

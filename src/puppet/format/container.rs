@@ -18,7 +18,7 @@ pub(super) struct Setting {
 }
 
 impl Setting {
-    /// Returns that of a value in no container.
+    /// Returns the setting of a value that is in no container.
     pub(super) fn outermost(ruby: Ruby) -> Setting {
         Setting { ruby, level: 0, is_first: true, indents: false }
     }

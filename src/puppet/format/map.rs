@@ -15,7 +15,7 @@ use crate::value::{Hash, Type, Value};
 pub(super) struct Formats(Vec<(Type, Format)>);
 
 impl Formats {
-    /// Returns the formats that Puppet has for the case that none is given.
+    /// Returns Puppet's default formats.
     pub(super) fn defaults() -> Formats {
         let container = |letter, separator2: &str| Format {
             separator: Some(", ".into()),
@@ -68,7 +68,7 @@ impl Formats {
         self.0.iter().find(|(own, _)| own == kind).map(|(_, format)| format)
     }
 
-    /// Returns these formats and `higher` ones, which win.
+    /// Returns these formats merged with `higher`, which win.
     pub(super) fn merged(&self, higher: &Formats) -> Formats {
         let is_covered = |low: &Type| higher.0.iter().any(|(high, _)| high != low && assignable(high, low));
         let lower = Formats(self.0.iter().filter(|(low, _)| !is_covered(low)).cloned().collect());

@@ -100,7 +100,7 @@ impl Format {
         self.flags.contains(flag)
     }
 
-    /// Returns true for a letter alone.
+    /// Returns true if the format is only a letter.
     fn is_plain(&self) -> bool {
         self.flags.is_empty() && self.width.is_none() && self.precision.is_none()
     }

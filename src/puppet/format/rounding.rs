@@ -8,11 +8,11 @@ use crate::value::{jruby_digits, next_digits};
 /// The digits that are kept.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Kept {
-    /// So many behind the point.
+    /// This many digits behind the point.
     Places(usize),
-    /// So many in all.
+    /// This many digits in all.
     Digits(usize),
-    /// So many in all, of a text that has an exponent only if it must.
+    /// This many digits in all, with an exponent only if one is needed.
     General(usize),
 }
 
@@ -55,10 +55,10 @@ fn nearest(f: f64, kept: Kept) -> Digits {
     (without_zeros(&mantissa.replace('.', "")).to_owned(), exponent.parse().unwrap_or_default())
 }
 
-/// Returns what Ruby makes of a float that it cannot tell from the middle of two results: the even one.
+/// Returns Ruby's result for a float that it cannot tell from the midpoint of two results: the even one.
 ///
-/// For few digits Ruby computes with floats, and so takes what is near to the middle for it: 2.675, of which the float
-/// is less, becomes 2.68. Where it can tell, the result is the nearest.
+/// For few digits Ruby computes with floats, and so takes a float near the midpoint for the midpoint: 2.675, which as
+/// a float is less, becomes 2.68. Otherwise the result is the nearest.
 fn half_by_ruby(f: f64, kept: Kept, near: &Digits) -> Option<Digits> {
     const MOST: i32 = 14;
     let (mut k, is_sure) = power(f)?;
@@ -107,8 +107,8 @@ const TENS: [f64; 23] = [
     1e21, 1e22,
 ];
 
-/// Returns the power of ten of the first digit as Ruby estimates it, and true if it is that for sure; `None` for floats
-/// that are too small for it.
+/// Returns the power of ten of the first digit as Ruby estimates it, and true if the estimate is certain; `None` for
+/// floats that are too small for it.
 fn power(f: f64) -> Option<(i32, bool)> {
     if !f.is_normal() {
         return None;

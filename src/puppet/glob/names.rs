@@ -27,7 +27,7 @@ impl Comparison {
                 continue;
             }
             if n == name.len() {
-                // What comes behind a `*` would find even less of the name if it began later.
+                // The rest behind a `*` would match even less of the name if it began later.
                 return p == pattern.len();
             }
             if let Some(length) = self.match_one(&pattern[p..], name[n]) {

@@ -1,9 +1,8 @@
 //! HOCON exactly as the Ruby gem `hocon` 1.3.1 reads it, the reader of Puppet's `hocon_data`.
-//!
-//! The gem is a translation of the Java library, mistakes included, and data that works today works because of them:
-//! the answer here is the gem's, also where it fails. The way of a file is the gem's, too: `token` takes the text
-//! apart, `syntax` finds objects, lists and fields, `build` makes `node`s of them, merging duplicate keys and joining
-//! what stands side by side (`join`), and `resolve` replaces the substitutions.
+//!  The gem is a translation of the Java library, mistakes included, and existing data relies on them: the answer
+//! here is the gem's, also where it fails. The way of a file is the gem's, too: `token` takes the text apart,
+//! `syntax` finds objects, lists and fields, `build` makes `node`s of them, merging duplicate keys and joining what
+//! stands side by side (`join`), and `resolve` replaces the substitutions.
 //!
 //! Things outside of the text that the gem would take (an environment variable, an included file) are refused as
 //! [`FaultKind::Outside`]. Variables count as unset whose names no environment has: lower-case ones. Puppet Server
@@ -34,9 +33,9 @@ use node::{Kind, NodeRef};
 /// A key, or any other text: bytes, since it need not be UTF-8.
 type Name = Rc<[u8]>;
 
-/// The most steps that a document takes: values looked at and copied while keys that come again are laid over one
-/// another and substitutions are replaced. Some tenths of a second. The gem remembers nothing on the way, so it takes
-/// three times as long for each `a += 1` more: six seconds for a dozen of them.
+/// The most steps that a document takes: values looked at and copied while duplicate keys are merged and
+/// substitutions are replaced. Some tenths of a second. The gem remembers nothing on the way, so it takes three times
+/// as long for each `a += 1` more: six seconds for a dozen of them.
 const STEP_LIMIT: usize = 10_000_000;
 
 /// The most text that joining and substitutions make, in bytes.

@@ -105,7 +105,7 @@ impl Node {
         Rc::new(Node { kind, origin, line })
     }
 
-    /// The same value of the key on `line`.
+    /// Returns the same value, of the key on `line`.
     pub(super) fn on_line(self: &Rc<Self>, line: u32) -> NodeRef {
         if self.line == line { self.clone() } else { Rc::new(Node { line, ..(**self).clone() }) }
     }
@@ -145,7 +145,7 @@ impl Node {
         }
     }
 
-    /// Returns the values that it is a merge of, itself if it is none.
+    /// Returns the values that this is a merge of, or only itself if it is not a merge.
     pub(super) fn stack(self: &Rc<Self>) -> Vec<NodeRef> {
         match &self.kind {
             Kind::Merge { stack, .. } => stack.to_vec(),
@@ -153,7 +153,7 @@ impl Node {
         }
     }
 
-    /// Returns the value laid over `below`.
+    /// Returns this value merged over `below`.
     pub(super) fn over(self: &Rc<Self>, below: &NodeRef, budget: &Budget) -> Result<NodeRef> {
         if self.hides() {
             return Ok(self.clone());

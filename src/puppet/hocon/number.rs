@@ -14,7 +14,7 @@ const MAX_DIGITS: usize = 20_000;
 /// The characters of numbers.
 pub(super) const CHARACTERS: &[u8] = b"0123456789eE+-.";
 
-/// Returns the number that `text` is, or `None` if it is none.
+/// Parses a number; returns `None` if `text` is not one.
 pub(super) fn read(text: &str) -> Result<Option<Value>> {
     if text.contains(['.', 'e', 'E']) {
         return if is_float(text) { whole_or_float(ruby::strtod(text)).map(Some) } else { Ok(None) };

@@ -24,7 +24,7 @@ impl Path {
         Some(path)
     }
 
-    /// Returns the paths, one behind the other.
+    /// Joins the paths, one behind the other.
     pub(super) fn concat<'a>(paths: impl Iterator<Item = &'a Path>) -> Option<Path> {
         Path::of(paths.flat_map(Path::names).cloned().collect())
     }

@@ -37,7 +37,7 @@ impl Source {
         Source { root: way.outermost().clone(), way: Some(way) }
     }
 
-    /// The way goes on into `parent`.
+    /// The way continues into `parent`.
     pub(super) fn into(&self, parent: &NodeRef) -> Source {
         let way = match &self.way {
             None if !Rc::ptr_eq(parent, &self.root) => None,
@@ -65,12 +65,12 @@ impl Source {
     }
 }
 
-/// Returns the gem's mistake for a way that there is not.
+/// Returns the error that the gem raises by mistake for a way that does not exist.
 fn no_parents() -> Refusal {
     Refusal::Ruby("undefined local variable or method `this' for Hocon::Impl::ResolveSource".into())
 }
 
-/// Returns the way with `new` for its innermost container.
+/// Returns the way with `new` in place of its innermost container.
 fn replace(way: &Way, new: NodeRef, budget: &Budget) -> Result<Option<Rc<Way>>> {
     let Some(outer) = &way.outer else { return Ok(Some(Rc::new(Way { node: new, outer: None }))) };
     let parent = replace_child(&outer.node, &way.node, Some(new.clone()), budget)?;
@@ -137,7 +137,7 @@ pub(super) fn find(object: &NodeRef, path: &Path, budget: &Budget) -> Result<Opt
     }
 }
 
-/// Returns the entry of an object, where that is certain; `whole` is for messages.
+/// Returns the entry of an object, if it is certain; `whole` is for messages.
 fn peek(object: &NodeRef, path: &Path, whole: &Path, budget: &Budget) -> Result<Option<NodeRef>> {
     budget.spend(1)?;
     let stack = match &object.kind {

@@ -133,7 +133,7 @@ impl<'a> Parser<'a> {
         self.back.pop().map_or_else(|| self.tokens.next(), Ok)
     }
 
-    /// Returns the next token that is no space, comment or end of a line; counts the latter.
+    /// Returns the next token other than spaces, comments and line ends, and counts the line ends.
     fn next_solid(&mut self, newlines: &mut u32) -> Result<Token> {
         loop {
             let token = self.next()?;

@@ -40,7 +40,7 @@ pub(super) enum Kind {
     },
     /// The reason why a text cannot be a token. The parser trips over it.
     Problem(String),
-    /// The same, where the gem trips over its own feet.
+    /// The same, where the gem fails by its own mistake.
     Broken(String),
 }
 
@@ -70,7 +70,7 @@ impl Token {
         matches!(self.kind, Kind::Substitution { .. } | Kind::Unquoted(_) | Kind::Literal(..))
     }
 
-    /// Returns true if it is nothing but spaces, wanted or not.
+    /// Returns true if it consists only of spaces, wanted or not.
     pub(super) fn is_blank(&self) -> bool {
         match &self.kind {
             Kind::Blank(_) => true,

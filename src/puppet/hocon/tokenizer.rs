@@ -16,7 +16,7 @@ enum Char {
 }
 
 impl Char {
-    /// Returns the character where the gem matches it with a regular expression, which takes nothing broken.
+    /// Returns the character, which must be valid where the gem matches it with a regular expression.
     fn matched(self) -> Result<char> {
         match self {
             Char::Text(c) => Ok(c),
@@ -77,7 +77,7 @@ impl<'a> Tokenizer<'a> {
         Tokenizer { bytes, at: 0, line: 1, depth: 0, spaces: Spaces::default(), queue: VecDeque::new() }
     }
 
-    /// Returns the next token; behind the end there are more ends.
+    /// Returns the next token; behind the end, the end again.
     pub(super) fn next(&mut self) -> Result<Token> {
         if let Some(token) = self.queue.pop_front() {
             return Ok(token);
@@ -125,7 +125,7 @@ impl<'a> Tokenizer<'a> {
         String::from_utf8_lossy(self.since(start)).into_owned()
     }
 
-    /// Returns a sign, which the gem gives no line.
+    /// Returns a sign. The gem gives signs no line.
     fn sign(&self, kind: Kind) -> Token {
         Token { kind, line: self.line, origin: None }
     }
@@ -270,7 +270,7 @@ impl<'a> Tokenizer<'a> {
         Ok(Token { kind: Kind::Literal(literal, self.since(start).into()), line, origin: Some(self.line) })
     }
 
-    /// Returns the text behind three quotes, up to the last three of the next ones.
+    /// Returns the text behind three quotes, up to the last three of the quotes that end it.
     fn multi_line(&mut self) -> std::result::Result<Vec<u8>, Stop> {
         let start = self.at;
         let mut quotes = 0;
@@ -315,8 +315,8 @@ impl<'a> Tokenizer<'a> {
         Ok(())
     }
 
-    /// Returns the character of four digits, which the gem reads as leniently as Ruby's `hex`. Half a surrogate pair is
-    /// a character, too.
+    /// Returns the character of four digits, which the gem reads as leniently as Ruby's `hex`. Half a surrogate pair
+    /// counts as a character.
     fn code_point(&mut self) -> std::result::Result<Vec<u8>, Stop> {
         let start = self.at;
         for _ in 0..4 {

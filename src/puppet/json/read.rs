@@ -189,7 +189,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Returns a number; where there is none, nothing is passed over, and what follows fails at it.
+    /// Returns a number. If there is none, nothing is consumed, and what follows fails.
     fn number(&mut self, at: usize) -> Result<(Value, Vec<Marks>, usize), Fault> {
         let digits = |from: usize| {
             from + self.bytes[from.min(self.bytes.len())..].iter().take_while(|b| b.is_ascii_digit()).count()
@@ -224,7 +224,7 @@ impl Reader<'_> {
         Ok((integer, Vec::new(), whole))
     }
 
-    /// Returns a string and its end, or `None` if its text is not that of a string.
+    /// Returns a string and its end, or `None` if its text is not valid.
     fn string(&mut self, at: usize) -> Result<Option<(Value, usize)>, Fault> {
         if self.peek(at) != Some(b'"') {
             return Ok(None);
@@ -266,8 +266,8 @@ impl Reader<'_> {
 
 /// Returns the text of a string, or the line, problem and offset of a fault.
 ///
-/// A high surrogate takes what follows for its other half; where that is no escape, a character is lost with it, be it
-/// the backslash that escapes the next one. So what `string_end` has found right can be wrong here.
+/// A high surrogate takes what follows as its other half. If that is not an escape, a character is lost with it, even
+/// the backslash that escapes the next one. So text that `string_end` has accepted can be wrong here.
 fn unescape(raw: &[u8]) -> Result<Vec<u8>, (u32, &'static str, usize)> {
     let mut out = Vec::with_capacity(raw.len());
     let (mut from, mut at) = (0, 0);
@@ -325,7 +325,7 @@ fn surrogate(high: u32, next: &[u8], out: &mut Vec<u8>) -> usize {
     }
 }
 
-/// Returns the number that four digits stand for, the replacement character where they are none.
+/// Returns the number that four digits stand for, or the replacement character if they are not digits.
 fn hex(digits: &[u8]) -> u32 {
     let digit = |n: u32, at: usize| Some(n << 4 | char::from(*digits.get(at)?).to_digit(16)?);
     (0..4).try_fold(0, digit).unwrap_or(0xfffd)

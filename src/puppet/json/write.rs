@@ -44,12 +44,12 @@ pub fn write_text(text: &str, out: &mut String) {
     Writer { out, indent: None }.text(text);
 }
 
-/// Returns true if a byte of a text stands for itself, unless it is part of an active character.
+/// Returns true if a byte of a text needs no escape, unless it is part of an active character.
 fn is_plain_byte(byte: u8) -> bool {
     byte >= 0x20 && byte != b'"' && byte != b'\\'
 }
 
-/// Returns true if a byte is a character that stands for itself.
+/// Returns true if a byte is a character that needs no escape.
 fn is_plain_ascii(byte: u8) -> bool {
     is_plain_byte(byte) && byte < 0x7f
 }
@@ -69,7 +69,7 @@ impl Writer<'_> {
             Value::BigInteger(n) => _ = write!(self.out, "{n}"),
             Value::Float(f) if f.is_finite() => self.out.push_str(&Value::Float(*f).to_s()),
             Value::Float(f) => self.typed("Float", |w| w.text(&Value::Float(*f).to_s())),
-            // Whoever may know a secret gets it as a value that is none.
+            // Secrets that may be shown arrive here without their mark.
             Value::String(s) if s.secrecy().is_some() => self.typed("Secret", |w| w.out.push_str("null")),
             Value::Secret(_) => self.typed("Secret", |w| w.out.push_str("null")),
             Value::String(s) => self.text(s),

@@ -23,7 +23,7 @@ pub struct KeyText(pub(super) Vec<String>);
 /// The merge strategy of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CallMerge {
-    /// None is named: that of `lookup_options` counts.
+    /// None is named: `lookup_options` decide.
     ByData,
     /// This one, as the `merge` of `lookup_options` has it: a name, or a hash with `strategy`.
     Named(Value),
@@ -44,17 +44,17 @@ impl KeyText {
         if let [key] = &self.0[..] { Some(key) } else { None }
     }
 
-    /// Returns a key of which nothing is known.
+    /// Returns a completely unknown key.
     pub(super) fn any() -> KeyText {
         KeyText(vec![String::new(); 2])
     }
 
-    /// Returns true if nothing of it is known.
+    /// Returns true if nothing of the key is known.
     pub fn is_any(&self) -> bool {
         self.0.iter().all(String::is_empty)
     }
 
-    /// Returns the part in front of the first dot: the key of the data, where nothing is quoted.
+    /// Returns the part before the first dot: the root key, if nothing is quoted.
     #[must_use]
     pub fn root(&self) -> KeyText {
         let mut pieces = Vec::new();
@@ -77,12 +77,12 @@ impl KeyText {
 }
 
 impl CallMerge {
-    /// Returns that of which nothing is known.
+    /// Returns a completely unknown strategy.
     pub(super) fn any() -> CallMerge {
         CallMerge::Perhaps(ANY.map(Value::from).to_vec())
     }
 
-    /// Returns the strategies that it may be.
+    /// Returns the strategies that this may be.
     pub fn possible(&self) -> &[Value] {
         match self {
             CallMerge::ByData => &[],

@@ -1,7 +1,6 @@
 //! Expressions whose value is known from variables alone: literals, access by index, interpolation, and some functions
 //! on texts.
-//!
-//! Where a form, or the value that it meets, is one on which a Puppet might differ or fail, there is no value.
+//!  If Puppet versions might differ or fail on a form, or on the value that it meets, there is no value.
 //!
 //! Source: `pops/evaluator/access_operator.rb`, `evaluator_impl.rb` (`eval_ConcatenatedString`),
 //! `puppet/functions/split.rb`, `regsubst.rb`, `downcase.rb`, `upcase.rb`.
@@ -86,7 +85,7 @@ impl Formula {
         self.0.value(variable).filter(|value| !value.is_undef())
     }
 
-    /// Returns the places inside variables that it is made of.
+    /// Returns the places in variables that this is computed from.
     pub fn inputs(&self) -> Vec<Input<'_>> {
         let mut inputs = Vec::new();
         self.0.add_inputs(&mut inputs);
@@ -144,7 +143,7 @@ impl Node {
         }
     }
 
-    /// Returns the place that this is, if it is one inside a variable.
+    /// Returns the place in a variable that this is, or `None` if it is something else.
     fn place(&self) -> Option<Input<'_>> {
         match self {
             Node::Variable(name) => Some((name, Vec::new())),
@@ -179,7 +178,7 @@ fn place(at: i64, length: usize) -> Option<usize> {
     usize::try_from(at).ok().or_else(from_end)
 }
 
-/// Returns what a value is in a text.
+/// Returns a value as an interpolation inserts it into a text.
 fn interpolated(value: &Value) -> Option<Cow<'_, str>> {
     match value {
         Value::String(text) => Some(Cow::Borrowed(text.as_str())),
@@ -433,7 +432,7 @@ fn variable(name: &str) -> Option<&str> {
     (is_name && !OTHERS.contains(&name)).then_some(name)
 }
 
-/// Returns true if a function finds nothing out but from its arguments.
+/// Returns true if the result of a function depends only on its arguments.
 pub(super) fn is_pure(function: &str) -> bool {
     const MESSAGES: [&str; 7] = ["debug", "info", "notice", "warning", "err", "fail", "versioncmp"];
     FUNCTIONS.contains(&function) || MESSAGES.contains(&function)

@@ -30,7 +30,7 @@ pub(super) fn lookups_at(words: &[Word], at: usize, name: &str, values: &Values)
 /// The type whose values call a function later, or once they are called.
 const DEFERRED: &str = "Deferred";
 
-/// Returns true if words end with that type and a dot.
+/// Returns true if words end with the type `Deferred` and a dot.
 fn is_of_deferred(words: &[Word]) -> bool {
     let [.., kind, dot] = words else { return false };
     dot.token == Token::Sign('.') && matches!(&kind.token, Token::Name(name) if name == DEFERRED)
@@ -50,8 +50,8 @@ fn called(name: &Expression, values: &Values) -> Option<Function> {
     }
 }
 
-/// Returns the arguments of a call between whose words its name is; of a method the first one is before the dot.
-/// One that is too long may be about anything.
+/// Returns the arguments of a call, given the words before and behind its name; the first argument of a method is
+/// before the dot. A call that is too long may be about anything.
 fn all_arguments(before: &[Word], rest: &[Word]) -> Option<Vec<Expression>> {
     let is_call = rest.first().is_some_and(|word| word.token == Token::Sign('('));
     let subject = before.split_last().filter(|(dot, _)| dot.token == Token::Sign('.')).map(|(_, before)| before);
@@ -74,7 +74,7 @@ fn all_arguments(before: &[Word], rest: &[Word]) -> Option<Vec<Expression>> {
     Some(arguments)
 }
 
-/// Returns arguments with those that an array has for several, where that is known.
+/// Returns arguments in which an array that is spread over several is replaced by its items, if they are known.
 fn spread(arguments: Vec<Expression>, values: &Values) -> Vec<Expression> {
     let items = |items: &Value| items.as_array().map(|items| items.iter().cloned().map(Expression::Literal).collect());
     let spread = |argument: Expression| {
@@ -121,8 +121,8 @@ impl Function {
         self.keys(&arguments, values).into_iter().map(call).collect()
     }
 
-    /// Returns the keys that are looked up, as far as they are known, with the `values` of variables that stand for
-    /// one.
+    /// Returns the keys that are looked up, as far as they are known. `values` are those of variables that stand for
+    /// a key.
     pub(super) fn keys(self, arguments: &[Expression], values: &Values) -> Vec<KeyText> {
         let Some(first) = arguments.first() else { return Vec::new() };
         let name = first.entry("name");

@@ -53,7 +53,7 @@ impl Expression {
 
 /// Returns the arguments of a call, or `None` if there is no call here.
 ///
-/// In parentheses, or, for a function that stands alone, the one argument behind it.
+/// They are in parentheses; a function without them takes the one argument behind it.
 pub(super) fn arguments(words: &[Word]) -> Option<Vec<Expression>> {
     let mut reader = Reader { words, depth: 0 };
     if !reader.takes('(') {
@@ -63,12 +63,12 @@ pub(super) fn arguments(words: &[Word]) -> Option<Vec<Expression>> {
     reader.list(Some(')'))
 }
 
-/// Returns the arguments that some words are, with commas between them, or `None` if they are no such thing.
+/// Parses words as arguments with commas between them; returns `None` if they are something else.
 pub(super) fn list(words: &[Word]) -> Option<Vec<Expression>> {
     Reader { words, depth: 0 }.list(None)
 }
 
-/// Returns the literal that words begin with, and the number of its words.
+/// Returns the literal at the beginning of words, and the number of its words.
 pub(super) fn leading(words: &[Word]) -> Option<(Value, usize)> {
     let mut reader = Reader { words, depth: 0 };
     let Some(Expression::Literal(value)) = reader.simple() else { return None };
@@ -224,7 +224,7 @@ impl Reader<'_> {
     }
 }
 
-/// Returns a string that an operator of Ruby adds something to, or puts something into.
+/// Returns a string that a Ruby operator extends or inserts something into.
 fn longer(mut pieces: Vec<String>, rest: &[Word]) -> Expression {
     let sign = |at: usize| rest.get(at).map(|word| &word.token);
     match (sign(0), sign(1)) {
@@ -245,7 +245,7 @@ fn longer(mut pieces: Vec<String>, rest: &[Word]) -> Expression {
 const MAKING_TEXTS: [&str; 9] =
     ["regsubst", "downcase", "upcase", "capitalize", "join", "sprintf", "strip", "lstrip", "rstrip"];
 
-/// Returns an expression that is not read: a value that is not known or, where it is no options, no more than that.
+/// Returns an expression that is not read: an unknown value, or `Other` if it cannot be options.
 pub(super) fn unknown(words: &[Word]) -> Expression {
     let sign = |at: usize| words.get(at).map(|word| &word.token);
     let is_call = sign(1) == Some(&Token::Sign('('));
@@ -262,12 +262,12 @@ pub(super) fn unknown(words: &[Word]) -> Expression {
     }
 }
 
-/// Returns true if a word makes another value of the one before it.
+/// Returns true if the next word continues the expression before it, and so changes its value.
 pub(super) fn goes_on(next: Option<&Token>) -> bool {
     matches!(next, Some(Token::Sign('.' | '[' | '?' | '+')))
 }
 
-/// Returns true for a variable, or what it has at a place, that selects one of some texts.
+/// Returns true for a variable, or a place in it, with a selector whose results are all texts.
 fn selects_text(words: &[Word]) -> bool {
     let sign = |at: usize| words.get(at).map(|word| &word.token);
     let mut at = 1;

@@ -39,7 +39,7 @@ pub fn looked_up(text: &str) -> Vec<LookedUp> {
     found.into_iter().filter_map(|(variable, key)| Some(LookedUp { variable, key: key? })).collect()
 }
 
-/// Returns the key of a lookup that is all of an expression.
+/// Returns the key of an expression that consists only of a lookup.
 fn plain_lookup(words: &[Word]) -> Option<String> {
     let Some(Token::Name(name)) = peek(words) else { return None };
     let function =

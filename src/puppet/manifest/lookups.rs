@@ -113,7 +113,7 @@ impl Lookups {
 /// The deepest nesting of strings in the expressions of strings; a call that is deeper may be about anything.
 const MOST_NESTED: usize = 8;
 
-/// Returns the calls that the word at a place begins, or that the expressions in it make, at most so deep.
+/// Returns the calls that begin at a word, or that the expressions in it make, down to a depth.
 fn calls_at(words: &[Word], at: usize, values: &Values, depth: usize) -> Vec<LookupCall> {
     let line = words[at].line;
     match &words[at].token {
@@ -292,7 +292,7 @@ lookup('last', {'merge' => 'deep'})
         {
             assert_eq!(told(broken), Vec::<String>::new(), "{broken}");
         }
-        // What is too long to be read may be about any key.
+        // A text that is too long to read may be about any key.
         assert_eq!(
             told(&format!("lookup({}", "[".repeat(100_000))),
             ["1 * [\"first\", \"deep\", \"hash\", \"unique\"]?"]

@@ -80,7 +80,8 @@ impl Call<'_> {
         lookups_of(function, words.as_deref(), self.line)
     }
 
-    /// Returns those of a function that the first argument names. `names_any` tells if it may be one that is not seen.
+    /// Returns the lookups of the function that the first argument names. `names_any` says if it may name one that is
+    /// not seen.
     fn by_name(&self, names_any: &mut impl FnMut() -> bool) -> Vec<LookupCall> {
         let Some(words) = words(self.after, self.line) else {
             return lookups_of(Some(Function::Any).filter(|_| names_any()), None, self.line);
@@ -101,8 +102,8 @@ impl Call<'_> {
         lookups_of(function, Some(arguments.map_or(&[], |comma| &rest[comma + 1..])), self.line)
     }
 
-    /// Returns those of the functions of classes: `Puppet::Pops::Lookup.lookup(NAME, TYPE, DEFAULT, HAS_DEFAULT, MERGE,
-    /// ...)` or another, whose strategies are no texts.
+    /// Returns the lookups of class functions: `Puppet::Pops::Lookup.lookup(NAME, TYPE, DEFAULT, HAS_DEFAULT, MERGE,
+    /// ...)` or another, whose strategies are not texts.
     fn of_class(&self, is_pops: bool) -> Vec<LookupCall> {
         let words = words(self.after, self.line);
         let arguments = words.as_deref().and_then(|words| list(inner(words)));
@@ -162,8 +163,8 @@ fn inner(words: &[Word]) -> &[Word] {
     }
 }
 
-/// Returns the words of the arguments with which a text begins, in the form that those of a manifest have; `None` if
-/// their end is not seen.
+/// Returns the words of the arguments at the beginning of a text, in the form of a manifest's words; `None` if their
+/// end is not found.
 fn words(text: &str, line: u32) -> Option<Vec<Word>> {
     let text = text.get(..text.floor_char_boundary(MOST)).unwrap_or(text);
     let mut lexer = Lexer::new(text, line, '#');

@@ -93,8 +93,8 @@ impl fmt::Display for CallPattern {
 }
 
 impl CallPattern {
-    /// Returns the calls with a literal in the node blocks of a manifest, each once, with `variable` in place of what
-    /// differs: those that may stand for it.
+    /// Returns the calls with a literal in the node blocks of a manifest, each once, with `variable` in place of the
+    /// part that differs. These calls may stand for the variable.
     pub fn in_blocks(text: &str, variable: &str) -> Vec<CallPattern> {
         let words = tokens(text);
         let mut calls = BTreeSet::new();
@@ -146,7 +146,7 @@ impl NodeBlocks {
     }
 
     /// Returns the block of a node, or `None` if it has none: the one that names it, or else the first whose pattern
-    /// fits, or else the default. Fails if a pattern cannot be tried.
+    /// matches, or else the default. Fails if a pattern cannot be tried.
     pub fn of(&self, node: &str) -> Result<Option<&NodeBlock>, u32> {
         let node = node.to_lowercase();
         if let Some(number) = self.exact.get(&node) {
@@ -200,7 +200,7 @@ fn heads_and_bodies(words: &[Word]) -> Vec<(&[Word], &[Word])> {
     found
 }
 
-/// Returns the text of a name, which may stand without quotes.
+/// Returns the text of a name, which needs no quotes.
 fn plain(words: &[Word]) -> String {
     let text = |word: &Word| match &word.token {
         Token::Name(text) | Token::Text(text) => text.clone(),
@@ -271,14 +271,14 @@ impl Body<'_> {
     }
 }
 
-/// Returns the variables of an array of variables that ends at a place, those of arrays in it among them.
+/// Returns the variables of an array that ends at a place, including those of nested arrays.
 pub(super) fn variables_before(words: &[Word], at: usize) -> impl Iterator<Item = &str> {
     let mut depth = 1;
     let array = words[..at].iter().rev().take_while(move |word| {
         match word.token {
             Token::Sign(']') => depth += 1,
             Token::Sign('[') => depth -= 1,
-            // What else there is ends it: no word is looked at for each of many ends.
+            // Anything else ends it: no word is looked at for each of many ends.
             Token::Sign(',') | Token::Variable(_) => {}
             _ => depth = 0,
         }
@@ -297,7 +297,7 @@ pub(super) fn begins_statement(words: &[Word], at: usize) -> bool {
     }
 }
 
-/// Returns true if what is before these words is assigned to.
+/// Returns true if these words begin by assigning to what is before them.
 pub(super) fn is_assigned(rest: &[Word]) -> bool {
     let sign = |at: usize| rest.get(at).map(|word| &word.token);
     sign(0) == Some(&Token::Sign('=')) && !matches!(sign(1), Some(Token::Sign('=' | '~')))
@@ -354,8 +354,8 @@ fn class(word: &Word) -> Option<String> {
     }
 }
 
-/// Returns what comes behind `prefix` in the names of classes that are included, without those that begin otherwise;
-/// `None` for a name that is not known.
+/// Returns what follows `prefix` in the names of included classes, leaving out names that begin differently; `None`
+/// for an unknown name.
 fn included(rest: &[Word], prefix: &str, is_resource: bool) -> Vec<Option<Value>> {
     let is_open = |word: &Word| matches!(word.token, Token::Sign('(' | '[' | '{'));
     if is_resource && !rest.first().is_some_and(is_open) {

@@ -34,7 +34,7 @@ fn lines(text: &str) -> u32 {
     u32::try_from(text.matches('\n').count()).unwrap_or(u32::MAX)
 }
 
-/// Returns the words of code in the language of manifests, of which the pieces are one program.
+/// Returns the words of code in the language of manifests, whose pieces form one program.
 pub(super) fn words(code: &[Code<'_>]) -> Vec<Word> {
     let mut words = Vec::new();
     for Code { text, line } in code {

@@ -78,7 +78,7 @@ impl Template {
         text
     }
 
-    /// Has the lines of a heredoc between two pieces, of which there is no telling as margins go.
+    /// Puts the lines of a heredoc between two unknown pieces, since its margins are removed.
     fn fill(&mut self, before: &str, lines: &str, has_variables: bool) {
         let read = if has_variables { Lexer::new(lines, 1, '$').interpolated(None) } else { None };
         let (mut pieces, between) = match read {

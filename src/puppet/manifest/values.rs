@@ -20,7 +20,7 @@ pub(super) struct Values {
 /// The most literals of one variable that are told apart, and the most items of one: with more it is not known.
 const MOST_VALUES: usize = 20;
 
-/// The longest text of a variable that is told: each lookup has a copy of it.
+/// The longest known text of a variable: each lookup has a copy of it.
 const LONGEST: usize = 1000;
 
 impl Values {
@@ -55,12 +55,12 @@ impl Values {
         values
     }
 
-    /// Returns the keys that a variable may stand for whose value is not known.
+    /// Returns the keys that a variable with an unknown value may stand for.
     pub(super) fn keys(&self, name: &str) -> Vec<KeyText> {
         self.texts.get(name).cloned().unwrap_or_else(|| vec![KeyText::any()])
     }
 
-    /// Returns true for a variable that may be the options of a lookup, its key among them.
+    /// Returns true if a variable may be the options of a lookup, including its key.
     pub(super) fn may_be_options(&self, name: &str) -> bool {
         self.options.contains(name) || self.get(name).iter().any(|value| value.as_hash().is_some())
     }
@@ -124,7 +124,7 @@ fn given(words: &[Word]) -> HashSet<String> {
     given
 }
 
-/// Returns true if words begin with a value that is not known and may be a hash. Another variable is taken for a text.
+/// Returns true if words begin with an unknown value that may be a hash. Another variable counts as a text.
 fn may_be_hash(words: &[Word]) -> bool {
     let is_made = goes_on(words.get(1).map(|word| &word.token));
     match unknown(words) {

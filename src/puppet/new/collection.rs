@@ -62,7 +62,7 @@ fn integers(from: i64, to: i64) -> NewValue {
     Ok((from..=to).map(Value::Integer).collect())
 }
 
-/// Returns the error for a list that Ruby's stack may not hold: each item is an argument.
+/// Returns the error for a list that is too long for Ruby's stack, as each item is an argument.
 fn too_many_arguments() -> Error {
     Error::unknown(format!("a hash of a list of more than {ARGUMENTS_LIMIT} items"))
 }

@@ -40,14 +40,14 @@ fn is_true(value: Option<&Value>) -> bool {
     value.is_some_and(|value| matches!(value, Value::Boolean(true)))
 }
 
-/// Returns the error for arguments that no integer is made of; a hash is looked at more closely.
+/// Returns the error for arguments that make no integer; a hash is checked more closely.
 fn refused_integer(function: &Function, args: &[Value]) -> Result<Error, Error> {
     if let [Value::Hash(hash)] = args {
         if let Some(from) = hash.get("from")
             && !is_instance(&function.own("Convertible")?, from)?
         {
             let text = refused(function, std::slice::from_ref(from), "Integer");
-            // The inner error is told without the name of the function twice.
+            // The inner error is reported without repeating the name of the function.
             return Ok(text);
         }
         if let Some(radix) = hash.get("radix").filter(|radix| !radix.is_undef()) {
@@ -83,7 +83,7 @@ fn check_radix(radix: &Value) -> Result<(), Error> {
     }
 }
 
-/// Returns the same error, unless another argument than the first is wrong.
+/// Returns the same error, unless an argument other than the first is wrong.
 fn refused_with_abs(function: &Function, args: &[Value], to: &str) -> Error {
     match args {
         [_] | [_, Value::Boolean(_)] => refused(function, args, to),
@@ -119,7 +119,7 @@ fn float_to_integer(f: f64) -> NewValue {
     Ok(whole.parse::<BigInt>().map_or(Value::Integer(0), Value::big))
 }
 
-/// Returns a number whose sign stands apart with the sign at the number, or `None` for any other text.
+/// Removes the space between a sign and its number; returns `None` for any other text.
 fn without_space(text: &str) -> Option<String> {
     static APART: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\A([+-])[\p{Zs}\t]+(.*)\z").ok());
     let found = APART.as_ref()?.captures(text)?;
@@ -183,7 +183,7 @@ pub(super) fn numeric(args: &[Value]) -> NewValue {
     }
 }
 
-/// Returns the number that a value stands for, or undef for a text that is no number in Puppet's language.
+/// Returns the number that a value stands for, or undef for a text that is not a number in Puppet's language.
 fn to_numeric(from: &Value) -> Value {
     static NUMBER: LazyLock<Option<Regex>> = LazyLock::new(|| {
         let blank = r"[\p{Zs}\t]*";

@@ -1,7 +1,6 @@
 //! Ruby's regular expressions, look-around and back-references included.
-//!
-//! [`RubyRegex`] compiles a pattern and matches texts; [`Regexes`] keeps compiled patterns. Oniguruma does the work.
-//! Where it may answer otherwise than Ruby, or a search takes too long, the result is an error and never a guess.
+//!  [`RubyRegex`] compiles a pattern and matches texts; [`Regexes`] keeps compiled patterns. Oniguruma does the work.
+//! If its answer may differ from Ruby's, or a search takes too long, the result is an error and never a guess.
 
 mod syntax;
 
@@ -59,7 +58,7 @@ impl RubyRegex {
         self.find_from(text, 0).map(|found| found.is_some())
     }
 
-    /// Returns what [`is_match`](RubyRegex::is_match) does, or `None` if that cannot be told in a moment.
+    /// Returns the same as [`is_match`](RubyRegex::is_match), or `None` if that takes longer than a moment.
     pub fn is_match_at_once(&self, text: &str) -> Option<bool> {
         if text.chars().any(|c| self.unsure.contains(c)) {
             return None;

@@ -49,7 +49,7 @@ pub(super) fn translate(pattern: &str) -> Result<String, Error> {
                 && is_anchor(token)
                 && let Some((length, may_be_absent)) = quantifier(&pattern[end..]) =>
             {
-                // A group, so that a repeat behind a comment is none of what stands before.
+                // A group, so that a repeat behind a comment does not repeat what is before the comment.
                 out.push_str(if may_be_absent { "(?:)" } else { token });
                 skip_to += length;
             }
@@ -97,8 +97,8 @@ pub(super) struct UncertainChars {
 }
 
 impl UncertainChars {
-    /// Returns the characters that `pattern` may treat otherwise, because it ignores case or has a class that differs
-    /// between versions of Unicode.
+    /// Returns the characters that `pattern` may treat differently, because it ignores case or has a class that
+    /// differs between versions of Unicode.
     pub(super) fn of(pattern: &str) -> UncertainChars {
         let from = |from| UncertainChars { from, folded: Vec::new() };
         if pattern.contains(":punct:]") || pattern.contains(":^punct:]") {
@@ -120,7 +120,7 @@ impl UncertainChars {
     }
 }
 
-/// Returns true for a pattern of ASCII characters that stand for themselves, anchors and groups.
+/// Returns true for a pattern that consists of literal ASCII characters, anchors and groups.
 fn is_plain(pattern: &str) -> bool {
     let is_anchor = |token: &str| matches!(token, "\\A" | "\\z" | "\\Z");
     pattern.is_ascii() && tokens(pattern).all(|(_, token, _)| is_anchor(token) || !token.starts_with(['\\', '[']))
@@ -190,7 +190,7 @@ fn ends_range(before: &str) -> bool {
     !is_range && !before.ends_with(['[', '^'])
 }
 
-/// Returns true if the rest of `[:name:]` follows with an unknown name.
+/// Returns true if the rest continues `[:name:]` with an unknown name.
 fn names_no_bracket(rest: &str) -> bool {
     const NAMES: [&str; 14] = [
         "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space", "upper",
@@ -208,7 +208,7 @@ fn unclosed_property(rest: &str) -> Option<&str> {
     Some(&name[..name.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(name.len())])
 }
 
-/// Returns the class that an escape stands for in Ruby, or `None` if it stands for none.
+/// Returns the class that an escape stands for in Ruby, or `None` if it is not a class.
 fn ascii_class(token: &str, in_class: bool) -> Option<&'static str> {
     Some(match token {
         "\\d" => "[0-9]",
@@ -228,7 +228,7 @@ fn ascii_class(token: &str, in_class: bool) -> Option<&'static str> {
     })
 }
 
-/// Returns the characters that an escape stands for, and the length of its part behind the letter.
+/// Returns the characters that an escape stands for, and the length of the part behind its letter.
 fn decode(token: &str, rest: &str) -> Result<(usize, String), &'static str> {
     match (token, rest.strip_prefix('{')) {
         ("\\u", Some(list)) => {
@@ -276,7 +276,7 @@ fn hex(text: &str, most: usize) -> &str {
     &text[..text.bytes().take(most).take_while(u8::is_ascii_hexdigit).count()]
 }
 
-/// Returns the character of a code, as a pattern has it.
+/// Returns the character of a code, as it is written in a pattern.
 fn character(code: u32) -> Result<String, &'static str> {
     let c = char::from_u32(code).ok_or("invalid Unicode range")?;
     Ok(if c.is_ascii() { format!("\\x{code:02X}") } else { c.to_string() })
@@ -324,7 +324,7 @@ fn is_variable(text: &str) -> bool {
     }
 }
 
-/// Returns true if a pattern has a repeat like `{2,1}`, which Ruby refuses and Oniguruma turns round.
+/// Returns true if a pattern has a repeat like `{2,1}`, which Ruby refuses and Oniguruma reverses.
 fn has_backward_repeat(pattern: &str) -> bool {
     let counts = |at: usize| {
         let (low, high) = pattern[at + 1..].split_once('}')?.0.split_once(',')?;

@@ -25,7 +25,7 @@ pub(super) struct Parsed {
     afternoon: Option<i128>,
     /// The zone as it is written.
     pub(super) zone: Option<String>,
-    /// True if the text goes on behind the format.
+    /// True if the text continues behind the format.
     pub(super) has_leftover: bool,
 }
 
@@ -268,7 +268,7 @@ fn is_space(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\u{b}' | '\u{c}' | '\r')
 }
 
-/// Returns the letter of a directive and the rest behind it: `%Ey`, `%Od` and `%:z` are `%y`, `%d` and `%z`.
+/// Returns the letter of a directive and what follows it: `%Ey`, `%Od` and `%:z` are `%y`, `%d` and `%z`.
 fn directive(rest: &str) -> (Option<char>, &str) {
     let colons = rest.trim_start_matches(':');
     if colons.starts_with('z') && rest.len() - colons.len() <= 3 {
@@ -284,7 +284,7 @@ fn directive(rest: &str) -> (Option<char>, &str) {
     }
 }
 
-/// Returns true if the format goes on with digits.
+/// Returns true if the format continues with digits.
 fn is_number(rest: &str) -> bool {
     let Some(directive) = rest.strip_prefix('%') else { return rest.starts_with(|c: char| c.is_ascii_digit()) };
     let directive = directive.strip_prefix(['E', 'O']).unwrap_or(directive);

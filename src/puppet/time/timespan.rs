@@ -36,7 +36,7 @@ struct Field {
     is_total: bool,
 }
 
-/// Returns the length of time that a text says in one of some formats.
+/// Parses a length of time, in one of some formats.
 pub fn parse(text: &str, format: Option<&Value>) -> Time {
     let formats: Vec<String> = match format.map(Value::bare) {
         Some(Value::String(format)) => return Format::new(format)?.parse(text),

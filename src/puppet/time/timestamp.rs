@@ -12,7 +12,7 @@ const WITHOUT_ZONE: [&str; 5] = ["%FT%T.%N", "%FT%T", "%F %T.%N", "%F %T", "%F"]
 const DEFAULTS: [&str; 10] =
     ["%FT%T.%N %Z", "%FT%T %Z", "%F %T.%N %Z", "%F %T %Z", "%F %Z", "%FT%T.%N", "%FT%T", "%F %T.%N", "%F %T", "%F"];
 
-/// Returns the time that a text says in one of some formats.
+/// Parses a time, in one of some formats.
 pub fn parse(text: &str, format: Option<&Value>, zone: Option<&str>) -> Time {
     let zone = zone.filter(|zone| !zone.is_empty());
     let formats = match format.map(Value::bare) {

@@ -16,8 +16,8 @@ pub fn mismatch(subject: &str, kind: &str, value: &Value) -> Error {
     parse(kind).and_then(described).map_or_else(|error| error, Error::puppet)
 }
 
-/// Returns Puppet's error for a `value` that is not of the type `kind`, with the place of the first mismatch, or `None`
-/// if it is.
+/// Returns Puppet's error for a `value` that is not of the type `kind`, with the place of the first mismatch; `None`
+/// if it is of that type.
 pub fn misfit(subject: &str, kind: &Type, value: &Value) -> Result<Option<(Error, ValuePath)>, Error> {
     if is_instance(kind, value)? {
         return Ok(None);

@@ -297,12 +297,12 @@ pub(crate) fn unit() -> Found {
     new_function!("new_unit", &[], &[&[("from", "Any")]])
 }
 
-/// Returns the signatures of `Init.new` where the type `Init[T, args]` has arguments.
+/// Returns the signatures of `Init.new` if the type `Init[T, args]` has arguments.
 pub(crate) fn init_with_arguments() -> Found {
     new_function!("new_Init", &[], &[&[("value", "Any")]])
 }
 
-/// Returns the signatures of `Init.new` where the type `Init[T]` has no arguments.
+/// Returns the signatures of `Init.new` if the type `Init[T]` has no arguments.
 pub(crate) fn init() -> Found {
     new_function!("new_Init", &[], &[&[("value", "Array")], &[("value", "Any")]])
 }

@@ -52,7 +52,7 @@ fn is_number(value: &Value) -> bool {
     matches!(value.bare(), Value::Integer(_) | Value::BigInteger(_) | Value::Float(_))
 }
 
-/// Returns Puppet's name for the type of a value in a mismatch.
+/// Returns Puppet's name for the type of a value in a message about a mismatch.
 pub fn short_name(value: &Value) -> &'static str {
     match value {
         Value::Undef => "Undef",

@@ -21,7 +21,7 @@ pub(crate) struct Accepted {
 
 const RICH_DATA: Type = Type::Alias(Alias::Own(OwnAlias::RichData));
 
-/// Returns the types that `Init[inner, args]` takes. An error if nothing can be made of them.
+/// Returns the types that `Init[inner, args]` accepts. An error if nothing can be made from them.
 pub(crate) fn accepted(inner: &Type, args: &[Value]) -> Result<Accepted, Error> {
     let unsupported = || Error::puppet(format!("Creation of new instance of type '{inner}' is not supported"));
     if matches!(inner, Type::Init(..) | Type::Optional(_) | Type::NotUndef(_)) {
@@ -61,7 +61,7 @@ pub(crate) fn accepted(inner: &Type, args: &[Value]) -> Result<Accepted, Error> 
     Ok(Accepted { single, others: None, one_of_several: false })
 }
 
-/// Returns true if Puppet can look into `Init[inner, args]`: `new` of the type takes these arguments. False for
+/// Returns true if Puppet can look into `Init[inner, args]`: `new` of the type accepts these arguments. False for
 /// collections, whose parameters Puppet takes for those of another type.
 pub(crate) fn is_usable(inner: &Type, args: &[Value]) -> bool {
     let trips = matches!(inner.resolved(), Type::Tuple(..) | Type::Struct(_) | Type::Hash(..));

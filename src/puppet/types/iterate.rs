@@ -14,8 +14,8 @@ pub(crate) fn is_iterable(kind: &Type) -> bool {
     }
 }
 
-/// Returns the type of the items that iteration gives, or `None` for a type that cannot be iterated over. The inner
-/// `None` stands for items of any type.
+/// Returns the type of the items of an iteration, or `None` for a type that cannot be iterated over. The inner `None`
+/// stands for items of any type.
 #[expect(clippy::option_option, reason = "not at all, anything, or something")]
 pub(super) fn iterated(kind: &Type) -> Option<Option<Type>> {
     match kind {

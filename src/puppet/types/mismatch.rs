@@ -133,7 +133,7 @@ impl Mismatch {
         }
     }
 
-    /// Returns one mismatch for two at the same place.
+    /// Merges two mismatches at the same place into one.
     pub(crate) fn merge(self, other: &Mismatch) -> Mismatch {
         let kind = match (self.kind, &other.kind) {
             (Kind::Type(expected, actual), Kind::Type(more, _) | Kind::Pattern(more, _)) => {
@@ -277,7 +277,7 @@ fn name(kind: &Type) -> &'static str {
     }
 }
 
-/// Returns true if the two are of one kind, so that their names alone would not tell them apart.
+/// Returns true if the two are of one kind, so that their names alone would not distinguish them.
 fn is_detailed(expected: &Type, actual: &Type) -> bool {
     discriminant(expected) == discriminant(actual)
         || matches!(expected, Type::Alias(_))

@@ -36,17 +36,17 @@ use crate::value::{Type, Value};
 
 use interpret::Names;
 
-/// Returns the type that `text` is an expression of.
+/// Parses an expression of a type.
 pub fn parse(text: &str) -> Result<Type, Error> {
     parse_with(text, &[])
 }
 
-/// Returns the type that `text` is an expression of, where some names are known that Puppet itself does not have.
+/// Parses an expression of a type, in which some names are known that Puppet itself does not have.
 fn parse_with(text: &str, local: &[(&'static str, Type)]) -> Result<Type, Error> {
     interpret::type_of_text(text, &Names::All(local))
 }
 
-/// Returns the type of the flag `--type`, for which `puppet lookup` knows fewer names.
+/// Parses the type of the flag `--type`, for which `puppet lookup` knows fewer names.
 pub fn parse_flag(text: &str) -> Result<Type, Error> {
     interpret::type_of_text(text, &Names::BuiltIn)
 }

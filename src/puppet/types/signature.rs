@@ -54,7 +54,7 @@ impl Function {
         Ok(Function { name, own: local, signatures })
     }
 
-    /// Returns one of its own types.
+    /// Returns one of the function's own types.
     pub(crate) fn own(&self, name: &str) -> Result<Type, Error> {
         let found = self.own.iter().find(|(own, _)| *own == name);
         found.map(|(_, kind)| kind.clone()).ok_or_else(|| Error::unknown(format!("no type '{name}'")))

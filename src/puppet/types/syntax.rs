@@ -258,7 +258,7 @@ const SIGNS: [&str; 33] = [
     ">", "[", "]", "{", "}", "(", ")", ",", "!", ":", ";", ".", "=",
 ];
 
-/// Returns the tokens, and the error of the text behind them if it cannot be split.
+/// Returns the tokens, and an error if the text behind them cannot be split.
 fn tokens(text: &str) -> (Vec<Token<'_>>, Option<Error>) {
     let mut tokens = Vec::new();
     let fault = read_tokens(text, &mut tokens).err();
@@ -341,7 +341,7 @@ fn end_of_input() -> Error {
     Error::puppet("Syntax error at end of input")
 }
 
-/// Returns the error for a quote that is never closed, with the first of the quoted text.
+/// Returns the error for a quote that is never closed, with the beginning of the quoted text.
 fn unclosed(text: &str, at: usize, quote: &str) -> Error {
     let rest = &text[at + 1..];
     let followed: String = match rest {
@@ -403,7 +403,7 @@ fn word(text: &str) -> Option<usize> {
     }
 }
 
-/// Returns the literal of a word, or `None` for a keyword that no type is made of.
+/// Returns the literal of a word, or `None` for a keyword that cannot be part of a type.
 fn name(word: &str) -> Option<Kind<'_>> {
     const KEYWORDS: [&str; 16] = [
         "case", "class", "define", "if", "elsif", "else", "inherits", "node", "and", "or", "in", "unless", "function",
@@ -470,7 +470,8 @@ fn single_quoted(text: &str) -> Option<(usize, String)> {
     None
 }
 
-/// Returns the length and the content of a text in double quotes; with something to evaluate in it, it is no literal.
+/// Returns the length and the content of a text in double quotes, which is not a literal if there is something to
+/// evaluate in it.
 fn double_quoted(text: &str) -> Option<(usize, Kind<'_>)> {
     let mut out = String::new();
     let mut evaluated = false;

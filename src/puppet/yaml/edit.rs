@@ -1,4 +1,4 @@
-//! The part of a new version of a document that has to be read, where the former version is known.
+//! The part of a new version of a document that must be read if the former version is known.
 //!
 //! At a root key that begins a line, libyaml remembers the root mapping and the anchors that were set before, and
 //! nothing else. So the entries before such a line do not depend on those from it on, and these not on those before,
@@ -54,8 +54,7 @@ impl<'a> Edit<'a> {
         Some(Edit { entries: first..last, text, text_shift: line - 1, tail_shift })
     }
 
-    /// Returns the marks of the new version, where `former` are those of the former one, and `text` those of the text
-    /// that is new.
+    /// Returns the marks of the new version, given the `former` ones and those of the new `text`.
     pub fn marks(&self, former: &Marks, text: &Marks) -> Marks {
         let (head, tail) = (&former.children[..self.entries.start], &former.children[self.entries.end..]);
         let (text, tail) = (shifted(&text.children, self.text_shift), shifted(tail, self.tail_shift));
@@ -64,8 +63,8 @@ impl<'a> Edit<'a> {
 }
 
 impl Edit<'_> {
-    /// Returns what servers read otherwise in the new version, where `former` and `marks` are of the former one, and
-    /// `text` is of the text that is new.
+    /// Returns what servers read differently in the new version, given `former` and `marks` of the former version,
+    /// and `text` of the new text.
     pub fn notes(&self, (former, marks): (&Notes, &Marks), text: &Notes) -> Notes {
         let line_of = |entry: usize| marks.children.get(entry).map_or(u32::MAX, |marks| marks.line);
         let (start, end) = (line_of(self.entries.start), line_of(self.entries.end));
@@ -85,15 +84,15 @@ struct Versions<'a, 'f> {
 }
 
 impl<'a> Versions<'a, '_> {
-    /// Returns the last root key up to which nothing differs, and at which the new version has a key, too.
+    /// Returns the last root key before the first difference that is also a key of the new version.
     fn first(&self) -> Option<usize> {
         let has_key = |at: &usize| starts_with_key(&self.content[self.keys[*at]..]);
         let same = same_start(self.former, self.content);
         (0..self.keys.partition_point(|key| *key <= same)).rev().find(has_key)
     }
 
-    /// Returns the first root key, not before the key `first`, from which on nothing differs; how many there are, where
-    /// there is none.
+    /// Returns the first root key, not before the key `first`, after which nothing differs; their number, if there is
+    /// none.
     fn last(&self, first: usize) -> usize {
         let start = self.keys[first];
         let same = same_end(&self.former[start..], &self.content[start..]);
@@ -102,13 +101,13 @@ impl<'a> Versions<'a, '_> {
         (first..self.keys.len()).find(is_one).unwrap_or(self.keys.len())
     }
 
-    /// Returns the text of the new version from the key `first` on, up to the key `last`.
+    /// Returns the text of the new version from the key `first` up to the key `last`.
     fn between(&self, first: usize, last: usize) -> &'a [u8] {
         let end = self.keys.get(last).map_or(self.content.len(), |key| self.moved(*key));
         &self.content[self.keys[first]..end]
     }
 
-    /// Returns the place in the new version of the text that is at `at` in the former one, counted from the end.
+    /// Returns the place in the new version of the text at `at` in the former one, counted from the end.
     fn moved(&self, at: usize) -> usize {
         self.content.len() - (self.former.len() - at)
     }
@@ -122,8 +121,8 @@ fn shifted(marks: &[Marks], by: i32) -> impl Iterator<Item = Marks> {
     marks.iter().map(shift)
 }
 
-/// Returns the places of the root keys of a text, or `None` if other lines begin at the left edge than blank ones,
-/// comments and items. A key that is there twice has one mark for two lines.
+/// Returns the places of the root keys of a text, or `None` if lines other than keys, blank lines, comments and items
+/// begin at the left edge. A duplicate key has one mark for two lines.
 fn root_keys(text: &[u8], marks: &Marks) -> Option<Vec<usize>> {
     let mut known = marks.children.iter().map(|marks| marks.line);
     let mut keys = Vec::with_capacity(known.len());
@@ -138,7 +137,7 @@ fn root_keys(text: &[u8], marks: &Marks) -> Option<Vec<usize>> {
     known.next().is_none().then_some(keys)
 }
 
-/// Returns true if a line surely does not begin with a root key.
+/// Returns true if a line certainly does not begin with a root key.
 fn is_no_key(line: &[u8]) -> bool {
     matches!(
         line,
@@ -146,15 +145,15 @@ fn is_no_key(line: &[u8]) -> bool {
     )
 }
 
-/// Returns true if the root of a text with these keys surely is a block mapping, and nothing before it changes how it
-/// is read.
+/// Returns true if the root of a text with these keys is certainly a block mapping, and nothing before it changes how
+/// it is read.
 fn has_plain_start(text: &[u8], keys: &[usize]) -> bool {
     let is_plain = |line: &[u8]| matches!(line.trim_ascii(), [] | [b'#', ..] | b"---");
     let is_first = |key: &usize| text[..*key].split(|b| *b == b'\n').all(is_plain) && starts_with_key(&text[*key..]);
     keys.first().is_some_and(is_first)
 }
 
-/// Returns true if `text` surely starts with a key.
+/// Returns true if `text` certainly starts with a key.
 fn starts_with_key(text: &[u8]) -> bool {
     let after = match text {
         [quote @ (b'\'' | b'"'), ..] => after_quoted(&text[1..], *quote),
@@ -163,7 +162,7 @@ fn starts_with_key(text: &[u8]) -> bool {
     matches!(after, Some([b':', b' ' | b'\n', ..]))
 }
 
-/// Returns what follows the key that `text` starts with, or `None` where that is not sure.
+/// Returns what follows the key that `text` starts with, or `None` if that is uncertain.
 fn after_plain_key(text: &[u8]) -> Option<&[u8]> {
     let text = &text[..text.len().min(LONGEST_KEY + 2)];
     let is_word = |b: &u8| b.is_ascii_alphanumeric() || *b == b'_';
@@ -181,20 +180,19 @@ fn after_plain_key(text: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// Returns what follows a text between quotes, from behind the first one on, or `None` where that is not read as it
-/// stands.
+/// Returns what follows a quoted text, given the text behind the opening quote; `None` if it is not read literally.
 fn after_quoted(inner: &[u8], quote: u8) -> Option<&[u8]> {
     let len = inner.iter().position(|b| *b == quote || *b == b'\\' || !matches!(b, b' '..=b'~'))?;
     (inner[len] == quote && inner.get(len + 1) != Some(&quote)).then(|| &inner[len + 1..])
 }
 
-/// Returns true if the document surely goes on behind a text that is a document of its own.
+/// Returns true if the document certainly continues behind a text that is a document of its own.
 fn goes_on_behind(text: &[u8]) -> bool {
     let ends = |line: &[u8]| line.starts_with(b"---") || line.starts_with(b"...") || line.starts_with(b"%");
     !text.split(|b| *b == b'\n').any(ends)
 }
 
-/// Returns true if the lines that libyaml counts in a text are those that `\n` ends.
+/// Returns true if the lines that libyaml counts in a text are exactly those that `\n` ends.
 fn has_plain_breaks(text: &[u8]) -> bool {
     let has_others = |text: &str| text.contains(['\u{85}', '\u{2028}', '\u{2029}']);
     memchr(b'\r', text).is_none() && (text.is_ascii() || str::from_utf8(text).is_ok_and(|text| !has_others(text)))

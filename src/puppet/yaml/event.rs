@@ -35,8 +35,8 @@ pub(super) enum Data<'a> {
 
 /// The way to go on after an event.
 pub(super) enum Onward {
-    /// With the next one.
+    /// Goes on with the next one.
     Next,
-    /// Not at all.
+    /// Ends.
     Stop,
 }

@@ -32,7 +32,7 @@ pub const MAX_EXPANSION: usize = 64 << 20;
 /// The reason why a scalar or a tagged node has no value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Refusal {
-    /// It is an object of a class that Puppet does not permit.
+    /// An object of a class that Puppet does not permit.
     Class(String),
     /// An alias of this name has no anchor, or may not be there.
     Alias(String),
@@ -42,7 +42,7 @@ enum Refusal {
     Limit(String),
 }
 
-/// Returns true if a scalar that nothing marks as text is one.
+/// Returns true if a scalar without quotes or a tag is a text.
 pub fn is_text(text: &str) -> bool {
     scalar::is_text(text)
 }
@@ -58,8 +58,7 @@ pub enum Form {
     Several,
 }
 
-/// Returns the form of `content`, in which collections may nest `most` deep. What follows the first document is not
-/// read.
+/// Returns the form of `content`, in which collections may nest `most` deep. Only the first document is read.
 pub fn form(content: &[u8], most: usize) -> Form {
     let mut depth = 0_usize;
     let mut count = |event: Event<'_>| {

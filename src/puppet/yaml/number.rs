@@ -17,7 +17,7 @@ pub(super) fn read(text: &str, psych: Psych) -> Option<Result<Value, Refusal>> {
     if let Some(number) = plain_integer(text) {
         return Some(Ok(number));
     }
-    // What else is in a text tells at once that it is none: most that start with a digit are no numbers.
+    // Any other character shows at once that it is not a number, as most texts that start with a digit are not.
     if !text.bytes().all(|b| b.is_ascii_hexdigit() || b"+-.,_:xXiInN".contains(&b)) {
         return None;
     }

@@ -7,18 +7,18 @@
 use super::{Psych, Refusal, number};
 use crate::value::Value;
 
-/// Returns the value of a scalar that nothing marks as text.
+/// Returns the value of a scalar without quotes or a tag.
 pub(super) fn resolve(text: &str, psych: Psych) -> Result<Value, Refusal> {
     Ok(other_than_text(text, psych)?.unwrap_or_else(|| Value::from(text)))
 }
 
-/// Returns true if a scalar that nothing marks as text is one.
+/// Returns true if a scalar without quotes or a tag is a text.
 pub(super) fn is_text(text: &str) -> bool {
     let is_word = text.bytes().next().is_some_and(|first| is_plain_word(text.as_bytes(), first));
     is_word || matches!(other_than_text(text, Psych::default()), Ok(None | Some(Value::String(_))))
 }
 
-/// Returns the value of a scalar, or `None` if that is its text as it stands.
+/// Returns the value of a scalar, or `None` if that is its literal text.
 fn other_than_text(text: &str, psych: Psych) -> Result<Option<Value>, Refusal> {
     let bytes = text.as_bytes();
     let Some(&first) = bytes.first() else { return Ok(Some(Value::Undef)) };
@@ -36,19 +36,19 @@ fn other_than_text(text: &str, psych: Psych) -> Result<Option<Value>, Refusal> {
     }
 }
 
-/// Returns true if a text that starts with the byte `first` is a word and surely no name of a value, as nearly every
-/// key is.
+/// Returns true if a text that starts with the byte `first` is a word and certainly not the name of a value, as
+/// nearly every key is.
 fn is_plain_word(bytes: &[u8], first: u8) -> bool {
     let is_long = || bytes.get(..LONGEST_NAME + 1).is_some_and(<[u8]>::is_ascii);
     first.is_ascii_alphabetic() && (!starts_named_value(first) || is_long())
 }
 
-/// Returns true if a number or a time may start so: no other scalar has no value.
+/// Returns true if a number or a time may start with this byte: only such scalars may have no value.
 fn may_start_number(first: u8) -> bool {
     matches!(first, b'0'..=b'9' | b'.' | b'-' | b'+')
 }
 
-/// Returns true if the text is told to be no number by its first two bytes.
+/// Returns true if the first two bytes show that the text is not a number.
 fn starts_as_word(first: u8, second: Option<u8>) -> bool {
     if matches!(first, b'0'..=b'9' | b'.' | b':' | b'-') {
         return false;
@@ -65,7 +65,7 @@ fn is_word_byte(b: u8) -> bool {
 /// The characters of `false`, the longest name of a value.
 const LONGEST_NAME: usize = 5;
 
-/// Returns true if the name of a boolean or of null may start so.
+/// Returns true if the name of a boolean or of null may start with this byte.
 fn starts_named_value(first: u8) -> bool {
     matches!(first, b'y' | b't' | b'o' | b'n' | b'f' | b'Y' | b'T' | b'O' | b'N' | b'F' | b'~')
 }
@@ -134,7 +134,7 @@ fn number_or_time(text: &str, psych: Psych) -> Result<Option<Value>, Refusal> {
     number::read(text, psych).transpose()
 }
 
-/// Returns the bytes behind `min` to `max` digits, and how many digits there were.
+/// Returns the bytes behind `min` to `max` digits, or `None` if there are fewer.
 fn digits(bytes: &[u8], min: usize, max: usize) -> Option<&[u8]> {
     let n = bytes.iter().take(max).take_while(|b| b.is_ascii_digit()).count();
     (n >= min).then(|| &bytes[n..])

@@ -21,8 +21,7 @@ pub(super) fn look(event: &Event<'_>, notes: &mut Notes) {
     }
 }
 
-/// Returns the place for which Ruby refuses a document that a server reads, or `None` if all servers refuse
-/// it, too.
+/// Returns the place for which Ruby refuses a document that a server reads, or `None` if all servers refuse it, too.
 pub fn read_by_server(content: &[u8]) -> Option<(u32, Kind)> {
     let mut first = Notes::default();
     let text = String::from_utf8_lossy(content);
@@ -44,7 +43,7 @@ pub fn read_by_server(content: &[u8]) -> Option<(u32, Kind)> {
     first.iter().chain(notes.iter()).find(|(_, kind)| is_read && kind.effect() == Effect::Reads)
 }
 
-/// Returns the kind of a plain scalar, or `None` if all read it alike.
+/// Returns the kind of a plain scalar, or `None` if all servers read it alike.
 fn of_scalar(text: &str) -> Option<Kind> {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     let is_digits = |b: u8| matches!(b, b'0'..=b'9' | b',' | b'_');

@@ -1,4 +1,4 @@
-//! Tags: what Psych makes of them where Puppet permits no class but `Symbol`.
+//! Tags, as Psych reads them when Puppet permits only the class `Symbol`.
 
 use super::{Psych, Refusal, number, scalar};
 use crate::puppet::ruby;
@@ -61,7 +61,7 @@ const ENCODINGS: &str = "locale external filesystem ASCII US-ASCII ANSI_X3.4-196
     macCentEuro macCroatian macCyrillic macGreek macIceland MacJapan MacJapanese macRoman macRomania macThai macTurkish macUkraine PCK Shift_JIS
     SJIS SJIS-DoCoMo SJIS-KDDI SJIS-SoftBank stateless-ISO-2022-JP stateless-ISO-2022-JP-KDDI TIS-620 Windows-31J IBM037";
 
-/// Those that are numbers behind a name.
+/// Classes whose values are numbers behind a name.
 const NUMBERED: [(&[&str], &str); 4] = [
     (&["ISO-8859-", "ISO8859-"], "1 2 3 4 5 6 7 8 9 10 11 13 14 15 16"),
     (&["CP", "Windows-"], "1250 1251 1252 1253 1254 1255 1256 1257 1258 874"),
@@ -69,7 +69,7 @@ const NUMBERED: [(&[&str], &str); 4] = [
     (&["CP"], "50220 50221 51932 65000 65001 878 932 936 949 950 951"),
 ];
 
-/// Returns the encoding that Ruby finds by a name; by default there is no internal one.
+/// Returns the encoding that Ruby finds by a name; there is no internal one by default.
 fn encoding(name: &str) -> Result<Value, Refusal> {
     let is = |known: &str| known.eq_ignore_ascii_case(name);
     let numbered = |prefixes: &[&str], numbers: &str| {
@@ -217,7 +217,7 @@ fn class_or(name: &str, default: &str) -> Refusal {
     }
 }
 
-/// Returns the rest of the first line of `tag` that starts with `prefix`; Ruby's `^` is that of a line.
+/// Returns the rest of the first line of `tag` that starts with `prefix`, since Ruby's `^` matches at each line.
 fn after<'a>(tag: &'a str, prefix: &str) -> Option<&'a str> {
     tag.split('\n').find_map(|line| line.strip_prefix(prefix))
 }

@@ -1,4 +1,4 @@
-//! Tells by their last catalogs which nodes use a changed key, and puts the changes of all others apart.
+//! Finds by their last catalogs which nodes use a changed key, and separates the changes on all others.
 //!
 //! Puppet looks the key of a class up on nodes with that class. Others may still look it up explicitly, which nobody
 //! can see without a record of all lookups: so this tells what catalogs have, and never decides on a verdict, a policy
@@ -57,8 +57,8 @@ pub(super) struct Divided<O> {
     pub(in crate::report) is_apart: bool,
 }
 
-/// The most sets of nodes that use some key by which changes are divided. Each makes groups of its own: with more of
-/// them nobody would read the report, and it would be long.
+/// The most sets of nodes that use some key by which changes are divided. Each makes separate groups: with more of
+/// them the report would be too long to read.
 const MAX_SETS: usize = 32;
 
 /// Divides changes into those on nodes whose catalogs do not use the key, and all others, unless the keys are used on
@@ -118,7 +118,7 @@ fn is_of_error(kind: ChangeKind) -> bool {
 pub struct Parts(HashSet<*const CatalogUse>);
 
 impl Parts {
-    /// Returns true unless another part of the same change was there already.
+    /// Returns true unless another part of the same change has been counted.
     pub fn is_new(&mut self, change: &KeyChange) -> bool {
         change.catalog_use.as_ref().is_none_or(|of| self.0.insert(Arc::as_ptr(of)))
     }
@@ -129,7 +129,7 @@ impl KeyChange {
         self.catalog_use.as_ref().is_some_and(|of| of.is_recorded)
     }
 
-    /// Returns `, whose catalogs do not have the class` for so many nodes, or nothing if the change is not apart.
+    /// Returns `, whose catalogs do not have the class` for this many nodes, or nothing if the change is not apart.
     pub(in crate::report) fn lacking(&self, nodes: usize) -> String {
         if !self.is_apart {
             return String::new();
@@ -139,13 +139,13 @@ impl KeyChange {
         format!(", whose {catalogs} not {what}")
     }
 
-    /// Returns the number of variants of the change, whose parts are not counted for themselves.
+    /// Returns the number of variants of the change; parts of a change are not counted separately.
     pub(in crate::report) fn variants_of_whole(&self) -> usize {
         self.catalog_use.as_ref().map_or_else(|| self.variant_count(), |of| of.variants)
     }
 }
 
-/// The most classes or keys that are told of in one place.
+/// The most classes or keys that are named in one place.
 const MAX_NOTES: usize = 3;
 
 impl Report {
@@ -232,7 +232,7 @@ impl CatalogUse {
         let with = if self.with == 0 { "none".to_owned() } else { number(self.with) };
         let unknown = match self.unknown {
             0 => String::new(),
-            // Of some their classes may be known, but not all lookups.
+            // For some nodes the classes may be known, but not all lookups.
             unknown if self.has_records => format!("; of {} it is not known", number(unknown)),
             1 => "; the catalog of 1 is not known".to_owned(),
             unknown => format!("; the catalogs of {} are not known", number(unknown)),

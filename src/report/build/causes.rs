@@ -31,7 +31,8 @@ pub struct Cause {
     pub changes: Vec<usize>,
 }
 
-/// Returns the causes that several keys share: new causes before those that are gone, those with the most keys first.
+/// Returns the causes that several keys share: new causes before causes that are gone, those with the most keys
+/// first.
 pub(in crate::report) fn causes(changes: &[Change]) -> Vec<Cause> {
     let mut found: BTreeMap<(bool, bool, &str), Cause> = BTreeMap::new();
     for (at, change) in changes.iter().enumerate() {
@@ -55,7 +56,7 @@ pub(in crate::report) fn causes(changes: &[Change]) -> Vec<Cause> {
     causes
 }
 
-/// Returns the error of a change that is an error now, or was one and is a value now; true in the second field if it is
+/// Returns the error of a change that is an error now, or was one and is a value now; the second field says if it is
 /// an error now.
 fn error(change: &Change) -> Option<(&LookupError, bool)> {
     let is_new = change.kind.is_error();

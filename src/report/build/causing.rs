@@ -43,8 +43,8 @@ impl Range {
     }
 }
 
-/// Returns the lines that cause `changes`, by file, as far as they are known. Of a file that has added lines among them
-/// the removed ones are left out: readers see them beside those.
+/// Returns the lines that cause `changes`, by file, as far as they are known. Removed lines are left out for files
+/// with added lines among them, since readers see both together.
 pub(in crate::report) fn causing<'r>(report: &Report, changes: impl IntoIterator<Item = &'r KeyChange>) -> Vec<Range> {
     let positions: BTreeSet<usize> = changes.into_iter().flat_map(|change| &change.lines).flatten().copied().collect();
     let lines: Vec<&ChangedLines> = positions.into_iter().filter_map(|at| report.lines.get(at)).collect();

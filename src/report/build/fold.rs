@@ -87,7 +87,7 @@ pub(super) fn fold_leaves(change: &Change) -> Vec<LeafFold> {
     folds
 }
 
-/// Returns a path as it is written behind a key, with any step in the place of one.
+/// Returns a path as it is written after a key, with a placeholder for one step.
 fn masked(path: &ValuePath, at: usize) -> String {
     let step = |(i, segment): (usize, &Segment)| match segment {
         Segment::Key(_) if i == at => format!(".{ANY}"),

@@ -107,7 +107,7 @@ fn consequence(change: &Change) -> Consequence {
     }
 }
 
-/// Returns true if a secret has become another one, or a value has become secret or is so no longer.
+/// Returns true if a secret has changed, or a value has become secret or is no longer one.
 pub(crate) fn is_of_secret(leaf: &LeafChange) -> bool {
     let is_hidden = |value: &Value| matches!(value, Value::Rich(rich) if matches!(**rich, Rich::Hidden(_)));
     let parts = leaf.part.as_ref().map(Option::as_ref);

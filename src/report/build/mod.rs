@@ -40,7 +40,7 @@ pub struct Input<'a> {
     pub former_keys: usize,
     /// The changes, as [`crate::diff::changes`] gives them.
     pub changes: Changes,
-    /// The use of changed keys, as far as it is to be told.
+    /// The use of changed keys, as far as it is reported.
     pub uses: BTreeMap<Arc<str>, KeyUse>,
     /// The origins of the changed values.
     pub origins: Origins,
@@ -61,7 +61,7 @@ pub struct Input<'a> {
 pub struct Origins {
     /// The origins of each change.
     pub changes: Vec<ChangeOrigins>,
-    /// The origins of the secrets that were encrypted anew.
+    /// The origins of the re-encrypted secrets.
     pub reencrypted: Vec<Option<Origin>>,
     /// The changed lines.
     pub lines: Vec<ChangedLines>,
@@ -70,7 +70,7 @@ pub struct Origins {
 /// The origins of a change.
 #[derive(Debug, Clone, Default)]
 pub struct ChangeOrigins {
-    /// Those of its differences.
+    /// The origins of its differences.
     pub leaves: Vec<LeafOrigins>,
     /// The changed lines that cause it, if they are known: positions in [`Origins::lines`].
     pub lines: Option<Vec<usize>>,
@@ -106,7 +106,7 @@ impl Report {
         let groups = groups_by_use(&changes, &folded, &apart, &compared);
         let mut blind_spots = input.blind_spots;
         blind_spots.extend(emptiness(input.nodes.len(), keys.total).filter(|_| blind_spots.is_empty()));
-        // Of these the commit has made none, so they come last.
+        // The commit has caused none of these, so they come last.
         blind_spots.sort_by_key(|spot| spot.is_standing);
         let origin = input.origins.reencrypted.into_iter().chain(std::iter::repeat(None));
         Report {
@@ -152,7 +152,7 @@ impl ChangeKind {
     }
 }
 
-/// All that is told of a change besides itself.
+/// Everything known about a change besides the change itself.
 struct Told {
     origins: ChangeOrigins,
     catalog_use: Option<Arc<CatalogUse>>,

@@ -125,8 +125,8 @@ fn equal(change: &Change) -> Signature<'_> {
     Signature::Leaves(change.kind, Cow::Borrowed(&change.leaves))
 }
 
-/// Returns the signature of a change with its differences in an order that does not depend on that of the value, and
-/// each step of their paths as `step` gives it. Returns `None` if there are none, or too many.
+/// Returns the signature of a change with its differences in an order independent of the value's order, and each step
+/// of their paths as `step` maps it. Returns `None` if there are none, or too many.
 fn in_order(change: &Change, step: impl Fn(&Segment) -> Segment) -> Option<Signature<'static>> {
     if !(1..=MAX_SORTED).contains(&change.leaves.len()) {
         return None;
@@ -140,7 +140,7 @@ fn in_order(change: &Change, step: impl Fn(&Segment) -> Segment) -> Option<Signa
     Some(Signature::Leaves(change.kind, leaves.into()))
 }
 
-/// Returns the signature of a change whatever the positions in lists are, or `None` if there are none in its paths.
+/// Returns the signature of a change without the positions in lists, or `None` if its paths contain none.
 fn without_positions(change: &Change) -> Option<Signature<'static>> {
     let is_position = |step: &Segment| matches!(step, Segment::Index(_));
     let has_positions = |leaf: &Arc<LeafChange>| leaf.path().is_some_and(|path| path.0.iter().any(is_position));
@@ -160,8 +160,8 @@ fn shape(change: &Change) -> Signature<'_> {
     Signature::Shape(change.kind, change.leaves.iter().map(place).collect())
 }
 
-/// Returns the signature of a change with the name of its node masked, or `None` if nodes have it that it does not tell
-/// apart by their names.
+/// Returns the signature of a change with the name of its node masked, or `None` if it is on nodes that it does not
+/// distinguish by their names.
 fn without_node_name(change: &Change, fleet: &Fleet) -> Option<Signature<'static>> {
     let names = |node| NodeName::new(fleet.name(node)).forms();
     let is_of_each_node = match &change.variants {
@@ -201,7 +201,7 @@ impl<'a> NodeName<'a> {
         NodeName { full, host: full.split('.').next().unwrap_or(full) }
     }
 
-    /// Returns the same leaf if the name is not in it.
+    /// Returns the leaf with the name masked; the same leaf if the name is not in it.
     fn mask_leaf(&self, leaf: &Arc<LeafChange>) -> Arc<LeafChange> {
         let is_within = |part: &Part| self.is_in_path(&part.path) || self.is_in(&part.value);
         let Diff { before, after } = &leaf.part;

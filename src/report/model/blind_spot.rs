@@ -11,9 +11,9 @@ use crate::report::numbers::count;
 /// The answer to the question if a commit changes effective values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// It does.
+    /// The commit changes something.
     Changes,
-    /// It does not: everything that it touches was seen on both sides.
+    /// The commit changes nothing: everything that it touches was seen on both sides.
     NoChange,
     /// No change was seen, but not everything that it touches could be seen.
     NoChangeSeen,
@@ -52,7 +52,7 @@ impl Remedy {
 
     /// Makes a remedy of lines for `hierad.yaml`.
     pub fn settings(yaml: impl Into<String>) -> Remedy {
-        Remedy::with_yaml("put into hierad.yaml", yaml)
+        Remedy::with_yaml("add to hierad.yaml", yaml)
     }
 }
 
@@ -98,7 +98,7 @@ pub struct UnseenLevel {
 }
 
 impl BlindSpot {
-    /// Returns true if it is about levels, and these are levels of some of the nodes.
+    /// Returns true if it is about levels, including levels of some of the nodes.
     fn is_on_some_of(&self, nodes: &NodeSet) -> bool {
         !self.levels.is_empty() && !self.nodes.intersection(nodes).is_empty()
     }

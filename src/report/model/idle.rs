@@ -1,4 +1,4 @@
-//! The reasons why changed lines have no effect, which need not be the same on all nodes.
+//! The reasons why changed lines have no effect, which may differ between nodes.
 
 use std::cmp::Reverse;
 
@@ -9,7 +9,7 @@ use crate::report::numbers::count;
 /// The reason why lines have no effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoEffect {
-    /// The data is the same: they differ in comments, white space or the way in which it is written.
+    /// The data is the same: the lines differ in comments, white space or spelling.
     Equal,
     /// Another place gives the key its value.
     Shadowed(Place),
@@ -17,7 +17,7 @@ pub enum NoEffect {
     Same(Place),
     /// The value moved to that place with this commit, or from there.
     Moved(Place),
-    /// They are merged with others, and what comes out is the same.
+    /// The lines are merged with others, and the result is the same.
     Merged,
     /// No value changes by them.
     Unused,
@@ -64,7 +64,7 @@ pub struct Idle {
     pub first: IdlePart,
     /// The reasons on others.
     pub others: Vec<IdlePart>,
-    /// The number of nodes of which no reason was looked for.
+    /// The number of nodes that were not examined.
     pub not_traced: usize,
 }
 

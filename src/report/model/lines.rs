@@ -1,4 +1,5 @@
-//! The changed lines of a commit with the effect of each, and the sources of a value: which places make it what it is.
+//! The changed lines of a commit with the effect of each, and the sources of a value: the places that contribute to
+//! it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use crate::diff::Diff;
 use crate::node::NodeSet;
 use crate::report::numbers::count;
 
-/// The way in which a place takes part in a value.
+/// The way in which a place contributes to a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum How {
     /// It holds the value.
@@ -54,14 +55,14 @@ impl How {
     }
 }
 
-/// A place that takes part in a value.
+/// A place that contributes to a value.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Source {
     /// The file and line.
     pub place: Place,
     /// The level of the hierarchy, if it is a place of data.
     pub level: Option<Arc<str>>,
-    /// The way in which it takes part.
+    /// The way in which it contributes.
     pub how: How,
 }
 
@@ -112,12 +113,12 @@ impl Side {
 /// The change of a file as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FileChange {
-    /// It is there before and after.
+    /// The file exists before and after.
     #[default]
     Edited,
-    /// It was not there.
+    /// The file did not exist.
     New,
-    /// It is gone.
+    /// The file was deleted.
     Deleted,
 }
 
@@ -170,14 +171,14 @@ pub struct ChangedLines {
 /// The effect of changed lines.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
-    /// They change keys. The differences say which lines cause them.
+    /// The lines change keys. The differences say which lines cause them.
     Changes {
         /// The keys.
         keys: BTreeSet<Arc<str>>,
         /// The nodes on which at least one of them changes because of these lines.
         nodes: NodeSet,
     },
-    /// They change nothing on any node that was compared.
+    /// The lines change nothing on any node that was compared.
     None(Idle),
     /// Nothing is known of their effect.
     Unknown(UnknownEffect),
@@ -232,7 +233,7 @@ impl Effect {
         }
     }
 
-    /// Returns the reason why there is none, on the most nodes, or why it is unknown.
+    /// Returns the reason on most nodes why there is no effect, or why it is unknown.
     pub fn reason(&self) -> Option<LineReason> {
         match self {
             Effect::Changes { .. } => None,
@@ -249,7 +250,7 @@ impl Effect {
         }
     }
 
-    /// Returns true if there is none since the data is the same.
+    /// Returns true if there is no effect because the data is the same.
     pub fn is_of_equal_data(&self) -> bool {
         matches!(self, Effect::None(idle) if idle.is(&NoEffect::Equal))
     }
@@ -275,8 +276,8 @@ impl ChangedLines {
         self.len() == 0
     }
 
-    /// Returns true if it is worth telling that they have no effect: of comments and blanks everybody knows, and the
-    /// text of others is shown.
+    /// Returns true if it is worth saying that the lines have no effect: for comments and blanks that is obvious, and
+    /// some lines are shown as text.
     pub fn is_telling(&self) -> bool {
         match &self.effect {
             Effect::Changes { .. } => false,
@@ -286,7 +287,7 @@ impl ChangedLines {
         }
     }
 
-    /// Returns words for the effect, or `None` if the lines change something. Where it is unknown they have the keys.
+    /// Returns words for the effect, or `None` if the lines change something. If it is unknown, they name the keys.
     pub fn words(&self) -> Option<String> {
         let words = self.effect.words()?;
         if self.keys.is_empty() || !matches!(self.effect, Effect::Unknown(_)) {
@@ -299,7 +300,7 @@ impl ChangedLines {
         })
     }
 
-    /// Returns a heading for such lines that change nothing, or of which that is not known.
+    /// Returns a heading for lines that change nothing, or whose effect is unknown.
     pub(in crate::report) fn heading(all: &[&ChangedLines]) -> String {
         let number: usize = all.iter().map(|lines| lines.len()).sum();
         let unknown = all.iter().filter(|lines| matches!(lines.effect, Effect::Unknown(_))).count();

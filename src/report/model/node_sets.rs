@@ -28,14 +28,13 @@ impl<'a> NodeSets<'a> {
         number
     }
 
-    /// Returns all sets, by their numbers. Those of a report on many nodes refer to further ones behind them.
+    /// Returns all sets, by their numbers. In a report on many nodes, they refer to further sets that follow them.
     pub(in crate::report) fn into_all(self) -> Vec<ListedSet<'a>> {
         let names: usize = self.sets.iter().map(|set| set.len()).sum();
         if names <= MOST_NAMES { self.sets.into_iter().map(ListedSet::of_nodes).collect() } else { self.by_parts() }
     }
 
-    /// Returns all sets by their parts, which are listed behind them: nodes are in one part if they are in the same
-    /// sets.
+    /// Returns all sets by their parts, which follow them: nodes are in the same part if they are in the same sets.
     fn by_parts(self) -> Vec<ListedSet<'a>> {
         let parts = parts(&self.sets);
         let mut listed: Vec<ListedSet<'_>> = Vec::with_capacity(self.sets.len());

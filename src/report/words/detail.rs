@@ -61,7 +61,7 @@ impl DetailLine {
     }
 }
 
-/// Returns both sides of a difference for one line, or `None` if they do not fit `columns` beside each other.
+/// Returns both sides of a difference for one line, or `None` if they do not fit `columns` next to each other.
 pub(in crate::report) fn on_one_line(change: &LeafChange, columns: usize) -> Option<Diff<Option<String>>> {
     if let Some(note) = secrecy_note(change.kind) {
         return Some(Diff::new(None, Some(note.to_owned())));
@@ -212,7 +212,7 @@ fn sides(values: Diff<Option<&Value>>, columns: usize) -> Vec<DetailLine> {
     block(Mark::Removed, values.before).chain(block(Mark::Added, values.after)).collect()
 }
 
-/// Returns true for a value that is no collection and has no line ends.
+/// Returns true for a value that is not a collection and has no line ends.
 fn is_one_line(value: &Value) -> bool {
     match value {
         Value::Array(_) | Value::Hash(_) => false,
@@ -417,7 +417,7 @@ fn order_of_items(items: Diff<&[Value]>, columns: usize) -> Diff<Vec<String>> {
     if lines.before == lines.after { items.map(|items| items.iter().map(label).collect()) } else { lines }
 }
 
-/// Returns true for each of `items` that `others` has too, as often as both have it.
+/// Returns true for each of `items` that `others` also contains, counting duplicates.
 fn shared(items: &[Value], others: &[Value]) -> Vec<bool> {
     let mut left: HashMap<&Value, usize> = HashMap::new();
     for item in others {

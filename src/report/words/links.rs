@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use crate::diagnostic::Place;
 
-/// Returns the address of a place below `base`, or `None` if there is no base that can stand in a link, or the place is
-/// not one of the repository.
+/// Returns the address of a place below `base`, or `None` if there is no base that is valid in a link, or if the
+/// place is not in the repository.
 pub(in crate::report) fn address(base: Option<&str>, place: &Place) -> Option<String> {
     // A browser would go up from the base.
     let leaves = place.path.starts_with('/') || place.path.split('/').any(|name| matches!(name, "." | ".."));

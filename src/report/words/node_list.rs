@@ -18,8 +18,7 @@ pub(in crate::report) fn heading(report: &Report, group: &Group, columns: usize)
     }
 }
 
-/// Returns true if the names of `nodes`, and of the nodes that are not among them if there are any in `except`, are
-/// harder to read than a description.
+/// Returns true if the names of `nodes`, and of the nodes in `except`, are harder to read than a description.
 pub(in crate::report) fn is_longer(names: &NodeNames, [nodes, except]: [&NodeSet; 2], who: &Description) -> bool {
     let fits = |nodes: &NodeSet, columns: usize| {
         let mut left = Some(columns);

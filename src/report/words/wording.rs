@@ -131,12 +131,12 @@ impl Report {
         }
     }
 
-    /// Returns the blind spots that were there before the commit just as after it, or the others.
+    /// Returns the blind spots that existed before the commit, or the others.
     pub fn spots(&self, is_standing: bool) -> impl Iterator<Item = &BlindSpot> {
         self.blind_spots.iter().filter(move |spot| spot.is_standing == is_standing)
     }
 
-    /// Returns the heading of the blind spots that were there before just as after, or of the others.
+    /// Returns the heading of the blind spots that existed before the commit, or of the others.
     pub(in crate::report) fn spots_heading(&self, is_standing: bool) -> String {
         let spots = self.spots(is_standing).count();
         if is_standing {
@@ -211,7 +211,7 @@ impl Report {
 }
 
 impl KeyChange {
-    /// Returns true if nothing was found before.
+    /// Returns true if the key was not found before.
     pub(in crate::report) fn is_of_new_key(&self) -> bool {
         matches!(self.outcome.before.as_deref(), None | Some(Outcome::NotFound))
     }
@@ -235,7 +235,7 @@ impl KeyChange {
 }
 
 impl Item {
-    /// Returns a note about the changes that are not shown, or `None` if they are equal to the one that is.
+    /// Returns a note about the changes that are not shown, or `None` if they are equal to the shown one.
     pub(in crate::report) fn note(&self) -> Option<String> {
         match self.similarity {
             Similarity::Equal => None,
@@ -292,8 +292,8 @@ impl Leaf {
         self.change.path().map(|path| path.below(&change.key)).unwrap_or_default()
     }
 
-    /// Returns the places of both sides: one place, or two if they are in different files; and the place behind it that
-    /// takes part otherwise, if there is one.
+    /// Returns the places of both sides: one place, or two if they are in different files; and any other place that
+    /// contributes, after them.
     pub(in crate::report) fn places(&self) -> Option<String> {
         let shown = |origin: &Origin| visible(&origin.place.to_string()).into_owned();
         let origins = self.origins();
@@ -318,12 +318,12 @@ impl Leaf {
         Some(places + &behind.unwrap_or_default())
     }
 
-    /// Returns true if a place besides the origin takes part in the value.
+    /// Returns true if a place besides the origin contributes to the value.
     pub(in crate::report) fn has_behind(&self) -> bool {
         self.behind().is_some()
     }
 
-    /// Returns the source that says more than the origin: of a key that is referred to, or one that differs.
+    /// Returns the source that says more than the origin: one of a key that is referred to, or one that differs.
     fn behind(&self) -> Option<&Source> {
         let Diff { before, after } = self.sources();
         let is_reference = |source: &&Source| matches!(source.how, How::Alias | How::Lookup);

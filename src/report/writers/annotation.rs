@@ -15,7 +15,7 @@ use crate::report::words::visible::{shorten, shorten_middle, visible};
 use crate::report::words::wording::{count, share};
 use crate::report::{ChangedLines, Count, KeyChange, Leaf, PolicyHit, Report, Side};
 
-/// The most messages of one place that are told by themselves.
+/// The most messages of one place that are listed separately.
 const MAX_MESSAGES: usize = 10;
 
 /// The room for the name of a difference, and for both of its values.

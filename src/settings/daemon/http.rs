@@ -22,7 +22,7 @@ const MAX_TIMEOUT: f64 = 3600.0;
 pub struct HttpSetting {
     /// The address to listen on.
     pub listen: SocketAddr,
-    /// The address that others reach it at, through a reverse proxy perhaps, for links in reports.
+    /// The address at which others reach it, perhaps through a reverse proxy, for links in reports.
     pub url: Option<String>,
     /// The file with the token that clients must send.
     pub token_file: Option<PathBuf>,

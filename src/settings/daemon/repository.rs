@@ -69,7 +69,7 @@ pub(in crate::settings) fn check(
     Ok(RepositorySetting { name, place, branches: raw.branches.into_vec(), config })
 }
 
-/// Returns a time that is longer than none, or what `setting` must be instead.
+/// Returns a time above zero, or what `setting` must be instead.
 pub(in crate::settings) fn seconds(setting: &str, value: f64) -> Result<Duration, String> {
     let time = Duration::try_from_secs_f64(value).ok().filter(|time| !time.is_zero());
     time.ok_or_else(|| format!("a number of seconds above 0 for '{setting}', not {value}"))

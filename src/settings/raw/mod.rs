@@ -43,7 +43,7 @@ pub(super) struct Settings {
     pub(super) branches: OneOrMany,
     pub(super) eyaml: Eyaml,
     pub(super) state: Option<String>,
-    /// In days.
+    /// The time in days.
     pub(super) keep_reports: Option<f64>,
     pub(super) sinks: BTreeMap<String, Sink>,
     pub(super) snapshots: BTreeMap<String, Snapshots>,
@@ -257,12 +257,12 @@ pub(super) struct Backend {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case", expecting = "must be 'path'")]
 pub(super) enum PromisedFiles {
-    /// Those that begin with the path that it is called for.
+    /// Files that begin with the path that the function is called for.
     Path,
 }
 
 impl Backend {
-    /// Returns true if code runs for it.
+    /// Returns true if it makes code run.
     pub(super) fn runs_code(&self) -> bool {
         let Backend { not_found: _, values: _, command, puppet, ruby, timeout: _, scope: _, reads: _ } = self;
         command.is_some() || puppet.is_some() || ruby.is_some()

@@ -193,7 +193,7 @@ impl ProfileEntry {
 }
 
 impl ProfileSource {
-    /// Returns the names of the sources that are there.
+    /// Returns the names of the given sources.
     pub(in crate::settings) fn names(&self) -> Vec<&'static str> {
         let ProfileSource { puppetdb, enc, trusted_external, puppet_cache, factsets, site_pp } = self;
         let sources = [

@@ -88,7 +88,7 @@ impl Rich {
         name.into()
     }
 
-    /// As Puppet writes it where text is wanted: Ruby's `to_s`.
+    /// Returns the text that Puppet writes if text is wanted: Ruby's `to_s`.
     pub fn to_text(&self) -> String {
         match self {
             Rich::Sensitive(_) => "Sensitive [value redacted]".into(),
@@ -105,7 +105,7 @@ impl Rich {
         }
     }
 
-    /// Ruby's `inspect`. That of some shows an address in memory, see [`Rich::has_address`].
+    /// Ruby's `inspect`. Some show a memory address: see [`Rich::has_address`].
     pub fn inspect(&self) -> String {
         match self {
             Rich::Sensitive(_) => "#<Sensitive [value redacted]>".into(),
@@ -117,7 +117,7 @@ impl Rich {
         }
     }
 
-    /// Returns true if Ruby shows where in memory the value lies when it is inside of something else.
+    /// Returns true if Ruby shows the memory address of the value when it is inside something else.
     pub fn has_address(&self) -> bool {
         matches!(self, Rich::Timestamp(_) | Rich::Timespan(_) | Rich::Binary(_) | Rich::Type(_))
     }
@@ -130,7 +130,7 @@ impl Rich {
         )
     }
 
-    /// Returns its secrecy, or `None` if it is no secret.
+    /// Returns its secrecy, or `None` if it is not a secret.
     pub fn secrecy(&self) -> Option<Secrecy> {
         match self {
             Rich::Sensitive(value) => value.secrecy().or(Some(Secrecy::SENSITIVE)),

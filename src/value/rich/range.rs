@@ -40,13 +40,12 @@ pub enum Part {
 type Checked<T> = Result<T, String>;
 
 impl VersionRange {
-    /// Returns the versions in one of `parts`, written as `text`. Fails where the library does, on parts that end
-    /// together.
+    /// Returns the versions in any of `parts`, written as `text`. Fails like the library on parts with the same end.
     pub fn new(parts: Vec<Part>, text: String) -> Checked<VersionRange> {
         Ok(VersionRange { ranges: merged(parts)?, text })
     }
 
-    /// Returns the versions from `min` to `max`. It is written the wrong way round, as Puppet does.
+    /// Returns the versions from `min` to `max`. The text has them in reverse order, as in Puppet.
     pub fn between(min: Version, max: Version, exclude_max: bool) -> Checked<VersionRange> {
         let text = if exclude_max { format!(">={max} <{min}") } else { format!("{max} - {min}") };
         let upper = if exclude_max { Part::Less(max) } else { Part::AtMost(max) };
@@ -72,7 +71,8 @@ impl VersionRange {
         }
     }
 
-    /// Returns true if all of it is in `other`, or `None` if Ruby fails because one of the two is no single range.
+    /// Returns true if `other` contains all of it, or `None` if Ruby fails because one of the two is not a single
+    /// range.
     pub fn is_covered_by(&self, other: &VersionRange) -> Option<bool> {
         let (a, b) = (self.only()?, other.only()?);
         Some(
@@ -277,7 +277,7 @@ impl Part {
         lower.intersection(&upper).ok_or_else(String::new)
     }
 
-    /// Returns the message of Ruby's exception where the library calls a method that does not exist.
+    /// Returns the message of Ruby's exception, since the library calls a method that does not exist.
     fn no_exclude_end(&self) -> String {
         let class = match self {
             Part::Both(..) => "MinMaxRange",

@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-/// Returns true if Ruby ties the expression to UTF-8, which is an option of it: it has more than ASCII, as it is or
+/// Returns true if Ruby ties the expression to UTF-8, as an option does: it contains more than ASCII, literally or
 /// escaped, or a property of characters.
 pub fn has_fixed_encoding(source: &str) -> bool {
     !source.is_ascii() || escapes(source).any(|(letter, rest)| is_beyond_ascii(letter, rest))
@@ -68,7 +68,7 @@ pub fn slashed(source: &str) -> String {
 /// The options in the order in which Ruby writes them.
 const LETTERS: [char; 3] = ['m', 'i', 'x'];
 
-/// Returns the options that all of an expression is under, and what is under them.
+/// Returns the options that apply to a whole expression, and the expression that they apply to.
 fn leading_options(source: &str) -> Option<([bool; 3], &str)> {
     let mut options = [false; 3];
     let mut rest = source;
@@ -111,7 +111,7 @@ fn is_balanced(source: &str) -> bool {
     depth == 0
 }
 
-/// Returns the characters and escapes of a pattern with their positions, and whether they stand in a class of
+/// Returns the characters and escapes of a pattern with their positions, and whether they are in a class of
 /// characters.
 pub fn tokens(pattern: &str) -> impl Iterator<Item = (usize, &str, bool)> {
     let mut at = 0;
@@ -143,7 +143,7 @@ fn needs_escape(c: char) -> bool {
     c.is_ascii_control()
 }
 
-/// Returns the source with slashes and control characters escaped, `all` with everything that is not ASCII.
+/// Returns the source with slashes and control characters escaped; with `all`, also everything beyond ASCII.
 fn escaped(source: &str, all: bool) -> String {
     let mut out = String::new();
     let mut chars = source.chars();

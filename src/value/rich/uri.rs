@@ -40,7 +40,7 @@ const CLASSES: [(&str, &str, Option<i64>); 8] = [
 ];
 
 impl Uri {
-    /// Returns the path that the URI leads to, of FTP where the login leads.
+    /// Returns the path that the URI leads to; for FTP, relative to the folder of the login.
     pub fn effective_path(&self) -> Option<String> {
         let path = self.path.as_deref()?;
         if self.scheme.as_deref() != Some("ftp") {
@@ -55,7 +55,7 @@ impl Uri {
         CLASSES.iter().find(|(scheme, ..)| Some(*scheme) == self.scheme.as_deref())
     }
 
-    /// Returns the port that the scheme stands for, or `None` if it has none of its own.
+    /// Returns the default port of the scheme, or `None` if it has none.
     pub fn default_port(&self) -> Option<i64> {
         self.class()?.2
     }

@@ -37,7 +37,7 @@ fn each_fault_is_one_finding_with_a_place() {
     let printed = site.hierad("check");
     let expected = [
         // Errors first.
-        "data/list.json:1: error: the file holds no hash of keys and values [data-no-hash]",
+        "data/list.json:1: error: the file contains no hash of keys and values [data-no-hash]",
         "data/nodes/web01.yaml:2: error: the file cannot be read: ",
         "hiera.yaml:9: error: ",
         "data/list.json:1: warning: no known node's hierarchy leads to data/list.json [unreached-file]",
@@ -293,7 +293,7 @@ fn unreadable_revisions_are_errors() {
     let hiera = "-- hiera.yaml\nversion: 5\ndefaults: {datadir: /srv/data, data_hash: yaml_data}\nhierarchy: [{name: All, path: common.yaml}]\n";
     site.files(hiera);
     let printed = site.hierad("check . --severity error");
-    let expected = "error: no level of the hierarchy could be read [no-level-read] (on all 2 nodes)\n    -> put into hierad.yaml: datadirs: {\"/srv/data\": \"data\"}\n";
+    let expected = "error: no level of the hierarchy could be read [no-level-read] (on all 2 nodes)\n    -> add to hierad.yaml: datadirs: {\"/srv/data\": \"data\"}\n";
     assert!(printed.is(2).out.starts_with(expected), "{printed:#?}");
 }
 
@@ -323,9 +323,9 @@ users: {ada: {uid: 1}}
     let faults: Vec<&str> = printed.is(2).out.lines().collect();
     let expected = [
         "manifests/site.pp:2: warning: manifests look up 'ntp' with the merge strategy 'unique'",
-        r#"    -> put into hierad.yaml: lookup_options: {"ntp":{"merge":"unique"}}"#,
+        r#"    -> add to hierad.yaml: lookup_options: {"ntp":{"merge":"unique"}}"#,
         "manifests/site.pp:4: warning: manifests look up 'users' with the merge strategy 'hash'",
-        r#"    -> put into hierad.yaml: lookup_options: {"users":{"merge":"hash"}}"#,
+        r#"    -> add to hierad.yaml: lookup_options: {"users":{"merge":"hash"}}"#,
         "0 errors, 2 warnings on 2 nodes",
     ];
     assert_eq!(faults.len(), expected.len(), "{printed:#?}");

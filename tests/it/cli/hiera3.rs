@@ -213,7 +213,7 @@ fn yaml_aliases_need_a_setting() {
     let lookup = "lookup --node web01 --rev . --render-as json other";
     site.hierad(lookup).fails(&["Unknown alias: base", setting]);
     let check =
-        "-> if Hiera 3 runs on a Ruby before 3.1, which takes aliases, put into hierad.yaml: hiera3_yaml_aliases";
+        "-> if Hiera 3 runs on a Ruby before 3.1, which accepts aliases, add to hierad.yaml: hiera3_yaml_aliases";
     let checked = site.hierad("check .");
     assert!(checked.is(2).out.contains(check), "{checked:#?}");
     let diff = site.hierad("diff . --format json").json();
@@ -250,7 +250,7 @@ profiles: profiles/
     site.commit("second");
     let report = site.hierad("diff --allow-blind --format json").json();
     let fix = report["blind_spots"][0]["fix"].as_str().unwrap();
-    assert_eq!(fix, "if Hiera 3 reads it, put into hierad.yaml: hiera: by-version");
+    assert_eq!(fix, "if Hiera 3 reads it, add to hierad.yaml: hiera: by-version");
     site.write(
         "hiera.yaml",
         "version: 5\ndefaults: {datadir: hieradata, data_hash: yaml_data}\nhierarchy: [{name: C, path: common.yaml}]\n",

@@ -45,7 +45,7 @@ fn files_that_levels_would_read_by_another_name_are_told() {
     ] {
         let content = if right.ends_with("json") { "{\"motd\": \"own\"}\n" } else { "motd: own\n" };
         let site = with(site, path, content);
-        let remedy = format!("rename it to {right} or, to be told no more of this, put into hierad.yaml");
+        let remedy = format!("rename it to {right} or, to silence this, add to hierad.yaml");
         assert_eq!(remedies(&site), [remedy], "{path}");
         site.hierad("diff --exit-code").is(3);
         let warning = format!("{path}:1: warning: no level reads {path}, but one would read {right} [unreached-file]");

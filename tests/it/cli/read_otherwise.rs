@@ -188,7 +188,7 @@ fn what_depends_on_the_server_is_a_standing_note() {
     ] {
         let one = site(location, "", files);
         let printed = one.hierad("check --full --allow unreached-file");
-        let note = "hiera.yaml:5: note: Ruby sorts the files of a glob as of 3.0";
+        let note = "hiera.yaml:5: note: Ruby sorts the files of a glob since 3.0";
         assert_eq!(printed.out.contains(note), is_noted, "{location}: {printed:#?}");
         let spots = |site: &Sandbox| told(&site.hierad("diff --format json").json(), "blind_spots").len();
         assert_eq!(spots(&one), 0, "{location}");

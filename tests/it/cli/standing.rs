@@ -38,8 +38,8 @@ fn a_level_outside_is_standing_but_in_the_commit_that_adds_it() {
     let spot = &report(&standing)["blind_spots"][0];
     assert_eq!((&spot["code"], &spot["standing"]), (&json!("outside-repository"), &json!(true)));
     let yaml = "datadirs: {\"/etc/puppet/private\": none}";
-    assert_eq!(spot["remedy"], json!({"text": "put into hierad.yaml", "yaml": yaml}));
-    assert_eq!(spot["fix"], format!("put into hierad.yaml: {yaml}"));
+    assert_eq!(spot["remedy"], json!({"text": "add to hierad.yaml", "yaml": yaml}));
+    assert_eq!(spot["fix"], format!("add to hierad.yaml: {yaml}"));
     let told = comment(&standing);
     assert!(told.starts_with("### 1 key changes on both nodes\n"), "{told}");
     let fold = "\n<details><summary>1 standing blind spot: unseen with or without this commit</summary>\n";

@@ -1098,14 +1098,17 @@ fn each_setting_has_its_class_in_the_page() {
     let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/settings.md")).unwrap();
     let (_, rest) = page.split_once("\n## Trust\n").unwrap();
     let (classes, others) = rest.split_once("\n## ").unwrap();
-    let rows = |text: &str| -> Vec<String> {
-        let first = text.lines().filter_map(|line| line.strip_prefix("| `")?.split(" |").next());
-        first
-            .flat_map(|names| names.split("`, `"))
-            .map(|name| name.trim_end_matches('`').split('.').next().unwrap().to_owned())
-            .collect()
+    let list = classes.lines().filter(|line| line.starts_with("- ") || line.starts_with("  ")).collect::<String>();
+    let classes: Vec<&str> = list.split('`').skip(1).step_by(2).collect();
+    // A setting begins a row of a table, or an item of a list.
+    let begins = |line: &str| {
+        let names = line.strip_prefix("| `").or_else(|| line.strip_prefix("- `"))?;
+        let end = names.find("` |").or_else(|| names.find("`: "))?;
+        Some(names[..end].to_owned())
     };
-    let classes = rows(classes);
-    let missing: Vec<String> = rows(others).into_iter().filter(|name| !classes.contains(name)).collect();
-    assert!(missing.is_empty() && classes.len() > 20, "{missing:?} {classes:?}");
+    let names: Vec<String> = others.lines().filter_map(begins).collect();
+    let roots = names.iter().flat_map(|names| names.split("`, `")).map(|name| name.split('.').next().unwrap());
+    let roots: Vec<&str> = roots.collect();
+    let missing: Vec<&&str> = roots.iter().filter(|name| !classes.contains(*name)).collect();
+    assert!(missing.is_empty() && classes.len() > 20 && roots.len() > 20, "{missing:?} {classes:?}");
 }

@@ -14,17 +14,16 @@ fn accepted(deny: &str) -> BTreeMap<String, String> {
     found.collect()
 }
 
-/// Returns the rows of the table: the advisory, or that there is none, and the crates.
+/// Returns the items of the list: the advisory, or that there is none, and the crates.
 fn told(security: &str) -> Vec<(String, BTreeSet<String>)> {
-    let rows = security.lines().skip_while(|line| !line.starts_with("| advisory |")).skip(2);
-    let rows = rows.take_while(|line| line.starts_with('|'));
+    let lines = security.lines().skip_while(|line| *line != "## Dependencies");
+    let item = Regex::new(r"^- \*\*([^*]+)\*\* \(([^)]+)\): ").unwrap();
     let name = Regex::new("`([^`]+)`").unwrap();
-    let cells = rows.map(|row| row.split('|').map(str::trim).skip(1).take(2).collect::<Vec<_>>());
-    let row = |cells: Vec<&str>| {
-        let names = name.captures_iter(cells[1]).map(|found| found[1].to_owned());
-        (cells[0].to_owned(), names.collect())
-    };
-    cells.map(row).collect()
+    let crates = |text: &str| name.captures_iter(text).map(|found| found[1].to_owned()).collect();
+    let items = lines.filter_map(|line| item.captures(line));
+    let told: Vec<_> = items.map(|item| (item[1].to_owned(), crates(&item[2]))).collect();
+    assert!(told.len() > 2, "{told:?}");
+    told
 }
 
 #[test]

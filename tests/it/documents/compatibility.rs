@@ -1,4 +1,4 @@
-//! The table in `docs/compatibility.md`: each entry has a check here, and each check has an entry.
+//! The list in `docs/compatibility.md`: each entry has a check here, and each check has an entry.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -38,7 +38,7 @@ enum Check {
 
 use Check::{Converts, Fails, Opaque, Read, Recorded, Told, Unknown};
 
-const COLUMNS: [&str; 3] = ["supported", "opaque", "not"];
+const SUPPORT: [&str; 3] = ["supported", "opaque", "not"];
 
 const SURROGATES: &str = "-- hiera.yaml
 version: 5
@@ -242,37 +242,42 @@ const CHECKS: &[(&str, &str, &str, Check)] = &[
 ];
 
 #[test]
-fn each_entry_of_the_table_is_checked() {
+fn each_entry_of_the_list_is_checked() {
     let written = entries();
     let checked: BTreeSet<[String; 3]> =
         CHECKS.iter().map(|(row, column, entry, _)| [row, column, entry].map(|text| (*text).to_owned())).collect();
     assert_eq!(checked.len(), CHECKS.len(), "an entry is checked twice");
     let unchecked: Vec<_> = written.difference(&checked).collect();
     let unwritten: Vec<_> = checked.difference(&written).collect();
-    assert!(
-        unchecked.is_empty() && unwritten.is_empty(),
-        "unchecked: {unchecked:#?}\nnot in the table: {unwritten:#?}"
-    );
+    assert!(unchecked.is_empty() && unwritten.is_empty(), "unchecked: {unchecked:#?}\nnot in the list: {unwritten:#?}");
     let failed =
         CHECKS.iter().filter_map(|(row, _, entry, check)| Some(format!("{row}: {entry}: {}", check.run(row).err()?)));
     let failed: Vec<String> = failed.collect();
     assert!(failed.is_empty(), "{failed:#?}");
 }
 
-/// Returns the entries of the table: row, column and text.
+/// Returns the entries of the list: area, support and text.
 fn entries() -> BTreeSet<[String; 3]> {
     let page = page("docs/compatibility.md");
-    let table = page.lines().skip_while(|line| !line.starts_with("| area |")).skip(2);
-    let rows = table.take_while(|line| line.starts_with('|'));
-    let cells = |row: &str| row.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
-    let mut found = BTreeSet::new();
-    for row in rows.map(cells) {
-        let (area, columns) = row.split_first().unwrap();
-        assert_eq!(columns.len(), COLUMNS.len(), "{area}");
-        for (name, cell) in COLUMNS.into_iter().zip(columns) {
-            let entries = cell.split("; ").filter(|entry| !entry.is_empty());
-            found.extend(entries.map(|entry| [area.clone(), name.to_owned(), entry.to_owned()]));
+    let list = page.lines().skip_while(|line| !line.starts_with("- **")).take_while(|line| !line.is_empty());
+    let mut items: Vec<(&str, String)> = Vec::new();
+    let mut area = "";
+    for line in list {
+        if let Some(name) = line.strip_prefix("- **") {
+            area = name.trim_end_matches("**");
+        } else if let Some(item) = line.strip_prefix("  - ") {
+            items.push((area, item.to_owned()));
+        } else {
+            let (_, item) = items.last_mut().unwrap();
+            item.push(' ');
+            item.push_str(line.trim_start());
         }
+    }
+    let mut found = BTreeSet::new();
+    for (area, item) in items {
+        let (support, entries) = item.split_once(": ").unwrap();
+        assert!(SUPPORT.contains(&support), "{area}: {support}");
+        found.extend(entries.split("; ").map(|entry| [area, support, entry].map(str::to_owned)));
     }
     assert!(found.len() > 50, "{found:#?}");
     found

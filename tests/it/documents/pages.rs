@@ -1,11 +1,14 @@
 //! The pages and their fenced blocks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
 /// The languages of blocks. `console`, `sh`, `yaml` and `json` are tested.
 const LANGUAGES: [&str; 6] = ["console", "sh", "yaml", "json", "text", "python"];
+
+/// The most columns of a line.
+const COLUMNS: usize = 140;
 
 /// The root of the project.
 pub(super) fn root() -> &'static Path {
@@ -107,6 +110,33 @@ fn every_block_is_of_a_language_that_is_tested() {
     }
     none(&wrong);
     assert!(count > 40, "{count} blocks");
+}
+
+/// Returns the numbers of lines that are too wide. Those that a program prints may be.
+fn wide(text: &str) -> Vec<usize> {
+    let is_printed = |block: &&Block| ["console", "json"].contains(&&*block.language);
+    let blocks = blocks(text);
+    let printed =
+        blocks.iter().filter(is_printed).flat_map(|block| block.line..=block.line + block.text.lines().count());
+    let printed: BTreeSet<usize> = printed.collect();
+    let is_wide = |(number, line): &(usize, &str)| line.chars().count() > COLUMNS && !printed.contains(number);
+    (1..).zip(text.lines()).filter(is_wide).map(|(number, _)| number).collect()
+}
+
+#[test]
+fn lines_are_not_wide() {
+    let pages = pages().into_iter().chain([("SECURITY.md".to_owned(), page("SECURITY.md"))]);
+    let wide = pages.filter(|(path, _)| path != "CHANGELOG.md").flat_map(|(path, text)| {
+        wide(&text).into_iter().map(move |number| format!("{path}:{number}: more than {COLUMNS} columns"))
+    });
+    none(&wide.collect::<Vec<_>>());
+}
+
+#[test]
+fn wide_lines_are_seen_but_where_a_program_prints_them() {
+    let line = "x ".repeat(COLUMNS / 2);
+    let text = format!("{line}\n{line}x\n```console\n{line}x\n```\n| {line} |\n```yaml\n{line}x\n```\n");
+    assert_eq!(wide(&text), [2, 6, 8]);
 }
 
 #[test]

@@ -101,7 +101,8 @@ fn every_setting_is_documented() {
 fn every_code_is_documented() {
     let missing = |path: &str, codes: &[&str]| -> Vec<String> {
         let page = page(path);
-        let is_missing = |code: &&&str| !page.contains(&format!("\n| `{code}` |"));
+        let forms = |code: &str| [format!("\n| `{code}` |"), format!("\n- `{code}`: ")];
+        let is_missing = |code: &&&str| !forms(code).iter().any(|form| page.contains(form));
         codes.iter().filter(is_missing).map(|code| format!("{path}: {code}")).collect()
     };
     none(&missing("docs/check.md", &hierad::checks::CODES));

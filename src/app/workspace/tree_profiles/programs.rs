@@ -1,5 +1,5 @@
-//! The programs in the tree that the settings run for profiles and backends: they answer once for both sides, by the
-//! files as they are checked out, whatever a commit makes of these.
+//! The programs in the tree that the settings run for profiles and backends: they answer once for both sides, from
+//! the checked-out files, however a commit changes these.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::tree::{FileTree, Target, TreeError, changes, folder_of, follow};
 pub(super) struct TreePrograms(BTreeSet<String>);
 
 impl TreePrograms {
-    /// Returns those of these settings in the tree at `top`.
+    /// Returns the programs in these settings that are in the tree at `top`.
     pub(super) fn of(top: &Path, settings: &Settings) -> TreePrograms {
         let words: Vec<(&Path, &str)> = settings.commands().collect();
         let names = words.iter().flat_map(|(folder, word)| names_in(word).map(|name| folder.join(name)));
@@ -25,8 +25,8 @@ impl TreePrograms {
         self.0.is_empty()
     }
 
-    /// Returns the files of which the programs may make other answers, if these differ between two trees: those that
-    /// commands name, those in folders that they name, and what a script among them has beside it or tells of.
+    /// Returns the files that may change the answers of the programs, if they differ between two trees: those that
+    /// commands name, those in folders that they name, and those that a script among them has beside it or mentions.
     pub(super) fn changed(&self, before: &dyn FileTree, after: &dyn FileTree) -> Result<BTreeSet<String>, TreeError> {
         let mut changed = changes(before, after)?;
         let mut scripts = Vec::new();
@@ -63,8 +63,8 @@ impl Script {
         Ok(Some(Script { folder: folder_of(&real).to_owned(), names: names.map(str::to_owned).collect() }))
     }
 
-    /// Returns true for a path beside the script, unless that lies at the top, where all is; and for one that has a
-    /// name of the script's text in it.
+    /// Returns true for a path beside the script, unless that is at the top, where everything is; and for a path that
+    /// contains a name from the script's text.
     fn may_read(&self, path: &str) -> bool {
         let is_beside = !self.folder.is_empty() && is_at_or_below(path, &self.folder);
         is_beside || path.split('/').any(|name| self.names.contains(name))
@@ -75,7 +75,7 @@ fn is_at_or_below(path: &str, place: &str) -> bool {
     path.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Returns a word, and the paths in it, as in one that a shell reads.
+/// Returns a word, and the paths in it, as a shell reads them.
 fn names_in(word: &str) -> impl Iterator<Item = &str> {
     let pieces = word.split(|c: char| c.is_whitespace() || "'\"=;|&<>()".contains(c));
     [word].into_iter().chain(pieces.filter(|piece| piece.contains('/'))).filter(|name| !name.is_empty())

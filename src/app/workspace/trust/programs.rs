@@ -1,8 +1,7 @@
 //! Digests the files of the tree that the words of trusted commands name, and notes which are not there yet.
-//!
-//! Trust ends with any change of it. What is there and cannot be read would change unseen, so it cannot be trusted. A
-//! word that does not say by itself what it names, such as one that a shell expands, may name anything: then all of the
-//! tree counts.
+//!  Trust ends with any change of them. Something that exists but cannot be read could change unseen, so it cannot be
+//! trusted. A word that does not fully determine what it names, such as one that a shell expands, may name anything:
+//! then the whole tree counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -81,7 +80,7 @@ impl<'a> Programs<'a> {
         Ok(())
     }
 
-    /// Adds all that is in a folder of the tree, but for git directories.
+    /// Adds everything in a folder of the tree, except git directories.
     fn folder(&mut self, folder: &Path) -> Result<()> {
         let mut entries = fs::read_dir(folder)?.collect::<std::io::Result<Vec<_>>>()?;
         entries.sort_by_key(fs::DirEntry::file_name);
@@ -119,7 +118,7 @@ impl<'a> Programs<'a> {
                     Found::Folder if whole => {
                         return Err(refused("is a folder: what is in it may change unseen".into()).into());
                     }
-                    // What is in it may be named from there.
+                    // Its content may be named from there.
                     Found::Folder => self.is_unclear = true,
                     Found::Refused(why) => return Err(refused(why).into()),
                     Found::Added => {}
@@ -245,13 +244,13 @@ fn lead(place: &TreeFolder, name: &Path) -> Lead {
     if is_elsewhere { Lead::Elsewhere(whole) } else { Lead::Unclear }
 }
 
-/// Returns true if a path may lead into the tree at `root`, or to a folder that has it.
+/// Returns true if a path may lead into the tree at `root`, or to a folder around it.
 fn leads_back(root: &Path, path: &Path) -> bool {
     let turns = path.components().any(|part| part == Component::ParentDir);
     let Ok(mut way) = Way::of(path) else { return true };
     for step in way.by_ref() {
         match step {
-            // What is there depends on the process that looks.
+            // Its content depends on the process that looks.
             Ok(Step { entry, .. })
                 if entry.starts_with(root) || entry.starts_with("/proc") || is_same(&entry, root) =>
             {
@@ -265,8 +264,8 @@ fn leads_back(root: &Path, path: &Path) -> bool {
     root.starts_with(way.place())
 }
 
-/// Returns true if a shell, or whoever reads a word, may make other names of it: for variables, patterns, braces,
-/// escapes, or quotes in the middle of a name.
+/// Returns true if a shell, or another reader of a word, may turn it into other names: by variables, patterns,
+/// braces, escapes, or quotes in the middle of a name.
 fn is_expanded(word: &str) -> bool {
     let is_plain = |c: Option<char>| c.is_none_or(is_between_names);
     let signs: Vec<char> = word.chars().collect();
@@ -278,8 +277,8 @@ fn is_expanded(word: &str) -> bool {
     has_pattern || word.contains(['$', '`', '\\', '*', '?', '[', '~', '{']) || (0..signs.len()).any(joins)
 }
 
-/// Returns the names that a line may have in it: itself, what stands between spaces, quotes or the signs of a shell,
-/// what is of letters as most names are, and the arguments of options right behind their letters.
+/// Returns the names that a line may contain: the line itself, the parts between spaces, quotes or the signs of a
+/// shell, the parts made of letters that are usual in names, and the arguments of options right behind their letters.
 fn names_in(line: &str) -> BTreeSet<&str> {
     let is_in_no_name = |c: char| !c.is_alphanumeric() && !"._-/+".contains(c);
     let mut names = BTreeSet::from([line]);

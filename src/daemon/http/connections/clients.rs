@@ -13,11 +13,11 @@ use tokio::sync::Notify;
 /// The stage that a client is at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// It has not sent a whole request.
+    /// Has not sent a whole request yet.
     Asking,
     /// Its request is worked on.
     Waiting,
-    /// It reads an answer.
+    /// Reads an answer.
     Reading,
 }
 

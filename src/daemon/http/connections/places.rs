@@ -25,7 +25,7 @@ impl Places {
         Places { all: Arc::new(Semaphore::new(all)), share, shares: Mutex::default() }
     }
 
-    /// Waits for a place. Those who wait for their share keep nobody else waiting.
+    /// Waits for a place. Clients that wait for their share do not delay others.
     pub(in crate::daemon::http) async fn take(&self, peer: Option<IpAddr>) -> Option<Place> {
         let share = match peer.map(|peer| self.share_of(network(peer))) {
             Some(share) => Some(share.acquire_owned().await.ok()?),
@@ -36,13 +36,13 @@ impl Places {
 
     fn share_of(&self, peer: IpAddr) -> Arc<Semaphore> {
         let mut shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
-        // Those that nobody holds or waits for are forgotten.
+        // Entries that nobody holds or waits for are dropped.
         shares.retain(|known, share| *known == peer || Arc::strong_count(share) > 1);
         shares.entry(peer).or_insert_with(|| Arc::new(Semaphore::new(self.share))).clone()
     }
 }
 
-/// Returns the network of one client: with IPv6 it has all addresses with the same first half.
+/// Returns the network of one client: with IPv6, all addresses with the same first half.
 fn network(peer: IpAddr) -> IpAddr {
     match peer.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),

@@ -54,7 +54,7 @@ impl Forge {
         headers.get(self.event_header()).and_then(|event| event.to_str().ok()).unwrap_or("")
     }
 
-    /// Returns true if references may have moved with such an event.
+    /// Returns true if an event means that references may have moved.
     pub(super) fn is_push(self, event: &str) -> bool {
         match self {
             Forge::GitHub | Forge::Gitea => matches!(event, "push" | "create" | "delete"),
@@ -63,7 +63,7 @@ impl Forge {
         }
     }
 
-    /// Returns true if such an event is about a pull request or merge request.
+    /// Returns true if an event is about a pull request or merge request.
     pub(super) fn is_request(self, event: &str) -> bool {
         match self {
             Forge::GitHub => event == "pull_request",
@@ -131,7 +131,7 @@ impl<'s> Verifier<'s> {
         }
     }
 
-    /// Returns true if the sender knows the secret. It takes the same time whatever the answer.
+    /// Returns true if the sender knows the secret. It takes the same time for every answer.
     pub(super) fn passes(self) -> bool {
         match self.proof {
             Proof::Token(token) => is_same(&token, self.secret),

@@ -1,6 +1,6 @@
 //! Pull requests and merge requests in the webhooks of forges.
-//!
-//! Of the body only the project and the number of the request are taken, since whoever opens a request writes the rest.
+//!  Only the project and the number of the request are taken from the body, since anybody who opens a request writes
+//! the rest.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;

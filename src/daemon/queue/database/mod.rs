@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// The most bytes of the log of changes that stay on disk after a large transaction.
 const LOG_SIZE: &str = "16777216";
 
-/// A database and the connection to it. After a failed step the connection is opened anew, since its state is unknown.
+/// A database and the connection to it. After a failed step the connection is reopened, since its state is unknown.
 #[derive(Debug)]
 pub(super) struct Database {
     options: SqliteConnectOptions,
@@ -24,10 +24,10 @@ pub(super) struct Database {
 }
 
 impl Database {
-    /// Returns the database in the file at `path`, which is made when it is needed.
+    /// Returns the database in the file at `path`, which is created when it is needed.
     pub(super) fn new(path: &Path) -> Database {
-        // Not every step waits for the disk: commits that a loss of power takes back are found again in git, under
-        // the same ids. See `begin_durably` for what may not be taken back.
+        // Not every step waits for the disk: commits lost in a power failure are found again in git, under the same
+        // ids. See `begin_durably` for what must not be lost.
         let options = SqliteConnectOptions::new()
             .filename(path)
             .create_if_missing(true)
@@ -40,7 +40,7 @@ impl Database {
         Database { options, connection: Mutex::default() }
     }
 
-    /// Returns the database for reading only, which leaves no traces.
+    /// Returns the database for reading only, without leaving traces.
     pub(super) fn read_only(path: &Path) -> Database {
         let mut log = path.as_os_str().to_owned();
         log.push("-wal");
@@ -87,8 +87,8 @@ impl Step<'_> {
         Ok(())
     }
 
-    /// Begins a transaction which, once it is committed, no loss of power takes back, nor any that was committed before
-    /// it. Numbers that others see are given so: they are not given twice.
+    /// Begins a transaction which, once committed, survives a power failure, as do all that were committed before it.
+    /// Numbers that others see are assigned this way, so that none is assigned twice.
     pub(super) async fn begin_durably(&mut self) -> Result<(), sqlx::Error> {
         sqlx::raw_sql("PRAGMA synchronous = FULL").execute(&mut self.connection).await?;
         self.begin().await

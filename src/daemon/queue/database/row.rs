@@ -1,5 +1,5 @@
-//! Reads the columns of rows. `SQLite` keeps integers and texts apart, and no more: an integer may be any, and a text
-//! any bytes, where somebody has changed the database or a disk has.
+//! Reads the columns of rows. `SQLite` only distinguishes integers from texts: if somebody or a disk has changed the
+//! database, an integer may have any value, and a text any bytes.
 
 use std::time::{Duration, SystemTime};
 
@@ -22,7 +22,7 @@ pub(in crate::daemon::queue) use one_more;
 
 /// The columns of a row as what is stored in them.
 pub(in crate::daemon::queue) trait Columns {
-    /// Returns a text, or `None` if there is none. Bytes that are no text are shown as such, and name nothing.
+    /// Returns a text, or `None` if there is none. Bytes that are not text are escaped, and name nothing.
     fn text_if_any(&self, column: usize) -> Result<Option<String>, sqlx::Error>;
 
     /// Returns the number of attempts or failures.
@@ -67,7 +67,7 @@ impl Columns for SqliteRow {
     }
 }
 
-/// Returns the error for a commit id that is none.
+/// Returns the error for an invalid commit id.
 fn damaged(id: &str) -> QueueError {
     QueueError::Damaged(format!("'{id}' is no commit"))
 }

@@ -30,7 +30,7 @@ pub struct Block {
 }
 
 impl Block {
-    /// Returns all of it, `ENC[` and `]` included.
+    /// Returns all of it, including `ENC[` and `]`.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -52,7 +52,7 @@ impl Block {
     }
 }
 
-/// Returns true if Puppet looks for blocks in `text`: only if what looks like one stands on one line.
+/// Returns true if Puppet looks for blocks in `text`: only if something like one is on a single line.
 pub fn is_encrypted(text: &[u8]) -> bool {
     static SEEN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?-u)ENC\[[^\n]*\]").ok());
     SEEN.as_ref().is_some_and(|seen| seen.is_match(text))

@@ -32,11 +32,11 @@ pub struct KeyNames {
 /// The keys that are read. By default there are none.
 #[derive(Debug, Clone)]
 pub enum KeyChoice {
-    /// Those that hiera.yaml names, as far as they are allowed.
+    /// Keys that hiera.yaml names, as far as they are allowed.
     Named(AllowedKeys),
     /// One pair for all encrypted data, whatever hiera.yaml names.
     Pair(KeyNames),
-    /// None: all that is encrypted stays encrypted.
+    /// No keys: everything encrypted stays encrypted.
     NoKeys,
 }
 

@@ -47,18 +47,18 @@ pub struct Keys {
 pub struct KeyPairs(Mutex<HashMap<[Option<Vec<u8>>; 2], FoundPair>>);
 
 impl Keys {
-    /// Returns the keys that `host` has and that may be read.
+    /// Returns those keys of `host` that may be read.
     pub fn new(choice: KeyChoice, host: Arc<dyn HostAccess>, pairs: Arc<KeyPairs>) -> Keys {
         Keys { choice, names: None, host, pairs, found: Mutex::default() }
     }
 
-    /// Returns the same keys for lookups that have names in place of secrets.
+    /// Returns the same keys for lookups that see names in place of secrets.
     #[must_use]
     pub fn named_by(self, names: Option<Arc<dyn SecretNames>>) -> Keys {
         Keys { names, ..self }
     }
 
-    /// Returns what names secrets, or `None` if lookups have the secrets themselves.
+    /// Returns the names of secrets, or `None` if lookups see the secrets themselves.
     pub(super) fn names(&self) -> Option<&dyn SecretNames> {
         self.names.as_deref()
     }
@@ -103,7 +103,7 @@ impl Keys {
         if is_missing { Ok(None) } else { self.pairs.get([private, public]) }
     }
 
-    /// Returns true if the keys that were used are still those that are there.
+    /// Returns true if the keys that were used are unchanged.
     pub fn are_current(&self) -> bool {
         let used = lock(&self.found).clone();
         used.iter().all(|(names, found)| match (found, &self.find(names)) {
@@ -126,7 +126,7 @@ impl Keys {
 }
 
 impl KeyPairs {
-    /// Returns the pair of a private key and a certificate, as their files have them.
+    /// Returns the pair of a private key and a certificate, parsed from their files.
     fn get(&self, content: [Option<Vec<u8>>; 2]) -> FoundPair {
         if let Some(found) = lock(&self.0).get(&content) {
             return found.clone();
@@ -198,8 +198,8 @@ fn private_key(content: &[u8]) -> Result<RsaPrivateKey, &'static str> {
     key.ok_or(UNREADABLE)
 }
 
-/// Returns the first block of PEM with this label, decoded, or `None` if there is none. What stands around it does not
-/// count.
+/// Returns the first PEM block with this label, decoded, or `None` if there is none. The text around it does not
+/// matter.
 fn pem(content: &[u8], label: &str) -> Option<Vec<u8>> {
     let mut lines = content.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end);
     let is = |line: &[u8], word: &str| line == format!("-----{word} {label}-----").as_bytes();

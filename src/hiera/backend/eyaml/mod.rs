@@ -73,7 +73,7 @@ impl<T: Into<Arc<str>>> From<T> for Failure {
 
 /// A block that was opened.
 enum Piece {
-    /// It holds this.
+    /// Contains this plaintext.
     Plain(Arc<[u8]>),
     /// The key does not open it, and this is what it has in place of a plaintext.
     Rejected(Vec<u8>),
@@ -82,8 +82,8 @@ enum Piece {
 }
 
 impl Opener for Decryption<'_> {
-    /// With names no plaintext is searched for expressions: whoever turns bits of a ciphertext could learn from what
-    /// becomes of one how the plaintext goes on.
+    /// With names, plaintexts are not searched for expressions: somebody who flips bits of a ciphertext could learn
+    /// from the results how the plaintext goes on.
     fn open(&self, value: &Value) -> Result<Value, LookupError> {
         let text = match value {
             Value::String(text) => text.as_bytes(),
@@ -119,12 +119,12 @@ impl Opener for Decryption<'_> {
 }
 
 impl Decryption<'_> {
-    /// Returns true if a plaintext is searched for expressions: Puppet looks for the beginning of one first.
+    /// Returns true if a plaintext is searched for expressions: Puppet first looks for the beginning of one.
     fn is_searched(&self, plain: &[u8]) -> bool {
         matches!(self.reader, Reader::Hiera3 { .. }) || plain.windows(2).any(|two| two == b"%{")
     }
 
-    /// Returns what a text has in place of a block, which is a name if lookups have those, and the secret's form.
+    /// Returns the content to put in place of a block, which is a name if lookups see those, and the secret's form.
     fn content(&self, piece: Piece, block: &Block, is_last: bool) -> (Form, Arc<[u8]>) {
         let (Reader::Puppet { key, .. } | Reader::Hiera3 { key }) = self.reader;
         let stand_in =

@@ -24,8 +24,8 @@ pub(super) enum Named {
     Rejected,
 }
 
-/// Returns the name of what a block in the value of `key` holds. Secrets of two keys have different names, equal or
-/// not.
+/// Returns the name of the content of a block in the value of `key`. Secrets of two keys have different names, even
+/// if they are equal.
 pub(super) fn name(names: &dyn SecretNames, kind: Named, key: &str, content: &[u8]) -> String {
     let domain: &[u8] = match kind {
         Named::Plain => b"plaintext",

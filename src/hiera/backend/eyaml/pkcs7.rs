@@ -71,7 +71,7 @@ pub(super) struct Envelope {
     content: Option<OctetString>,
 }
 
-/// For whom the content key is encrypted, and the encrypted key.
+/// The recipient that the content key is encrypted for, and the encrypted key.
 #[derive(Debug)]
 struct Recipient {
     certificate: CertificateName,
@@ -122,7 +122,7 @@ impl Envelope {
         decrypt(self.content_key(private, certificate)?, &iv, &content)
     }
 
-    /// Returns true if nothing but the key decides which recipient's content key counts.
+    /// Returns true if only the key decides which recipient's content key counts.
     pub(super) fn is_ambiguous(&self, certificate: Option<&Certificate>) -> bool {
         certificate.is_none() && self.recipients.len() > 1
     }
@@ -181,7 +181,7 @@ where
     }
 }
 
-/// Returns what the padding of PKCS #7 is put to, or `None` if there is no such padding.
+/// Returns the data before the padding of PKCS #7, or `None` if there is no such padding.
 fn unpadded(opened: &[u8], block: usize) -> Option<&[u8]> {
     let length = usize::from(*opened.last()?);
     let (plain, padding) = opened.split_at_checked(opened.len().checked_sub(length)?)?;

@@ -66,7 +66,7 @@ fn common_of(value: &Value) -> Type {
     }
 }
 
-/// Returns the type as [`infer_set`] does, for a part of a value whose size is checked.
+/// Returns the same as [`infer_set`], for a part of a value whose size is already checked.
 pub(crate) fn set_of(value: &Value) -> Type {
     match value {
         Value::Undef => Type::Undef,
@@ -133,7 +133,7 @@ fn common(types: impl Iterator<Item = Type>) -> Type {
     types.reduce(|a, b| common_type(&a, &b)).unwrap_or(Type::Any)
 }
 
-/// Returns the narrowest of the types that Puppet tries that two types fit.
+/// Returns the narrowest type, of those that Puppet tries, that both types fit.
 fn common_type(a: &Type, b: &Type) -> Type {
     match (a, b) {
         (Type::Undef | Type::Unit, _) => return b.clone(),

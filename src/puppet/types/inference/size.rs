@@ -13,7 +13,7 @@ pub(crate) fn or_any(size: Option<&Range>) -> Range {
     size.cloned().unwrap_or_else(|| Range::at_least(0))
 }
 
-/// Returns the number of items or entries of the values of a type, or `None` if it is no type of collections.
+/// Returns the number of items or entries of the values of a type, or `None` if it is not a type of collections.
 pub(crate) fn size_of(kind: &Type) -> Option<Range> {
     match kind {
         Type::Collection(size) | Type::Array(_, size) | Type::Hash(_, size) => Some(or_any(size.as_ref())),

@@ -23,7 +23,7 @@ use parameters::Parameters;
 
 type Parsed<T> = Result<T, Error>;
 
-/// Returns the type that `text` is an expression of.
+/// Parses an expression of a type.
 pub(super) fn type_of_text(text: &str, names: &Names<'_>) -> Parsed<Type> {
     if text == "Array[1]" {
         return Ok(Type::array(Type::Any, Some(Range::at_least(1)))); // one of the texts that Puppet does not parse
@@ -169,7 +169,7 @@ impl Parser<'_> {
     }
 }
 
-/// Returns the error of `puppet lookup`, which takes the scope of `--type` for a loader.
+/// Returns the error of `puppet lookup`, which mistakes the scope of `--type` for a loader.
 fn no_loader() -> Error {
     let text = "private method `load' called for Scope(Class[main]):Puppet::Parser::Scope";
     Error::puppet(format!("{text} (the --type of puppet lookup knows no aliases and no types but those built in)"))

@@ -40,7 +40,7 @@ impl Entries {
     }
 }
 
-/// Returns a text that is the same for the keys that Ruby takes for the same: the order within a hash does not count,
+/// Returns a text that is the same for keys that Ruby considers the same: the order within a hash does not count, and
 /// `-0.0` is `0.0`.
 fn comparable(key: &Value) -> String {
     match key {

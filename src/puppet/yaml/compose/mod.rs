@@ -118,12 +118,12 @@ impl<'a> Composer<'a> {
         }
     }
 
-    /// Returns the composer, to which every alias is an unknown one.
+    /// Returns the composer, which then refuses every alias as unknown.
     pub(super) fn refusing_aliases(self) -> Composer<'a> {
         Composer { refuses_aliases: true, ..self }
     }
 
-    /// Returns the composer, which takes scalars as `psych` does.
+    /// Returns the composer, which then reads scalars like `psych`.
     pub(super) fn of(self, psych: Psych) -> Composer<'a> {
         Composer { psych, ..self }
     }

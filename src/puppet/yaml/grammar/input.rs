@@ -83,7 +83,7 @@ impl<'a> Input<'a> {
         self.text.get(start..end).unwrap_or_default()
     }
 
-    /// Returns the bytes that are left, where nothing bad follows.
+    /// Returns the remaining bytes, unless bad ones follow.
     #[inline]
     fn rest(&self) -> Option<&'a [u8]> {
         if self.bad.is_some() { None } else { self.bytes.get(self.at..) }
@@ -181,7 +181,7 @@ impl<'a> Input<'a> {
     }
 }
 
-/// Returns the bytes of the character that starts with `first`; 0 where none does.
+/// Returns the number of bytes of the character that starts with `first`; 0 if none does.
 fn width(first: u8) -> usize {
     match first {
         0..=0x7f => 1,
@@ -206,7 +206,7 @@ const IS_ODD: [bool; 256] = {
     odd
 };
 
-/// Returns the place at which `content` stops being text that YAML allows, and the reason.
+/// Returns the first place at which `content` is not text that YAML allows, and the reason.
 pub(super) fn first_bad(content: &[u8]) -> Option<(usize, &'static str)> {
     // Nearly every file is told to be good by its bytes alone, and most are plain: that is seen of many bytes at a
     // time.
@@ -253,7 +253,8 @@ fn character(bytes: &[u8]) -> Result<usize, &'static str> {
     }
 }
 
-/// Returns the bytes that can be read before libyaml decodes the piece that holds the bad character at `bad`.
+/// Returns the number of bytes that can be read before libyaml decodes the piece that contains the bad character at
+/// `bad`.
 fn readable(content: &[u8], bad: usize) -> usize {
     let mut start = 0;
     loop {

@@ -45,7 +45,7 @@ fn noted<'a>(mut parser: parser::Parser<'a>, sink: &mut impl FnMut(Event<'a>) ->
     (result, parser.into_notes())
 }
 
-/// Returns true if nothing in `content` is a character that YAML does not allow.
+/// Returns true if `content` contains only characters that YAML allows.
 pub(super) fn is_readable(content: &[u8]) -> bool {
     input::first_bad(content).is_none()
 }

@@ -56,12 +56,12 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Returns a parser that reads as a Puppet server does.
+    /// Returns a parser that reads like a Puppet server.
     pub(super) fn of_server(content: &'a [u8]) -> Parser<'a> {
         Parser { scanner: Scanner::of_server(content), ..Parser::new(b"") }
     }
 
-    /// Returns the places that a Puppet server reads otherwise.
+    /// Returns the places that a Puppet server reads differently.
     pub(super) fn into_notes(self) -> Notes {
         self.scanner.notes
     }

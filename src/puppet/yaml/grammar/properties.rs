@@ -111,7 +111,7 @@ impl<'a> Scanner<'a> {
         Ok(std::str::from_utf8(uri).map_or_else(|_| "\0".to_owned(), str::to_owned))
     }
 
-    /// Returns the `%C3%A9` of one character.
+    /// Reads the escapes of one character: `%C3%A9`.
     fn scan_uri_escapes(&mut self, uri: &mut Vec<u8>, context: &str, start: Mark) -> Result<(), Fault> {
         let mut left = 0;
         loop {

@@ -1,4 +1,4 @@
-//! Scalars: plain, quoted and block. Text that stands in the file as it reads is borrowed from it.
+//! Scalars: plain, quoted and block. Text that is literal in the file is borrowed from it.
 
 use std::borrow::Cow;
 
@@ -329,7 +329,7 @@ impl<'a> Scanner<'a> {
         Ok(Token { start, end, kind: Kind::Scalar { value: Cow::Owned(text), plain: false } })
     }
 
-    /// Returns the line of the indicator: `|2- # comment`.
+    /// Reads the line of the indicator: `|2- # comment`.
     fn scan_block_header(&mut self, start: Mark) -> Result<(Chomping, i64), Fault> {
         let (mut chomping, mut increment) = (Chomping::Clip, 0);
         self.input.skip();

@@ -61,7 +61,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Returns a scanner that reads on where a Puppet server does.
+    /// Returns a scanner that continues where a Puppet server does.
     pub(super) fn of_server(content: &'a [u8]) -> Scanner<'a> {
         Scanner { is_of_server: true, ..Scanner::new(content) }
     }
@@ -86,7 +86,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Returns true, and notes it, if what libyaml refuses here is read by a Puppet server, and is to be read as there.
+    /// Returns true, and notes the place, if a Puppet server reads what libyaml refuses here, and this scanner reads
+    /// like one.
     pub(super) fn reads_on(&mut self, kind: Otherwise) -> bool {
         if self.is_of_server {
             self.note(kind);

@@ -1,4 +1,4 @@
-//! The classes of nodes that no variable tells apart, on which sets of nodes are described.
+//! The classes of nodes that no variable distinguishes, by which sets of nodes are described.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -93,8 +93,8 @@ impl Describer {
     }
 }
 
-/// Returns the common refinement of `count` classes with those of a distinction and their number, or `None` if these
-/// divide no class.
+/// Returns the common refinement of `count` classes with those of a distinction, and their number; or `None` if it
+/// divides no class.
 fn refined(of: &[u32], count: usize, distinction: &Distinction) -> Option<(Vec<u32>, usize)> {
     let mut first: Vec<Option<usize>> = vec![None; count];
     let numbers = || of.iter().zip(distinction.partition.class_numbers());

@@ -76,7 +76,8 @@ impl Description {
     }
 }
 
-/// So few nodes are named if that is shorter, and more of them only if their description has more terms than these.
+/// Up to this many nodes are named if that is shorter; more nodes are named only if their description has more terms
+/// than this.
 const FEW_NODES: usize = 3;
 const FEW_TERMS: usize = 2;
 
@@ -97,7 +98,7 @@ impl fmt::Display for Term {
     }
 }
 
-/// Returns a value as it is written behind the name of its variable, in quotes if it could be misread.
+/// Returns a value as it is written after the name of its variable, in quotes if it could be misread.
 fn value(text: Option<&str>) -> String {
     let Some(text) = text else { return "(unset)".to_owned() };
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | ':' | '@' | '+' | '~');

@@ -102,7 +102,7 @@ impl<'d> Search<'d> {
         parts
     }
 
-    /// Returns the cheapest terms found that are true of all classes of `inside` and leave out all of `outside`.
+    /// Returns the cheapest terms found that are true of all classes of `inside` and exclude all of `outside`.
     fn part(&mut self, inside: &FixedBitSet, outside: &FixedBitSet, most: usize) -> Option<Found> {
         let candidates = self.candidates(inside, outside);
         // The candidates that leave out each class.
@@ -155,7 +155,7 @@ impl<'d> Search<'d> {
         left.is_some()
     }
 
-    /// Returns the terms that are true of all classes of `inside` and leave out some of `outside`.
+    /// Returns the terms that are true of all classes of `inside` and exclude some of `outside`.
     fn candidates(&mut self, inside: &FixedBitSet, outside: &FixedBitSet) -> Vec<Candidate> {
         let mut all: Vec<Candidate> = Vec::new();
         for at in 0..self.describer.variables.len() {
@@ -188,8 +188,9 @@ impl<'d> Search<'d> {
     }
 }
 
-/// Returns the conditions on a variable that are true of all its values that are `hit`: the values that it has, or has
-/// not. Values that are not shown are in no condition, and that a variable is not set is in no list of values.
+/// Returns the conditions on a variable that are true of all its values that are `hit`, as a list of values that it
+/// has or does not have. Values that are not shown are in no condition, and an unset variable is in no list of
+/// values.
 fn choices(hit: &[bool], variable: &ClassValues) -> Vec<(bool, Vec<usize>)> {
     let is_shown = |value: &usize| variable.values[*value] != VariableValue::Other;
     let is_list = |values: &[usize]| {

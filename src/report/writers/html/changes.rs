@@ -137,7 +137,7 @@ fn cell(side: &str, line: Option<&DetailLine>) -> Markup {
     html! { div class={ "side " (side) " " (class) } { @if let Some(line) = line { (line.text) } } }
 }
 
-/// Returns the lines in rows: what was removed stands beside what was added for it.
+/// Returns the lines in rows: each removed line is next to the line that replaces it.
 fn rows(lines: &[DetailLine]) -> Vec<Diff<Option<&DetailLine>>> {
     let mut rows: Vec<Diff<Option<&DetailLine>>> = Vec::new();
     // The first row that has nothing on the right yet.

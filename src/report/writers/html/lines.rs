@@ -50,7 +50,7 @@ pub(super) fn place(range: &Range, knows_file: bool, options: &Options) -> Marku
     }
 }
 
-/// Returns the changed lines that change nothing or of which that is not known, with the reason of each.
+/// Returns the changed lines that change nothing, or whose effect is unknown, with the reason for each.
 pub(super) fn idle(report: &Report, options: &Options) -> Markup {
     let idle = report.lines.iter().filter(|lines| lines.words().is_some());
     let (told, quiet): (Vec<&ChangedLines>, Vec<&ChangedLines>) = idle.partition(|lines| lines.is_telling());

@@ -43,7 +43,7 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// Returns a budget that browsers open at once.
+    /// Returns a budget that browsers can open quickly.
     fn default() -> Options {
         Options { budget: 16 << 20, link_base: None }
     }
@@ -229,7 +229,7 @@ fn policies(report: &Report, room: usize) -> Markup {
 /// The most keys and lines of a policy.
 const MAX_EXAMPLES: usize = 20;
 
-/// Returns the blind spots that were there before the commit just as after it, folded, or the others.
+/// Returns the blind spots that existed before the commit, folded, or the others.
 fn blind_spots(report: &Report, is_standing: bool, room: usize) -> Markup {
     let all: Vec<&BlindSpot> = report.spots(is_standing).collect();
     let spot = |spot: &BlindSpot| {

@@ -1,4 +1,4 @@
-//! Blind spots: those of the commit, and folded those that were there before.
+//! Blind spots: those of the commit, and earlier ones, folded.
 
 use super::document::{Block, Item, Line, Part, strong};
 use super::{MAX_MESSAGE, Options, items};
@@ -8,8 +8,8 @@ use crate::report::{BlindSpot, Remedy, Report, Verdict};
 /// The room of a fold.
 const FRAME: usize = 60;
 
-/// Returns the blind spots that the commit makes or that concern what it changes, in at most `budget` characters:
-/// folded if it changes something else, too, since the verdict has the first.
+/// Returns the blind spots that the commit causes or that concern what it changes, in at most `budget` characters.
+/// They are folded if it also changes something, since the verdict names the first.
 pub(super) fn new(report: &Report, options: &Options, budget: usize) -> Vec<Part> {
     let heading = report.spots_heading(false);
     let all = || Block::List(all(report, options, false, budget));
@@ -20,13 +20,13 @@ pub(super) fn new(report: &Report, options: &Options, budget: usize) -> Vec<Part
     }
 }
 
-/// Returns a line on levels that cannot be seen and count before values in the table; nothing if there are none.
+/// Returns a line about levels that cannot be seen and win over values in the table; nothing if there are none.
 pub(super) fn before_values(report: &Report) -> Option<Part> {
     let line = report.unseen_before_values()?;
     Some(Block::Paragraph(shorten(&visible(&line), MAX_MESSAGE).into()).into())
 }
 
-/// Returns the blind spots that were there before the commit just as after it, folded, in at most `budget` characters.
+/// Returns the blind spots that existed before the commit, folded, in at most `budget` characters.
 pub(super) fn standing(report: &Report, options: &Options, budget: usize) -> Option<Part> {
     report.spots(true).next()?;
     Some(Part::fold(report.spots_heading(true), vec![Block::List(all(report, options, true, budget))]))

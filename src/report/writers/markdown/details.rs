@@ -34,7 +34,7 @@ pub(super) fn cause(report: &Report, cause: &Cause) -> Part {
     Part::fold(cause.heading(report), vec![Block::Difference(vec![(sign, error)]), keys])
 }
 
-/// Returns as many of a group's differences as fit `room`, and true if that is all; or `None` if not even one fits.
+/// Returns as many of a group's differences as fit `room`, and true if these are all; or `None` if not even one fits.
 pub(super) fn group(
     report: &Report,
     group: &Group,

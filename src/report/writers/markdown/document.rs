@@ -23,7 +23,7 @@ pub(super) const MAX_NAME: usize = 120;
 pub struct Document {
     /// The verdict in one line.
     pub headline: String,
-    /// All below it; empty if only the verdict fits.
+    /// Everything below the verdict; empty if only the verdict fits.
     pub(super) parts: Vec<Part>,
 }
 
@@ -101,7 +101,7 @@ pub(super) enum Piece {
 pub(super) struct Line(Vec<Piece>);
 
 impl Document {
-    /// Returns the comment in Markdown. What does not fit the budget is left out, and that is said.
+    /// Returns the comment in Markdown. It says what is left out because of the budget.
     pub fn markdown(&self, options: &Options) -> String {
         let head = format!("### {}\n", html(&self.headline));
         let mut parts: Vec<String> = self.parts.iter().map(|part| part.markdown(options)).collect();
@@ -164,7 +164,7 @@ impl Block {
     /// Returns the block in Markdown, as a part.
     pub(super) fn markdown(&self, options: &Options) -> String {
         match self {
-            // What is empty would be no block, but a blank line, or a tag that may begin one.
+            // An empty one would not be a block, but a blank line, or a tag that may begin a block.
             Block::Paragraph(line) | Block::Small(line) if !line.is_shown() => String::new(),
             Block::Paragraph(line) => format!("\n{}\n", at_start(&line.markdown(options))),
             Block::Small(line) => format!("\n<sub>{}</sub>\n", line.markdown(options)),
@@ -194,7 +194,7 @@ pub(super) fn row_markdown(cells: &[Line; 3], options: &Options) -> String {
 }
 
 impl Item {
-    /// Returns the item in Markdown; nothing if it shows nothing.
+    /// Returns the item in Markdown, or nothing if it would be invisible.
     pub(super) fn markdown(&self, options: &Options) -> String {
         let lines = [Some(&self.line), self.remedy.as_ref()].into_iter().flatten().filter(|line| line.is_shown());
         // A tag alone on the first line would begin a block of HTML: there is a text before each break.
@@ -262,12 +262,12 @@ impl Line {
         self.0.is_empty()
     }
 
-    /// Returns true if somebody sees anything of the line.
+    /// Returns true if any part of the line is visible.
     fn is_shown(&self) -> bool {
         self.0.iter().any(Piece::is_shown)
     }
 
-    /// Returns the line in Markdown. Blanks and breaks at its ends would have a meaning.
+    /// Returns the line in Markdown. Blanks and breaks at its ends are removed, since they would have a meaning.
     fn markdown(&self, options: &Options) -> String {
         self.written(NOTHING, |piece| piece.markdown(options)).trim().to_owned()
     }
@@ -306,7 +306,7 @@ impl Piece {
         }
     }
 
-    /// Returns true if somebody sees anything of the piece.
+    /// Returns true if any part of the piece is visible.
     fn is_shown(&self) -> bool {
         match self {
             Piece::Text(text) => !text.trim().is_empty(),
@@ -334,7 +334,7 @@ impl Piece {
     fn html(&self) -> String {
         match self {
             Piece::Text(text) => html(text),
-            // What is said beside text must be apart from it.
+            // Notes next to text must be separate from it.
             Piece::Strong(text) => format!("<strong>{}</strong>", html(text)),
             Piece::Small(text) => format!("<sub>{}</sub>", html(text)),
             Piece::Code(text) | Piece::Place { text, .. } => html_code(text),
@@ -343,14 +343,14 @@ impl Piece {
     }
 }
 
-/// Returns text in bold. Asterisks mean that beside letters and digits wherever they stand, and beside other characters
-/// only in some places.
+/// Returns text in bold. Asterisks always mean bold next to letters and digits, but next to other characters only in
+/// some places.
 fn strong_markdown(text: &str) -> String {
     let is_word = text.starts_with(char::is_alphanumeric) && text.ends_with(char::is_alphanumeric);
     if is_word { format!("**{}**", html(text)) } else { format!("<strong>{}</strong>", html(text)) }
 }
 
-/// Returns how to see what is left out.
+/// Says how to see what is left out.
 fn full_report(ids: [&String; 2], options: &Options) -> String {
     if let Some(url) = options.report_url() {
         return format!("[The full report]({url}) has all of it.");

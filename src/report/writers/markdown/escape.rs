@@ -18,7 +18,7 @@ pub(super) fn html_code(text: &str) -> String {
     format!("<code>{}</code>", escaped(text, ""))
 }
 
-/// Nothing, which parts what a forge would take for a name, a number or an address.
+/// An invisible separator for text that a forge would take for a name, a number or an address.
 pub(super) const NOTHING: &str = "<!-- -->";
 
 /// Forges take this many hexadecimal digits for the id of a commit.
@@ -29,8 +29,8 @@ pub(super) fn html(text: &str) -> String {
     escaped(text, NOTHING)
 }
 
-/// Returns Markdown that a line may begin with: bots look for commands at the beginning of lines as they are written,
-/// and words alone are some (`recheck`). No mark of hierad's own begins with another character than these.
+/// Returns Markdown that is safe at the beginning of a line: bots look there for commands in the source, and some
+/// commands are only a word (`recheck`). hierad's own marks begin with no other characters than these.
 pub(super) fn at_start(markdown: &str) -> String {
     let mut rest = markdown.chars();
     match rest.next().filter(|c| !"*<[&`…".contains(*c)) {
@@ -39,9 +39,9 @@ pub(super) fn at_start(markdown: &str) -> String {
     }
 }
 
-/// Letters, digits and blanks stand for themselves, and so does punctuation that has no meaning where it stands; no
-/// other character is written as it is. Forges look for names, numbers and addresses in what is rendered, where escapes
-/// have gone, so what would begin one is followed by `nothing`, too.
+/// Letters, digits and blanks are written as they are, and so is punctuation without a meaning at its place; no other
+/// character is. Forges look for names, numbers and addresses in the rendered text, which has no escapes, so anything
+/// that would begin one is also followed by `nothing`.
 fn escaped(text: &str, nothing: &str) -> String {
     let text = visible(text);
     let mut out = String::with_capacity(text.len());
@@ -67,7 +67,7 @@ fn escaped(text: &str, nothing: &str) -> String {
     out
 }
 
-/// Returns true for punctuation that has no meaning between the text `behind` it and the character `next`; it is the
+/// Returns true for punctuation without a meaning between the text `behind` it and the character `next`; it is the
 /// first if there are only blanks before it.
 fn is_own(c: char, behind: &str, is_first: bool, next: char) -> bool {
     let before = behind.chars().next_back().unwrap_or(' ');
@@ -87,8 +87,8 @@ fn is_own(c: char, behind: &str, is_first: bool, next: char) -> bool {
     }
 }
 
-/// Returns true for punctuation that may be a part of a reference or an address once it is rendered, rather than
-/// letters or nothing: such as `@team`, `#1`, `!1`, `ABC-1`, `:name:`, `[[page]]`, `://`, `www.`.
+/// Returns true for punctuation that may become part of a reference or an address when rendered, depending on the
+/// characters around it: such as `@team`, `#1`, `!1`, `ABC-1`, `:name:`, `[[page]]`, `://`, `www.`.
 fn begins_reference(c: char, before: char, next: char) -> bool {
     match c {
         c if r#""'()*+,/;<=>?\]^_`{|}"#.contains(c) => false,

@@ -19,7 +19,7 @@ pub(super) fn idle(report: &Report, options: &Options, budget: usize) -> Vec<Par
     let told: Vec<&ChangedLines> = report.lines.iter().filter(|lines| is_told(lines)).collect();
     let heading = ChangedLines::heading(&told);
     let budget = budget.saturating_sub(characters(&heading) + FRAME);
-    // A list that only says how many there are has nothing for whoever reads it.
+    // A list that only says how many there are is useless to readers.
     if told.first().is_none_or(|first| !fits(&item(first), options, budget)) {
         return Vec::new();
     }
@@ -69,7 +69,7 @@ pub(super) fn unread(report: &Report, budget: usize) -> Vec<Part> {
 const MAX_UNREAD: usize = 30;
 const MAX_COLUMNS: usize = 160;
 
-/// Returns true for lines that are worth an entry: of those that are not traced there may be thousands.
+/// Returns true for lines that are worth an entry: there may be thousands that are not traced.
 fn is_told(lines: &ChangedLines) -> bool {
     lines.is_telling() && lines.effect != Effect::Unknown(UnknownEffect::NotTraced)
 }

@@ -70,13 +70,13 @@ fn origins(report: &Report, group: &Group) -> Vec<Range> {
     places.into_iter().map(|(place, is_there)| Range::line(place, is_there)).collect()
 }
 
-/// Returns a place in the commit under this text, which is a link if the writer knows the pages of the forge.
+/// Returns a place in the commit with this text, as a link if the writer knows the pages of the forge.
 pub(super) fn link(place: &Place, text: &str) -> Line {
     let text = shorten_middle(&visible(text), MAX_NAME);
     Line::of(Piece::Place { text, path: place.path.to_string(), line: place.line })
 }
 
-/// Returns how to see what is left out.
+/// Says how to see what is left out.
 pub(super) fn full_report(report: &Report) -> Line {
     let id = |commit: &Option<Commit>| commit.as_ref().map(|commit| commit.id.clone()).unwrap_or_default();
     Line::of(Piece::FullReport(id(&report.commit.before), id(&report.commit.after)))

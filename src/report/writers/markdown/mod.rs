@@ -116,8 +116,8 @@ fn head(report: &Report) -> Vec<Part> {
     if parts.is_empty() { Vec::new() } else { vec![Block::Paragraph(parts).into()] }
 }
 
-/// Returns the details of each cause, and of each group of which the table does not say all, folded; and the number of
-/// those that do not fit.
+/// Returns the folded details of each cause, and of each group that the table does not show completely; and the
+/// number of those that do not fit.
 fn details(report: &Report, options: &Options, rows: usize, room: usize) -> Vec<Part> {
     let (causes, groups) = (report.causes.iter().enumerate(), (report.causes.len()..).zip(report.groups_by_use().0));
     let unsaid = |(row, group): (usize, _)| if row < rows { table::left_unsaid(report, group) } else { Unsaid::Values };
@@ -194,7 +194,7 @@ fn footer(report: &Report) -> Part {
     Block::Small(line.and(concat!("hierad ", env!("CARGO_PKG_VERSION")))).into()
 }
 
-/// Returns the new findings and those that are gone, in at most `budget` characters.
+/// Returns the new findings and those that have disappeared, in at most `budget` characters.
 fn findings(report: &Report, options: &Options, budget: usize) -> Vec<Part> {
     let mut left = budget;
     let mut parts = Vec::new();
@@ -218,8 +218,8 @@ fn reencrypted(report: &Report, options: &Options, budget: usize) -> Vec<Part> {
     list(reencrypted_heading(&report.reencrypted), report.reencrypted.iter().map(item), options, budget)
 }
 
-/// Returns a list below a heading, or nothing if the list is empty. The heading and the number of what is left out are
-/// there even if they do not fit `budget` characters.
+/// Returns a list below a heading, or nothing if the list is empty. The heading and the number of omitted items are
+/// included even if they do not fit `budget` characters.
 fn list(heading: String, all: impl ExactSizeIterator<Item = Item>, options: &Options, budget: usize) -> Vec<Part> {
     if all.len() == 0 {
         return Vec::new();
@@ -245,7 +245,7 @@ fn items(all: impl ExactSizeIterator<Item = Item>, options: &Options, budget: us
     shown
 }
 
-/// Returns true if an item fits `budget` characters, beside the number of the others.
+/// Returns true if an item fits `budget` characters, together with the number of the others.
 fn fits(item: &Item, options: &Options, budget: usize) -> bool {
     characters(&item.markdown(options)) <= budget.saturating_sub(NOTE_BUDGET)
 }

@@ -71,7 +71,7 @@ fn rows(
     (Some(Block::Table(rows)), shown)
 }
 
-/// Returns the number of the rows that are left out behind the first `shown`, and of their keys.
+/// Returns the number of the rows that are left out after the first `shown`, and of their keys.
 fn left_out((causes, groups): (&[Cause], &[Group]), shown: usize) -> String {
     let groups = groups.iter().skip(shown.saturating_sub(causes.len()));
     let causes = causes.iter().skip(shown);
@@ -252,7 +252,7 @@ fn entry(change: &KeyChange, fold: &LeafFold) -> Line {
 /// The part of a group that its row in the table leaves out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Unsaid {
-    /// None.
+    /// Nothing is left unsaid.
     Nothing,
     /// The names of nodes that are described, or places that take part in values besides the lines that cause the
     /// changes.
@@ -261,13 +261,13 @@ pub(super) enum Unsaid {
     Values,
 }
 
-/// Returns true if the row of a cause leaves keys or a part of the error out.
+/// Returns true if the row of a cause omits keys or a part of the error.
 pub(super) fn leaves_out(cause: &Cause) -> bool {
     let error = visible(cause.error.text.visible());
     cause.keys.len() > MAX_KEYS || cause.places.len() > 1 || shorten(&error, MAX_ERROR) != error
 }
 
-/// Returns what the row of a group leaves out, if the table has it.
+/// Returns what the row of a group omits, if the table has it.
 pub(super) fn left_unsaid(report: &Report, group: &Group) -> Unsaid {
     let which = node_list::which(report, group, MAX_WHO);
     let are_nodes_said = group.who.is_none() && which == node_list::names_of_group(report, group, usize::MAX);

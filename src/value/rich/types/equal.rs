@@ -83,7 +83,7 @@ fn same_set<T: PartialEq>(a: &[T], b: &[T]) -> bool {
     a.len() == b.len() && a.iter().all(|one| b.contains(one))
 }
 
-/// Returns the types without those that came before.
+/// Returns the types without duplicates.
 pub(super) fn unique(types: Vec<Type>) -> Vec<Type> {
     types.into_iter().collect::<IndexSet<Type>>().into_iter().collect()
 }

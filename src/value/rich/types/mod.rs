@@ -25,7 +25,7 @@ pub enum Type {
     Unit,
     /// The value `default`.
     Default,
-    /// All values but collections, `undef` and `default`.
+    /// All values except collections, `undef` and `default`.
     Scalar,
     /// Texts, numbers and booleans.
     ScalarData,
@@ -106,9 +106,9 @@ pub enum Type {
 /// The texts that a `String` accepts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Texts {
-    /// All.
+    /// All texts.
     All,
-    /// Those of some lengths.
+    /// Texts of some lengths.
     Size(Range),
     /// One.
     Value(Text),
@@ -190,7 +190,7 @@ impl Alias {
         }
     }
 
-    /// Returns true if the type speaks of itself.
+    /// Returns true if the type refers to itself.
     pub fn is_recursive(&self) -> bool {
         matches!(self, Alias::Own(OwnAlias::Data | OwnAlias::RichData))
     }
@@ -257,13 +257,13 @@ impl Type {
     /// Any text.
     pub const STRING: Type = Type::String(Texts::All);
 
-    /// Returns an array of `items`; one that must be empty holds nothing.
+    /// Returns an array of `items`; an array that must be empty has no type of items.
     pub fn array(items: Type, size: Option<Range>) -> Type {
         let items = if size.as_ref().is_some_and(Range::is_zero) { Type::Unit } else { items };
         Type::Array(Arc::new(items), size.map(Range::to_size))
     }
 
-    /// Returns a hash; one that must be empty holds nothing.
+    /// Returns a hash; a hash that must be empty has no types of entries.
     pub fn hash(key: Type, value: Type, size: Option<Range>) -> Type {
         let empty = size.as_ref().is_some_and(Range::is_zero);
         let entry = if empty { (Type::Unit, Type::Unit) } else { (key, value) };
@@ -280,7 +280,7 @@ impl Type {
         Type::String(Texts::Size(size.to_size()))
     }
 
-    /// Returns the type of any of `types`: nested variants are flattened, and one type alone stays itself.
+    /// Returns the type of any of `types`: nested variants are flattened, and a single type stays itself.
     pub fn variant(types: impl IntoIterator<Item = Type>) -> Type {
         let mut flat: Vec<Type> = Vec::new();
         for one in types {
@@ -293,7 +293,7 @@ impl Type {
         if unique.len() == 1 { unique.remove(0) } else { Type::Variant(unique.into()) }
     }
 
-    /// Returns the type inside of one that holds a single type, or `None` for others.
+    /// Returns the type inside one that contains a single type, or `None` for others.
     pub fn contained(&self) -> Option<&Type> {
         match self {
             Type::Optional(inner)
@@ -315,7 +315,7 @@ impl Type {
         }
     }
 
-    /// Returns true if `undef` fits.
+    /// Returns true if `undef` is of the type.
     pub fn accepts_undef(&self) -> bool {
         match self {
             Type::Any | Type::Undef | Type::Unit | Type::Optional(_) => true,
@@ -328,7 +328,7 @@ impl Type {
         }
     }
 
-    /// Returns true if its `new` takes `undef` before `args`.
+    /// Returns true if its `new` accepts `undef` before `args`.
     fn is_made_of_undef(&self, args: &[Value]) -> bool {
         match self.resolved() {
             Type::Array(..) | Type::Tuple(..) => matches!(args, [Value::Boolean(true)]),

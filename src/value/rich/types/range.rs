@@ -54,7 +54,7 @@ impl Range {
         self.lower().is_none() && self.upper().is_none()
     }
 
-    /// Returns true if only zero is in it.
+    /// Returns true if it contains only zero.
     pub fn is_zero(&self) -> bool {
         let zero = |n: &Value| n.equals(&Value::Integer(0));
         zero(&self.from) && zero(&self.to)
@@ -65,17 +65,17 @@ impl Range {
         at_most(&self.from, n) && at_most(n, &self.to)
     }
 
-    /// Returns true if all of `other` is in it.
+    /// Returns true if it contains all of `other`.
     pub fn covers(&self, other: &Range) -> bool {
         at_most(&self.from, &other.from) && at_most(&other.to, &self.to)
     }
 
-    /// Returns true if something is in both.
+    /// Returns true if both contain something in common.
     pub fn meets(&self, other: &Range) -> bool {
         !(is_less(&self.to, &other.from) || is_less(&other.to, &self.from))
     }
 
-    /// Returns the least range with all that is in either.
+    /// Returns the smallest range that contains both.
     #[must_use]
     pub fn span(&self, other: &Range) -> Range {
         let from = if at_most(&self.from, &other.from) { &self.from } else { &other.from };
@@ -83,7 +83,7 @@ impl Range {
         Range { from: from.clone(), to: to.clone() }
     }
 
-    /// The same for a size, which is never less than none.
+    /// Returns the same for a size, which is never negative.
     #[must_use]
     pub fn to_size(self) -> Range {
         let zero = Value::Integer(0);
@@ -147,7 +147,7 @@ impl TimeRange {
         self.from.is_none_or(|from| from <= time) && self.to.is_none_or(|to| time <= to)
     }
 
-    /// Returns true if all of `other` is in it.
+    /// Returns true if it contains all of `other`.
     pub fn covers(self, other: TimeRange) -> bool {
         self.from.is_none_or(|from| other.from.is_some_and(|other| from <= other))
             && self.to.is_none_or(|to| other.to.is_some_and(|other| other <= to))

@@ -270,7 +270,7 @@ fn times(range: TimeRange, text: impl Fn(i128) -> String) -> Vec<String> {
     }
 }
 
-/// Returns the parts of the name of a resource type with capitals, where it has none.
+/// Returns the name of a resource type with its parts capitalized, if they are not.
 fn capitalized(name: &str) -> String {
     if name.lines().any(|line| line.starts_with(|c: char| c.is_ascii_uppercase())) {
         return name.to_owned();
@@ -282,7 +282,7 @@ fn capitalized(name: &str) -> String {
     name.split("::").map(|p| part(p).unwrap_or_default()).collect::<Vec<_>>().join("::")
 }
 
-/// Returns a text as Puppet's language has it: in single quotes if it can be, or in double ones.
+/// Returns a text as a literal of Puppet's language: in single quotes if possible, or in double ones.
 pub fn puppet_quote(text: &str, double: bool) -> String {
     if double || text.chars().any(|c| c < ' ') {
         return double_quoted(text);

@@ -87,7 +87,7 @@ impl<'a> WireLines<'a> {
 }
 
 impl<'a> WireReason<'a> {
-    /// Returns the reasons, if one for all nodes with one place does not say it all.
+    /// Returns all reasons, unless a single reason and place apply to all nodes.
     fn all(idle: &'a Idle) -> Vec<WireReason<'a>> {
         if idle.is_one() && idle.first.more_places == 0 {
             return Vec::new();

@@ -1,4 +1,4 @@
-//! The JSON of a change whose values differ from node to node only by what is put into their texts: it is written once,
+//! The JSON of a change whose values differ from node to node only by variables in their texts: it is written once,
 //! and filled for each variant.
 
 use serde::Serialize;
@@ -73,7 +73,7 @@ impl<'a> Stencil<'a> {
     }
 }
 
-/// Returns a tag that `json` does not have, and that does not begin in the middle of itself.
+/// Returns a tag that does not occur in `json` and does not overlap with itself.
 fn unused_tag(json: &str) -> String {
     let mut tags = (0..=json.len()).map(|number| format!("@{number}:"));
     tags.find(|tag| !json.contains(&**tag)).unwrap_or_default()
