@@ -294,6 +294,11 @@ impl Pipeline {
 
     /// Fails if node profiles were found changed, so that what was resolved may lack some.
     pub fn fleet_has_stayed(&self) -> Result<(), PipelineError> {
+        if let Some(error) = self.fleet.take_failure() {
+            // Some of what these revisions know depends on what could not be read.
+            self.kept.lock().unwrap_or_else(PoisonError::into_inner).clear();
+            return Err(error.into());
+        }
         if self.fleet.has_changed() { Err(PipelineError::ProfilesChanged) } else { Ok(()) }
     }
 

@@ -45,6 +45,8 @@ pub(in crate::fleet) type DependencySet = IndexMap<Dependency, usize, foldhash::
 pub(in crate::fleet) struct Dependencies {
     set: RefCell<DependencySet>,
     is_recording: bool,
+    /// The places inside variables that were not read before.
+    missed: RefCell<Vec<VariablePath>>,
     /// The holes by variable; `None` if every variable counts as read.
     holes: RefCell<Option<Holes>>,
 }
@@ -56,7 +58,7 @@ pub(in crate::fleet) type Holes =
 impl Dependencies {
     /// Makes an empty record, which stays empty unless `is_recording`.
     pub(in crate::fleet) fn new(is_recording: bool) -> Dependencies {
-        Dependencies { set: RefCell::default(), is_recording, holes: RefCell::default() }
+        Dependencies { set: RefCell::default(), is_recording, missed: RefCell::default(), holes: RefCell::default() }
     }
 
     /// Lets variables be put into texts unread, until [`Dependencies::close`]. This has no effect if nothing is
@@ -90,11 +92,17 @@ impl Dependencies {
         if let Some((hole, _)) = holes.get(&path) {
             return Some(hole.clone());
         }
-        let classes = scope.fleet.variable_classes(path.by_ref());
+        let classes = scope.fleet.known_classes(path.by_ref())?;
         let text = classes.of(scope.node).plain_text(&path.segments)?;
         let hole = Arc::new(Hole::new(holes.len(), text.to_arc()));
         holes.insert(path, (hole.clone(), classes));
         Some(hole)
+    }
+
+    /// Returns the places inside variables that the evaluation missed: they were not read before, so its result is
+    /// unknown.
+    pub(in crate::fleet) fn missed(&self) -> Vec<VariablePath> {
+        self.missed.take()
     }
 
     /// Records a dependency.
@@ -145,7 +153,11 @@ pub(in crate::fleet) struct RecordingScope<'a> {
 
 impl RecordingScope<'_> {
     fn record(&self, root: &str, segments: &[Value]) {
-        self.dependencies.record(|| Dependency::Variable(PathRef { root, segments }.to_path()));
+        let path = PathRef { root, segments };
+        if self.scope.fleet.known_classes(path).is_none() {
+            self.dependencies.missed.borrow_mut().push(path.to_path());
+        }
+        self.dependencies.record(|| Dependency::Variable(path.to_path()));
     }
 }
 

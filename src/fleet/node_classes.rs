@@ -5,6 +5,7 @@
 use std::ops::Range;
 use std::rc::Rc;
 
+use crate::fleet::Fleet;
 use crate::fleet::dependencies::{Dependencies, Dependency, DependencySet};
 use crate::fleet::nodes::variables::VariablePath;
 use crate::node::{NodeId, NodeSet};
@@ -23,10 +24,32 @@ impl KnownEqual {
     }
 }
 
-/// Evaluates something for all of `nodes`, once for each class. `split` divides nodes by their values of a dependency,
+/// The most times that something is evaluated again since it missed variables.
+const MOST_ATTEMPTS: usize = 16;
+
+/// Evaluates something on a node of `fleet`. Variables that it misses are read after it, and it is evaluated again.
+pub(in crate::fleet) fn evaluate_on<T>(
+    node: NodeId,
+    fleet: &Fleet,
+    is_recording: bool,
+    evaluate: impl Fn(NodeId, &Dependencies) -> T,
+) -> (T, Dependencies) {
+    let mut attempts = 0;
+    loop {
+        let dependencies = Dependencies::new(is_recording);
+        let result = evaluate(node, &dependencies);
+        let missed = dependencies.missed();
+        attempts += 1;
+        if missed.is_empty() || attempts == MOST_ATTEMPTS || !fleet.read_missed(missed) {
+            return (result, dependencies);
+        }
+    }
+}
+
+/// Evaluates something for all of `nodes` of `fleet`, once for each class. `split` divides nodes by their values of a dependency,
 /// of which only the levels in the range matter. The classes come in the order of their first nodes.
 pub(in crate::fleet) fn evaluate_per_class<T>(
-    nodes: NodeSet,
+    (nodes, fleet): (NodeSet, &Fleet),
     evaluate: impl Fn(NodeId, &Dependencies) -> T,
     split: impl Fn(&Dependency, Range<usize>, &NodeSet) -> Vec<NodeSet>,
 ) -> Vec<(NodeSet, T)> {
@@ -35,8 +58,7 @@ pub(in crate::fleet) fn evaluate_per_class<T>(
     while let Some((nodes, known)) = pending.pop() {
         let Some(node) = nodes.first() else { continue };
         // There is nothing to tell a single node from.
-        let dependencies = Dependencies::new(!nodes.is_singleton());
-        let result = evaluate(node, &dependencies);
+        let (result, dependencies) = evaluate_on(node, fleet, !nodes.is_singleton(), &evaluate);
         let dependencies = dependencies.into_set();
         let mut classes = vec![nodes];
         for (dependency, levels) in &dependencies {
@@ -62,7 +84,7 @@ pub(in crate::fleet) fn evaluate_per_class<T>(
 
 /// Does the same for an evaluation that depends on variables only; `split` divides nodes by their values of one.
 pub(in crate::fleet) fn evaluate_per_variable_class<T>(
-    nodes: NodeSet,
+    nodes: (NodeSet, &Fleet),
     evaluate: impl Fn(NodeId, &Dependencies) -> T,
     split: impl Fn(&VariablePath, &NodeSet) -> Vec<NodeSet>,
 ) -> Vec<(NodeSet, T)> {

@@ -49,7 +49,7 @@ pub(in crate::fleet) fn resolve_levels(
         let split = paths.split(variable, nodes);
         split.unwrap_or_else(|| fleet.variable_classes(variable.by_ref()).partition.split(nodes))
     };
-    let classes = evaluate_per_variable_class(nodes.clone(), resolve, split);
+    let classes = evaluate_per_variable_class((nodes.clone(), fleet), resolve, split);
     let mut resolution = PartialResolution::default();
     for (nodes, (part, accessed)) in classes {
         resolution.findings.extend(part.diagnostics.iter().map(|diagnostic| (nodes.clone(), diagnostic.clone())));

@@ -82,6 +82,7 @@ impl Fleet {
             source: Arc::new(source),
             variables: RwLock::new(others),
             reading: Mutex::default(),
+            failure: self.failure.clone(),
             pending,
             scanned: self.scanned.clone(),
             all: self.all.clone(),

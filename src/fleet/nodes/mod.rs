@@ -36,8 +36,9 @@ const MOST_ROUNDS: usize = 16;
 
 /// The nodes for which a repository is resolved.
 ///
-/// It keeps the values at the places inside variables that were referred to when it was loaded or a revision was made
-/// of it. All other places are unknown: no lookup reads a profile.
+/// It keeps the values at those places inside variables that data refers to, and that these values refer to in turn.
+/// They are read when it is loaded and when a revision is made of it. No lookup reads a profile: what one misses, since
+/// only a function knows of it, is read between lookups.
 pub struct Fleet {
     names: Vec<Arc<str>>,
     /// The place of each node's profile in the source.
@@ -47,6 +48,8 @@ pub struct Fleet {
     variables: RwLock<IndexMap<VariablePath, Arc<VariableClasses>, RandomState>>,
     /// Held while the profiles are read.
     reading: Mutex<()>,
+    /// The first failure to read what lookups missed; the same for all fleets that are made of one.
+    failure: Arc<Mutex<Option<ProfileError>>>,
     /// The places that are to be read with the next ones.
     pending: Vec<VariablePath>,
     /// The data files whose references were read with the profiles.
@@ -87,15 +90,6 @@ impl VariableClasses {
             longest: OnceLock::new(),
             plain: OnceLock::new(),
         }
-    }
-
-    /// Returns the values of a variable that was not read: unknown on all of so many nodes.
-    fn unread(name: &str, nodes: usize) -> VariableClasses {
-        let reason = format!(
-            "the variable '{name}' was not read from profiles, as only a looked up value refers to it; mention it in a \
-             data file, too"
-        );
-        VariableClasses::new(Partition::of_numbers(vec![0; nodes], 1), vec![Reading::unknown(&reason)])
     }
 
     /// Returns the value of a node.
@@ -176,6 +170,7 @@ impl Fleet {
             source,
             variables,
             reading,
+            failure: Arc::default(),
             pending: Vec::new(),
             scanned,
             all,
@@ -266,12 +261,45 @@ impl Fleet {
         variables.values().map(|classes| classes.partition.clone()).collect()
     }
 
-    /// Returns the nodes by their values at `path`, which are unknown if nothing referred to it.
+    /// Returns the nodes by their values at `path`, or `None` if these were not read.
+    pub(in crate::fleet) fn known_classes(&self, path: PathRef<'_>) -> Option<Arc<VariableClasses>> {
+        self.variables.read().unwrap_or_else(PoisonError::into_inner).get(&path).cloned()
+    }
+
+    /// Returns the nodes by their values at `path`, and reads these if they were not. This is not for lookups, which
+    /// read no profile: what they miss is read between them ([`evaluate_per_class`]).
+    ///
+    /// [`evaluate_per_class`]: crate::fleet::node_classes::evaluate_per_class
     pub(in crate::fleet) fn variable_classes(&self, path: PathRef<'_>) -> Arc<VariableClasses> {
-        let known = self.variables.read().unwrap_or_else(PoisonError::into_inner).get(&path).cloned();
-        known.unwrap_or_else(|| {
-            Arc::new(VariableClasses::unread(path.root, self.len()))
-        })
+        let known = || self.known_classes(path);
+        known()
+            .or_else(|| self.read_missed(vec![path.to_path()]).then(known)?)
+            .unwrap_or_else(|| self.unread(path.root))
+    }
+
+    /// Returns the values of a variable that was not read: unknown on all nodes.
+    pub(in crate::fleet) fn unread(&self, name: &str) -> Arc<VariableClasses> {
+        let reason = format!("the variable '{name}' is not known: node profiles could not be read again");
+        let partition = Partition::of_numbers(vec![0; self.len()], 1);
+        Arc::new(VariableClasses::new(partition, vec![Reading::unknown(&reason)]))
+    }
+
+    /// Reads the values at some places that lookups missed. Returns false if they cannot be read:
+    /// [`take_failure`](Fleet::take_failure) says why.
+    pub(in crate::fleet) fn read_missed(&self, paths: Vec<VariablePath>) -> bool {
+        let _reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        match self.read_mentioned(paths.into_iter().collect()) {
+            Ok(()) => true,
+            Err(error) => {
+                self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                false
+            }
+        }
+    }
+
+    /// Returns the first failure to read what lookups missed, which made some answers unknown, and forgets it.
+    pub fn take_failure(&self) -> Option<ProfileError> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// Returns true if the profiles are still as they were when the fleet was loaded.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use indexmap::Equivalent;
 
 use crate::fleet::Fleet;
+use crate::fleet::nodes::VariableClasses;
 use crate::hiera::backend::Mentions;
 use crate::hiera::key::split;
 use crate::hiera::scope::{Scope, Variable};
@@ -68,6 +69,12 @@ pub struct FleetScope<'a> {
     pub(in crate::fleet) node: NodeId,
 }
 
+impl FleetScope<'_> {
+    fn classes(&self, path: PathRef<'_>) -> Arc<VariableClasses> {
+        self.fleet.known_classes(path).unwrap_or_else(|| self.fleet.unread(path.root))
+    }
+}
+
 impl Scope for FleetScope<'_> {
     fn variable(&self, name: &str) -> Variable {
         self.variable_at(name, &[])
@@ -80,11 +87,11 @@ impl Scope for FleetScope<'_> {
     /// Returns the variable with only the value at `segments` in it.
     fn variable_at(&self, name: &str, segments: &[Value]) -> Variable {
         let path = PathRef { root: name, segments };
-        self.fleet.variable_classes(path).of(self.node).variable(segments)
+        self.classes(path).of(self.node).variable(segments)
     }
 
     fn within<'s>(&self, name: &str, segments: &'s [Value]) -> (Variable, &'s [Value]) {
-        self.fleet.variable_classes(PathRef { root: name, segments }).of(self.node).within(segments)
+        self.classes(PathRef { root: name, segments }).of(self.node).within(segments)
     }
 }
 

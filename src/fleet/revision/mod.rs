@@ -23,7 +23,7 @@ use std::sync::Arc;
 use crate::diagnostic::Diagnostic;
 use crate::fleet::dependencies::{Dependencies, Dependency};
 use crate::fleet::levels::ResolvedLevels;
-use crate::fleet::node_classes::evaluate_per_class;
+use crate::fleet::node_classes::{evaluate_on, evaluate_per_class};
 use crate::fleet::repository_keys::RepositoryKeys;
 use crate::fleet::{Finding, Fleet};
 use crate::hiera::budget::Cost;
@@ -106,9 +106,12 @@ impl Revision {
     /// Looks `key` up on a node and reports each step to `recorder`, but for hierarchies and options that are known
     /// already.
     pub fn explain(&self, key: &str, node: NodeId, recorder: &Recorder) -> Outcome {
-        let dependencies = Dependencies::new(false);
-        let view = NodeView { revision: self, node, dependencies: &dependencies, answers: None };
-        view.explain(key, recorder, Cost::OF_KEY).0
+        let before = recorder.mark();
+        let explain = |node, dependencies: &Dependencies| {
+            recorder.back_to(&before);
+            NodeView { revision: self, node, dependencies, answers: None }.explain(key, recorder, Cost::OF_KEY).0
+        };
+        evaluate_on(node, &self.fleet, false, explain).0
     }
 
     /// Evaluates something for all of `nodes`, once for each class.
@@ -117,7 +120,9 @@ impl Revision {
         nodes: NodeSet,
         evaluate: impl Fn(NodeId, &Dependencies) -> T,
     ) -> Vec<(NodeSet, T)> {
-        evaluate_per_class(nodes, evaluate, |dependency, levels, nodes| self.split(dependency, levels, nodes))
+        evaluate_per_class((nodes, &self.fleet), evaluate, |dependency, levels, nodes| {
+            self.split(dependency, levels, nodes)
+        })
     }
 
     fn split(&self, dependency: &Dependency, levels: Range<usize>, nodes: &NodeSet) -> Vec<NodeSet> {

@@ -5,7 +5,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use crate::fleet::dependencies::Dependencies;
+use crate::fleet::dependencies::{Dependencies, RecordingScope};
+use crate::fleet::node_classes::evaluate_on;
 use crate::fleet::revision::Revision;
 use crate::fleet::revision::node_view::NodeView;
 use crate::hiera::Outcome;
@@ -108,7 +109,9 @@ impl NodeRevision<'_> {
 
     /// Looks `key` up at no more than this cost, and reports each step to `recorder`. Returns the cost, too.
     pub fn explain(&self, key: &str, recorder: &Recorder, limit: Cost) -> (Outcome, Cost) {
+        let before = recorder.mark();
         self.look_up(&Replaced::default(), limit, |lookup| {
+            recorder.back_to(&before);
             let lookup = lookup.explained_by(recorder);
             (lookup.get(key, None), lookup.cost())
         })
@@ -120,12 +123,15 @@ impl NodeRevision<'_> {
         self.look_up(&Replaced::default(), limit, |lookup| lookup.by_data().get(key, strategy))
     }
 
-    fn look_up<T>(&self, replaced: &Replaced<'_>, limit: Cost, ask: impl FnOnce(Lookup<'_>) -> T) -> T {
-        let dependencies = Dependencies::new(false);
-        let view = NodeView { revision: self.revision, node: self.node, dependencies: &dependencies, answers: None };
-        let sources = ReplacingSources { own: self, view, replaced, known: RefCell::default() };
-        let scope = self.revision.fleet.scope(self.node);
-        ask(Lookup::new(self.revision.environment.of(&scope), &sources, &scope).within(limit))
+    fn look_up<T>(&self, replaced: &Replaced<'_>, limit: Cost, ask: impl Fn(Lookup<'_>) -> T) -> T {
+        let fleet = &self.revision.fleet;
+        let ask = |node, dependencies: &Dependencies| {
+            let view = NodeView { revision: self.revision, node, dependencies, answers: None };
+            let sources = ReplacingSources { own: self, view, replaced, known: RefCell::default() };
+            let scope = RecordingScope { scope: fleet.scope(node), dependencies };
+            ask(Lookup::new(self.revision.environment.of(&scope), &sources, &scope).within(limit))
+        };
+        evaluate_on(self.node, fleet, false, ask).0
     }
 
     /// Returns the hierarchy of a layer, or `None` if there is no such layer.

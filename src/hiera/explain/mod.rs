@@ -149,6 +149,18 @@ impl Recorder {
         result
     }
 
+    /// Returns the step at work as it is, for [`back_to`](Recorder::back_to).
+    pub fn mark(&self) -> Step {
+        self.open.borrow().last().cloned().unwrap_or_default()
+    }
+
+    /// Forgets what was recorded in the step at work since it was `before`.
+    pub fn back_to(&self, before: &Step) {
+        if let Some(step) = self.open.borrow_mut().last_mut() {
+            step.clone_from(before);
+        }
+    }
+
     /// Runs `work` without a trace of it in the step at work.
     fn unseen<R>(&self, work: impl FnOnce() -> R) -> R {
         let count = |open: &[Step]| open.last().map_or(0, |step| step.steps.len());
