@@ -39,6 +39,7 @@ pub use revisions::Revisions;
 pub use variable_use::{LevelUse, VariableUse};
 
 use crate::blind_spots::DiffContext;
+use crate::causes;
 
 use judge::{Judge, Readings, Sides, Strict};
 
@@ -247,14 +248,10 @@ impl Pipeline {
         let otherwise = merged.as_ref().and_then(|merged| merged.blind_spot(&changes, self.fleet.len()));
         blind_spots.splice(..0, otherwise);
         let distinctions = distinctions(revisions, &changes)?;
-        let both = (revisions, effective.as_ref());
-        let origins = crate::causes::find(&changes, both, files, &blind_spots, workers)?;
+        let origins = causes::find(&changes, (revisions, effective.as_ref()), files, &blind_spots, workers)?;
         wanted_still(workers)?;
-        let uses = if tells_use {
-            key_use::of_changes(&changes, (&self.fleet, revisions), &keys, workers)?
-        } else {
-            BTreeMap::new()
-        };
+        let uses = || key_use::of_changes(&changes, (&self.fleet, revisions), &keys, workers);
+        let uses = if tells_use { uses()? } else { BTreeMap::new() };
         let input = Input {
             distinctions,
             commit: Diff { before: self.commit(before)?, after: self.commit(after)? },
@@ -268,28 +265,15 @@ impl Pipeline {
             findings: findings.as_ref().map(Vec::as_slice),
             disclosure: &self.disclosure,
             blind_spots,
-            is_unreadable: Diff {
-                before: if before == RevisionId::Empty {
-                    unreadable.after.is_some()
-                } else {
-                    unreadable.before.is_some()
-                },
-                after: unreadable.after.is_some(),
-            },
+            is_unreadable: are_unreadable(sides, &unreadable),
         };
         let divided = (!uses.is_empty()).then(|| Input { uses, ..input.clone() });
-        // Policies do not know of the use of keys.
-        let report = self.judged(sides, filter, workers, Report::new(input))?;
-        let report = match merged {
-            Some(merged) => merged.judged(self, sides.judge(), report),
-            None => report,
-        };
-        let report = match divided {
-            Some(divided) => Report { policies: report.policies, judge: report.judge, ..Report::new(divided) },
-            None => report,
-        };
+        let mut report = self.judged(sides, filter, workers, Report::new(input))?;
+        if let Some(merged) = merged {
+            report = merged.judged(self, sides.judge(), report);
+        }
         self.fleet_has_stayed()?;
-        Ok(Comparison { report, effective })
+        Ok(Comparison { report: divided_as(report, divided), effective })
     }
 
     /// Fails if node profiles were found changed, so that what was resolved may lack some.
@@ -439,6 +423,20 @@ fn unreadable(sides: &Sides, revisions: Diff<&Revision>, workers: &Workers) -> D
     let of = |revision| crate::blind_spots::unreadable::unreadable_revision(revision, workers);
     let is_there = sides.before != RevisionId::Empty;
     Diff::new(if is_there { of(revisions.before) } else { None }, of(revisions.after))
+}
+
+/// Returns the report that is made of the same with the use of keys, which policies do not know, judged alike.
+fn divided_as(report: Report, divided: Option<Input<'_>>) -> Report {
+    match divided {
+        Some(divided) => Report { policies: report.policies, judge: report.judge, ..Report::new(divided) },
+        None => report,
+    }
+}
+
+/// Returns for each side whether nothing of it can be read. Before the first commit, that is as after it.
+fn are_unreadable(sides: &Sides, unreadable: &Diff<Option<BlindSpot>>) -> Diff<bool> {
+    let after = unreadable.after.is_some();
+    Diff { before: if sides.before == RevisionId::Empty { after } else { unreadable.before.is_some() }, after }
 }
 
 /// Leaves out findings on modules that both sides lack, even if only one side has keys of the module.

@@ -11,6 +11,7 @@ mod extent;
 mod git_pattern;
 mod grafted;
 mod ident;
+mod links;
 mod mounted;
 mod recording;
 mod submodules;
@@ -263,9 +264,6 @@ impl fmt::Display for Astray {
     }
 }
 
-/// The most links that one path may go through, as in Linux.
-const LINK_LIMIT: usize = 40;
-
 /// The most names that the links of one path may lead through, all together. Trees are 256 folders deep at most.
 const LINKED_LIMIT: usize = 4096;
 
@@ -284,25 +282,28 @@ pub fn follow_counted(tree: &dyn FileTree, path: &str, linked: &mut usize) -> Re
         return Ok(Target::Outside(Astray::new(path, how)));
     };
     let mut pending = names(inner);
-    // The names in links on the way, the next one last.
-    let mut ahead: Vec<String> = Vec::new();
-    // The link that they are from.
-    let mut link: Option<String> = None;
     let mut at = String::with_capacity(path.len());
     at.push_str(root);
     let mut here = Entry::Folder;
-    let (mut links, limit) = (0, linked.saturating_add(LINKED_LIMIT));
-    while let Some(name) = ahead.pop().map(Cow::Owned).or_else(|| pending.next().map(Cow::Borrowed)) {
+    let mut links = links::Links {
+        path,
+        root,
+        ahead: Vec::new(),
+        from: None,
+        count: 0,
+        limit: linked.saturating_add(LINKED_LIMIT),
+    };
+    while let Some(name) = links.ahead.pop().map(Cow::Owned).or_else(|| pending.next().map(Cow::Borrowed)) {
         if here != Entry::Folder {
             return Ok(Target::Absent);
         }
         if matches!(name, Cow::Borrowed(_)) {
-            link = None;
+            links.from = None;
         }
         if name == ".." {
             let Some(parent) = parent(root, &at) else {
                 // All that is behind a link leads there.
-                let from = link.as_deref().unwrap_or(path);
+                let from = links.from.as_deref().unwrap_or(path);
                 return Ok(Target::Outside(Astray::new(from, "leads above the root of the repository")));
             };
             at.truncate(parent);
@@ -311,36 +312,13 @@ pub fn follow_counted(tree: &dyn FileTree, path: &str, linked: &mut usize) -> Re
         let folder = at.len();
         enter(&mut at, &name);
         match tree.entry(&at)? {
-            None => {
-                let Some(link) = link else { return Ok(Target::Absent) };
-                // All that is behind a link leads there.
-                ahead.iter().rev().for_each(|name| enter(&mut at, name));
-                let how = format!("is a symbolic link to {at}, which is not in the repository");
-                return Ok(Target::Dangling(Astray::new(link, how)));
-            }
+            None => return Ok(links.absent(at)),
             Some(Entry::Submodule(Some(_))) => return Ok(Target::Outside(Astray::new(at, "is a submodule"))),
             Some(Entry::Submodule(None)) => return Ok(Target::Outside(Astray::new(at, "is another repository"))),
             Some(Entry::Link(target)) => {
-                links += 1;
-                if links > LINK_LIMIT {
-                    return Ok(Target::Loop(Astray::new(path, "leads into a loop of symbolic links")));
+                if let Err(end) = links.follow(&target, &mut at, folder, linked) {
+                    return Ok(end);
                 }
-                link.get_or_insert_with(|| at.clone());
-                let Some(inner) = inside(root, &target) else {
-                    return Ok(Target::Outside(Astray::new(at, format!("is a symbolic link to {target}"))));
-                };
-                if target.starts_with('/') {
-                    root.clone_into(&mut at);
-                } else {
-                    at.truncate(folder);
-                }
-                // An empty name between two slashes is looked at, too.
-                *linked = linked.saturating_add(1 + inner.split('/').count());
-                if *linked > limit {
-                    let how = format!("leads through links of more than {LINKED_LIMIT} names");
-                    return Ok(Target::Outside(Astray::new(path, how)));
-                }
-                ahead.extend(names(inner).rev().map(str::to_owned));
             }
             Some(entry) => here = entry,
         }

@@ -46,7 +46,7 @@
 //! assert_eq!(ports.len(), 2);
 //! assert_eq!(*ports[0].outcome, Outcome::Found(5432_i64.into()));
 //! assert_eq!(fleet.names(&ports[1].nodes).map(|name| &**name).collect::<Vec<_>>(), ["b", "c"]);
-//! # Ok::<(), hierad::tree::TreeError>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod affected;

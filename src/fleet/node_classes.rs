@@ -46,8 +46,8 @@ pub(in crate::fleet) fn evaluate_on<T>(
     }
 }
 
-/// Evaluates something for all of `nodes` of `fleet`, once for each class. `split` divides nodes by their values of a dependency,
-/// of which only the levels in the range matter. The classes come in the order of their first nodes.
+/// Evaluates something for all of `nodes` of `fleet`, once for each class. `split` divides nodes by their values of a
+/// dependency, of which only the levels in the range matter. The classes come in the order of their first nodes.
 pub(in crate::fleet) fn evaluate_per_class<T>(
     (nodes, fleet): (NodeSet, &Fleet),
     evaluate: impl Fn(NodeId, &Dependencies) -> T,

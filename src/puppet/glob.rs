@@ -225,20 +225,31 @@ impl<'t> Walk<'t> {
             Target::File(..) | Target::Absent | Target::Loop(_) => return Ok(()),
         };
         if is_listed {
-            let entries = self.entries(&folder, patterns, is_first)?;
-            self.work += entries.len();
-            for (name, entry) in entries {
-                let mut next = self.steps(patterns, &name, &entry);
-                // All are ends of one pattern: those of one length are the same.
-                next.sort_by_key(|p| std::cmp::Reverse(p.len()));
-                next.dedup_by_key(|p| p.len());
-                if !next.is_empty() {
-                    self.visit(&child(path, &name), &next, false)?;
-                }
-            }
-            return Ok(());
+            self.visit_entries((path, &folder), patterns, is_first)
+        } else {
+            self.visit_plain(path, patterns, is_first)
         }
-        self.visit_plain(path, patterns, is_first)
+    }
+
+    /// Visits the entries of a folder, which is at `path` by the names in the pattern.
+    fn visit_entries(
+        &mut self,
+        (path, folder): (&str, &str),
+        patterns: &[&[Part]],
+        is_first: bool,
+    ) -> Result<(), GlobError> {
+        let entries = self.entries(folder, patterns, is_first)?;
+        self.work += entries.len();
+        for (name, entry) in entries {
+            let mut next = self.steps(patterns, &name, &entry);
+            // All are ends of one pattern: those of one length are the same.
+            next.sort_by_key(|p| std::cmp::Reverse(p.len()));
+            next.dedup_by_key(|p| p.len());
+            if !next.is_empty() {
+                self.visit(&child(path, &name), &next, false)?;
+            }
+        }
+        Ok(())
     }
 
     /// Returns the patterns that are left of `patterns` below the entry `name`.

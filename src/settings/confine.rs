@@ -47,86 +47,6 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// Returns the settings of a file of the tree that count, and those that do not.
-pub(super) fn confine(
-    source: &SourceFile<'_>,
-    place: &TreeFolder,
-    raw: raw::Settings,
-) -> (raw::Settings, Vec<Refusal>) {
-    let raw::Settings {
-        profiles,
-        hiera_config,
-        environment,
-        puppet,
-        ruby,
-        hiera,
-        hiera3_yaml_aliases,
-        global_hiera_config,
-        modulepath,
-        basemodulepath,
-        module_clones,
-        lookup_options,
-        manifests,
-        variables,
-        datadirs,
-        backends,
-        accept,
-        check,
-        policies,
-        waivers,
-        fingerprint_key,
-        branches,
-        eyaml,
-        state,
-        keep_reports,
-        sinks,
-        snapshots,
-        http,
-        limits,
-        repositories,
-        reviews,
-    } = raw;
-    let mut refused = Refused { source, found: Vec::new() };
-    let confined = raw::Settings {
-        // These concern the tree and the report.
-        hiera_config,
-        environment,
-        puppet,
-        ruby,
-        hiera,
-        hiera3_yaml_aliases,
-        lookup_options,
-        manifests,
-        variables,
-        // These do as long as they stay inside of the tree.
-        profiles: refused.profiles(place, profiles),
-        modulepath: refused.outside("modulepath", modulepath, |path| is_modulepath(place, path)),
-        global_hiera_config: refused.global(place, global_hiera_config),
-        datadirs: refused.entries("datadirs", "paths outside of it", datadirs, |to| !Path::new(to).is_absolute()),
-        backends: refused.backends(place, backends),
-        // These judge the tree: the caller takes those of the base revision.
-        accept,
-        check,
-        policies,
-        waivers,
-        // These are for those who run hierad.
-        basemodulepath: refused.missed("basemodulepath", basemodulepath),
-        module_clones: refused.missed("module_clones", module_clones),
-        eyaml: refused.missed("eyaml", eyaml),
-        fingerprint_key: refused.never("fingerprint_key", fingerprint_key),
-        branches: refused.never("branches", branches),
-        state: refused.never("state", state),
-        keep_reports: refused.never("keep_reports", keep_reports),
-        sinks: refused.never("sinks", sinks),
-        snapshots: refused.never("snapshots", snapshots),
-        http: refused.never("http", http),
-        limits: refused.never("limits", limits),
-        repositories: refused.never("repositories", repositories),
-        reviews: refused.never("reviews", reviews),
-    };
-    (confined, refused.found)
-}
-
 /// Returns true if all folders of a modulepath are inside the tree, or belong to trusted settings.
 fn is_modulepath(place: &TreeFolder, path: &str) -> bool {
     let top = TreeFolder { root: place.root.clone(), folder: PathBuf::new() };
@@ -142,20 +62,38 @@ fn is_relative(place: &TreeFolder, path: &str) -> bool {
     !Path::new(path).is_absolute() && place.has(path)
 }
 
-/// Collects the refused settings.
-struct Refused<'a> {
+/// Decides what counts of the settings of a file of the tree, and collects the refused ones. Each rule is a method that
+/// takes a setting with its name and returns what counts of it.
+pub(super) struct Refused<'a> {
     source: &'a SourceFile<'a>,
-    found: Vec<Refusal>,
+    place: &'a TreeFolder,
+    pub(super) found: Vec<Refusal>,
 }
 
-impl Refused<'_> {
+impl<'a> Refused<'a> {
+    /// Refuses nothing yet of a file of the tree.
+    pub(super) fn new(source: &'a SourceFile<'a>, place: &'a TreeFolder) -> Refused<'a> {
+        Refused { source, place, found: Vec::new() }
+    }
+
     fn refuse(&mut self, setting: &'static str, text: String, is_missed: bool) {
         let line = self.source.lines.find([setting]);
         self.found.push(Refusal { path: self.source.path.into(), line, setting, text, is_missed });
     }
 
+    /// Takes a setting that concerns the tree and its reports.
+    #[expect(clippy::unused_self, reason = "a rule like the others")]
+    pub(super) fn tree<T>(&mut self, _: &'static str, value: T) -> T {
+        value
+    }
+
+    /// Takes a setting that judges the tree: the caller takes those of the base revision.
+    pub(super) fn judging<T>(&mut self, setting: &'static str, value: T) -> T {
+        self.tree(setting, value)
+    }
+
     /// Refuses a setting of which reports do not depend.
-    fn never<T: Default>(&mut self, setting: &'static str, value: T) -> T {
+    pub(super) fn never<T: Default>(&mut self, setting: &'static str, value: T) -> T {
         drop(value);
         if self.source.lines.says(setting) {
             self.refuse(setting, format!("'{setting}' does not count from the tree"), false);
@@ -164,7 +102,7 @@ impl Refused<'_> {
     }
 
     /// Refuses a setting whose absence reports may show.
-    fn missed<T: Default>(&mut self, setting: &'static str, value: T) -> T {
+    pub(super) fn missed<T: Default>(&mut self, setting: &'static str, value: T) -> T {
         let count = self.found.len();
         let default = self.never(setting, value);
         self.found.iter_mut().skip(count).for_each(|refusal| refusal.is_missed = true);
@@ -185,20 +123,32 @@ impl Refused<'_> {
     }
 
     /// Refuses paths out of the tree, and whatever has a connection opened or a program run.
-    fn profiles(&mut self, place: &TreeFolder, Profiles(entries): Profiles) -> Profiles {
+    pub(super) fn profiles(&mut self, setting: &'static str, Profiles(entries): Profiles) -> Profiles {
+        let place = self.place;
         let (paths, sources): (Vec<_>, Vec<_>) = entries.into_iter().partition(|entry| entry.path().is_some());
         let is_inside = |entry: &ProfileEntry| entry.path().is_some_and(|path| place.has(path));
         let (inside, outside): (Vec<_>, Vec<_>) = paths.into_iter().partition(is_inside);
         for (what, entries) in [("paths outside of it", outside), ("sources other than files", sources)] {
-            self.some("profiles", what, &entries.iter().map(ProfileEntry::name).collect::<Vec<_>>());
+            self.some(setting, what, &entries.iter().map(ProfileEntry::name).collect::<Vec<_>>());
         }
         Profiles(inside)
     }
 
-    fn outside(&mut self, setting: &'static str, list: OneOrMany, is_inside: impl Fn(&str) -> bool) -> OneOrMany {
-        let (inside, outside): (Vec<_>, Vec<_>) = list.into_vec().into_iter().partition(|path| is_inside(path));
+    /// Takes the folders of modules that are inside the tree.
+    pub(super) fn modulepath(&mut self, setting: &'static str, list: OneOrMany) -> OneOrMany {
+        let is_inside = |path: &String| is_modulepath(self.place, path);
+        let (inside, outside): (Vec<_>, Vec<_>) = list.into_vec().into_iter().partition(is_inside);
         self.some(setting, "paths outside of it", &outside);
         OneOrMany::Many(inside)
+    }
+
+    /// Takes the entries that lead to paths inside the tree.
+    pub(super) fn datadirs(
+        &mut self,
+        setting: &'static str,
+        datadirs: BTreeMap<String, String>,
+    ) -> BTreeMap<String, String> {
+        self.entries(setting, "paths outside of it", datadirs, |to| !Path::new(to).is_absolute())
     }
 
     fn entries<T>(
@@ -214,31 +164,37 @@ impl Refused<'_> {
         kept
     }
 
-    fn backends(
+    /// Takes functions without commands, whose files are inside the tree.
+    pub(super) fn backends(
         &mut self,
-        place: &TreeFolder,
+        setting: &'static str,
         backends: BTreeMap<String, raw::Backend>,
     ) -> BTreeMap<String, raw::Backend> {
-        let backends = self.entries("backends", "commands", backends, |backend| !backend.runs_code());
+        let place = self.place;
+        let backends = self.entries(setting, "commands", backends, |backend| !backend.runs_code());
         let folder = self.source.folder;
         let is_inside = |backend: &raw::Backend| {
             let is_inside = |path: &str| place.has(path) && !leads_out(&place.root, &folder.join(path));
             backend.values.as_deref().is_none_or(is_inside)
         };
-        self.entries("backends", "files outside of it", backends, is_inside)
+        self.entries(setting, "files outside of it", backends, is_inside)
     }
 
     /// Takes a global layer of the revision that is looked at.
-    fn global(&mut self, place: &TreeFolder, raw: Option<raw::GlobalConfig>) -> Option<raw::GlobalConfig> {
+    pub(super) fn global(
+        &mut self,
+        setting: &'static str,
+        raw: Option<raw::GlobalConfig>,
+    ) -> Option<raw::GlobalConfig> {
         let inside = match &raw {
             None => return None,
             Some(raw::GlobalConfig::File(path)) if path == "none" => return raw,
-            Some(raw::GlobalConfig::File(path)) => place.inside(Path::new(path)),
+            Some(raw::GlobalConfig::File(path)) => self.place.inside(Path::new(path)),
             Some(raw::GlobalConfig::InRepository(file)) if file.repo.is_none() => return raw,
             Some(raw::GlobalConfig::InRepository(_)) => None,
         };
         let Some(path) = inside.and_then(|path| Some(path.to_str()?.to_owned())) else {
-            return self.missed("global_hiera_config", raw);
+            return self.missed(setting, raw);
         };
         Some(raw::GlobalConfig::InRepository(raw::RepositoryFile { repo: None, rev: None, path }))
     }

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::check::CheckSetting;
-use super::confine::{Refusal, confine};
+use super::confine::Refusal;
+use super::keys;
 use super::origin::Origin;
 use super::raw::profiles::ProfileEntry;
 use super::source::{Lines, SourceFile, strip_location};
@@ -20,8 +21,10 @@ pub const MAX_SETTINGS_SIZE: u64 = 1 << 20;
 /// The most collections that may be open.
 const MAX_DEPTH: usize = 200;
 
-/// The settings that judge the tree.
-const JUDGING: [&str; 4] = ["accept", "check", "policies", "waivers"];
+/// Returns the names of the settings that judge the tree.
+fn judging_names() -> impl Iterator<Item = &'static str> {
+    keys::Settings::RULES.iter().filter(|(_, rule)| *rule == "judging").map(|(name, _)| *name)
+}
 
 /// A settings file that was read.
 #[derive(Debug, Clone)]
@@ -102,9 +105,9 @@ impl SettingsFile {
     pub fn privileges(&self) -> Result<Vec<Privilege>, SettingsError> {
         let (raw, source) = self.parse()?;
         let Origin::Tree(place) = &self.origin else { return Ok(Vec::new()) };
-        let refused = confine(&source, place, raw).1;
+        let refused = raw.confined(&source, place).1;
         let mut found: Vec<Privilege> = Vec::new();
-        let judging = JUDGING.into_iter().filter(|name| source.lines.says(name));
+        let judging = judging_names().filter(|name| source.lines.says(name));
         for setting in refused.iter().map(|refusal| refusal.setting).chain(judging) {
             if found.iter().all(|known| known.setting != setting) {
                 let value = source.lines.0.value.get(setting).map(json::compact).unwrap_or_default();
@@ -120,10 +123,10 @@ impl SettingsFile {
     }
 
     /// Reads the file as it is written, except for parts that are read like data.
-    pub(super) fn parse(&self) -> Result<(raw::Settings, SourceFile<'_>), SettingsError> {
+    pub(super) fn parse(&self) -> Result<(keys::Settings, SourceFile<'_>), SettingsError> {
         let lines = Lines::of(&self.text);
         // A file of comments alone is null to serde and means no settings.
-        let raw: Option<raw::Settings> = serde_yaml::from_str(&self.text).map_err(|error| SettingsError::Invalid {
+        let raw: Option<keys::Settings> = serde_yaml::from_str(&self.text).map_err(|error| SettingsError::Invalid {
             path: self.path.clone(),
             line: lines.of_error(&error),
             text: strip_location(&error.to_string()),
@@ -139,7 +142,7 @@ impl SettingsFile {
             let settings = source.check(raw)?;
             return Ok((Combined { settings, refused: Vec::new() }, source.lines));
         };
-        let (raw, refused) = confine(&source, place, raw);
+        let (raw, refused) = raw.confined(&source, place);
         let settings = source.check(raw)?;
         let profiles_within = Some(place.root.clone());
         // The settings that judge the tree count from the base revision: see `Judgement`.
@@ -180,12 +183,12 @@ impl Judgement {
 }
 
 /// Returns the settings of a file that judge the tree, for comparison.
-pub fn judging(content: &[u8]) -> [Option<Value>; JUDGING.len()] {
+pub fn judging(content: &[u8]) -> Vec<Option<Value>> {
     if has_anchors(content) {
-        return [Some(as_text(content)), None, None, None];
+        return vec![Some(as_text(content))];
     }
     let parsed = yaml::parse(content);
-    JUDGING.map(|name| parsed.value.get(name).cloned())
+    judging_names().map(|name| parsed.value.get(name).cloned()).collect()
 }
 
 /// Returns true if a document may name a value twice: comparing two such values could take forever.

@@ -11,6 +11,7 @@ mod check;
 mod confine;
 mod daemon;
 mod files;
+mod keys;
 mod limits;
 mod origin;
 mod policy;

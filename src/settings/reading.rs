@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::files::SettingsFile;
+use super::keys;
 use super::raw::profiles::Profiles;
-use super::raw::{self, Backend, Eyaml, GlobalConfig};
+use super::raw::{Backend, Eyaml, GlobalConfig};
 use super::source::SourceFile;
 use super::{SettingsError, files};
 use crate::value::Value;
@@ -40,8 +41,8 @@ impl SettingsFile {
 
 impl Reading {
     /// Takes each setting that is not known to have no part in it.
-    fn of(raw: raw::Settings, source: &SourceFile<'_>, text: &str) -> Reading {
-        let raw::Settings {
+    fn of(raw: keys::Settings, source: &SourceFile<'_>, text: &str) -> Reading {
+        let keys::Settings {
             profiles,
             hiera_config,
             environment,

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::daemon::{http, repository, review, sink, snapshots};
+use super::keys;
 use super::source::SourceFile;
 use super::{
     DEFAULT_KEEP_REPORTS, DatadirSetting, EnvironmentName, GlobalSetting, STDOUT, Settings, SettingsError,
@@ -23,7 +24,7 @@ use crate::value::{Hash, Value};
 
 impl SourceFile<'_> {
     /// Checks all settings of the file.
-    pub(super) fn check(&self, raw: raw::Settings) -> Result<Settings, SettingsError> {
+    pub(super) fn check(&self, raw: keys::Settings) -> Result<Settings, SettingsError> {
         let (mut backends, mut bridges) = (Backends::new(), Vec::new());
         let of_values = raw.backends.values().filter_map(|backend| backend.values.as_ref());
         let value_files = of_values.map(|path| self.folder.join(path)).collect();
@@ -32,28 +33,18 @@ impl SourceFile<'_> {
         for (name, backend) in raw.backends {
             backends.insert(name.clone(), backend::check(self, &name, backend, &mut bridges)?);
         }
-        let datadirs = raw.datadirs.iter().map(|(from, to)| Ok((from.clone(), self.datadir(from, to)?)));
-        let mut datadirs = datadirs.collect::<Result<Vec<_>, SettingsError>>()?;
-        // The longest entry that contains a path counts.
-        datadirs.sort_by_key(|(from, _)| Reverse(from.trim_end_matches('/').split('/').count()));
         let defaults = Settings::default();
         let (variables, derived) = if raw.variables.is_some() { variables::check(self)? } else { Default::default() };
         let snapshots = self.snapshots(raw.snapshots, raw.repositories.len() > 1, &raw.sinks)?;
         let repositories = raw.repositories.into_iter().map(|(name, raw)| repository::check(self, name, raw));
         let repositories: Vec<_> = repositories.collect::<Result<_, _>>()?;
+        let sinks = raw.sinks.into_iter().map(|(name, sink)| sink::check(self, &repositories, &name, sink));
         Ok(Settings {
             snapshots,
             profiles: profiles::check(self, raw.profiles)?,
             profiles_within: None,
             hiera_config: self.hiera_config(raw.hiera_config)?.unwrap_or(defaults.hiera_config),
-            environment: match raw.environment.as_deref() {
-                None => defaults.environment,
-                Some(text) => EnvironmentName::parse(text).ok_or_else(|| {
-                    let text =
-                        format!("'environment' must be a name, 'branch', or a text with %{{branch}} once, not {text}");
-                    self.invalid(&["environment"], text)
-                })?,
-            },
+            environment: raw.environment.map_or(Ok(defaults.environment), |text| self.environment(&text))?,
             global_hiera_config: self.global(raw.global_hiera_config)?,
             modulepath: Some(raw.modulepath.into_vec()).filter(|folders| !folders.is_empty()),
             basemodulepath: raw.basemodulepath.into_vec().into_iter().map(|path| self.folder.join(path)).collect(),
@@ -66,7 +57,7 @@ impl SourceFile<'_> {
             ruby: raw.ruby.as_deref().map(|ruby| self.ruby(ruby)).transpose()?,
             reader: self.reader(raw.hiera.as_ref())?,
             hiera3_yaml_aliases: raw.hiera3_yaml_aliases,
-            datadirs,
+            datadirs: self.datadirs(&raw.datadirs)?,
             backends,
             value_files,
             backend_commands,
@@ -79,16 +70,27 @@ impl SourceFile<'_> {
             eyaml: self.eyaml(raw.eyaml)?,
             state: raw.state.map(|folder| self.folder.join(folder)),
             keep_reports: raw.keep_reports.map_or(Ok(DEFAULT_KEEP_REPORTS), |days| self.days(days))?,
-            sinks: raw
-                .sinks
-                .into_iter()
-                .map(|(name, sink)| sink::check(self, &repositories, &name, sink))
-                .collect::<Result<_, _>>()?,
+            sinks: sinks.collect::<Result<_, _>>()?,
             reviews: review::check(self, &repositories, raw.reviews)?,
             repositories,
             http: raw.http.as_ref().map(|raw| http::check(self, raw)).transpose()?,
             limits: limits::check(self, &raw.limits.unwrap_or_default())?,
         })
+    }
+
+    fn environment(&self, text: &str) -> Result<EnvironmentName, SettingsError> {
+        EnvironmentName::parse(text).ok_or_else(|| {
+            let text = format!("'environment' must be a name, 'branch', or a text with %{{branch}} once, not {text}");
+            self.invalid(&["environment"], text)
+        })
+    }
+
+    /// Checks the folders in place of datadirs. The longest entry that contains a path counts, so it comes first.
+    fn datadirs(&self, raw: &BTreeMap<String, String>) -> Result<Vec<(String, DatadirSetting)>, SettingsError> {
+        let datadirs = raw.iter().map(|(from, to)| Ok((from.clone(), self.datadir(from, to)?)));
+        let mut datadirs = datadirs.collect::<Result<Vec<_>, SettingsError>>()?;
+        datadirs.sort_by_key(|(from, _)| Reverse(from.trim_end_matches('/').split('/').count()));
+        Ok(datadirs)
     }
 
     fn puppet(&self, number: u64) -> Result<Puppet, SettingsError> {

@@ -57,10 +57,15 @@ fn the_first_profile_of_a_node_stays() {
         let (fleet, errors) = Fleet::load(source.clone(), &ReferencedVariables::default(), &|_| true);
         assert_eq!(errors, [], "the later one counts");
         source.second_is_gone.store(is_gone, Ordering::Relaxed);
-        answer(&revision(Arc::new(MemoryTree::from_fixture(DATA)), &Arc::new(fleet)))
+        let tree = Arc::new(MemoryTree::from_fixture(DATA));
+        let environment = Environment::load(tree, EnvironmentOptions::default(), Arc::new(Store::default())).unwrap();
+        Revision::new(environment, Arc::new(fleet), &Workers::of(1)).map(|revision| answer(&revision))
     };
-    assert_eq!(answer_after(false), Outcome::Found("second".into()));
-    assert!(matches!(answer_after(true), Outcome::Failed(error) if error.to_string().contains("role")));
+    assert_eq!(answer_after(false).unwrap(), Outcome::Found("second".into()));
+    assert_eq!(
+        answer_after(true).unwrap_err().to_string(),
+        "node profiles cannot be read any more: b.ndjson:1: it is gone"
+    );
 }
 
 /// A tree of which no content can be read for a while.

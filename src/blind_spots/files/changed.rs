@@ -109,41 +109,14 @@ impl ChangedFiles {
                 continue;
             }
             if reached.contains(path.as_str()) {
-                let [before, after] =
-                    [options(context.revisions.before, &path)?, options(context.revisions.after, &path)?];
-                files.changes_options |= before != after;
-                let both = context.both_revisions();
-                let is_opaque = both.iter().any(|revision| revision.functions_may_read(&path))
-                    && !both.iter().any(|revision| revision.has_file_at(&path));
-                if is_opaque {
-                    files.opaque.insert(path.clone());
-                }
-                files.reached.insert(path);
+                files.add_reached(context, path)?;
                 continue;
             }
-            files.others.insert(path.clone());
             if folders.is_none() {
                 let [before, after] = context.both_revisions();
                 folders = Some([Places::of(before)?, Places::of(after)?]);
             }
-            let [is, was] = folders.as_ref().map_or([None, None], |[before, after]| [Some(after), Some(before)]);
-            let misnamed = |revision, places: Option<&Places<'_>>| match places {
-                Some(places) => Misnamed::of(revision, &places.patterns, &path),
-                None => Ok(None),
-            };
-            if let Some(found) = misnamed(context.revisions.after, is)? {
-                files.misnamed.push(found);
-                continue;
-            }
-            if !is_file(context.revisions.after, &path) && misnamed(context.revisions.before, was)?.is_some() {
-                continue;
-            }
-            let is_data = context.both_revisions().iter().any(|revision| revision.environment.has_data_file_at(&path));
-            if may_be_read(folders.as_ref(), &path, is_data)? {
-                files.unreached.insert(path);
-            } else if is_data && is_like_data(context, &path)? {
-                files.unnamed.insert(path);
-            }
+            files.add_other(context, folders.as_ref(), path)?;
         }
         files.unreached.extend(context.configs_of_others(&files.configs)?);
         files.are_all = !has_links && files.are_plain();
@@ -153,6 +126,49 @@ impl ChangedFiles {
         files.is_hiera_touched |= !files.configs.is_empty() || !files.submodules.is_empty();
         files.is_hiera_touched |= counts.iter().any(|count| *count > 0);
         Ok(files)
+    }
+
+    /// Adds a file that levels of known nodes read.
+    fn add_reached(&mut self, context: &DiffContext<'_>, path: String) -> Result<(), TreeError> {
+        let [before, after] = [options(context.revisions.before, &path)?, options(context.revisions.after, &path)?];
+        self.changes_options |= before != after;
+        let both = context.both_revisions();
+        let is_opaque = both.iter().any(|revision| revision.functions_may_read(&path))
+            && !both.iter().any(|revision| revision.has_file_at(&path));
+        if is_opaque {
+            self.opaque.insert(path.clone());
+        }
+        self.reached.insert(path);
+        Ok(())
+    }
+
+    /// Adds a file that no level of a known node reads; `folders` are the places where levels may read, on both sides.
+    fn add_other(
+        &mut self,
+        context: &DiffContext<'_>,
+        folders: Option<&[Places<'_>; 2]>,
+        path: String,
+    ) -> Result<(), TreeError> {
+        self.others.insert(path.clone());
+        let [is, was] = folders.map_or([None, None], |[before, after]| [Some(after), Some(before)]);
+        let misnamed = |revision, places: Option<&Places<'_>>| match places {
+            Some(places) => Misnamed::of(revision, &places.patterns, &path),
+            None => Ok(None),
+        };
+        if let Some(found) = misnamed(context.revisions.after, is)? {
+            self.misnamed.push(found);
+            return Ok(());
+        }
+        if !is_file(context.revisions.after, &path) && misnamed(context.revisions.before, was)?.is_some() {
+            return Ok(());
+        }
+        let is_data = context.both_revisions().iter().any(|revision| revision.environment.has_data_file_at(&path));
+        if may_be_read(folders, &path, is_data)? {
+            self.unreached.insert(path);
+        } else if is_data && is_like_data(context, &path)? {
+            self.unnamed.insert(path);
+        }
+        Ok(())
     }
 
     /// Returns true if the levels of the hiera.yaml at `path` may differ before and after.

@@ -79,7 +79,9 @@ fn findings(global: &Global, arguments: &Arguments) -> Result<Findings> {
         warnings.clear();
     }
     warnings.splice(..0, absent_hierarchies(&revision.environment).map(|warning| warning.to_string()));
-    warnings.iter().for_each(|warning| global.progress.print(warning));
+    for warning in &warnings {
+        global.progress.print(warning);
+    }
     let sample = (!arguments.all).then(|| (arguments.sample, arguments.seed.unwrap_or_else(seed_of_clock)));
     verifier.findings(workspace, pipeline, (point, revision), sample)
 }

@@ -199,8 +199,8 @@ impl Fleet {
         if missing.is_empty() { Ok(()) } else { self.read_mentioned(self.read(missing)?) }
     }
 
-    /// Reads the values of the variables that facts refer to, and of those that these values refer to in turn. Where one
-    /// refers to another one for ever, the last ones stay unknown.
+    /// Reads the values of the variables that facts refer to, and of those that these values refer to in turn. If one
+    /// refers to another without end, the last ones are left to the lookups that miss them.
     fn read_mentioned(&self, mut mentioned: Places) -> Result<(), ProfileError> {
         for _ in 0..MOST_ROUNDS {
             let missing = self.missing(mentioned.iter());

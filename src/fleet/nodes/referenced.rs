@@ -1,7 +1,7 @@
 //! Finds the variables that the data and hiera.yaml files of a repository refer to.
 //!
-//! A fleet reads just these from its profiles, all at once, and the variables that their values refer to. Variables that
-//! show only during an evaluation are unknown.
+//! A fleet reads just these from its profiles, all at once, and the variables that their values refer to. Those that
+//! show only during an evaluation are read after it.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;

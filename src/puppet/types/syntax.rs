@@ -269,21 +269,12 @@ fn read_tokens<'t>(text: &'t str, tokens: &mut Vec<Token<'t>>) -> Parsed<()> {
     let mut at = 0;
     while let Some(c) = text[at..].chars().next() {
         let rest = &text[at..];
+        if let Some(length) = ignored(text, at, c)? {
+            at += length;
+            continue;
+        }
         let value_before = tokens.last().is_some_and(|last| last.literal.is_some() || matches!(last.sign, "]" | ")"));
         let (length, sign, literal) = match c {
-            c if c.is_whitespace() => {
-                at += c.len_utf8();
-                continue;
-            }
-            '#' => {
-                at += rest.find('\n').unwrap_or(rest.len());
-                continue;
-            }
-            '/' if rest.starts_with("/*") => {
-                let length = rest.find("*/").ok_or_else(|| at_place(text, at, "Unclosed multiline comment"))?;
-                at += length + 2;
-                continue;
-            }
             'A'..='Z' | ':' if let Some(length) = reference(rest) => {
                 if rest[length..].starts_with("::") {
                     return Err(at_place(text, at + length + 1, "Illegal class reference"));
@@ -327,6 +318,20 @@ fn read_tokens<'t>(text: &'t str, tokens: &mut Vec<Token<'t>>) -> Parsed<()> {
         at += length;
     }
     Ok(())
+}
+
+/// Returns the length of the blank or comment that begins at `at` with `c`, or `None` if there is none.
+fn ignored(text: &str, at: usize, c: char) -> Parsed<Option<usize>> {
+    let rest = &text[at..];
+    Ok(match c {
+        c if c.is_whitespace() => Some(c.len_utf8()),
+        '#' => Some(rest.find('\n').unwrap_or(rest.len())),
+        '/' if rest.starts_with("/*") => {
+            let length = rest.find("*/").ok_or_else(|| at_place(text, at, "Unclosed multiline comment"))?;
+            Some(length + 2)
+        }
+        _ => None,
+    })
 }
 
 /// Returns an error with its line and column.

@@ -10,49 +10,6 @@ use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{self, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use profiles::Profiles;
-
-/// The whole file.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default, expecting = "a hash of settings")]
-pub(super) struct Settings {
-    pub(super) profiles: Profiles,
-    pub(super) hiera_config: Option<String>,
-    pub(super) environment: Option<String>,
-    pub(super) puppet: Option<u64>,
-    pub(super) ruby: Option<String>,
-    pub(super) hiera: Option<serde_yaml::Value>,
-    pub(super) hiera3_yaml_aliases: bool,
-    pub(super) global_hiera_config: Option<GlobalConfig>,
-    pub(super) modulepath: OneOrMany,
-    pub(super) basemodulepath: OneOrMany,
-    pub(super) module_clones: OneOrMany,
-    /// Parsed again as a data file is, since its values are data.
-    pub(super) lookup_options: Option<IgnoredAny>,
-    pub(super) manifests: Option<bool>,
-    /// Read again, since their order counts.
-    pub(super) variables: Option<IgnoredAny>,
-    pub(super) datadirs: BTreeMap<String, String>,
-    pub(super) backends: BTreeMap<String, Backend>,
-    /// Names, by the codes of blind spots.
-    pub(super) accept: BTreeMap<String, OneOrMany>,
-    pub(super) check: Check,
-    pub(super) policies: Vec<Policy>,
-    pub(super) waivers: Vec<Waiver>,
-    pub(super) fingerprint_key: Option<String>,
-    pub(super) branches: OneOrMany,
-    pub(super) eyaml: Eyaml,
-    pub(super) state: Option<String>,
-    /// The time in days.
-    pub(super) keep_reports: Option<f64>,
-    pub(super) sinks: BTreeMap<String, Sink>,
-    pub(super) snapshots: BTreeMap<String, Snapshots>,
-    pub(super) http: Option<Http>,
-    pub(super) limits: Option<Limits>,
-    pub(super) repositories: BTreeMap<String, Repository>,
-    pub(super) reviews: Vec<Review>,
-}
-
 /// The policies of a file in which something else may be wrong.
 #[derive(Debug, Deserialize)]
 pub(super) struct Policies {

@@ -151,8 +151,15 @@ impl Reader {
 }
 
 fn is_test(attributes: &[syn::Attribute]) -> bool {
-    attributes.iter().any(|attribute| {
-        attribute.path().is_ident("cfg") && attribute.parse_args::<syn::Path>().is_ok_and(|path| path.is_ident("test"))
+    // `cfg(test)`, and `cfg(all(test, unix))`.
+    let names_test = |tokens: &proc_macro2::TokenStream| {
+        let text = tokens.to_string();
+        text == "test"
+            || text.starts_with("all") && text.split(|c: char| !c.is_alphanumeric()).any(|word| word == "test")
+    };
+    attributes.iter().any(|attribute| match &attribute.meta {
+        syn::Meta::List(list) => list.path.is_ident("cfg") && names_test(&list.tokens),
+        _ => false,
     })
 }
 

@@ -1,0 +1,61 @@
+//! Links on the way of a path in a tree.
+
+use super::{Astray, LINKED_LIMIT, Target, enter, inside, names};
+
+/// The most links that one path may go through, as in Linux.
+const LINK_LIMIT: usize = 40;
+
+/// The links on the way of a path.
+pub(super) struct Links<'p> {
+    pub(super) path: &'p str,
+    pub(super) root: &'p str,
+    /// The names in links that are yet to be followed, the next one last.
+    pub(super) ahead: Vec<String>,
+    /// The link that they are from.
+    pub(super) from: Option<String>,
+    pub(super) count: usize,
+    /// The most names in links, those before this path included.
+    pub(super) limit: usize,
+}
+
+impl Links<'_> {
+    /// Follows a link to `target` at the path `at`, which is in the folder whose path has this length. Returns an error
+    /// if it leads to no path of the tree.
+    pub(super) fn follow(
+        &mut self,
+        target: &str,
+        at: &mut String,
+        folder: usize,
+        linked: &mut usize,
+    ) -> Result<(), Target> {
+        self.count += 1;
+        if self.count > LINK_LIMIT {
+            return Err(Target::Loop(Astray::new(self.path, "leads into a loop of symbolic links")));
+        }
+        self.from.get_or_insert_with(|| at.clone());
+        let Some(inner) = inside(self.root, target) else {
+            return Err(Target::Outside(Astray::new(&**at, format!("is a symbolic link to {target}"))));
+        };
+        if target.starts_with('/') {
+            self.root.clone_into(at);
+        } else {
+            at.truncate(folder);
+        }
+        // An empty name between two slashes is looked at, too.
+        *linked = linked.saturating_add(1 + inner.split('/').count());
+        if *linked > self.limit {
+            let how = format!("leads through links of more than {LINKED_LIMIT} names");
+            return Err(Target::Outside(Astray::new(self.path, how)));
+        }
+        self.ahead.extend(names(inner).rev().map(str::to_owned));
+        Ok(())
+    }
+
+    /// Returns the target of a path of which nothing is at `at`.
+    pub(super) fn absent(self, mut at: String) -> Target {
+        let Some(from) = self.from else { return Target::Absent };
+        // All that is behind a link leads there.
+        self.ahead.iter().rev().for_each(|name| enter(&mut at, name));
+        Target::Dangling(Astray::new(from, format!("is a symbolic link to {at}, which is not in the repository")))
+    }
+}
