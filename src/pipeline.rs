@@ -242,13 +242,12 @@ impl Pipeline {
         let files = context.changed_files()?;
         let mut blind_spots = context.blind_spots(&files)?;
         blind_spots.splice(..0, context.read_otherwise(&files, &mut findings)?);
-        let files = files.with_kinds();
         let (nodes, key_count, changes) = self.filter_changes(filter, &keys, changes, &mut blind_spots);
         let merged = self.once_merged(sides, filter, workers)?;
-        let otherwise = merged.as_ref().and_then(|merged| merged.blind_spot(&changes, self.fleet.len()));
-        blind_spots.splice(..0, otherwise);
+        blind_spots.splice(..0, merged.as_ref().and_then(|merged| merged.blind_spot(&changes, self.fleet.len())));
         let distinctions = distinctions(revisions, &changes)?;
-        let origins = causes::find(&changes, (revisions, effective.as_ref()), files, &blind_spots, workers)?;
+        let origins =
+            causes::find(&changes, (revisions, effective.as_ref()), files.with_kinds(), &blind_spots, workers)?;
         wanted_still(workers)?;
         let uses = || key_use::of_changes(&changes, (&self.fleet, revisions), &keys, workers);
         let uses = if tells_use { uses()? } else { BTreeMap::new() };

@@ -15,7 +15,7 @@ pub(super) struct Rule {
 }
 
 /// The rules, each with lines that would break it elsewhere.
-pub(super) const RULES: [(Rule, &[&str]); 13] = [
+pub(super) const RULES: [(Rule, &[&str]); 14] = [
     (
         // A path that the user names is opened in `disk`: these are files of hierad's own, or of the machine.
         Rule {
@@ -210,6 +210,24 @@ pub(super) const RULES: [(Rule, &[&str]); 13] = [
             places: &["src/disk/replace.rs", "src/pipeline/cache.rs", "src/disclosure/key_file.rs"],
         },
         &["file.persist(path)?;"],
+    ),
+    (
+        // What lookups see of nodes (`nodes/variables.rs`, `dependencies.rs`) reads no profile and asks no source.
+        Rule {
+            what: "a profile is read",
+            pattern: r"\b(?:variable_classes|read_missed|read_ahead|read_as)\(",
+            places: &[
+                "src/fleet/levels/",
+                "src/fleet/node_classes.rs",
+                "src/fleet/nodes/changed.rs",
+                "src/fleet/nodes/distinctions.rs",
+                "src/fleet/nodes/mod.rs",
+                "src/fleet/nodes/table.rs",
+                "src/fleet/revision/build.rs",
+                "src/fleet/revision/mod.rs",
+            ],
+        },
+        &["let classes = scope.fleet.variable_classes(path.by_ref());", "fleet.read_missed(missed)"],
     ),
     (
         Rule {
