@@ -3,19 +3,23 @@
 
 # Records what the real Puppet's `convert_to` makes of values, into tests/vectors/convert/TOPIC.ndjson, a case a line:
 #
-#   {"convert_to": V, "value": V, "puppet": {"value": V} or {"error": TEXT}}
+#   {"convert_to": V, "value": V, "puppet": {"value": V} or {"raised": TEXT} or {"error": TEXT}}
 #
+# where "raised" is an error without its start, which is the same for all;
 # or, for the check of `puppet lookup --type`, "type" instead of "convert_to"; "puppet7" and "puppet8" instead of
-# "puppet" where the two differ. Values are written as src/cli/verify/resolve.rb does. The cases are below.
+# "puppet" where the two differ. Values are written as src/cli/verify/resolve.rb does. The cases are below; of those
+# that Puppet was asked, some are kept that together have each target, each type with each kind of value, and each
+# error and each answer of each type.
 #
-#   ruby record_convert.rb --puppet8-lib DIR [TOPIC...]
+#   ruby record_convert.rb --puppet8-lib DIR
 require 'io/wait'
 require 'json'
+require_relative 'choice'
 
 CONVERT = File.join(__dir__, 'convert.rb')
 VECTORS = File.expand_path('../vectors/convert', __dir__)
 
-# The most cases of a topic: of more, some are left out evenly.
+# The most cases of a topic that Puppet is asked: of more, some are left out evenly.
 LIMIT = 1500
 
 def typed(type, text) = { '__ptype' => type, '__pvalue' => text }
@@ -234,27 +238,67 @@ def endless?(request)
   request['value'].is_a?(Integer) && request['value'] > 2**30 && request['convert_to'].to_s.match?(/Array|Tuple|Hash|Struct/)
 end
 
+# The start of what Puppet says of a conversion that fails.
+RAISED = "The convert_to lookup_option for key 'k' raised error: "
+
 # Messages with an address in memory are never the same twice.
 def stable(answer)
   answer['error']&.gsub!(/0x0000\h{12}.*/m, '0x...')
-  answer
+  answer['error']&.start_with?(RAISED) ? { 'raised' => answer['error'].delete_prefix(RAISED) } : answer
 end
 
-def record(topic, cases, puppet8_lib)
+# The kind of a value, with those of the elements of an array, the keys of a hash.
+def kind(value)
+  case value
+  when nil, true, false then value.inspect
+  when Integer then value.negative? ? 'negative' : "Integer of #{value > 2**62 ? 'more' : 'less'}"
+  when Float then value.negative? ? 'negative Float' : 'Float'
+  when String then value.empty? ? 'empty' : "String#{' of digits' if value.match?(/\A[-+]?\s*\d/)}"
+  when Array then "Array of #{value.map { |element| kind(element)[/\A\w+/] }.uniq}"
+  when Hash then value['__ptype'] || "Hash of #{value.keys}"
+  end
+end
+
+# The name of a type that is written, and how many arguments come with it.
+def type_name(target)
+  return [type_name(target.first), target.size] if target.is_a?(Array)
+
+  target.is_a?(String) ? target[/\A[\w:]+/] : kind(target)
+end
+
+def features(one)
+  target, checked = one.values_at('convert_to', 'type')
+  type = [checked.nil?, type_name(target || checked)]
+  answers = one.values_at('puppet', 'puppet7', 'puppet8').compact
+  told = answers.flat_map { |answer| [answer.key?('value') ? [type, answer['value']] : answer, [type, target, checked, answer.key?('value')]] }
+  [[type, 'of', kind(one['value'])], [type, answers.size], [checked.nil?, target || checked], *told].map(&:to_s).uniq
+end
+
+# Asks for the cases of a topic, and returns them with the answers.
+def asked(topic, cases, puppet8_lib)
   requests = cases.map { |one| one.is_a?(Hash) ? one : { 'convert_to' => one[0], 'value' => one[1] } }.uniq
   requests.reject! { |request| endless?(request) || request == { 'convert_to' => 'Init[Timestamp]', 'value' => [] } }
   every = (requests.size / LIMIT.to_f).ceil
   requests = requests.each_slice(every).map(&:first)
-  lines = requests.zip(ask(requests), ask(requests, '--strict', '--puppet-lib', puppet8_lib)).map do |request, *answers|
+  requests.zip(ask(requests), ask(requests, '--strict', '--puppet-lib', puppet8_lib)).map do |request, *answers|
     puppet7, puppet8 = answers.map { |answer| stable(answer) }
-    JSON.generate(request.merge(puppet7 == puppet8 ? { 'puppet' => puppet7 } : { 'puppet7' => puppet7, 'puppet8' => puppet8 }))
+    [topic, request.merge(puppet7 == puppet8 ? { 'puppet' => puppet7 } : { 'puppet7' => puppet7, 'puppet8' => puppet8 })]
   end
-  File.write(File.join(VECTORS, "#{topic}.ndjson"), "#{lines.join("\n")}\n")
-  puts "#{topic}: #{lines.size} cases, #{lines.grep(/"puppet7":/).size} differ between the versions"
 end
 
-puppet8_lib = ENV.fetch('PUPPET8_LIB', nil)
-wanted = ARGV.dup
-_, puppet8_lib = wanted.shift(2) if wanted.first == '--puppet8-lib'
-abort 'need --puppet8-lib DIR or PUPPET8_LIB' unless puppet8_lib
-topics.each { |topic, cases| record(topic, cases.call, puppet8_lib) if wanted.empty? || wanted.include?(topic) }
+# Writes some of the cases, which come with their topics.
+def write_few(cases)
+  sizes = cases.map { |_, one| JSON.generate(one).bytesize }
+  kept = Choice.of(sizes, cases.map { |_, one| features(one) }).map { |at| cases[at] }
+  kept.group_by(&:first).each do |topic, of_topic|
+    File.write(File.join(VECTORS, "#{topic}.ndjson"), of_topic.map { |_, one| "#{JSON.generate(one)}\n" }.join)
+  end
+  puts "#{kept.size} of #{cases.size} cases, #{kept.count { |_, one| one['puppet7'] }} differ between the versions"
+end
+
+if $PROGRAM_NAME == __FILE__
+  puppet8_lib = ENV.fetch('PUPPET8_LIB', nil)
+  puppet8_lib = ARGV[1] if ARGV.first == '--puppet8-lib'
+  abort 'need --puppet8-lib DIR or PUPPET8_LIB' unless puppet8_lib
+  write_few(topics.flat_map { |topic, cases| asked(topic, cases.call, puppet8_lib) })
+end
