@@ -93,7 +93,7 @@ Told = Struct.new(:topic, :name, :entry, :words) do
   def data_features(step = entry['data'], parent = nil)
     fields = step.fetch('__pvalue', []).each_slice(2).to_h { |field, value| [field['__pvalue'], value] }
     own = fields.values_at('type', 'event').map { |symbol| symbol&.fetch('__pvalue') }
-    ([[own, fields.keys], [parent, own]] + fields.fetch('branches', []).flat_map { |branch| data_features(branch, own) }).uniq
+    ([[own, fields.keys], [parent, own], fields['merge']] + fields.fetch('branches', []).flat_map { |branch| data_features(branch, own) }).uniq
   end
 end
 
