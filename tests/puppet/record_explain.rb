@@ -6,8 +6,9 @@
 #   ruby record_explain.rb --puppet8-lib DIR
 #
 # Of some thousand explained lookups it keeps those that together have each kind of line, each two kinds that follow
-# each other, each two that stand in one explanation or that one of them has with a way to ask or to fail, and each two
-# words of a hiera.yaml that say where data come from. The same goes for data: each kind of step, and each in each other.
+# each other, each two that stand in one explanation or that one of them has with a way to ask or to fail, and each word
+# of a hiera.yaml that says where data come from with each other and with each way to fail. The same goes for data: each
+# kind of step in each other, and each merge.
 # The cases of the topic `explain` are there for this, so each is kept with one key and with several. Of each of TOPICS it writes
 # tests/vectors/explain/TOPIC.json; the cases' files and nodes are in the TOPIC.json that record_lookup.rb beside this
 # file writes. Topics of encrypted data are none of them: each run encrypts anew.
@@ -60,8 +61,11 @@ end
 WORDS = /\b(?:version:\ \d|default_hierarchy|mapped_paths|(?:path|glob|uri)s?(?=:)|datadir|options(?=:)|hiera3_backend|
           (?:data_hash|lookup_key|data_dig):\ \w+)/x
 
-# The words of all hiera.yaml in a case.
-def words(one) = one.files.select { |path, _| path.end_with?('hiera.yaml') }.flat_map { |_, text| text.scan(WORDS) }.uniq
+# The words of all hiera.yaml in a case, with the folder of each.
+def words(one)
+  configs = one.files.select { |path, _| path.end_with?('hiera.yaml') }
+  configs.flat_map { |path, text| text.scan(WORDS).map { |word| "#{path[/\A\w+/]} #{word}" } }.uniq
+end
 
 # An explained lookup of a case, and the words of that.
 Told = Struct.new(:topic, :name, :entry, :words) do
@@ -82,7 +86,7 @@ Told = Struct.new(:topic, :name, :entry, :words) do
       kinds + kinds.each_cons(2).select { |two| two.all?(OWN) } + Choice.pairs(kinds.grep(OWN) + ways)
     end
     own = topic == 'explain' && asked.is_a?(Integer) ? [[name, asked]] : []
-    (found + ways + own + words.product(ways) + Choice.pairs(words)).uniq
+    (found + ways + own + words.product(ways.drop(1)) + Choice.pairs(words)).uniq
   end
 
   # A line without its names, paths and values.
@@ -93,7 +97,7 @@ Told = Struct.new(:topic, :name, :entry, :words) do
   def data_features(step = entry['data'], parent = nil)
     fields = step.fetch('__pvalue', []).each_slice(2).to_h { |field, value| [field['__pvalue'], value] }
     own = fields.values_at('type', 'event').map { |symbol| symbol&.fetch('__pvalue') }
-    ([[own, fields.keys], [parent, own], fields['merge']] + fields.fetch('branches', []).flat_map { |branch| data_features(branch, own) }).uniq
+    ([[parent, own], fields['merge']] + fields.fetch('branches', []).flat_map { |branch| data_features(branch, own) }).uniq
   end
 end
 
@@ -112,13 +116,16 @@ def told_of(topic, puppet8_lib)
   end
 end
 
+# Where Puppet shows what its merges have changed, or addresses in memory, data are no two times the same.
+CHANGES = /"knockout_prefix" => |#<Puppet::Pops::/
+
 # Chooses the texts first, then the data, some of which come with a text that was not chosen.
 def chosen(told)
   texts = Choice.of(told.map(&:text_size), told.map(&:text_features)).map { |number| told[number] }
-  with_data = told.select { |one| one.entry.key?('data') }
+  with_data = told.select { |one| one.entry.key?('data') && !one.entry['text'].match?(CHANGES) }
   sizes = with_data.map { |one| one.data_size + (texts.include?(one) ? 0 : one.text_size) }
   data = Choice.of(sizes, with_data.map(&:data_features)).map { |number| with_data[number] }
-  (texts - data).each { |one| one.entry.delete('data') }
+  (told - data).each { |one| one.entry.delete('data') }
   told & (texts | data)
 end
 
