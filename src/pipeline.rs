@@ -249,8 +249,7 @@ impl Pipeline {
         let origins =
             causes::find(&changes, (revisions, effective.as_ref()), files.with_kinds(), &blind_spots, workers)?;
         wanted_still(workers)?;
-        let uses = || key_use::of_changes(&changes, (&self.fleet, revisions), &keys, workers);
-        let uses = if tells_use { uses()? } else { BTreeMap::new() };
+        let uses = key_use::of_changes(&changes, (&self.fleet, revisions), tells_use.then_some(&*keys), workers)?;
         let input = Input {
             distinctions,
             commit: Diff { before: self.commit(before)?, after: self.commit(after)? },

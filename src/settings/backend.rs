@@ -126,3 +126,23 @@ fn read_values(source: &SourceFile<'_>, path: &Path) -> Result<Hash, SettingsErr
         (None, None) => Err(invalid(None, "a file of values must be a hash of keys and values")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::settings::tests::refuses_trusted;
+
+    #[test]
+    fn faults_are_told() {
+        for (backend, error) in [
+            ("{puppet: false}", "needs 'puppet: true' or 'puppet: REVISION'"),
+            ("{puppet: true, not_found: true}", "needs one of"),
+            ("{ruby: x}", "has no 'puppet', so 'ruby' means nothing"),
+            ("{not_found: true, reads: path}", "has no 'puppet', so 'reads' means nothing"),
+            ("{puppet: true, reads: all}", "expected `path`"),
+            ("{puppet: true, timeout: 0}", "'timeout' must be"),
+            ("{puppet: [x]}", "must be true or a revision"),
+        ] {
+            refuses_trusted(&format!("backends: {{'site::own': {backend}}}\n"), error);
+        }
+    }
+}

@@ -350,3 +350,31 @@ pub fn key_file(path: &Path) -> Result<KeyName, String> {
         _ => Err(format!("there is no file {}", path.display())),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::{Origin, Settings, SettingsFile, TreeFolder};
+
+    /// Fails unless settings of the tree, and those of the machine, are refused with these words.
+    #[track_caller]
+    pub(super) fn refuses(settings: &str, expected: &str) {
+        for origin in [Origin::Tree(TreeFolder { root: "/".into(), folder: "".into() }), Origin::Trusted] {
+            refuses_from(origin, settings, expected);
+        }
+    }
+
+    /// Fails unless settings that no commit writes are refused with these words.
+    #[track_caller]
+    pub(super) fn refuses_trusted(settings: &str, expected: &str) {
+        refuses_from(Origin::Trusted, settings, expected);
+    }
+
+    #[track_caller]
+    fn refuses_from(origin: Origin, settings: &str, expected: &str) {
+        let file = SettingsFile::new(Path::new("/hierad.yaml"), Ok(settings.into()), origin);
+        let fault = file.and_then(|file| Settings::combine(&[file])).unwrap_err().to_string();
+        assert!(fault.contains(expected), "{settings}: {fault}");
+    }
+}

@@ -336,3 +336,129 @@ impl raw::Amount {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::settings::tests::refuses;
+
+    #[test]
+    fn faults_are_told_with_their_lines() {
+        let base = "policies:\n  - {name: a, level: note, message: m}\n  - {name: lines, level: note, message: m, lines: no-effect}\n";
+        for (settings, expected) in [
+            (
+                "policies:\n  - {level: note, message: m}\n",
+                "3: a policy needs a 'name', by which waivers and people refer to it",
+            ),
+            (
+                "policies:\n  - {name: 'a b', level: note, message: m}\n",
+                "3: 'a b' is no name of a policy: it may have letters",
+            ),
+            (
+                "policies:\n  - {name: a, level: note, message: m}\n  - {name: a, level: note, message: m}\n",
+                "4: there are two policies 'a': give each a name of its own",
+            ),
+            (
+                "policies:\n  - name: a\n    level: error\n    message: m\n",
+                "4: policy 'a': 'level' must be note, warning or failure",
+            ),
+            ("policies:\n  - {name: a, message: m}\n", "3: policy 'a': needs a 'level': note, warning or failure"),
+            (
+                "policies:\n  - {name: a, level: note}\n",
+                "3: policy 'a': needs a 'message': a sentence that tells people what to do",
+            ),
+            (
+                "policies:\n  - name: a\n    level: note\n    message: m\n    kinds: [error, aded]\n",
+                "6: policy 'a': 'kinds' has no 'aded'; did you mean added? It takes added, removed, ",
+            ),
+            ("policies:\n  - name: a\n    key: x\n", "4: policies[0]: unknown field `key`"),
+            ("policies: {a: {level: note}}\n", "2: policies: invalid type: map, expected a sequence"),
+            (
+                "policies:\n  - {name: a, level: note, message: m, keys: 're:('}\n",
+                "3: policy 'a': 'keys': 're:(' is no pattern: unclosed group",
+            ),
+            (
+                "policies:\n  - {name: a, level: note, message: m, more_than: {nodes: 10 %%}}\n",
+                "3: policy 'a': 'more_than': 'nodes' must be a number such as 10, or a share such as 25%",
+            ),
+            (
+                "policies:\n  - {name: a, level: note, message: m, after: {type: Strng}}\n",
+                "3: policy 'a': 'after': there is no type 'Strng'; it takes Array, ",
+            ),
+            (
+                "policies:\n  - {name: a, level: note, message: m, after: {}}\n",
+                "3: policy 'a': 'after' needs 'equals', 'matches' or 'type'",
+            ),
+            (
+                "policies:\n  - {name: a, level: note, message: m, blind_spots: unreached}\n",
+                "3: policy 'a': 'blind_spots' has no 'unreached'; did you mean unreached-file? It takes any, ",
+            ),
+            (
+                "policies:\n  - {name: a, level: note, message: m, lines: no-effect, keys: x}\n",
+                "3: policy 'a': 'keys' is for changes of values: with 'lines' and 'blind_spots' only 'files' goes",
+            ),
+            (
+                "policies:\n  - {name: a, level: note, message: m, lines: no-effect, blind_spots: any}\n",
+                "3: policy 'a': 'lines' and 'blind_spots' are two subjects: make two policies of them",
+            ),
+            (
+                "policies:\n  - {name: a, level: note, message: m, files: x}\n",
+                "3: policy 'a': 'files' is for 'lines' and 'blind_spots'",
+            ),
+            (&format!("{base}waivers:\n  - {{reason: r}}\n"), "6: a waiver needs the name of its 'policy'"),
+            (
+                &format!("{base}waivers:\n  - {{policy: line, reason: r, expires: 2027-01-31}}\n"),
+                "6: there is no policy 'line' in this file; did you mean 'lines'?",
+            ),
+            (
+                &format!("{base}waivers:\n  - {{policy: a, expires: 2027-01-31}}\n"),
+                "6: waiver of 'a': needs a 'reason': why it is accepted, for those who read it",
+            ),
+            (
+                &format!("{base}waivers:\n  - policy: a\n    reason: r\n"),
+                "6: waiver of 'a': needs the last day on which it counts: 'expires: 2027-01-31'",
+            ),
+            (
+                &format!("{base}waivers:\n  - policy: a\n    reason: r\n    expires: 2027-02-30\n"),
+                "8: waiver of 'a': 'expires': there is no day '2027-02-30'; write one as 2027-01-31",
+            ),
+            (
+                &format!("{base}waivers:\n  - {{policy: lines, keys: x, reason: r, expires: 2027-01-31}}\n"),
+                "6: waiver of 'lines': 'keys' means nothing for this policy: narrow it by 'files'",
+            ),
+            (
+                &format!("{base}waivers:\n  - {{policy: a, files: x, reason: r, expires: 2027-01-31}}\n"),
+                "6: waiver of 'a': 'files' means nothing for this policy: narrow it by 'keys' and 'nodes'",
+            ),
+        ] {
+            refuses(&format!("profiles: nodes\n{settings}"), &format!("/hierad.yaml:{expected}"));
+        }
+    }
+
+    #[test]
+    fn numbers_are_no_names() {
+        for (settings, expected) in [
+            (
+                "policies:\n  - name: a\n    level: note\n    message: m\n    nodes: '>50%'\n",
+                "6: policy 'a': 'nodes' takes patterns for names, and '>50%' is none; for a number write more_than: {nodes: 50%}",
+            ),
+            (
+                "policies:\n  - {name: a, level: note, message: m, keys: [port, '>= 3']}\n",
+                "3: policy 'a': 'keys' takes patterns for names, and '>= 3' is none; for a number write more_than: {keys: 3}",
+            ),
+            (
+                "policies:\n  - {name: a, level: note, message: m, nodes: 25%}\n",
+                "3: policy 'a': 'nodes' takes patterns for names, and '25%' is none; for a number write more_than: {nodes: 25%}",
+            ),
+            (
+                "policies:\n  - {name: a, level: note, message: m, nodes: '!web01'}\n",
+                "3: policy 'a': 'nodes' takes patterns for names, and '!web01' is none; patterns do not exclude: name those",
+            ),
+            (
+                "policies: [{name: a, level: note, message: m}]\nwaivers:\n  - {policy: a, nodes: '<5', reason: r, expires: 2027-01-31}\n",
+                "4: waiver of 'a': 'nodes' takes patterns for names, and '<5' is none; numbers are for 'more_than' of a policy",
+            ),
+        ] {
+            refuses(&format!("profiles: nodes\n{settings}"), &format!("/hierad.yaml:{expected}"));
+        }
+    }
+}

@@ -3,10 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::support::keys::{TestKeys, all_keys};
+use crate::support::recorded;
 use hierad::disclosure::Disclosure;
 use hierad::fleet::{Fleet, Revision, resolve};
 use hierad::hiera::Outcome;
@@ -208,9 +209,7 @@ fn difference(puppet: &Value, hierad: &Value, key: &str) -> Option<String> {
 }
 
 fn check(topic: &Path, puppet: Puppet, field: &str) -> (usize, Vec<String>) {
-    let recorded = json::parse(&fs::read(topic).unwrap());
-    assert_eq!(recorded.fault, None, "{}", topic.display());
-    let cases = recorded.value.as_array().unwrap();
+    let cases = recorded::cases(topic);
     let mut failures = Vec::new();
     for case in cases.iter().map(Case).filter(|case| !DEPARTURES.contains(&case.text("name"))) {
         let name = case.title(topic);
@@ -242,7 +241,7 @@ type Texts = BTreeMap<String, BTreeMap<(String, String), String>>;
 /// Returns the error texts of a topic that are not Puppet's.
 fn own_texts(topic: &Path, puppet: Puppet, field: &str) -> Texts {
     let mut texts = Texts::new();
-    for case in json::parse(&fs::read(topic).unwrap()).value.as_array().unwrap().iter().map(Case) {
+    for case in recorded::cases(topic).iter().map(Case) {
         let name = case.title(topic);
         for (recorded, answered) in case.list(field).iter().zip(case.answers(puppet)) {
             let errors = |node: &Value| node.get("errors").and_then(Value::as_hash).unwrap().clone();
@@ -286,7 +285,7 @@ fn listed_texts(version: &str) -> BTreeMap<String, BTreeMap<String, String>> {
 fn check_texts(puppet: Puppet, field: &str) {
     let mut listed = listed_texts(field);
     let mut wrong = Vec::new();
-    for (case, texts) in topics().flat_map(|topic| own_texts(&topic, puppet, field)) {
+    for (case, texts) in recorded::topics().flat_map(|topic| own_texts(&topic, puppet, field)) {
         let listed = listed.remove(&case).unwrap_or_default();
         let keys: BTreeSet<&String> = texts.keys().map(|(key, _)| key).collect();
         let not_needed = listed.keys().filter(|key| !keys.contains(key));
@@ -298,17 +297,10 @@ fn check_texts(puppet: Puppet, field: &str) {
     assert!(wrong.is_empty(), "{} error texts are not as listed:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// The topics' files.
-fn topics() -> impl Iterator<Item = PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors/lookup");
-    let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    paths.filter(|path| path.extension().is_some_and(|extension| extension == "json"))
-}
-
 fn check_all(puppet: Puppet, field: &str) {
     let mut cases = 0;
     let mut failures = Vec::new();
-    for path in topics() {
+    for path in recorded::topics() {
         let (count, failed) = check(&path, puppet, field);
         cases += count;
         failures.extend(failed);
@@ -362,10 +354,9 @@ fn differences_on(ruby: &str, puppet: Puppet, is_asked: impl Fn(&str) -> bool) -
     let all = json::parse(include_bytes!("../vectors/openvox.json")).value;
     let (recorded, version) = (all.get(ruby).unwrap(), Ruby::of_version(ruby).unwrap());
     let mut failures = Vec::new();
-    for topic in topics().filter(|topic| is_asked(&topic.file_stem().unwrap().to_string_lossy())) {
-        let cases = json::parse(&fs::read(&topic).unwrap()).value;
-        let cases = cases.as_array().unwrap().iter().map(Case);
-        for case in cases.filter(|case| !DEPARTURES.contains(&case.text("name"))) {
+    for topic in recorded::topics().filter(|topic| is_asked(&topic.file_stem().unwrap().to_string_lossy())) {
+        let cases = recorded::cases(&topic);
+        for case in cases.iter().map(Case).filter(|case| !DEPARTURES.contains(&case.text("name"))) {
             let title = case.title(&topic);
             let others = of_openvox(recorded, &title);
             let nodes = case.list("puppet8").iter().zip(case.answers_on(puppet, version));

@@ -17,7 +17,8 @@ fn recorded_in(folder: &str, prefix: &str) -> Vec<String> {
     let topics = fs::read_dir(tests().join("vectors").join(folder)).unwrap().map(|entry| entry.unwrap().path());
     let cases = topics.filter(|path| path.extension().is_some_and(|extension| extension == "json")).flat_map(|path| {
         let topic = path.file_stem().unwrap().to_str().unwrap().to_owned();
-        let cases = json::parse(&fs::read(&path).unwrap()).value;
+        let recorded = json::parse(&fs::read(&path).unwrap()).value;
+        let cases = recorded.get("cases").unwrap_or(&recorded);
         let names = cases.as_array().unwrap().iter().map(|case| case.get("name").and_then(Value::as_str).unwrap());
         names.map(|name| format!("{prefix}{topic}: {name}")).collect::<Vec<_>>()
     });

@@ -1,6 +1,5 @@
 //! Variables that the settings take from the data. What Puppet does is in `tests/vectors/lookup/variables.json`.
 
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,12 +10,13 @@ use hierad::hiera::layer::{Environment, EnvironmentOptions, Store, VariableText}
 use hierad::hiera::lookup::{Lookup, WithVariables};
 use hierad::hiera::scope::NodeScope;
 use hierad::node::read_profiles;
-use hierad::puppet::{Puppet, json};
+use hierad::puppet::Puppet;
 use hierad::tree::MemoryTree;
 use hierad::workers::Workers;
 
 use crate::lookup_vectors::Case;
 use crate::support::Sandbox;
+use crate::support::recorded::cases;
 use crate::support::terminal::SITE;
 
 fn resolved(revision: &Revision) -> Effective {
@@ -26,9 +26,8 @@ fn resolved(revision: &Revision) -> Effective {
 #[test]
 fn one_node_alone_has_the_answers_of_a_fleet() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors/lookup/variables.json");
-    let recorded = json::parse(&fs::read(path).unwrap()).value;
     let mut count = 0;
-    for case in recorded.as_array().unwrap().iter().map(Case) {
+    for case in cases(&path).iter().map(Case) {
         let (tree, options) = case.repository(Puppet::V8);
         let load = || Environment::load(tree.clone(), options.clone(), Arc::default()).unwrap();
         let revision = Revision::new(load(), Arc::new(Fleet::new(case.profiles())), &Workers::of(1)).unwrap();

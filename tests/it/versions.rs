@@ -1,12 +1,12 @@
 //! Every difference between Puppet 7 and 8 that the recorded answers show has a switch of [`Puppet`] with a name.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::Path;
 
 use hierad::puppet::Puppet;
 use hierad::puppet::json;
 use hierad::value::Value;
+
+use crate::support::recorded;
 
 /// A switch, and how to tell that it makes a difference.
 struct Switch {
@@ -60,12 +60,8 @@ fn items<'a>(value: &'a Value, field: &str) -> &'a [Value] {
 fn each_difference_is_a_named_switch() {
     let mut seen = BTreeSet::new();
     let mut unexplained = Vec::new();
-    for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/vectors/lookup")).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_none_or(|extension| extension != "json") {
-            continue;
-        }
-        for case in json::parse(&fs::read(&path).unwrap()).value.as_array().unwrap() {
+    for path in recorded::topics() {
+        for case in &recorded::cases(&path) {
             let name = case.get("name").and_then(Value::as_str).unwrap();
             for (node7, node8) in items(case, "puppet7").iter().zip(items(case, "puppet8")) {
                 let keys = items(case, "keys").iter().filter_map(Value::as_str);

@@ -4,7 +4,7 @@
 #
 #   ruby eyaml.rb keys       makes the keys anew; all that was encrypted for the old ones must then be recorded again
 #   ruby eyaml.rb blocks     writes blocks for random repositories, ../vectors/eyaml/blocks.txt
-#   ruby eyaml.rb secrets    writes the case of 300 secrets, ../vectors/lookup/eyaml_secrets.txt
+#   ruby eyaml.rb secrets    writes the case of 60 secrets, ../vectors/lookup/eyaml_secrets.txt
 #
 # In a case, <<TEXT>> becomes an encrypted block; escapes in TEXT are those of a Ruby string.
 # <<OPTIONS|TEXT>> has some of
@@ -116,7 +116,7 @@ module Eyaml
   end
 end
 
-# A data repository of 300 secrets, in every place where one can be, among values that are none.
+# A data repository of 60 secrets, in every place where one can be, among values that are none.
 module Secrets
   HIERA = <<~YAML
     version: 5
@@ -143,17 +143,16 @@ module Secrets
   def topic
     sites = %w[north south]
     nodes = (1..4).map { |i| { 'name' => "n#{i}", 'facts' => { 'site' => sites[i % 2] } } }
-    files = { 'common' => 1..160, 'site/north' => 161..200, 'site/south' => 201..240, 'node/n1' => 241..270,
-              'node/n2' => 271..300 }
+    files = { 'common' => 1..32, 'site/north' => 33..40, 'site/south' => 41..48, 'node/n1' => 49..54, 'node/n2' => 55..60 }
     text = files.map { |path, numbers| "-- data/#{path}.eyaml\n#{numbers.map { |number| entry(number) }.join}" }
-    "# 300 secrets; written by tests/puppet/eyaml.rb.\n\n==== 300 secrets\nnodes: #{JSON.generate(nodes)}\n" \
+    "# 60 secrets; written by tests/puppet/eyaml.rb.\n\n==== 60 secrets\nnodes: #{JSON.generate(nodes)}\n" \
       "-- hiera.yaml\n#{HIERA}#{text.join}-- data/common.yaml\nlookup_options: {'^merged': {merge: deep}}\n" \
       "again: \"again %{lookup('secret_001')}\"\nplain: text\nmerged: {plain: text}\n"
   end
 
   # Sites and nodes have other secrets under some of the names in common.
   def entry(number)
-    name = format('secret_%03d', number > 160 ? number - 120 : number)
+    name = format('secret_%03d', number > 32 ? number - 24 : number)
     FORMS[number % FORMS.size].call(name, "<<#{format('plaintext-%03d', number)}>>")
   end
 end

@@ -6,7 +6,9 @@
 #   {"convert_to": V, "value": V, "puppet": {"value": V} or {"error": TEXT}}
 #
 # or, for the check of `puppet lookup --type`, "type" instead of "convert_to"; "puppet7" and "puppet8" instead of
-# "puppet" where the two differ. Values are written as src/verify/resolve.rb does. The cases are below.
+# "puppet" where the two differ. Values are written as src/verify/resolve.rb does. The cases are below; of those that
+# Puppet was asked, some are kept that together have each target, each type with each kind of value, and each error and
+# each answer of each type.
 #
 #   ruby record_convert.rb --puppet8-lib DIR [TOPIC...]
 require 'io/wait'

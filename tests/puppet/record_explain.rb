@@ -3,10 +3,15 @@
 
 # Records how the real Puppet explains lookups in the cases of tests/vectors/lookup.
 #
-#   ruby record_explain.rb --puppet8-lib DIR [TOPIC...]
+#   ruby record_explain.rb --puppet8-lib DIR
 #
-# For each TOPIC.txt there it writes tests/vectors/explain/TOPIC.json; the cases' files and nodes are in the
-# TOPIC.json that record_lookup.rb beside this file writes:
+# Of some thousand explained lookups it keeps those that together have each kind of line, each two kinds that follow
+# each other, each two that stand in one explanation or that one of them has with a way to ask or to fail, and each word
+# of a hiera.yaml that says where data come from with each other and with each way to fail. The same goes for data: each
+# kind of step in each other, and each merge.
+# The cases of the topic `explain` are there for this, so each is kept with one key and with several. Of each of TOPICS it writes
+# tests/vectors/explain/TOPIC.json; the cases' files and nodes are in the TOPIC.json that record_lookup.rb beside this
+# file writes. Topics of encrypted data are none of them: each run encrypts anew.
 #
 #   [{"name": TEXT,         the case's name
 #     "explained": [{"node": NAME, "keys": [KEY...], "only_options": true or absent, "merge": OPTION or absent,
@@ -14,12 +19,15 @@
 #                                    the repository, without the error that ends it
 #                    "failed": true where an error ends it (no value found among them),
 #                    "text8", "failed8": the same of Puppet 8, where it differs
-#                    "data": HASH    the same as data, on one lookup of each case}...]
+#                    "data": HASH    the same as data, on some}...]
 #    }...]
+require_relative 'choice'
 require_relative 'record_lookup'
 
 EXPLAINED = File.expand_path('../vectors/explain', __dir__)
 MOST_KEYS = 3
+TOPICS = %w[config convert defaults explain interpolation knockout layers levels merge merge_matrix modules options paths
+            spec_global spec_interpolation spec_lookup spec_modules undefined values].freeze
 
 # The explained lookups of a case: its keys one by one on its first node, several at once, options only, another merge.
 def lookups(one, keys)
@@ -33,7 +41,8 @@ def lookups(one, keys)
 end
 
 def explanations(cases, keys, folder, strict, *options)
-  requests = write_requests(cases, folder).each_with_index.map do |request, number|
+  # None of the topics has more than one environment.
+  requests = write_requests(cases, folder).each_with_index.map do |(request), number|
     request.merge('keys' => [], 'explain' => lookups(cases[number], keys[number]))
   end
   ask(requests, strict, *options).map { |answer| answer['explained'] || abort(answer['error']) }
@@ -48,23 +57,91 @@ def explained(lookup, puppet7, puppet8, with_data)
   entry
 end
 
-def record_explained(topic, puppet8_lib)
+# The words of a hiera.yaml that say where data come from.
+WORDS = /\b(?:version:\ \d|default_hierarchy|mapped_paths|(?:path|glob|uri)s?(?=:)|datadir|options(?=:)|hiera3_backend|
+          (?:data_hash|lookup_key|data_dig):\ \w+)/x
+
+# The words of all hiera.yaml in a case, with the folder of each.
+def words(one)
+  configs = one.files.select { |path, _| path.end_with?('hiera.yaml') }
+  configs.flat_map { |path, text| text.scan(WORDS).map { |word| "#{path[/\A\w+/]} #{word}" } }.uniq
+end
+
+# An explained lookup of a case, and the words of that.
+Told = Struct.new(:topic, :name, :entry, :words) do
+  # The starts of lines that are no part of a value.
+  OWN = /\A(?:Searching|Invalid|Module|Using|Merge|Global|Environment|Hierarchy|Path|URI|Original|Interpolation|Sub key|Options|No such|
+             Found|Applying|Deprecated|Unable)/x
+
+  def text_size = JSON.generate(entry.except('data')).bytesize
+
+  def data_size = JSON.generate(entry['data']).bytesize
+
+  def text_features
+    asked = entry['only_options'] ? 'options' : (entry['merge'] && 'a merge') || entry['keys'].size
+    ways = ["asked: #{asked}", *%w[failed failed8].map { |field| "#{field}: #{entry[field]}" }, "other text: #{entry.key?('text8')}"]
+    found = entry.values_at('text', 'text8').compact.flat_map do |text|
+      kinds = text.lines.map { |line| kind(line) }
+
+      kinds + kinds.each_cons(2).select { |two| two.all?(OWN) } + Choice.pairs(kinds.grep(OWN) + ways)
+    end
+    own = topic == 'explain' && asked.is_a?(Integer) ? [[name, asked]] : []
+    (found + ways + own + words.product(ways.drop(1)) + Choice.pairs(words)).uniq
+  end
+
+  # A line without its names, paths and values.
+  def kind(line)
+    line.strip.gsub(/"(?:[^"\\]|\\.)*"/, '"_"').gsub(/'(?:[^'\\]|\\.)*'/, "'_'").gsub(/0x\h+/, '0').gsub(/\d+(?:\.\d+)*/, '0')
+  end
+
+  def data_features(step = entry['data'], parent = nil)
+    fields = step.fetch('__pvalue', []).each_slice(2).to_h { |field, value| [field['__pvalue'], value] }
+    own = fields.values_at('type', 'event').map { |symbol| symbol&.fetch('__pvalue') }
+    ([[parent, own], fields['merge']] + fields.fetch('branches', []).flat_map { |branch| data_features(branch, own) }).uniq
+  end
+end
+
+# Asks for the explained lookups of all cases of a topic.
+def told_of(topic, puppet8_lib)
   cases = read_topic(File.join(VECTORS, "#{topic}.txt"))
-  keys = JSON.parse(File.read(File.join(VECTORS, "#{topic}.json"))).map { |recorded| recorded['keys'] }
+  keys = recorded_cases(topic).map { |recorded| recorded['keys'] }
   both = [[false], [true, '--puppet-lib', puppet8_lib]].map do |arguments|
     Dir.mktmpdir('hierad_explain') { |folder| explanations(cases, keys, folder, *arguments) }
   end
-  lines = cases.each_with_index.map do |one, number|
+  cases.each_with_index.flat_map do |one, number|
     pairs = lookups(one, keys[number]).zip(both[0][number], both[1][number])
-    entries = pairs.each_with_index.map { |(lookup, *told), at| JSON.generate(explained(lookup, *told, at == 1)) }
-    "{\"name\": #{JSON.generate(one.name)}, \"explained\": [\n  #{entries.join(",\n  ")}]}"
+    pairs.each_with_index.map do |(lookup, *told), at|
+      Told.new(topic, one.name, explained(lookup, *told, at == 1), words(one))
+    end
   end
-  File.write(File.join(EXPLAINED, "#{topic}.json"), "[\n#{lines.join(",\n")}\n]\n")
-  puts "#{topic}: #{cases.size} cases, #{both[0].sum(&:size)} lookups explained"
 end
 
-# Each run encrypts anew, so an explanation of encrypted data fits no other file.
-puppet8_lib, topics = arguments
-topics -= ['eyaml']
-FileUtils.mkdir_p(EXPLAINED)
-topics.each { |topic| record_explained(topic, puppet8_lib) }
+# Where Puppet shows what its merges have changed, or addresses in memory, data are no two times the same.
+CHANGES = /"knockout_prefix" => |#<Puppet::Pops::/
+
+# Chooses the texts first, then the data, some of which come with a text that was not chosen.
+def chosen(told)
+  texts = Choice.of(told.map(&:text_size), told.map(&:text_features)).map { |number| told[number] }
+  with_data = told.select { |one| one.entry.key?('data') && !one.entry['text'].match?(CHANGES) }
+  sizes = with_data.map { |one| one.data_size + (texts.include?(one) ? 0 : one.text_size) }
+  data = Choice.of(sizes, with_data.map(&:data_features)).map { |number| with_data[number] }
+  (told - data).each { |one| one.entry.delete('data') }
+  told & (texts | data)
+end
+
+def write(topic, told)
+  cases = told.group_by(&:name).map do |name, explained|
+    "{\"name\": #{JSON.generate(name)}, \"explained\": [\n  #{explained.map { |one| JSON.generate(one.entry) }.join(",\n  ")}]}"
+  end
+  File.write(File.join(EXPLAINED, "#{topic}.json"), "[\n#{cases.join(",\n")}\n]\n")
+end
+
+if $PROGRAM_NAME == __FILE__
+  puppet8_lib, = arguments
+  told = TOPICS.flat_map { |topic| told_of(topic, puppet8_lib) }
+  few = chosen(told)
+  FileUtils.rm_rf(EXPLAINED)
+  FileUtils.mkdir_p(EXPLAINED)
+  few.group_by(&:topic).each { |topic, of_topic| write(topic, of_topic) }
+  puts "#{told.size} lookups explained, #{few.size} kept"
+end

@@ -47,7 +47,7 @@ def record_hiera3(topic)
     answers = RESOLUTIONS.keys.to_h { |resolution| [resolution, ask_hiera3(requests, resolution)] }
     answers.each { |resolution, all| confirm(requests.first, all.first, resolution) } unless requests.first['yaml_aliases']
     recorded = cases.each_with_index.map { |one, number| hiera3_entry(one, answers.transform_values { |all| all[number] }) }
-    File.write(File.join(HIERA3, "#{topic}.json"), "[\n#{recorded.join(",\n")}\n]\n")
+    write_recorded(File.join(HIERA3, "#{topic}.json"), recorded)
     count = answers.values.flatten.flat_map { |answer| answer['nodes'] }.sum { |node| node['values'].size + node['errors'].size }
     puts "#{topic}: #{cases.size} cases, #{count} answers"
   end
@@ -56,9 +56,8 @@ end
 def hiera3_entry(one, answers)
   fault = answers.values.filter_map { |answer| answer['error'] }.first
   abort "#{one.name}: #{fault}" if fault
-  fields = { name: one.name, **one.paths.transform_keys(&:to_sym), fixture: one.fixture, profiles: one.profiles, keys: answers['priority']['keys'] }
-  fields.merge!(answers.transform_values { |answer| answer['nodes'] })
-  "{#{fields.map { |field, value| "#{JSON.generate(field)}: #{JSON.generate(value)}" }.join(",\n ")}}"
+  fields = { name: one.name, **one.paths.transform_keys(&:to_sym), fixture: one.parts, nodes: one.profiles, keys: answers['priority']['keys'] }
+  fields.merge(answers.transform_values { |answer| answer['nodes'] })
 end
 
 if $PROGRAM_NAME == __FILE__

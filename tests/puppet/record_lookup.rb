@@ -8,7 +8,10 @@
 # The installed Puppet is version 7 and is asked with its defaults; DIR (or PUPPET8_LIB) is the library folder of a
 # Puppet 8, which is asked with strict on, its default. For each TOPIC.txt, written by hand, it writes TOPIC.json:
 #
-#   [{"name": TEXT,         the case's name, unique in its topic
+#   {"files": [TEXT...],    each file of the cases: a line "-- PATH", or "-- PATH -> TARGET" for a symbolic link, and its text
+#    "profiles": [[PROFILE...]...], the nodes of a case: {name, environment, facts, trusted, variables}
+#    "cases": [
+#    {"name": TEXT,         the case's name, unique in its topic
 #     "global": PATH,       the hiera.yaml of the global layer, if it has one
 #     "basemodulepath": PATH, a folder of modules for $basemodulepath, if it has one
 #     "hiera_config": PATH, the hiera.yaml of each environment, if there are several: FOLDER/%{environment}/hiera.yaml
@@ -16,13 +19,13 @@
 #     "merge": OPTION,      the merge that was asked for, if one was
 #     "manifest": TEXT,     Puppet code in the top scope, if there is some
 #     "variables": TEXT,    the settings that mean the same, in JSON
-#     "fixture": TEXT,      the repository: a line "-- PATH" before each file, "-- PATH -> TARGET" for a symbolic link
-#     "profiles": [...],    node profiles {name, environment, facts, trusted, variables}
+#     "fixture": [NUMBER...], the repository: which of the files
+#     "nodes": NUMBER,      which of the profiles
 #     "keys": [...],        what was looked up, in this order: all root keys of the data, then the case's own
 #     "puppet7": [{"node": NAME, "values": {KEY: VALUE}, "errors": {KEY: TEXT}}...], in the order of the profiles;
 #                           a key that is not found is in neither
-#     "puppet8": ...        the same of Puppet 8
-#    }...]
+#     "puppet8": ...        the same of Puppet 8, where it differs
+#    }...]}
 #
 # Values that JSON cannot hold are written as src/verify/resolve.rb does. Answers are never edited.
 #
@@ -72,7 +75,9 @@ Case = Struct.new(:name, :files, :nodes, :keys, :merge, :paths) do
 
   def profiles = nodes.map { |node| { 'name' => node['name'], 'environment' => 'production' }.merge(node) }
 
-  def fixture = files.map { |path, content| "-- #{path}\n#{content}" }.join
+  def parts = files.map { |path, content| "-- #{path}\n#{content}" }
+
+  def fixture = parts.join
 
   def write(folder)
     files.each do |path, content|
@@ -146,19 +151,39 @@ def record(topic, puppet8_lib)
     asked = [ask(requests.flatten, false), ask(requests.flatten, true, '--puppet-lib', puppet8_lib)]
     answers = cases.zip(requests).map { |one, own| asked.map { |told| joined(one, told.shift(own.size)) } }
     recorded = cases.zip(answers).map { |one, (puppet7, puppet8)| entry(one, puppet7, puppet8) }
-    File.write(File.join(VECTORS, "#{topic}.json"), "[\n#{recorded.join(",\n")}\n]\n")
+    write_recorded(File.join(VECTORS, "#{topic}.json"), recorded)
     count = answers.flatten.flat_map { |answer| answer['nodes'] }.sum { |node| node['values'].size + node['errors'].size }
     puts "#{topic}: #{cases.size} cases, #{count} answers"
   end
 end
 
-# A field a line, so that a change of one answer is a change of one line.
 def entry(one, puppet7, puppet8)
   fault = puppet7['error'] || puppet8['error'] || (puppet7['keys'].empty? && 'no keys to look up')
   abort "#{one.name}: #{fault}" if fault
-  fields = { name: one.name, **one.paths.transform_keys(&:to_sym), merge: one.merge, fixture: one.fixture,
-             profiles: one.profiles, keys: puppet7['keys'], puppet7: puppet7['nodes'], puppet8: puppet8['nodes'] }.compact
-  "{#{fields.map { |field, value| "#{JSON.generate(field)}: #{JSON.generate(value)}" }.join(",\n ")}}"
+  { name: one.name, **one.paths.transform_keys(&:to_sym), merge: one.merge, fixture: one.parts, nodes: one.profiles,
+    keys: puppet7['keys'], puppet7: puppet7['nodes'], puppet8: puppet8['nodes'] }.compact
+end
+
+# Writes each file, each list of nodes and each answer once.
+def write_recorded(path, cases)
+  files = cases.flat_map { |one| one[:fixture] }.uniq
+  profiles = cases.map { |one| one[:nodes] }.uniq
+  lines = cases.map do |one|
+    shared = { fixture: one[:fixture].map { |file| files.index(file) }, nodes: profiles.index(one[:nodes]) }
+    fields(one.merge(shared).reject { |field, answers| field == :puppet8 && answers == one[:puppet7] })
+  end
+  parts = [files, profiles].map { |part| part.map { |one| JSON.generate(one) }.join(",\n") } + [lines.join(",\n")]
+  text = "{\"files\": [\n%s],\n\"profiles\": [\n%s],\n\"cases\": [\n%s\n]}\n"
+  File.write(path, format(text, *parts))
+end
+
+# A field a line, so that a change of one answer is a change of one line.
+def fields(one) = "{#{one.map { |field, value| "#{JSON.generate(field)}: #{JSON.generate(value)}" }.join(",\n ")}}"
+
+# The recorded cases of a topic, with the answers of both.
+def recorded_cases(topic)
+  cases = JSON.parse(File.read(File.join(VECTORS, "#{topic}.json")))['cases']
+  cases.map { |one| { 'puppet8' => one['puppet7'] }.merge(one) }
 end
 
 # The library of Puppet 8 and the topics that the command line names, or all.

@@ -49,7 +49,7 @@ end
 # The differences of a topic. Encrypted texts are others on each day.
 def differences(topic, version, program)
   cases = read_topic(File.join(VECTORS, "#{topic}.txt"))
-  recorded = JSON.parse(File.read(File.join(VECTORS, "#{topic}.json"))).to_h { |one| [one['name'], one] }
+  recorded = recorded_cases(topic).to_h { |one| [one['name'], one] }
   Dir.mktmpdir('hierad_vectors') do |folder|
     requests = write_requests(cases, folder)
     told = ask_openvox(version, program, requests.flatten)

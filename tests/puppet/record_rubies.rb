@@ -5,6 +5,7 @@
 #   texts      documents in YAML, and what they hold as text, as in `a %{lookup('hash')}`, or null where it is no YAML
 #   printable  the ranges of code points from U+0080 that a string shows as they are
 #   floats     the bits of floats in hexadecimal, their text, and their texts by each of `formats` ("!" and the message where it is refused)
+# The texts and floats that are in 3.1.json, too, are left out of the other files.
 Encoding.default_external = Encoding::UTF_8
 require 'fileutils'
 require 'json'
@@ -58,6 +59,10 @@ FileUtils.mkdir_p(folder)
 texts = DOCUMENTS.map { |document| JSON.generate([document, text(document)]) }
 floats.map! { |float| JSON.generate([[float].pack('G').unpack1('H*'), float.to_s, *FORMATS.map { |format| formatted(format, float) }]) }
 version = defined?(JRUBY_VERSION) ? "jruby-#{JRUBY_VERSION[/\d+\.\d+/]}" : RUBY_VERSION[/\d+\.\d+/]
+unless version == '3.1'
+  known = File.readlines(File.join(folder, '3.1.json'), chomp: true).map { |line| line.delete_suffix(',') }
+  [texts, floats].each { |lines| lines.reject! { |line| known.include?(line) } }
+end
 parts = ["\"texts\": [\n#{texts.join(",\n")}\n]", "\"printable\": #{JSON.generate(ranges)}", "\"formats\": #{JSON.generate(FORMATS)}",
          "\"floats\": [\n#{floats.join(",\n")}\n]"]
 File.write(File.join(folder, "#{version}.json"), "{#{parts.join(",\n")}}\n")

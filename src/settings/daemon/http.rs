@@ -88,3 +88,29 @@ pub(in crate::settings) fn check(source: &SourceFile<'_>, raw: &raw::Http) -> Re
     setting.check().map_err(|text| wrong("listen", &text))?;
     Ok(setting)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::settings::tests::refuses_trusted;
+
+    #[test]
+    fn faults_are_told_with_their_lines() {
+        for (content, expected) in [
+            (
+                "http:\n  listen: 0.0.0.0:8427\n",
+                "hierad.yaml:2: 'listen' of 'http': 0.0.0.0:8427 can be reached from other machines, so it needs a token",
+            ),
+            ("http: {listen: '[::]:1'}\n", "hierad.yaml:1: 'listen' of 'http': [::]:1 can be reached"),
+            (
+                "http:\n  listen: localhost\n",
+                "hierad.yaml:2: 'listen' of 'http': 'localhost' is no address with a port, such as 127.0.0.1:8427",
+            ),
+            ("http:\n  timeout: 0\n", "hierad.yaml:2: 'timeout' of 'http': must be a number of seconds"),
+            ("http:\n  lsten: x\n", "hierad.yaml:2: http: unknown field `lsten`"),
+            ("http: 8427\n", "hierad.yaml:1: http: invalid type: integer `8427`, expected a hash such as"),
+            ("http:\n  webhook_secret_files: {gitlob: x}\n", "unknown field `gitlob`"),
+        ] {
+            refuses_trusted(content, expected);
+        }
+    }
+}

@@ -555,23 +555,3 @@ fn late_answers_are_unknown() {
     assert_eq!(node["values"]["motd"], "hello web");
     assert!(node["errors"]["slow"].to_string().contains("gave no answer within 0.2 s"), "{rendered:?}");
 }
-
-#[test]
-fn settings_are_checked() {
-    for (backend, error) in [
-        ("{puppet: false}", "needs 'puppet: true' or 'puppet: REVISION'"),
-        ("{puppet: true, not_found: true}", "needs one of"),
-        ("{ruby: x}", "has no 'puppet', so 'ruby' means nothing"),
-        ("{not_found: true, reads: path}", "has no 'puppet', so 'reads' means nothing"),
-        ("{puppet: true, reads: all}", "expected `path`"),
-        ("{not_found: true, reads: path}", "has no 'puppet', so 'reads' means nothing"),
-        ("{puppet: true, reads: all}", "expected `path`"),
-        ("{puppet: true, timeout: 0}", "'timeout' must be"),
-        ("{puppet: [x]}", "must be true or a revision"),
-    ] {
-        let site = Sandbox::of(SITE);
-        site.write(".git/hierad.yaml", format!("backends: {{'site::own': {backend}}}\n"));
-        let printed = site.hierad("lookup motd --node web01");
-        assert!(printed.status == 1 && printed.err.contains(error), "{backend}: {}", printed.err);
-    }
-}

@@ -26,8 +26,8 @@ impl Case<'_> {
 
     #[track_caller]
     fn check(&self) {
-        let printed = self.diff("--format json");
-        printed.is(self.status[0]);
+        let printed = self.diff("--format json --exit-code");
+        printed.is(self.status[1]);
         let report = printed.json();
         assert_eq!(report["verdict"], self.verdict, "{report:#}");
         let spots = report["blind_spots"].as_array().unwrap();
@@ -43,7 +43,6 @@ impl Case<'_> {
             assert!(plain.lines().next().unwrap().contains(self.headline), "{format}: {}", printed.out);
             assert!(plain.contains(self.fix), "{format}: no {} in {}", self.fix, printed.out);
         }
-        self.diff("--exit-code").is(self.status[1]);
     }
 }
 

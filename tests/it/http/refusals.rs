@@ -192,24 +192,9 @@ fn malformed_requests_are_refused() {
 #[test]
 fn public_addresses_need_a_token() {
     let site = Sandbox::of(SITE);
-    for (content, expected) in [
-        (
-            "http:\n  listen: 0.0.0.0:8427\n",
-            "hierad.yaml:2: 'listen' of 'http': 0.0.0.0:8427 can be reached from other machines, so it needs a token",
-        ),
-        ("http: {listen: '[::]:1'}\n", "hierad.yaml:1: 'listen' of 'http': [::]:1 can be reached"),
-        (
-            "http:\n  listen: localhost\n",
-            "hierad.yaml:2: 'listen' of 'http': 'localhost' is no address with a port, such as 127.0.0.1:8427",
-        ),
-        ("http:\n  timeout: 0\n", "hierad.yaml:2: 'timeout' of 'http': must be a number of seconds"),
-        ("http:\n  lsten: x\n", "hierad.yaml:2: http: unknown field `lsten`"),
-        ("http: 8427\n", "hierad.yaml:1: http: invalid type: integer `8427`, expected a hash such as"),
-        ("http:\n  webhook_secret_files: {gitlob: x}\n", "unknown field `gitlob`"),
-    ] {
-        site.write(".git/hierad.yaml", content);
-        site.hierad("diff").fails(&[expected]);
-    }
+    // The other faults are tested where settings are read, in `src/settings/http.rs`.
+    site.write(".git/hierad.yaml", "http:\n  lsten: x\n");
+    site.hierad("diff").fails(&["hierad.yaml:2: http: unknown field `lsten`"]);
     std::fs::remove_file(site.root().join(".git/hierad.yaml")).unwrap();
     let watch = |arguments: &str| site.hierad(&format!("watch --state ../state {arguments}"));
     for (content, expected) in [

@@ -1,5 +1,6 @@
 //! Expected results in files, rewritten when `HIERAD_UPDATE_GOLDEN=1` asks for it.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -20,13 +21,20 @@ pub(crate) fn cases(folder: &Path) -> Vec<PathBuf> {
 /// Compares results with files, and tells of all that differ at once.
 #[derive(Default)]
 pub(crate) struct Golden {
+    checked: BTreeSet<PathBuf>,
     wrong: Vec<String>,
+}
+
+/// Returns true if files are to be written as they are now.
+fn is_update() -> bool {
+    std::env::var_os("HIERAD_UPDATE_GOLDEN").is_some_and(|value| value == "1")
 }
 
 impl Golden {
     /// Compares `actual` with the file, or rewrites the file.
     pub(crate) fn check(&mut self, file: &Path, actual: &str) {
-        if std::env::var_os("HIERAD_UPDATE_GOLDEN").is_some_and(|value| value == "1") {
+        self.checked.insert(file.to_owned());
+        if is_update() {
             fs::write(file, actual).unwrap();
             return;
         }
@@ -34,6 +42,18 @@ impl Golden {
         if expected != actual {
             let diff = similar::TextDiff::from_lines(&expected, actual);
             self.wrong.push(format!("{}\n{}", file.display(), diff.unified_diff()));
+        }
+    }
+
+    /// Finds the files of a folder that nothing was compared with, or removes them.
+    pub(crate) fn is_all_of(&mut self, folder: &Path) {
+        let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        for file in files.filter(|file| !self.checked.contains(file)).collect::<Vec<_>>() {
+            if is_update() {
+                fs::remove_file(file).unwrap();
+            } else {
+                self.wrong.push(format!("{}: nothing is compared with it", file.display()));
+            }
         }
     }
 

@@ -5,6 +5,7 @@ pub(crate) mod golden;
 pub(crate) mod keys;
 pub(crate) mod preload;
 pub(crate) mod random;
+pub(crate) mod recorded;
 pub(crate) mod rich;
 pub(crate) mod schema;
 pub(crate) mod terminal;

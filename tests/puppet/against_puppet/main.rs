@@ -29,13 +29,13 @@ mod corpus;
 mod difference;
 mod explain;
 mod fuzz;
-#[path = "../../tests/generator/mod.rs"]
+#[path = "../../generator/mod.rs"]
 mod generator;
 mod hierad;
 mod json;
 mod process;
 mod puppet;
-#[path = "../../tests/it/support/rich.rs"]
+#[path = "../../it/support/rich.rs"]
 #[expect(clippy::expect_used, clippy::panic, reason = "what the generator wrote can be read")]
 mod rich;
 mod shrink;
