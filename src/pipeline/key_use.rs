@@ -9,8 +9,8 @@ use crate::node::ProfileError;
 use crate::workers::Workers;
 
 /// Returns what is known about the use of changed keys. Keys that data refers to on either side are left out, and all
-/// keys are if data may refer to any: they may be used on nodes that do not look them up themselves. `keys` are all keys
-/// of both sides, or `None` if nothing is to be told of their use.
+/// keys are if data may refer to any: they may be used on nodes that do not look them up themselves. `keys` are all
+/// keys of both sides, or `None` if nothing is to be told of their use.
 pub(super) fn of_changes(
     changes: &Changes,
     (fleet, revisions): (&Fleet, Diff<&Revision>),
