@@ -10,6 +10,7 @@ mod target;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
 use super::arguments::filter::Chosen;
@@ -18,7 +19,7 @@ use super::output::log;
 use super::{Global, Result, Status, bound, output};
 use crate::app::review::{Fetched, Sides, sides};
 use crate::disk;
-use crate::forge::{Conclusion, Posted};
+use crate::forge::{self, Conclusion, Forge, Posted};
 use crate::pipeline::{Comparison, RevisionId, judge};
 use crate::report::writers::{github, markdown};
 use crate::report::{PolicyLevel, Report, Verdict};
@@ -47,8 +48,8 @@ pub(super) struct Arguments {
     #[arg(long)]
     fetch: bool,
     /// The forge [default: by the environment of the job]
-    #[arg(long, value_name = "FORGE")]
-    forge: Option<ForgeName>,
+    #[arg(long, value_name = "FORGE", value_parser = forges())]
+    forge: Option<&'static dyn Forge>,
     /// The address of the forge's API
     #[arg(long, value_name = "URL")]
     api: Option<String>,
@@ -110,14 +111,11 @@ pub(super) struct Arguments {
     bound: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum ForgeName {
-    #[value(name = "github")]
-    GitHub,
-    #[value(name = "gitlab")]
-    GitLab,
-    #[value(name = "gitea", alias = "forgejo")]
-    Gitea,
+/// Returns the parser of a forge's name.
+fn forges() -> impl TypedValueParser<Value = &'static dyn Forge> {
+    let value = |forge: &'static dyn Forge| PossibleValue::new(forge.name()).aliases(forge.constants().aliases);
+    let names = PossibleValuesParser::new(forge::reviewed().map(value));
+    names.try_map(|name| forge::of(&name).ok_or("no such forge"))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -5,8 +5,8 @@ use super::target::Target;
 use super::{Arguments, CheckMode, CommentMode, When, comment_options, tell};
 use crate::cli::output::log;
 use crate::cli::{Result, Status};
-use crate::forge::ci::{Ci, head_ref};
-use crate::forge::{Check, Client, Conclusion, ForgeError, Kind, Mode, Posted, Request, Sticky, Wanted};
+use crate::forge::ci::Ci;
+use crate::forge::{Check, Client, Conclusion, ForgeError, Mode, Posted, Request, Sticky, Wanted};
 use crate::report::Annotation;
 
 /// A review that was made here.
@@ -44,7 +44,7 @@ impl Poster<'_> {
             let is_last = ci.head.as_ref().is_none_or(|head| *head == request.head);
             ci.number = Some(request.number);
             ci.head = Some(ci.head.take().unwrap_or(request.head));
-            ci.head_ref = Some(head_ref(client.kind(), request.number));
+            ci.head_ref = client.forge().head_ref(request.number);
             ci.base_branch = Some(ci.base_branch.take().unwrap_or(request.base));
             // The forge tells of its last commit, the job of the one that it runs for.
             ci.is_own = !request.is_fork && (ci.is_own || is_last);
@@ -144,50 +144,38 @@ impl Poster<'_> {
             annotations: review.annotations,
             url: target.ci.url.as_deref(),
         };
-        let is_status = client.kind() != Kind::GitHub;
-        let set = match self.arguments.check {
+        let is_auto = self.arguments.check == CheckMode::Auto;
+        let run = match self.arguments.check {
             CheckMode::None => return Ok(false),
-            CheckMode::Status => return self.forgive(target, client.set_status(&check).await.map(|()| false)),
-            CheckMode::Run | CheckMode::Auto => client.set_check(&check).await,
+            CheckMode::Status => None,
+            CheckMode::Run | CheckMode::Auto => client.set_check(&check),
+        };
+        let set = match run {
+            Some(run) => match run.await {
+                Ok(()) => return Ok(true),
+                // Only apps may set check runs.
+                Err(error) if error.is_forbidden() && is_auto => client.set_status(&check).await,
+                failed => failed,
+            },
+            None => client.set_status(&check).await,
         };
         match set {
-            Ok(()) => Ok(!is_status),
-            // Only apps may set check runs.
-            Err(error) if error.is_forbidden() && self.arguments.check == CheckMode::Auto => {
-                let status = if is_status { Err(error) } else { client.set_status(&check).await };
-                match status {
-                    Err(error) if error.is_forbidden() => {
-                        log::print(&format_args!("hierad: no check: {error}"));
-                        Ok(false)
-                    }
-                    set => Ok(set.map(|()| false)?),
-                }
-            }
-            Err(error) => self.forgive(target, Err(error)),
-        }
-    }
-
-    /// Forgives that the token of a fork's run may not write.
-    #[expect(clippy::unused_self, reason = "it is one of the ways to post")]
-    fn forgive(&self, target: &Target, done: std::result::Result<bool, ForgeError>) -> Result<bool> {
-        match done {
-            Err(error) if error.is_forbidden() && !target.ci.is_own => {
+            // The token of a fork's run may not write.
+            Err(error) if error.is_forbidden() && (is_auto || !target.ci.is_own) => {
                 log::print(&format_args!("hierad: no check: {error}"));
                 Ok(false)
             }
-            done => Ok(done?),
+            set => Ok(set.map(|()| false)?),
         }
     }
 
     async fn discuss(&self, client: &Client, target: &Target, number: u64, review: &Review<'_>) -> Result<()> {
-        if !self.arguments.discussions || client.kind() != Kind::GitLab {
-            return Ok(());
+        let marker = target.id.of_line();
+        let discussed = client.discuss(number, &review.saved.head, review.annotations, &marker);
+        match discussed.filter(|_| self.arguments.discussions) {
+            Some(discussed) => Ok(discussed.await?),
+            None => Ok(()),
         }
-        let request = client.request(number).await?;
-        if request.head == review.saved.head && request.is_open {
-            client.discuss(&request, review.annotations, &target.id.of_line()).await?;
-        }
-        Ok(())
     }
 
     /// Tells why nothing is posted, unless that was asked for.

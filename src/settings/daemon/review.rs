@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::forge::{Id, Kind};
+use crate::forge::{self, Forge, Id};
 use crate::settings::source::SourceFile;
 use crate::settings::{RepositorySetting, SettingsError, raw};
 
@@ -15,7 +15,7 @@ pub struct ReviewSetting {
     /// The repository, of those that are watched; `None` for the only one.
     pub repository: Option<String>,
     /// The forge.
-    pub forge: Kind,
+    pub forge: &'static dyn Forge,
     /// The repository on the forge.
     pub project: String,
     /// The address of the forge's API; `None` for that of its public server.
@@ -59,6 +59,13 @@ pub(in crate::settings) fn check(
     Ok(found)
 }
 
+/// Returns the message of an entry that is of no forge.
+fn need_forge() -> String {
+    let names: Vec<String> = forge::reviewed().map(|forge| format!("'{}'", forge.name())).collect();
+    let (last, others) = names.split_last().map_or(("", &[][..]), |(last, others)| (&**last, others));
+    format!("need 'forge: {} or {last}", others.join(", ").trim_start_matches('\''))
+}
+
 /// One entry of the list.
 struct Checked<'a> {
     source: &'a SourceFile<'a>,
@@ -99,13 +106,9 @@ impl Checked<'_> {
             id,
             retry_for,
         } = raw;
-        let (name, forge) = match forge.as_str() {
-            "github" => ("github", Kind::GitHub),
-            "gitlab" => ("gitlab", Kind::GitLab),
-            "gitea" | "forgejo" => ("gitea", Kind::Gitea),
-            _ => return Err(self.invalid("need 'forge: github', 'gitlab' or 'gitea'")),
-        };
-        let number = || project.as_u64().filter(|_| forge == Kind::GitLab).map(|number| number.to_string());
+        let forge = forge::of(&forge).ok_or_else(|| self.invalid(&need_forge()))?;
+        let has_numbers = forge.api().is_some_and(|api| api.is_nested);
+        let number = || project.as_u64().filter(|_| has_numbers).map(|number| number.to_string());
         let Some(project) = project.as_str().map(str::to_owned).or_else(number) else {
             return Err(self.invalid("need 'project', the name with that of its owner"));
         };
@@ -127,7 +130,7 @@ impl Checked<'_> {
         ])?;
         flags.extend(with_keys.then(|| "--with-keys".to_owned()));
         Ok(ReviewSetting {
-            name: format!("{name} {project}{of}"),
+            name: format!("{} {project}{of}", forge.name()),
             repository,
             forge,
             project,
