@@ -7,7 +7,6 @@ use super::error::ForgeError;
 use super::http::{Http, Project, encoded, first, text, unexpected};
 use super::{Api, Check, Comment, Conclusion, Forge, Pending, Request};
 use crate::delivery::Private;
-use crate::report::Annotation;
 
 /// The options of a [`Client`].
 #[derive(Debug, Clone)]
@@ -33,7 +32,7 @@ pub struct ClientOptions {
 pub struct Client {
     forge: &'static dyn Forge,
     api: &'static Api,
-    pub(super) project: Project,
+    project: Project,
     author: Option<String>,
     usual_author: Option<String>,
 }
@@ -48,11 +47,6 @@ impl Client {
         let http = Http::new(&address, token, api.auth, api.headers)?;
         let project = Project { http, path: format!("{}{project}", api.projects), api: address, graphql };
         Ok(Client { forge, api, project, author, usual_author })
-    }
-
-    /// Returns the forge.
-    pub fn forge(&self) -> &'static dyn Forge {
-        self.forge
     }
 
     /// Returns a request as it is now.
@@ -98,7 +92,6 @@ impl Client {
         let comment = |found: &Json| {
             Some(Comment {
                 id: found.get("id")?.as_u64()?,
-                node: text(found, "node_id"),
                 author: found.get(author).and_then(|user| text(user, name)).unwrap_or_default(),
                 body: text(found, "body").unwrap_or_default(),
             })
@@ -111,26 +104,20 @@ impl Client {
 
     /// Writes a new comment.
     pub async fn create_comment(&self, number: u64, body: &str) -> Result<(), ForgeError> {
-        self.comment(&Method::POST, self.api.comments, (number, 0), Some(body)).await
+        self.comment(&Method::POST, &self.path(self.api.comments, number, 0), Some(body)).await
     }
 
     /// Writes a comment anew.
     pub async fn update_comment(&self, number: u64, id: u64, body: &str) -> Result<(), ForgeError> {
-        self.comment(&self.api.update, self.api.comment, (number, id), Some(body)).await
+        self.comment(&self.api.update, &self.path(self.api.comment, number, id), Some(body)).await
     }
 
     /// Deletes a comment; it may be gone already.
     pub async fn delete_comment(&self, number: u64, id: u64) -> Result<(), ForgeError> {
-        match self.comment(&Method::DELETE, self.api.comment, (number, id), None).await {
+        match self.comment(&Method::DELETE, &self.path(self.api.comment, number, id), None).await {
             Err(error) if error.status() == 404 => Ok(()),
             done => done,
         }
-    }
-
-    /// Hides a comment as outdated where the forge can, and returns true if so.
-    pub async fn hide_comment(&self, comment: &Comment) -> Result<bool, ForgeError> {
-        let Some(hidden) = self.forge.hide(&self.project, comment) else { return Ok(false) };
-        hidden.await.map(|()| true)
     }
 
     /// Sets a check with its annotations, or returns `None` where there are but statuses.
@@ -161,27 +148,9 @@ impl Client {
         }
     }
 
-    /// Writes a discussion on each annotated line of the difference of a request, if `head` is still its last commit,
-    /// and deletes those of former heads. `marker` begins each of them. Returns `None` where there are none.
-    pub fn discuss<'a>(
-        &'a self,
-        number: u64,
-        head: &'a str,
-        annotations: &'a [Annotation],
-        marker: &'a str,
-    ) -> Option<Pending<'a, ()>> {
-        self.forge.discuss(self, (number, head), annotations, marker)
-    }
-
-    async fn comment(
-        &self,
-        method: &Method,
-        address: &str,
-        (number, id): (u64, u64),
-        body: Option<&str>,
-    ) -> Result<(), ForgeError> {
-        let (path, body) = (self.path(address, number, id), body.map(|body| json!({ "body": body })));
-        self.project.http.change(method, &path, self.api.may_comment, body.as_ref()).await.map(drop)
+    async fn comment(&self, method: &Method, path: &str, body: Option<&str>) -> Result<(), ForgeError> {
+        let body = body.map(|body| json!({ "body": body }));
+        self.project.http.change(method, path, self.api.may_comment, body.as_ref()).await.map(drop)
     }
 
     /// Returns an address of the API with its numbers.

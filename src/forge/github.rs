@@ -1,4 +1,4 @@
-//! GitHub: pull requests, check runs, statuses, the two things that only GraphQL does, webhooks and Actions.
+//! GitHub: pull requests, check runs, statuses, what only GraphQL tells, webhooks and Actions.
 
 use reqwest::Method;
 use serde::Deserialize;
@@ -9,7 +9,7 @@ use super::ci::{Ci, Read, Variable, actions};
 use super::error::ForgeError;
 use super::http::{Project, encoded, first, text, unexpected};
 use super::webhook::{Proof, RequestEvent, Webhooks};
-use super::{Api, Check, Comment, Conclusion, Constants, Forge, Pending, Request, Status};
+use super::{Api, Check, Conclusion, Constants, Forge, Pending, Request, Status};
 use crate::diagnostic::Severity;
 use crate::report::Annotation;
 
@@ -76,11 +76,8 @@ impl Forge for GitHub {
     }
 
     fn news(&self, body: &[u8]) -> Result<Option<RequestEvent>, serde_json::Error> {
-        news(body, |action, has_other_base| match action {
-            "opened" | "reopened" | "synchronize" | "ready_for_review" => true,
-            "edited" => has_other_base,
-            _ => false,
-        })
+        let is_news = |action: &str| matches!(action, "opened" | "reopened" | "synchronize" | "ready_for_review");
+        news(body, |action, has_other_base| is_news(action) || action == "edited" && has_other_base)
     }
 
     fn request(&self, found: &Json) -> Option<Request> {
@@ -89,12 +86,17 @@ impl Forge for GitHub {
 
     /// The REST API does not tell it to the tokens of apps.
     fn own_name<'a>(&self, project: &'a Project) -> Option<Pending<'a, Option<String>>> {
-        Some(Box::pin(own_name(project)))
-    }
-
-    fn hide<'a>(&self, project: &'a Project, comment: &'a Comment) -> Option<Pending<'a, ()>> {
-        let node = comment.node.as_deref()?;
-        Some(Box::pin(minimize(project, node)))
+        Some(Box::pin(async move {
+            let body = json!({ "query": "query { viewer { login } }", "variables": {} });
+            let answer = project.http.change(&Method::POST, &graphql(project), MAY_COMMENT, Some(&body)).await?;
+            if let Some(error) = answer.pointer("/errors/0") {
+                let (call, advice) = ("POST graphql".to_owned(), MAY_COMMENT.to_owned());
+                let said =
+                    crate::delivery::one_line(text(error, "message").as_deref().unwrap_or("it failed").as_bytes());
+                return Err(ForgeError::Refused { call, status: 403, said, advice, retry: None });
+            }
+            Ok(answer.pointer("/data/viewer/login").and_then(Json::as_str).map(str::to_owned))
+        }))
     }
 
     fn set_check<'a>(&self, project: &'a Project, check: &'a Check<'a>) -> Option<Pending<'a, ()>> {
@@ -162,33 +164,7 @@ pub(super) fn request(found: &Json) -> Option<Request> {
         from: name(head).and_then(|name| Some(name.split_once('/')?.0.to_owned())).zip(text(head, "ref")),
         // Without a repository it was a fork that is deleted.
         is_fork: name(head).is_none() || name(head) != name(base),
-        diff: None,
     })
-}
-
-async fn graphql_call(project: &Project, query: &str, variables: Json, need: &str) -> Result<Json, ForgeError> {
-    let body = json!({ "query": query, "variables": variables });
-    let answer = project.http.change(&Method::POST, &graphql(project), need, Some(&body)).await?;
-    if let Some(errors) = answer.get("errors").filter(|errors| errors.as_array().is_some_and(|all| !all.is_empty())) {
-        let said = errors.pointer("/0/message").and_then(Json::as_str).unwrap_or("it failed");
-        let call = "POST graphql".to_owned();
-        let (said, advice) = (crate::delivery::one_line(said.as_bytes()), need.to_owned());
-        return Err(ForgeError::Refused { call, status: 403, said, advice, retry: None });
-    }
-    Ok(answer)
-}
-
-/// Returns the login of the token.
-async fn own_name(project: &Project) -> Result<Option<String>, ForgeError> {
-    let answer = graphql_call(project, "query { viewer { login } }", json!({}), MAY_COMMENT).await?;
-    Ok(answer.pointer("/data/viewer/login").and_then(Json::as_str).map(str::to_owned))
-}
-
-/// Minimizes a comment as outdated.
-async fn minimize(project: &Project, node: &str) -> Result<(), ForgeError> {
-    let query = "mutation($id: ID!) { minimizeComment(input: {subjectId: $id, classifier: OUTDATED}) { \
-                 minimizedComment { isMinimized } } }";
-    graphql_call(project, query, json!({ "id": node }), MAY_COMMENT).await.map(drop)
 }
 
 fn annotation(annotation: &Annotation) -> Json {

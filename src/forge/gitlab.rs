@@ -1,23 +1,18 @@
-//! GitLab: merge requests, statuses, discussions on lines, webhooks and GitLab CI.
+//! GitLab: merge requests, statuses, webhooks and GitLab CI.
 
 use reqwest::Method;
 use serde::Deserialize;
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 
 use super::ci::{Ci, Jobs, NO_COMMIT, Read, Variable};
-use super::client::Client;
 use super::error::ForgeError;
-use super::http::{Project, text};
+use super::http::text;
 use super::webhook::{Proof, RequestEvent, Webhooks};
-use super::{Api, Constants, DiffRefs, Forge, Pending, Request, Run, Status};
-use crate::report::Annotation;
+use super::{Api, Constants, Forge, Request, Run, Status};
 
 /// The advice for tokens that may not comment.
 const MAY_COMMENT: &str = "the token needs the scope `api` and at least the role Reporter in the project (the job's own \
                            CI_JOB_TOKEN cannot comment): put one into the variable HIERAD_GITLAB_TOKEN";
-
-/// The most discussions of one request.
-const MAX_DISCUSSIONS: usize = 30;
 
 static CONSTANTS: Constants = Constants {
     name: "gitlab",
@@ -82,24 +77,14 @@ impl Forge for GitLab {
     }
 
     fn request(&self, found: &Json) -> Option<Request> {
-        request(found)
-    }
-
-    fn discuss<'a>(
-        &self,
-        client: &'a Client,
-        (number, head): (u64, &'a str),
-        annotations: &'a [Annotation],
-        marker: &'a str,
-    ) -> Option<Pending<'a, ()>> {
-        Some(Box::pin(async move {
-            let request = client.request(number).await?;
-            if request.head != head || !request.is_open {
-                return Ok(());
-            }
-            let own = client.own_name().await?;
-            discuss(&client.project, &request, annotations, marker, own.as_deref()).await
-        }))
+        Some(Request {
+            number: found.get("iid")?.as_u64()?,
+            head: text(found, "sha")?,
+            base: text(found, "target_branch")?,
+            is_open: text(found, "state")? == "opened",
+            is_fork: found.get("source_project_id") != found.get("target_project_id"),
+            from: None,
+        })
     }
 }
 
@@ -120,23 +105,6 @@ struct Of {
 struct Attributes {
     iid: u64,
     action: Option<String>,
-}
-
-/// Reads a merge request.
-fn request(found: &Json) -> Option<Request> {
-    let reference = |name: &str| found.pointer(&format!("/diff_refs/{name}")).and_then(Json::as_str).map(str::to_owned);
-    let diff = || {
-        Some(DiffRefs { base: reference("base_sha")?, start: reference("start_sha")?, head: reference("head_sha")? })
-    };
-    Some(Request {
-        number: found.get("iid")?.as_u64()?,
-        head: text(found, "sha")?,
-        base: text(found, "target_branch")?,
-        is_open: text(found, "state")? == "opened",
-        is_fork: found.get("source_project_id") != found.get("target_project_id"),
-        from: None,
-        diff: diff(),
-    })
 }
 
 /// Reads the variables of a job.
@@ -176,70 +144,4 @@ fn is_own(variable: Variable<'_>) -> bool {
         return is_same([&side[0], &side[1]]);
     }
     variable("CI_COMMIT_BRANCH").or_else(|| variable("CI_COMMIT_TAG")).is_some()
-}
-
-/// Writes a discussion on each annotated line, and deletes those that were written before. A line that the difference
-/// does not show has none.
-async fn discuss(
-    project: &Project,
-    request: &Request,
-    annotations: &[Annotation],
-    marker: &str,
-    own: Option<&str>,
-) -> Result<(), ForgeError> {
-    let base = format!("{}/merge_requests/{}", project.path, request.number);
-    for (discussion, note) in former(project, &base, own, marker).await? {
-        let path = format!("{base}/discussions/{discussion}/notes/{note}");
-        match project.http.change(&Method::DELETE, &path, MAY_COMMENT, None).await {
-            Err(error) if error.status() != 404 => return Err(error),
-            _ => {}
-        }
-    }
-    let Some(diff) = &request.diff else { return Ok(()) };
-    let path = format!("{base}/discussions");
-    let with_line = annotations.iter().filter_map(|annotation| Some((annotation, annotation.lines?.0)));
-    for (annotation, line) in with_line.take(MAX_DISCUSSIONS) {
-        let body = json!({
-            "body": format!("{marker}\n{}", quoted(annotation)),
-            "position": {
-                "position_type": "text",
-                "base_sha": diff.base,
-                "start_sha": diff.start,
-                "head_sha": diff.head,
-                "old_path": annotation.path,
-                "new_path": annotation.path,
-                "new_line": line,
-            },
-        });
-        match project.http.change(&Method::POST, &path, MAY_COMMENT, Some(&body)).await {
-            Err(error) if error.status() == 400 => tracing::debug!("{}: {error}", annotation.path),
-            done => drop(done?),
-        }
-    }
-    Ok(())
-}
-
-/// Returns the discussions that begin with the marker and are our own, with their notes.
-async fn former(
-    project: &Project,
-    base: &str,
-    own: Option<&str>,
-    marker: &str,
-) -> Result<Vec<(String, u64)>, ForgeError> {
-    let Some(own) = own else { return Ok(Vec::new()) };
-    let list = project.http.list(&format!("{base}/discussions?per_page=100"), MAY_COMMENT).await?;
-    let note = |discussion: &Json| {
-        let note = discussion.pointer("/notes/0")?;
-        let is_own = note.pointer("/author/username").and_then(Json::as_str) == Some(own);
-        let is_marked = text(note, "body").is_some_and(|body| body.starts_with(marker));
-        (is_own && is_marked).then_some(())?;
-        Some((text(discussion, "id")?, note.get("id")?.as_u64()?))
-    };
-    Ok(list.iter().filter_map(note).collect())
-}
-
-/// Returns the message as Markdown in which nothing is active.
-fn quoted(annotation: &Annotation) -> String {
-    let lines = annotation.message.lines().map(|line| format!("    {line}\n"));
-    lines.collect()
 }

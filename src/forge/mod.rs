@@ -2,7 +2,7 @@
 //!
 //! - A [`Forge`] has a file of its own, with its names, addresses, documents, events and variables. [`ALL`] lists them;
 //!   nothing else in the program tells one from another.
-//! - [`Client`] finds, writes, hides and deletes comments, and sets checks and statuses; `http` has what all share.
+//! - [`Client`] finds, writes and deletes comments, and sets checks and statuses; `http` has what all share.
 //! - [`Sticky`] keeps one comment for each request and configuration, whoever else writes at the same time.
 //! - [`webhook`] checks who sends an event, [`ci`] reads the environment of a CI job, [`Page`] makes links to lines.
 //!
@@ -34,7 +34,7 @@ pub use client::{Client, ClientOptions};
 pub use error::ForgeError;
 pub use marker::{Id, Run};
 pub use page::Page;
-pub use sticky::{Mode, Posted, Sticky, Wanted};
+pub use sticky::{Posted, Sticky, Wanted};
 
 use crate::report::Annotation;
 use ci::{Ci, Jobs, Read, Variable};
@@ -75,25 +75,8 @@ pub trait Forge: fmt::Debug + Sync {
         None
     }
 
-    /// Hides a comment as outdated.
-    fn hide<'a>(&self, _: &'a Project, _: &'a Comment) -> Option<Pending<'a, ()>> {
-        None
-    }
-
     /// Sets a check with annotations, which is more than a status.
     fn set_check<'a>(&self, _: &'a Project, _: &'a Check<'a>) -> Option<Pending<'a, ()>> {
-        None
-    }
-
-    /// Writes a discussion on each annotated line of the difference, and deletes those of former heads. `marker` begins
-    /// each of them.
-    fn discuss<'a>(
-        &self,
-        _client: &'a Client,
-        _at: (u64, &'a str),
-        _annotations: &'a [Annotation],
-        _marker: &'a str,
-    ) -> Option<Pending<'a, ()>> {
         None
     }
 }
@@ -189,11 +172,6 @@ impl dyn Forge + '_ {
     pub fn public_api(&self) -> Option<&'static str> {
         Some(self.api()?.public?.0)
     }
-
-    /// Returns the reference at which it keeps the last commit of a request.
-    pub fn head_ref(&self, number: u64) -> Option<String> {
-        Some(self.api()?.head_ref.replace("{number}", &number.to_string()))
-    }
 }
 
 impl PartialEq for dyn Forge + '_ {
@@ -229,16 +207,6 @@ pub struct Request {
     pub is_fork: bool,
     /// The owner and the branch that its commits come from, if the forge tells.
     from: Option<(String, String)>,
-    /// The commits that positions on lines refer to, on GitLab.
-    diff: Option<DiffRefs>,
-}
-
-/// The commits of GitLab's positions.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct DiffRefs {
-    base: String,
-    start: String,
-    head: String,
 }
 
 /// A comment.
@@ -246,8 +214,6 @@ struct DiffRefs {
 pub struct Comment {
     /// Its number.
     pub id: u64,
-    /// Its id for GitHub's GraphQL.
-    node: Option<String>,
     /// The name of its author.
     pub author: String,
     /// Its text.

@@ -47,43 +47,36 @@ impl Webhooks {
 }
 
 /// Checks a body, piece by piece, against the proof in its headers.
-pub struct Verifier<'s> {
-    secret: &'s [u8],
-    proof: Vec<u8>,
-    /// The signature of what has come so far; `None` if the proof is the secret itself.
-    mac: Option<Hmac<Sha256>>,
+pub struct Verifier {
+    /// The signature that it should have, and that of what has come so far; `None` if the secret itself has come.
+    signatures: Option<(Vec<u8>, Hmac<Sha256>)>,
 }
 
-impl<'s> Verifier<'s> {
+impl Verifier {
     /// Returns `None` if the proof is missing, or wrong whatever the body is.
-    pub fn new(forge: &dyn Forge, headers: &HeaderMap, secret: &'s [u8]) -> Option<Verifier<'s>> {
+    pub fn new(forge: &dyn Forge, headers: &HeaderMap, secret: &[u8]) -> Option<Verifier> {
         let header = |name: &str| Some(headers.get(name)?.as_bytes());
-        match forge.constants().webhooks.proof {
-            Proof::Token(name) => {
-                let verifier = Verifier { secret, proof: header(name)?.to_vec(), mac: None };
-                is_same(&verifier.proof, secret).then_some(verifier)
-            }
+        let signatures = match forge.constants().webhooks.proof {
+            Proof::Token(name) => is_same(header(name)?, secret).then_some(None)?,
             Proof::Signature(name, before) => {
-                let proof = bytes(header(name)?.strip_prefix(before.as_bytes())?)?;
+                let signature = bytes(header(name)?.strip_prefix(before.as_bytes())?)?;
                 // A key may have any length.
-                Some(Verifier { secret, proof, mac: Some(Hmac::new_from_slice(secret).ok()?) })
+                Some((signature, Hmac::new_from_slice(secret).ok()?))
             }
-        }
+        };
+        Some(Verifier { signatures })
     }
 
     /// Adds a piece of the body.
     pub fn update(&mut self, piece: &[u8]) {
-        if let Some(mac) = &mut self.mac {
+        if let Some((_, mac)) = &mut self.signatures {
             mac.update(piece);
         }
     }
 
     /// Returns true if the sender knows the secret. It takes the same time whatever the answer.
     pub fn passes(self) -> bool {
-        match self.mac {
-            Some(mac) => is_same(&self.proof, &mac.finalize().into_bytes()),
-            None => is_same(&self.proof, self.secret),
-        }
+        self.signatures.is_none_or(|(signature, mac)| is_same(&signature, &mac.finalize().into_bytes()))
     }
 }
 

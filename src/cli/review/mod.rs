@@ -68,19 +68,12 @@ pub(super) struct Arguments {
     /// The name of this configuration, which has a comment and a check of its own [default: by the flags]
     #[arg(long, value_name = "ID")]
     id: Option<String>,
-    /// The way of the comment through the life of the request
-    #[arg(long, value_name = "MODE", default_value = "update")]
-    comment: CommentMode,
-    /// When there is a first comment: a request without effect may have none
+    /// When there is a first comment, which is then kept up to date
     #[arg(long, value_name = "WHEN", default_value = "always")]
-    when: When,
-    /// The mark on the commit: a check run with annotations (GitHub), a status, the first that the token may set, or
-    /// none
+    comment: CommentMode,
+    /// The mark on the commit: a check run with annotations (GitHub) or a status, the first that the token may set
     #[arg(long, value_name = "CHECK", default_value = "auto")]
     check: CheckMode,
-    /// Start a discussion on each line with an effect (GitLab)
-    #[arg(long)]
-    discussions: bool,
     #[command(flatten)]
     chosen: Chosen,
     /// Fail the check, and exit with status 2, if there are differences; with status 3 if none is seen, but not all can
@@ -120,27 +113,17 @@ fn forges() -> impl TypedValueParser<Value = &'static dyn Forge> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum CommentMode {
-    /// Write one comment anew each time
-    Update,
-    /// Write a new one for each commit, and hide the former
-    HideAndNew,
-    /// Write one comment anew, and delete it once the request has no effect
-    DeleteWhenClean,
-    /// Write none
-    None,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum When {
-    Changes,
+    /// At once
     Always,
+    /// Once there is an effect or a blind spot
+    Changes,
+    /// Never
+    None,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum CheckMode {
     Auto,
-    Run,
-    Status,
     None,
 }
 

@@ -52,7 +52,6 @@ impl Target {
         if let Some(number) = arguments.request {
             ci.is_own &= ci.number == Some(number);
             ci.number = Some(number);
-            ci.head_ref = ci.forge.and_then(|forge| forge.head_ref(number));
         }
         let run = ci.run.unwrap_or_else(now);
         let wanted = Wanted { remote: arguments.remote.clone(), is_fetched: arguments.fetch, ..Wanted::default() };
@@ -63,11 +62,11 @@ impl Target {
 
     /// Sets the commits by what is known.
     pub(super) fn set_wanted(&mut self, arguments: &Arguments) {
-        let Ci { head, head_ref, base_branch, base, default_branch, number, .. } = self.ci.clone();
+        let Ci { head, base_branch, base, default_branch, number, .. } = self.ci.clone();
         let is_named = arguments.base.is_some();
         self.wanted.number = number;
         self.wanted.head = head;
-        self.wanted.head_ref = head_ref;
+        self.wanted.head_ref = self.ci.head_ref();
         self.wanted.base_branch = base_branch.filter(|_| !is_named);
         self.wanted.base = arguments.base.clone().or(base);
         self.wanted.default_branch = default_branch;

@@ -76,7 +76,7 @@ fn refused(forge: &dyn Forge) -> Problem {
 /// Reads the body to its end, and fails unless the sender knows the secret. Returns the body if it is to be kept.
 async fn verified(
     state: &State,
-    (forge, mut verifier): (&dyn Forge, Verifier<'_>),
+    (forge, mut verifier): (&dyn Forge, Verifier),
     request: Request,
     is_kept: bool,
 ) -> Result<Vec<u8>, Problem> {

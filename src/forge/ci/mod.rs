@@ -27,8 +27,6 @@ pub struct Ci {
     pub number: Option<u64>,
     /// The last commit of the request, or the one that was pushed.
     pub head: Option<String>,
-    /// The reference at which the forge keeps that commit.
-    pub head_ref: Option<String>,
     /// The branch that the request is to be merged into.
     pub base_branch: Option<String>,
     /// A commit of that branch, or the one before a push.
@@ -127,13 +125,16 @@ impl Ci {
     /// runs no CI job chooses the commits himself.
     pub fn detect(variable: Variable<'_>, read: Read<'_>) -> Result<Ci, ForgeError> {
         // Those that took over the variables of another forge come after it.
-        let ci = match ALL.into_iter().rev().find(|forge| forge.is_job(variable)) {
+        Ok(match ALL.into_iter().rev().find(|forge| forge.is_job(variable)) {
             Some(forge) => forge.ci(variable, read)?,
             None if jenkins::JOBS.has(variable) => jenkins::read(variable),
             None => Ci { is_own: !OTHERS.iter().any(|jobs| jobs.has(variable)), ..Ci::default() },
-        };
-        let head_ref = ci.forge.zip(ci.number).and_then(|(forge, number)| forge.head_ref(number));
-        Ok(Ci { head_ref, ..ci })
+        })
+    }
+
+    /// Returns the reference at which the forge keeps the last commit of the request.
+    pub fn head_ref(&self) -> Option<String> {
+        Some(self.forge?.api()?.head_ref.replace("{number}", &self.number?.to_string()))
     }
 }
 

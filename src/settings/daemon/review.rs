@@ -33,9 +33,8 @@ pub struct ReviewSetting {
 }
 
 /// The values of the flags of `hierad review`.
-const COMMENT: [&str; 4] = ["update", "hide-and-new", "delete-when-clean", "none"];
-const WHEN: [&str; 2] = ["changes", "always"];
-const CHECK: [&str; 4] = ["auto", "run", "status", "none"];
+const COMMENT: [&str; 3] = ["always", "changes", "none"];
+const CHECK: [&str; 2] = ["auto", "none"];
 const EXIT_CODE: [&str; 2] = ["changes", "errors"];
 
 /// The default of `retry_for`, and the most, in hours.
@@ -78,7 +77,7 @@ impl Checked<'_> {
     }
 
     /// Returns the flags of `hierad review` for these settings, each with the values that it may have.
-    fn flags(&self, written: [(&str, Option<String>, &[&str]); 4]) -> Result<Vec<String>, SettingsError> {
+    fn flags(&self, written: [(&str, Option<String>, &[&str]); 3]) -> Result<Vec<String>, SettingsError> {
         let mut flags = Vec::new();
         for (flag, value, values) in written {
             let Some(value) = value else { continue };
@@ -99,7 +98,6 @@ impl Checked<'_> {
             token_file,
             remote,
             comment,
-            when,
             check,
             exit_code,
             with_keys,
@@ -124,7 +122,6 @@ impl Checked<'_> {
         let of = id.as_ref().map(|id| format!(" ({id})")).unwrap_or_default();
         let mut flags = self.flags([
             ("comment", comment, &COMMENT),
-            ("when", when, &WHEN),
             ("check", check, &CHECK),
             ("exit_code", exit_code, &EXIT_CODE),
         ])?;

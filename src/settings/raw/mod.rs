@@ -120,7 +120,6 @@ pub(super) struct Review {
     pub(super) token_file: String,
     pub(super) remote: Option<String>,
     pub(super) comment: Option<String>,
-    pub(super) when: Option<String>,
     pub(super) check: Option<String>,
     pub(super) exit_code: Option<String>,
     #[serde(default)]
