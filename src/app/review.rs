@@ -12,6 +12,7 @@ use std::time::{Duration, SystemTime};
 
 use super::{Overrides, Result};
 use crate::diagnostic::describe;
+use crate::forge::ci;
 use crate::git::{Asked, BranchName, CommitId, Quarantine, Repository};
 
 /// The most bytes that are fetched for a review.
@@ -28,10 +29,6 @@ static RUNS: AtomicU64 = AtomicU64::new(0);
 
 /// The commits that each attempt goes deeper. The last one fetches all.
 const DEEPER: [u32; 4] = [50, 250, 1250, i32::MAX as u32];
-
-/// The advice if history is missing.
-const ADVICE: &str = "the checkout has too little history: check out all of it (`fetch-depth: 0` of actions/checkout, \
-                      `GIT_DEPTH: 0` of GitLab CI), or let `git fetch` work in the job";
 
 /// The commits to be compared, by their names.
 #[derive(Debug, Clone, Default)]
@@ -234,7 +231,8 @@ fn now() -> Duration {
 }
 
 fn told(reason: &str) -> super::Failure {
-    format!("{reason}; {ADVICE}").into()
+    let advice = format!("check out all of it ({}), or let `git fetch` work in the job", ci::depths());
+    format!("{reason}; the checkout has too little history: {advice}").into()
 }
 
 /// Finds the commits in a repository. `branch` is the tip of the branch that takes the commits, if it is known.

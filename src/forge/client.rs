@@ -1,25 +1,23 @@
-//! The client of a forge: which of the forges' own files does what.
+//! The client of a repository on a forge.
 
 use reqwest::Method;
-use reqwest::header::{AUTHORIZATION, HeaderName};
 use serde_json::{Value as Json, json};
 
 use super::error::ForgeError;
-use super::http::{Http, Project, encoded, text, unexpected};
-use super::{Check, Comment, Kind, Request, gitea, github, gitlab};
+use super::http::{Http, Project, encoded, first, text, unexpected};
+use super::{Api, Check, Comment, Conclusion, Forge, Pending, Request};
 use crate::delivery::Private;
-use crate::report::Annotation;
 
 /// The options of a [`Client`].
 #[derive(Debug, Clone)]
 pub struct ClientOptions {
     /// The forge.
-    pub kind: Kind,
+    pub forge: &'static dyn Forge,
     /// The address of its API, such as `https://api.github.com`.
     pub api: String,
-    /// The address of GitHub's GraphQL, if it is not beside the API.
+    /// The address of GraphQL, if it is not beside the API.
     pub graphql: Option<String>,
-    /// The repository: `OWNER/NAME`, or on GitLab the number or the path of the project.
+    /// The repository: `OWNER/NAME`, or on some forges its number, or a longer path.
     pub project: String,
     /// The token; without one only public things can be read.
     pub token: Option<Private<String>>,
@@ -32,7 +30,8 @@ pub struct ClientOptions {
 /// The client of one repository on a forge.
 #[derive(Debug)]
 pub struct Client {
-    kind: Kind,
+    forge: &'static dyn Forge,
+    api: &'static Api,
     project: Project,
     author: Option<String>,
     usual_author: Option<String>,
@@ -41,56 +40,32 @@ pub struct Client {
 impl Client {
     /// Makes a client.
     pub fn new(options: ClientOptions) -> Result<Client, ForgeError> {
-        let ClientOptions { kind, api, graphql, project, token, author, usual_author } = options;
-        let path = match kind {
-            Kind::GitHub | Kind::Gitea => format!("repos/{}", owner_and_name(&project)?),
-            Kind::GitLab => format!("projects/{}", encoded(&project)),
-        };
-        let graphql = graphql.unwrap_or_else(|| github::graphql(&api));
-        let http = match kind {
-            Kind::GitHub => {
-                let headers = [("accept", "application/vnd.github+json"), ("x-github-api-version", "2022-11-28")];
-                Http::new(&api, token, &|token| (AUTHORIZATION, format!("Bearer {token}")), &headers)
-            }
-            Kind::GitLab => {
-                let name = HeaderName::from_static("private-token");
-                Http::new(&api, token, &|token| (name.clone(), token.to_owned()), &[])
-            }
-            Kind::Gitea => Http::new(&api, token, &|token| (AUTHORIZATION, format!("token {token}")), &[]),
-        };
-        Ok(Client { kind, project: Project { http: http?, path, graphql }, author, usual_author })
+        let ClientOptions { forge, api: address, graphql, project, token, author, usual_author } = options;
+        let name = forge.name();
+        let api = forge.api().ok_or_else(|| ForgeError::Options(format!("requests on {name} are not reviewed")))?;
+        let project = if api.is_nested { encoded(&project) } else { owner_and_name(&project)? };
+        let http = Http::new(&address, token, api.auth, api.headers)?;
+        let project = Project { http, path: format!("{}{project}", api.projects), api: address, graphql };
+        Ok(Client { forge, api, project, author, usual_author })
     }
 
-    /// Returns the forge.
-    pub fn kind(&self) -> Kind {
-        self.kind
-    }
-
-    /// Returns the current state of a request.
+    /// Returns a request as it is now.
     pub async fn request(&self, number: u64) -> Result<Request, ForgeError> {
-        let (path, need) = match self.kind {
-            Kind::GitHub => (format!("{}/pulls/{number}", self.project.path), github::READ),
-            Kind::Gitea => (format!("{}/pulls/{number}", self.project.path), gitea::READ),
-            Kind::GitLab => (format!("{}/merge_requests/{number}", self.project.path), gitlab::COMMENT),
-        };
-        let found = self.project.http.get(&path, need).await?;
-        let parsed = if self.kind == Kind::GitLab { gitlab::request(&found) } else { github::request(&found) };
-        parsed.ok_or_else(|| unexpected(format!("GET {path}"), "it is no request"))
+        let path = self.path(self.api.request, number, 0);
+        let found = self.project.http.get(&path, self.api.may_read).await?;
+        self.forge.request(&found).ok_or_else(|| unexpected(format!("GET {path}"), "it is no request"))
     }
 
-    /// Returns the open requests whose commits come from `branch` of the repository or fork of `owner`. Only GitHub
-    /// is asked this, if a run does not know its request.
+    /// Returns the open requests whose commits come from `branch` of the repository or fork of `owner`.
     pub async fn requests_from(&self, owner: &str, branch: &str) -> Result<Vec<Request>, ForgeError> {
-        let head = encoded(&format!("{owner}:{branch}"));
-        let path = format!("{}/pulls?state=open&head={head}&per_page=100", self.project.path);
-        let found = self.project.http.list(&path, github::READ).await?;
-        // Gitea's list is of all requests, whatever it is asked.
-        let is_from = |request: &&Json| {
-            let text = |pointer: &str| request.pointer(pointer).and_then(Json::as_str);
-            let from = text("/head/repo/full_name").and_then(|name| Some(name.split_once('/')?.0));
-            from.is_some_and(|from| from.eq_ignore_ascii_case(owner)) && text("/head/ref") == Some(branch)
+        let Some(list) = self.api.by_branch else { return Ok(Vec::new()) };
+        let list = list.replace("{head}", &encoded(&format!("{owner}:{branch}")));
+        let found = self.project.http.list(&format!("{}{list}", self.project.path), self.api.may_read).await?;
+        // Some lists are of all requests, whatever they are asked.
+        let is_from = |request: &Request| {
+            request.from.as_ref().is_some_and(|(of, name)| of.eq_ignore_ascii_case(owner) && name == branch)
         };
-        Ok(found.iter().filter(is_from).filter_map(github::request).collect())
+        Ok(found.iter().filter_map(|request| self.forge.request(request)).filter(is_from).collect())
     }
 
     /// Returns the name under which the token writes, or `None` if the forge does not tell.
@@ -98,10 +73,11 @@ impl Client {
         if let Some(author) = &self.author {
             return Ok(Some(author.clone()));
         }
-        let found = match self.kind {
-            Kind::GitHub => github::own_name(&self.project).await,
-            Kind::Gitea => self.project.http.get("user", gitea::COMMENT).await.map(|user| text(&user, "login")),
-            Kind::GitLab => self.project.http.get("user", gitlab::COMMENT).await.map(|user| text(&user, "username")),
+        let found = match self.forge.own_name(&self.project) {
+            Some(found) => found.await,
+            None => {
+                self.project.http.get("user", self.api.may_comment).await.map(|user| text(&user, self.api.author.1))
+            }
         };
         match found {
             Err(error) if error.is_forbidden() && error.status() != 401 => Ok(self.usual_author.clone()),
@@ -111,117 +87,76 @@ impl Client {
 
     /// Returns all comments of a request, the oldest first.
     pub async fn comments(&self, number: u64) -> Result<Vec<Comment>, ForgeError> {
-        let list = format!("{}?", self.comments_path(number));
-        let (path, need) = match self.kind {
-            Kind::GitHub => (format!("{list}per_page=100"), github::COMMENT),
-            Kind::Gitea => (list.trim_end_matches('?').to_owned(), gitea::COMMENT),
-            Kind::GitLab => (format!("{list}sort=asc&order_by=created_at&per_page=100"), gitlab::COMMENT),
-        };
-        let (id, author) = match self.kind {
-            Kind::GitLab => ("author", "username"),
-            Kind::GitHub | Kind::Gitea => ("user", "login"),
-        };
+        let path = format!("{}{}", self.path(self.api.comments, number, 0), self.api.comments_query);
+        let (author, name) = self.api.author;
         let comment = |found: &Json| {
             Some(Comment {
                 id: found.get("id")?.as_u64()?,
-                node: text(found, "node_id"),
-                author: found.get(id).and_then(|user| text(user, author)).unwrap_or_default(),
+                author: found.get(author).and_then(|user| text(user, name)).unwrap_or_default(),
                 body: text(found, "body").unwrap_or_default(),
             })
         };
-        let mut found: Vec<Comment> = self.project.http.list(&path, need).await?.iter().filter_map(comment).collect();
+        let found = self.project.http.list(&path, self.api.may_comment).await?;
+        let mut found: Vec<Comment> = found.iter().filter_map(comment).collect();
         found.sort_by_key(|comment| comment.id);
         Ok(found)
     }
 
     /// Writes a new comment.
     pub async fn create_comment(&self, number: u64, body: &str) -> Result<(), ForgeError> {
-        let path = self.comments_path(number);
-        self.project
-            .http
-            .change(&Method::POST, &path, self.comment_need(), Some(&json!({ "body": body })))
-            .await
-            .map(drop)
+        self.comment(&Method::POST, &self.path(self.api.comments, number, 0), Some(body)).await
     }
 
-    /// Rewrites a comment.
+    /// Writes a comment anew.
     pub async fn update_comment(&self, number: u64, id: u64, body: &str) -> Result<(), ForgeError> {
-        let method = if self.kind == Kind::GitLab { Method::PUT } else { Method::PATCH };
-        let path = self.comment_path(number, id);
-        self.project.http.change(&method, &path, self.comment_need(), Some(&json!({ "body": body }))).await.map(drop)
+        self.comment(&self.api.update, &self.path(self.api.comment, number, id), Some(body)).await
     }
 
     /// Deletes a comment; it may be gone already.
     pub async fn delete_comment(&self, number: u64, id: u64) -> Result<(), ForgeError> {
-        let path = self.comment_path(number, id);
-        match self.project.http.change(&Method::DELETE, &path, self.comment_need(), None).await {
+        match self.comment(&Method::DELETE, &self.path(self.api.comment, number, id), None).await {
             Err(error) if error.status() == 404 => Ok(()),
-            done => done.map(drop),
+            done => done,
         }
     }
 
-    /// Hides a comment as outdated where the forge can, and returns true if so.
-    pub async fn hide_comment(&self, comment: &Comment) -> Result<bool, ForgeError> {
-        match (&comment.node, self.kind) {
-            (Some(node), Kind::GitHub) => github::minimize(&self.project, node).await.map(|()| true),
-            _ => Ok(false),
-        }
+    /// Sets a check with its annotations, or returns `None` where there are but statuses.
+    pub fn set_check<'a>(&'a self, check: &'a Check<'_>) -> Option<Pending<'a, ()>> {
+        self.forge.set_check(&self.project, check)
     }
 
-    /// Sets a check run, with its annotations, on GitHub; elsewhere a status, which is one line.
-    pub async fn set_check(&self, check: &Check<'_>) -> Result<(), ForgeError> {
-        match self.kind {
-            Kind::GitHub => github::set_check(&self.project, check).await,
-            Kind::GitLab | Kind::Gitea => self.set_status(check).await,
-        }
-    }
-
-    /// Sets the status of a commit.
+    /// Sets the status of a commit, which is one line.
     pub async fn set_status(&self, check: &Check<'_>) -> Result<(), ForgeError> {
+        let status = &self.api.status;
+        let state = if check.conclusion == Conclusion::Failure { status.failure } else { "success" };
+        let title = first(check.title, status.most);
+        let mut body = json!({ "state": state, (status.name): check.name, "description": title });
+        if let Some(url) = check.url {
+            body["target_url"] = url.into();
+        }
+        let path = format!("{}/statuses/{}", self.project.path, encoded(check.head));
         let mut waits = super::http::waits();
         loop {
-            let set = match self.kind {
-                Kind::GitHub => github::set_status(&self.project, check, github::STATUS).await,
-                Kind::Gitea => github::set_status(&self.project, check, gitea::STATUS).await,
-                Kind::GitLab => gitlab::set_status(&self.project, check).await,
-            };
-            match set {
-                Err(error) => match (error.retry(), waits.next()) {
-                    (Some(least), Some(wait)) => tokio::time::sleep(wait.max(least)).await,
-                    _ => return Err(error),
-                },
-                Ok(()) => return Ok(()),
+            let set = self.project.http.change(&Method::POST, &path, self.api.may_set_status, Some(&body)).await;
+            let Err(error) = set else { return Ok(()) };
+            let is_unchanged = |words| error.status() == 400 && error.to_string().contains(words);
+            if status.unchanged.is_some_and(is_unchanged) {
+                return Ok(());
             }
+            let (Some(least), Some(wait)) = (error.retry(), waits.next()) else { return Err(error) };
+            tokio::time::sleep(wait.max(least)).await;
         }
     }
 
-    /// Writes a discussion on each annotated line of the difference, and deletes those of former heads. GitLab alone
-    /// has it. `marker` begins each of them.
-    pub async fn discuss(&self, request: &Request, annotations: &[Annotation], marker: &str) -> Result<(), ForgeError> {
-        let own = self.own_name().await?;
-        gitlab::discuss(&self.project, request, annotations, marker, own.as_deref()).await
+    async fn comment(&self, method: &Method, path: &str, body: Option<&str>) -> Result<(), ForgeError> {
+        let body = body.map(|body| json!({ "body": body }));
+        self.project.http.change(method, path, self.api.may_comment, body.as_ref()).await.map(drop)
     }
 
-    fn comments_path(&self, number: u64) -> String {
-        match self.kind {
-            Kind::GitHub | Kind::Gitea => format!("{}/issues/{number}/comments", self.project.path),
-            Kind::GitLab => format!("{}/merge_requests/{number}/notes", self.project.path),
-        }
-    }
-
-    fn comment_path(&self, number: u64, id: u64) -> String {
-        match self.kind {
-            Kind::GitHub | Kind::Gitea => format!("{}/issues/comments/{id}", self.project.path),
-            Kind::GitLab => format!("{}/{id}", self.comments_path(number)),
-        }
-    }
-
-    fn comment_need(&self) -> &'static str {
-        match self.kind {
-            Kind::GitHub => github::COMMENT,
-            Kind::GitLab => gitlab::COMMENT,
-            Kind::Gitea => gitea::COMMENT,
-        }
+    /// Returns an address of the API with its numbers.
+    fn path(&self, address: &str, number: u64, id: u64) -> String {
+        let address = address.replace("{number}", &number.to_string()).replace("{id}", &id.to_string());
+        format!("{}{address}", self.project.path)
     }
 }
 

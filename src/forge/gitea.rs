@@ -1,11 +1,67 @@
-//! Gitea and Forgejo: their API is in most that is needed here GitHub's of old.
+//! Gitea and Forgejo: their API, their webhooks and their Actions are in most that is needed here GitHub's of old.
 
-/// The advice for tokens that may not read.
-pub(super) const READ: &str = "the token must be one that can read the repository";
+use serde_json::Value as Json;
 
-/// The advice for tokens that may not comment.
-pub(super) const COMMENT: &str = "the token needs the scopes `write:issue` and `read:repository`, and must see the \
-                                  repository; the token of a fork's run may only read";
+use super::ci::{Ci, Jobs, Read, Variable, actions};
+use super::webhook::{Proof, RequestEvent, Webhooks};
+use super::{Api, Constants, Forge, ForgeError, Request, github};
 
-/// The advice for tokens that may not set a status.
-pub(super) const STATUS: &str = "the token needs the scope `write:repository`";
+/// The end of the address of an API.
+const PLACE: &str = "/api/v1";
+
+static CONSTANTS: Constants = Constants {
+    name: "gitea",
+    aliases: &["forgejo"],
+    webhooks: Webhooks {
+        event: "x-gitea-event",
+        proof: Proof::Signature("x-gitea-signature", ""),
+        pushes: github::PUSHES,
+        requests: &["pull_request", "pull_request_sync"],
+    },
+    jobs: Jobs { runners: &["GITEA_ACTIONS", "FORGEJO_ACTIONS"], depth: None, ..actions::JOBS },
+    api: Some(Api {
+        public: None,
+        place: PLACE,
+        auth: ("authorization", "token "),
+        headers: &[],
+        tokens: &["HIERAD_GITEA_TOKEN", "GITEA_TOKEN", "FORGEJO_TOKEN", "GITHUB_TOKEN"],
+        comments_query: "",
+        may_read: "the token must be one that can read the repository",
+        may_comment: "the token needs the scopes `write:issue` and `read:repository`, and must see the repository; the \
+                      token of a fork's run may only read",
+        may_set_status: "the token needs the scope `write:repository`",
+        request_page: "/pulls/",
+        files: "src/commit",
+        ..github::API
+    }),
+};
+
+/// Gitea and Forgejo.
+#[derive(Debug)]
+pub(super) struct Gitea;
+
+impl Forge for Gitea {
+    fn constants(&self) -> &'static Constants {
+        &CONSTANTS
+    }
+
+    /// Old versions have the variables of GitHub alone.
+    fn is_job(&self, variable: Variable<'_>) -> bool {
+        let has_api = || variable("GITHUB_API_URL").is_some_and(|api| api.trim_end_matches('/').ends_with(PLACE));
+        let is_set = |name: &&str| variable(name).is_some();
+        CONSTANTS.jobs.runners.iter().any(is_set) || is_set(&"GITHUB_ACTIONS") && has_api()
+    }
+
+    fn ci(&self, variable: Variable<'_>, read: Read<'_>) -> Result<Ci, ForgeError> {
+        actions::read(&Gitea, variable, read)
+    }
+
+    /// Not all versions tell what was edited.
+    fn news(&self, body: &[u8]) -> Result<Option<RequestEvent>, serde_json::Error> {
+        github::news(body, |action, _| matches!(action, "opened" | "reopened" | "synchronized" | "edited"))
+    }
+
+    fn request(&self, found: &Json) -> Option<Request> {
+        github::request(found)
+    }
+}

@@ -1,42 +1,155 @@
-//! GitHub: pull requests, check runs, statuses, and the two things that only GraphQL does.
+//! GitHub: pull requests, check runs, statuses, what only GraphQL tells, webhooks and Actions.
 
 use reqwest::Method;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Value as Json, json};
 
+use super::ci::{Ci, Read, Variable, actions};
 use super::error::ForgeError;
 use super::http::{Project, encoded, first, text, unexpected};
-use super::{Check, Conclusion, Request};
+use super::webhook::{Proof, RequestEvent, Webhooks};
+use super::{Api, Check, Conclusion, Constants, Forge, Pending, Request, Status};
 use crate::diagnostic::Severity;
 use crate::report::Annotation;
 
-/// The advice for tokens that may not read.
-pub(super) const READ: &str = "give the job `permissions: {contents: read, pull-requests: write}`, and check the names of \
-                               repository and request";
-
 /// The advice for tokens that may not comment.
-pub(super) const COMMENT: &str = "give the job `permissions: {pull-requests: write}`; the token of a fork's pull request \
-                                  may only read";
+const MAY_COMMENT: &str = "give the job `permissions: {pull-requests: write}`; the token of a fork's pull request may \
+                           only read";
 
 /// The advice for tokens that may not set a check.
-const CHECK: &str = "give the job `permissions: {checks: write}`";
+const MAY_CHECK: &str = "give the job `permissions: {checks: write}`";
 
-/// The advice for tokens that may not set a status.
-pub(super) const STATUS: &str = "give the job `permissions: {statuses: write}`";
+/// The events with which references may have moved.
+pub(super) const PUSHES: &[&str] = &["push", "create", "delete"];
+
+/// The API, of which Gitea has taken over the most.
+pub(super) const API: Api = Api {
+    public: Some(("https://api.github.com", "https://github.com")),
+    place: "/api/v3",
+    auth: ("authorization", "Bearer "),
+    headers: &[("accept", "application/vnd.github+json"), ("x-github-api-version", "2022-11-28")],
+    tokens: &["HIERAD_GITHUB_TOKEN", "GITHUB_TOKEN", "GH_TOKEN"],
+    projects: "repos/",
+    is_nested: false,
+    request: "/pulls/{number}",
+    by_branch: Some("/pulls?state=open&head={head}&per_page=100"),
+    comments: "/issues/{number}/comments",
+    comments_query: "?per_page=100",
+    comment: "/issues/comments/{id}",
+    update: Method::PATCH,
+    author: ("user", "login"),
+    status: Status { name: "context", failure: "failure", most: 140, unchanged: None },
+    may_read: "give the job `permissions: {contents: read, pull-requests: write}`, and check the names of repository \
+               and request",
+    may_comment: MAY_COMMENT,
+    may_set_status: "give the job `permissions: {statuses: write}`",
+    head_ref: "refs/pull/{number}/head",
+    request_page: "/pull/",
+    files: "blob",
+};
+
+static CONSTANTS: Constants = Constants {
+    name: "github",
+    aliases: &[],
+    webhooks: Webhooks {
+        event: "x-github-event",
+        proof: Proof::Signature("x-hub-signature-256", "sha256="),
+        pushes: PUSHES,
+        requests: &["pull_request"],
+    },
+    jobs: actions::JOBS,
+    api: Some(API),
+};
+
+/// github.com and GitHub Enterprise.
+#[derive(Debug)]
+pub(super) struct GitHub;
+
+impl Forge for GitHub {
+    fn constants(&self) -> &'static Constants {
+        &CONSTANTS
+    }
+
+    fn ci(&self, variable: Variable<'_>, read: Read<'_>) -> Result<Ci, ForgeError> {
+        Ok(Ci { author: Some("github-actions[bot]"), ..actions::read(&GitHub, variable, read)? })
+    }
+
+    fn news(&self, body: &[u8]) -> Result<Option<RequestEvent>, serde_json::Error> {
+        let is_news = |action: &str| matches!(action, "opened" | "reopened" | "synchronize" | "ready_for_review");
+        news(body, |action, has_other_base| is_news(action) || action == "edited" && has_other_base)
+    }
+
+    fn request(&self, found: &Json) -> Option<Request> {
+        request(found)
+    }
+
+    /// The REST API does not tell it to the tokens of apps.
+    fn own_name<'a>(&self, project: &'a Project) -> Option<Pending<'a, Option<String>>> {
+        Some(Box::pin(async move {
+            let body = json!({ "query": "query { viewer { login } }", "variables": {} });
+            let answer = project.http.change(&Method::POST, &graphql(project), MAY_COMMENT, Some(&body)).await?;
+            if let Some(error) = answer.pointer("/errors/0") {
+                let (call, advice) = ("POST graphql".to_owned(), MAY_COMMENT.to_owned());
+                let said =
+                    crate::delivery::one_line(text(error, "message").as_deref().unwrap_or("it failed").as_bytes());
+                return Err(ForgeError::Refused { call, status: 403, said, advice, retry: None });
+            }
+            Ok(answer.pointer("/data/viewer/login").and_then(Json::as_str).map(str::to_owned))
+        }))
+    }
+
+    fn set_check<'a>(&self, project: &'a Project, check: &'a Check<'a>) -> Option<Pending<'a, ()>> {
+        Some(Box::pin(set_check(project, check)))
+    }
+}
+
+/// The body of a webhook about a request. Gitea's has the same form.
+#[derive(Deserialize)]
+struct PullRequest {
+    action: String,
+    number: u64,
+    repository: Repository,
+    changes: Option<Changes>,
+}
+
+#[derive(Deserialize)]
+struct Repository {
+    full_name: String,
+}
+
+#[derive(Deserialize)]
+struct Changes {
+    base: Option<IgnoredAny>,
+}
+
+/// Reads such a body. `is_news` decides by the action, and by whether the request has another base.
+pub(super) fn news(
+    body: &[u8],
+    is_news: impl Fn(&str, bool) -> bool,
+) -> Result<Option<RequestEvent>, serde_json::Error> {
+    let PullRequest { action, number, repository, changes } = serde_json::from_slice(body)?;
+    let has_other_base = changes.is_some_and(|changes| changes.base.is_some());
+    let event = || RequestEvent { project: vec![repository.full_name], number };
+    Ok(is_news(&action, has_other_base).then(event))
+}
 
 /// The most annotations of one request, and of a check.
 const PER_REQUEST: usize = 50;
 const MAX_ANNOTATIONS: usize = 500;
 
-/// The most characters of a status, of a title, of a summary and of a message.
-const MAX_STATUS: usize = 140;
+/// The most characters of a title, of a summary and of a message.
 const MAX_TITLE: usize = 255;
 const MAX_SUMMARY: usize = 65_535;
 const MAX_MESSAGE: usize = 16_000;
 
-/// Returns the address of GraphQL for that of the API.
-pub(super) fn graphql(api: &str) -> String {
-    let api = api.trim_end_matches('/');
-    format!("{}/graphql", api.strip_suffix("/v3").unwrap_or(api))
+/// Returns the address of GraphQL, which is beside the API unless a job tells another one.
+fn graphql(project: &Project) -> String {
+    let beside = || {
+        let api = project.api.trim_end_matches('/');
+        format!("{}/graphql", api.strip_suffix("/v3").unwrap_or(api))
+    };
+    project.graphql.clone().unwrap_or_else(beside)
 }
 
 /// Reads a pull request. Gitea's has the same form.
@@ -48,35 +161,10 @@ pub(super) fn request(found: &Json) -> Option<Request> {
         head: text(head, "sha")?,
         base: text(base, "ref")?,
         is_open: text(found, "state")? == "open",
+        from: name(head).and_then(|name| Some(name.split_once('/')?.0.to_owned())).zip(text(head, "ref")),
         // Without a repository it was a fork that is deleted.
         is_fork: name(head).is_none() || name(head) != name(base),
-        diff: None,
     })
-}
-
-async fn graphql_call(project: &Project, query: &str, variables: Json, need: &str) -> Result<Json, ForgeError> {
-    let body = json!({ "query": query, "variables": variables });
-    let answer = project.http.change(&Method::POST, &project.graphql, need, Some(&body)).await?;
-    if let Some(errors) = answer.get("errors").filter(|errors| errors.as_array().is_some_and(|all| !all.is_empty())) {
-        let said = errors.pointer("/0/message").and_then(Json::as_str).unwrap_or("it failed");
-        let call = "POST graphql".to_owned();
-        let (said, advice) = (crate::delivery::one_line(said.as_bytes()), need.to_owned());
-        return Err(ForgeError::Refused { call, status: 403, said, advice, retry: None });
-    }
-    Ok(answer)
-}
-
-/// Returns the login of the token, which the REST API does not reveal to the tokens of apps.
-pub(super) async fn own_name(project: &Project) -> Result<Option<String>, ForgeError> {
-    let answer = graphql_call(project, "query { viewer { login } }", json!({}), COMMENT).await?;
-    Ok(answer.pointer("/data/viewer/login").and_then(Json::as_str).map(str::to_owned))
-}
-
-/// Minimizes a comment as outdated.
-pub(super) async fn minimize(project: &Project, node: &str) -> Result<(), ForgeError> {
-    let query = "mutation($id: ID!) { minimizeComment(input: {subjectId: $id, classifier: OUTDATED}) { \
-                 minimizedComment { isMinimized } } }";
-    graphql_call(project, query, json!({ "id": node }), COMMENT).await.map(drop)
 }
 
 fn annotation(annotation: &Annotation) -> Json {
@@ -98,7 +186,7 @@ fn annotation(annotation: &Annotation) -> Json {
 
 /// Sets a check run, in as many requests as its annotations need. What a former attempt of the same run has begun is
 /// finished. A refusal of annotations leaves them out.
-pub(super) async fn set_check(project: &Project, check: &Check<'_>) -> Result<(), ForgeError> {
+async fn set_check(project: &Project, check: &Check<'_>) -> Result<(), ForgeError> {
     let all: Vec<Json> = check.annotations.iter().take(MAX_ANNOTATIONS).map(annotation).collect();
     match try_check(project, check, &all).await {
         Err(error) if error.status() == 422 && !all.is_empty() => {
@@ -139,11 +227,11 @@ async fn try_check(project: &Project, check: &Check<'_>, all: &[Json]) -> Result
     }
 }
 
-/// Returns the run that an earlier attempt has created, with the number of its annotations.
+/// Returns the run that a former attempt has made, with the number of annotations that it has.
 async fn find_run(project: &Project, check: &Check<'_>) -> Result<Option<(u64, usize)>, ForgeError> {
     let (head, name) = (encoded(check.head), encoded(check.name));
     let path = format!("{}/commits/{head}/check-runs?check_name={name}&filter=all&per_page=100", project.path);
-    let found = project.http.get(&path, CHECK).await?;
+    let found = project.http.get(&path, MAY_CHECK).await?;
     let runs = found.get("check_runs").and_then(Json::as_array).map(Vec::as_slice).unwrap_or_default();
     let own = runs.iter().find(|run| text(run, "external_id").as_deref() == Some(check.run));
     Ok(own.and_then(|run| {
@@ -189,7 +277,7 @@ async fn create_run(project: &Project, check: &Check<'_>, all: &[Json]) -> Resul
     }
     let body = complete(body, check, batch.len() == all.len());
     let path = format!("{}/check-runs", project.path);
-    let made = project.http.change(&Method::POST, &path, CHECK, Some(&body)).await?;
+    let made = project.http.change(&Method::POST, &path, MAY_CHECK, Some(&body)).await?;
     made.get("id").and_then(Json::as_u64).ok_or_else(|| unexpected(format!("POST {path}"), "it has no id"))
 }
 
@@ -202,16 +290,5 @@ async fn update_run(
 ) -> Result<(), ForgeError> {
     let body = complete(json!({ "output": output(check, batch) }), check, is_last);
     let path = format!("{}/check-runs/{id}", project.path);
-    project.http.change(&Method::PATCH, &path, CHECK, Some(&body)).await.map(drop)
-}
-
-/// Sets the status of a commit, once. Gitea's has the same form.
-pub(super) async fn set_status(project: &Project, check: &Check<'_>, need: &str) -> Result<(), ForgeError> {
-    let state = if check.conclusion == Conclusion::Failure { "failure" } else { "success" };
-    let mut body = json!({ "state": state, "context": check.name, "description": first(check.title, MAX_STATUS) });
-    if let Some(url) = check.url {
-        body["target_url"] = url.into();
-    }
-    let path = format!("{}/statuses/{}", project.path, encoded(check.head));
-    project.http.change(&Method::POST, &path, need, Some(&body)).await.map(drop)
+    project.http.change(&Method::PATCH, &path, MAY_CHECK, Some(&body)).await.map(drop)
 }

@@ -1,119 +1,147 @@
-//! GitLab: merge requests, statuses, and discussions on lines.
+//! GitLab: merge requests, statuses, webhooks and GitLab CI.
 
 use reqwest::Method;
-use serde_json::{Value as Json, json};
+use serde::Deserialize;
+use serde_json::Value as Json;
 
+use super::ci::{Ci, Jobs, NO_COMMIT, Read, Variable};
 use super::error::ForgeError;
-use super::http::{Project, encoded, first, text};
-use super::{Check, Conclusion, DiffRefs, Request};
-use crate::report::Annotation;
+use super::http::text;
+use super::webhook::{Proof, RequestEvent, Webhooks};
+use super::{Api, Constants, Forge, Request, Run, Status};
 
 /// The advice for tokens that may not comment.
-pub(super) const COMMENT: &str = "the token needs the scope `api` and at least the role Reporter in the project (the job's \
-                                  own CI_JOB_TOKEN cannot comment): put one into the variable HIERAD_GITLAB_TOKEN";
+const MAY_COMMENT: &str = "the token needs the scope `api` and at least the role Reporter in the project (the job's own \
+                           CI_JOB_TOKEN cannot comment): put one into the variable HIERAD_GITLAB_TOKEN";
 
-/// The advice for tokens that may not set a status.
-const STATUS: &str = "the token needs the scope `api` and at least the role Developer in the project";
+static CONSTANTS: Constants = Constants {
+    name: "gitlab",
+    aliases: &[],
+    webhooks: Webhooks {
+        event: "x-gitlab-event",
+        proof: Proof::Token("x-gitlab-token"),
+        pushes: &["Push Hook", "Tag Push Hook", "System Hook"],
+        requests: &["Merge Request Hook"],
+    },
+    jobs: Jobs {
+        runners: &["GITLAB_CI"],
+        depth: Some("`GIT_DEPTH: 0` of GitLab CI"),
+        request_branch: &["CI_MERGE_REQUEST_SOURCE_BRANCH_NAME", "CI_EXTERNAL_PULL_REQUEST_SOURCE_BRANCH_NAME"],
+        no_branch: &["CI_COMMIT_TAG"],
+        branch: &["CI_COMMIT_BRANCH", "CI_COMMIT_REF_NAME"],
+        ..Jobs::NONE
+    },
+    api: Some(Api {
+        public: Some(("https://gitlab.com/api/v4", "https://gitlab.com")),
+        place: "/api/v4",
+        auth: ("private-token", ""),
+        headers: &[],
+        tokens: &["HIERAD_GITLAB_TOKEN", "GITLAB_TOKEN"],
+        projects: "projects/",
+        is_nested: true,
+        request: "/merge_requests/{number}",
+        by_branch: None,
+        comments: "/merge_requests/{number}/notes",
+        comments_query: "?sort=asc&order_by=created_at&per_page=100",
+        comment: "/merge_requests/{number}/notes/{id}",
+        update: Method::PUT,
+        author: ("author", "username"),
+        status: Status { name: "name", failure: "failed", most: 255, unchanged: Some("Cannot transition status") },
+        may_read: MAY_COMMENT,
+        may_comment: MAY_COMMENT,
+        may_set_status: "the token needs the scope `api` and at least the role Developer in the project",
+        head_ref: "refs/merge-requests/{number}/head",
+        request_page: "/-/merge_requests/",
+        files: "-/blob",
+    }),
+};
 
-/// The most discussions of one request.
-const MAX_DISCUSSIONS: usize = 30;
+/// gitlab.com and GitLab.
+#[derive(Debug)]
+pub(super) struct GitLab;
 
-/// The most characters of a status.
-const MAX_STATUS: usize = 255;
+impl Forge for GitLab {
+    fn constants(&self) -> &'static Constants {
+        &CONSTANTS
+    }
 
-/// Reads a merge request.
-pub(super) fn request(found: &Json) -> Option<Request> {
-    let reference = |name: &str| found.pointer(&format!("/diff_refs/{name}")).and_then(Json::as_str).map(str::to_owned);
-    let diff = || {
-        Some(DiffRefs { base: reference("base_sha")?, start: reference("start_sha")?, head: reference("head_sha")? })
-    };
-    Some(Request {
-        number: found.get("iid")?.as_u64()?,
-        head: text(found, "sha")?,
-        base: text(found, "target_branch")?,
-        is_open: text(found, "state")? == "opened",
-        is_fork: found.get("source_project_id") != found.get("target_project_id"),
-        diff: diff(),
-    })
+    fn ci(&self, variable: Variable<'_>, _read: Read<'_>) -> Result<Ci, ForgeError> {
+        Ok(ci(variable))
+    }
+
+    fn news(&self, body: &[u8]) -> Result<Option<RequestEvent>, serde_json::Error> {
+        let MergeRequest { project: Of { id, path_with_namespace }, object_attributes } = serde_json::from_slice(body)?;
+        let is_news = matches!(object_attributes.action.as_deref(), Some("open" | "update" | "reopen"));
+        let project = vec![path_with_namespace, id.to_string()];
+        Ok(is_news.then_some(RequestEvent { project, number: object_attributes.iid }))
+    }
+
+    fn request(&self, found: &Json) -> Option<Request> {
+        Some(Request {
+            number: found.get("iid")?.as_u64()?,
+            head: text(found, "sha")?,
+            base: text(found, "target_branch")?,
+            is_open: text(found, "state")? == "opened",
+            is_fork: found.get("source_project_id") != found.get("target_project_id"),
+            from: None,
+        })
+    }
 }
 
-/// Sets the status of a commit, once.
-pub(super) async fn set_status(project: &Project, check: &Check<'_>) -> Result<(), ForgeError> {
-    let state = if check.conclusion == Conclusion::Failure { "failed" } else { "success" };
-    let mut body = json!({ "state": state, "name": check.name, "description": first(check.title, MAX_STATUS) });
-    if let Some(url) = check.url {
-        body["target_url"] = url.into();
-    }
-    let path = format!("{}/statuses/{}", project.path, encoded(check.head));
-    match project.http.change(&Method::POST, &path, STATUS, Some(&body)).await {
-        // The status is what it should be.
-        Err(error) if error.status() == 400 && error.to_string().contains("Cannot transition status") => Ok(()),
-        done => done.map(drop),
+/// The body of a webhook about a request.
+#[derive(Deserialize)]
+struct MergeRequest {
+    project: Of,
+    object_attributes: Attributes,
+}
+
+#[derive(Deserialize)]
+struct Of {
+    id: u64,
+    path_with_namespace: String,
+}
+
+#[derive(Deserialize)]
+struct Attributes {
+    iid: u64,
+    action: Option<String>,
+}
+
+/// Reads the variables of a job.
+fn ci(variable: Variable<'_>) -> Ci {
+    let number = |name: &str| variable(name).and_then(|text| text.parse::<u64>().ok());
+    let request = number("CI_MERGE_REQUEST_IID");
+    let target = variable("CI_MERGE_REQUEST_PROJECT_ID");
+    // A request on the forge that this repository mirrors, of which GitLab is told.
+    let external = |name: &str| variable(&format!("CI_EXTERNAL_PULL_REQUEST_{name}"));
+    let before = || variable("CI_COMMIT_BEFORE_SHA").filter(|before| before != NO_COMMIT);
+    Ci {
+        forge: Some(&GitLab),
+        api: variable("CI_API_V4_URL"),
+        project: target.clone().or_else(|| variable("CI_PROJECT_ID")),
+        number: request,
+        // A pipeline for merged results runs on a commit that is in no branch.
+        head: variable("CI_MERGE_REQUEST_SOURCE_BRANCH_SHA").or_else(|| variable("CI_COMMIT_SHA")),
+        base_branch: variable("CI_MERGE_REQUEST_TARGET_BRANCH_NAME").or_else(|| external("TARGET_BRANCH_NAME")),
+        base: variable("CI_MERGE_REQUEST_DIFF_BASE_SHA").or_else(|| external("TARGET_BRANCH_SHA")).or_else(before),
+        default_branch: variable("CI_DEFAULT_BRANCH"),
+        is_own: is_own(variable),
+        run: number("CI_PIPELINE_ID").map(|pipeline| Run(pipeline, number("CI_JOB_ID").unwrap_or(0))),
+        url: variable("CI_JOB_URL"),
+        page: variable("CI_MERGE_REQUEST_PROJECT_URL").or_else(|| variable("CI_PROJECT_URL")),
+        ..Ci::default()
     }
 }
 
-/// Writes a discussion on each annotated line, and deletes those that were written before. A line that the difference
-/// does not show has none.
-pub(super) async fn discuss(
-    project: &Project,
-    request: &Request,
-    annotations: &[Annotation],
-    marker: &str,
-    own: Option<&str>,
-) -> Result<(), ForgeError> {
-    let base = format!("{}/merge_requests/{}", project.path, request.number);
-    for (discussion, note) in former(project, &base, own, marker).await? {
-        let path = format!("{base}/discussions/{discussion}/notes/{note}");
-        match project.http.change(&Method::DELETE, &path, COMMENT, None).await {
-            Err(error) if error.status() != 404 => return Err(error),
-            _ => {}
-        }
+/// Returns true if the commits are known to be of the project: those of a branch or tag, or of a request within it.
+fn is_own(variable: Variable<'_>) -> bool {
+    let is_same = |[source, target]: [&str; 2]| variable(source).is_some_and(|id| Some(id) == variable(target));
+    if variable("CI_MERGE_REQUEST_IID").is_some() {
+        return is_same(["CI_MERGE_REQUEST_SOURCE_PROJECT_ID", "CI_MERGE_REQUEST_PROJECT_ID"]);
     }
-    let Some(diff) = &request.diff else { return Ok(()) };
-    let path = format!("{base}/discussions");
-    let with_line = annotations.iter().filter_map(|annotation| Some((annotation, annotation.lines?.0)));
-    for (annotation, line) in with_line.take(MAX_DISCUSSIONS) {
-        let body = json!({
-            "body": format!("{marker}\n{}", quoted(annotation)),
-            "position": {
-                "position_type": "text",
-                "base_sha": diff.base,
-                "start_sha": diff.start,
-                "head_sha": diff.head,
-                "old_path": annotation.path,
-                "new_path": annotation.path,
-                "new_line": line,
-            },
-        });
-        match project.http.change(&Method::POST, &path, COMMENT, Some(&body)).await {
-            Err(error) if error.status() == 400 => tracing::debug!("{}: {error}", annotation.path),
-            done => drop(done?),
-        }
+    if variable("CI_EXTERNAL_PULL_REQUEST_IID").is_some() {
+        let side = ["SOURCE", "TARGET"].map(|side| format!("CI_EXTERNAL_PULL_REQUEST_{side}_REPOSITORY"));
+        return is_same([&side[0], &side[1]]);
     }
-    Ok(())
-}
-
-/// Returns the discussions that begin with the marker and are our own, with their notes.
-async fn former(
-    project: &Project,
-    base: &str,
-    own: Option<&str>,
-    marker: &str,
-) -> Result<Vec<(String, u64)>, ForgeError> {
-    let Some(own) = own else { return Ok(Vec::new()) };
-    let list = project.http.list(&format!("{base}/discussions?per_page=100"), COMMENT).await?;
-    let note = |discussion: &Json| {
-        let note = discussion.pointer("/notes/0")?;
-        let is_own = note.pointer("/author/username").and_then(Json::as_str) == Some(own);
-        let is_marked = text(note, "body").is_some_and(|body| body.starts_with(marker));
-        (is_own && is_marked).then_some(())?;
-        Some((text(discussion, "id")?, note.get("id")?.as_u64()?))
-    };
-    Ok(list.iter().filter_map(note).collect())
-}
-
-/// Returns the message as Markdown in which nothing is active.
-fn quoted(annotation: &Annotation) -> String {
-    let lines = annotation.message.lines().map(|line| format!("    {line}\n"));
-    lines.collect()
+    variable("CI_COMMIT_BRANCH").or_else(|| variable("CI_COMMIT_TAG")).is_some()
 }

@@ -56,12 +56,12 @@ pub(super) struct Call<'a> {
 }
 
 impl Http {
-    /// Makes a client for the API at `base`. The token is sent in the header that `auth` makes of it, to that server
-    /// alone.
+    /// Makes a client for the API at `base`. The token is sent in the header of `auth`, behind the text there, to that
+    /// server alone.
     pub(super) fn new(
         base: &str,
         token: Option<Private<String>>,
-        auth: &dyn Fn(&str) -> (HeaderName, String),
+        (auth, before): (&'static str, &str),
         headers: &[(&'static str, &'static str)],
     ) -> Result<Http, ForgeError> {
         let wrong =
@@ -77,11 +77,10 @@ impl Http {
         }
         sent.entry(ACCEPT).or_insert(HeaderValue::from_static("application/json"));
         if let Some(token) = &token {
-            let (name, value) = auth(&token.0);
             let unusable = |_| ForgeError::Options("the token has characters that no token has".to_owned());
-            let mut value = HeaderValue::from_str(&value).map_err(unusable)?;
+            let mut value = HeaderValue::from_str(&format!("{before}{}", token.0)).map_err(unusable)?;
             value.set_sensitive(true);
-            sent.insert(name, value);
+            sent.insert(HeaderName::from_static(auth), value);
         }
         // The process has one provider; later calls leave it as it is.
         _ = rustls::crypto::ring::default_provider().install_default();
@@ -206,12 +205,14 @@ impl Http {
 
 /// One repository on a forge.
 #[derive(Debug)]
-pub(super) struct Project {
+pub struct Project {
     pub(super) http: Http,
     /// Its path behind the address of the API.
     pub(super) path: String,
-    /// The address of GraphQL, on GitHub.
-    pub(super) graphql: String,
+    /// The address of the API.
+    pub(super) api: String,
+    /// The address of GraphQL, if a job tells it.
+    pub(super) graphql: Option<String>,
 }
 
 /// Returns a field that is a text.

@@ -25,11 +25,6 @@ impl Id {
     pub fn as_str(&self) -> &str {
         &self.0
     }
-
-    /// Returns the text that begins each discussion on a line.
-    pub fn of_line(&self) -> String {
-        format!("<!-- hierad-review-line: {} -->", self.0)
-    }
 }
 
 /// The order of the runs for one commit: the number of a run, and that of its attempt.
@@ -49,14 +44,11 @@ pub(super) struct Marker {
     /// The id of the commit that was reviewed.
     pub(super) head: String,
     pub(super) run: Run,
-    /// True if another comment has taken its place.
-    pub(super) is_outdated: bool,
 }
 
 impl fmt::Display for Marker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let outdated = if self.is_outdated { " outdated" } else { "" };
-        write!(f, "{START}{} head={} run={}{outdated}{END}", self.id.0, self.head, self.run)
+        write!(f, "{START}{} head={} run={}{END}", self.id.0, self.head, self.run)
     }
 }
 
@@ -66,7 +58,7 @@ impl Marker {
         let line = body.lines().next()?.strip_prefix(START)?.trim_end().strip_suffix(END)?;
         let mut words = line.split(' ');
         let id = Id::new(words.next()?)?;
-        let mut marker = Marker { id, head: String::new(), run: Run::default(), is_outdated: false };
+        let mut marker = Marker { id, head: String::new(), run: Run::default() };
         for word in words {
             match word.split_once('=') {
                 Some(("head", head)) => head.clone_into(&mut marker.head),
@@ -74,7 +66,6 @@ impl Marker {
                     let (run, attempt) = run.split_once('.')?;
                     marker.run = Run(run.parse().ok()?, attempt.parse().ok()?);
                 }
-                None if word == "outdated" => marker.is_outdated = true,
                 // A later version may say more.
                 _ => {}
             }
@@ -94,13 +85,11 @@ mod tests {
 
     #[test]
     fn a_marker_is_read_as_it_was_written() {
-        for is_outdated in [false, true] {
-            let id = Id::new("site-a.b_c").unwrap();
-            let marker = Marker { id, head: "a".repeat(40), run: Run(17, 2), is_outdated };
-            assert_eq!(Marker::read(&marker.before("# text")), Some(marker.clone()));
-            // GitHub stores lines as browsers send them.
-            assert_eq!(Marker::read(&marker.before("text").replace('\n', "\r\n")), Some(marker));
-        }
+        let id = Id::new("site-a.b_c").unwrap();
+        let marker = Marker { id, head: "a".repeat(40), run: Run(17, 2) };
+        assert_eq!(Marker::read(&marker.before("# text")), Some(marker.clone()));
+        // GitHub stores lines as browsers send them.
+        assert_eq!(Marker::read(&marker.before("text").replace('\n', "\r\n")), Some(marker));
         for other in
             ["", "text", "text\n<!-- hierad-review: a head=b run=1.1 -->", "<!-- hierad-review: a b", "<!-- x -->"]
         {

@@ -1,14 +1,20 @@
-//! The forges on which changes are reviewed: their HTTP APIs, and what a CI job knows about its change.
+//! The forges that changes are reviewed on: their HTTP APIs, their webhooks, and what a CI job knows of its own.
 //!
-//! - [`Client`] finds, writes, hides and deletes comments, and sets checks and statuses, on GitHub, GitLab, Gitea and
-//!   Forgejo. Each forge has a file with its addresses and documents; `http` has what all share.
-//! - [`Sticky`] keeps one comment for each request and configuration, even if others write at the same time.
-//! - [`ci`] reads the environment of a CI job, and [`Page`] makes links to lines.
+//! - A [`Forge`] has a file of its own, with its names, addresses, documents, events and variables. [`ALL`] lists them;
+//!   nothing else in the program tells one from another.
+//! - [`Client`] finds, writes and deletes comments, and sets checks and statuses; `http` has what all share.
+//! - [`Sticky`] keeps one comment for each request and configuration, whoever else writes at the same time.
+//! - [`webhook`] checks who sends an event, [`ci`] reads the environment of a CI job, [`Page`] makes links to lines.
 //!
 //! It knows neither how a review is made nor what it says. Each token goes to its own server alone, and no error has
 //! it.
+//!
+//! `docs/architecture.md` says what a new forge implements.
 
 pub mod ci;
+pub mod webhook;
+
+mod bitbucket;
 mod client;
 mod error;
 mod gitea;
@@ -19,34 +25,171 @@ mod marker;
 mod page;
 mod sticky;
 
+use std::fmt;
+use std::pin::Pin;
+
+use serde_json::Value as Json;
+
 pub use client::{Client, ClientOptions};
 pub use error::ForgeError;
 pub use marker::{Id, Run};
 pub use page::Page;
-pub use sticky::{Mode, Posted, Sticky, Wanted};
+pub use sticky::{Posted, Sticky, Wanted};
 
 use crate::report::Annotation;
+use ci::{Ci, Jobs, Read, Variable};
+use http::Project;
+use webhook::{RequestEvent, Webhooks};
 
-/// A forge, by its API.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// github.com and GitHub Enterprise.
-    GitHub,
-    /// gitlab.com and GitLab.
-    GitLab,
-    /// Gitea and Forgejo.
-    Gitea,
+/// All forges.
+pub static ALL: [&dyn Forge; 4] = [&github::GitHub, &gitlab::GitLab, &gitea::Gitea, &bitbucket::Bitbucket];
+
+/// An answer that a forge is asked for.
+pub type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T, ForgeError>> + 'a>>;
+
+/// A kind of server that repositories are pushed to. A method that not all forges have returns `None` by itself.
+pub trait Forge: fmt::Debug + Sync {
+    /// Returns its names, addresses and limits.
+    fn constants(&self) -> &'static Constants;
+
+    /// Returns true in a job of its own runner.
+    fn is_job(&self, variable: Variable<'_>) -> bool {
+        self.constants().jobs.runners.iter().any(|name| variable(name).is_some())
+    }
+
+    /// Reads the variables of such a job.
+    fn ci(&self, variable: Variable<'_>, read: Read<'_>) -> Result<Ci, ForgeError>;
+
+    /// Reads the body of a webhook about a request, or returns `None` if it has no news for the review.
+    fn news(&self, _body: &[u8]) -> Result<Option<RequestEvent>, serde_json::Error> {
+        Ok(None)
+    }
+
+    /// Reads a request as the API has it.
+    fn request(&self, _found: &Json) -> Option<Request> {
+        None
+    }
+
+    /// Asks under which name the token writes, where the API's own user does not tell.
+    fn own_name<'a>(&self, _: &'a Project) -> Option<Pending<'a, Option<String>>> {
+        None
+    }
+
+    /// Sets a check with annotations, which is more than a status.
+    fn set_check<'a>(&self, _: &'a Project, _: &'a Check<'a>) -> Option<Pending<'a, ()>> {
+        None
+    }
 }
 
-impl Kind {
-    /// Returns the address of the API of the forge's own public server, or `None` if it has none.
-    pub fn public_api(self) -> Option<&'static str> {
-        match self {
-            Kind::GitHub => Some("https://api.github.com"),
-            Kind::GitLab => Some("https://gitlab.com/api/v4"),
-            Kind::Gitea => None,
-        }
+/// The names, addresses and limits of a forge.
+#[derive(Debug)]
+pub struct Constants {
+    /// Its name in settings, flags and paths.
+    pub name: &'static str,
+    /// Other names that settings and flags know it by.
+    pub aliases: &'static [&'static str],
+    /// Its webhooks.
+    pub webhooks: Webhooks,
+    /// The jobs of its own runner.
+    pub jobs: Jobs,
+    /// Its API; `None` where no request is reviewed.
+    pub api: Option<Api>,
+}
+
+/// The API of a forge. In addresses, `{number}` is that of a request, and `{id}` that of a comment.
+#[derive(Debug)]
+pub struct Api {
+    /// The API and the first page of the forge's own public server.
+    pub public: Option<(&'static str, &'static str)>,
+    /// The place of the API on other servers.
+    pub place: &'static str,
+    /// The header with the token, and the word before it there.
+    pub auth: (&'static str, &'static str),
+    /// Other headers.
+    pub headers: &'static [(&'static str, &'static str)],
+    /// The variables that may hold the token, the first of them first. Programs of others
+    /// [do not get them](crate::process::is_token).
+    pub tokens: &'static [&'static str],
+    /// The folder of the repositories.
+    pub projects: &'static str,
+    /// True if a repository may have a number, or a path of any depth, in place of `OWNER/NAME`.
+    pub is_nested: bool,
+    /// A request, behind the repository, as are the next addresses.
+    pub request: &'static str,
+    /// The open requests from a branch, which is `{head}`, where jobs do not know their request.
+    pub by_branch: Option<&'static str>,
+    /// The comments of a request.
+    pub comments: &'static str,
+    /// The query for the list of comments.
+    pub comments_query: &'static str,
+    /// One comment.
+    pub comment: &'static str,
+    /// The method that writes a comment anew.
+    pub update: reqwest::Method,
+    /// The field of a comment's author, and that of a user's name.
+    pub author: (&'static str, &'static str),
+    /// The fields of a status.
+    pub status: Status,
+    /// The advice for tokens that may not read.
+    pub may_read: &'static str,
+    /// The advice for tokens that may not comment.
+    pub may_comment: &'static str,
+    /// The advice for tokens that may not set a status.
+    pub may_set_status: &'static str,
+    /// The reference at which the last commit of a request is kept.
+    pub head_ref: &'static str,
+    /// The part of the address of a request's page between the repository and the number.
+    pub request_page: &'static str,
+    /// The folder of the pages with the files of a commit.
+    pub files: &'static str,
+}
+
+/// The fields of the status of a commit.
+#[derive(Debug)]
+pub struct Status {
+    /// The field of its name.
+    pub name: &'static str,
+    /// The state that stands against the change.
+    pub failure: &'static str,
+    /// The most characters of its description.
+    pub most: usize,
+    /// The words of a refusal by which the status is already as it should be.
+    pub unchanged: Option<&'static str>,
+}
+
+impl dyn Forge + '_ {
+    /// Returns its name in settings, flags and paths.
+    pub fn name(&self) -> &'static str {
+        self.constants().name
     }
+
+    /// Returns its API, or `None` if no request is reviewed there.
+    pub fn api(&self) -> Option<&'static Api> {
+        self.constants().api.as_ref()
+    }
+
+    /// Returns the address of the API of its own public server, or `None` if it has none.
+    pub fn public_api(&self) -> Option<&'static str> {
+        Some(self.api()?.public?.0)
+    }
+}
+
+impl PartialEq for dyn Forge + '_ {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
+impl Eq for dyn Forge + '_ {}
+
+/// Returns the forges whose requests are reviewed.
+pub fn reviewed() -> impl Iterator<Item = &'static dyn Forge> {
+    ALL.into_iter().filter(|forge| forge.api().is_some())
+}
+
+/// Returns the forge of a name in settings and flags whose requests are reviewed.
+pub fn of(name: &str) -> Option<&'static dyn Forge> {
+    reviewed().find(|forge| forge.name() == name || forge.constants().aliases.contains(&name))
 }
 
 /// A pull request or merge request as the forge has it now.
@@ -62,16 +205,8 @@ pub struct Request {
     pub is_open: bool,
     /// True if its commits come from another repository.
     pub is_fork: bool,
-    /// The commits that positions on lines refer to, on GitLab.
-    diff: Option<DiffRefs>,
-}
-
-/// The commits of GitLab's positions.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct DiffRefs {
-    base: String,
-    start: String,
-    head: String,
+    /// The owner and the branch that its commits come from, if the forge tells.
+    from: Option<(String, String)>,
 }
 
 /// A comment.
@@ -79,8 +214,6 @@ struct DiffRefs {
 pub struct Comment {
     /// Its number.
     pub id: u64,
-    /// Its id for GitHub's GraphQL.
-    node: Option<String>,
     /// The name of its author.
     pub author: String,
     /// Its text.

@@ -1,4 +1,4 @@
-//! One comment for each request and configuration, even if others write at the same time.
+//! One comment for each request and configuration, whoever else writes at the same time.
 //!
 //! The comment is found by its marker and its author. Each attempt reads anew what is there, since it may wait for long
 //! before it can be repeated, and writes only if its commit is still the last one of the request. Afterwards it looks
@@ -9,15 +9,6 @@ use super::client::Client;
 use super::error::ForgeError;
 use super::http::waits;
 use super::marker::{Id, Marker, Run};
-
-/// The way of a comment through the life of its request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
-    /// One comment is rewritten each time.
-    Update,
-    /// Each commit gets a new comment, and earlier ones are hidden.
-    HideAndNew,
-}
 
 /// The comment of one configuration on one request, as one run wants it.
 #[derive(Debug)]
@@ -32,8 +23,6 @@ pub struct Sticky<'a> {
     pub head: &'a str,
     /// The place of this run among those for the same commit.
     pub run: Run,
-    /// The way of the comment.
-    pub mode: Mode,
 }
 
 /// The comment that there should be.
@@ -43,8 +32,6 @@ pub enum Wanted<'a> {
     Comment(&'a str, &'a str),
     /// This comment if there is one already; else none.
     IfThere(&'a str),
-    /// No comment.
-    Nothing,
 }
 
 /// The outcome.
@@ -106,20 +93,10 @@ impl Sticky<'_> {
         let text = match wanted {
             Wanted::Comment(text, _) => Some(text),
             Wanted::IfThere(text) => (!own.is_empty()).then_some(text),
-            Wanted::Nothing => None,
         };
-        let Some(text) = text else {
-            for Own { comment, .. } in &own {
-                self.client.delete_comment(self.number, comment.id).await?;
-            }
-            return Ok(Posted::None);
-        };
+        let Some(text) = text else { return Ok(Posted::None) };
         let body = self.marker().before(text);
-        let kept = match self.mode {
-            Mode::Update => own.first(),
-            Mode::HideAndNew => own.iter().find(|own| own.marker.head == self.head),
-        };
-        match kept {
+        match own.first() {
             Some(own) if is_same(&own.comment.body, &body) => {}
             Some(own) => match self.client.update_comment(self.number, own.comment.id, &body).await {
                 // Somebody else has deleted it meanwhile.
@@ -133,15 +110,15 @@ impl Sticky<'_> {
     }
 
     fn marker(&self) -> Marker {
-        Marker { id: self.id.clone(), head: self.head.to_owned(), run: self.run, is_outdated: false }
+        Marker { id: self.id.clone(), head: self.head.to_owned(), run: self.run }
     }
 
-    /// Returns our comments of this configuration that are not outdated, the oldest first.
+    /// Returns our comments of this configuration, the oldest first.
     async fn own(&self, own_name: &str) -> Result<Vec<Own>, ForgeError> {
         let comments = self.client.comments(self.number).await?;
         let own = comments.into_iter().filter(|comment| comment.author == own_name);
         let own = own.filter_map(|comment| Some(Own { marker: Marker::read(&comment.body)?, comment }));
-        Ok(own.filter(|own| own.marker.id == *self.id && !own.marker.is_outdated).collect())
+        Ok(own.filter(|own| own.marker.id == *self.id).collect())
     }
 
     /// Leaves one comment if there are several: the latest run for the request's last commit wins.
@@ -151,36 +128,17 @@ impl Sticky<'_> {
         let head = self.client.request(self.number).await?.head;
         let rank = |own: &&Own| (own.marker.head == head, own.marker.run, std::cmp::Reverse(own.comment.id));
         let Some(winner) = own.iter().max_by_key(rank) else { return Ok(()) };
-        let kept = if self.mode == Mode::Update { oldest } else { winner };
-        if kept.comment.id != winner.comment.id && !is_same(&kept.comment.body, &winner.comment.body) {
-            self.client.update_comment(self.number, kept.comment.id, &winner.comment.body).await?;
+        if oldest.comment.id != winner.comment.id && !is_same(&oldest.comment.body, &winner.comment.body) {
+            self.client.update_comment(self.number, oldest.comment.id, &winner.comment.body).await?;
         }
-        for other in own.iter().filter(|other| other.comment.id != kept.comment.id) {
-            if self.mode == Mode::HideAndNew && other.marker.head != winner.marker.head {
-                self.hide(other).await?;
-            } else {
-                self.client.delete_comment(self.number, other.comment.id).await?;
-            }
+        for other in &own[1..] {
+            self.client.delete_comment(self.number, other.comment.id).await?;
         }
         Ok(())
     }
-
-    /// Hides a former comment, or folds its text where the forge hides none.
-    async fn hide(&self, own: &Own) -> Result<(), ForgeError> {
-        let is_hidden = self.client.hide_comment(&own.comment).await?;
-        let text = own.comment.body.split_once('\n').map_or("", |(_, text)| text);
-        let marker = Marker { is_outdated: true, ..own.marker.clone() };
-        let head: String = own.marker.head.chars().filter(char::is_ascii_hexdigit).take(12).collect();
-        let body = if is_hidden {
-            marker.before(text)
-        } else {
-            marker.before(&format!("<details><summary>Outdated: {head}</summary>\n\n{text}\n\n</details>"))
-        };
-        self.client.update_comment(self.number, own.comment.id, &body).await
-    }
 }
 
-/// Returns true if two bodies are equal except for line ends, which GitHub changes.
+/// Returns true if two bodies are equal, but for the ends of lines, which GitHub changes.
 fn is_same(a: &str, b: &str) -> bool {
     a.lines().map(str::trim_end).eq(b.lines().map(str::trim_end))
 }

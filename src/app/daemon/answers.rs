@@ -87,7 +87,7 @@ impl Answers for EffectiveValues {
             let compared = pipeline.diff_with(&sides, &DiffFilter::ALL, &self.workers(stop)).map_err(broken)?;
             wanted_still(stop)?;
             let commit = after.commit.to_string();
-            let files = self.page.as_ref().map(|page| page.files(&commit));
+            let files = self.page.as_ref().and_then(|page| page.files(&commit));
             Ok(DiffResponse { text: written(&compared.report, request.format, files)?, commit })
         })
     }

@@ -9,11 +9,11 @@ use tokio::process::Command;
 
 use super::open_repository::RepositoryHandle;
 use crate::app::{DaemonOptions, Overrides, Program, Result};
-use crate::daemon::http::{Forge, Project};
+use crate::daemon::http::Project;
 use crate::daemon::service::{AttemptLimits, Review, Reviews};
 use crate::disk;
 use crate::event::RepositoryName;
-use crate::forge::{Kind, Page};
+use crate::forge::{Page, ci};
 use crate::settings::{Limits, ReviewSetting, Settings};
 
 /// The time that fetching and posting have, beyond that of the comparison: forges may have a client wait.
@@ -28,20 +28,15 @@ const DEFAULT_ID: &str = "default";
 /// The variable with the key of fingerprints.
 const FINGERPRINT_KEY: &str = "HIERAD_FINGERPRINT_KEY";
 
-/// The variables that would make the program think that it is a job of a CI server.
-const CI_VARIABLES: [&str; 6] =
-    ["GITHUB_ACTIONS", "GITEA_ACTIONS", "FORGEJO_ACTIONS", "GITLAB_CI", "BITBUCKET_BUILD_NUMBER", "JENKINS_URL"];
-
 /// Checks that reviews could be posted, and that webhooks can ask for them.
 pub(in crate::app) fn check(settings: &Settings, overrides: &Overrides) -> Result<()> {
     if !settings.reviews.is_empty() && overrides.show_secrets {
         return Err("reviews are read by many: --show-secrets does not go with 'reviews'".into());
     }
     for ReviewSetting { name, forge, token_file, .. } in &settings.reviews {
-        let forge = forge_of(*forge).as_str();
         let mut secrets = settings.http.iter().flat_map(|http| &http.webhook_secret_files);
-        if !secrets.any(|(of, _)| *of == forge) {
-            let text = format!("reviews of {name} need 'http' with '{forge}' in 'webhook_secret_files'");
+        if !secrets.any(|(of, _)| of == forge) {
+            let text = format!("reviews of {name} need 'http' with '{}' in 'webhook_secret_files'", forge.name());
             return Err(text.into());
         }
         disk::read_secret(token_file).map_err(|error| format!("reviews of {name}: {error}"))?;
@@ -61,7 +56,7 @@ pub(super) fn check_at_hand(settings: &Settings, name: &str) -> Result<()> {
 pub(super) fn projects(settings: &Settings) -> Vec<Project> {
     let project = |review: &ReviewSetting| Project {
         reviews: review.name.clone(),
-        forge: forge_of(review.forge),
+        forge: review.forge,
         name: review.project.clone(),
     };
     settings.reviews.iter().map(project).collect()
@@ -111,18 +106,15 @@ pub(super) fn reviews(
     of(settings, &place.name).map(reviews).collect()
 }
 
-/// Returns the arguments of all reviews of a project: everything except the number of the request.
+/// Returns the arguments of all reviews of a project: all but the number of the request.
 fn arguments(setting: &ReviewSetting, place: &Place) -> Vec<OsString> {
     let remote = setting.remote.as_ref().or(place.url.as_ref()).map_or(REMOTE, String::as_str);
     let mut arguments: Vec<OsString> = vec!["review".into(), "--bound".into(), "--fetch".into()];
     arguments.extend(place.overrides.arguments());
     let id = setting.id.as_deref().unwrap_or(DEFAULT_ID);
-    for (flag, value) in [
-        ("--forge", forge_of(setting.forge).as_str()),
-        ("--project", setting.project.as_str()),
-        ("--remote", remote),
-        ("--id", id),
-    ] {
+    for (flag, value) in
+        [("--forge", setting.forge.name()), ("--project", setting.project.as_str()), ("--remote", remote), ("--id", id)]
+    {
         arguments.push(format!("{flag}={value}").into());
     }
     arguments.extend(setting.api.iter().map(|api| format!("--api={api}").into()));
@@ -135,7 +127,7 @@ fn arguments(setting: &ReviewSetting, place: &Place) -> Vec<OsString> {
 struct ForgeReview {
     program: Arc<Program>,
     arguments: Vec<OsString>,
-    /// Passed in the environment, where others do not see it.
+    /// In the environment, where others do not see it.
     fingerprint_key: Option<String>,
     repository: RepositoryHandle,
 }
@@ -145,7 +137,8 @@ impl Review for ForgeReview {
         let mut command = Command::new(&self.program.path);
         command.args(&self.arguments).arg(format!("--request={request}"));
         command.envs(self.fingerprint_key.iter().map(|key| (FINGERPRINT_KEY, key)));
-        for variable in CI_VARIABLES {
+        // The program is no job of a CI server, even if the daemon is.
+        for variable in ci::runners() {
             command.env_remove(variable);
         }
         command
@@ -154,13 +147,5 @@ impl Review for ForgeReview {
     fn limits(&self) -> AttemptLimits {
         let Limits { time, memory, .. } = self.repository.get().map_or_else(|_| Limits::default(), |open| open.limits);
         AttemptLimits { time: time.saturating_add(AROUND), memory }
-    }
-}
-
-fn forge_of(kind: Kind) -> Forge {
-    match kind {
-        Kind::GitHub => Forge::GitHub,
-        Kind::GitLab => Forge::GitLab,
-        Kind::Gitea => Forge::Gitea,
     }
 }

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use super::requests;
 use crate::app::Result;
-use crate::daemon::http::{Forge, Listener, Options, Server};
+use crate::daemon::http::{Listener, Options, Server};
 use crate::disk::read_token;
 use crate::settings::{HttpSetting, Settings};
 
@@ -22,10 +22,8 @@ pub(super) fn listening(mut settings: Settings, address: Option<SocketAddr>) -> 
 pub(in crate::app) fn options(settings: &Settings) -> Result<Option<Options>> {
     let Some(setting) = &settings.http else { return Ok(None) };
     let token = setting.token_file.as_deref().map(read_token).transpose()?;
-    let mut webhook_secrets = Vec::new();
-    for (name, path) in &setting.webhook_secret_files {
-        webhook_secrets.extend(Forge::of(name).zip(Some(read_token(path)?)));
-    }
+    let secrets = setting.webhook_secret_files.iter();
+    let webhook_secrets = secrets.map(|(forge, path)| Ok((*forge, read_token(path)?))).collect::<Result<_>>()?;
     Ok(Some(Options { listen: setting.listen, token, webhook_secrets, timeout: setting.timeout }))
 }
 

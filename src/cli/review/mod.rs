@@ -10,6 +10,7 @@ mod target;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
 use super::arguments::filter::Chosen;
@@ -18,7 +19,7 @@ use super::output::log;
 use super::{Global, Result, Status, bound, output};
 use crate::app::review::{Fetched, Sides, sides};
 use crate::disk;
-use crate::forge::{Conclusion, Posted};
+use crate::forge::{self, Conclusion, Forge, Posted};
 use crate::pipeline::{Comparison, RevisionId, judge};
 use crate::report::writers::{github, markdown};
 use crate::report::{PolicyLevel, Report, Verdict};
@@ -47,8 +48,8 @@ pub(super) struct Arguments {
     #[arg(long)]
     fetch: bool,
     /// The forge [default: by the environment of the job]
-    #[arg(long, value_name = "FORGE")]
-    forge: Option<ForgeName>,
+    #[arg(long, value_name = "FORGE", value_parser = forges())]
+    forge: Option<&'static dyn Forge>,
     /// The address of the forge's API
     #[arg(long, value_name = "URL")]
     api: Option<String>,
@@ -67,19 +68,12 @@ pub(super) struct Arguments {
     /// The name of this configuration, which has a comment and a check of its own [default: by the flags]
     #[arg(long, value_name = "ID")]
     id: Option<String>,
-    /// The way of the comment through the life of the request
-    #[arg(long, value_name = "MODE", default_value = "update")]
-    comment: CommentMode,
-    /// When there is a first comment: a request without effect may have none
+    /// When there is a first comment, which is then kept up to date
     #[arg(long, value_name = "WHEN", default_value = "always")]
-    when: When,
-    /// The mark on the commit: a check run with annotations (GitHub), a status, the first that the token may set, or
-    /// none
+    comment: CommentMode,
+    /// The mark on the commit: a check run with annotations (GitHub) or a status, the first that the token may set
     #[arg(long, value_name = "CHECK", default_value = "auto")]
     check: CheckMode,
-    /// Start a discussion on each line with an effect (GitLab)
-    #[arg(long)]
-    discussions: bool,
     #[command(flatten)]
     chosen: Chosen,
     /// Fail the check, and exit with status 2, if there are differences; with status 3 if none is seen, but not all can
@@ -110,39 +104,26 @@ pub(super) struct Arguments {
     bound: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum ForgeName {
-    #[value(name = "github")]
-    GitHub,
-    #[value(name = "gitlab")]
-    GitLab,
-    #[value(name = "gitea", alias = "forgejo")]
-    Gitea,
+/// Returns the parser of a forge's name.
+fn forges() -> impl TypedValueParser<Value = &'static dyn Forge> {
+    let value = |forge: &'static dyn Forge| PossibleValue::new(forge.name()).aliases(forge.constants().aliases);
+    let names = PossibleValuesParser::new(forge::reviewed().map(value));
+    names.try_map(|name| forge::of(&name).ok_or("no such forge"))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum CommentMode {
-    /// Write one comment anew each time
-    Update,
-    /// Write a new one for each commit, and hide the former
-    HideAndNew,
-    /// Write one comment anew, and delete it once the request has no effect
-    DeleteWhenClean,
-    /// Write none
-    None,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum When {
-    Changes,
+    /// At once
     Always,
+    /// Once there is an effect or a blind spot
+    Changes,
+    /// Never
+    None,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum CheckMode {
     Auto,
-    Run,
-    Status,
     None,
 }
 

@@ -2,11 +2,11 @@
 
 use super::saved::Saved;
 use super::target::Target;
-use super::{Arguments, CheckMode, CommentMode, When, comment_options, tell};
+use super::{Arguments, CheckMode, CommentMode, comment_options, tell};
 use crate::cli::output::log;
 use crate::cli::{Result, Status};
-use crate::forge::ci::{Ci, head_ref};
-use crate::forge::{Check, Client, Conclusion, ForgeError, Kind, Mode, Posted, Request, Sticky, Wanted};
+use crate::forge::ci::Ci;
+use crate::forge::{Check, Client, Conclusion, ForgeError, Posted, Request, Sticky, Wanted};
 use crate::report::Annotation;
 
 /// A review that was made here.
@@ -44,7 +44,6 @@ impl Poster<'_> {
             let is_last = ci.head.as_ref().is_none_or(|head| *head == request.head);
             ci.number = Some(request.number);
             ci.head = Some(ci.head.take().unwrap_or(request.head));
-            ci.head_ref = Some(head_ref(client.kind(), request.number));
             ci.base_branch = Some(ci.base_branch.take().unwrap_or(request.base));
             // The forge tells of its last commit, the job of the one that it runs for.
             ci.is_own = !request.is_fork && (ci.is_own || is_last);
@@ -62,7 +61,6 @@ impl Poster<'_> {
         };
         let has_marks = self.check(client, target, review).await?;
         let Some(number) = target.ci.number else { return Ok(has_marks) };
-        self.discuss(client, target, number, review).await?;
         match self.comment(client, target, number, review.saved).await {
             Ok(Some(posted)) => tell(&posted, number),
             Ok(None) => {}
@@ -108,19 +106,16 @@ impl Poster<'_> {
         number: u64,
         saved: &Saved,
     ) -> std::result::Result<Option<Posted>, ForgeError> {
-        let mode = match self.arguments.comment {
-            CommentMode::None => return Ok(None),
-            CommentMode::HideAndNew => Mode::HideAndNew,
-            CommentMode::Update | CommentMode::DeleteWhenClean => Mode::Update,
-        };
+        if self.arguments.comment == CommentMode::None {
+            return Ok(None);
+        }
         let text = with_name(self.markdown(target, saved), target);
         let short = short(saved, target);
-        let wanted = match (saved.is_clean, self.arguments.comment, self.arguments.when) {
-            (true, CommentMode::DeleteWhenClean, _) => Wanted::Nothing,
-            (true, _, When::Changes) => Wanted::IfThere(&text),
+        let wanted = match self.arguments.comment {
+            CommentMode::Changes if saved.is_clean => Wanted::IfThere(&text),
             _ => Wanted::Comment(&text, &short),
         };
-        let sticky = Sticky { client, number, id: &target.id, head: &saved.head, run: target.run, mode };
+        let sticky = Sticky { client, number, id: &target.id, head: &saved.head, run: target.run };
         sticky.post(wanted).await.map(Some)
     }
 
@@ -131,6 +126,9 @@ impl Poster<'_> {
 
     /// Sets the check or status, and returns true if it has the annotations.
     async fn check(&self, client: &Client, target: &Target, review: &Review<'_>) -> Result<bool> {
+        if self.arguments.check == CheckMode::None {
+            return Ok(false);
+        }
         let name = target.check_name();
         let run = format!("{}:{}", target.id.as_str(), target.run);
         let summary = self.markdown(target, review.saved);
@@ -144,50 +142,22 @@ impl Poster<'_> {
             annotations: review.annotations,
             url: target.ci.url.as_deref(),
         };
-        let is_status = client.kind() != Kind::GitHub;
-        let set = match self.arguments.check {
-            CheckMode::None => return Ok(false),
-            CheckMode::Status => return self.forgive(target, client.set_status(&check).await.map(|()| false)),
-            CheckMode::Run | CheckMode::Auto => client.set_check(&check).await,
+        let set = match client.set_check(&check) {
+            Some(run) => match run.await {
+                Ok(()) => return Ok(true),
+                // Only apps may set check runs.
+                Err(error) if error.is_forbidden() => client.set_status(&check).await,
+                failed => failed,
+            },
+            None => client.set_status(&check).await,
         };
         match set {
-            Ok(()) => Ok(!is_status),
-            // Only apps may set check runs.
-            Err(error) if error.is_forbidden() && self.arguments.check == CheckMode::Auto => {
-                let status = if is_status { Err(error) } else { client.set_status(&check).await };
-                match status {
-                    Err(error) if error.is_forbidden() => {
-                        log::print(&format_args!("hierad: no check: {error}"));
-                        Ok(false)
-                    }
-                    set => Ok(set.map(|()| false)?),
-                }
-            }
-            Err(error) => self.forgive(target, Err(error)),
-        }
-    }
-
-    /// Forgives that the token of a fork's run may not write.
-    #[expect(clippy::unused_self, reason = "it is one of the ways to post")]
-    fn forgive(&self, target: &Target, done: std::result::Result<bool, ForgeError>) -> Result<bool> {
-        match done {
-            Err(error) if error.is_forbidden() && !target.ci.is_own => {
+            Err(error) if error.is_forbidden() => {
                 log::print(&format_args!("hierad: no check: {error}"));
                 Ok(false)
             }
-            done => Ok(done?),
+            set => Ok(set.map(|()| false)?),
         }
-    }
-
-    async fn discuss(&self, client: &Client, target: &Target, number: u64, review: &Review<'_>) -> Result<()> {
-        if !self.arguments.discussions || client.kind() != Kind::GitLab {
-            return Ok(());
-        }
-        let request = client.request(number).await?;
-        if request.head == review.saved.head && request.is_open {
-            client.discuss(&request, review.annotations, &target.id.of_line()).await?;
-        }
-        Ok(())
     }
 
     /// Tells why nothing is posted, unless that was asked for.

@@ -5,13 +5,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use sha2::{Digest, Sha256};
 
-use super::{Arguments, ForgeName};
+use super::Arguments;
 use crate::app::review::Wanted;
 use crate::cli::{Global, Result};
 use crate::delivery::Private;
 use crate::disk;
-use crate::forge::ci::{Ci, head_ref};
-use crate::forge::{Client, ClientOptions, Id, Kind, Page, Run};
+use crate::forge::ci::Ci;
+use crate::forge::{Client, ClientOptions, Forge, Id, Page, Run};
 
 /// The most bytes of a token's file, and of an event.
 const MAX_TOKEN: u64 = 64 << 10;
@@ -43,7 +43,7 @@ impl Target {
         if arguments.post.is_some() {
             ci.url = ci.followed.take().or(ci.url);
         }
-        ci.kind = arguments.forge.map(Kind::from).or(ci.kind);
+        ci.forge = arguments.forge.or(ci.forge);
         ci.api = arguments.api.clone().or(ci.api);
         ci.project = arguments.project.clone().or(ci.project);
         // Commits that a flag names in a job may come from a fork.
@@ -52,7 +52,6 @@ impl Target {
         if let Some(number) = arguments.request {
             ci.is_own &= ci.number == Some(number);
             ci.number = Some(number);
-            ci.head_ref = ci.kind.map(|kind| head_ref(kind, number));
         }
         let run = ci.run.unwrap_or_else(now);
         let wanted = Wanted { remote: arguments.remote.clone(), is_fetched: arguments.fetch, ..Wanted::default() };
@@ -63,11 +62,11 @@ impl Target {
 
     /// Sets the commits by what is known.
     pub(super) fn set_wanted(&mut self, arguments: &Arguments) {
-        let Ci { head, head_ref, base_branch, base, default_branch, number, .. } = self.ci.clone();
+        let Ci { head, base_branch, base, default_branch, number, .. } = self.ci.clone();
         let is_named = arguments.base.is_some();
         self.wanted.number = number;
         self.wanted.head = head;
-        self.wanted.head_ref = head_ref;
+        self.wanted.head_ref = self.ci.head_ref();
         self.wanted.base_branch = base_branch.filter(|_| !is_named);
         self.wanted.base = arguments.base.clone().or(base);
         self.wanted.default_branch = default_branch;
@@ -75,25 +74,25 @@ impl Target {
 
     /// Makes the client of the forge, or returns `None` if it or the repository there is not known.
     pub(super) fn client(&self, arguments: &Arguments) -> Result<Option<Client>> {
-        let (Some(kind), Some(project)) = (self.ci.kind, self.ci.project.clone()) else { return Ok(None) };
-        let token = token(arguments, kind)?;
-        let api = self.api(kind).ok_or("name the address of the forge's API with --api")?;
+        let (Some(forge), Some(project)) = (self.ci.forge, self.ci.project.clone()) else { return Ok(None) };
+        let token = token(arguments, forge)?;
+        let api = self.api(forge).ok_or("name the address of the forge's API with --api")?;
         let author = arguments.author.clone();
         let graphql = self.ci.graphql.clone();
         let usual_author = self.ci.author.map(str::to_owned);
-        Ok(Some(Client::new(ClientOptions { kind, api, graphql, project, token, author, usual_author })?))
+        Ok(Some(Client::new(ClientOptions { forge, api, graphql, project, token, author, usual_author })?))
     }
 
-    fn api(&self, kind: Kind) -> Option<String> {
-        self.ci.api.clone().or(kind.public_api().map(str::to_owned))
+    fn api(&self, forge: &dyn Forge) -> Option<String> {
+        self.ci.api.clone().or(forge.public_api().map(str::to_owned))
     }
 
     /// Returns the address below which the files of the commit `head` are.
     pub(super) fn files(&self, head: &str) -> Option<String> {
-        let Ci { kind, page, project, .. } = &self.ci;
-        let by_api = |kind: Kind| Page::beside(kind, &self.api(kind)?, project.as_deref()?);
-        let page = kind.and_then(|kind| page.as_ref().map(|page| Page::new(kind, page)).or_else(|| by_api(kind)));
-        page.map(|page| page.files(head))
+        let Ci { forge, page, project, .. } = &self.ci;
+        let forge = (*forge)?;
+        let page = page.as_ref().map(|page| Page::new(forge, page));
+        page.or_else(|| Page::beside(forge, &self.api(forge)?, project.as_deref()?))?.files(head)
     }
 
     /// Returns the name of the check.
@@ -101,16 +100,6 @@ impl Target {
         match self.id.as_str() {
             DEFAULT_ID => "hierad".to_owned(),
             id => format!("hierad ({id})"),
-        }
-    }
-}
-
-impl From<ForgeName> for Kind {
-    fn from(name: ForgeName) -> Kind {
-        match name {
-            ForgeName::GitHub => Kind::GitHub,
-            ForgeName::GitLab => Kind::GitLab,
-            ForgeName::Gitea => Kind::Gitea,
         }
     }
 }
@@ -137,7 +126,7 @@ fn id(arguments: &Arguments, global: &Global) -> Result<Id> {
 }
 
 /// Returns the token, from the file or the first variable that has one.
-fn token(arguments: &Arguments, kind: Kind) -> Result<Option<Private<String>>> {
+fn token(arguments: &Arguments, forge: &dyn Forge) -> Result<Option<Private<String>>> {
     if let Some(path) = &arguments.token_file {
         let failed = |error: std::io::Error| format!("cannot read the token in {}: {error}", path.display());
         let content = disk::read_regular(path, MAX_TOKEN).map_err(failed)?;
@@ -145,6 +134,6 @@ fn token(arguments: &Arguments, kind: Kind) -> Result<Option<Private<String>>> {
         return Ok(Some(Private(text.trim().to_owned())).filter(|token| !token.0.is_empty()));
     }
     let variable = |name: &&str| std::env::var(*name).ok().map(|value| value.trim().to_owned());
-    let found = Ci::token_variables(kind).iter().filter_map(variable).find(|value| !value.is_empty());
+    let found = forge.api().iter().flat_map(|api| api.tokens).filter_map(variable).find(|value| !value.is_empty());
     Ok(found.map(Private))
 }

@@ -8,7 +8,6 @@
 mod answers;
 mod body;
 mod connections;
-mod forge;
 mod guard;
 mod health;
 mod in_process;
@@ -40,12 +39,11 @@ use super::handle::ServiceHandle;
 use super::queue::Queue;
 use super::shutdown::Shutdown;
 use crate::event::RepositoryName;
+use crate::forge::Forge;
 
 pub use answers::{
     AnswerError, Answers, DiffRequest, DiffResponse, LookupNode, LookupRequest, LookupResponse, NodeSnapshot,
 };
-pub use forge::Forge;
-pub use forge::requests::Project;
 pub use in_process::InProcessServer;
 
 use problem::{not_allowed, nowhere, panicked};
@@ -58,9 +56,20 @@ pub struct Options {
     /// The token that clients must know, or `None` to answer everybody on this machine.
     pub token: Option<Zeroizing<Vec<u8>>>,
     /// The secrets of the forges that may send webhooks.
-    pub webhook_secrets: Vec<(Forge, Zeroizing<Vec<u8>>)>,
+    pub webhook_secrets: Vec<(&'static dyn Forge, Zeroizing<Vec<u8>>)>,
     /// The time that a client may take to send a request, and to read a piece of the answer.
     pub timeout: Duration,
+}
+
+/// A project on a forge whose requests are reviewed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Project {
+    /// The name of the reviews in the queue.
+    pub reviews: String,
+    /// The forge.
+    pub forge: &'static dyn Forge,
+    /// The name of the project or, where it may have one, its number.
+    pub name: String,
 }
 
 /// The address cannot be listened on.

@@ -9,16 +9,15 @@ use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-use super::Options;
 use super::answers::{AnswerError, Answers};
 use super::connections::places::Places;
-use super::forge::Forge;
-use super::forge::requests::Project;
 use super::problem::Problem;
+use super::{Options, Project};
 use crate::daemon::handle::ServiceHandle;
 use crate::daemon::queue::{Queue, QueueError};
 use crate::daemon::shutdown::Shutdown;
 use crate::event::RepositoryName;
+use crate::forge::Forge;
 use crate::workers::Stop;
 
 /// The questions that are worked on at a time: each may take all threads.
@@ -145,9 +144,9 @@ impl State {
         }
     }
 
-    /// Returns the secret of a forge, or `None` if it may not send webhooks.
-    pub(super) fn secret(&self, forge: Forge) -> Option<&[u8]> {
-        let secrets = self.options.webhook_secrets.iter();
-        secrets.filter(|(of, _)| *of == forge).map(|(_, secret)| secret.as_slice()).next()
+    /// Returns the forge of a name with its secret, or `None` if it may not send webhooks.
+    pub(super) fn forge(&self, name: &str) -> Option<(&'static dyn Forge, &[u8])> {
+        let (forge, secret) = self.options.webhook_secrets.iter().find(|(forge, _)| forge.name() == name)?;
+        Some((*forge, secret))
     }
 }

@@ -15,15 +15,15 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use tokio::time::timeout;
 
+use super::Project;
 use super::body::read;
 use super::connections::clients::Client;
 use super::connections::places::Place;
 use super::parameters::Name;
 use super::problem::Problem;
 use super::state::State;
-
-use crate::daemon::http::forge::requests::RequestEvent;
-use crate::daemon::http::forge::{Forge, Verifier};
+use crate::forge::Forge;
+use crate::forge::webhook::Verifier;
 
 /// The longest body in bytes: GitHub's own limit.
 const MAX_BODY: usize = 25 << 20;
@@ -41,20 +41,19 @@ pub(super) async fn receive(
     Name(forge): Name,
     request: Request,
 ) -> Result<Response, Problem> {
-    let forge = Forge::of(&forge);
-    let Some((forge, secret)) = forge.and_then(|forge| Some((forge, state.secret(forge)?))) else {
+    let Some((forge, secret)) = state.forge(&forge) else {
         return Err(Problem::unknown("no secret is set up for webhooks of such a forge"));
     };
-    let event = forge.event(request.headers()).to_owned();
+    let webhooks = &forge.constants().webhooks;
+    let event = webhooks.event(request.headers()).to_owned();
     let has_reviews = state.projects.iter().any(|project| project.forge == forge);
-    let is_request = forge.is_request(&event) && has_reviews;
-    let verifier = forge.proof(request.headers()).map(|proof| Verifier::new(proof, secret));
-    let verifier = verifier.filter(|verifier| !verifier.fails_at_once()).ok_or_else(|| refused(forge))?;
+    let is_request = webhooks.requests.contains(&&*event) && has_reviews;
+    let verifier = Verifier::new(forge, request.headers(), secret).ok_or_else(|| refused(forge))?;
     let peer = request.extensions().get::<Arc<Client>>().and_then(|client| client.peer);
     let _place = if is_request { Some(place(&state, peer).await?) } else { None };
     let kept = verified(&state, (forge, verifier), request, is_request).await?;
-    let is_push = forge.is_push(&event);
-    tracing::info!(forge = forge.as_str(), event, is_push, "a webhook has come");
+    let is_push = webhooks.pushes.contains(&&*event);
+    tracing::info!(forge = forge.name(), event, is_push, "a webhook has come");
     if is_push {
         state.handle.look.ring();
     }
@@ -69,15 +68,15 @@ async fn place(state: &State, peer: Option<IpAddr>) -> Result<Place, Problem> {
     place.ok_or_else(|| Problem::busy("other webhooks are being read; send it again later"))
 }
 
-fn refused(forge: Forge) -> Problem {
-    tracing::warn!(forge = forge.as_str(), "a webhook is refused: its signature or token is wrong");
+fn refused(forge: &dyn Forge) -> Problem {
+    tracing::warn!(forge = forge.name(), "a webhook is refused: its signature or token is wrong");
     Problem::new(StatusCode::UNAUTHORIZED, "the signature or token of the webhook is wrong or missing")
 }
 
 /// Reads the body to its end, and fails unless the sender knows the secret. Returns the body if it is to be kept.
 async fn verified(
     state: &State,
-    (forge, mut verifier): (Forge, Verifier<'_>),
+    (forge, mut verifier): (&dyn Forge, Verifier),
     request: Request,
     is_kept: bool,
 ) -> Result<Vec<u8>, Problem> {
@@ -98,21 +97,24 @@ async fn verified(
 }
 
 /// Asks for the reviews of the request that a body tells of, and returns their number.
-async fn ask(state: &State, forge: Forge, body: &[u8]) -> Result<usize, Problem> {
-    let event = RequestEvent::read(forge, body).map_err(|error| {
-        tracing::warn!(forge = forge.as_str(), %error, "a webhook about a request cannot be read");
+async fn ask(state: &State, forge: &'static dyn Forge, body: &[u8]) -> Result<usize, Problem> {
+    let event = forge.news(body).map_err(|error| {
+        tracing::warn!(forge = forge.name(), %error, "a webhook about a request cannot be read");
         Problem::wrong(format!("the body must be JSON ('application/json') as the forge describes it: {error}"))
     })?;
     let Some(event) = event else { return Ok(0) };
-    let of_it = state.projects.iter().filter(|project| project.forge == forge && event.is_of(project));
-    let reviews: Vec<&str> = of_it.map(|project| &*project.reviews).collect();
+    let is_of = |project: &&Project| {
+        let mut names = event.project.iter();
+        project.forge == forge && names.any(|name| name.eq_ignore_ascii_case(&project.name))
+    };
+    let reviews: Vec<&str> = state.projects.iter().filter(is_of).map(|project| &*project.reviews).collect();
     let project = event.project.first().map(String::as_str).unwrap_or_default();
     if reviews.is_empty() {
-        tracing::warn!(forge = forge.as_str(), project, "no 'reviews' of the settings are of this project");
+        tracing::warn!(forge = forge.name(), project, "no 'reviews' of the settings are of this project");
         return Ok(0);
     }
     state.queue(state.queue.ask_for_review(&reviews, event.number)).await?;
-    tracing::info!(forge = forge.as_str(), project, request = event.number, "a review is asked for");
+    tracing::info!(forge = forge.name(), project, request = event.number, "a review is asked for");
     state.handle.asked.ring();
     Ok(reviews.len())
 }

@@ -1,24 +1,23 @@
 //! Reads the change under review from the environment of a CI job. Variables and files are asked for through
 //! functions, so nothing here reads the environment itself.
 
+pub(super) mod actions;
 mod branch;
-mod github_actions;
-mod gitlab_ci;
-mod pipelines;
+mod jenkins;
 
 use std::path::{Path, PathBuf};
 
 pub use branch::branch;
 
 use super::marker::Run;
-use super::{ForgeError, Kind};
+use super::{ALL, Forge, ForgeError};
 
 /// The knowledge of a CI job. Everything may be missing; flags say it then.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ci {
     /// The forge.
-    pub kind: Option<Kind>,
-    /// The address of its API, and of GitHub's GraphQL.
+    pub forge: Option<&'static dyn Forge>,
+    /// The address of its API.
     pub api: Option<String>,
     /// The address of GraphQL.
     pub graphql: Option<String>,
@@ -28,8 +27,6 @@ pub struct Ci {
     pub number: Option<u64>,
     /// The last commit of the request, or the one that was pushed.
     pub head: Option<String>,
-    /// The reference at which the forge keeps that commit.
-    pub head_ref: Option<String>,
     /// The branch that the request is to be merged into.
     pub base_branch: Option<String>,
     /// A commit of that branch, or the one before a push.
@@ -59,7 +56,7 @@ pub struct Ci {
 }
 
 /// The id of no commit, from which a new branch comes.
-const NO_COMMIT: &str = "0000000000000000000000000000000000000000";
+pub(super) const NO_COMMIT: &str = "0000000000000000000000000000000000000000";
 
 /// Asks for a variable of the environment; empty ones count as unset.
 pub type Variable<'a> = &'a dyn Fn(&str) -> Option<String>;
@@ -67,46 +64,93 @@ pub type Variable<'a> = &'a dyn Fn(&str) -> Option<String>;
 /// Reads a file that a variable names.
 pub type Read<'a> = &'a dyn Fn(&Path) -> std::io::Result<Vec<u8>>;
 
-/// Variables that jobs of other CI servers have.
-const JOBS: [&str; 6] = ["CI", "TF_BUILD", "CODEBUILD_BUILD_ID", "TEAMCITY_VERSION", "BUILD_NUMBER", "BUILD_ID"];
+/// The jobs of a CI server: the variables that they have.
+#[derive(Debug)]
+pub struct Jobs {
+    /// Those by which they are known, one of them at least.
+    pub runners: &'static [&'static str],
+    /// True if the runner takes lines of standard output for commands.
+    pub has_commands: bool,
+    /// The setting by which a job checks out all history.
+    pub depth: Option<&'static str>,
+    /// With the branch of a request.
+    pub request_branch: &'static [&'static str],
+    /// Those of a job that is about no branch: of a tag, or of a request with a name of its own.
+    pub no_branch: &'static [&'static str],
+    /// With a reference in full, which may be that of a branch.
+    pub reference: &'static [&'static str],
+    /// With the name of a branch.
+    pub branch: &'static [&'static str],
+}
 
-impl Ci {
-    /// Reads the environment of GitHub Actions, of those of Gitea and Forgejo, of GitLab CI, Jenkins or Bitbucket
-    /// Pipelines. Of others nothing is known, but that who runs no CI job chooses the commits himself.
-    pub fn detect(variable: Variable<'_>, read: Read<'_>) -> Result<Ci, ForgeError> {
-        let is_set = |name: &str| variable(name).is_some();
-        if is_set("GITHUB_ACTIONS") || is_set("GITEA_ACTIONS") || is_set("FORGEJO_ACTIONS") {
-            return github_actions::read(variable, read);
-        }
-        if is_set("GITLAB_CI") {
-            return Ok(gitlab_ci::read(variable));
-        }
-        if is_set("BITBUCKET_BUILD_NUMBER") {
-            return Ok(pipelines::bitbucket(variable));
-        }
-        if is_set("JENKINS_URL") {
-            return Ok(pipelines::jenkins(variable));
-        }
-        Ok(Ci { is_own: !JOBS.iter().any(|name| is_set(name)), ..Ci::default() })
-    }
+impl Jobs {
+    /// Jobs of which nothing is known.
+    pub const NONE: Jobs = Jobs {
+        runners: &[],
+        has_commands: false,
+        depth: None,
+        request_branch: &[],
+        no_branch: &[],
+        reference: &[],
+        branch: &[],
+    };
 
-    /// Returns the names of the variables that may contain the token; earlier ones win. Other programs [do not get
-    /// them](crate::process::is_token).
-    pub fn token_variables(kind: Kind) -> &'static [&'static str] {
-        match kind {
-            Kind::GitHub => &["HIERAD_GITHUB_TOKEN", "GITHUB_TOKEN", "GH_TOKEN"],
-            Kind::GitLab => &["HIERAD_GITLAB_TOKEN", "GITLAB_TOKEN"],
-            Kind::Gitea => &["HIERAD_GITEA_TOKEN", "GITEA_TOKEN", "FORGEJO_TOKEN", "GITHUB_TOKEN"],
-        }
+    fn has(&self, variable: Variable<'_>) -> bool {
+        self.runners.iter().any(|name| variable(name).is_some())
     }
 }
 
-/// Returns the reference at which a forge keeps the last commit of a request.
-pub fn head_ref(kind: Kind, number: u64) -> String {
-    match kind {
-        Kind::GitHub | Kind::Gitea => format!("refs/pull/{number}/head"),
-        Kind::GitLab => format!("refs/merge-requests/{number}/head"),
+/// The jobs of CI servers that belong to no forge: Jenkins, Azure Pipelines, `TeamCity`, and those of which no more is
+/// known than that they are jobs.
+static OTHERS: [Jobs; 4] = [
+    jenkins::JOBS,
+    Jobs {
+        runners: &["TF_BUILD"],
+        has_commands: true,
+        request_branch: &["SYSTEM_PULLREQUEST_SOURCEBRANCH"],
+        reference: &["BUILD_SOURCEBRANCH"],
+        ..Jobs::NONE
+    },
+    Jobs { runners: &["TEAMCITY_VERSION"], has_commands: true, ..Jobs::NONE },
+    Jobs { runners: &["CI", "CODEBUILD_BUILD_ID", "BUILD_NUMBER", "BUILD_ID"], ..Jobs::NONE },
+];
+
+/// Returns the jobs of all CI servers.
+fn jobs() -> impl Iterator<Item = &'static Jobs> {
+    ALL.iter().map(|forge| &forge.constants().jobs).chain(&OTHERS)
+}
+
+impl Ci {
+    /// Reads the environment of a job of a forge's own runner or of Jenkins. Of others nothing is known, but that who
+    /// runs no CI job chooses the commits himself.
+    pub fn detect(variable: Variable<'_>, read: Read<'_>) -> Result<Ci, ForgeError> {
+        // Those that took over the variables of another forge come after it.
+        Ok(match ALL.into_iter().rev().find(|forge| forge.is_job(variable)) {
+            Some(forge) => forge.ci(variable, read)?,
+            None if jenkins::JOBS.has(variable) => jenkins::read(variable),
+            None => Ci { is_own: !OTHERS.iter().any(|jobs| jobs.has(variable)), ..Ci::default() },
+        })
     }
+
+    /// Returns the reference at which the forge keeps the last commit of the request.
+    pub fn head_ref(&self) -> Option<String> {
+        Some(self.forge?.api()?.head_ref.replace("{number}", &self.number?.to_string()))
+    }
+}
+
+/// Returns the variables of the runners that [`Ci::detect`] reads more of.
+pub fn runners() -> impl Iterator<Item = &'static str> {
+    ALL.iter().map(|forge| &forge.constants().jobs).chain([&jenkins::JOBS]).flat_map(|jobs| jobs.runners).copied()
+}
+
+/// Returns true in a job whose runner takes lines of standard output for commands.
+pub fn has_commands(variable: Variable<'_>) -> bool {
+    jobs().any(|jobs| jobs.has_commands && jobs.has(variable))
+}
+
+/// Returns the settings by which jobs check out all history.
+pub fn depths() -> String {
+    jobs().filter_map(|jobs| jobs.depth).collect::<Vec<&str>>().join(", ")
 }
 
 #[cfg(test)]
@@ -115,9 +159,9 @@ mod tests {
 
     #[test]
     fn all_variables_with_tokens_are_kept_from_others() {
-        for kind in [Kind::GitHub, Kind::GitLab, Kind::Gitea] {
+        for forge in crate::forge::reviewed() {
             let known = |name: &&str| crate::process::is_token(name, "");
-            assert!(Ci::token_variables(kind).iter().all(known), "{kind:?}");
+            assert!(forge.api().unwrap().tokens.iter().all(known), "{forge:?}");
         }
     }
 

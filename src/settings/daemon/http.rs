@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::delivery::Webhook;
+use crate::forge::{ALL, Forge};
 use crate::settings::source::SourceFile;
 use crate::settings::{SettingsError, raw};
 
@@ -27,7 +28,7 @@ pub struct HttpSetting {
     /// The file with the token that clients must send.
     pub token_file: Option<PathBuf>,
     /// The files with the secrets of webhooks, by forge.
-    pub webhook_secret_files: Vec<(&'static str, PathBuf)>,
+    pub webhook_secret_files: Vec<(&'static dyn Forge, PathBuf)>,
     /// The time limit for a client to send a request, and to read some of the answer.
     pub timeout: Duration,
 }
@@ -64,9 +65,8 @@ pub fn listen_address(text: &str) -> Result<SocketAddr, String> {
 pub(in crate::settings) fn check(source: &SourceFile<'_>, raw: &raw::Http) -> Result<HttpSetting, SettingsError> {
     let wrong = |name: &str, text: &str| source.invalid(&["http", name], format!("'{name}' of 'http': {text}"));
     let file = |path: &String| source.folder.join(path);
-    let raw::WebhookSecretFiles { github, gitlab, gitea, bitbucket } = &raw.webhook_secret_files;
-    let forges = [("github", github), ("gitlab", gitlab), ("gitea", gitea), ("bitbucket", bitbucket)];
-    let secrets = forges.into_iter().filter_map(|(forge, path)| Some((forge, file(path.as_ref()?))));
+    let raw::WebhookSecretFiles(secrets) = &raw.webhook_secret_files;
+    let secrets = ALL.into_iter().filter_map(|forge| Some((forge, file(secrets.get(forge.name())?.as_ref()?))));
     let timeout = raw.timeout.unwrap_or(DEFAULT_TIMEOUT);
     if !(timeout > 0.0 && timeout <= MAX_TIMEOUT) {
         let text = format!("must be a number of seconds up to {MAX_TIMEOUT}, not {timeout}");

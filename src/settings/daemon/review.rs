@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::forge::{Id, Kind};
+use crate::forge::{self, Forge, Id};
 use crate::settings::source::SourceFile;
 use crate::settings::{RepositorySetting, SettingsError, raw};
 
@@ -15,7 +15,7 @@ pub struct ReviewSetting {
     /// The repository, of those that are watched; `None` for the only one.
     pub repository: Option<String>,
     /// The forge.
-    pub forge: Kind,
+    pub forge: &'static dyn Forge,
     /// The repository on the forge.
     pub project: String,
     /// The address of the forge's API; `None` for that of its public server.
@@ -33,9 +33,8 @@ pub struct ReviewSetting {
 }
 
 /// The values of the flags of `hierad review`.
-const COMMENT: [&str; 4] = ["update", "hide-and-new", "delete-when-clean", "none"];
-const WHEN: [&str; 2] = ["changes", "always"];
-const CHECK: [&str; 4] = ["auto", "run", "status", "none"];
+const COMMENT: [&str; 3] = ["always", "changes", "none"];
+const CHECK: [&str; 2] = ["auto", "none"];
 const EXIT_CODE: [&str; 2] = ["changes", "errors"];
 
 /// The default of `retry_for`, and the most, in hours.
@@ -59,6 +58,13 @@ pub(in crate::settings) fn check(
     Ok(found)
 }
 
+/// Returns the message of an entry that is of no forge.
+fn need_forge() -> String {
+    let names: Vec<String> = forge::reviewed().map(|forge| format!("'{}'", forge.name())).collect();
+    let (last, others) = names.split_last().map_or(("", &[][..]), |(last, others)| (&**last, others));
+    format!("need 'forge: {} or {last}", others.join(", ").trim_start_matches('\''))
+}
+
 /// One entry of the list.
 struct Checked<'a> {
     source: &'a SourceFile<'a>,
@@ -71,7 +77,7 @@ impl Checked<'_> {
     }
 
     /// Returns the flags of `hierad review` for these settings, each with the values that it may have.
-    fn flags(&self, written: [(&str, Option<String>, &[&str]); 4]) -> Result<Vec<String>, SettingsError> {
+    fn flags(&self, written: [(&str, Option<String>, &[&str]); 3]) -> Result<Vec<String>, SettingsError> {
         let mut flags = Vec::new();
         for (flag, value, values) in written {
             let Some(value) = value else { continue };
@@ -92,20 +98,15 @@ impl Checked<'_> {
             token_file,
             remote,
             comment,
-            when,
             check,
             exit_code,
             with_keys,
             id,
             retry_for,
         } = raw;
-        let (name, forge) = match forge.as_str() {
-            "github" => ("github", Kind::GitHub),
-            "gitlab" => ("gitlab", Kind::GitLab),
-            "gitea" | "forgejo" => ("gitea", Kind::Gitea),
-            _ => return Err(self.invalid("need 'forge: github', 'gitlab' or 'gitea'")),
-        };
-        let number = || project.as_u64().filter(|_| forge == Kind::GitLab).map(|number| number.to_string());
+        let forge = forge::of(&forge).ok_or_else(|| self.invalid(&need_forge()))?;
+        let has_numbers = forge.api().is_some_and(|api| api.is_nested);
+        let number = || project.as_u64().filter(|_| has_numbers).map(|number| number.to_string());
         let Some(project) = project.as_str().map(str::to_owned).or_else(number) else {
             return Err(self.invalid("need 'project', the name with that of its owner"));
         };
@@ -121,13 +122,12 @@ impl Checked<'_> {
         let of = id.as_ref().map(|id| format!(" ({id})")).unwrap_or_default();
         let mut flags = self.flags([
             ("comment", comment, &COMMENT),
-            ("when", when, &WHEN),
             ("check", check, &CHECK),
             ("exit_code", exit_code, &EXIT_CODE),
         ])?;
         flags.extend(with_keys.then(|| "--with-keys".to_owned()));
         Ok(ReviewSetting {
-            name: format!("{name} {project}{of}"),
+            name: format!("{} {project}{of}", forge.name()),
             repository,
             forge,
             project,

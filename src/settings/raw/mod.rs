@@ -5,10 +5,13 @@ pub(super) mod profiles;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::num::NonZeroUsize;
+use std::sync::LazyLock;
 
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{self, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
+
+use crate::forge::ALL;
 
 /// The policies of a file in which something else may be wrong.
 #[derive(Debug, Deserialize)]
@@ -75,7 +78,6 @@ pub(super) struct Review {
     pub(super) token_file: String,
     pub(super) remote: Option<String>,
     pub(super) comment: Option<String>,
-    pub(super) when: Option<String>,
     pub(super) check: Option<String>,
     pub(super) exit_code: Option<String>,
     #[serde(default)]
@@ -144,14 +146,37 @@ pub(super) struct Http {
     pub(super) timeout: Option<f64>,
 }
 
-/// The secrets of webhooks.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default, expecting = "a hash such as {github: FILE}")]
-pub(super) struct WebhookSecretFiles {
-    pub(super) github: Option<String>,
-    pub(super) gitlab: Option<String>,
-    pub(super) gitea: Option<String>,
-    pub(super) bitbucket: Option<String>,
+/// The files with the secrets of webhooks, by the names of forges.
+#[derive(Debug, Default)]
+pub(super) struct WebhookSecretFiles(pub(super) BTreeMap<&'static str, Option<String>>);
+
+/// The names of forges, which are the fields of [`WebhookSecretFiles`].
+static FORGES: LazyLock<Vec<&str>> = LazyLock::new(|| ALL.iter().map(|forge| forge.name()).collect());
+
+impl<'de> Deserialize<'de> for WebhookSecretFiles {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<WebhookSecretFiles, D::Error> {
+        deserializer.deserialize_struct("WebhookSecretFiles", &FORGES, WebhookSecretFiles::default())
+    }
+}
+
+impl<'de> Visitor<'de> for WebhookSecretFiles {
+    type Value = WebhookSecretFiles;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a hash such as {github: FILE}")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut files: A) -> Result<WebhookSecretFiles, A::Error> {
+        while let Some(name) = files.next_key::<String>()? {
+            let known = FORGES.iter().find(|forge| **forge == name);
+            let forge = known.ok_or_else(|| de::Error::unknown_field(&name, &FORGES))?;
+            if self.0.contains_key(forge) {
+                return Err(de::Error::duplicate_field(forge));
+            }
+            self.0.insert(forge, files.next_value()?);
+        }
+        Ok(self)
+    }
 }
 
 /// The most that hierad may use. Sizes are numbers of bytes, or texts such as `64MiB`.

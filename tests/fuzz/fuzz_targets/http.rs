@@ -9,7 +9,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use hierad::daemon::http::{
-    AnswerError, Answers, DiffRequest, DiffResponse, Forge, InProcessServer, LookupNode, LookupRequest, LookupResponse, NodeSnapshot, Options,
+    AnswerError, Answers, DiffRequest, DiffResponse, InProcessServer, LookupNode, LookupRequest, LookupResponse, NodeSnapshot, Options,
 };
 use hierad::daemon::queue::{Queue, RenderedReport};
 use hierad::event::{CommitEvent, EventKind, RepositoryName};
@@ -53,8 +53,7 @@ impl Site {
         let state = tempfile::tempdir().unwrap();
         let queue = runtime.block_on(queue(state.path()));
         let servers = [None, Some(SECRET.to_vec().into())].map(|token| {
-            let forges = [Forge::GitHub, Forge::GitLab, Forge::Gitea, Forge::Bitbucket];
-            let webhook_secrets = forges.map(|forge| (forge, SECRET.to_vec().into())).into();
+            let webhook_secrets = hierad::forge::ALL.map(|forge| (forge, SECRET.to_vec().into())).into();
             let options = Options { listen: ([127, 0, 0, 1], 0).into(), token, webhook_secrets, timeout: PATIENCE };
             let answers: [(RepositoryName, Arc<dyn Answers>); 1] = [("data".into(), Arc::new(Echo))];
             Arc::new(InProcessServer::new(options, BTreeMap::from(answers), queue.clone()))

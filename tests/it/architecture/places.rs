@@ -15,7 +15,7 @@ pub(super) struct Rule {
 }
 
 /// The rules, each with lines that would break it elsewhere.
-pub(super) const RULES: [(Rule, &[&str]); 14] = [
+pub(super) const RULES: [(Rule, &[&str]); 15] = [
     (
         // A path that the user names is opened in `disk`: these are files of hierad's own, or of the machine.
         Rule {
@@ -236,6 +236,32 @@ pub(super) const RULES: [(Rule, &[&str]); 14] = [
             places: &["src/hiera/backend/eyaml/", "src/hiera/encrypted.rs"],
         },
         &["text.contains(\"ENC[\")"],
+    ),
+    (
+        // A forge has a file of its own, and `ALL` is the one list. Secrets are known by the names of all CI servers.
+        Rule {
+            what: "a forge is named",
+            pattern: r"\bGitHub\b|\bGITHUB_|(?i:gitlab|gitea|forgejo|bitbucket)",
+            places: &[
+                "src/forge/mod.rs",
+                "src/forge/github.rs",
+                "src/forge/gitlab.rs",
+                "src/forge/gitea.rs",
+                "src/forge/bitbucket.rs",
+                "src/forge/ci/actions.rs",
+                "src/process.rs",
+            ],
+        },
+        &[
+            "enum Kind { GitHub, Other }",
+            "    Gitea,",
+            "Kind::GitLab => \"-/blob\",",
+            "const FORGES: [&str; 2] = [\"github\", \"gitlab\"];",
+            "\"gitea\" | \"forgejo\" => true,",
+            "let is_job = variable(\"GITHUB_ACTIONS\").is_some();",
+            "let is_job = variable(\"GITLAB_CI\").is_some();",
+            "static ALL: [&dyn Forge; 1] = [&bitbucket::Bitbucket];",
+        ],
     ),
 ];
 

@@ -332,7 +332,7 @@ fn settings_of_impossible_reviews_are_refused() {
         ("[{forge: gitea, project: o/n, token_file: TOKEN}]", "need 'api', the address of the forge's API"),
         ("[{forge: github, project: o/n, token_file: nosuch}]", "cannot read"),
         (&format!("[{{{review}}}, {{{review}}}]"), "number 2, are the second of github o/n: give each an 'id'"),
-        (&format!("[{{{review}, comment: never}}]"), "wrong 'comment': one of update, hide-and-new"),
+        (&format!("[{{{review}, comment: never}}]"), "wrong 'comment': one of always, changes, none"),
         (&format!("[{{{review}, id: 'a--b'}}]"), "have a wrong 'id'"),
         (&format!("[{{{review}, repository: other}}]"), "are of a repository 'other'"),
         (&format!("[{{{review}, retry_for: -1}}]"), "need a number of hours for 'retry_for', not -1"),

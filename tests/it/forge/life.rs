@@ -61,42 +61,40 @@ fn marks(scene: &Scene, kind: Kind, heads: [&str; 3]) {
 }
 
 #[test]
-fn comments_are_hidden_deleted_or_left_out_as_asked() {
-    let scene = Scene::new(Kind::GitHub);
-    let head = scene.push(FIRST);
-    scene.review(&head, "--id hidden --comment hide-and-new").ok();
-    scene.review(&head, "--id deleted --comment delete-when-clean").ok();
-    scene.review(&head, "--id none --comment none").ok();
-    let head = scene.push(SECOND);
-    scene.review(&head, "--id hidden --comment hide-and-new").ok();
-    scene.review(&head, "--id hidden --comment hide-and-new").ok();
-    assert!(scene.forge.comment("hidden").contains("9090"));
-    let hidden = scene.forge.state().comments.iter().filter(|comment| comment.is_minimized).count();
-    assert_eq!(hidden, 1);
-    assert_eq!(scene.forge.comments("deleted").len(), 1);
-    let head = scene.push(CLEAN);
-    scene.review(&head, "--id deleted --comment delete-when-clean").ok();
-    scene.review(&head, "--id silent --when changes").ok();
-    scene.review(&head, "--id hidden --comment hide-and-new --when changes").ok();
-    for gone in ["deleted", "none", "silent"] {
-        assert_eq!(scene.forge.comments(gone).len(), 0, "{gone}");
+fn a_first_comment_waits_for_an_effect_as_asked() {
+    for kind in KINDS {
+        let scene = Scene::new(kind);
+        let head = scene.push(CLEAN);
+        scene.review(&head, "--id none --comment none").ok();
+        scene.review(&head, "--id late --comment changes").ok();
+        assert_eq!(scene.forge.state().comments.len(), 0, "{kind:?}");
+        let head = scene.push(FIRST);
+        scene.review(&head, "--id none --comment none").ok();
+        scene.review(&head, "--id late --comment changes").ok();
+        assert!(scene.forge.comment("late").contains("8080"));
+        let head = scene.push(CLEAN);
+        scene.review(&head, "--id late --comment changes").ok();
+        assert!(scene.forge.comment("late").contains("no effective change"));
+        assert_eq!(scene.forge.state().comments.len(), 1, "{kind:?}");
     }
-    assert!(scene.forge.comment("hidden").contains("no effective change"));
 }
 
 #[test]
-fn forges_that_hide_nothing_fold_what_is_outdated() {
-    for kind in [Kind::GitLab, Kind::Gitea] {
-        let scene = Scene::new(kind);
-        let first = scene.push(FIRST);
-        scene.review(&first, "--comment hide-and-new").ok();
-        let second = scene.push(SECOND);
-        scene.review(&second, "--comment hide-and-new").ok();
-        assert!(scene.forge.comment("default").contains("9090"));
-        let state = scene.forge.state();
-        let folded = format!("<details><summary>Outdated: {}</summary>", &first[..12]);
-        assert!(state.comments[0].body.contains(&folded), "{}", state.comments[0].body);
+fn variants_that_are_gone_are_refused() {
+    let scene = Scene::new(Kind::GitHub);
+    let head = scene.push(FIRST);
+    for (flag, words) in [
+        ("--comment hide-and-new", "[possible values: always, changes, none]"),
+        ("--comment delete-when-clean", "[possible values: always, changes, none]"),
+        ("--comment update", "[possible values: always, changes, none]"),
+        ("--when changes", "unexpected argument '--when'"),
+        ("--check run", "[possible values: auto, none]"),
+        ("--check status", "[possible values: auto, none]"),
+        ("--discussions", "unexpected argument '--discussions'"),
+    ] {
+        scene.review(&head, flag).is(1).says(&[words]);
     }
+    assert_eq!(scene.forge.state().comments.len(), 0);
 }
 
 #[test]
@@ -134,20 +132,6 @@ fn the_exit_status_is_the_conclusion() {
     let check = scene.forge.check(&broken, "hierad");
     assert_eq!(check["conclusion"], "failure");
     assert_eq!(check["output"]["annotations"][0]["annotation_level"], "failure", "{check:#}");
-}
-
-#[test]
-fn discussions_are_on_the_lines_once() {
-    let scene = Scene::new(Kind::GitLab);
-    for files in [FIRST, SECOND] {
-        let head = scene.push(files);
-        scene.review(&head, "--discussions").ok();
-        let lines: Vec<_> = scene.forge.state().comments.iter().filter_map(|comment| comment.line).collect();
-        assert_eq!(lines, [1]);
-    }
-    let head = scene.push(CLEAN);
-    scene.review(&head, "--discussions").ok();
-    assert_eq!(scene.forge.state().comments.len(), 1);
 }
 
 #[test]

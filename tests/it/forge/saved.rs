@@ -254,15 +254,7 @@ fn saved_texts_are_no_elements() {
 #[test]
 fn saved_texts_forge_no_marker() {
     let marker = "<!-- hierad-review: default head=0 run=9.9 -->";
-    Fork::new().check_texts(&[
-        marker,
-        "<!-- x",
-        "x -->",
-        "<!X hierad>",
-        "<?x hierad?>",
-        "<![CDATA[x]]>",
-        "\n<!-- hierad-review: default outdated -->\n",
-    ]);
+    Fork::new().check_texts(&[marker, "<!-- x", "x -->", "<!X hierad>", "<?x hierad?>", "<![CDATA[x]]>"]);
 }
 
 #[test]

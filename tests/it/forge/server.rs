@@ -27,9 +27,6 @@ pub(super) struct Comment {
     pub(super) id: u64,
     pub(super) author: String,
     pub(super) body: String,
-    pub(super) is_minimized: bool,
-    /// True for a discussion on a line.
-    pub(super) line: Option<u64>,
 }
 
 /// Happens to the first request of this operation.
@@ -115,10 +112,7 @@ impl Forge {
     pub(super) fn comments(&self, id: &str) -> Vec<Comment> {
         let state = self.state();
         let start = format!("<!-- hierad-review: {id} ");
-        let is_seen = |comment: &&Comment| {
-            let is_outdated = comment.is_minimized || comment.body.lines().next().unwrap().contains(" outdated");
-            comment.author == BOT && comment.body.starts_with(&start) && !is_outdated
-        };
+        let is_seen = |comment: &&Comment| comment.author == BOT && comment.body.starts_with(&start);
         state.comments.iter().filter(is_seen).cloned().collect()
     }
 
@@ -166,7 +160,7 @@ impl Server {
             return refusal(401, "Bad credentials");
         }
         if (method, target) == ("POST", "/graphql") && self.kind == Kind::GitHub {
-            return self.graphql(&serde_json::from_slice(&request.body).unwrap());
+            return Server::graphql(&serde_json::from_slice(&request.body).unwrap());
         }
         let found = self.operations.iter().find_map(|operation| Some((operation, operation.matches(method, target)?)));
         let wrong = |text: String| {
@@ -242,13 +236,6 @@ impl Server {
                 state.statuses.push((arguments.path.last().unwrap().clone(), body.clone()));
                 example
             }
-            "discussions/list" => discussions(state, &example),
-            "discussions/create" => discuss(state, &example, body)?,
-            "discussions/delete" => {
-                let id: u64 = arguments.path.last().unwrap().parse().unwrap();
-                state.comments.retain(|comment| comment.id != id);
-                Json::Null
-            }
             other => panic!("{other}"),
         };
         operation.check_answer(&answer);
@@ -301,9 +288,13 @@ impl Server {
             Kind::Gitea => (1, usize::MAX),
             _ => (asked("page").unwrap_or(1), asked("per_page").unwrap_or(30)),
         };
-        let all = state.comments.iter().filter(|comment| comment.line.is_none());
-        let shown: Vec<Json> =
-            all.skip((page - 1).saturating_mul(size)).take(size).map(|c| self.comment(c, example)).collect();
+        let shown: Vec<Json> = state
+            .comments
+            .iter()
+            .skip((page - 1).saturating_mul(size))
+            .take(size)
+            .map(|c| self.comment(c, example))
+            .collect();
         if shown.len() == size {
             let path = match self.kind {
                 Kind::GitLab => "projects/5/merge_requests/7/notes",
@@ -331,8 +322,7 @@ impl Server {
         }
         if id == "issues/create-comment" {
             state.next += 1;
-            let comment =
-                Comment { id: state.next, author: BOT.to_owned(), body: text, is_minimized: false, line: None };
+            let comment = Comment { id: state.next, author: BOT.to_owned(), body: text };
             state.comments.push(comment.clone());
             return Ok(self.comment(&comment, example));
         }
@@ -347,21 +337,10 @@ impl Server {
         Ok(self.comment(&state.comments[at], example))
     }
 
-    /// The two documents that are sent, both valid by `schema.graphql` of `@octokit/graphql-schema`.
-    fn graphql(&self, body: &Json) -> Answer {
-        let query = body["query"].as_str().unwrap();
-        let minimize = "mutation($id: ID!) { minimizeComment(input: {subjectId: $id, classifier: OUTDATED}) { \
-                        minimizedComment { isMinimized } } }";
-        if query == "query { viewer { login } }" {
-            return Answer::Full(200, String::new(), json!({ "data": { "viewer": { "login": BOT } } }).to_string());
-        }
-        assert_eq!(query, minimize);
-        let state = &mut *self.state.lock().unwrap();
-        let node = body["variables"]["id"].as_str().unwrap();
-        let comment = state.comments.iter_mut().find(|comment| format!("node{}", comment.id) == node).unwrap();
-        comment.is_minimized = true;
-        let done = json!({ "data": { "minimizeComment": { "minimizedComment": { "isMinimized": true } } } });
-        Answer::Full(200, String::new(), done.to_string())
+    /// The document that is sent, valid by `schema.graphql` of `@octokit/graphql-schema`.
+    fn graphql(body: &Json) -> Answer {
+        assert_eq!(body["query"], "query { viewer { login } }");
+        Answer::Full(200, String::new(), json!({ "data": { "viewer": { "login": BOT } } }).to_string())
     }
 }
 
@@ -410,28 +389,4 @@ fn list_runs(state: &State, example: &Json, arguments: &Arguments) -> Json {
     let runs = state.checks.iter().filter(|run| run["head_sha"] == **head);
     let runs: Vec<Json> = runs.map(|run| shown_run(run, &example["check_runs"][0])).collect();
     json!({ "total_count": runs.len(), "check_runs": runs })
-}
-
-fn discussions(state: &State, example: &Json) -> Json {
-    let made = |comment: &Comment| {
-        let mut made = example[0].clone();
-        made["id"] = format!("d{}", comment.id).into();
-        made["notes"][0]["id"] = comment.id.into();
-        made["notes"][0]["body"] = comment.body.clone().into();
-        made["notes"][0]["author"]["username"] = comment.author.clone().into();
-        made
-    };
-    state.comments.iter().filter(|comment| comment.line.is_some()).map(made).collect()
-}
-
-fn discuss(state: &mut State, example: &Json, body: &Json) -> Result<Json, Refusal> {
-    state.next += 1;
-    let line = body["position"]["new_line"].as_u64();
-    if line.is_none() {
-        return Err((400, "400 Bad request - Note {:line_code=>[\"can't be blank\"]}".to_owned()));
-    }
-    let body = body["body"].as_str().unwrap().to_owned();
-    let comment = Comment { id: state.next, author: BOT.to_owned(), body, is_minimized: false, line };
-    state.comments.push(comment);
-    Ok(example.clone())
 }

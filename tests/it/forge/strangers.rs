@@ -30,11 +30,11 @@ fn comments_of_others_are_left_alone() {
     let scene = Scene::new(Kind::GitHub);
     let head = scene.push(FIRST);
     let body = format!("<!-- hierad-review: default head={head} run=99999.1 -->\nall is well");
-    let comment = Comment { id: 1, author: "stranger".to_owned(), body: body.clone(), is_minimized: false, line: None };
+    let comment = Comment { id: 1, author: "stranger".to_owned(), body: body.clone() };
     scene.forge.state().comments.push(comment);
     scene.review(&head, "").ok();
     let head = scene.push(SECOND);
-    scene.review(&head, "--comment hide-and-new").ok();
+    scene.review(&head, "").ok();
     assert_eq!(scene.forge.state().comments[0].body, body);
     assert!(scene.forge.comment("default").contains("9090"));
 }

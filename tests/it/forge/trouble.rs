@@ -100,7 +100,6 @@ fn a_status_takes_the_place_of_a_check() {
     );
     let (sha, status) = scene.forge.state().statuses[0].clone();
     assert_eq!((sha, &status["state"], &status["context"]), (head.clone(), &"failure".into(), &"hierad".into()));
-    scene.review(&head, "--check run").is(1).says(&["give the job `permissions: {checks: write}`"]);
 }
 
 #[test]
@@ -124,8 +123,7 @@ fn all_pages_of_comments_are_read() {
         let scene = Scene::new(kind);
         let head = scene.push(FIRST);
         for id in 1..=60 {
-            let comment =
-                Comment { id, author: "ada".to_owned(), body: "hi".to_owned(), is_minimized: false, line: None };
+            let comment = Comment { id, author: "ada".to_owned(), body: "hi".to_owned() };
             scene.forge.state().comments.extend([comment.clone(), Comment { id: id + 200, ..comment }]);
         }
         scene.review(&head, "").ok();

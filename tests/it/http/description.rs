@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use hierad::forge::ALL;
+use hierad::forge::webhook::Proof;
 use serde_json::{Value as Json, json};
 
 use super::client::{Answer, Daemon};
@@ -75,4 +77,19 @@ fn routes_answer_as_described() {
     seen.extend(["/v1/lookup".to_owned(), "/v1/webhooks/{forge}".to_owned()]);
     let described: BTreeSet<String> = document["paths"].as_object().unwrap().keys().cloned().collect();
     assert_eq!(described, seen);
+}
+
+#[test]
+fn all_forges_that_send_webhooks_are_described() {
+    let document: Json = serde_json::from_str(include_str!("../../../src/daemon/http/openapi.json")).unwrap();
+    let parameters = document["paths"]["/v1/webhooks/{forge}"]["post"]["parameters"].as_array().unwrap();
+    let names: Vec<&str> = ALL.iter().map(|forge| forge.name()).collect();
+    assert_eq!(parameters[0]["schema"]["enum"], json!(names));
+    let described =
+        |name: &str| parameters.iter().any(|known| name.eq_ignore_ascii_case(known["name"].as_str().unwrap()));
+    for forge in ALL {
+        let webhooks = &forge.constants().webhooks;
+        let (Proof::Token(proof) | Proof::Signature(proof, _)) = webhooks.proof;
+        assert!(described(webhooks.event) && described(proof), "{forge:?}");
+    }
 }

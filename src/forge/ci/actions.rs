@@ -4,25 +4,37 @@ use std::path::Path;
 
 use serde_json::Value as Json;
 
-use super::{Ci, NO_COMMIT, Read, Variable, head_ref};
-use crate::forge::{ForgeError, Kind, Run};
+use super::{Ci, Jobs, NO_COMMIT, Read, Variable};
+use crate::forge::{Forge, ForgeError, Run};
 
 /// The events of commits that are in the repository itself. Others may be of a request, as comments on it are.
 const OWN: [&str; 6] = ["push", "create", "release", "schedule", "workflow_dispatch", "repository_dispatch"];
 
-pub(super) fn read(variable: Variable<'_>, read: Read<'_>) -> Result<Ci, ForgeError> {
-    let api = variable("GITHUB_API_URL");
-    let is_gitea = variable("GITEA_ACTIONS").or_else(|| variable("FORGEJO_ACTIONS")).is_some()
-        || api.as_ref().is_some_and(|api| api.trim_end_matches('/').ends_with("/api/v1"));
-    let kind = if is_gitea { Kind::Gitea } else { Kind::GitHub };
+/// The jobs of GitHub.
+pub(in crate::forge) const JOBS: Jobs = Jobs {
+    runners: &["GITHUB_ACTIONS"],
+    has_commands: true,
+    depth: Some("`fetch-depth: 0` of actions/checkout"),
+    request_branch: &["GITHUB_HEAD_REF"],
+    no_branch: &[],
+    reference: &["GITHUB_REF"],
+    branch: &["GITHUB_REF_NAME"],
+};
+
+/// Reads the variables of a job of this forge.
+pub(in crate::forge) fn read(
+    forge: &'static dyn Forge,
+    variable: Variable<'_>,
+    read: Read<'_>,
+) -> Result<Ci, ForgeError> {
     let (server, project) = (variable("GITHUB_SERVER_URL"), variable("GITHUB_REPOSITORY"));
     let page = server.zip(project.clone()).map(|(server, project)| format!("{server}/{project}"));
     let run_id = variable("GITHUB_RUN_ID");
     let number = |name: &str| variable(name).and_then(|text| text.parse().ok());
     let event_name = variable("GITHUB_EVENT_NAME").unwrap_or_default();
     let ci = Ci {
-        kind: Some(kind),
-        api,
+        forge: Some(forge),
+        api: variable("GITHUB_API_URL"),
         graphql: variable("GITHUB_GRAPHQL_URL"),
         project,
         head: variable("GITHUB_SHA"),
@@ -30,7 +42,6 @@ pub(super) fn read(variable: Variable<'_>, read: Read<'_>) -> Result<Ci, ForgeEr
         summary: variable("GITHUB_STEP_SUMMARY").map(Into::into),
         url: page.as_ref().zip(run_id).map(|(page, run)| format!("{page}/actions/runs/{run}")),
         page,
-        author: (kind == Kind::GitHub).then_some("github-actions[bot]"),
         has_commands: true,
         is_own: OWN.contains(&&*event_name),
         ..Ci::default()
@@ -39,10 +50,10 @@ pub(super) fn read(variable: Variable<'_>, read: Read<'_>) -> Result<Ci, ForgeEr
     let wrong = |reason: String| ForgeError::Options(format!("the event in {path} cannot be read: {reason}"));
     let event = read(Path::new(&path)).map_err(|error| wrong(error.to_string()))?;
     let event: Json = serde_json::from_slice(&event).map_err(|error| wrong(error.to_string()))?;
-    Ok(with_event(ci, kind, &event, &event_name))
+    Ok(with_event(ci, &event, &event_name))
 }
 
-fn with_event(ci: Ci, kind: Kind, event: &Json, name: &str) -> Ci {
+fn with_event(ci: Ci, event: &Json, name: &str) -> Ci {
     let text = |path: &str| event.pointer(path).and_then(Json::as_str).map(str::to_owned);
     let number = |path: &str| event.pointer(path).and_then(Json::as_u64);
     let ci = Ci { default_branch: text("/repository/default_branch"), ..ci };
@@ -64,7 +75,6 @@ fn with_event(ci: Ci, kind: Kind, event: &Json, name: &str) -> Ci {
         return Ci {
             number,
             head: text("/pull_request/head/sha").or(ci.head),
-            head_ref: number.map(|number| head_ref(kind, number)),
             base_branch: text("/pull_request/base/ref"),
             base: text("/pull_request/base/sha"),
             is_own: repository("head").is_some() && repository("head") == repository("base"),
