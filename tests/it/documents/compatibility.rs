@@ -16,6 +16,7 @@ use hierad::value::{Secrecy, Value};
 use hierad::workers::Workers;
 
 use super::pages::{page, root};
+use crate::support::recorded;
 
 /// A proof that an entry is true.
 enum Check {
@@ -314,9 +315,9 @@ fn repository(row: &str, text: &str) -> String {
 }
 
 fn recorded(topic: &str, name: &str) -> Result<(), String> {
-    let cases = json::parse(&fs::read(vectors().join(format!("{topic}.json"))).unwrap()).value;
-    let named = |case: &&Value| case.get("name").and_then(Value::as_str) == Some(name);
-    let case = cases.as_array().unwrap().iter().find(named).ok_or("no such case")?;
+    let named = |case: &Value| case.get("name").and_then(Value::as_str) == Some(name);
+    let cases = recorded::cases(&vectors().join(format!("{topic}.json")));
+    let case = cases.into_iter().find(named).ok_or("no such case")?;
     let answers = case.get("puppet8").or(case.get("priority")).and_then(Value::as_array).ok_or("no answers")?;
     let finds = |answer: &Value| answer.get("values").and_then(Value::as_hash).is_some_and(|values| !values.is_empty());
     if answers.iter().any(finds) { Ok(()) } else { Err("nothing is found".to_owned()) }
