@@ -8,7 +8,7 @@
 # Of some thousand explained lookups it keeps those that together have each kind of line, each two kinds that follow
 # each other, each two that stand in one explanation or that one of them has with a way to ask or to fail, and each word
 # of a hiera.yaml that says where data come from with each other and with each way to fail. The same goes for data: each
-# kind of step in each other, and each merge.
+# kind of step in each other, each merge and each field.
 # The cases of the topic `explain` are there for this, so each is kept with one key and with several. Of each of TOPICS it writes
 # tests/vectors/explain/TOPIC.json; the cases' files and nodes are in the TOPIC.json that record_lookup.rb beside this
 # file writes. Topics of encrypted data are none of them: each run encrypts anew.
@@ -97,7 +97,7 @@ Told = Struct.new(:topic, :name, :entry, :words) do
   def data_features(step = entry['data'], parent = nil)
     fields = step.fetch('__pvalue', []).each_slice(2).to_h { |field, value| [field['__pvalue'], value] }
     own = fields.values_at('type', 'event').map { |symbol| symbol&.fetch('__pvalue') }
-    ([[parent, own], fields['merge']] + fields.fetch('branches', []).flat_map { |branch| data_features(branch, own) }).uniq
+    ([[parent, own], fields['merge'], *fields.keys] + fields.fetch('branches', []).flat_map { |branch| data_features(branch, own) }).uniq
   end
 end
 
