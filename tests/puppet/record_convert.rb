@@ -74,7 +74,7 @@ end
 
 # Errors that random conversions have come to.
 def errors
-  patterns = ['(?<:a+)b', '(?<a+)b', '(?<1a>b)', '(?<ab', '(?<x>a)\\k<x/', '(?<x>a)\\k</x>', '(?<x>a)\\k<.x>', '(?<x>a)\\k<x=>',
+  patterns = ['(?<:a+)b', '(?<a+)b', '(?<1a>b)', '(?<9a+)b', '(?<0=a+)b', '(?<-1a)b', '(?<ab', '(?<x>a)\\k<x/', '(?<x>a)\\k</x>', '(?<x>a)\\k<.x>', '(?<x>a)\\k<x=>',
               '(?<x>a)\\k<x.', '(?<x>a)\\k<1x>', '(?i', '(?ia', '(?im-', '(?iq', '(?z)', '\\p{Alpha_', '\\p{Alpha', '\\p{A_B', '\\p{Foo',
               '\\p{Alpha)b', '\\p{', '\\p{Alpha]']
   times = ['2020-01-31T12:30:45é', '2020-01-31T24:00:00é', '2020-01-31T12:30:45 UTCé', '2020-01-31T12:30:45 Ünit standard time',

@@ -89,7 +89,10 @@ const END: &str = "end pattern in group";
 /// Returns Ruby's error for a group whose name Oniguruma refuses: there it goes on up to its bracket, or to the end.
 fn misnamed_group(pattern: &str, what: &str) -> Option<String> {
     let name = what.strip_prefix("invalid char in group name <").or(what.strip_prefix("invalid group name <"))?;
-    let at = pattern.find(&format!("<{}", name.strip_suffix('>')?))?;
+    // A number ends as Oniguruma has it.
+    let name =
+        name.strip_suffix('>').filter(|name| !name.starts_with(|sign: char| sign.is_ascii_digit() || sign == '-'))?;
+    let at = pattern.find(&format!("<{name}"))?;
     let name = &pattern[at + 1..];
     // Ruby takes such characters, in references as well.
     let taken = name.split_once('>').filter(|_| what.starts_with("invalid char"));
