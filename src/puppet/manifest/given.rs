@@ -41,6 +41,8 @@ pub(super) struct Given {
     sources: HashMap<String, Source>,
     /// The variables that the file sets, and its parameters.
     set: HashSet<String>,
+    /// Those that it gives options in any case.
+    certain: HashSet<String>,
     pub(super) fed: BTreeSet<Fed>,
 }
 
@@ -104,7 +106,9 @@ impl Given {
         let Some(depth) = depth.checked_sub(1) else { return };
         let (mut open, mut is_block) = (None::<Parameters>, false);
         for (at, word) in words.iter().enumerate() {
-            open = open.and_then(|open| self.parameter(open, &word.token));
+            if let Some(parameters) = open.take() {
+                open = self.parameter(parameters, &word.token);
+            }
             match &word.token {
                 Token::Sign('|') => {
                     is_block = !is_block;
@@ -140,6 +144,9 @@ impl Given {
 
     /// Notes what gives options to a name.
     fn feed(&mut self, to: &str, source: &Source) {
+        if source.is_any && !self.certain.insert(to.to_owned()) {
+            return;
+        }
         let by = source.of.iter().filter(|_| !source.is_any).cloned().map(Some);
         let by = by.chain(source.is_any.then_some(None)).filter(|by| by.as_deref() != Some(to));
         let fed: Vec<Fed> = by.map(|by| Fed { to: to.to_owned(), by }).collect();
@@ -180,6 +187,10 @@ impl Given {
     fn call(&mut self, words: &[Word], at: usize, name: &str, has_options: HasOptions<'_>) {
         let sign = |at: usize| words.get(at).map(|word| &word.token);
         let is_method = at > 0 && sign(at - 1) == Some(&Token::Sign('.'));
+        let is_open = matches!(sign(at + 1), Some(Token::Sign('(' | '{' | '[' | '<')));
+        if (!is_open && !is_method) || passes_on(name) {
+            return;
+        }
         let is_type = name.trim_start_matches("::").starts_with(|sign: char| sign.is_ascii_uppercase());
         let rest = first(&words[at + 1..]);
         let open = at
@@ -199,7 +210,8 @@ impl Given {
             Some(Token::Sign('{')) => !is_method && !BLOCKS.contains(&name),
             _ => false,
         };
-        if (!is_given && !is_method) || passes_on(name) {
+        let is_known = || !BY_NAME.contains(&name) && self.certain.contains(name);
+        if (!is_given && !is_method) || is_known() {
             return;
         }
         let mut source = Source::default();
@@ -255,17 +267,20 @@ impl Given {
             let is_next = |sign: char| next.is_some_and(|next| next.token == Token::Sign(sign));
             let is_entry = next.is_some_and(|next| next.token == Token::Arrow);
             let is_method = at > 0 && words[at - 1].token == Token::Sign('.');
-            source.is_any |= match &word.token {
+            source.is_any = match &word.token {
                 Token::Name(name) | Token::Text(name) if is_entry => name == "merge",
                 Token::Template(_) | Token::Variable(_) if is_entry => true,
                 Token::Name(name) => (is_next('(') || is_method) && !passes_on(name),
                 Token::Variable(_) if is_next('[') && next.is_some_and(|next| next.is_joined) => true,
                 Token::Variable(name) => {
                     source.join(self.source(name, has_options));
-                    false
+                    source.is_any
                 }
                 _ => false,
             };
+            if source.is_any {
+                break;
+            }
         }
         source
     }
