@@ -17,7 +17,7 @@ use super::merge::Strategy;
 use super::options::LookupOptions;
 use crate::diagnostic::Place;
 use crate::pattern::is_made_of;
-use crate::puppet::manifest::{CallMerge, Formula, KeyText, Language, LookupCall, Lookups};
+use crate::puppet::manifest::{ANYTHING, CallMerge, Fed, Formula, KeyText, Language, LookupCall, Lookups};
 use crate::tree::{BlobId, Entry, Extent, FileTree, Target, TreeError, child, files_at, follow};
 use crate::value::Value;
 
@@ -56,6 +56,8 @@ pub struct ManifestLookups {
     any: Vec<Way>,
     /// The named keys whose lookups agree.
     agreed: HashMap<Arc<str>, Arc<Agreement>>,
+    /// Those that are made if one of some names is given options.
+    given: Vec<(BTreeSet<String>, Way)>,
     parameters: Parameters,
     /// The failure to read them all.
     pub error: Option<TreeError>,
@@ -177,6 +179,7 @@ impl Manifests {
         found: &mut ManifestLookups,
         left: &mut usize,
     ) -> Result<(), TreeError> {
+        let mut read = Vec::new();
         for (path, id) in files {
             if let Some(language) = Language::of(path) {
                 let lookups = self.in_file(tree, *id, language)?;
@@ -188,8 +191,10 @@ impl Manifests {
                 };
                 *left = rest;
                 found.add(&Arc::from(path.as_str()), &lookups);
+                read.push(lookups);
             }
         }
+        found.add_given(read.iter().flat_map(|lookups| &lookups.fed));
         Ok(())
     }
 
@@ -256,8 +261,12 @@ fn main_manifests(tree: &dyn FileTree, path: &str) -> Result<(Vec<(String, BlobI
 
 impl ManifestLookups {
     fn add(&mut self, path: &Arc<str>, lookups: &Lookups) {
-        for LookupCall { key, merge, line } in &lookups.calls {
+        for LookupCall { key, merge, line, given } in &lookups.calls {
             let way = Way { merge: merge.clone(), place: Place::line(path.clone(), *line) };
+            if !given.is_empty() {
+                self.given.push((given.clone(), way));
+                continue;
+            }
             let root = |key: &str| root_apart(key).unwrap_or_else(|| key.into());
             let whole = key.whole().map(root).or_else(|| key.root().whole().map(Arc::from));
             match whole {
@@ -268,6 +277,28 @@ impl ManifestLookups {
         }
         self.parameters.classes.extend(lookups.classes.iter().cloned());
         self.parameters.keys.extend(lookups.parameters.iter().cloned());
+    }
+
+    /// Adds the lookups of what is given options, directly or by others. All that is `fed` them may be.
+    fn add_given<'f>(&mut self, fed: impl Iterator<Item = &'f Fed>) {
+        let mut given = std::mem::take(&mut self.given);
+        if given.is_empty() {
+            return;
+        }
+        let mut by = HashMap::<Option<&str>, Vec<&str>>::new();
+        for Fed { to, by: of } in fed {
+            by.entry(of.as_deref()).or_default().push(to);
+        }
+        let mut pending = by.remove(&None).unwrap_or_default();
+        let mut reached = BTreeSet::new();
+        while let Some(name) = pending.pop() {
+            if reached.insert(name) {
+                pending.extend(by.remove(&Some(name)).unwrap_or_default());
+            }
+        }
+        let is_any = reached.contains(ANYTHING);
+        given.retain(|(names, _)| is_any || names.iter().any(|name| reached.contains(&**name)));
+        self.any.extend(given.into_iter().map(|(_, way)| way));
     }
 
     /// Returns the only strategy with which nodes ask for a key, if the manifests name one and `settings` do not.

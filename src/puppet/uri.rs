@@ -142,7 +142,9 @@ fn escape_query(query: &str) -> Result<String, String> {
 fn dump(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
-        if c.is_ascii() {
+        if c.is_ascii_control() && !('\x07'..='\r').contains(&c) && c != '\x1b' {
+            _ = write!(out, "\\x{:02X}", u32::from(c));
+        } else if c.is_ascii() {
             let shown = Value::from(c.to_string()).inspect();
             out.push_str(&shown[1..shown.len() - 1]);
         } else if u32::from(c) > 0xffff {

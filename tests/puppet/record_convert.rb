@@ -71,7 +71,25 @@ BOUNDED = ['Integer[0, 10]', 'Integer[-5]', 'Integer[default, 3]', 'Float[0, 2]'
 def topics
   { 'syntax' => -> { syntax }, 'numbers' => -> { numbers }, 'types' => -> { types }, 'collections' => -> { collections },
     'formats' => -> { formats }, 'containers' => -> { containers }, 'times' => -> { times }, 'versions' => -> { versions },
-    'texts' => -> { texts }, 'arguments' => -> { arguments }, 'checks' => -> { checks } }
+    'texts' => -> { texts }, 'arguments' => -> { arguments }, 'checks' => -> { checks }, 'errors' => -> { errors } }
+end
+
+# Errors that random conversions have come to.
+def errors
+  patterns = ['(?<:a+)b', '(?<a+)b', '(?<1a>b)', '(?<9a+)b', '(?<0=a+)b', '(?<-1a)b', '(?<ab', '(?<x>a)\\k<x/', '(?<x>a)\\k</x>', '(?<x>a)\\k<.x>', '(?<x>a)\\k<x=>',
+              '(?<x>a)\\k<x.', '(?<x>a)\\k<1x>', '(?i', '(?ia', '(?im-', '(?iq', '(?z)', '\\p{Alpha_', '\\p{Alpha', '\\p{A_B', '\\p{Foo',
+              '\\p{Alpha)b', '\\p{', '\\p{Alpha]']
+  times = ['2020-01-31T12:30:45é', '2020-01-31T24:00:00é', '2020-01-31T12:30:45 UTCé', '2020-01-31T12:30:45 Ünit standard time',
+           '2020-01-31T12:30:45 utc', '2020-01-31 aé']
+  types = ['1ee3', '1e', '1Type', '1Enum', '1E3x', '0x1.8p1', '0x1.8p', '0xg', '08', '1.5.2', '12abc'].flat_map do |number|
+    ["Init[#{number}]", number]
+  end
+  optional = ['Variant[Optional, Binary]', 'Hash[Variant[Integer, Type, Optional], String[1, 1]]', 'Array[Variant[Pattern[/a/], Optional]]',
+              'Struct[{a => Variant[Optional, Integer]}]', 'Tuple[Variant[Float, Optional]]']
+  cross(['Regexp', ['Regexp', false]], patterns) + cross(['Timestamp'], times) + cross(types, ['a']) +
+    cross(['URI'], ['é', "é\u007f", "é\t\e", "é\u0001"]) +
+    cross(['Array[Init[SemVerRange]]', 'Array[Init[Integer]]', 'Array[Init[Float, 1]]'], [[[[], [1]], [[1], 255]], [{ 'a' => [1] }]]) +
+    optional.map { |type| { 'type' => type, 'value' => "i0t's" } } + [{ 'type' => 'Init[Numeric]', 'value' => typed('Symbol', 'sym') }]
 end
 
 def syntax

@@ -1,5 +1,7 @@
 //! A lookup of a manifest, a template or a function: its key and its merge strategy, as far as they are known.
 
+use std::collections::BTreeSet;
+
 use crate::value::Value;
 
 /// The strategies that are tried where one is not known.
@@ -14,6 +16,8 @@ pub struct LookupCall {
     pub merge: CallMerge,
     /// The line of the function's name, counted from 1.
     pub line: u32,
+    /// The names of which one has to be given options for it to be made ([`Fed`](super::Fed)); none if it is anyway.
+    pub given: BTreeSet<String>,
 }
 
 /// The text of a key in a call: its pieces, with something unknown between any two.
@@ -34,7 +38,7 @@ pub enum CallMerge {
 impl LookupCall {
     /// Returns a call that may be about any key.
     pub(super) fn of_any(line: u32) -> LookupCall {
-        LookupCall { key: KeyText::any(), merge: CallMerge::any(), line }
+        LookupCall { key: KeyText::any(), merge: CallMerge::any(), line, given: BTreeSet::new() }
     }
 }
 

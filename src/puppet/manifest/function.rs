@@ -1,9 +1,12 @@
 //! Calls of the functions that look something up: of which keys, and by which strategy.
 
+use std::collections::BTreeSet;
+
 use super::call::{CallMerge, KeyText, LookupCall};
+use super::given::Source;
 use super::literal::{Expression, arguments};
-use super::tokens::{Token, Word};
-use super::values::{MOST_WORDS, Values, first};
+use super::tokens::{MOST_WORDS, Token, Word, first};
+use super::values::Values;
 use crate::value::{Hash, Value};
 
 /// Returns the lookups of the call that a name among words begins, if it is one. `values` are those of variables.
@@ -117,8 +120,10 @@ impl Function {
     pub(super) fn lookups(self, arguments: Vec<Expression>, values: &Values, line: u32) -> Vec<LookupCall> {
         let arguments = spread(arguments, values);
         let merge = self.merge(&arguments, values);
-        let call = |key| LookupCall { key, merge: merge.clone(), line };
-        self.keys(&arguments, values).into_iter().map(call).collect()
+        let call = |key| LookupCall { key, merge: merge.clone(), line, given: BTreeSet::new() };
+        let mut calls: Vec<LookupCall> = self.keys(&arguments, values).into_iter().map(call).collect();
+        calls.extend(self.of_options(&arguments, values, line));
+        calls
     }
 
     /// Returns the keys that are looked up, as far as they are known. `values` are those of variables that stand for
@@ -137,6 +142,17 @@ impl Function {
             Expression::Options(_) => Vec::new(),
             Expression::Splat(_) | Expression::Composed | Expression::Other => vec![KeyText::any()],
         }
+    }
+
+    /// Returns the lookup of whatever is given as the only argument, where it may be options.
+    fn of_options(self, arguments: &[Expression], values: &Values, line: u32) -> Option<LookupCall> {
+        let [Expression::Variable(name)] = arguments else { return None };
+        if !matches!(self, Function::Lookup) || values.may_be_options(name) {
+            return None;
+        }
+        let Source { is_any, of } = values.source(name);
+        let given = if is_any { BTreeSet::new() } else { of };
+        (is_any || !given.is_empty()).then(|| LookupCall { given, ..LookupCall::of_any(line) })
     }
 
     fn named_by(self, name: &Value) -> Vec<KeyText> {

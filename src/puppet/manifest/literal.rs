@@ -242,7 +242,7 @@ fn longer(mut pieces: Vec<String>, rest: &[Word]) -> Expression {
 }
 
 /// The functions that make texts.
-const MAKING_TEXTS: [&str; 9] =
+pub(super) const MAKING_TEXTS: [&str; 9] =
     ["regsubst", "downcase", "upcase", "capitalize", "join", "sprintf", "strip", "lstrip", "rstrip"];
 
 /// Returns an expression that is not read: an unknown value, or `Other` if it cannot be options.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::call::LookupCall;
 use super::function::lookups_at;
+use super::given::Fed;
 use super::tokens::{Token, Word, tokens, tokens_from};
 use super::top_scope::TopScope;
 use super::values::Values;
@@ -50,25 +51,31 @@ pub struct Lookups {
     pub classes: BTreeSet<String>,
     /// Their parameters, by the keys that Puppet looks up for them: `CLASS::PARAMETER`.
     pub parameters: BTreeSet<String>,
+    /// The things that it may give options.
+    pub fed: BTreeSet<Fed>,
     /// The variables that it sets outside of any block; `None` if it was not read.
     pub top_scope: Option<TopScope>,
 }
 
 impl Lookups {
-    /// Returns the number of its calls, classes and parameters.
+    /// Returns its number of calls, classes and parameters, and a part of what it may give options, which is small.
     pub fn size(&self) -> usize {
-        self.calls.len() + self.classes.len() + self.parameters.len()
+        self.calls.len() + self.classes.len() + self.parameters.len() + self.fed.len() / 4
     }
 
     /// Reads a text in a language. It takes time in proportion to its length.
     pub fn of(text: &str, language: Language) -> Lookups {
         let calls = match language {
             Language::Manifest => return Lookups::of_manifest(text),
-            _ if !["lookup", "Lookup", "hiera"].iter().any(|name| text.contains(name)) => Vec::new(),
+            _ if !CALLING.iter().any(|name| text.contains(name)) => Vec::new(),
             Language::Ruby => ruby::lookups(text, 1),
             Language::Epp | Language::Erb | Language::Template => of_template(text, 1, language, MOST_NESTED),
         };
-        Lookups { calls, ..Lookups::default() }
+        let mut fed = if language == Language::Epp { BTreeSet::new() } else { ruby::called(text) };
+        if matches!(language, Language::Epp | Language::Template) {
+            fed.extend(Values::of(&template::words(&template::code(text, 1))).given.fed);
+        }
+        Lookups { calls, fed, ..Lookups::default() }
     }
 
     fn of_manifest(text: &str) -> Lookups {
@@ -82,6 +89,7 @@ impl Lookups {
             };
             lookups.calls.extend(calls_at(&words, at, &values, MOST_NESTED));
         }
+        lookups.fed = values.given.fed;
         lookups
     }
 
@@ -109,6 +117,9 @@ impl Lookups {
         Some(class)
     }
 }
+
+/// The words of which a template or functions in Ruby have one if they look something up.
+const CALLING: [&str; 6] = ["lookup", "Lookup", "hiera", "call_function", "EvaluatingParser", "evaluate_string"];
 
 /// The deepest nesting of strings in the expressions of strings; a call that is deeper may be about anything.
 const MOST_NESTED: usize = 8;
@@ -169,7 +180,7 @@ mod tests {
 
     /// Returns the calls in one line each: line, key, strategy.
     fn told(text: &str) -> Vec<String> {
-        let tell = |LookupCall { key, merge, line }: LookupCall| {
+        let tell = |LookupCall { key, merge, line, .. }: LookupCall| {
             let merge = match merge {
                 CallMerge::ByData => "-".to_owned(),
                 CallMerge::Named(merge) => merge.inspect(),

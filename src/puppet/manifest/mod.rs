@@ -11,6 +11,7 @@
 mod call;
 mod formula;
 mod function;
+mod given;
 mod literal;
 mod looked_up;
 mod lookups;
@@ -23,6 +24,7 @@ mod values;
 
 pub use call::{CallMerge, KeyText, LookupCall};
 pub use formula::{Formula, Input};
+pub use given::{ANYTHING, Fed};
 pub use looked_up::{LookedUp, looked_up};
 pub use lookups::{Language, Lookups};
 pub use site::{Assignment, CallPattern, NodeBlock, NodeBlocks};

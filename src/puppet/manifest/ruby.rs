@@ -6,12 +6,14 @@
 //! Source: Puppet's `parser/scope.rb` (`call_function`), `pops/functions/function.rb`, `pops/lookup.rb`. Puppet 3 has
 //! `function_NAME`.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
 use super::call::LookupCall;
 use super::function::Function;
+use super::given::Fed;
 use super::literal::{Expression, list};
 use super::tokens::{Lexer, Token, Word, is_word, peek, takes};
 use super::values::Values;
@@ -21,20 +23,20 @@ const MOST: usize = 1000;
 
 /// Returns the lookups of code that begins on a line.
 pub(super) fn lookups(code: &str, mut line: u32) -> Vec<LookupCall> {
-    /// The names of functions: of one that is named in the arguments, of the lookup in Ruby, and by themselves; and the
-    /// ways into Puppet's own code by which anything may be looked up.
+    /// The names of functions: of one that is named in the arguments, of the lookup in Ruby, by themselves, and those
+    /// that are put together; and the ways into Puppet's own code by which anything may be looked up.
     static NAME: LazyLock<Option<Regex>> = LazyLock::new(|| {
         Regex::new(
             r"(?x) \b(?: (call_function)\b | (Pops::Lookup\.lookup|HieraPuppet\.lookup)\b
-            | function_(lookup|hiera(?:_array|_hash|_include)?)\b | function_(\#)\{
-            | (LookupAdapter\b | Pops::Lookup\.search_and_merge\b
+            | function_(lookup|hiera(?:_array|_hash|_include)?)\b | function_(hiera_?)?(?:\#\{|%|['\x22]\s*(?:\+|<<|%))
+            | (LookupAdapter\b | EvaluatingParser\b | evaluate_string\b | Pops::Lookup\.search_and_merge\b
               | load(?:_typed)?\b[(\s]*:function,\s*['\x22:](?:::)?(?:lookup|hiera)) )",
         )
         .ok()
     });
     /// A name that may be one of a function that is called by it.
     static NAMED: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r#"(?:['":]|%w.*)(?:::)?(?:lookup|hiera(?:_array|_hash|_include)?)\b"#).ok());
+        LazyLock::new(|| Regex::new(r#"(?:['":]|%[wi].*)(?:::)?(?:lookup|hiera(?:_array|_hash|_include)?)\b"#).ok());
     let mut names_any = None;
     let mut names_any = || *names_any.get_or_insert_with(|| NAMED.as_ref().is_some_and(|named| named.is_match(code)));
     let (mut found, mut last, mut start) = (Vec::new(), 0, 0);
@@ -58,10 +60,19 @@ pub(super) fn lookups(code: &str, mut line: u32) -> Vec<LookupCall> {
             (Some(_), ..) => call.by_name(&mut names_any),
             (_, Some(_), _) => call.of_class(whole.as_str().starts_with("Pops")),
             (.., Some(function)) => call.of(Function::named(function.as_str())),
-            _ => call.of(Some(Function::Any).filter(|_| names_any())),
+            _ => call.of(Some(Function::Any).filter(|_| name.get(4).is_some() || names_any())),
         });
     }
     found
+}
+
+/// Returns the functions that code calls by their names: their arguments may be options of a lookup.
+pub(super) fn called(code: &str) -> BTreeSet<Fed> {
+    static CALL: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"\bcall_function\W{1,8}(\w+(?:::\w+)*)|\bfunction_(\w+)").ok());
+    let names = CALL.iter().flat_map(|call| call.captures_iter(code)).filter_map(|call| call.get(1).or(call.get(2)));
+    let fed = |name: &str| Fed { to: name.to_ascii_lowercase(), by: None };
+    names.map(|name| name.as_str()).filter(|name| Function::named(name).is_none()).map(fed).collect()
 }
 
 /// A call: the code before and after its name.
@@ -74,32 +85,51 @@ struct Call<'c> {
 impl Call<'_> {
     /// Returns the lookups of a function; its name may be an argument of another that calls it, such as `send`.
     fn of(&self, function: Option<Function>) -> Vec<LookupCall> {
+        let words = self.arguments().map(|arguments| words(arguments, self.line));
+        words.map_or_else(Vec::new, |words| lookups_of(function, words.as_deref(), self.line))
+    }
+
+    /// Returns the code that the arguments are at the start of; `None` where it is only asked for the name. What calls
+    /// a method that is named elsewhere may have any.
+    fn arguments(&self) -> Option<&str> {
+        if !self.before.ends_with([':', '\'', '"']) {
+            return Some(self.after);
+        }
         let named = self.after.trim_start_matches(is_of_name).trim_start_matches(['\'', '"']).trim_start();
-        let is_argument = self.before.ends_with([':', '\'', '"']) && named.starts_with(',');
-        let words = words(if is_argument { &named[1..] } else { self.after }, self.line);
-        lookups_of(function, words.as_deref(), self.line)
+        let by = self.before.trim_end_matches([':', '\'', '"', '(', ' ']);
+        let is_asked = by.ends_with("respond_to?") || by.ends_with("method_defined?");
+        (!is_asked).then(|| named.strip_prefix(',').unwrap_or("(*arguments)"))
     }
 
     /// Returns the lookups of the function that the first argument names. `names_any` says if it may name one that is
     /// not seen.
     fn by_name(&self, names_any: &mut impl FnMut() -> bool) -> Vec<LookupCall> {
-        let Some(words) = words(self.after, self.line) else {
+        let Some(arguments) = self.arguments() else { return Vec::new() };
+        let Some(words) = words(arguments, self.line) else {
             return lookups_of(Some(Function::Any).filter(|_| names_any()), None, self.line);
         };
         let mut rest = inner(&words);
         takes(&mut rest, ':');
         let name = match peek(rest) {
             Some(Token::Text(name) | Token::Variable(name)) => name.to_ascii_lowercase(),
+            Some(Token::Template(template)) => template.pieces[0].to_ascii_lowercase(),
             _ => String::new(),
         };
+        // The name is among some that are not seen.
+        let is_any = peek(rest) == Some(&Token::Sign('*'));
         let is_literal = rest.len() < inner(&words).len() || matches!(peek(rest), Some(Token::Text(_)));
         let is_whole = matches!(rest.get(1).map(|word| &word.token), None | Some(Token::Sign(',')));
         let function = match Function::named(&name) {
+            // They call whatever their arguments name.
+            _ if is_literal && is_whole && name == "inline_epp" => return vec![LookupCall::of_any(self.line)],
+            _ if is_literal && is_whole && name == "call" && names_any() => return vec![LookupCall::of_any(self.line)],
             function if is_literal && is_whole => function,
-            _ => Some(Function::Any).filter(|_| names_any()),
+            _ => Some(Function::Any).filter(|_| is_any || names_any() || begins_name(&name)),
         };
-        let arguments = rest.iter().position(|word| word.token == Token::Sign(','));
-        lookups_of(function, Some(arguments.map_or(&[], |comma| &rest[comma + 1..])), self.line)
+        let comma = rest.iter().position(|word| word.token == Token::Sign(','));
+        let arguments = comma.map(|comma| &rest[comma + 1..]);
+        let has_all = rest.is_empty() || is_literal && is_whole;
+        lookups_of(function, arguments.or_else(|| has_all.then_some(&[])), self.line)
     }
 
     /// Returns the lookups of class functions: `Puppet::Pops::Lookup.lookup(NAME, TYPE, DEFAULT, HAS_DEFAULT, MERGE,
@@ -144,6 +174,11 @@ fn lookups_of(function: Option<Function>, words: Option<&[Word]>, line: u32) -> 
         }
     }
     function.lookups(arguments, &Values::default(), line)
+}
+
+/// Returns true for a text with which the name of a function that looks something up begins.
+fn begins_name(text: &str) -> bool {
+    text.len() > 1 && ["lookup", "hiera_include", "hiera_array", "hiera_hash"].iter().any(|name| name.starts_with(text))
 }
 
 fn is_names(argument: &Expression) -> bool {
@@ -227,7 +262,7 @@ mod tests {
     use crate::puppet::manifest::CallMerge;
 
     fn told(code: &str) -> Vec<String> {
-        let tell = |LookupCall { key, merge, line }: LookupCall| {
+        let tell = |LookupCall { key, merge, line, .. }: LookupCall| {
             let merge = match merge {
                 CallMerge::ByData => "-".to_owned(),
                 CallMerge::Named(merge) => merge.inspect(),

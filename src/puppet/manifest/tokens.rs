@@ -31,6 +31,14 @@ pub(super) fn takes(words: &mut &[Word], sign: char) -> bool {
     is_next
 }
 
+/// The most words that are read of a call, or of a value.
+pub(super) const MOST_WORDS: usize = 500;
+
+/// Returns the words that are read at a place.
+pub(super) fn first(words: &[Word]) -> &[Word] {
+    &words[..words.len().min(MOST_WORDS)]
+}
+
 /// Returns the place of the sign that closes the bracket at `open`, or the end.
 pub(super) fn closing(words: &[Word], open: usize) -> usize {
     let mut depth = 0usize;
@@ -283,6 +291,10 @@ impl<'t> Lexer<'t> {
                 sign if open == 0 && Some(sign) == end => return Some(string(pieces, between)),
                 '\\' if open == 0 => {
                     let escaped = self.next().map(|(_, sign)| sign);
+                    if let Some(known) = escaped.and_then(|escaped| self.code(escaped)) {
+                        pieces.last_mut().into_iter().for_each(|piece| piece.push(known));
+                        continue;
+                    }
                     Some([Some(sign), escaped].into_iter().flatten().collect())
                 }
                 HOLE if open == 0 => Some(String::new()),
@@ -317,6 +329,25 @@ impl<'t> Lexer<'t> {
             }
         }
         end.is_none().then(|| string(pieces, between))
+    }
+
+    /// Skips the code of a character behind the sign that is escaped. Returns that of `\u`, the only one of Puppet's.
+    fn code(&mut self, escaped: char) -> Option<char> {
+        let is_in_braces = escaped == 'u' && self.peek() == Some('{');
+        let most = match escaped {
+            'u' if is_in_braces => 6,
+            'u' => 4,
+            'x' | '0'..='7' => 2,
+            _ => return None,
+        };
+        self.rest.next_if(|_| is_in_braces);
+        let mut digits = String::new();
+        while let Some((_, digit)) = self.rest.next_if(|(_, sign)| digits.len() < most && sign.is_ascii_hexdigit()) {
+            digits.push(digit);
+        }
+        let is_closed = !is_in_braces || self.rest.next_if(|(_, sign)| *sign == '}').is_some();
+        let is_whole = is_closed && escaped == 'u' && (is_in_braces || digits.len() == most);
+        u32::from_str_radix(&digits, 16).ok().and_then(char::from_u32).filter(|_| is_whole)
     }
 
     /// Notes a heredoc, `@(END)` or `@("END":json/L)`: its text is on the lines that follow.

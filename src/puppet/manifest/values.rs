@@ -3,8 +3,9 @@
 use std::collections::{HashMap, HashSet};
 
 use super::call::KeyText;
+use super::given::{Given, Source};
 use super::literal::{Expression, goes_on, leading, unknown};
-use super::tokens::{Token, Word};
+use super::tokens::{Token, Word, first};
 use crate::value::Value;
 
 /// The literals that a manifest sets variables to, or gives them as defaults.
@@ -15,6 +16,8 @@ pub(super) struct Values {
     texts: HashMap<String, Vec<KeyText>>,
     /// The variables that are set to a hash that is no literal, or to a value that may be one.
     pub(super) options: HashSet<String>,
+    /// The options that come from elsewhere, or go there.
+    pub(super) given: Given,
 }
 
 /// The most literals of one variable that are told apart, and the most items of one: with more it is not known.
@@ -52,6 +55,7 @@ impl Values {
         let is_known = |known: &[Value]| known.len() <= MOST_VALUES && known.iter().all(is_short);
         values.known.retain(|name, known| !unknown.contains(name) && is_known(known));
         values.texts.retain(|name, texts| !other.contains(name) && texts.len() <= MOST_VALUES);
+        values.given = Given::of(words, &|name| values.has_options(name));
         values
     }
 
@@ -65,17 +69,18 @@ impl Values {
         self.options.contains(name) || self.get(name).iter().any(|value| value.as_hash().is_some())
     }
 
+    /// Returns where the value of a variable comes from, as far as it may be options that are made elsewhere.
+    pub(super) fn source(&self, name: &str) -> Source {
+        self.given.source(name, &|name| self.has_options(name))
+    }
+
+    fn has_options(&self, name: &str) -> bool {
+        self.options.contains(name) || self.get(name).iter().any(has_options)
+    }
+
     pub(super) fn get(&self, name: &str) -> &[Value] {
         self.known.get(name).map_or(&[], Vec::as_slice)
     }
-}
-
-/// The most words that are read of a call, or of a value.
-pub(super) const MOST_WORDS: usize = 500;
-
-/// Returns the words that are read at a place.
-pub(super) fn first(words: &[Word]) -> &[Word] {
-    &words[..words.len().min(MOST_WORDS)]
 }
 
 /// Returns the literal that a variable is set to; `None` if it is set to anything else.
@@ -130,6 +135,15 @@ fn may_be_hash(words: &[Word]) -> bool {
     match unknown(words) {
         Expression::Composed => true,
         Expression::Variable(_) => is_made || !matches!(words[0].token, Token::Variable(_)),
+        _ => false,
+    }
+}
+
+/// Returns true for the options of a lookup that name a strategy, and for what has such.
+fn has_options(value: &Value) -> bool {
+    match value {
+        Value::Hash(hash) => hash.get("merge").is_some() || hash.values().any(has_options),
+        Value::Array(items) => items.iter().any(has_options),
         _ => false,
     }
 }

@@ -72,9 +72,40 @@ pub(super) fn check(pattern: &str) -> Result<(), Error> {
 
 /// Returns Ruby's error for a pattern.
 pub(super) fn fault(pattern: &str, what: &str) -> Error {
-    let text = format!("{what}: {}", regexp::inspect(pattern));
+    let renamed = misnamed_group(pattern, what).or_else(|| ends_in_options(pattern, what).then(|| END.to_owned()));
+    let text = format!("{}: {}", renamed.as_deref().unwrap_or(what), regexp::inspect(pattern));
     // Ruby says no such thing.
-    if what == "target of repeat operator is invalid" { Error::unknown(text) } else { Error::puppet(text) }
+    let is_other = what == "target of repeat operator is invalid";
+    if is_other || renamed.is_none() && what.starts_with("invalid char in group name") {
+        Error::unknown(text)
+    } else {
+        Error::puppet(text)
+    }
+}
+
+/// Ruby's error for a group without an end.
+const END: &str = "end pattern in group";
+
+/// Returns Ruby's error for a group whose name Oniguruma refuses: there it goes on up to its bracket, or to the end.
+fn misnamed_group(pattern: &str, what: &str) -> Option<String> {
+    let name = what.strip_prefix("invalid char in group name <").or(what.strip_prefix("invalid group name <"))?;
+    // A number ends as Oniguruma has it.
+    let name =
+        name.strip_suffix('>').filter(|name| !name.starts_with(|sign: char| sign.is_ascii_digit() || sign == '-'))?;
+    let at = pattern.find(&format!("<{name}"))?;
+    let name = &pattern[at + 1..];
+    // Ruby takes such characters, in references as well.
+    let taken = name.split_once('>').filter(|_| what.starts_with("invalid char"));
+    match taken {
+        Some((name, _)) => pattern[..at].ends_with("\\k").then(|| format!("undefined name <{name}> reference")),
+        None => Some(format!("invalid group name <{}>", name.split_once('>').map_or(name, |(name, _)| name))),
+    }
+}
+
+/// Returns true if the pattern ends among the options of a group.
+fn ends_in_options(pattern: &str, what: &str) -> bool {
+    let options = pattern.rsplit_once("(?").filter(|_| what == "undefined group option");
+    options.is_some_and(|(_, options)| options.bytes().all(|option| b"adimux-".contains(&option)))
 }
 
 /// The first character beyond ASCII, and the first behind Cyrillic, from where on versions of Unicode differ in
@@ -205,7 +236,9 @@ fn names_no_bracket(rest: &str) -> bool {
 /// Returns the name of a property of characters that is not closed.
 fn unclosed_property(rest: &str) -> Option<&str> {
     let name = rest.strip_prefix('{').filter(|name| !name.contains('}'))?;
-    Some(&name[..name.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(name.len())])
+    // At the end of the pattern Ruby leaves the last character out.
+    let last = || name.char_indices().next_back().map_or(0, |(at, _)| at);
+    Some(&name[..name.find(['(', ')', '{', '|']).unwrap_or_else(last)])
 }
 
 /// Returns the class that an escape stands for in Ruby, or `None` if it is not a class.

@@ -237,7 +237,7 @@ impl Reader<'_> {
     fn zone(&mut self) -> Option<()> {
         static ZONE: LazyLock<Option<Regex>> = LazyLock::new(|| {
             let offset = r"(?:gmt|utc?)?[-+]\d+(?:[,.:]\d+(?::\d+)?)?";
-            let name = r"[\p{Alphabetic}.\s]+(?:standard|daylight)\stime\b|\p{Alphabetic}+(?:\sdst)?\b";
+            let name = r"[a-z.\s]+(?:standard|daylight)\stime(?-u:\b)|[a-z]+(?:\sdst)?(?-u:\b)";
             Regex::new(&format!(r"(?i)\A(?:{offset}|{name})")).ok()
         });
         let length = ZONE.as_ref()?.find(self.text)?.end();

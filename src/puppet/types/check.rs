@@ -49,10 +49,26 @@ pub fn check_type(subject: &str, value: &Value, kind: &Type) -> Result<(), Error
     assert_instance(subject, kind, value.clone()).map(|_| ()).map_err(|error| error.sealed(secrecy))
 }
 
+/// Returns true for a type with an `Optional` of nothing among alternatives, at which Puppet itself fails where it says
+/// how a value differs.
+fn has_optional_variant(kind: &Type) -> bool {
+    match kind {
+        Type::Variant(types) => types.iter().any(|kind| *kind == Type::Optional(None) || has_optional_variant(kind)),
+        Type::Array(items, _) => has_optional_variant(items),
+        Type::Hash(entry, _) => has_optional_variant(&entry.0) || has_optional_variant(&entry.1),
+        Type::Tuple(types, _) => types.iter().any(has_optional_variant),
+        Type::Struct(elements) => elements.iter().any(|element| has_optional_variant(&element.value)),
+        other => other.contained().is_some_and(has_optional_variant),
+    }
+}
+
 /// Returns the value. An error if it is not of the type.
 pub(crate) fn assert_instance(subject: &str, kind: &Type, value: Value) -> Result<Value, Error> {
     if is_instance(kind, &value)? {
         return Ok(value);
+    }
+    if has_optional_variant(kind) {
+        return Err(Error::unknown(format!("how a value is not of the type {kind}")));
     }
     match describe_mismatch(&format!("{subject} has wrong type,"), kind, &infer_set(&value)?) {
         text if text.is_empty() => Err(Error::unknown(format!("how a value is not of the type {kind}"))),

@@ -258,10 +258,7 @@ fn with_article(text: &str) -> String {
 }
 
 fn short_name(kind: &Type) -> String {
-    let inner = match kind {
-        Type::Init(..) => None,
-        kind => kind.contained().filter(|inner| !matches!(inner, Type::Any)),
-    };
+    let inner = kind.contained().filter(|inner| !matches!(inner, Type::Any));
     match (kind, inner) {
         (Type::Alias(alias), _) => alias.name().into(),
         (Type::TypeSet, _) => "DefaultTypeSet".into(),

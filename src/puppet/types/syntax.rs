@@ -364,9 +364,17 @@ fn no_number(text: &str, at: usize, length: usize) -> Error {
         return Error::puppet(text);
     }
     let what = match shown.to_ascii_lowercase() {
-        lower if lower.starts_with("0x") => format!("Not a valid hex number {shown}"),
+        lower if lower.starts_with("0x") => match lower[2..].split_once('.') {
+            // Puppet goes back from the dot as far as there are digits.
+            Some((digits, _)) if !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit()) => {
+                return at_place(text, at + 2, &format!("Not a valid decimal number {}", &shown[2..]));
+            }
+            _ => format!("Not a valid hex number {shown}"),
+        },
         lower if lower.starts_with('0') && !lower.starts_with("0.") => format!("Not a valid octal number {shown}"),
-        lower if lower.ends_with('e') => format!("Not a valid decimal number {shown}"),
+        lower if lower.trim_start_matches(|sign: char| sign.is_ascii_digit()).starts_with('e') => {
+            format!("Not a valid decimal number {shown}")
+        }
         _ => format!("Illegal number '{shown}'"),
     };
     at_place(text, at, &what)

@@ -99,6 +99,12 @@ fn what_templates_and_functions_look_up_is_shown() {
         ),
         ("modules/m/lib/puppet/parser/functions/f.rb", 1, "x = function_hiera_hash(['users', nil])\n", "users"),
         ("lib/puppet/functions/f.rb", 2, "x = \"'\"\ncall_function(:hiera_hash, 'users')\n", "users"),
+        ("lib/puppet/functions/f.rb", 1, "send(:call_function, 'lookup', 'users', nil, 'hash')\n", "users"),
+        ("lib/puppet/functions/f.rb", 1, "scope.__send__('call_function', :hiera_hash, ['users'])\n", "users"),
+        ("lib/puppet/functions/f.rb", 1, "call_function('lookup', \"\\u0075sers\", nil, 'hash')\n", "users"),
+        ("lib/puppet/functions/f.rb", 1, "call_function('lookup', \"\\x75sers\", nil, 'hash')\n", "users"),
+        ("lib/puppet/functions/f.rb", 1, "call_function('lookup', \"\\165sers\", nil, 'hash')\n", "users"),
+        ("manifests/h.pp", 1, "$l = lookup(\"\\u{75}s${x}\", Hash, 'hash')\n", "users"),
         ("lib/puppet_x/f.rb", 1, "Puppet::Pops::Lookup.lookup('list', nil, [], true, 'unique', i)\n", "list"),
         ("functions/f.pp", 1, "function environment::f() { lookup('users', Hash, 'deep') }\n", "users"),
         ("functions/f.pp", 2, "function environment::f() >> Hash {\n'users'.hiera_hash }\n", "users"),
@@ -175,6 +181,24 @@ fn what_templates_and_functions_may_look_up_is_no_calm() {
         ("lib/puppet/functions/f.rb", "loader.load :function, :hiera_hash"),
         ("lib/puppet/functions/f.rb", "call_function('lookup', prefix + 'users', nil, 'hash')"),
         ("lib/puppet/functions/f.rb", "call_function('lookup', '%s' % key, nil, 'hash')"),
+        ("lib/puppet/functions/f.rb", "call_function('lookup', format('%s::users', m), nil, 'hash')"),
+        ("lib/puppet/functions/f.rb", "call_function('lookup', [m, 'users'].join('::'), nil, 'hash')"),
+        ("lib/puppet/functions/f.rb", "call_function('lookup', 'us'.dup << key, nil, 'hash')"),
+        ("lib/puppet/functions/f.rb", "call_function('lookup', %w[users list], nil, 'hash')"),
+        ("lib/puppet/functions/f.rb", "call_function('look' + 'up', 'users', nil, 'hash')"),
+        ("lib/puppet/functions/f.rb", "call_function(\"hiera_#{kind}\", 'users')"),
+        ("lib/puppet/functions/f.rb", "method(:call_function).call('lookup', 'users', nil, 'hash')"),
+        ("lib/puppet/functions/f.rb", "m = :call_function; send(m, 'lookup', 'users', nil, 'hash')"),
+        ("lib/puppet/functions/f.rb", "scope.method(:function_hiera_hash).call(['users'])"),
+        ("lib/puppet/functions/f.rb", "scope.send(:\"function_hiera_#{kind}\", ['users'])"),
+        ("lib/puppet/functions/f.rb", "name = 'hiera_hash'; scope.send('function_' + name, ['users'])"),
+        ("lib/puppet/functions/f.rb", "name = 'hiera_hash'; scope.send('function_%s' % name, ['users'])"),
+        ("lib/puppet/functions/f.rb", "%i[hiera_hash].each { |name| call_function(name, 'users') }"),
+        ("lib/puppet/functions/f.rb", "call_function('call', 'hiera_hash', 'users')"),
+        ("lib/puppet/functions/f.rb", "call_function('inline_epp', \"<%= lookup('users', Hash, 'hash') %>\")"),
+        ("lib/puppet/functions/f.rb", "EvaluatingParser.new.evaluate_string(scope, code)"),
+        ("templates/a.erb", "<% f = scope.method(:call_function) %><%= f.call('lookup', ['users', nil, 'hash']) %>"),
+        ("templates/a.erb", "<%= scope.call_function(:lookup, [[@m, 'users'].join('::'), nil, 'hash']) %>"),
     ] {
         let report = report("# nothing", &format!("-- {file}\n{text}\n"));
         let spot = spot(&report).unwrap_or_else(|| panic!("{text}: {report}"));
@@ -215,6 +239,11 @@ fn what_looks_nothing_up_in_templates_and_functions_is_calm() {
         ("manifests/h.pp", "$k = \"x${y}\" $l = lookup($k, Hash, 'hash')"),
         ("functions/f.pp", "function environment::f($key) { lookup(\"x${key}\", Hash, 'hash') }"),
         ("lib/puppet/functions/f.rb", "call_function('lookup', 'x' + key, nil, 'hash')"),
+        ("lib/puppet/functions/f.rb", "respond_to?(:call_function) and respond_to?(:function_hiera_hash)"),
+        ("lib/puppet/functions/f.rb", "send(:call_function, 'lookup', 'users')"),
+        ("lib/puppet/functions/f.rb", "send(\"function_#{name}\", ['users']) + call_function(\"#{name}_x\", 'users')"),
+        ("lib/puppet/functions/f.rb", "call_function('lookup', \"\\u0078sers\", nil, 'hash')"),
+        ("manifests/h.pp", "$l = lookup(\"\\u{78}sers\", Hash, 'hash')"),
         ("lib/puppet/functions/f.rb", "call_function('lookup', 'x%s' % key, nil, 'hash')"),
         ("lib/puppet/functions/f.rb", "function_hiera_hash([\"x#{y}%s\" % key])"),
         ("manifests/h.pp", "$l = '<p>lookup(\"users\", Hash, \"deep\")</p>'"),
@@ -227,6 +256,87 @@ fn what_looks_nothing_up_in_templates_and_functions_is_calm() {
     let off = "-- hierad.yaml\nprofiles: [profiles]\nmanifests: false\n";
     let report = report("# nothing", &format!("-- templates/a.epp\n<%= lookup('users', Hash, 'deep') %>\n{off}"));
     assert_eq!((spot(&report), changes(&report, "users").len()), (None, 1), "{report}");
+}
+
+/// The options of a lookup of the key.
+const OPTIONS: &str = "{name => 'users', merge => 'hash'}";
+
+#[test]
+fn options_that_a_lookup_is_given_from_elsewhere_are_no_calm() {
+    let function = "function m::f($o) { lookup($o) }";
+    for (file, text, more) in [
+        ("modules/m/functions/f.pp", function, "$x = m::f(OPTIONS)"),
+        ("modules/m/functions/f.pp", function, "$x = OPTIONS.m::f"),
+        ("modules/m/functions/f.pp", function, "$x = m::f(name => 'users', merge => hash)"),
+        ("modules/m/functions/f.pp", function, "$x = m::f({name => 'users'} + {merge => hash})"),
+        ("modules/m/functions/f.pp", function, "$x = m::f({name => 'users', $m => hash})"),
+        ("modules/m/functions/f.pp", function, "$y = OPTIONS $x = m::f($y)"),
+        ("modules/m/functions/f.pp", function, "$x = m::f(lookup('options'))"),
+        ("modules/m/functions/f.pp", function, "$x = m::f($facts['options'])"),
+        ("modules/m/functions/f.pp", function, "$x = \"${m::f(OPTIONS)}\""),
+        ("modules/m/functions/f.pp", function, "$x = call('m::f', OPTIONS)"),
+        ("modules/m/functions/f.pp", function, "$x = Deferred('m::f', [OPTIONS]).call"),
+        ("modules/m/functions/f.pp", function, "function g($x) { m::f($x) } $x = g(OPTIONS)"),
+        ("modules/m/functions/f.pp", function, "-- templates/a.epp\n<%= m::f(OPTIONS) %>"),
+        ("modules/m/functions/f.pp", function, "-- templates/a.erb\n<%= scope.call_function('m::f', [@options]) %>"),
+        ("modules/m/functions/f.pp", function, "-- lib/puppet/functions/g.rb\ncall_function('m::f', options)"),
+        ("modules/m/functions/f.pp", "function m::f(Hash $o) { $o.lookup }", "$x = m::f(OPTIONS)"),
+        ("modules/m/functions/f.pp", "function m::f(Array $o) { $o.map |$x| { lookup($x) } }", "$x = m::f([OPTIONS])"),
+        ("modules/m/functions/f.pp", "function m::f($o = 'list') { $p = $o lookup($p) }", "$x = m::f(OPTIONS)"),
+        ("modules/m/functions/f.pp", "function m::f($o) { if $o =~ Hash { lookup($o) } }", "$x = m::f(OPTIONS)"),
+        ("modules/m/manifests/d.pp", "define m::d($o) { $x = lookup($o) }", "m::d { 'x': o => OPTIONS }"),
+        ("modules/m/manifests/d.pp", "define m::d($o) { $x = lookup($o) }", "M::D { o => OPTIONS }"),
+        ("modules/m/manifests/d.pp", "define m::d($o) { $x = lookup($o) }", "M::D['x'] { o => OPTIONS }"),
+        ("modules/m/manifests/d.pp", "define m::d($o) { $x = lookup($o) }", "M::D <| title == 'x' |> { o => OPTIONS }"),
+        ("modules/m/manifests/d.pp", "define m::d($o) { $x = lookup($o) }", "create_resources('m::d', $all['x'])"),
+        // The data give it.
+        ("modules/m/manifests/init.pp", "class m($o) { $x = lookup($o) }", "include m"),
+        ("modules/m/manifests/init.pp", "class m($x) { $y = lookup($n::o) }", "class n { $o = OPTIONS }"),
+        ("templates/a.epp", "<%- | $o | -%><%= lookup($o) %>", "$x = epp('a.epp', {o => OPTIONS})"),
+        ("manifests/h.pp", "with(OPTIONS) |$x| { lookup($x) }", ""),
+        ("manifests/h.pp", "OPTIONS.then |$x| { lookup($x) }", ""),
+        ("manifests/h.pp", "[OPTIONS].each |$n, $x| { lookup($x) }", ""),
+        ("manifests/h.pp", "{a => OPTIONS}.each |$n, $x| { lookup($x) }", ""),
+        ("manifests/h.pp", "$y = \"${[OPTIONS].map |$x| { $x.lookup }}\"", ""),
+        ("manifests/h.pp", "[OPTIONS].reduce({}) |$y, $x| { $y + lookup($x) }", ""),
+        ("manifests/h.pp", "$l = [OPTIONS] $l.filter |$x| { true }.each |$x| { lookup($x) }", ""),
+        ("manifests/h.pp", "lookup('list').each |$x| { lookup($x) }", ""),
+        ("manifests/h.pp", "f(1) |$x| { lookup($x) }", ""),
+        ("manifests/h.pp", "[$a, $b] = [OPTIONS, 1] $x = lookup($a)", ""),
+    ] {
+        let (text, more) = (text.replace("OPTIONS", OPTIONS), more.replace("OPTIONS", OPTIONS));
+        let (manifest, more) =
+            if more.is_empty() || more.starts_with("-- ") { ("# nothing", &*more) } else { (&*more, "") };
+        let report = report(manifest, &format!("-- {file}\n{text}\n{more}\n"));
+        let spot = spot(&report).unwrap_or_else(|| panic!("{text} {more} {manifest}: {report}"));
+        assert!(spot["keys"].as_array().unwrap().contains(&"users".into()), "{text}: {spot}");
+        assert!(spot["message"].as_str().unwrap().contains(&format!("({file}:1)")), "{text}: {spot}");
+    }
+}
+
+#[test]
+fn texts_that_a_lookup_is_given_from_elsewhere_are_calm() {
+    for manifest in [
+        "function f($o) { lookup($o) } $x = f('users')",
+        "function f($o) { lookup($o) } $x = f({name => 'users'})",
+        "function f($o) { lookup($o) } function g($x) { f($x) } $r = g(\"us${y}\")",
+        "function f($o) { lookup(\"x${o}\") } $x = f(OPTIONS)",
+        "function f(String[1] $o) { lookup($o) } $x = f($facts['x'])",
+        "function f(Optional[String[1]] $o, Array[Pattern[/x/], 1] $p) { lookup($o) lookup($p) } $x = f(g(), 1)",
+        "function f($k, *$more) { lookup($k) } $x = f(regsubst($y, 'a', 'b'), sprintf('x'))",
+        "define d($o) { $x = lookup($o) } d { 'x': o => 'users', p => {a => $b} }",
+        "class c(Variant[String, Array[String]] $o) { $x = lookup($o) }",
+        "['users'].each |$x| { lookup($x) }",
+        "with('users') |$x| { lookup($x) }",
+        "lookup('list').each |String $x| { lookup($x) }",
+        "$l = ['users', \"a${b}\"] $l.filter |$x| { $x =~ /a/ }.each |$x| { lookup($x) }",
+        "File <| title == $x |> $y = lookup($x)",
+        "$o = OPTIONS notice($o)",
+    ] {
+        let manifest = manifest.replace("OPTIONS", OPTIONS);
+        let report = report(&manifest, "");
+        assert_eq!(spot(&report), None, "{manifest}: {report}");
+    }
 }
 
 #[test]
@@ -401,6 +511,11 @@ fn manifests_of_any_form_take_time_in_proportion_to_their_length() {
         many("$a = $b ? { a => 'b', ", 40_000),
         many("$a = join(", 80_000),
         many("function a(|$a, ", 60_000),
+        many("f($a, ", 60_000),
+        many("a { $b => ", 60_000),
+        many("$a.each |$b| { ", 60_000),
+        many("A <| |", 60_000),
+        format!("{}{}", many("function f($a) { g($a) lookup($a) } ", 20_000), many("[$a]", 20_000)),
         many("'<%= lookup(1) %>' ", 30_000),
         format!("'{}'", many("<% call_function(", 40_000)),
         format!("'<% {} %>'", many("function_hiera([ ", 40_000)),
