@@ -152,12 +152,14 @@ pub(in crate::fleet) struct RecordingScope<'a> {
 }
 
 impl RecordingScope<'_> {
-    fn record(&self, root: &str, segments: &[Value]) {
+    /// Returns the values at a place inside a variable, and records the access.
+    fn classes(&self, root: &str, segments: &[Value]) -> Arc<VariableClasses> {
         let path = PathRef { root, segments };
-        if self.scope.fleet.known_classes(path).is_none() {
-            self.dependencies.missed.borrow_mut().push(path.to_path());
-        }
         self.dependencies.record(|| Dependency::Variable(path.to_path()));
+        self.scope.fleet.known_classes(path).unwrap_or_else(|| {
+            self.dependencies.missed.borrow_mut().push(path.to_path());
+            self.scope.fleet.unread(root)
+        })
     }
 }
 
@@ -167,13 +169,11 @@ impl Scope for RecordingScope<'_> {
     }
 
     fn variable_at(&self, name: &str, segments: &[Value]) -> Variable {
-        self.record(name, segments);
-        self.scope.variable_at(name, segments)
+        self.classes(name, segments).of(self.scope.node).variable(segments)
     }
 
     fn within<'s>(&self, name: &str, segments: &'s [Value]) -> (Variable, &'s [Value]) {
-        self.record(name, segments);
-        self.scope.within(name, segments)
+        self.classes(name, segments).of(self.scope.node).within(segments)
     }
 
     fn may_be_refused(&self) -> bool {

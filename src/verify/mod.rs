@@ -1,6 +1,6 @@
 //! The answers of hierad against those of the Puppet that is installed on the machine.
 //!
-//! The files of a revision are written to a temporary folder ([`stage`]), and a small Ruby program ([`puppet`]) looks
+//! The files of a revision are written to a temporary folder (`stage`), and a small Ruby program (`puppet`) looks
 //! the keys up there. It runs no code of the revision, unless the user asks for that. Answers that hierad does not know
 //! are counted and are no disagreement. The same holds for answers that depend on `backends` or `lookup_options` of the
 //! settings, which Puppet does not have. Nothing is written outside of the temporary folder.

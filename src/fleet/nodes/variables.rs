@@ -176,7 +176,7 @@ impl Reading {
     }
 
     /// Returns a variable that has this value at `segments`.
-    fn variable(&self, segments: &[Value]) -> Variable {
+    pub(in crate::fleet) fn variable(&self, segments: &[Value]) -> Variable {
         let inner = match &self.there {
             Some(Variable::Value(value)) => value.clone(),
             Some(other) => return other.clone(),
@@ -187,7 +187,7 @@ impl Reading {
     }
 
     /// Returns the value and the remaining segments.
-    fn within<'s>(&self, segments: &'s [Value]) -> (Variable, &'s [Value]) {
+    pub(in crate::fleet) fn within<'s>(&self, segments: &'s [Value]) -> (Variable, &'s [Value]) {
         match &self.there {
             Some(there) => (there.clone(), &segments[self.depth..]),
             None => (Variable::Value(Value::Undef), &[]),
