@@ -24,8 +24,8 @@ impl KnownEqual {
     }
 }
 
-/// The most times that something is evaluated again since it missed variables.
-const MOST_ATTEMPTS: usize = 16;
+/// The most times that something is evaluated since it missed variables: a function may read one after the other.
+const MOST_ATTEMPTS: usize = 1000;
 
 /// Evaluates something on a node of `fleet`. Variables that it misses are read after it, and it is evaluated again.
 pub(in crate::fleet) fn evaluate_on<T>(

@@ -58,6 +58,7 @@ impl Pipeline {
         });
         report.policies = self.judge.policies(self.base(id), &report);
         report.judge = self.judge.id(self.base(id)).map(|id| id.to_string());
+        before.take_failure().map_or(Ok(()), Err)?;
         self.fleet_has_stayed()?;
         Ok(Comparison { report, effective })
     }

@@ -279,7 +279,9 @@ impl Fleet {
 
     /// Returns the values of a variable that was not read: unknown on all nodes.
     pub(in crate::fleet) fn unread(&self, name: &str) -> Arc<VariableClasses> {
-        let reason = format!("the variable '{name}' is not known: node profiles could not be read again");
+        let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let failure = failure.map_or_else(|| "no node profile was read for it".to_owned(), |error| error.to_string());
+        let reason = format!("the variable '{name}' is not known: {failure}");
         let partition = Partition::of_numbers(vec![0; self.len()], 1);
         Arc::new(VariableClasses::new(partition, vec![Reading::unknown(&reason)]))
     }

@@ -11,7 +11,7 @@ use foldhash::fast::RandomState;
 use crate::fleet::Fleet;
 use crate::fleet::nodes::variables::{VariablePath, wanted};
 use crate::fleet::parallel;
-use crate::hiera::backend::{DataFile, FileId};
+use crate::hiera::backend::{DataFile, DeclaredFunction, FileId};
 use crate::hiera::config::Config;
 use crate::hiera::interpolation;
 use crate::hiera::layer::Environment;
@@ -79,6 +79,11 @@ impl ReferencedVariables {
             self.add_name(ENVIRONMENT);
         }
         environment.layers().filter_map(|layer| layer.config.as_ref().ok()).for_each(|config| self.add_config(config));
+        for function in environment.options.backends.values() {
+            if let DeclaredFunction::Command(command) = function {
+                command.scope.iter().for_each(|name| self.add_name(name));
+            }
+        }
         for variable in environment.options.variables.iter() {
             for name in interpolation::variables(&variable.text) {
                 self.add_name(name);

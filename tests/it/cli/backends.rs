@@ -131,6 +131,14 @@ fn requests_differ_by_the_node_data_in_them() {
 }
 
 #[test]
+fn a_command_is_told_any_number_of_variables() {
+    let names: Vec<String> = (0..40).map(|number| format!("facts.of.no.data.{number}")).collect();
+    let site = site("lookup_key: vault", &format!("{{command: [./answer], scope: [{}]}}", names.join(", ")));
+    let rendered = site.hierad("render . --format ndjson").ok().to_owned();
+    assert!(rendered.lines().all(|node| node.contains("\"motd\":\"by command")), "{rendered}");
+}
+
+#[test]
 fn timeouts_fail_only_their_keys() {
     let site = site("lookup_key: vault", "{command: [sleep, '60'], timeout: 0.2}");
     assert!(lookup(&site, "motd").contains("the command for the function 'vault' gave no answer within 0.2 s"));
