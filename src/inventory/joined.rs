@@ -10,8 +10,7 @@ use foldhash::fast::RandomState;
 use indexmap::IndexMap;
 
 use super::factsets::named_by_file;
-use crate::node::{NodeProfile, ProfileError, ProfilePlace, trusted_names};
-use crate::value::{Hash, Value};
+use crate::node::{NodeProfile, ProfileError, ProfilePlace};
 
 /// The manner in which an entry counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,7 +71,7 @@ impl Joined {
             self.twice.retain(|other| other.profile.name != part.profile.name);
             *known = part;
         } else {
-            lay(&mut known.profile, part.profile, &mut |_, _| {});
+            known.profile.lay(part.profile, &mut |_, _| {});
         }
     }
 
@@ -100,86 +99,6 @@ impl Joined {
     /// Returns all nodes, and those that an entry declares twice.
     pub(super) fn all(self) -> impl Iterator<Item = Part> {
         self.nodes.into_values().chain(self.twice)
-    }
-}
-
-/// A part of a profile.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Section {
-    /// The environment.
-    Environment,
-    /// Facts.
-    Facts,
-    /// `$trusted`.
-    Trusted,
-    /// Parameters of an ENC and other top-scope variables.
-    Variables,
-    /// `$server_facts`.
-    ServerFacts,
-}
-
-/// Lays a profile over another one of the same node. Calls `tell` for all that counts from then on, with the names at
-/// the top level.
-pub(super) fn lay(below: &mut NodeProfile, above: NodeProfile, tell: &mut dyn FnMut(Section, &Value)) {
-    let NodeProfile {
-        name,
-        environment,
-        facts,
-        trusted,
-        variables,
-        server_facts,
-        unresolved,
-        time,
-        catalog,
-        given,
-        is_guessed,
-    } = above;
-    if !environment.is_empty() {
-        below.environment = environment;
-        tell(Section::Environment, &Value::Undef);
-    }
-    lay_some(&mut below.facts, &facts, |_, _| true, &mut |key| tell(Section::Facts, key));
-    let is_said = |key: &Value, value: &Value| !is_default(&name, key, value);
-    lay_some(&mut below.trusted, &trusted, is_said, &mut |key| tell(Section::Trusted, key));
-    variables.iter().for_each(|(key, _)| tell(Section::Variables, key));
-    below.unresolved.retain(|name, _| variables.get(name).is_none());
-    below.variables.extend(variables);
-    below.unresolved.extend(unresolved);
-    if let Some(server_facts) = server_facts {
-        server_facts.iter().for_each(|(key, _)| tell(Section::ServerFacts, key));
-        below.server_facts.get_or_insert_default().extend(server_facts);
-    }
-    below.time = time.or(below.time);
-    below.catalog.lay(catalog);
-    below.given = given.or_else(|| below.given.take());
-    // Facts tell that there is such a node.
-    below.is_guessed = below.is_guessed && facts.is_empty() || is_guessed;
-}
-
-fn lay_some(
-    below: &mut Arc<Hash>,
-    above: &Arc<Hash>,
-    counts: impl Fn(&Value, &Value) -> bool,
-    tell: &mut dyn FnMut(&Value),
-) {
-    let mut entries = above.iter().filter(|(key, value)| counts(key, value)).peekable();
-    if below.is_empty() {
-        entries.for_each(|(key, _)| tell(key));
-        below.clone_from(above);
-        return;
-    }
-    if entries.peek().is_some() {
-        let told = entries.inspect(|(key, _)| tell(key));
-        Arc::make_mut(below).extend(told.map(|(key, value)| (key.clone(), value.clone())));
-    }
-}
-
-/// Returns true for an entry of trusted data that every node gets if its profile does not set it.
-fn is_default(name: &str, key: &Value, value: &Value) -> bool {
-    match key.as_str() {
-        Some("authenticated") => *value == "remote".into(),
-        Some("extensions" | "external") => value.as_hash().is_some_and(Hash::is_empty),
-        _ => trusted_names(name).iter().any(|(known, derived)| *key == (*known).into() && value == derived),
     }
 }
 

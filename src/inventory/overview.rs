@@ -5,11 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::FactNames;
 use super::entries::{Entry, Inventory, OpenError, State};
-use super::joined::{Manner, Part, Section, lay};
+use super::joined::{Manner, Part};
 use super::site_pp::SitePp;
 use crate::inventory::files::EnvironmentOfNodes;
-use crate::node::{NodeProfile, ProfileSource, Wanted};
-use crate::value::Value;
+use crate::node::{NodeProfile, ProfileSource, VARIABLES, Wanted};
 
 /// All entries and the nodes that they have.
 pub struct Overview {
@@ -47,8 +46,8 @@ pub struct Described {
     pub profile: NodeProfile,
     /// The profiles that it is made of, in order.
     pub origins: Vec<Origin>,
-    /// The number of the origin of each variable, by section and name at the top level.
-    from: BTreeMap<(Section, String), usize>,
+    /// The number of the origin of each variable, by field and name at the top level.
+    from: BTreeMap<(&'static str, String), usize>,
 }
 
 /// The profile that one entry has of a node.
@@ -65,10 +64,10 @@ pub struct Origin {
 }
 
 impl Described {
-    /// Returns the number of the origin of a variable, by its top-level name, or `None` if it is derived from the
-    /// name of the node.
-    pub fn origin_of(&self, section: Section, name: &str) -> Option<usize> {
-        self.from.get(&(section, name.to_owned())).copied()
+    /// Returns the number of the origin of a variable, by its field and its top-level name in it, which is empty if the
+    /// field has no names; `None` if it is derived from the name of the node.
+    pub fn origin_of(&self, field: &'static str, name: &str) -> Option<usize> {
+        self.from.get(&(field, name.to_owned())).copied()
     }
 }
 
@@ -151,17 +150,14 @@ impl Described {
     fn lay(&mut self, state: &State, part: Part) {
         let (number, from) = (self.origins.len(), &mut self.from);
         self.origins.push(origin(state, &part));
-        lay(&mut self.profile, part.profile, &mut |section, key: &Value| {
-            let name = if section == Section::Environment { String::new() } else { key.to_s() };
-            from.insert((section, name), number);
-        });
+        self.profile.lay(part.profile, &mut |field, key| _ = from.insert((field, key.to_s()), number));
     }
 
     /// Lays the variables of the node's block over the others.
     fn lay_block(&mut self, site: &SitePp) {
         let (place, names) = site.sets(&self.profile.name);
         let number = self.origins.len();
-        self.from.extend(names.into_iter().map(|name| ((Section::Variables, name.to_owned()), number)));
+        self.from.extend(names.into_iter().map(|name| ((VARIABLES, name.to_owned()), number)));
         self.origins.push(Origin { entry: site.label(), place, fetched: None, time: None });
         site.lay_over(&mut self.profile);
     }

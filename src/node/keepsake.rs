@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::fields::{FACTS, FIELDS, Wants};
 use super::{NodeProfile, Wanted};
 use crate::value::{Hash, Selection, Value};
 
@@ -61,27 +62,19 @@ impl Keepsake<'_> {
     pub fn of(&self, profile: &NodeProfile, left_out: &mut LeftOut) -> NodeProfile {
         let whole = Wanted::whole();
         let wanted = if self.keeps_all { &whole } else { self.read };
-        let mut hash = |value: Value, section: &str| -> Arc<Hash> {
-            let value = if section == "facts" { self.without_volatile(value, left_out) } else { value };
-            let mut names = if section.is_empty() { Vec::new() } else { vec![section.to_owned()] };
-            match self.without_secrets(value, &mut names, left_out) {
-                Some(Value::Hash(hash)) => hash,
-                _ => Arc::default(),
-            }
-        };
-        NodeProfile {
-            name: profile.name.clone(),
-            environment: profile.environment.clone(),
-            facts: hash(wanted.of_variables(profile.facts.clone()), "facts"),
-            trusted: hash(wanted.of_trusted(&profile.trusted), "trusted"),
-            variables: Arc::unwrap_or_clone(hash(wanted.of_variables(Arc::new(profile.variables.clone())), "")),
-            server_facts: profile.server_facts.clone(),
-            time: profile.time,
-            unresolved: profile.unresolved.clone(),
-            catalog: profile.catalog.clone(),
-            given: profile.given.clone(),
-            is_guessed: profile.is_guessed,
+        let mut kept = profile.clone();
+        for field in &FIELDS {
+            let value = match field.wants {
+                Wants::Variables | Wants::Trusted => wanted.of_field(field, profile),
+                Wants::All | Wants::Scalar | Wants::Catalogs => continue,
+            };
+            let value = if field.name == FACTS { self.without_volatile(value, left_out) } else { value };
+            let mut names: Vec<String> =
+                field.prefix.filter(|name| !name.is_empty()).map(str::to_owned).into_iter().collect();
+            let value = self.without_secrets(value, &mut names, left_out);
+            field.keep(&mut kept, value.unwrap_or_default());
         }
+        kept
     }
 
     /// Leaves out volatile facts, unless it is just these that are read.

@@ -18,10 +18,13 @@
 //! ```
 
 mod catalog;
+mod document;
 mod fields;
 mod keepsake;
+mod members;
 mod packed;
 mod profile;
+mod reader;
 mod rows;
 mod set;
 mod source;
@@ -31,15 +34,17 @@ mod wanted;
 mod what_if;
 
 pub use catalog::{Catalog, Names};
+pub(crate) use document::trusted_names;
 pub(crate) use fields::CLASSES;
-pub use fields::{REFUSAL, REFUSED_LATE, is_refused};
+pub use fields::{FACTS, FIELDS, Field, REFUSAL, REFUSED_LATE, VARIABLES, is_refused};
 pub use keepsake::{Keepsake, LeftOut};
 pub use packed::{pack, unpack};
-pub(crate) use profile::trusted_names;
-pub use profile::{Form, NodeProfile, ProfileError, ProfileReader, ReadProfiles, read_facts, read_profiles};
+pub use profile::{NodeProfile, ProfileError};
+pub use reader::{Form, ProfileReader, ReadProfiles, read_facts, read_profiles};
 pub use rows::begins_with_row;
 pub(crate) use set::{NodeClasses, Partition};
 pub use set::{NodeId, NodeSet};
 pub use source::{Batch, ProfilePlace, ProfileSource};
+pub use time::timestamp;
 pub use wanted::Wanted;
 pub use what_if::{Assignment, WhatIf};

@@ -1,34 +1,8 @@
-//! Packs node profiles into a compact form for caches.
+//! Packs node profiles into a compact form for caches: the values of all fields, in the order of the table.
 
-use std::borrow::Cow;
-use std::sync::Arc;
-
-use serde::{Deserialize, Serialize};
-
-use super::{Catalog, Names, NodeProfile, Wanted};
-use crate::value::{Hash, Packed, Unpacked, Value};
-
-/// A profile with its facts, trusted facts, variables and server facts, each of them a `V`.
-#[derive(Serialize, Deserialize)]
-struct PackedProfile<'a, V> {
-    #[serde(borrow)]
-    name: Cow<'a, str>,
-    #[serde(borrow)]
-    environment: Cow<'a, str>,
-    facts: V,
-    trusted: V,
-    variables: V,
-    server_facts: Option<V>,
-    time: Option<i64>,
-    /// The names, as one text.
-    #[serde(borrow)]
-    catalog_classes: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    catalog_keys: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    given: Option<Cow<'a, str>>,
-    is_guessed: bool,
-}
+use super::fields::FIELDS;
+use super::{NodeProfile, Wanted};
+use crate::value::{Packed, Unpacked, Value};
 
 /// The largest number of values in a profile that is packed.
 const MAX_PARTS: usize = 100_000;
@@ -36,74 +10,31 @@ const MAX_PARTS: usize = 100_000;
 /// Packs the `wanted` values of profiles. Returns `None` if one of them cannot be packed.
 pub fn pack<'p>(profiles: impl IntoIterator<Item = &'p NodeProfile>, wanted: &Wanted) -> Option<Vec<u8>> {
     let packed = |profile: &NodeProfile| {
-        let values = values(profile, wanted);
+        let values: Vec<Value> = FIELDS.iter().map(|field| wanted.of_field(field, profile)).collect();
         let mut parts = MAX_PARTS;
-        let [facts, trusted, variables, server_facts] = values.each_ref().map(|value| Packed::of(value, &mut parts));
-        postcard::to_allocvec(&PackedProfile {
-            name: Cow::Borrowed(&profile.name),
-            environment: Cow::Borrowed(&profile.environment),
-            facts: facts?,
-            trusted: trusted?,
-            variables: variables?,
-            server_facts: if profile.server_facts.is_some() { Some(server_facts?) } else { None },
-            time: profile.time,
-            catalog_classes: profile.catalog.classes.as_ref().map(|classes| classes.text().into()),
-            catalog_keys: profile.catalog.keys.as_ref().map(|keys| keys.text().into()),
-            given: profile.given.as_ref().map(|keys| keys.text().into()),
-            is_guessed: profile.is_guessed,
-        })
-        .ok()
+        let packed: Option<Vec<_>> = values.iter().map(|value| Packed::of(value, &mut parts)).collect();
+        postcard::to_allocvec(&packed?).ok()
     };
     let packed: Vec<Vec<u8>> = profiles.into_iter().map(packed).collect::<Option<_>>()?;
     Some(packed.concat())
-}
-
-fn values(profile: &NodeProfile, wanted: &Wanted) -> [Value; 4] {
-    let server_facts = profile.server_facts.clone().unwrap_or_default();
-    [
-        wanted.of_variables(profile.facts.clone()),
-        wanted.of_trusted(&profile.trusted),
-        wanted.of_variables(Arc::new(profile.variables.clone())),
-        Value::hash(server_facts),
-    ]
 }
 
 /// Returns the profiles that were packed, or `None` if the bytes are not packed profiles.
 pub fn unpack(mut bytes: &[u8]) -> Option<Vec<NodeProfile>> {
     let mut profiles = Vec::new();
     while !bytes.is_empty() {
-        let (packed, rest): (PackedProfile<'_, Unpacked>, _) = postcard::take_from_bytes(bytes).ok()?;
-        profiles.push(packed.profile()?);
+        let (values, rest): (Vec<Unpacked>, _) = postcard::take_from_bytes(bytes).ok()?;
+        let mut profile = NodeProfile::default();
+        if values.len() != FIELDS.len() {
+            return None;
+        }
+        for (field, Unpacked(value)) in FIELDS.iter().zip(values) {
+            field.keep(&mut profile, value)?;
+        }
+        profiles.push(profile);
         bytes = rest;
     }
     Some(profiles)
-}
-
-impl PackedProfile<'_, Unpacked> {
-    fn profile(self) -> Option<NodeProfile> {
-        let hash = |Unpacked(value)| if let Value::Hash(hash) = value { Some(hash) } else { None };
-        let owned = |unpacked| Some(Arc::unwrap_or_clone(hash(unpacked)?));
-        let server_facts: Option<Option<Hash>> = self.server_facts.map(owned);
-        Some(NodeProfile {
-            name: self.name.as_ref().into(),
-            environment: self.environment.as_ref().into(),
-            facts: hash(self.facts)?,
-            trusted: hash(self.trusted)?,
-            variables: owned(self.variables)?,
-            server_facts: match server_facts {
-                None => None,
-                Some(hash) => Some(hash?),
-            },
-            time: self.time,
-            is_guessed: self.is_guessed,
-            catalog: Catalog {
-                classes: self.catalog_classes.map(|text| Names::of_text(&text)),
-                keys: self.catalog_keys.map(|text| Names::of_text(&text)),
-            },
-            given: self.given.map(|text| Names::of_text(&text)),
-            ..NodeProfile::default()
-        })
-    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The time that a profile was made at, as other tools write it.
+//! The time that a profile was made at, as other tools write it, and as hierad does.
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
@@ -22,6 +22,11 @@ pub(super) fn seconds(value: &Value) -> Option<i64> {
     }
     let time: DateTime = text.parse().ok()?;
     TimeZone::UTC.to_timestamp(time).ok().map(Timestamp::as_second)
+}
+
+/// Returns a time, in seconds since 1970, in RFC 3339.
+pub fn timestamp(time: i64) -> Option<String> {
+    Some(Timestamp::from_second(time).ok()?.to_string())
 }
 
 #[cfg(test)]

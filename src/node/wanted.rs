@@ -1,9 +1,11 @@
 //! Says which values of node profiles are wanted, so that readers can skip the rest.
 
-use std::sync::Arc;
-
-use super::fields::{self, CATALOG_CLASSES, CATALOG_KEYS, CLASSES, REFUSAL, is_refused, refused_names};
-use crate::value::{Hash, Selection, Value};
+use super::NodeProfile;
+use super::document::TRUSTED_EXTERNAL;
+use super::fields::{
+    self, CATALOG_CLASSES, CATALOG_KEYS, FACTS, FIELDS, Field, REFUSAL, Wants, is_refused, refused_names,
+};
+use crate::value::{Selection, Value};
 
 /// Places in the variables of nodes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -54,16 +56,13 @@ impl Wanted {
         &self.facts
     }
 
-    /// Returns the wanted values of a hash of variables or facts.
-    pub(super) fn of_variables(&self, variables: Arc<Hash>) -> Value {
-        self.facts.of(&Value::Hash(variables))
-    }
-
-    /// Returns the wanted values of `$trusted`.
-    pub(super) fn of_trusted(&self, trusted: &Arc<Hash>) -> Value {
-        match self.facts.entry("trusted") {
-            Some(wanted) => wanted.of(&Value::Hash(trusted.clone())),
-            None => Value::hash(Hash::new()),
+    /// Returns the wanted part of a field of a profile, in the form that caches keep.
+    pub(super) fn of_field(&self, field: &Field, profile: &NodeProfile) -> Value {
+        let value = field.kept(profile);
+        match field.wants {
+            Wants::Variables => self.facts.of(&value),
+            Wants::Trusted => self.facts.entry("trusted").map_or(Value::Undef, |wanted| wanted.of(&value)),
+            Wants::All | Wants::Scalar | Wants::Catalogs => value,
         }
     }
 
@@ -94,31 +93,28 @@ impl Wanted {
         for path in [&["clientcert"][..], &["fqdn"], &["networking", "fqdn"], &["data"]] {
             facts.add(path);
         }
-        // Facts may be the document itself.
-        let mut document = facts.clone();
-        for name in ["name", "certname", "environment", "server_facts"] {
-            document.add(&[name]);
-        }
-        // The fields that tell the form, and show a field that no form has.
-        if let Selection::Entries(entries) = &mut document {
-            fields::telling().for_each(|name| _ = entries.entry(name.into()).or_default());
-        }
         let mut trusted = Selection::default();
         if let Some(wanted) = self.facts.entry("trusted") {
             trusted.extend(wanted);
             trusted.add(&["certname"]); // what is not said of it is made of that
         }
-        if let Selection::Entries(entries) = &mut document {
-            for name in ["facts", "values", "variables", "parameters"] {
-                entries.insert(name.into(), facts.clone());
-            }
-            if let Some(external) = trusted.entry("external") {
-                entries.insert("trusted_external".into(), external.clone());
-            }
-            entries.insert("trusted".into(), trusted);
-            if self.catalogs {
-                entries.extend([CATALOG_CLASSES, CATALOG_KEYS, CLASSES].map(|name| (name.into(), Selection::Whole)));
-            }
+        // Facts may be the document itself.
+        let mut document = facts.clone();
+        let Selection::Entries(entries) = &mut document else { return document };
+        // The fields that tell the form, and show a field that no form has.
+        fields::telling().for_each(|name| _ = entries.entry(name.into()).or_default());
+        if let Some(external) = trusted.entry("external") {
+            entries.insert(TRUSTED_EXTERNAL.into(), external.clone());
+        }
+        for field in &FIELDS {
+            let wanted = match field.wants {
+                Wants::All => &Selection::Whole,
+                Wants::Variables => &facts,
+                Wants::Trusted => &trusted,
+                Wants::Catalogs if self.catalogs => &Selection::Whole,
+                Wants::Catalogs | Wants::Scalar => continue,
+            };
+            entries.extend(field.all_names().map(|name| (name.into(), wanted.clone())));
         }
         document
     }
@@ -126,7 +122,7 @@ impl Wanted {
 
 /// Returns true if a selection of documents includes `$trusted`, see [`Wanted::of_document`].
 pub(super) fn wants_trusted(document: &Selection) -> bool {
-    document.entry("facts").is_some_and(|facts| facts.entry("trusted").is_some())
+    document.entry(FACTS).is_some_and(|facts| facts.entry("trusted").is_some())
 }
 
 /// Returns true if a selection of documents includes what they say about catalogs.

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::table;
 use crate::cli::output::log;
 use crate::cli::{Global, Result, Status, output};
 use crate::disclosure::is_clear_secret;
@@ -14,11 +13,11 @@ use crate::disk::replace;
 use crate::disk::{self, FileMode};
 use crate::fleet::Fleet;
 use crate::inventory::FactNames;
-use crate::node::{Keepsake, LeftOut, NodeProfile, Wanted};
+use crate::node::{Keepsake, LeftOut, Wanted};
 use crate::pattern::{Pattern, any};
 use crate::puppet::json;
 use crate::report::count;
-use crate::value::{Hash, Segment, Value, ValuePath};
+use crate::value::{Segment, Value, ValuePath};
 
 /// Arguments of `nodes fetch`.
 #[derive(Debug, Args)]
@@ -82,7 +81,7 @@ fn lines(fleet: &Fleet, read: &Wanted, arguments: &Arguments) -> (Vec<u8>, LeftO
     let keepsake = Keepsake { read, keeps_all: arguments.all_facts, is_secret: &is_secret };
     let (mut lines, mut left_out) = (String::new(), LeftOut::default());
     for profile in fleet.profiles_with(&fleet.all(), &wanted).values() {
-        json::write(&as_value(&keepsake.of(profile, &mut left_out)), &mut lines);
+        json::write(&keepsake.of(profile, &mut left_out).document(), &mut lines);
         lines.push('\n');
     }
     (lines.into_bytes(), left_out)
@@ -94,34 +93,6 @@ fn is_secret(patterns: &[Pattern], names: &[&str], value: &Value) -> bool {
     let Some((first, rest)) = inside.split_first() else { return false };
     let path = ValuePath(rest.iter().map(|name| Segment::Key((*name).into())).collect());
     is_clear_secret(first, &path, value) || (!patterns.is_empty() && any(patterns, &names.join(".")))
-}
-
-/// Returns a profile in hierad's own form.
-fn as_value(profile: &NodeProfile) -> Value {
-    let mut hash = Hash::from_iter([("name", Value::from(&*profile.name))]);
-    if let Some(time) = profile.time.and_then(table::timestamp) {
-        hash.insert("timestamp", Value::from(time));
-    }
-    hash.insert("environment", Value::from(&*profile.environment));
-    let server_facts = profile.server_facts.clone().map(Value::hash);
-    let sections = [
-        ("facts", Value::Hash(profile.facts.clone())),
-        ("trusted", Value::Hash(profile.trusted.clone())),
-        ("variables", Value::hash(profile.variables.clone())),
-    ];
-    for (name, value) in sections {
-        if value.as_hash().is_some_and(|hash| !hash.is_empty()) {
-            hash.insert(name, value);
-        }
-    }
-    if let Some(server_facts) = server_facts {
-        hash.insert("server_facts", server_facts);
-    }
-    let names = [("catalog_classes", &profile.catalog.classes), ("catalog_keys", &profile.catalog.keys)];
-    for (field, names) in names.into_iter().filter_map(|(field, names)| Some((field, names.as_ref()?))) {
-        hash.insert(field, names.to_value());
-    }
-    Value::hash(hash)
 }
 
 /// Tells what is left out.

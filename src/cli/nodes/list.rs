@@ -11,6 +11,7 @@ use super::table;
 use crate::cli::arguments::inspection::Format;
 use crate::git::BranchName;
 use crate::inventory::{KnownNode, Overview};
+use crate::node::timestamp;
 use crate::report::count;
 use crate::visible::{visible, visible_json};
 
@@ -97,12 +98,12 @@ struct WireOrigin<'a> {
 fn json(overview: &Overview, nodes: &[(&Arc<str>, &KnownNode)], out: &mut dyn Write) -> std::io::Result<()> {
     let sources = overview.entries.iter().map(|entry| WireSource {
         name: &entry.label,
-        fetched: entry.fetched.and_then(|time| table::timestamp(time.cast_signed())),
+        fetched: entry.fetched.and_then(|time| timestamp(time.cast_signed())),
     });
     let nodes = nodes.iter().map(|(name, node)| WireNode {
         name,
         environment: &node.environment,
-        time: node.time.and_then(table::timestamp),
+        time: node.time.and_then(timestamp),
         from: node.places.iter().map(|(source, place)| WireOrigin { source: *source, place }).collect(),
     });
     let wire = WireNodes { schema: "hierad.nodes/1", sources: sources.collect(), nodes: nodes.collect() };

@@ -9,11 +9,11 @@ use super::super::lookup::unknown_node;
 use super::super::{Global, Result, Status, output};
 use super::table;
 use crate::cli::arguments::inspection::Format;
-use crate::inventory::{Described, Origin, Section};
-use crate::node::{Catalog, Names};
+use crate::inventory::{Described, Origin};
+use crate::node::{Catalog, FACTS, FIELDS, Field, Names, VARIABLES, timestamp};
 use crate::puppet::json::compact;
 use crate::report::shorten;
-use crate::value::{Hash, Value};
+use crate::value::Value;
 use crate::visible::{visible, visible_json};
 
 /// The most columns of a value that is not asked for in full.
@@ -114,23 +114,24 @@ fn in_words(origin: &Origin) -> String {
 
 fn all(described: &Described) -> Vec<Told> {
     let profile = &described.profile;
-    let mut told = vec![Told {
-        name: "environment".to_owned(),
-        value: profile.environment.to_string(),
-        origin: described.origin_of(Section::Environment, ""),
-    }];
-    let server_facts = profile.server_facts.clone().unwrap_or_default();
-    let sections: [(Section, &str, &Hash); 4] = [
-        (Section::Trusted, "trusted", &profile.trusted),
-        (Section::Variables, "", &profile.variables),
-        (Section::ServerFacts, "server_facts", &server_facts),
-        (Section::Facts, "facts", &profile.facts),
-    ];
-    for (section, prefix, hash) in sections {
+    let mut told = Vec::new();
+    let mut fields: Vec<(&Field, &str)> = FIELDS.iter().filter_map(|field| Some((field, field.prefix?))).collect();
+    // There are many facts.
+    fields.sort_by_key(|(field, _)| field.name == FACTS);
+    for (field, prefix) in fields {
+        let hash = match field.written(profile) {
+            Value::Undef => continue,
+            Value::Hash(hash) => hash,
+            value => {
+                let origin = described.origin_of(field.name, "");
+                leaves(field.name.to_owned(), &value, &mut |name, value| told.push(Told { name, value, origin }));
+                continue;
+            }
+        };
         let mut entries: Vec<(String, &Value)> = hash.iter().map(|(key, value)| (key.to_s(), value)).collect();
         entries.sort_by(|one, other| one.0.cmp(&other.0));
         for (key, value) in entries {
-            let origin = described.origin_of(section, &key);
+            let origin = described.origin_of(field.name, &key);
             let name = if prefix.is_empty() { segment(&key) } else { format!("{prefix}.{}", segment(&key)) };
             leaves(name, value, &mut |name, value| told.push(Told { name, value, origin }));
         }
@@ -138,7 +139,7 @@ fn all(described: &Described) -> Vec<Told> {
     told.extend(profile.unresolved.iter().map(|(name, reason)| Told {
         name: segment(name),
         value: reason.to_string(),
-        origin: described.origin_of(Section::Variables, name),
+        origin: described.origin_of(VARIABLES, name),
     }));
     told
 }
@@ -167,8 +168,8 @@ fn as_json(described: &Described) -> Json {
         json!({
             "source": origin.entry,
             "place": origin.place,
-            "fetched": origin.fetched.and_then(|time| table::timestamp(time.cast_signed())),
-            "time": origin.time.and_then(table::timestamp),
+            "fetched": origin.fetched.and_then(|time| timestamp(time.cast_signed())),
+            "time": origin.time.and_then(timestamp),
         })
     });
     let variables = all(described).into_iter().map(|told| {

@@ -1,4 +1,4 @@
-//! Tables of text, ages, and times.
+//! Tables of text, and ages.
 
 use std::io::Write;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -38,9 +38,4 @@ pub(super) fn now() -> i64 {
 /// Returns the age of a time, in seconds since 1970, such as `3 h`.
 pub(super) fn age(time: i64) -> String {
     age_in_words(Duration::from_secs((now() - time).max(0).cast_unsigned()))
-}
-
-/// Returns a time, in seconds since 1970, in RFC 3339.
-pub(super) fn timestamp(time: i64) -> Option<String> {
-    Some(jiff::Timestamp::from_second(time).ok()?.to_string())
 }

@@ -129,6 +129,39 @@ fn what_is_fetched_resolves_as_the_profiles_do() {
     site.hierad("nodes fetch -o no/such/folder").fails(&["cannot write no/such/folder: "]);
 }
 
+/// Reports made with the file that is fetched say as much as those made with the profiles.
+#[test]
+fn what_is_fetched_tells_what_is_guessed_and_what_is_classified() {
+    let site = site();
+    for (profile, expected) in [
+        ("{guessed: true, facts: {kernel: Linux}}", json!({"guessed": true})),
+        ("{guessed: false, facts: {kernel: Linux}}", json!({})),
+        (
+            "{classes: {ntp: {x: 1, y: null}, 'ntp::server': {z: secret}}}",
+            json!({"classes": {"ntp": {"x": true}, "ntp::server": {"z": true}}}),
+        ),
+        ("{classes: {}}", json!({"classes": {}})),
+        ("{classes: {ntp: null}, guessed: true}", json!({"classes": {}, "guessed": true})),
+        ("{catalog_classes: [Ntp], catalog_keys: []}", json!({"catalog_classes": ["ntp"], "catalog_keys": []})),
+        ("{parameters: {classes: [ntp]}}", json!({})),
+    ] {
+        site.write("profiles/db01.yaml", profile.replacen('{', "{name: db01, ", 1));
+        let first = ok(&site, "nodes fetch -o -").lines().next().map(json).unwrap();
+        let told = |field: &&str| Some(((*field).to_owned(), first.get(*field)?.clone()));
+        let told: serde_json::Map<_, _> =
+            ["guessed", "classes", "catalog_classes", "catalog_keys"].iter().filter_map(told).collect();
+        assert_eq!(Json::Object(told), expected, "{profile}: {first}");
+    }
+    site.write("profiles/db01.yaml", "{name: db01, guessed: true, classes: {ntp: {x: 1}}}\n");
+    ok(&site, "nodes fetch -o kept.ndjson");
+    site.write("data/nodes/db01.yaml", "ntp::x: 1\n");
+    site.commit("a classified parameter");
+    for profiles in ["", "--profiles kept.ndjson"] {
+        let report = site.hierad(&format!("diff HEAD~1 HEAD {profiles}")).out;
+        assert!(report.contains("guessed") && report.contains("classifier"), "{profiles}: {report}");
+    }
+}
+
 #[test]
 fn profiles_without_what_is_read_are_named() {
     let site = site();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hierad::inventory::files::EnvironmentOfNodes;
-use hierad::inventory::{FactNames, Inventory, Section};
+use hierad::inventory::{FactNames, Inventory};
 use hierad::settings::{ProfileEntry, ProgramSetting, SourceSetting};
 use hierad::workers::Workers;
 use serde_json::json;
@@ -254,10 +254,10 @@ fn each_entry_tells_what_it_says_of_a_node() {
     assert_eq!(profile.variables.get("role"), Some(&"classified".into()));
     assert_eq!(&*profile.environment, "testing");
     let sections = [
-        (Section::Facts, "os", Some(0)),
-        (Section::Variables, "role", Some(1)),
-        (Section::Environment, "", Some(1)),
-        (Section::Trusted, "certname", None),
+        ("facts", "os", Some(0)),
+        ("variables", "role", Some(1)),
+        ("environment", "", Some(1)),
+        ("trusted", "certname", None),
     ];
     for (section, name, expected) in sections {
         assert_eq!(described.origin_of(section, name), expected, "{section:?} {name}");

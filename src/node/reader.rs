@@ -1,0 +1,289 @@
+//! Reads node profiles in all forms that they come in.
+//!
+//! hierad's own form is a YAML or JSON hash of the fields in `fields`; an `.ndjson` file has one a line. The forms of
+//! other tools are taken as they are: `facter --json`, `puppet facts`, the server's fact caches, and rows of
+//! `PuppetDB`'s inventory and facts. Any other document is refused.
+
+use std::sync::Arc;
+
+use super::document::{Document, Refusal, section};
+use super::fields::{self, FIELDS, Unknown};
+use super::rows::{Rows, begins_with_row, is_row};
+use super::text;
+use super::wanted::{wants_catalogs, wants_trusted};
+use super::{NodeProfile, ProfileError};
+use crate::puppet::document::{Fault, FaultKind, Parsed};
+use crate::puppet::{json, yaml};
+use crate::value::{Hash, Selection, Value};
+
+/// The form of a file of profiles, told by its extension.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// A JSON document a line.
+    Lines,
+    /// A JSON document: a profile, or an array of them.
+    Json,
+    /// Profiles in YAML, a document each.
+    Yaml,
+}
+
+impl Form {
+    /// Returns the form of the file at `path`.
+    pub fn of(path: &str) -> Form {
+        match extension(path).as_deref() {
+            Some("ndjson" | "jsonl") => Form::Lines,
+            Some("json") => Form::Json,
+            _ => Form::Yaml,
+        }
+    }
+}
+
+fn extension(path: &str) -> Option<String> {
+    path.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase())
+}
+
+/// Reads the profiles in one file; `path` decides the form by its extension and names errors. `environment` is for
+/// profiles that name none.
+pub fn read_profiles(content: &[u8], path: &str, environment: &str) -> (Vec<NodeProfile>, Vec<ProfileError>) {
+    let reader = ProfileReader::new(path, environment, &Selection::Whole);
+    let is_by_line = Form::of(path) == Form::Lines && !begins_with_row(content);
+    let (profiles, errors) = if is_by_line { reader.lines(content, 0) } else { reader.file(content) };
+    (profiles.into_iter().map(|(_, profile)| profile).collect(), errors)
+}
+
+/// Profiles with the lines that they begin on, and the errors of those that could not be read.
+pub type ReadProfiles = (Vec<(u32, NodeProfile)>, Vec<ProfileError>);
+
+/// Reads the profiles of one file, each at least as far as it is wanted.
+pub struct ProfileReader<'a> {
+    reader: Reader<'a>,
+    selection: &'a Selection,
+}
+
+impl<'a> ProfileReader<'a> {
+    /// Makes a reader of the file at `path`, which decides the form by its extension and names errors. `environment` is
+    /// for profiles that name none; `selection` says which values of each are wanted
+    /// ([`Wanted::of_document`](super::Wanted::of_document)).
+    pub fn new(path: &'a str, environment: &'a str, selection: &'a Selection) -> ProfileReader<'a> {
+        let (wants_trusted, wants_catalogs) = (wants_trusted(selection), wants_catalogs(selection));
+        let reader = Reader { path, environment, default_name: None, wants_trusted, wants_catalogs };
+        ProfileReader { reader, selection }
+    }
+
+    /// Reads some whole lines of a file that has a profile a line, those after the first `before` ones.
+    pub fn lines(&self, content: &[u8], before: u32) -> ReadProfiles {
+        let content = &*match text::utf8(content) {
+            Ok(content) => content,
+            Err(text) => return (Vec::new(), vec![self.reader.error(before.saturating_add(1), text)]),
+        };
+        parted(lines(content, before).map(|(line, text)| Ok((line, self.line(text, line - 1)?))))
+    }
+
+    fn line(&self, text: &[u8], before: u32) -> Result<NodeProfile, ProfileError> {
+        // A refused document is parsed once more, to find the line of the fault.
+        let selected = json::select(text, self.selection).and_then(|value| self.reader.profile(&value).ok());
+        selected.map_or_else(|| self.reader.document(&json::parse(text), before), Ok)
+    }
+
+    /// Reads a whole file, which may have rows of `PuppetDB`'s facts instead of profiles.
+    pub fn file(&self, content: &[u8]) -> ReadProfiles {
+        let content = &*match text::utf8(content) {
+            Ok(content) => content,
+            Err(text) => return (Vec::new(), vec![self.reader.error(1, text)]),
+        };
+        match Form::of(self.reader.path) {
+            Form::Lines => self.rows(lines(content, 0).map(|(line, text)| self.row(text, line))),
+            _ if text::is_document_a_line(content) => self.lines(content, 0),
+            Form::Json => self.json(content),
+            Form::Yaml => parted(text::documents(content).into_iter().map(|(before, content)| {
+                self.reader.yaml(content, before).map(|profile| (before.saturating_add(1), profile))
+            })),
+        }
+    }
+
+    fn json(&self, content: &[u8]) -> ReadProfiles {
+        let selected = json::select(content, self.selection);
+        if let Some(profile) = selected.and_then(|value| self.reader.profile(&value).ok()) {
+            return (vec![(1, profile)], Vec::new());
+        }
+        let parsed = json::parse(content);
+        let (Value::Array(items), None) = (&parsed.value, &parsed.fault) else {
+            let hint = |error: ProfileError| match &parsed.fault {
+                Some(_) => ProfileError { text: format!("{} ({SEVERAL})", error.text), ..error },
+                None => error,
+            };
+            return parted([self.reader.document(&parsed, 0).map(|profile| (1, profile)).map_err(hint)]);
+        };
+        let items = items.iter().zip(parsed.marks.children.iter());
+        if items.clone().next().is_some_and(|(first, _)| is_row(first)) {
+            return self.rows(items.map(|(row, marks)| Ok((marks.line, row.clone()))));
+        }
+        parted(items.map(|(item, marks)| {
+            let refused = |refusal: Refusal| self.reader.error(refusal.line(marks).unwrap_or(marks.line), refusal.text);
+            self.reader.profile(item).map(|profile| (marks.line, profile)).map_err(refused)
+        }))
+    }
+
+    fn row(&self, text: &[u8], line: u32) -> Result<(u32, Value), ProfileError> {
+        if let Some(value) = json::select(text, &Selection::Whole) {
+            return Ok((line, value));
+        }
+        let Parsed { value, fault, .. } = json::parse(text);
+        fault.map_or(Ok((line, value)), |fault| Err(self.reader.error(line, fault.text)))
+    }
+
+    /// Joins rows of facts to profiles.
+    fn rows(&self, values: impl Iterator<Item = Result<(u32, Value), ProfileError>>) -> ReadProfiles {
+        let (mut rows, nothing) = (Rows::default(), Selection::default());
+        let wanted = self.selection.entry("facts").unwrap_or(&nothing);
+        let mut add =
+            |(line, row): (u32, Value)| rows.add(line, &row, wanted).map_err(|text| self.reader.error(line, text));
+        let (_, mut errors) = parted(values.map(|row| add(row?)));
+        let refused = |line: u32| move |refusal: Refusal| self.reader.error(line, refusal.text);
+        let joined = rows.joined().map(|(line, node)| (line, self.reader.profile(&node).map_err(refused(line))));
+        let (profiles, others) = parted(joined.map(|(line, profile)| Ok((line, profile?))));
+        errors.extend(others);
+        (profiles, errors)
+    }
+}
+
+/// The advice for a file that is no JSON document.
+const SEVERAL: &str =
+    "the file must be one JSON document: several go into an array, or one a line into an .ndjson file";
+
+/// Returns the lines of `content` that are not empty, with their numbers, which begin after `before`.
+fn lines(content: &[u8], before: u32) -> impl Iterator<Item = (u32, &[u8])> {
+    let numbers = before.saturating_add(1)..;
+    numbers.zip(content.split(|b| *b == b'\n')).filter(|(_, line)| !line.trim_ascii().is_empty())
+}
+
+fn parted<T, E>(results: impl IntoIterator<Item = Result<T, E>>) -> (Vec<T>, Vec<E>) {
+    let (mut found, mut errors) = (Vec::new(), Vec::new());
+    for result in results {
+        match result {
+            Ok(value) => found.push(value),
+            Err(error) => errors.push(error),
+        }
+    }
+    (found, errors)
+}
+
+/// Reads the facts of the node `name` in one file, in any form that a profile may have; they need not tell the name. Of
+/// a file without a known extension JSON is tried first, then YAML, as `puppet lookup --facts` does.
+pub fn read_facts(content: &[u8], path: &str, name: &str, environment: &str) -> Result<NodeProfile, ProfileError> {
+    let reader = Reader { path, environment, default_name: Some(name), wants_trusted: true, wants_catalogs: false };
+    let content = &*text::utf8(content).map_err(|text| reader.error(1, text))?;
+    match extension(path).as_deref() {
+        Some("json") => reader.document(&json::parse(content), 0),
+        Some("yaml" | "yml") => reader.yaml(content, 0),
+        _ => match json::parse(content) {
+            Parsed { fault: Some(_), .. } => reader.yaml(content, 0),
+            parsed => reader.document(&parsed, 0),
+        },
+    }
+}
+
+/// Returns the document in a YAML file. Puppet's fact cache begins with the name of a Ruby class, which means nothing
+/// here.
+fn document(content: &[u8]) -> &[u8] {
+    const CLASS: &[u8] = b"--- !ruby/object:Puppet::Node";
+    let body = content.iter().position(|b| *b == b'\n').filter(|_| content.starts_with(CLASS));
+    body.map_or(content, |end| &content[end..])
+}
+
+struct Reader<'a> {
+    path: &'a str,
+    environment: &'a str,
+    /// The name of a node whose document has none.
+    default_name: Option<&'a str>,
+    /// True if `$trusted` is wanted.
+    wants_trusted: bool,
+    /// True if what is known of catalogs is wanted.
+    wants_catalogs: bool,
+}
+
+impl Reader<'_> {
+    fn error(&self, line: u32, text: impl Into<String>) -> ProfileError {
+        ProfileError { path: self.path.to_owned(), line: Some(line), text: text.into() }
+    }
+
+    /// Reads one document in YAML; its lines count from `before`.
+    fn yaml(&self, content: &[u8], before: u32) -> Result<NodeProfile, ProfileError> {
+        self.document(&yaml::parse(document(content)), before)
+    }
+
+    /// Reads one document; its lines count from `before`.
+    fn document(&self, parsed: &Parsed, before: u32) -> Result<NodeProfile, ProfileError> {
+        if let Some(Fault { line, text, kind }) = &parsed.fault {
+            let remedy = if *kind == FaultKind::Date { ": put dates in quotes" } else { "" };
+            return Err(self.error(before.saturating_add((*line).max(1)), format!("{text}{remedy}")));
+        }
+        self.profile(&parsed.value).map_err(|refusal| {
+            let line = refusal.line(&parsed.marks).unwrap_or(1);
+            self.error(before.saturating_add(line), refusal.text)
+        })
+    }
+
+    fn profile(&self, value: &Value) -> Result<NodeProfile, Refusal> {
+        let Value::Hash(hash) = value else {
+            let text = match self.default_name {
+                None => "a node profile must be a hash with 'name' and 'facts'",
+                Some(_) => "facts must be a hash of names and values",
+            };
+            return Err(Refusal::of(text));
+        };
+        let facts = self.facts(value, hash)?;
+        let Some(name) = name(hash, &facts).or_else(|| self.default_name.map(str::to_owned)) else {
+            return Err(Refusal::of("a node profile needs a 'name'"));
+        };
+        let environment = self.environment.into();
+        let mut profile = NodeProfile { name: name.into(), environment, facts, ..NodeProfile::default() };
+        let document = Document { hash, wants_trusted: self.wants_trusted, wants_catalogs: self.wants_catalogs };
+        FIELDS.iter().try_for_each(|field| field.read(&document, &mut profile))?;
+        Ok(profile)
+    }
+
+    /// Returns the facts of the document `value`, which is the hash `hash`.
+    fn facts(&self, value: &Value, hash: &Arc<Hash>) -> Result<Arc<Hash>, Refusal> {
+        let unknown = fields::unknown(hash);
+        let is_plain = fields::is_plain_facts(hash)
+            || (self.default_name.is_some() && unknown.is_some() && !fields::is_decided(hash));
+        if is_plain {
+            return Ok(hash.clone());
+        }
+        if is_row(value) {
+            return Err(Refusal::of(
+                "rows of PuppetDB's facts must be alone in their file: a JSON array, or one a line",
+            ));
+        }
+        if let Some(Unknown { at, text }) = unknown {
+            return Err(Refusal { at: Some(at), text });
+        }
+        // `puppet facts` and the fact caches keep facts under `values`.
+        match section(hash, "facts")? {
+            Some(facts) => Ok(inventory_facts(facts.clone())),
+            None => Ok(section(hash, "values")?.cloned().unwrap_or_default()),
+        }
+    }
+}
+
+/// `PuppetDB`'s factsets wrap facts as `{"data": [{"name", "value"}]}`.
+fn inventory_facts(facts: Arc<Hash>) -> Arc<Hash> {
+    let Some(rows) = facts.get("data").and_then(Value::as_array) else { return facts };
+    let row = |row: &Value| Some((row.get("name")?.clone(), row.get("value")?.clone()));
+    match rows.iter().map(row).collect::<Option<Vec<_>>>() {
+        Some(rows) => Arc::new(rows.into_iter().collect()),
+        None => facts,
+    }
+}
+
+fn name(hash: &Hash, facts: &Hash) -> Option<String> {
+    let fqdn = || facts.get("networking").and_then(|networking| networking.get("fqdn"));
+    let named = hash.get("name").filter(|name| !name.is_undef()).or_else(|| hash.get("certname"));
+    named
+        .or_else(|| facts.get("clientcert"))
+        .or_else(fqdn)
+        .or_else(|| facts.get("fqdn"))
+        .map(Value::to_s)
+        .filter(|name| !name.is_empty())
+}
