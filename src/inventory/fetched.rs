@@ -3,15 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
 
 use super::answers::grafted;
 use super::answers::store::{Answer, Store, Stored};
-use super::overlay::{self, Kind};
-use super::puppetdb::{self, Nodes};
+use super::sources::{self, Answers, Asked, Nodes, Source};
 use super::{FactNames, FetchError};
-use crate::settings::{ProgramSetting, PuppetDbSetting, SourceSetting};
+use crate::settings::SourceSetting;
 
 /// A source, and the file of its last answer.
 #[derive(Debug, Clone)]
@@ -42,17 +40,12 @@ pub(super) struct Usable {
 impl SourceFiles {
     /// Returns the files of a source in `folder`, which need not exist.
     pub fn new(setting: &SourceSetting, folder: &Path) -> SourceFiles {
-        let of_program =
-            |ProgramSetting { program, arguments, .. }: &ProgramSetting| format!("{program}\n{arguments:?}");
-        let (kind, identity) = match setting {
-            SourceSetting::PuppetDb(PuppetDbSetting { url, query, classes, .. }) => {
-                let classes = if *classes { "\nclasses" } else { "" };
-                ("puppetdb", format!("{url}\n{}{classes}", query.as_deref().unwrap_or_default()))
-            }
-            SourceSetting::Enc(program) => ("enc", of_program(program)),
-            SourceSetting::TrustedExternal(program) => ("trusted-external", of_program(program)),
-        };
+        let (kind, identity) = sources::of(setting).identity();
         SourceFiles { setting: setting.clone(), store: Store::new(folder, kind, &identity) }
+    }
+
+    fn source(&self) -> Box<dyn Source + '_> {
+        sources::of(&self.setting)
     }
 
     /// Returns the name of the source for messages.
@@ -82,12 +75,12 @@ impl SourceFiles {
 
     /// Returns true if the source is asked about each node, and has no nodes of its own.
     pub(super) fn is_overlay(&self) -> bool {
-        matches!(self.setting, SourceSetting::Enc(_) | SourceSetting::TrustedExternal(_))
+        self.source().is_overlay()
     }
 
-    /// Returns true if it knows all existing nodes: a `PuppetDB` that is asked for all.
+    /// Returns true if it knows all existing nodes.
     pub(super) fn knows_all(&self) -> bool {
-        matches!(&self.setting, SourceSetting::PuppetDb(PuppetDbSetting { query: None, .. }))
+        self.source().knows_all()
     }
 
     /// Returns true if the last answer is too old, or missing.
@@ -140,10 +133,7 @@ impl SourceFiles {
     }
 
     fn is_fresh(&self, stored: &Stored) -> bool {
-        let (SourceSetting::Enc(ProgramSetting { refresh, .. })
-        | SourceSetting::TrustedExternal(ProgramSetting { refresh, .. })
-        | SourceSetting::PuppetDb(PuppetDbSetting { refresh, .. })) = &self.setting;
-        stored.age() < *refresh
+        stored.age() < self.source().refresh()
     }
 
     fn serves(&self, stored: &Stored, request: &Request) -> Result<bool, FetchError> {
@@ -163,15 +153,28 @@ impl SourceFiles {
     }
 
     fn fetch_nodes(&self, request: &Request, nodes: &[Arc<str>], last: Option<&Stored>) -> Result<Usable, FetchError> {
-        let (kind, program) = match &self.setting {
-            SourceSetting::PuppetDb(setting) => return self.fetch_all(setting, request, last),
-            SourceSetting::Enc(program) => (Kind::Classifier, program),
-            SourceSetting::TrustedExternal(program) => (Kind::Trusted, program),
-        };
-        let answers = waited(async || Ok(overlay::ask(kind, program, nodes).await))?;
+        // What is asked for once is asked for again.
+        let facts = last.map_or_else(FactNames::default, |last| last.header.facts.clone()).with(&request.facts);
+        match self.source().ask(&facts, nodes)? {
+            Asked::All(Nodes { lines, count, facts }) => {
+                let answer = Answer { lines, count, facts, ..Answer::default() };
+                Ok(Usable { stored: self.store.keep(&self.label(), answer)?, notice: None })
+            }
+            Asked::Each(answers) => self.keep_each(&answers, request, nodes, last),
+        }
+    }
+
+    /// Keeps the answers about some of the nodes that are asked for, and the last ones about the others.
+    fn keep_each(
+        &self,
+        answers: &Answers,
+        request: &Request,
+        nodes: &[Arc<str>],
+        last: Option<&Stored>,
+    ) -> Result<Usable, FetchError> {
         let lines = last.map(Stored::lines).transpose()?.unwrap_or_default();
         let failed = last.map(|last| last.header.failed.clone()).unwrap_or_default();
-        let merge = Merge { answers: &answers, lines, failed };
+        let merge = Merge { answers, lines, failed };
         let (mut answer, kept) = merge.answer(&request.nodes);
         let failure = merge.failure();
         if let Some(failure) = failure.clone().filter(|_| answer.count == 0) {
@@ -190,24 +193,11 @@ impl SourceFiles {
         };
         Ok(Usable { stored, notice })
     }
-
-    fn fetch_all(
-        &self,
-        setting: &PuppetDbSetting,
-        request: &Request,
-        last: Option<&Stored>,
-    ) -> Result<Usable, FetchError> {
-        let facts = request.facts.clone();
-        let facts = last.map_or_else(|| facts.clone(), |last| last.header.facts.clone().with(&facts));
-        let Nodes { lines, count, facts } = waited(async || puppetdb::fetch(setting, &facts).await)?;
-        let answer = Answer { lines, count, facts, ..Answer::default() };
-        Ok(Usable { stored: self.store.keep(&self.label(), answer)?, notice: None })
-    }
 }
 
 /// The new answers for some nodes, and the last ones.
 struct Merge<'a> {
-    answers: &'a overlay::Answers,
+    answers: &'a Answers,
     lines: BTreeMap<String, String>,
     failed: BTreeMap<String, String>,
 }
@@ -243,17 +233,6 @@ impl Merge<'_> {
     }
 }
 
-/// Does work with a runtime of its own on another thread: the calling one may have one already.
-fn waited<T: Send>(work: impl AsyncFnOnce() -> Result<T, FetchError> + Send) -> Result<T, FetchError> {
-    let failed = || FetchError::Settings("the request has failed within".to_owned());
-    let work = || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| FetchError::Settings(error.to_string()))?;
-        runtime.block_on(work())
-    };
-    thread::scope(|scope| scope.spawn(work).join()).unwrap_or_else(|_| Err(failed()))
-}
-
 /// Returns an age in the largest unit of which it has more than one, such as `3 h`.
 pub fn age_in_words(age: Duration) -> String {
     let seconds = age.as_secs();
@@ -272,21 +251,23 @@ mod tests {
     use crate::inventory::files::EnvironmentOfNodes;
     use crate::inventory::{AnswerSet, Inventory};
     use crate::node::Wanted;
-    use crate::settings::ProfileEntry;
+    use crate::settings::{ProfileEntry, PuppetDbSetting, ServerSetting};
     use crate::workers::Workers;
 
     #[test]
     fn answers_that_a_report_was_made_with_stay() {
         let folder = tempfile::tempdir().unwrap();
         let setting = SourceSetting::PuppetDb(PuppetDbSetting {
-            url: "http://localhost:9".to_owned(),
+            server: ServerSetting {
+                url: "http://localhost:9".to_owned(),
+                token: None,
+                certificate: None,
+                authorities: None,
+                timeout: Duration::from_secs(1),
+            },
             query: None,
-            token: None,
-            certificate: None,
-            authorities: None,
             classes: false,
             page: 1,
-            timeout: Duration::from_secs(1),
             refresh: Duration::from_secs(1),
         });
         let source = SourceFiles::new(&setting, folder.path());

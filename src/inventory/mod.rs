@@ -20,14 +20,11 @@ mod fact_names;
 mod factsets;
 mod fetched;
 pub mod files;
-mod http;
 mod joined;
-mod overlay;
 mod overview;
-mod program;
-mod puppetdb;
 mod site_pp;
 mod sourced;
+mod sources;
 
 pub use answers::answer_set::AnswerSet;
 pub use answers::store::{Header, Store, Stored};

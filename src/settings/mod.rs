@@ -50,7 +50,7 @@ pub use daemon::snapshots::{FolderPattern, PushTarget, SnapshotSetting, Snapshot
 pub use files::{Combined, Judgement, MAX_SETTINGS_SIZE, Privilege, SettingsFile, judging};
 pub use limits::Limits;
 pub use origin::{Origin, TreeFolder};
-pub use profiles::{ProfileEntry, ProgramSetting, PuppetDbSetting, SitePpSetting, SourceSetting, TokenSetting};
+pub use profiles::*;
 pub use reading::Reading;
 
 /// The name of settings files.

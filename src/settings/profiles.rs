@@ -78,7 +78,7 @@ pub struct ProgramSetting {
 impl fmt::Display for SourceSetting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            SourceSetting::PuppetDb(setting) => write!(f, "PuppetDB at {}", setting.url),
+            SourceSetting::PuppetDb(setting) => write!(f, "PuppetDB at {}", setting.server.url),
             SourceSetting::Enc(setting) => write!(f, "the node classifier {}", setting.program),
             SourceSetting::TrustedExternal(setting) => write!(f, "the trusted_external_command {}", setting.program),
         }
@@ -88,24 +88,31 @@ impl fmt::Display for SourceSetting {
 /// A `PuppetDB`, and the nodes to ask it for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PuppetDbSetting {
-    /// The address, with neither a path of the interface nor credentials.
-    pub url: String,
+    /// The server.
+    pub server: ServerSetting,
     /// The filter of nodes, in Puppet's query language; all nodes if `None`.
     pub query: Option<String>,
+    /// True to ask for the classes in the catalogs of the nodes, too.
+    pub classes: bool,
+    /// The most nodes in an answer; a tenth of that if all of their facts are asked for.
+    pub page: usize,
+    /// The age from which profiles are fetched again.
+    pub refresh: Duration,
+}
+
+/// A server that is asked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ServerSetting {
+    /// The address, with neither a path of the interface nor credentials.
+    pub url: String,
     /// The token to send.
     pub token: Option<TokenSetting>,
     /// The files with the client's certificate and its key.
     pub certificate: Option<(PathBuf, PathBuf)>,
     /// The file with the certificates of authorities, in place of the system's.
     pub authorities: Option<PathBuf>,
-    /// True to ask for the classes in the catalogs of the nodes, too.
-    pub classes: bool,
-    /// The most nodes in an answer; a tenth of that if all of their facts are asked for.
-    pub page: usize,
     /// The time limit of an answer.
     pub timeout: Duration,
-    /// The age from which profiles are fetched again.
-    pub refresh: Duration,
 }
 
 /// The place of a token.
@@ -268,15 +275,12 @@ impl Checked<'_> {
         if page < LEAST_PAGE {
             return Err(wrong("page", &format!("must be a number of nodes from {LEAST_PAGE}, not {page}")));
         }
+        let timeout = self.time("puppetdb", "timeout", raw.timeout, TIMEOUT, 1.0)?;
         Ok(PuppetDbSetting {
+            server: ServerSetting { url, token, certificate, authorities: raw.ca.map(file), timeout },
             page,
-            url,
             query: raw.query.filter(|query| !query.trim().is_empty()),
-            token,
-            certificate,
-            authorities: raw.ca.map(file),
             classes: raw.classes,
-            timeout: self.time("puppetdb", "timeout", raw.timeout, TIMEOUT, 1.0)?,
             refresh: self.time("puppetdb", "refresh", raw.refresh, REFRESH, 3600.0)?,
         })
     }

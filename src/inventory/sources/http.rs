@@ -3,14 +3,14 @@
 use std::path::Path;
 use std::time::Duration;
 
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
-use reqwest::{Certificate, Client, Identity, Response, StatusCode, redirect};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, USER_AGENT};
+use reqwest::{Certificate, Client, Identity, Method, Response, redirect};
 use zeroize::Zeroizing;
 
-use super::FetchError;
 use crate::delivery::{describe, one_line};
 use crate::disk;
-use crate::settings::{PuppetDbSetting, TokenSetting};
+use crate::inventory::FetchError;
+use crate::settings::{ServerSetting, TokenSetting};
 
 /// The most bytes of an answer.
 const MAX_BODY: usize = 512 << 20;
@@ -25,12 +25,18 @@ const MAX_CONNECT: Duration = Duration::from_secs(5);
 /// The most bytes of a certificate's file.
 const MAX_PEM: u64 = 4 << 20;
 
-/// The header of tokens, as Puppet Enterprise has it.
-const TOKEN: HeaderName = HeaderName::from_static("x-authentication");
+/// The API of a server.
+pub(super) struct Api {
+    /// The header of tokens.
+    pub(super) token: &'static str,
+    /// The advice if nothing is there.
+    pub(super) absent: &'static str,
+}
 
 /// A client of one server.
 pub(super) struct Http {
     client: Client,
+    api: &'static Api,
     /// The address of the server.
     base: String,
 }
@@ -43,11 +49,11 @@ pub(super) struct Answer {
 
 impl Http {
     /// Makes a client with the certificates and the token that the settings name.
-    pub(super) fn new(setting: &PuppetDbSetting) -> Result<Http, FetchError> {
+    pub(super) fn new(setting: &ServerSetting, api: &'static Api) -> Result<Http, FetchError> {
         // The process has one provider; later calls leave it as it is.
         _ = rustls::crypto::ring::default_provider().install_default();
         let mut client = Client::builder().timeout(setting.timeout).connect_timeout(MAX_CONNECT.min(setting.timeout));
-        client = client.redirect(redirect::Policy::none()).default_headers(headers(setting.token.as_ref())?);
+        client = client.redirect(redirect::Policy::none()).default_headers(headers(setting.token.as_ref(), api)?);
         if let Some((certificate, key)) = &setting.certificate {
             client = client.identity(identity(certificate, key)?);
         }
@@ -60,20 +66,20 @@ impl Http {
             client = client.tls_certs_only(authorities);
         }
         let failed = |error: reqwest::Error| FetchError::Settings(describe(&error.without_url()));
-        Ok(Http { client: client.build().map_err(failed)?, base: setting.url.clone() })
+        Ok(Http { client: client.build().map_err(failed)?, api, base: setting.url.clone() })
     }
 
-    /// Sends JSON to a path, and returns the whole answer.
-    pub(super) async fn post(&self, path: &str, body: String) -> Result<Answer, FetchError> {
+    /// Asks for a path, with JSON as the body, and returns the whole answer.
+    pub(super) async fn ask(&self, method: Method, path: &str, body: String) -> Result<Answer, FetchError> {
         let url = format!("{}{path}", self.base);
         let unreachable = |error: reqwest::Error| FetchError::Unreachable {
             url: url.clone(),
             reason: if error.is_timeout() { "it takes too long".to_owned() } else { describe(&error.without_url()) },
         };
-        let request = self.client.post(&url).header(CONTENT_TYPE, "application/json").body(body);
+        let request = self.client.request(method, &url).header(CONTENT_TYPE, "application/json").body(body);
         let response = request.send().await.map_err(unreachable)?;
         if !response.status().is_success() {
-            return Err(refusal(url, response).await);
+            return Err(self.refusal(url, response).await);
         }
         let total = response.headers().get("x-records").and_then(|value| value.to_str().ok()?.parse().ok());
         let body = read(response, MAX_BODY).await.map_err(unreachable)?;
@@ -84,6 +90,21 @@ impl Http {
             });
         }
         Ok(Answer { body, total })
+    }
+
+    async fn refusal(&self, url: String, response: Response) -> FetchError {
+        let status = response.status().as_u16();
+        let mut body = read(response, MAX_REFUSAL).await.unwrap_or_default();
+        body.truncate(MAX_REFUSAL);
+        let is_page = body.trim_ascii_start().starts_with(b"<");
+        let said = if is_page { String::new() } else { one_line(&body).chars().take(MAX_TOLD).collect() };
+        let advice = match status {
+            401 | 403 => "check 'token_file', or 'cert' and 'key', and that the server lets them query",
+            404 => self.api.absent,
+            301 | 302 | 303 | 307 | 308 => "redirections are not followed: name the server itself in 'url'",
+            _ => "",
+        };
+        FetchError::Refused { url, status, said, advice }
     }
 
     /// Returns the address that the path is appended to.
@@ -103,25 +124,7 @@ async fn read(mut response: Response, most: usize) -> Result<Vec<u8>, reqwest::E
     Ok(body)
 }
 
-async fn refusal(url: String, response: Response) -> FetchError {
-    let status = response.status();
-    let mut body = read(response, MAX_REFUSAL).await.unwrap_or_default();
-    body.truncate(MAX_REFUSAL);
-    let is_page = body.trim_ascii_start().starts_with(b"<");
-    let said = if is_page { String::new() } else { one_line(&body).chars().take(MAX_TOLD).collect() };
-    FetchError::Refused { url, status: status.as_u16(), said, advice: advice(status) }
-}
-
-fn advice(status: StatusCode) -> &'static str {
-    match status.as_u16() {
-        401 | 403 => "check 'token_file', or 'cert' and 'key', and that the server lets them query",
-        404 => "check 'url': PuppetDB's query API, version 4, is not there",
-        301 | 302 | 303 | 307 | 308 => "redirections are not followed: name the server itself in 'url'",
-        _ => "",
-    }
-}
-
-fn headers(token: Option<&TokenSetting>) -> Result<HeaderMap, FetchError> {
+fn headers(token: Option<&TokenSetting>, api: &Api) -> Result<HeaderMap, FetchError> {
     let mut headers = HeaderMap::new();
     headers.insert(USER_AGENT, HeaderValue::from_static(concat!("hierad/", env!("CARGO_PKG_VERSION"))));
     headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
@@ -129,7 +132,7 @@ fn headers(token: Option<&TokenSetting>) -> Result<HeaderMap, FetchError> {
         let unusable = |_| FetchError::Settings("the token has characters that no token has".to_owned());
         let mut value = HeaderValue::from_bytes(&read_token(token)?).map_err(unusable)?;
         value.set_sensitive(true);
-        headers.insert(TOKEN, value);
+        headers.insert(api.token, value);
     }
     Ok(headers)
 }

@@ -4,12 +4,13 @@
 //! number of all changes, nodes came or went in between, and the list is read again from the start. So no node is
 //! missed that was there all the time.
 
+use reqwest::Method;
 use serde::Serialize;
 
 use super::PATH;
 use super::rows::{Lines, Row, certname};
 use crate::inventory::FetchError;
-use crate::inventory::http::Http;
+use crate::inventory::sources::http::Http;
 
 /// The most times that a list is read.
 const ATTEMPTS: usize = 3;
@@ -57,7 +58,7 @@ impl List<'_> {
     async fn read(&mut self) -> Result<bool, FetchError> {
         let mut total = None;
         loop {
-            let answer = self.http.post(PATH, self.request()).await?;
+            let answer = self.http.ask(Method::POST, PATH, self.request()).await?;
             let is_same_total = *total.get_or_insert(answer.total) == answer.total;
             let rows = self.rows(&answer.body)?;
             if !is_same_total || !self.add(&rows)? {

@@ -10,27 +10,48 @@ mod pages;
 mod query;
 mod rows;
 
-use super::http::Http;
-use super::{FactNames, FetchError};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::http::{Api, Http};
+use super::{Asked, Nodes, Source, waited};
+use crate::inventory::{FactNames, FetchError};
 use crate::settings::PuppetDbSetting;
 use query::Form;
 
 /// The path of queries that name their entity.
 const PATH: &str = "/pdb/query/v4";
 
-/// Profiles, as they were fetched.
-pub(super) struct Nodes {
-    /// The profiles, one a line.
-    pub(super) lines: Vec<u8>,
-    /// Their number.
-    pub(super) count: usize,
-    /// The facts that they have.
-    pub(super) facts: FactNames,
+/// The API, with the header of tokens as Puppet Enterprise has it.
+const API: Api =
+    Api { token: "x-authentication", absent: "check 'url': PuppetDB's query API, version 4, is not there" };
+
+/// A `PuppetDB`.
+pub(super) struct PuppetDb<'s>(pub(super) &'s PuppetDbSetting);
+
+impl Source for PuppetDb<'_> {
+    fn identity(&self) -> (&'static str, String) {
+        let PuppetDbSetting { server, query, classes, .. } = self.0;
+        let classes = if *classes { "\nclasses" } else { "" };
+        ("puppetdb", format!("{}\n{}{classes}", server.url, query.as_deref().unwrap_or_default()))
+    }
+
+    fn refresh(&self) -> Duration {
+        self.0.refresh
+    }
+
+    fn knows_all(&self) -> bool {
+        self.0.query.is_none()
+    }
+
+    fn ask(&self, facts: &FactNames, _: &[Arc<str>]) -> Result<Asked, FetchError> {
+        waited(async || fetch(self.0, facts).await).map(Asked::All)
+    }
 }
 
 /// Fetches all nodes with at least these facts.
-pub(super) async fn fetch(setting: &PuppetDbSetting, facts: &FactNames) -> Result<Nodes, FetchError> {
-    let http = Http::new(setting)?;
+async fn fetch(setting: &PuppetDbSetting, facts: &FactNames) -> Result<Nodes, FetchError> {
+    let http = Http::new(&setting.server, &API)?;
     let (mut form, mut refusal) = (Form::for_facts(facts), None);
     loop {
         // Whole facts have tens of kilobytes, some have megabytes.

@@ -5,13 +5,14 @@
 
 use std::collections::BTreeMap;
 
+use reqwest::Method;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
 use super::PATH;
 use crate::hiera::class_of_parameter;
 use crate::inventory::FetchError;
-use crate::inventory::http::Http;
+use crate::inventory::sources::http::Http;
 use crate::node::{Catalog, Names};
 
 /// The most nodes that are asked for at a time: some 50,000 classes, and half a million keys.
@@ -110,7 +111,7 @@ async fn has_records(http: &Http) -> Result<bool, FetchError> {
 }
 
 async fn rows(http: &Http, query: Json) -> Result<Vec<Row>, FetchError> {
-    let answer = http.post(PATH, json!({ "query": query }).to_string()).await?;
+    let answer = http.ask(Method::POST, PATH, json!({ "query": query }).to_string()).await?;
     serde_json::from_slice(&answer.body).map_err(|error| FetchError::Malformed {
         url: http.url(PATH),
         reason: format!("line {}, column {} has no list of names", error.line(), error.column()),

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::task::JoinSet;
 
-use super::program;
+use super::{Answers, Asked, Source, program, waited};
 use crate::delivery::one_line;
 use crate::disk;
+use crate::inventory::{FactNames, FetchError};
 use crate::node::CLASSES;
 use crate::puppet::{json, yaml};
 use crate::settings::ProgramSetting;
@@ -16,9 +18,6 @@ use crate::value::{Hash, Value};
 
 /// The most programs that run at a time.
 const AT_ONCE: usize = 8;
-
-/// The answers for some nodes: a line of a profile each, or the reason why there is none.
-pub(super) type Answers = BTreeMap<Arc<str>, Result<String, String>>;
 
 /// A kind of answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,8 +28,36 @@ pub(super) enum Kind {
     Trusted,
 }
 
+/// A program that is run for each node.
+pub(super) struct Program<'s> {
+    pub(super) kind: Kind,
+    pub(super) setting: &'s ProgramSetting,
+}
+
+impl Source for Program<'_> {
+    fn identity(&self) -> (&'static str, String) {
+        let kind = match self.kind {
+            Kind::Classifier => "enc",
+            Kind::Trusted => "trusted-external",
+        };
+        (kind, format!("{}\n{:?}", self.setting.program, self.setting.arguments))
+    }
+
+    fn refresh(&self) -> Duration {
+        self.setting.refresh
+    }
+
+    fn is_overlay(&self) -> bool {
+        true
+    }
+
+    fn ask(&self, _: &FactNames, nodes: &[Arc<str>]) -> Result<Asked, FetchError> {
+        waited(async || Ok(ask(self.kind, self.setting, nodes).await)).map(Asked::Each)
+    }
+}
+
 /// Asks for all of these nodes.
-pub(super) async fn ask(kind: Kind, setting: &ProgramSetting, nodes: &[Arc<str>]) -> Answers {
+async fn ask(kind: Kind, setting: &ProgramSetting, nodes: &[Arc<str>]) -> Answers {
     let (mut running, mut answers) = (JoinSet::new(), Answers::new());
     for node in nodes {
         if running.len() >= AT_ONCE {
