@@ -189,7 +189,7 @@ impl Process {
 
     fn about(&mut self, stage: &Stage, staged: &Staged, asked: &[Asked], field: &str, wanted: Value) -> Result<Value> {
         let profiles = stage.path("profiles.ndjson");
-        let lines: Vec<String> = asked.iter().map(|asked| json::compact(&profile(&asked.profile))).collect();
+        let lines: Vec<String> = asked.iter().map(|asked| json::compact(&asked.profile.document())).collect();
         fs::write(&profiles, lines.join("\n"))?;
         let environment = asked.first().map_or("", |asked| &asked.profile.environment);
         let mut request = staged.request(environment);
@@ -244,18 +244,4 @@ fn without_tree(command: &mut Command, instead: &Path) {
 
 fn texts(keys: &[Arc<str>]) -> Value {
     keys.iter().map(|key| Value::from(&**key)).collect()
-}
-
-fn profile(node: &NodeProfile) -> Value {
-    let mut profile = Hash::from_iter([
-        ("name", Value::from(&*node.name)),
-        ("environment", Value::from(&*node.environment)),
-        ("facts", Value::Hash(node.facts.clone())),
-        ("trusted", Value::Hash(node.trusted.clone())),
-        ("variables", Value::hash(node.variables.clone())),
-    ]);
-    if let Some(facts) = &node.server_facts {
-        profile.insert("server_facts", Value::hash(facts.clone()));
-    }
-    Value::hash(profile)
 }
