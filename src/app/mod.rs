@@ -1,6 +1,7 @@
 //! The composition of a running program: it puts repositories, settings, pipelines, sinks and the HTTP server
 //! together.
 //!
+//! - [`settings`]: what the settings mean, and what is made of them.
 //! - [`workspace`]: a [`Workspace`] is a repository with its effective settings and caches; every command begins with
 //!   one. Which settings and programs of the tree count is decided here.
 //! - [`BranchPipelines`] keeps the pipeline of each branch, and replaces it when profiles or files outside of the
@@ -19,6 +20,7 @@ mod overrides;
 mod pipelines;
 mod recent;
 pub mod review;
+pub mod settings;
 pub mod workspace;
 
 pub use daemon::options::{Announce, DaemonOptions, Program};

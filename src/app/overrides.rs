@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Result;
+use crate::app::settings::{Settings, key_file, key_pair};
 use crate::disk;
 use crate::git::{self, Environment, OpenError, Repository};
 use crate::hiera::Reader;
 use crate::hiera::backend::eyaml::KeyChoice;
 use crate::hiera::layer::roots::Folders;
 use crate::puppet::Puppet;
-use crate::settings::{GlobalSetting, ProfileEntry, Settings, key_file, key_pair};
+use crate::settings::{GlobalSetting, ProfileEntry};
 use crate::workers::{Progress, Workers};
 
 /// The choices of one run, which win over the settings. The default overrides nothing.

@@ -12,11 +12,11 @@ use tokio::runtime::Runtime;
 use super::diff::style;
 use super::output::log;
 use super::{Global, Result, Status, bound, output};
+use crate::app::settings::listen_address;
 use crate::app::{BranchPipelines, DaemonOptions, Plan, Program, Workspace, run_unqueued};
 use crate::event::JobNumber;
 use crate::git::bind_exchanges;
 use crate::report::{Format, Report, write};
-use crate::settings::listen_address;
 
 /// Arguments of `watch`.
 #[derive(Debug, Clone, Args)]

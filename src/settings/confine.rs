@@ -1,7 +1,7 @@
 //! Decides which settings of the tree count.
 //!
 //! Everybody who proposes a commit writes the files of the tree, so those may say only what concerns the tree and the
-//! report. `confine` names every setting: a new one does not compile until it has its class there.
+//! report. The row of each setting in `keys` names its rule, which is a method of `Refused`.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,17 +1,13 @@
-//! Combines the settings of several files, by their origin.
+//! Settings files: how they are read, and what of them needs trust.
 
 use std::path::{Path, PathBuf};
 
-use super::check::CheckSetting;
-use super::confine::Refusal;
 use super::keys;
 use super::origin::Origin;
 use super::raw::profiles::ProfileEntry;
 use super::source::{Lines, SourceFile, strip_location};
-use super::{Settings, SettingsError, accept, check, policy, raw};
-use crate::blind_spots::accept::Accepted;
+use super::{SettingsError, raw};
 use crate::disk;
-use crate::policy::Policies;
 use crate::puppet::{json, yaml};
 use crate::value::Value;
 
@@ -35,26 +31,6 @@ pub struct SettingsFile {
     pub text: String,
     /// The origin.
     pub origin: Origin,
-}
-
-/// The settings of several files.
-#[derive(Debug, Default)]
-pub struct Combined {
-    /// The settings that count.
-    pub settings: Settings,
-    /// Settings that do not count.
-    pub refused: Vec<Refusal>,
-}
-
-/// The settings that judge the tree, as one revision has them.
-#[derive(Debug, Clone, Default)]
-pub struct Judgement {
-    /// Blind spots that are accepted.
-    pub accept: Accepted,
-    /// The faults that `hierad check` reports.
-    pub check: CheckSetting,
-    /// The rules on what a change does.
-    pub policies: Policies,
 }
 
 /// A setting that counts only from trusted files.
@@ -123,7 +99,7 @@ impl SettingsFile {
     }
 
     /// Reads the file as it is written, except for parts that are read like data.
-    pub(super) fn parse(&self) -> Result<(keys::Settings, SourceFile<'_>), SettingsError> {
+    pub(crate) fn parse(&self) -> Result<(keys::Settings, SourceFile<'_>), SettingsError> {
         let lines = Lines::of(&self.text);
         // A file of comments alone is null to serde and means no settings.
         let raw: Option<keys::Settings> = serde_yaml::from_str(&self.text).map_err(|error| SettingsError::Invalid {
@@ -135,50 +111,14 @@ impl SettingsFile {
         Ok((raw.unwrap_or_default(), SourceFile { path: &self.path, folder, origin: &self.origin, lines }))
     }
 
-    /// Checks the file by itself. Returns what counts of it, what does not, and its lines.
-    fn check(&self) -> Result<(Combined, Lines), SettingsError> {
-        let (raw, source) = self.parse()?;
-        let Origin::Tree(place) = &self.origin else {
-            let settings = source.check(raw)?;
-            return Ok((Combined { settings, refused: Vec::new() }, source.lines));
-        };
-        let (raw, refused) = raw.confined(&source, place);
-        let settings = source.check(raw)?;
-        let profiles_within = Some(place.root.clone());
-        // The settings that judge the tree count from the base revision: see `Judgement`.
-        let settings = Settings { profiles_within, accept: None, check: None, policies: None, ..settings };
-        Ok((Combined { settings, refused }, source.lines))
-    }
-}
-
-impl Settings {
-    /// Reads and checks the file at `path`, which no commit writes.
-    pub fn load(path: &Path) -> Result<Settings, SettingsError> {
-        Ok(Settings::combine(&[SettingsFile::trusted(path)?])?.settings)
-    }
-
-    /// Combines files: a setting counts as the first file has it that says anything of it.
-    pub fn combine(files: &[SettingsFile]) -> Result<Combined, SettingsError> {
-        let mut combined = Combined::default();
-        for file in files.iter().rev() {
-            let (Combined { settings, refused }, lines) = file.check()?;
-            combined.settings = settings.over(combined.settings, |name| lines.says(name));
-            combined.refused.retain(|refusal| !lines.says(refusal.setting));
-            combined.refused.extend(refused);
-        }
-        Ok(combined)
-    }
-}
-
-impl Judgement {
-    /// Reads the settings that judge the tree from a file of the tree at one revision.
-    pub fn read(file: &SettingsFile) -> Result<Judgement, SettingsError> {
-        let (raw, source) = file.parse()?;
-        Ok(Judgement {
-            accept: accept::check(&source, raw.accept)?,
-            check: check::check(&source, raw.check)?,
-            policies: policy::check(&source, &raw.policies, &raw.waivers)?,
-        })
+    /// Checks the settings of one of several `repositories`: they must not have any that belong to the daemon.
+    pub fn check_repository_settings(&self) -> Result<(), SettingsError> {
+        let lines = Lines::of(&self.text);
+        let found = keys::DAEMON_SETTINGS.into_iter().find_map(|key| Some((key, lines.find([key])?)));
+        let Some((key, line)) = found else { return Ok(()) };
+        let text =
+            format!("'{key}' is the daemon's: it belongs in the settings with 'repositories' that name this file");
+        Err(SettingsError::Invalid { path: self.path.clone(), line: Some(line), text })
     }
 }
 
@@ -192,7 +132,7 @@ pub fn judging(content: &[u8]) -> Vec<Option<Value>> {
 }
 
 /// Returns true if a document may name a value twice: comparing two such values could take forever.
-pub(super) fn has_anchors(content: &[u8]) -> bool {
+pub(crate) fn has_anchors(content: &[u8]) -> bool {
     content.contains(&b'&')
 }
 

@@ -18,21 +18,28 @@ use super::source::SourceFile;
 macro_rules! settings {
     ($($(#[$attribute:meta])* $name:ident: $form:ty => $rule:ident,)*) => {
         /// The whole file.
-        #[derive(Debug, Default, Deserialize)]
+        #[derive(Debug, Default, PartialEq, Deserialize)]
         #[serde(deny_unknown_fields, default, expecting = "a hash of settings")]
-        pub(super) struct Settings {
-            $($(#[$attribute])* pub(super) $name: $form,)*
+        pub(crate) struct Settings {
+            $($(#[$attribute])* pub(crate) $name: $form,)*
         }
 
         impl Settings {
             /// The names of all settings, each with its rule.
-            pub(super) const RULES: &[(&str, &str)] = &[$((stringify!($name), stringify!($rule)),)*];
+            pub(crate) const RULES: &[(&str, &str)] = &[$((stringify!($name), stringify!($rule)),)*];
 
             /// Returns the settings of a file of the tree that count, and those that do not.
-            pub(super) fn confined(self, source: &SourceFile<'_>, place: &TreeFolder) -> (Settings, Vec<Refusal>) {
+            pub(crate) fn confined(self, source: &SourceFile<'_>, place: &TreeFolder) -> (Settings, Vec<Refusal>) {
                 let mut refused = Refused::new(source, place);
                 let settings = Settings { $($name: refused.$rule(stringify!($name), self.$name),)* };
                 (settings, refused.found)
+            }
+
+            /// Returns the settings that say how the tree is read: they neither judge it, nor are they only for those
+            /// who run hierad.
+            pub(crate) fn reading(self) -> Settings {
+                let reads = |rule: &str| !matches!(rule, "judging" | "never");
+                Settings { $($name: if reads(stringify!($rule)) { self.$name } else { Default::default() },)* }
             }
         }
     };
@@ -75,3 +82,7 @@ settings! {
     repositories: BTreeMap<String, Repository> => never,
     reviews: Vec<Review> => never,
 }
+
+/// The settings that belong to the daemon rather than to one of its repositories.
+pub(crate) const DAEMON_SETTINGS: [&str; 7] =
+    ["repositories", "reviews", "state", "sinks", "snapshots", "http", "keep_reports"];

@@ -43,7 +43,7 @@ impl Limits {
     }
 }
 
-pub(super) fn check(source: &SourceFile<'_>, raw: &raw::Limits) -> Result<Limits, SettingsError> {
+pub(crate) fn check(source: &SourceFile<'_>, raw: &raw::Limits) -> Result<Limits, SettingsError> {
     let wrong = |name: &str, text: String| source.invalid(&["limits", name], format!("'{name}' of 'limits' {text}"));
     let size = |name: &str, written: &Option<serde_yaml::Value>| {
         let Some(written) = written else { return Ok(None) };

@@ -11,6 +11,16 @@ pub enum Origin {
     Tree(TreeFolder),
 }
 
+impl Origin {
+    /// Returns the top of the tree of a file that is not trusted.
+    pub(crate) fn root(&self) -> Option<&Path> {
+        match self {
+            Origin::Trusted => None,
+            Origin::Tree(place) => Some(&place.root),
+        }
+    }
+}
+
 /// The folder of a settings file of the tree, from which its paths are relative.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeFolder {

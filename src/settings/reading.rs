@@ -1,33 +1,17 @@
 //! The part of a settings file that says how the tree is read, to compare it between two revisions.
 
-use std::collections::BTreeMap;
-
-use super::files::SettingsFile;
+use super::SettingsError;
+use super::files::{SettingsFile, has_anchors};
 use super::keys;
-use super::raw::profiles::Profiles;
-use super::raw::{Backend, Eyaml, GlobalConfig};
 use super::source::SourceFile;
-use super::{SettingsError, files};
 use crate::value::Value;
 
 /// The way to read the tree that a settings file asks for, as it is obeyed. Settings that judge the tree, or are for
 /// those who run hierad, are no part of it.
 #[derive(Debug, Default, PartialEq)]
 pub struct Reading {
-    profiles: Profiles,
-    texts: [Option<String>; 3],
-    puppet: Option<u64>,
-    hiera: Option<serde_yaml::Value>,
-    hiera3_yaml_aliases: bool,
-    manifests: Option<bool>,
-    global_hiera_config: Option<GlobalConfig>,
-    modulepath: Vec<String>,
-    basemodulepath: Vec<String>,
-    module_clones: Vec<String>,
-    datadirs: BTreeMap<String, String>,
-    backends: BTreeMap<String, Backend>,
-    eyaml: Eyaml,
-    /// Files that are read as data.
+    settings: keys::Settings,
+    /// Settings that are read as data.
     data: Vec<Option<Value>>,
 }
 
@@ -35,71 +19,22 @@ impl SettingsFile {
     /// Returns how the file reads the tree.
     pub fn reading(&self) -> Result<Reading, SettingsError> {
         let (raw, source) = self.parse()?;
-        Ok(Reading::of(raw, &source, &self.text))
+        Ok(Reading::of(raw.reading(), &source, &self.text))
     }
 }
 
 impl Reading {
-    /// Takes each setting that is not known to have no part in it.
-    fn of(raw: keys::Settings, source: &SourceFile<'_>, text: &str) -> Reading {
-        let keys::Settings {
-            profiles,
-            hiera_config,
-            environment,
-            puppet,
-            ruby,
-            hiera,
-            hiera3_yaml_aliases,
-            global_hiera_config,
-            modulepath,
-            basemodulepath,
-            module_clones,
-            lookup_options,
-            manifests,
-            variables,
-            datadirs,
-            backends,
-            eyaml,
-            // These judge the tree.
-            accept: _,
-            check: _,
-            policies: _,
-            waivers: _,
-            // These are for those who run hierad.
-            fingerprint_key: _,
-            branches: _,
-            state: _,
-            keep_reports: _,
-            sinks: _,
-            snapshots: _,
-            http: _,
-            limits: _,
-            repositories: _,
-            reviews: _,
-        } = raw;
+    fn of(mut settings: keys::Settings, source: &SourceFile<'_>, text: &str) -> Reading {
+        settings.manifests = settings.manifests.filter(|are_read| !are_read);
         let as_data = |name: &str, is_there| source.lines.value([name]).filter(|_| is_there).cloned();
         // To compare values that a document names twice could take for ever.
-        let data = if files::has_anchors(text.as_bytes()) {
+        let data = if has_anchors(text.as_bytes()) {
             vec![Some(Value::from(text.to_owned()))]
         } else {
-            vec![as_data("lookup_options", lookup_options.is_some()), as_data("variables", variables.is_some())]
+            let (options, variables) = (settings.lookup_options.is_some(), settings.variables.is_some());
+            vec![as_data("lookup_options", options), as_data("variables", variables)]
         };
-        Reading {
-            profiles,
-            texts: [hiera_config, environment, ruby],
-            puppet,
-            hiera,
-            hiera3_yaml_aliases,
-            manifests: manifests.filter(|are_read| !are_read),
-            global_hiera_config,
-            modulepath: modulepath.into_vec(),
-            basemodulepath: basemodulepath.into_vec(),
-            module_clones: module_clones.into_vec(),
-            datadirs,
-            backends,
-            eyaml,
-            data: if data.iter().all(Option::is_none) { Vec::new() } else { data },
-        }
+        Reading { settings, data: if data.iter().all(Option::is_none) { Vec::new() } else { data } }
     }
 }
 
@@ -156,6 +91,7 @@ mod tests {
             ("profiles: nodes", "profiles: [nodes]"),
             ("manifests: true", ""),
             ("modulepath: a", "modulepath: [a]"),
+            ("eyaml: {allowed_keys: a}", "eyaml: {allowed_keys: [a]}"),
             ("variables: {a: x}", "variables:\n  a: 'x'\n"),
         ] {
             assert_eq!(reading(one), reading(other), "{one} | {other}");

@@ -1,24 +1,25 @@
 //! The settings file that is checked: its folder, and the lines for messages about it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::SettingsError;
 use super::origin::Origin;
+use super::raw::OneOrMany;
 use crate::puppet::document::{Marks, Parsed};
 use crate::puppet::yaml;
 use crate::value::Value;
 
 /// A settings file. Paths in it are relative to its folder.
-pub(super) struct SourceFile<'a> {
-    pub(super) path: &'a Path,
-    pub(super) folder: &'a Path,
-    pub(super) origin: &'a Origin,
-    pub(super) lines: Lines,
+pub(crate) struct SourceFile<'a> {
+    pub(crate) path: &'a Path,
+    pub(crate) folder: &'a Path,
+    pub(crate) origin: &'a Origin,
+    pub(crate) lines: Lines,
 }
 
 impl SourceFile<'_> {
     /// Makes the error of the setting that `names` lead to.
-    pub(super) fn invalid(&self, names: &[&str], text: impl Into<String>) -> SettingsError {
+    pub(crate) fn invalid(&self, names: &[&str], text: impl Into<String>) -> SettingsError {
         SettingsError::Invalid {
             path: self.path.into(),
             line: self.lines.find(names.iter().copied()),
@@ -26,35 +27,51 @@ impl SourceFile<'_> {
         }
     }
 
+    /// Returns a path in the settings, from their folder.
+    pub(crate) fn path(&self, path: Option<String>) -> Option<PathBuf> {
+        path.map(|path| self.folder.join(path))
+    }
+
+    /// Returns a list of paths.
+    pub(crate) fn paths(&self, paths: OneOrMany) -> Vec<PathBuf> {
+        paths.into_vec().into_iter().map(|path| self.folder.join(path)).collect()
+    }
+
+    /// Returns true if the file has this setting, which judges the tree, and it counts: that of a file of the tree
+    /// counts from the base revision.
+    pub(crate) fn judges(&self, setting: &str) -> bool {
+        *self.origin == Origin::Trusted && self.lines.says(setting)
+    }
+
     /// Returns the path of a program: one with a folder in its name is relative to the settings, and the system finds
     /// the others.
-    pub(super) fn program(&self, program: &str) -> String {
+    pub(crate) fn program(&self, program: &str) -> String {
         let beside = std::path::absolute(self.folder.join(program)).ok().filter(|_| program.contains('/'));
         beside.map_or_else(|| program.to_owned(), |path| path.display().to_string())
     }
 }
 
 /// The lines of the settings in the file.
-pub(super) struct Lines(pub(super) Parsed);
+pub(crate) struct Lines(pub(crate) Parsed);
 
 impl Lines {
-    pub(super) fn of(text: &str) -> Lines {
+    pub(crate) fn of(text: &str) -> Lines {
         Lines(yaml::parse(text.as_bytes()))
     }
 
     /// Returns true if the file has this setting at the top level.
-    pub(super) fn says(&self, name: &str) -> bool {
+    pub(crate) fn says(&self, name: &str) -> bool {
         self.0.value.get(name).is_some()
     }
 
     /// Returns the line of a setting, given by the names that lead to it.
-    pub(super) fn find<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Option<usize> {
+    pub(crate) fn find<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Option<usize> {
         let (_, marks) = self.at(names)?;
         usize::try_from(marks.line).ok().filter(|line| *line > 0)
     }
 
     /// Returns the value of a setting as data has it.
-    pub(super) fn value<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Option<&Value> {
+    pub(crate) fn value<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Option<&Value> {
         Some(self.at(names)?.0)
     }
 
@@ -74,7 +91,7 @@ impl Lines {
 
     /// Returns the line that serde's error is about. The error's own line is sometimes that of the whole setting, so
     /// the names at the start of its text win.
-    pub(super) fn of_error(&self, error: &serde_yaml::Error) -> Option<usize> {
+    pub(crate) fn of_error(&self, error: &serde_yaml::Error) -> Option<usize> {
         let text = error.to_string();
         let names = text
             .split_once(": ")
@@ -91,6 +108,6 @@ impl Lines {
 }
 
 /// Removes the location at the end of `serde_yaml`'s texts, which the error has already.
-pub(super) fn strip_location(text: &str) -> String {
+pub(crate) fn strip_location(text: &str) -> String {
     text.rsplit_once(" at line ").map_or(text, |(text, _)| text).to_owned()
 }

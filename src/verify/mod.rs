@@ -14,17 +14,16 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::app::settings::{Declared, Settings};
 use crate::app::{Result, Workspace};
 use crate::fleet::{Effective, Fleet, Revision};
 use crate::functions::bridge::ruby;
-use crate::hiera::backend::Backends;
 use crate::hiera::explain::{Places, Recorder};
 use crate::hiera::lookup::{Lookup, NodeSources};
 use crate::hiera::merge::Strategy;
 use crate::node::{NodeId, NodeProfile};
 use crate::pipeline::{Pipeline, RevisionId};
 use crate::puppet::{Puppet, Ruby};
-use crate::settings::Settings;
 use crate::workers::Workers;
 
 use compare::Verdict;
@@ -132,12 +131,12 @@ impl Verifier<'_> {
 /// Returns the settings without the declarations that the reference does not have: answers of `backends` and, for
 /// Puppet, `lookup_options`. Returns `None` if there are no such declarations.
 fn without_declarations(settings: &Settings, reference: Reference) -> Option<Settings> {
-    let mut bare = Settings { backends: Backends::new(), ..settings.clone() };
+    let mut bare = Settings { backends: Declared::default(), ..settings.clone() };
     let declares_options = reference == Reference::Puppet && !settings.lookup_options.is_empty();
     if declares_options {
         bare.lookup_options = Arc::default();
     }
-    (declares_options || !settings.backends.is_empty()).then_some(bare)
+    (declares_options || !settings.backends.functions.is_empty()).then_some(bare)
 }
 
 /// Returns the strategies by which the settings have Hiera 3 merge keys. Keys that it refuses fail on both sides.

@@ -9,11 +9,12 @@ use tempfile::TempDir;
 
 use super::Code;
 use crate::app::Result;
+use crate::app::settings::Settings;
 use crate::app::{Workspace, absolute};
 use crate::disk::{self, Choice};
 use crate::hiera::backend::eyaml::{KeyChoice, KeyName, KeyNames};
 use crate::hiera::layer::{Environment, GlobalConfig, HIERA_YAML, Root};
-use crate::settings::{DatadirSetting, GlobalSetting, Settings};
+use crate::settings::{DatadirSetting, GlobalSetting};
 use crate::tree::{Entry, FileTree, child, folder_of};
 use crate::value::{Hash, Value};
 

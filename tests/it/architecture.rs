@@ -5,13 +5,13 @@ mod comments;
 mod places;
 mod source;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use regex::Regex;
 
 use circles::{circles, siblings};
-use source::{root, sources, texts};
+use source::{Source, root, sources, texts};
 
 /// Returns the modules in the order of `lib.rs`: each may use those before it.
 fn modules() -> Vec<String> {
@@ -36,6 +36,25 @@ fn each_module_uses_only_those_above_it() {
     let wrong: Vec<&String> =
         top.iter().filter(|((user, used), _)| position(user) < position(used)).map(|(_, place)| place).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// The modules that `settings` may know, eight at most: nouns of the core, and the names of forges, which are names of
+/// settings. What settings are for is known in `app/settings`.
+const KNOWN_TO_SETTINGS: [&str; 7] = ["disk", "forge", "puppet", "tree", "value", "visible", "workers"];
+
+#[test]
+fn settings_know_the_core_alone() {
+    let known = |sources: &[&Source]| -> BTreeSet<String> {
+        let own = sources.iter().filter(|source| source.module.first().is_some_and(|top| top == "settings"));
+        own.flat_map(|source| &source.uses).filter_map(|used| used.first().cloned()).collect()
+    };
+    let mut sources: Vec<&Source> = sources().iter().collect();
+    let allowed: BTreeSet<String> = KNOWN_TO_SETTINGS.into_iter().chain(["settings"]).map(str::to_owned).collect();
+    assert_eq!(known(&sources), allowed);
+    let planted = "use crate::policy::Policies; fn f() { crate::delivery::Webhook::check(\"\"); }";
+    let planted = source::parse("src/settings/repository.rs".into(), planted.into());
+    sources.push(&planted);
+    assert_eq!(known(&sources).len(), allowed.len() + 2);
 }
 
 #[test]

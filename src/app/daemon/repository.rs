@@ -11,6 +11,7 @@ use super::options::banner;
 use super::refresh::keep_fresh;
 use super::requests;
 use super::requests::Place;
+use crate::app::settings::{PushTarget, Settings, SnapshotSetting, SnapshotTarget};
 use crate::app::workspace::settings_files;
 use crate::app::{BranchPipelines, DaemonOptions, Overrides, Result, Workspace};
 use crate::daemon::MirrorFetcher;
@@ -20,7 +21,7 @@ use crate::event::RepositoryName;
 use crate::forge::Page;
 use crate::git::{BranchName, BranchPatterns, Mirror, OpenError};
 use crate::pipeline::{Pipeline, RevisionId};
-use crate::settings::{PushTarget, RepositorySetting, RepositorySource, Settings, SnapshotSetting, SnapshotTarget};
+use crate::settings::{RepositorySetting, RepositorySource};
 
 /// The folder of mirrors in the folder of the daemon's state.
 const MIRRORS: &str = "mirrors";

@@ -8,13 +8,14 @@ use std::time::Duration;
 use tokio::process::Command;
 
 use super::open_repository::RepositoryHandle;
+use crate::app::settings::{ReviewSetting, Settings};
 use crate::app::{DaemonOptions, Overrides, Program, Result};
 use crate::daemon::http::Project;
 use crate::daemon::service::{AttemptLimits, Review, Reviews};
 use crate::disk;
 use crate::event::RepositoryName;
 use crate::forge::{Page, ci};
-use crate::settings::{Limits, ReviewSetting, Settings};
+use crate::settings::Limits;
 
 /// The time that fetching and posting have, beyond that of the comparison: forges may have a client wait.
 const AROUND: Duration = Duration::from_mins(20);

@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 
 use super::requests;
 use crate::app::Result;
+use crate::app::settings::{HttpSetting, Settings};
 use crate::daemon::http::{Listener, Options, Server};
 use crate::disk::read_token;
-use crate::settings::{HttpSetting, Settings};
 
 /// Lays the flag's address over the settings.
 pub(super) fn listening(mut settings: Settings, address: Option<SocketAddr>) -> Result<Settings> {

@@ -14,6 +14,7 @@ use super::server::{self, listening};
 use super::signals::{Signal, Signals};
 use super::snapshots::SnapshotRepositories;
 use super::{requests, systemd};
+use crate::app::settings::{STDOUT, Settings, SinkSetting};
 use crate::app::workspace::settings_files;
 use crate::app::{Announce, DaemonOptions, Overrides, Result, Workspace};
 use crate::daemon::http::Listener;
@@ -21,7 +22,6 @@ use crate::daemon::queue::Queue;
 use crate::daemon::service::{Service, Services, answer};
 use crate::delivery::{Filter, Sink, Stream, Target};
 use crate::event::JobNumber;
-use crate::settings::{STDOUT, Settings, SinkSetting};
 
 /// The folder of the daemon's state in the git directory, if the settings name no other.
 const STATE: &str = "hierad/daemon";

@@ -2,8 +2,9 @@
 
 use std::path::{Component, Path, PathBuf, absolute as absolute_path};
 
+use crate::app::settings::Settings;
 use crate::git::Repository;
-use crate::settings::{DatadirSetting, Settings, TreeFolder};
+use crate::settings::{DatadirSetting, TreeFolder};
 
 /// Reads datadirs and module folders that settings name by absolute paths into the work tree from each revision, like
 /// those named by relative paths. Files that git does not track, such as installed modules, are read from disk.

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::settings_files::FoundSettings;
 use super::tree_profiles::TreeProfiles;
+use crate::app::settings::{CheckSetting, Judgement};
 use crate::blind_spots::OTHER_VERSION;
 use crate::blind_spots::accept::Accepted;
 use crate::diff::Diff;
@@ -16,10 +17,7 @@ use crate::pipeline::RevisionId;
 use crate::pipeline::judge::{Judge, Sides};
 use crate::policy::{Day, Policies};
 use crate::report::{BlindSpot, PolicyHit, PolicyLevel, Remedy, Report, Verdict, count};
-use crate::settings::{
-    CheckSetting, Judgement, MAX_SETTINGS_SIZE, Origin, Reading, Refusal, SettingsError, SettingsFile, TreeFolder,
-    judging,
-};
+use crate::settings::{MAX_SETTINGS_SIZE, Origin, Reading, Refusal, SettingsError, SettingsFile, TreeFolder, judging};
 use crate::tree::{BlobId, FileTree, Target, TreeError, changes, follow};
 
 /// The code of the blind spot of settings and profiles of the tree that differ.

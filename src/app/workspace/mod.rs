@@ -24,6 +24,7 @@ use super::guard::Guard;
 use super::{Failure, Overrides, Result};
 use tempfile::TempDir;
 
+use crate::app::settings::{CheckSetting, Settings};
 use crate::disclosure::Disclosure;
 use crate::fleet::Fleet;
 use crate::git::{BranchName, OpenError, Repository};
@@ -37,9 +38,7 @@ use crate::pipeline::cache::Cache;
 use crate::pipeline::host::Host;
 use crate::pipeline::{ModuleClones, Pipeline, RevisionId, Revisions};
 use crate::policy::Policies;
-use crate::settings::{
-    CheckSetting, DatadirSetting, EnvironmentName, Limits, ProfileEntry, Refusal, SETTINGS_FILE, Settings,
-};
+use crate::settings::{DatadirSetting, EnvironmentName, Limits, ProfileEntry, Refusal, SETTINGS_FILE};
 use crate::workers::{Counted, Workers};
 
 use inside::{absolute, read_from_revisions};
@@ -103,7 +102,7 @@ impl Workspace {
         let sources = Arc::new(SettingsSources { overrides: overrides.clone(), trusted, is_tree_trusted });
         repository.limit_files(settings.limits.file);
         let basemodulepath: Vec<String> = settings.basemodulepath.iter().map(|folder| absolute(folder)).collect();
-        settings.bridges.iter().for_each(|bridge| bridge.open(&repository, &basemodulepath));
+        settings.backends.bridges.iter().for_each(|bridge| bridge.open(&repository, &basemodulepath));
         let disclosure = Arc::new(fingerprints::disclosure(overrides, settings.fingerprint_key.as_deref())?);
         let cache = cache(overrides, &repository);
         let earlier = cache.clone().map(|cache| cache as Arc<dyn ParsedFiles>);
@@ -186,7 +185,7 @@ impl Workspace {
 
     /// Returns true if the settings declare commands as backends, which may use the terminal themselves.
     pub fn runs_commands(&self) -> bool {
-        self.settings.backends.values().any(|declared| matches!(declared, DeclaredFunction::Command(_)))
+        self.settings.backends.functions.values().any(|declared| matches!(declared, DeclaredFunction::Command(_)))
     }
 
     /// Reads the profiles of the `chosen` nodes, keeping the variables that `points` mention. Returns them with the
@@ -355,15 +354,15 @@ impl Workspace {
             hiera3_yaml_aliases: self.settings.hiera3_yaml_aliases,
             hiera_config: self.settings.hiera_config.clone(),
             datadirs: self.settings.datadirs.iter().map(|(from, to)| (from.clone(), datadir(to))).collect(),
-            backends: self.settings.backends.clone(),
+            backends: self.settings.backends.functions.clone(),
             eyaml: self.settings.eyaml.clone(),
             secret_names: if self.compares_secrets { None } else { self.disclosure.names() },
             host: Arc::new(Host),
             global: self.global().cloned(),
             lookup_options: self.settings.lookup_options.clone(),
             reads_manifests: self.settings.reads_manifests,
-            variables: self.settings.variables.clone(),
-            derived: self.settings.derived.clone(),
+            variables: self.settings.variables.given.clone(),
+            derived: self.settings.variables.derived.clone(),
             modulepath: self.settings.modulepath.as_ref().map(|folders| folders.join(":")),
             basemodulepath: self.settings.basemodulepath.iter().map(|folder| absolute(folder)).collect(),
             own_files: self.own_files(),

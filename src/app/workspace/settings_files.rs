@@ -6,12 +6,12 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::trust::TrustStore;
+use crate::app::settings::{Combined, Settings};
 use crate::app::{Overrides, Result};
 use crate::disk;
 use crate::git::Repository;
 use crate::settings::{
-    Combined, MAX_SETTINGS_SIZE, Origin, Refusal, RepositorySource, SETTINGS_FILE, Settings, SettingsError,
-    SettingsFile, TreeFolder,
+    MAX_SETTINGS_SIZE, Origin, Refusal, RepositorySource, SETTINGS_FILE, SettingsError, SettingsFile, TreeFolder,
 };
 
 /// The settings of the system.
@@ -272,7 +272,7 @@ pub(in crate::app) fn check_own(path: &Path, folder: &Path) -> Result<()> {
         Ok(repository) => Places::of(&repository).read(path)?,
         Err(_) => SettingsFile::trusted(path)?,
     };
-    Settings::check_repository_settings(&file)?;
+    file.check_repository_settings()?;
     Settings::combine(&[file])?;
     Ok(())
 }

@@ -9,12 +9,13 @@ use std::path::{Path, PathBuf};
 
 use super::inside::below;
 use crate::app::Result;
+use crate::app::settings::Settings;
 use crate::diff::Diff;
 use crate::disk;
 use crate::git::{CommitId, CommitTree, Environment, Repository};
 use crate::inventory::files::files_in_tree;
 use crate::puppet::glob::SHARED_LIMIT;
-use crate::settings::{ProfileEntry, Settings};
+use crate::settings::ProfileEntry;
 use crate::tree::{BlobId, FileTree, TreeError, WithSubmodules};
 
 use programs::TreePrograms;
@@ -36,7 +37,7 @@ impl TreeProfiles {
     pub(super) fn of(repository: &Repository, settings: &Settings) -> TreeProfiles {
         let top = repository.work_dir().and_then(|top| top.canonicalize().ok()).unwrap_or_default();
         let mut entries = settings.profiles.clone();
-        let values: Vec<String> = settings.value_files.iter().filter_map(|path| below(&top, path)).collect();
+        let values: Vec<String> = settings.backends.value_files.iter().filter_map(|path| below(&top, path)).collect();
         let paths = entries.iter_mut().filter_map(ProfileEntry::path_mut).filter_map(|path| below(&top, path));
         let paths = paths.chain(values.iter().cloned()).collect();
         let (is_joined, programs) = (settings.profiles.len() > 1, TreePrograms::of(&top, settings));

@@ -11,9 +11,10 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use crate::app::Result;
+use crate::app::settings::Settings;
 use crate::disk::{self, FileMode};
 use crate::git::{Environment, Repository};
-use crate::settings::{MAX_SETTINGS_SIZE, Origin, Privilege, SETTINGS_FILE, Settings, SettingsFile, TreeFolder};
+use crate::settings::{MAX_SETTINGS_SIZE, Origin, Privilege, SETTINGS_FILE, SettingsFile, TreeFolder};
 
 use programs::Programs;
 

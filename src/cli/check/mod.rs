@@ -12,11 +12,11 @@ use clap::{Args, ValueEnum};
 
 use super::arguments::inspection::{Format, Inspection};
 use super::{Global, Result, Status, output};
+use crate::app::settings::CheckSetting;
 use crate::checks::{CODES, Fault, new_faults};
 use crate::diagnostic::Severity;
 use crate::pattern::nearest;
 use crate::pipeline::Pipeline;
-use crate::settings::CheckSetting;
 
 /// Arguments of `check`.
 #[derive(Debug, Args)]

@@ -11,11 +11,11 @@ const EXPECTED: &str = "a path, or a hash with one source such as {puppetdb: {ur
 
 /// The entries, in order.
 #[derive(Debug, Default, PartialEq)]
-pub(in crate::settings) struct Profiles(pub(in crate::settings) Vec<ProfileEntry>);
+pub(crate) struct Profiles(pub(crate) Vec<ProfileEntry>);
 
 /// An entry.
 #[derive(Debug, PartialEq)]
-pub(in crate::settings) enum ProfileEntry {
+pub(crate) enum ProfileEntry {
     Path(String),
     Source(Box<ProfileSource>),
 }
@@ -23,31 +23,31 @@ pub(in crate::settings) enum ProfileEntry {
 /// A source: one of these.
 #[derive(Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default, expecting = "a hash with one source such as {puppetdb: {url: URL}}")]
-pub(in crate::settings) struct ProfileSource {
-    pub(in crate::settings) puppetdb: Option<PuppetDb>,
-    pub(in crate::settings) enc: Option<Program>,
-    pub(in crate::settings) trusted_external: Option<Program>,
+pub(crate) struct ProfileSource {
+    pub(crate) puppetdb: Option<PuppetDb>,
+    pub(crate) enc: Option<Program>,
+    pub(crate) trusted_external: Option<Program>,
     /// A folder.
-    pub(in crate::settings) puppet_cache: Option<String>,
+    pub(crate) puppet_cache: Option<String>,
     /// A file, a folder or a glob.
-    pub(in crate::settings) factsets: Option<String>,
-    pub(in crate::settings) site_pp: Option<SitePp>,
+    pub(crate) factsets: Option<String>,
+    pub(crate) site_pp: Option<SitePp>,
 }
 
 /// A manifest with node blocks.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a hash such as {file: FILE, role: 'role($role)'}")]
-pub(in crate::settings) struct SitePp {
-    pub(in crate::settings) file: String,
+pub(crate) struct SitePp {
+    pub(crate) file: String,
     /// A call that stands for a variable.
-    pub(in crate::settings) role: Option<String>,
+    pub(crate) role: Option<String>,
     /// The text between the parts of a class's name in that variable.
-    pub(in crate::settings) separator: Option<String>,
+    pub(crate) separator: Option<String>,
 }
 
 /// A program that is run for each node.
 #[derive(Debug, PartialEq)]
-pub(in crate::settings) enum Program {
+pub(crate) enum Program {
     /// The program alone.
     Plain(String),
     /// The program with options.
@@ -57,36 +57,36 @@ pub(in crate::settings) enum Program {
 /// A program with options.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a hash such as {command: [PROGRAM, ARGUMENT], timeout: SECONDS}")]
-pub(in crate::settings) struct FullProgram {
-    pub(in crate::settings) command: Vec<String>,
+pub(crate) struct FullProgram {
+    pub(crate) command: Vec<String>,
     /// The time limit of an answer, in seconds.
-    pub(in crate::settings) timeout: Option<f64>,
+    pub(crate) timeout: Option<f64>,
     /// In hours.
-    pub(in crate::settings) refresh: Option<f64>,
+    pub(crate) refresh: Option<f64>,
 }
 
 /// A `PuppetDB`.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a hash such as {url: URL, cert: FILE, key: FILE, ca: FILE}")]
-pub(in crate::settings) struct PuppetDb {
-    pub(in crate::settings) url: String,
+pub(crate) struct PuppetDb {
+    pub(crate) url: String,
     /// A filter in the language of `PuppetDB`.
-    pub(in crate::settings) query: Option<String>,
-    pub(in crate::settings) token_file: Option<String>,
+    pub(crate) query: Option<String>,
+    pub(crate) token_file: Option<String>,
     /// The name of a variable of the environment.
-    pub(in crate::settings) token_env: Option<String>,
-    pub(in crate::settings) cert: Option<String>,
-    pub(in crate::settings) key: Option<String>,
-    pub(in crate::settings) ca: Option<String>,
+    pub(crate) token_env: Option<String>,
+    pub(crate) cert: Option<String>,
+    pub(crate) key: Option<String>,
+    pub(crate) ca: Option<String>,
     /// True to ask for the classes in the catalogs, too.
     #[serde(default)]
-    pub(in crate::settings) classes: bool,
+    pub(crate) classes: bool,
     /// The number of nodes in an answer.
-    pub(in crate::settings) page: Option<usize>,
+    pub(crate) page: Option<usize>,
     /// The time limit of an answer, in seconds.
-    pub(in crate::settings) timeout: Option<f64>,
+    pub(crate) timeout: Option<f64>,
     /// In hours.
-    pub(in crate::settings) refresh: Option<f64>,
+    pub(crate) refresh: Option<f64>,
 }
 
 impl<'de> Deserialize<'de> for Profiles {
@@ -173,7 +173,7 @@ impl<'de> Visitor<'de> for ProgramVisitor {
 
 impl ProfileEntry {
     /// Returns the path, or `None` for a source other than files.
-    pub(in crate::settings) fn path(&self) -> Option<&str> {
+    pub(crate) fn path(&self) -> Option<&str> {
         match self {
             ProfileEntry::Path(path) => Some(path),
             ProfileEntry::Source(source) if source.names().len() == 1 => {
@@ -184,7 +184,7 @@ impl ProfileEntry {
     }
 
     /// Returns the path, or the name of the source.
-    pub(in crate::settings) fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         match self {
             ProfileEntry::Path(path) => path.clone(),
             ProfileEntry::Source(source) => source.names().first().map_or("no source", |name| *name).to_owned(),
@@ -194,7 +194,7 @@ impl ProfileEntry {
 
 impl ProfileSource {
     /// Returns the names of the given sources.
-    pub(in crate::settings) fn names(&self) -> Vec<&'static str> {
+    pub(crate) fn names(&self) -> Vec<&'static str> {
         let ProfileSource { puppetdb, enc, trusted_external, puppet_cache, factsets, site_pp } = self;
         let sources = [
             ("puppetdb", puppetdb.is_some()),
@@ -208,7 +208,7 @@ impl ProfileSource {
     }
 
     /// Returns the words of the programs, arguments included.
-    pub(in crate::settings) fn commands(self) -> impl Iterator<Item = String> {
+    pub(crate) fn commands(self) -> impl Iterator<Item = String> {
         [self.enc, self.trusted_external].into_iter().flatten().flat_map(|program| match program {
             Program::Plain(program) => vec![program],
             Program::Full(program) => program.command,

@@ -5,7 +5,8 @@
 use std::path::Path;
 use std::sync::LazyLock;
 
-use hierad::settings::{Judgement, Origin, Settings, SettingsFile, TreeFolder, judging};
+use hierad::app::settings::{Judgement, Settings};
+use hierad::settings::{Origin, SettingsFile, TreeFolder, judging};
 use libfuzzer_sys::fuzz_target;
 use tempfile::TempDir;
 
@@ -26,7 +27,7 @@ fuzz_target!(|content: &[u8]| {
     _ = Judgement::read(&file);
     if let Ok(combined) = Settings::combine(&[file]) {
         let settings = combined.settings;
-        assert!(settings.bridges.is_empty() && settings.accept.is_none() && settings.policies.is_none());
+        assert!(settings.backends.bridges.is_empty() && settings.accept.is_none() && settings.policies.is_none());
         assert!(settings.fingerprint_key.is_none() && settings.basemodulepath.is_empty());
     }
 });

@@ -192,7 +192,7 @@ fn malformed_requests_are_refused() {
 #[test]
 fn public_addresses_need_a_token() {
     let site = Sandbox::of(SITE);
-    // The other faults are tested where settings are read, in `src/settings/http.rs`.
+    // The other faults are tested where settings are read, in `src/app/settings/http.rs`.
     site.write(".git/hierad.yaml", "http:\n  lsten: x\n");
     site.hierad("diff").fails(&["hierad.yaml:2: http: unknown field `lsten`"]);
     std::fs::remove_file(site.root().join(".git/hierad.yaml")).unwrap();

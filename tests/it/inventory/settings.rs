@@ -42,7 +42,7 @@ fn a_commit_has_no_program_asked() {
 #[test]
 fn faults_are_told_with_their_line() {
     let site = Sandbox::of(SITE);
-    // The other faults are tested where settings are read, in `src/settings/profiles.rs`.
+    // The other faults are tested where settings are read, in `src/app/settings/profiles.rs`.
     site.write(".git/hierad.yaml", "environment: e\nprofiles:\n  - profiles\n  - {nonsense: x}\n");
     site.hierad("lookup motd --node web01").fails(&[".git/hierad.yaml:4: ", "unknown field `nonsense`"]);
     // A list of one.

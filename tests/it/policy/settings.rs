@@ -161,7 +161,7 @@ fn refuses(site: &Sandbox, name: &str) {
     printed.is(4);
 }
 
-/// The other faults are tested where settings are read, in `src/settings/policy.rs`.
+/// The other faults are tested where settings are read, in `src/app/settings/policy.rs`.
 #[test]
 fn faults_are_told_with_their_lines() {
     let site = Sandbox::of(SITE);

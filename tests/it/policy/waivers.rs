@@ -1,8 +1,8 @@
 //! Waivers: what they take away, and what becomes of them when they expire.
 
+use hierad::app::settings::Settings;
 use hierad::policy::{Day, Policies};
 use hierad::report::{PolicyHit, PolicyState};
-use hierad::settings::Settings;
 
 use super::{hits, lines, site, trust};
 use crate::report::report;

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use crate::app::settings::Settings;
 use crate::app::workspace::inside::below;
-use crate::settings::Settings;
 use crate::tree::{FileTree, Target, TreeError, changes, folder_of, follow};
 
 /// The places in the tree that the words of commands name.

@@ -1,10 +1,11 @@
 //! Checks `repositories:`, the repositories that the daemon watches.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::settings::source::SourceFile;
-use crate::settings::{SettingsError, raw};
+use super::source::SourceFile;
+use super::{SettingsError, raw};
 
 /// The default interval between fetches of a mirror, in seconds.
 const DEFAULT_FETCH_INTERVAL: f64 = 60.0;
@@ -41,12 +42,15 @@ pub enum RepositorySource {
     },
 }
 
-/// Checks the repository `name`.
-pub(in crate::settings) fn check(
+/// Checks all of them.
+pub(crate) fn check_all(
     source: &SourceFile<'_>,
-    name: String,
-    raw: raw::Repository,
-) -> Result<RepositorySetting, SettingsError> {
+    raw: BTreeMap<String, raw::Repository>,
+) -> Result<Vec<RepositorySetting>, SettingsError> {
+    raw.into_iter().map(|(name, raw)| check(source, name, raw)).collect()
+}
+
+fn check(source: &SourceFile<'_>, name: String, raw: raw::Repository) -> Result<RepositorySetting, SettingsError> {
     let invalid = |text: &str| source.invalid(&["repositories", &name], format!("repository '{name}' {text}"));
     // The name is that of a folder, too.
     if name.is_empty() || name.starts_with('.') || name.contains(['/', '\\', '\0']) {
@@ -70,7 +74,7 @@ pub(in crate::settings) fn check(
 }
 
 /// Returns a time above zero, or what `setting` must be instead.
-pub(in crate::settings) fn seconds(setting: &str, value: f64) -> Result<Duration, String> {
+pub(crate) fn seconds(setting: &str, value: f64) -> Result<Duration, String> {
     let time = Duration::try_from_secs_f64(value).ok().filter(|time| !time.is_zero());
     time.ok_or_else(|| format!("a number of seconds above 0 for '{setting}', not {value}"))
 }

@@ -1,12 +1,14 @@
 //! Checks `snapshots:`, the snapshots that the daemon writes.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::repository::seconds;
+use super::STDOUT;
 use crate::disk::FileMode;
 use crate::git::{BranchName, BranchPatterns};
 use crate::schedule::Schedule;
+use crate::settings::repository::seconds;
 use crate::settings::source::SourceFile;
 use crate::settings::{SettingsError, raw};
 use crate::snapshot::file_name;
@@ -82,8 +84,23 @@ impl FolderPattern {
     }
 }
 
+/// Checks all of them. Their names in the queue are shared with `sinks`, so no two may be the same.
+pub(super) fn check_all(
+    source: &SourceFile<'_>,
+    raw: BTreeMap<String, raw::Snapshots>,
+    several: bool,
+    sinks: &BTreeMap<String, raw::Sink>,
+) -> Result<Vec<SnapshotSetting>, SettingsError> {
+    let is_taken = |name: &String| sinks.contains_key(name) || (sinks.is_empty() && name == STDOUT);
+    if let Some(name) = raw.keys().find(|name| is_taken(name)) {
+        let text = format!("there is a sink '{name}': snapshots need another name");
+        return Err(source.invalid(&["snapshots", name], text));
+    }
+    raw.into_iter().map(|(name, raw)| check(source, &name, raw, several)).collect()
+}
+
 /// Checks the snapshots `name` of a daemon that watches one or `several` repositories.
-pub(in crate::settings) fn check(
+fn check(
     source: &SourceFile<'_>,
     name: &str,
     raw: raw::Snapshots,

@@ -41,7 +41,7 @@ const EXIT_CODE: [&str; 2] = ["changes", "errors"];
 const RETRY_FOR: (f64, f64) = (24.0, 1_000_000.0);
 
 /// Checks all of them.
-pub(in crate::settings) fn check(
+pub(super) fn check(
     source: &SourceFile<'_>,
     repositories: &[RepositorySetting],
     raw: Vec<raw::Review>,

@@ -1,18 +1,19 @@
 //! Checks `backends:`, the declarations of functions that hierad does not have.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::origin::Origin;
-use super::raw::{CodeRevision, PromisedFiles};
-use super::source::SourceFile;
-use super::{SettingsError, raw};
 use crate::disk;
 use crate::functions::bridge::PuppetBridge;
 use crate::functions::command::BackendCommand;
-use crate::hiera::backend::{Command, DeclaredFunction, Runner};
+use crate::hiera::backend::{Backends, Command, DeclaredFunction, Runner};
 use crate::puppet::yaml;
+use crate::settings::Origin;
+use crate::settings::raw::{CodeRevision, PromisedFiles};
+use crate::settings::source::SourceFile;
+use crate::settings::{SettingsError, raw};
 use crate::value::Hash;
 
 /// The default time limit of an answer, in seconds.
@@ -24,8 +25,36 @@ const MAX_VALUES_SIZE: u64 = 64 << 20;
 /// The longest time limit of an answer, in seconds.
 const MAX_TIMEOUT: f64 = 3600.0;
 
+/// Functions that hierad does not have, as the settings declare them.
+#[derive(Debug, Clone, Default)]
+pub struct Declared {
+    /// The declarations.
+    pub functions: Backends,
+    /// The files of values of some of them.
+    pub value_files: Vec<PathBuf>,
+    /// The words of the commands of some, with the folder that they run in.
+    pub commands: Vec<(PathBuf, String)>,
+    /// Those that the machine's Puppet runs, which must be told their repository.
+    pub bridges: Vec<Arc<PuppetBridge>>,
+}
+
+/// Checks all declarations.
+pub(super) fn check_all(
+    source: &SourceFile<'_>,
+    raw: BTreeMap<String, raw::Backend>,
+) -> Result<Declared, SettingsError> {
+    let mut declared = Declared::default();
+    for (name, raw) in raw {
+        declared.value_files.extend(raw.values.as_ref().map(|path| source.folder.join(path)));
+        declared.commands.extend(raw.command.iter().flatten().map(|word| (source.folder.to_owned(), word.clone())));
+        let function = check(source, &name, raw, &mut declared.bridges)?;
+        declared.functions.insert(name, function);
+    }
+    Ok(declared)
+}
+
 /// Checks the declaration of the function `name`. Adds it to the `bridges` if the machine's Puppet runs it.
-pub(super) fn check(
+fn check(
     source: &SourceFile<'_>,
     name: &str,
     raw: raw::Backend,
@@ -129,7 +158,7 @@ fn read_values(source: &SourceFile<'_>, path: &Path) -> Result<Hash, SettingsErr
 
 #[cfg(test)]
 mod tests {
-    use crate::settings::tests::refuses_trusted;
+    use crate::app::settings::tests::refuses_trusted;
 
     #[test]
     fn faults_are_told() {

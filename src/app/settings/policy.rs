@@ -2,10 +2,6 @@
 
 use std::sync::Arc;
 
-use super::SettingsError;
-use super::origin::Origin;
-use super::raw::{self, OneOrMany};
-use super::source::SourceFile;
 use crate::blind_spots::CODES;
 use crate::diff::Diff;
 use crate::pattern::{Pattern, nearest};
@@ -13,6 +9,10 @@ use crate::policy::{
     Amount, ChangeRule, Day, FileRule, Kind, LineKind, Policies, Rule, Subject, Thresholds, ValueTest, Waiver,
 };
 use crate::report::PolicyLevel;
+use crate::settings::Origin;
+use crate::settings::SettingsError;
+use crate::settings::raw::{self, OneOrMany};
+use crate::settings::source::SourceFile;
 
 /// The most rules, waivers and patterns that a file of the tree has: each takes time.
 const MAX_ENTRIES: usize = 1000;
@@ -339,7 +339,7 @@ impl raw::Amount {
 
 #[cfg(test)]
 mod tests {
-    use crate::settings::tests::refuses;
+    use crate::app::settings::tests::refuses;
 
     #[test]
     fn faults_are_told_with_their_lines() {

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::SettingsError;
-use super::origin::Origin;
-use super::raw::OneOrMany;
-use super::source::SourceFile;
 use crate::blind_spots::accept::{Accepted, CODES};
 use crate::pattern::Pattern;
+use crate::settings::Origin;
+use crate::settings::SettingsError;
+use crate::settings::raw::OneOrMany;
+use crate::settings::source::SourceFile;
 
 /// The most names that a file of the tree has: each is compiled, which takes time.
 const MAX_NAMES: usize = 1000;

@@ -62,7 +62,7 @@ pub fn listen_address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| format!("'{text}' is no address with a port, such as {DEFAULT_LISTEN}"))
 }
 
-pub(in crate::settings) fn check(source: &SourceFile<'_>, raw: &raw::Http) -> Result<HttpSetting, SettingsError> {
+pub(super) fn check(source: &SourceFile<'_>, raw: &raw::Http) -> Result<HttpSetting, SettingsError> {
     let wrong = |name: &str, text: &str| source.invalid(&["http", name], format!("'{name}' of 'http': {text}"));
     let file = |path: &String| source.folder.join(path);
     let raw::WebhookSecretFiles(secrets) = &raw.webhook_secret_files;
@@ -91,7 +91,7 @@ pub(in crate::settings) fn check(source: &SourceFile<'_>, raw: &raw::Http) -> Re
 
 #[cfg(test)]
 mod tests {
-    use crate::settings::tests::refuses_trusted;
+    use crate::app::settings::tests::refuses_trusted;
 
     #[test]
     fn faults_are_told_with_their_lines() {

@@ -1,9 +1,11 @@
 //! Checks `sinks:`, the destinations of the daemon's reports.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::HttpSetting;
 use crate::delivery::{
     Command, Filter, Folder, Mail, MailError, MailOptions, MailServer, MailTls, Mailbox, Private, Sink, SizeLimit,
     Stream, Target, Webhook, WebhookError, WebhookOptions, WholeReports, mailbox,
@@ -12,7 +14,7 @@ use crate::disk::{FileMode, SecretError, read_regular, read_secret};
 use crate::git::BranchPatterns;
 use crate::pattern::Pattern;
 use crate::settings::source::SourceFile;
-use crate::settings::{HttpSetting, RepositorySetting, SettingsError, raw};
+use crate::settings::{RepositorySetting, SettingsError, raw};
 
 /// The name of standard output as a sink if the settings have no sinks.
 pub const STDOUT: &str = "stdout";
@@ -166,8 +168,16 @@ fn read(path: &Path) -> Result<Vec<u8>, SinkFault> {
     read_regular(path, MAX_PEM).map_err(|source| SinkFault::Read { path: path.into(), source })
 }
 
-/// Checks the sink `name` of a daemon that watches `repositories`.
-pub(in crate::settings) fn check(
+/// Checks all sinks of a daemon that watches `repositories`.
+pub(super) fn check_all(
+    source: &SourceFile<'_>,
+    repositories: &[RepositorySetting],
+    raw: BTreeMap<String, raw::Sink>,
+) -> Result<Vec<SinkSetting>, SettingsError> {
+    raw.into_iter().map(|(name, raw)| check(source, repositories, &name, raw)).collect()
+}
+
+fn check(
     source: &SourceFile<'_>,
     repositories: &[RepositorySetting],
     name: &str,

@@ -1,10 +1,10 @@
 //! Checks `check:`, the selection of faults for `hierad check`.
 
-use super::SettingsError;
-use super::raw;
-use super::source::SourceFile;
 use crate::checks::CODES;
 use crate::diagnostic::Severity;
+use crate::settings::SettingsError;
+use crate::settings::raw;
+use crate::settings::source::SourceFile;
 
 /// The faults that `hierad check` reports, unless a flag says otherwise.
 #[derive(Debug, Clone, Default)]

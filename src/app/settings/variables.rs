@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::SettingsError;
-use super::source::SourceFile;
 use crate::hiera::derived::DerivedVariable;
 use crate::hiera::key::split;
 use crate::hiera::layer::VariableText;
 use crate::puppet::manifest::Formula;
 use crate::puppet::regex::RubyRegex;
+use crate::settings::SettingsError;
+use crate::settings::source::SourceFile;
 use crate::value::{Hash, Value};
 
 /// The name of the setting.
@@ -21,11 +21,17 @@ const MOST: usize = 10;
 const RESERVED: [&str; 8] =
     ["environment", "facts", "trusted", "server_facts", "module_name", "caller_module_name", "title", "name"];
 
-/// Variables that the data gives, and those that are matches in others.
-type Checked = (Arc<[VariableText]>, Arc<[DerivedVariable]>);
+/// Variables of the top scope.
+#[derive(Debug, Clone, Default)]
+pub struct TopScope {
+    /// Those that the data gives, in the order in which they are set.
+    pub given: Arc<[VariableText]>,
+    /// Those that are matches in others.
+    pub derived: Arc<[DerivedVariable]>,
+}
 
 /// Reads the variables, in their order.
-pub(super) fn check(source: &SourceFile<'_>) -> Result<Checked, SettingsError> {
+pub(super) fn check(source: &SourceFile<'_>) -> Result<TopScope, SettingsError> {
     let form = || source.invalid(&[NAME], "'variables' must be a hash such as {role: \"%{lookup('role')}\"}");
     let all = source.lines.value([NAME]).and_then(Value::as_hash).ok_or_else(form)?;
     if all.len() > MOST {
@@ -47,7 +53,7 @@ pub(super) fn check(source: &SourceFile<'_>) -> Result<Checked, SettingsError> {
             }
         }
     }
-    Ok((texts.into(), derived.into()))
+    Ok(TopScope { given: texts.into(), derived: derived.into() })
 }
 
 fn checked_name(source: &SourceFile<'_>, name: &str) -> Result<Arc<str>, SettingsError> {
