@@ -2,7 +2,7 @@
 
 use super::backend::{Answer, Backend, Call, Command, DeclaredFunction, Mentions, Runner, Wanted};
 use super::config::FunctionKind;
-use super::hierarchy::{Content, Level, Location};
+use super::hierarchy::{Level, Location};
 use super::interpolation::{Context, NameStack, Undefined, variable};
 use super::layer::{Environment, Layer};
 use super::scope::Scope;
@@ -158,7 +158,7 @@ fn answers_at_locations(
     calls: &[(&Level, &str)],
     (environment, layer, scope): CalledFrom<'_>,
 ) -> Vec<Option<Vec<Result<Answer, LookupError>>>> {
-    let is_there = |location: &&Location| !matches!(location, Location::Path { content: Content::Absent, .. });
+    let is_there = |location: &&Location| !location.is_absent();
     let asked = |(level, location, root)| Asked {
         level,
         location,
@@ -246,11 +246,7 @@ fn fields(command: &Command, asked: &Asked<'_>) -> Result<Hash, LookupError> {
             std::iter::once(root.into()).chain(segments.iter().cloned()).collect()
         }
     };
-    let location = match location {
-        Location::Whole => Value::Undef,
-        Location::Path { path, .. } => Value::from(&**path),
-        Location::Uri { uri, .. } => Value::from(&**uri),
-    };
+    let location = location.place().map_or(Value::Undef, |place| Value::from(&**place));
     let stack = NameStack::default();
     let context =
         Context { scope, resolver: None, stack: &stack, undefined: Undefined::Empty, notation: Notation::default() };

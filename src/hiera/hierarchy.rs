@@ -2,6 +2,7 @@
 //!
 //! Source: `HieraConfigV5#create_configured_data_providers` and `pops/lookup/location_resolver.rb`.
 
+mod locations;
 mod reads;
 mod undefined;
 
@@ -11,13 +12,13 @@ use std::sync::Arc;
 use super::LookupError;
 use super::backend::eyaml::Keys;
 use super::backend::{Backend, Backends, ConvertedFiles, DataFile, DataFiles, Format, KeyQuota};
-use super::config::{Config, FunctionKind, LevelConfig, Locations, PlacedText, Version4};
-use super::interpolation::{Context, NameStack, Undefined, interpolate, interpolate_text, variable};
-use super::scope::{LocalScope, Scope};
+use super::config::{Config, FunctionKind, LevelConfig, PlacedText};
+use super::interpolation::{Context, NameStack, Undefined, interpolate, interpolate_text};
+use super::scope::Scope;
 use crate::diagnostic::{Diagnostic, Place, Subject};
 use crate::puppet::glob::glob_of_many;
 use crate::puppet::pathname::join;
-use crate::puppet::{Puppet, Ruby, uri};
+use crate::puppet::{Puppet, Ruby};
 use crate::tree::{Astray, BlobId, ContentIds, FileTree, Target, TreeError, below, follow};
 use crate::value::{Notation, Value};
 
@@ -69,9 +70,7 @@ impl Hierarchy {
         for (level, written) in levels.zip(config.all_levels()) {
             let datadir = (config.version == 3).then_some(&*written.datadir);
             for at in 0..level.locations.len() {
-                let Location::Path { path, content: Content::File(_, file), .. } = &level.locations[at] else {
-                    continue;
-                };
+                let Some((path, file)) = level.locations[at].file() else { continue };
                 let first = read.entry((datadir, path.clone())).or_insert_with(|| file.clone());
                 if !Arc::ptr_eq(first, file)
                     && let Location::Path { content: Content::File(_, file), .. } =
@@ -163,6 +162,29 @@ pub enum Location {
     },
 }
 
+impl Location {
+    /// Returns true if it is a path at which there is nothing.
+    pub fn is_absent(&self) -> bool {
+        matches!(self, Location::Path { content: Content::Absent, .. })
+    }
+
+    /// Returns the data file of a built-in function with its path, or `None` if there is none.
+    pub fn file(&self) -> Option<(&Arc<str>, &Arc<DataFile>)> {
+        match self {
+            Location::Path { path, content: Content::File(_, file), .. } => Some((path, file)),
+            _ => None,
+        }
+    }
+
+    /// Returns the path or the URI, as resolved, or `None` if it is neither.
+    pub fn place(&self) -> Option<&Arc<str>> {
+        match self {
+            Location::Whole => None,
+            Location::Path { path: place, .. } | Location::Uri { uri: place, .. } => Some(place),
+        }
+    }
+}
+
 /// The content of a path.
 #[derive(Debug, Clone)]
 pub enum Content {
@@ -251,8 +273,7 @@ impl<'a> Resolver<'a> {
     /// Returns the level, if it counts: an implied one counts only if its file exists.
     fn there(&self, mut level: Level) -> Option<Level> {
         if self.config.implied {
-            let is_there = |location: &Location| !matches!(location, Location::Path { content: Content::Absent, .. });
-            level.locations.retain(is_there);
+            level.locations.retain(|location| !location.is_absent());
         }
         Some(level).filter(|level| !self.config.implied || !level.locations.is_empty())
     }
@@ -265,7 +286,7 @@ impl<'a> Resolver<'a> {
             datadir = interpolate_text(&datadir, &self.context(&stack, undefined))
                 .map_err(|e| self.blame(e, &level.place))?;
         }
-        let has_path = matches!(level.locations, Locations::Paths(_) | Locations::Globs(_) | Locations::MappedPaths(_));
+        let has_path = level.locations.paths().is_some();
         let has_options = level.options.as_hash().is_some_and(|options| !options.is_empty());
         let backend = self.backend(level, has_path && !has_options);
         let locations = self.locations(level, &datadir, &backend)?;
@@ -297,107 +318,6 @@ impl<'a> Resolver<'a> {
             self.diagnostics.push(warning.about(Subject::Backend(name.clone())));
         }
         backend
-    }
-
-    fn locations(
-        &mut self,
-        level: &LevelConfig,
-        datadir: &str,
-        backend: &Backend,
-    ) -> Result<Vec<Location>, LookupError> {
-        match &level.locations {
-            Locations::None => Ok(vec![Location::Whole]),
-            Locations::Paths(paths) => paths
-                .iter()
-                .map(|declared| {
-                    let path = self.path(declared, level.version4)?;
-                    self.at(declared, &join(datadir, &path), backend)
-                })
-                .collect(),
-            Locations::Globs(globs) => {
-                let mut found = Vec::new();
-                for declared in globs {
-                    let pattern = join(datadir, &self.text(declared, self.scope)?);
-                    found.extend(self.expand(declared, &pattern, backend)?);
-                }
-                Ok(found)
-            }
-            Locations::Uris(uris) => uris
-                .iter()
-                .map(|declared| {
-                    let uri = self.text(declared, self.scope)?;
-                    let parsed = uri::parse(&uri).map_err(LookupError::bare);
-                    let uri = parsed.map_err(|e| e.at(declared.place.clone()))?.to_string().into();
-                    Ok(Location::Uri { original: declared.text.clone(), uri })
-                })
-                .collect(),
-            Locations::MappedPaths([variable, name, template]) => {
-                self.mapped_paths(variable, name, template, datadir, backend)
-            }
-        }
-    }
-
-    /// Returns a path; version 4 has rules of its own.
-    fn path(&mut self, declared: &PlacedText, version4: Option<Version4>) -> Result<String, LookupError> {
-        let Some(Version4 { extension }) = version4 else { return self.text(declared, self.scope) };
-        let stack = NameStack::default();
-        let context = self.context(&stack, Undefined::in_data(self.source.puppet));
-        let path = interpolate_text(&declared.text, &context).map_err(|e| self.blame(e, &declared.place))?;
-        self.warn_undefined(declared, self.scope);
-        Ok(if path.ends_with(extension) { path } else { path + extension })
-    }
-
-    /// Returns a location's text. An undefined variable is the empty text in both versions, with a warning.
-    fn text(&mut self, declared: &PlacedText, scope: &dyn Scope) -> Result<String, LookupError> {
-        let notation = self.notation();
-        let evaluate = |undefined| {
-            let stack = NameStack::default();
-            let context = Context { scope, resolver: None, stack: &stack, undefined, notation };
-            interpolate_text(&declared.text, &context)
-        };
-        // Most often all are defined, and nobody need look for those that are not.
-        if let Ok(text) = evaluate(Undefined::Error) {
-            return Ok(text);
-        }
-        let text = evaluate(Undefined::Empty).map_err(|e| self.blame(e, &declared.place))?;
-        self.warn_undefined(declared, scope);
-        Ok(text)
-    }
-
-    fn mapped_paths(
-        &mut self,
-        mapped: &PlacedText,
-        name: &PlacedText,
-        template: &PlacedText,
-        datadir: &str,
-        backend: &Backend,
-    ) -> Result<Vec<Location>, LookupError> {
-        let stack = NameStack::default();
-        let context = self.context(&stack, Undefined::Empty);
-        let values = variable(&mapped.text, "mapped_path[0]", &context).map_err(|e| self.blame(e, &mapped.place))?;
-        let values: Vec<Value> = match &values {
-            Value::Undef => return Ok(Vec::new()),
-            Value::String(s) if s.is_empty() => return Ok(Vec::new()),
-            Value::String(_) | Value::Bytes(_) => vec![values],
-            Value::Array(items) => items.to_vec(),
-            Value::Hash(hash) => hash.iter().map(|(k, v)| Value::array(vec![k.clone(), v.clone()])).collect(),
-            Value::Symbol(s) if s.is_empty() => return Ok(Vec::new()),
-            other => {
-                let method = if matches!(other, Value::Symbol(_)) { "map" } else { "empty?" };
-                let (shown, class) = (other.inspect(), other.class_name());
-                let text = format!("undefined method `{method}' for {shown}:{class}");
-                return Err(LookupError::bare(text).at(mapped.place.clone()));
-            }
-        };
-        let outer = self.scope;
-        values
-            .into_iter()
-            .map(|value| {
-                let scope = LocalScope { outer, name: &name.text, value };
-                let path = self.text(template, &scope)?;
-                self.at(template, &join(datadir, &path), backend)
-            })
-            .collect()
     }
 
     /// Puppet names the configuration in an error about an undefined variable or a method; others pass as they are.

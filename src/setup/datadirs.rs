@@ -4,7 +4,6 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use super::hierarchies::{Hierarchy, base};
-use crate::hiera::config::Locations;
 use crate::puppet::pathname::join;
 use crate::tree::{FileTree, Target, TreeError, folder_of, follow};
 
@@ -26,7 +25,7 @@ pub struct Mapped {
 /// checkout corresponds to one folder of the other machine, which is chosen so that most datadirs exist.
 pub fn datadirs(tree: &dyn FileTree, hierarchy: &Hierarchy) -> Result<Vec<Mapped>, TreeError> {
     let mut open = BTreeSet::new();
-    for level in hierarchy.config.all_levels().filter(|level| !matches!(level.locations, Locations::Uris(_))) {
+    for level in hierarchy.config.all_levels().filter(|level| !level.locations.are_elsewhere()) {
         for path in level.folders().iter().map(|folder| join(base(&hierarchy.path), folder)) {
             if !is_there(tree, &path)? {
                 open.insert(path);

@@ -11,7 +11,6 @@ use regex::Regex;
 use super::datadirs::Mapped;
 use super::hierarchies::{Hierarchy, base};
 use super::{COMPARISONS, LONGEST, PATHS};
-use crate::hiera::config::Locations;
 use crate::hiera::interpolation;
 use crate::puppet::manifest::{CallPattern, NodeBlocks};
 use crate::puppet::pathname::join;
@@ -137,7 +136,7 @@ pub(super) fn paths(hierarchy: &Hierarchy, datadirs: &[Mapped]) -> Vec<String> {
     let mapped: BTreeMap<&str, &Mapped> = datadirs.iter().map(|mapped| (&*mapped.datadir, mapped)).collect();
     let mut paths = Vec::new();
     for level in hierarchy.config.all_levels() {
-        let Locations::Paths(declared) = &level.locations else { continue };
+        let declared = level.locations.plain_paths().unwrap_or_default();
         for (folder, rest) in declared.iter().map(|path| level.located(&path.text)) {
             let datadir = join(base(&hierarchy.path), &folder);
             let datadir = match mapped.get(&*datadir) {

@@ -8,8 +8,8 @@ use crate::diagnostic::{Diagnostic, Place};
 use crate::diff::Diff;
 use crate::fleet::{Finding, Revision};
 use crate::hiera::backend::{DataFile, Format};
-use crate::hiera::config::{Locations, PlacedText};
-use crate::hiera::layer::path_patterns::{PathPattern, patterns};
+use crate::hiera::config::PlacedText;
+use crate::hiera::layer::path_patterns::patterns;
 use crate::hiera::layer::{Environment, HIERA_YAML};
 use crate::node::NodeSet;
 use crate::puppet::Ruby;
@@ -140,8 +140,7 @@ fn spot_of(kind: Kind, files: BTreeSet<String>) -> BlindSpot {
 pub(crate) fn globs_of_several(revision: &Revision) -> Vec<(PlacedText, BTreeSet<String>)> {
     let environment = &revision.environment;
     let patterns = patterns(environment);
-    let is_glob = |pattern: &&PathPattern<'_>| matches!(pattern.level.locations, Locations::Globs(_));
-    let globs: Vec<_> = patterns.iter().filter(is_glob).collect();
+    let globs: Vec<_> = patterns.iter().filter(|pattern| pattern.level.locations.have_wildcards()).collect();
     if globs.is_empty() {
         return Vec::new();
     }

@@ -8,7 +8,7 @@ use crate::blind_spots::suggestions;
 use crate::blind_spots::{accept, wording};
 use crate::diagnostic::{Place, Subject};
 use crate::fleet::Revision;
-use crate::hiera::config::{LevelConfig, Locations};
+use crate::hiera::config::LevelConfig;
 use crate::hiera::hierarchy::Datadir;
 use crate::hiera::layer::Environment;
 use crate::hiera::layer::path_patterns::{PathPattern, fixed, folders, patterns};
@@ -225,7 +225,7 @@ pub(crate) fn unseen(environment: &Environment, level: &LevelConfig) -> UnseenLe
 impl OutsideLevels {
     /// Adds the level of a path.
     fn add(&mut self, environment: &Environment, pattern: Option<&PathPattern<'_>>) {
-        let level = pattern.map(|pattern| pattern.level).filter(|level| !matches!(level.locations, Locations::None));
+        let level = pattern.map(|pattern| pattern.level).filter(|level| !level.locations.are_none());
         if let Some(level) = level.filter(|level| !self.levels.iter().any(|known| *known.name == *level.name)) {
             self.levels.push(unseen(environment, level));
         }

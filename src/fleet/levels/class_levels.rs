@@ -76,7 +76,7 @@ impl ClassLevels {
 
     /// Returns the data files at all locations, with their paths.
     pub(in crate::fleet) fn files(&self) -> impl Iterator<Item = (&Arc<str>, &Arc<DataFile>)> {
-        self.locations().filter_map(file)
+        self.locations().filter_map(Location::file)
     }
 }
 
@@ -119,19 +119,11 @@ impl Signature {
     }
 }
 
-/// Returns the data file at a location with its path, or `None` if there is none.
-pub(super) fn file(location: &Location) -> Option<(&Arc<str>, &Arc<DataFile>)> {
-    match location {
-        Location::Path { path, content: Content::File(_, file), .. } => Some((path, file)),
-        _ => None,
-    }
-}
-
 /// Returns the sources of root keys in a level.
 fn sources(level: &Level) -> Vec<KeySource> {
     match &level.backend {
         Backend::Declared(DeclaredFunction::Values(values)) => vec![KeySource::Values(values.clone())],
-        _ => level.locations.iter().filter_map(file).map(|(_, file)| KeySource::File(file.clone())).collect(),
+        _ => level.locations.iter().filter_map(Location::file).map(|(_, file)| KeySource::File(file.clone())).collect(),
     }
 }
 
@@ -151,15 +143,14 @@ pub(super) enum Role<'a> {
 impl<'a> Role<'a> {
     /// Returns the role of one of the locations of `level`.
     pub(super) fn of(level: &'a Level, location: &'a Location) -> Role<'a> {
-        let content = match location {
+        match location {
             Location::Path { content: Content::Absent, .. } => return Role::Silent,
             Location::Path { content: Content::Unreadable(_), .. } if !matches!(level.backend, Backend::Absent) => {
                 return Role::AnyKey;
             }
-            Location::Path { path, content: Content::File(_, file), .. } => Some((path, file)),
-            _ => None,
-        };
-        match (&level.backend, content) {
+            _ => {}
+        }
+        match (&level.backend, location.file()) {
             (Backend::Absent | Backend::Declared(DeclaredFunction::NotFound), _) => Role::Silent,
             (Backend::Files(_) | Backend::Eyaml(_), Some((path, file))) => {
                 Role::File(path, Arc::as_ptr(file), &level.options)
@@ -173,7 +164,7 @@ impl<'a> Role<'a> {
     pub(super) fn concerns_any_key(&self, location: &Location) -> bool {
         match self {
             Role::Silent => false,
-            Role::File(..) => file(location).is_some_and(|(_, file)| file.concerns_all_keys()),
+            Role::File(..) => location.file().is_some_and(|(_, file)| file.concerns_all_keys()),
             Role::Fails(..) | Role::AnyKey => true,
         }
     }

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use foldhash::fast::RandomState;
 use indexmap::IndexSet;
 
-use crate::fleet::levels::class_levels::{ClassLevels, Role, file};
+use crate::fleet::levels::class_levels::{ClassLevels, Role};
 use crate::fleet::levels::key_source::KeySource;
 use crate::hiera::hierarchy::{Level, Location, Part};
 use crate::node::Partition;
@@ -68,7 +68,7 @@ impl KeyLocations {
         let (mut numbers, mut sources, mut any_key_classes) = (Vec::new(), Vec::new(), Vec::new());
         for (level, location) in of_classes {
             let role = Role::of(level, location);
-            let file = file(location).filter(|_| matches!(role, Role::File(..)));
+            let file = location.file().filter(|_| matches!(role, Role::File(..)));
             let concerns_any_key = role.concerns_any_key(location);
             let (class, is_new) = distinct.insert_full(role);
             numbers.push(class);

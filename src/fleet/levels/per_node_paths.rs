@@ -12,7 +12,7 @@ use crate::fleet::levels::PartRef;
 use crate::fleet::nodes::VariableClasses;
 use crate::fleet::nodes::variables::VariablePath;
 use crate::hiera::backend::Mentions;
-use crate::hiera::config::{LevelConfig, Locations};
+use crate::hiera::config::LevelConfig;
 use crate::hiera::interpolation::Template;
 use crate::node::{NodeId, NodeSet, Partition};
 use crate::puppet::pathname::join;
@@ -150,7 +150,7 @@ impl PerNodePath {
 /// Returns the paths of a level with one variable in their last names, by that variable. Leaves out variables that
 /// matter in other ways than by the presence of a file.
 fn per_node_paths(level: &LevelConfig, root: &str) -> Option<ByVariable<Vec<PerNodePath>>> {
-    let Locations::Paths(declared) = &level.locations else { return None };
+    let declared = level.locations.plain_paths()?;
     let is_simple =
         level.version4.is_none() && !level.datadir.contains("%{") && !Mentions::of(&level.options).is_some();
     let base = join(root, &level.datadir);

@@ -123,7 +123,7 @@ impl Revision {
     /// reason, with their nodes.
     pub fn keyless_levels(&self) -> BTreeMap<(Place, Arc<str>, NoKey), NodeSet> {
         let mut found: BTreeMap<_, NodeSet> = BTreeMap::new();
-        let is_file = |location: &Location| matches!(location, Location::Path { content: Content::File(..), .. });
+        let is_file = |location: &Location| location.file().is_some();
         for (class, nodes) in self.classes() {
             for level in class.levels() {
                 let is_encrypted = matches!(level.backend, Backend::Eyaml(_)) && level.locations.iter().any(is_file);
@@ -139,9 +139,8 @@ impl Revision {
     /// Returns the nodes for which each level has data at a location, or answers without one; by place and name.
     pub fn nodes_by_level(&self) -> BTreeMap<(Place, Arc<str>), NodeSet> {
         let mut found: BTreeMap<_, NodeSet> = BTreeMap::new();
-        let is_absent = |location: &Location| matches!(location, Location::Path { content: Content::Absent, .. });
         for (class, nodes) in self.classes() {
-            for level in class.levels().filter(|level| !level.locations.iter().all(is_absent)) {
+            for level in class.levels().filter(|level| !level.locations.iter().all(Location::is_absent)) {
                 found.entry((level.place.clone(), level.name.clone())).or_default().union_with(nodes);
             }
         }
@@ -193,8 +192,7 @@ impl ClassLevels {
 
     /// Returns true if a level reads the file at `path` itself.
     fn has_file_at(&self, path: &str) -> bool {
-        let is_there = |location: &Location| matches!(location, Location::Path { path: one, content: Content::File(..), .. } if **one == *path);
-        self.locations().any(is_there)
+        self.files().any(|(file, _)| **file == *path)
     }
 
     /// Returns true if a function in Ruby may read the file at `path`.

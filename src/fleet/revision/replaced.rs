@@ -78,8 +78,7 @@ impl Revision {
         let layers = self.layers.keys().filter(|layer| is_of(layer));
         let classes = layers.flat_map(|layer| self.levels_of(layer)).flat_map(|levels| &levels.classes);
         let named = classes.flat_map(|class| class.part.levels.iter().flatten()).filter(|found| *found.name == *level);
-        let is_absent = |location: &Location| matches!(location, Location::Path { content: Content::Absent, .. });
-        named.into_iter().any(|level| !level.locations.iter().all(is_absent))
+        named.into_iter().any(|level| !level.locations.iter().all(Location::is_absent))
     }
 
     /// Returns the data files that the hierarchy of a node leads to, with path and level, highest priority first.
@@ -89,12 +88,8 @@ impl Revision {
         let mut files = Vec::new();
         for hierarchy in hierarchies {
             for level in hierarchy.all_levels() {
-                files.extend(level.locations.iter().filter_map(|location| match location {
-                    Location::Path { path, content: Content::File(_, file), .. } => {
-                        Some((path.clone(), level.name.clone(), file.clone()))
-                    }
-                    _ => None,
-                }));
+                let of_level = level.locations.iter().filter_map(Location::file);
+                files.extend(of_level.map(|(path, file)| (path.clone(), level.name.clone(), file.clone())));
             }
         }
         files

@@ -210,7 +210,7 @@ impl File {
             name,
             place,
             datadir,
-            locations: Locations::None,
+            locations: Locations::none(),
             options: Value::hash(Hash::new()),
             version4: None,
         };

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::{Function, PlacedText};
+use super::{Function, Locations, PlacedText};
 use crate::diagnostic::Place;
 use crate::hiera::interpolation::variables;
 use crate::value::Value;
@@ -49,27 +49,15 @@ impl LevelConfig {
 
     /// Returns the folders that its locations are in, as written.
     pub fn folders(&self) -> BTreeSet<String> {
-        let paths: Vec<&str> = match &self.locations {
-            Locations::Paths(declared) | Locations::Globs(declared) => {
-                declared.iter().map(|path| &*path.text).collect()
-            }
-            Locations::MappedPaths([.., template]) => vec![&*template.text],
-            Locations::Uris(_) | Locations::None => Vec::new(),
-        };
-        let is_absolute = |path: &&str| path.starts_with('/');
-        if paths.iter().all(is_absolute) {
-            return BTreeSet::from([self.datadir.to_string()]);
-        }
-        paths.into_iter().filter(|path| !is_absolute(path)).map(|path| self.located(path).0).collect()
+        let paths = self.locations.paths().unwrap_or_default().iter().map(|path| &*path.text);
+        let relative = paths.filter(|path| !path.starts_with('/'));
+        let folders: BTreeSet<String> = relative.map(|path| self.located(path).0).collect();
+        if folders.is_empty() { BTreeSet::from([self.datadir.to_string()]) } else { folders }
     }
 
     /// Returns the names of the variables in its paths, each with its place; some occur twice.
     pub fn variables(&self) -> impl Iterator<Item = (&str, &Place)> {
-        let paths = match &self.locations {
-            Locations::MappedPaths([.., path]) => std::slice::from_ref(path),
-            locations => locations.declared(),
-        };
-        self.variables_in(paths)
+        self.variables_in(self.locations.templates())
     }
 
     /// Returns the same for one of its paths.
@@ -81,17 +69,10 @@ impl LevelConfig {
         let in_text = |text: &'c str, place| variables(text).into_iter().map(move |name| (name, place));
         let of_paths = paths.iter().flat_map(move |path| in_text(&path.text, &path.place));
         // The name of a mapped value is no variable of a node.
-        let is_own = |name: &str| matches!(&self.locations, Locations::MappedPaths([_, own, _]) if *own.text == *name);
+        let mapped = self.locations.mapped();
+        let is_own = move |name: &str| mapped.is_some_and(|mapped| mapped.name == name);
         let all = in_text(&self.datadir, &self.place).chain(of_paths).filter(move |(name, _)| !is_own(name));
-        all.chain(self.mapped_variable().map(|mapped| (&*mapped.text, &mapped.place)))
-    }
-
-    /// Returns the variable whose values its `mapped_paths` use.
-    pub(super) fn mapped_variable(&self) -> Option<&PlacedText> {
-        match &self.locations {
-            Locations::MappedPaths([variable, ..]) => Some(variable),
-            _ => None,
-        }
+        all.chain(mapped.map(|mapped| (&*mapped.variable.text, &mapped.variable.place)))
     }
 
     /// Returns true if another level finds the same data in the same files, whatever its position.
@@ -101,7 +82,7 @@ impl LevelConfig {
             && self.datadir == other.datadir
             && self.options == other.options
             && self.version4 == other.version4
-            && self.locations.texts() == other.locations.texts()
+            && self.locations.mean_the_same(&other.locations)
     }
 }
 
@@ -111,47 +92,4 @@ impl LevelConfig {
 pub struct Version4 {
     /// The end of each path.
     pub extension: &'static str,
-}
-
-/// The locations of a level, as written.
-#[derive(Debug, Clone)]
-pub enum Locations {
-    /// No location: the function is called without one.
-    None,
-    /// `path` or `paths`.
-    Paths(Vec<PlacedText>),
-    /// `glob` or `globs`.
-    Globs(Vec<PlacedText>),
-    /// `uri` or `uris`.
-    Uris(Vec<PlacedText>),
-    /// `mapped_paths`: a variable with many values, the name of the one value, and a template for a path.
-    MappedPaths([PlacedText; 3]),
-}
-
-impl Locations {
-    /// Returns their places.
-    pub fn places(&self) -> impl Iterator<Item = &Place> {
-        self.declared().iter().map(|declared| &declared.place)
-    }
-
-    /// Returns all declared texts.
-    pub fn declared(&self) -> &[PlacedText] {
-        match self {
-            Locations::None => &[],
-            Locations::Paths(declared) | Locations::Globs(declared) | Locations::Uris(declared) => declared,
-            Locations::MappedPaths(mapped) => mapped,
-        }
-    }
-
-    /// Returns the kind, and the texts as written.
-    fn texts(&self) -> (&'static str, Vec<&str>) {
-        let kind = match self {
-            Locations::None => "none",
-            Locations::Paths(_) => "paths",
-            Locations::Globs(_) => "globs",
-            Locations::Uris(_) => "uris",
-            Locations::MappedPaths(_) => "mapped_paths",
-        };
-        (kind, self.declared().iter().map(|declared| &*declared.text).collect())
-    }
 }

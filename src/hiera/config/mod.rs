@@ -7,6 +7,7 @@
 mod configs;
 mod hiera3;
 mod level;
+mod locations;
 mod node;
 mod read;
 mod version3;
@@ -20,7 +21,8 @@ use std::sync::{Arc, OnceLock};
 pub use self::configs::Configs;
 pub use self::hiera3::Hiera3;
 pub(super) use self::hiera3::{HashMerge, Section, Source};
-pub use self::level::{LevelConfig, Locations, Version4};
+pub use self::level::{LevelConfig, Version4};
+pub use self::locations::{Finder, Form, Locations};
 use self::node::Node;
 pub use self::read::ReadConfig;
 use super::LookupError;
@@ -145,7 +147,7 @@ impl Config {
     pub fn variables(&self) -> impl Iterator<Item = &str> {
         interpolation::variables(&self.source)
             .into_iter()
-            .chain(self.all_levels().filter_map(LevelConfig::mapped_variable).map(|mapped| &*mapped.text))
+            .chain(self.all_levels().filter_map(|level| level.locations.mapped()).map(|mapped| &*mapped.variable.text))
     }
 
     /// Returns the levels, followed by those of the `default_hierarchy`.
@@ -155,11 +157,9 @@ impl Config {
 
     /// Returns the number of globs in all levels.
     pub(super) fn glob_count(&self) -> usize {
-        let of_level = |level: &LevelConfig| match &level.locations {
-            Locations::Globs(globs) => globs.len(),
-            _ => 0,
-        };
-        *self.glob_count.get_or_init(|| self.all_levels().map(of_level).sum())
+        let globs = |level: &LevelConfig| level.locations.paths().map_or(0, <[PlacedText]>::len);
+        let levels = || self.all_levels().filter(|level| level.locations.have_wildcards());
+        *self.glob_count.get_or_init(|| levels().map(globs).sum())
     }
 
     /// About how much memory it takes, in bytes: each place that an alias stands at has a level of its own.
@@ -196,7 +196,7 @@ impl Config {
                 place: place.clone(),
                 function: Function { kind: FunctionKind::DataHash, name: "yaml_data".into() },
                 datadir: "data".into(),
-                locations: Locations::Paths(vec![PlacedText { text: "common.yaml".into(), place }]),
+                locations: Locations::of_paths(vec![PlacedText { text: "common.yaml".into(), place }]),
                 options: Value::hash(crate::value::Hash::new()),
                 version4: None,
             }],

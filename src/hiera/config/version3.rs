@@ -100,7 +100,7 @@ fn level(file: &Node<'_>, backend: PlacedText, hierarchy: &[PlacedText]) -> Leve
         place: backend.place,
         function: Function { kind, name },
         datadir: datadir.unwrap_or_else(|| DEFAULT_DATADIR.into()),
-        locations: Locations::Paths(hierarchy.to_vec()),
+        locations: Locations::of_paths(hierarchy.to_vec()),
         options: section.unwrap_or_else(|| Value::hash(Hash::new())),
         version4: None,
     }

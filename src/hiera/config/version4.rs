@@ -71,7 +71,7 @@ fn level(node: &Node<'_>, default: &Arc<str>) -> LevelConfig {
         place: node.place(),
         function: Function { kind: FunctionKind::DataHash, name: function.into() },
         datadir: node.entry_text("datadir").unwrap_or_else(|| default.clone()),
-        locations: Locations::Paths(paths.iter().map(Node::declared).collect()),
+        locations: Locations::of_paths(paths.iter().map(Node::declared).collect()),
         options: Value::hash(Hash::new()),
         version4: Some(Version4 { extension }),
     }

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, LazyLock, OnceLock};
 
+use super::locations::{Count, KINDS};
 use super::node::{Node, fill as fill_in, texts};
 use super::{Config, Function, FunctionKind, LevelConfig, Locations, Owner, doubled_name};
 use crate::hiera::LookupError;
@@ -12,7 +13,6 @@ use crate::value::{Hash, Type, Value};
 /// The pattern of the names of options.
 const OPTION: &str = r"\A[A-Za-z](:?[0-9A-Za-z_-]*[0-9A-Za-z])?\z";
 
-const LOCATION_KEYS: [&str; 7] = ["path", "paths", "glob", "globs", "uri", "uris", "mapped_paths"];
 const RESERVED_OPTIONS: [&str; 2] = ["path", "uri"];
 
 /// Returns the type that Puppet declares, built piece by piece: parsing its text takes longer than reading a
@@ -32,8 +32,13 @@ pub(super) fn shape() -> &'static Type {
 }
 
 fn level_shape() -> Type {
-    let texts = |size| Type::array(text(), Some(size));
-    Type::Struct(Arc::new([
+    let texts = |count: &Count| match count {
+        Count::One => text(),
+        Count::AtLeastOne => Type::array(text(), Some(Range::at_least(1))),
+        Count::Exactly(count) => Type::array(text(), Some(Range::exactly(*count))),
+    };
+    let of_locations = KINDS.iter().flat_map(|kind| kind.keys()).map(|(key, count)| optional(key, texts(count)));
+    let others = [
         Element { key: name("name"), value: text() },
         optional("options", options()),
         optional("data_hash", text()),
@@ -41,15 +46,8 @@ fn level_shape() -> Type {
         optional("hiera3_backend", text()),
         optional("v4_data_hash", text()),
         optional("data_dig", text()),
-        optional("path", text()),
-        optional("paths", texts(Range::at_least(1))),
-        optional("glob", text()),
-        optional("globs", texts(Range::at_least(1))),
-        optional("uri", text()),
-        optional("uris", texts(Range::at_least(1))),
-        optional("mapped_paths", texts(Range::exactly(3))),
-        optional("datadir", text()),
-    ]))
+    ];
+    Type::Struct(others.into_iter().chain(of_locations).chain([optional("datadir", text())]).collect())
 }
 
 fn defaults_shape() -> Type {
@@ -147,14 +145,7 @@ impl Defaults {
     fn level(&self, node: &Node<'_>) -> Result<LevelConfig, LookupError> {
         let name = node.entry_text("name").unwrap_or_default();
         let function = self.function(node, &name)?;
-        let mut locations = LOCATION_KEYS.into_iter().filter_map(|key| Some((key, node.entry(key)?)));
-        let location = locations.next();
-        if locations.next().is_some() {
-            let text = format!(
-                "Only one of path, paths, glob, globs, uri, uris, or mapped_paths can be defined in hierarchy '{name}'"
-            );
-            return Err(node.refuse(&text, node.place()));
-        }
+        let locations = locations(node, &name)?;
         if let Some(key) = reserved(node) {
             let text = format!("Option key '{key}' used in hierarchy '{name}' is reserved by {}", self.puppet.name());
             return Err(node.refuse(&text, node.entry_place("options")));
@@ -165,7 +156,7 @@ impl Defaults {
             place: node.place(),
             function,
             datadir: node.entry_text("datadir").unwrap_or_else(|| self.datadir.clone()),
-            locations: location.map_or(Locations::None, |(key, node)| self::locations(key, &node)),
+            locations,
             options: options.or_else(|| self.options.clone()).unwrap_or_else(|| Value::hash(Hash::new())),
             version4: None,
         })
@@ -212,14 +203,18 @@ fn reserved(node: &Node<'_>) -> Option<&'static str> {
     RESERVED_OPTIONS.into_iter().find(|key| options.entry(key).is_some())
 }
 
-fn locations(key: &str, node: &Node<'_>) -> Locations {
-    let declared: Vec<_> = node.one_or_many().iter().map(Node::declared).collect();
-    match key {
-        "path" | "paths" => Locations::Paths(declared),
-        "glob" | "globs" => Locations::Globs(declared),
-        "uri" | "uris" => Locations::Uris(declared),
-        _ => declared.try_into().map_or(Locations::None, Locations::MappedPaths),
+/// Returns the locations of the level `name`, which may have only one of their keys.
+fn locations(level: &Node<'_>, name: &str) -> Result<Locations, LookupError> {
+    let keys = || KINDS.iter().flat_map(|kind| kind.keys().iter().map(move |(key, _)| (*kind, *key)));
+    let mut written = keys().filter_map(|(kind, key)| Some((kind, level.entry(key)?)));
+    let Some((kind, node)) = written.next() else { return Ok(Locations::none()) };
+    if written.next().is_some() {
+        let mut keys: Vec<&str> = keys().map(|(_, key)| key).collect();
+        let last = keys.pop().unwrap_or_default();
+        let text = format!("Only one of {}, or {last} can be defined in hierarchy '{name}'", keys.join(", "));
+        return Err(level.refuse(&text, level.place()));
     }
+    Ok(Locations::new(kind, node.one_or_many().iter().map(Node::declared).collect()))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Content, Level, Location, Mount, Resolver, unreadable};
+use super::{Level, Location, Mount, Resolver, unreadable};
 use crate::hiera::LookupError;
 use crate::hiera::backend::{Backend, Code, DeclaredFunction, Folder, Runner};
 use crate::tree::{FileTree, Target, TreeError, below, child, folder_of, follow};
@@ -81,8 +81,7 @@ impl Resolver<'_> {
         locations: &[Location],
     ) -> Option<Found> {
         let Backend::Declared(DeclaredFunction::Command(command)) = backend else { return None };
-        let is_absent = |location: &Location| matches!(location, Location::Path { content: Content::Absent, .. });
-        if !matches!(command.runner, Runner::Bridge(_)) || locations.iter().all(is_absent) {
+        if !matches!(command.runner, Runner::Bridge(_)) || locations.iter().all(Location::is_absent) {
             return None;
         }
         let has_path = locations.iter().any(|location| matches!(location, Location::Path { .. }));
@@ -103,8 +102,8 @@ impl Resolver<'_> {
         let mut folders = BTreeMap::new();
         let Mount::Tree(tree, datadir) = self.mount(datadir) else { return Ok(None) };
         for location in locations {
-            let Location::Path { path, content, .. } = location else { return Ok(None) };
-            if matches!(content, Content::Absent) {
+            let Location::Path { path, .. } = location else { return Ok(None) };
+            if location.is_absent() {
                 continue;
             }
             let is_plain = path.split('/').all(|name| !matches!(name, "" | "." | ".."));

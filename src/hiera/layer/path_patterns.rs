@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::hiera::backend::{DataFile, is_installed};
-use crate::hiera::config::{LevelConfig, Locations, PlacedText};
+use crate::hiera::config::{LevelConfig, PlacedText};
 use crate::hiera::hierarchy::Datadir;
 use crate::hiera::layer::{Environment, Layer};
 use crate::hiera::options::LOOKUP_OPTIONS;
@@ -200,13 +200,8 @@ pub fn patterns(environment: &Environment) -> Vec<PathPattern<'_>> {
     for layer in environment.layers() {
         let Ok(config) = &layer.config else { continue };
         for level in config.all_levels() {
-            let declared: &[PlacedText] = match &level.locations {
-                Locations::Paths(declared) | Locations::Globs(declared) => declared,
-                Locations::MappedPaths(mapped) => &mapped[2..],
-                Locations::Uris(_) | Locations::None => &[],
-            };
-            let is_glob = matches!(level.locations, Locations::Globs(_));
-            for declared in declared {
+            let is_glob = level.locations.have_wildcards();
+            for declared in level.locations.paths().unwrap_or_default() {
                 let path = join(&join(&layer.root, &level.datadir), &declared.text);
                 let extension = level.version4.map_or("", |version| version.extension);
                 let target = match in_repository(environment, layer, &path) {

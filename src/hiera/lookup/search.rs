@@ -111,16 +111,15 @@ impl Lookup<'_> {
             explain::text(self.recorder, || not_loaded(&level.function));
             return Ok(None);
         }
-        let content = match location {
+        match location {
             Location::Path { content: Content::Absent, .. } => {
                 self.event(|| Event::LocationNotFound);
                 return Ok(None);
             }
             Location::Path { content: Content::Unreadable(error), .. } => return Err(error.clone()),
-            Location::Path { content: Content::File(_, file), path, .. } => Some((file, path)),
-            _ => None,
-        };
-        match (&level.backend, content) {
+            _ => {}
+        }
+        match (&level.backend, location.file().map(|(path, file)| (file, path))) {
             (Backend::Files(_), Some((file, path))) => self.file(layer, level, (file, path), search),
             (Backend::Eyaml(_), _) if search.root.is_empty() => {
                 Err(LookupError::bare(eyaml::NEEDS_KEY).at(level.place.clone()))
@@ -277,12 +276,7 @@ fn check_type(value: &Value, from: impl Fn() -> String, search: Search<'_>) -> R
 
 /// Returns the place of a function's answer, for messages.
 pub(super) fn located(location: &Location) -> String {
-    match location {
-        Location::Whole => String::new(),
-        Location::Path { path: place, .. } | Location::Uri { uri: place, .. } => {
-            format!(", when using location '{place}',")
-        }
-    }
+    location.place().map(|place| format!(", when using location '{place}',")).unwrap_or_default()
 }
 
 fn layer_branch(layer: &Layer, config: &Config) -> Branch {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::diagnostic::Place;
 use crate::hiera::LookupError;
 use crate::hiera::backend::Backend;
-use crate::hiera::config::{Config, LevelConfig, Locations, PlacedText};
+use crate::hiera::config::{Config, LevelConfig, PlacedText};
 use crate::hiera::hierarchy::{Level, Location, Part, Resolver, Source};
 use crate::hiera::interpolation::{Context, NameStack, Undefined, interpolate, interpolate_text};
 use crate::hiera::scope::{Scope, Variable};
@@ -77,9 +77,9 @@ impl Global<'_> {
             Some(extension) => format!(".{}", extension.to_s()),
         };
         let backend = self.files.backend(level, true);
-        let Locations::Paths(paths) = &level.locations else { return Err(LookupError::unknown("no paths")) };
+        let paths = level.locations.declared().iter();
         let locations =
-            paths.iter().map(|path| self.location(path, &datadir, &extension, &backend)).collect::<Result<_, _>>()?;
+            paths.map(|path| self.location(path, &datadir, &extension, &backend)).collect::<Result<_, _>>()?;
         Ok(Level {
             name: level.name.clone(),
             place: level.place.clone(),

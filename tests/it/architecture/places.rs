@@ -15,7 +15,7 @@ pub(super) struct Rule {
 }
 
 /// The rules, each with lines that would break it elsewhere.
-pub(super) const RULES: [(Rule, &[&str]); 15] = [
+pub(super) const RULES: [(Rule, &[&str]); 16] = [
     (
         // A path that the user names is opened in `disk`: these are files of hierad's own, or of the machine.
         Rule {
@@ -236,6 +236,20 @@ pub(super) const RULES: [(Rule, &[&str]); 15] = [
             places: &["src/hiera/backend/eyaml/", "src/hiera/encrypted.rs"],
         },
         &["text.contains(\"ENC[\")"],
+    ),
+    (
+        // Each has a file of its own, and `KINDS` is the one list.
+        Rule {
+            what: "a kind of location is told from others",
+            pattern: r#""(?:mapped_paths|globs?|uris)"|\bForm::(?:Path|Glob|Uri)\b|\bMappedPaths\b"#,
+            places: &["src/hiera/config/locations/", "src/hiera/hierarchy/locations.rs"],
+        },
+        &[
+            "let is_mapped = level.entry(\"mapped_paths\").is_some();",
+            "const KEYS: [&str; 2] = [\"glob\", \"globs\"];",
+            "matches!(form, Form::Glob)",
+            "Locations::MappedPaths([variable, ..]) => Some(variable),",
+        ],
     ),
     (
         // A forge has a file of its own, and `ALL` is the one list. Secrets are known by the names of all CI servers.
