@@ -234,7 +234,7 @@ fn compare_with(pipeline: &Pipeline, event: &CommitEvent) -> Result<Comparison> 
     if let Some(gone) = before.filter(|before| repository.is_gone(*before))
         && !repository.is_gone(event.after)
     {
-        before = repository.parents(event.after)?.present.first().copied();
+        before = repository.parents(event.after)?.first();
         let compared = before.map(tracing::field::display);
         tracing::warn!(%gone, compared, "the former tip was collected; the commit is compared with its parent");
     }

@@ -337,11 +337,13 @@ impl Repository {
     /// Returns the first parent of a commit, or `None` for a root commit. Fails with [`HistoryError::Cut`] if a shallow
     /// clone has left the parent out.
     pub fn first_parent(&self, commit: CommitId) -> Result<Option<CommitId>, HistoryError> {
-        let parents = self.parents(commit)?;
-        if parents.cut {
-            return Err(HistoryError::Cut { repository: self.layout.common.clone(), commit });
-        }
-        Ok(parents.present.first().copied())
+        self.history()?.first_parent(commit)
+    }
+
+    /// Walks from a commit, which is left out, along first parents. Each is read when the walk comes to it; an error of
+    /// [`Repository::first_parent`] ends the walk.
+    pub fn first_parents(&self, from: CommitId) -> impl Iterator<Item = Result<CommitId, HistoryError>> {
+        history::first_parents(from, move |commit| self.first_parent(commit))
     }
 
     /// Returns the best common ancestor of two commits, or `None` if they have none.

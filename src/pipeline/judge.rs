@@ -174,7 +174,7 @@ impl Pipeline {
     pub fn base(&self, id: RevisionId) -> RevisionId {
         let repository = self.repository();
         let commit = match id {
-            RevisionId::Commit(commit) => repository.parents(commit).ok().and_then(|p| p.present.first().copied()),
+            RevisionId::Commit(commit) => repository.parents(commit).ok().and_then(|parents| parents.first()),
             RevisionId::WorkTree => repository.resolve("HEAD").ok(),
             RevisionId::Merged(_) | RevisionId::Empty => None,
         };

@@ -63,12 +63,12 @@ impl Pipeline {
         let policies = Policies { rules: policies.rules.clone(), waivers: Vec::new() };
         let mut trial = Trial { rules: policies.rules.iter().map(tried).collect(), ..Trial::default() };
         trial.absent = self.absent(&policies, tip);
-        let mut commit = tip;
+        let (mut commit, mut walk) = (tip, self.repository().first_parents(tip));
         while trial.commits < wanted {
-            let before = match self.repository().first_parent(commit) {
-                Ok(Some(before)) => before,
-                Ok(None) => return trial.ended("the history begins there"),
-                Err(error) => return trial.ended(&describe(&error)),
+            let before = match walk.next() {
+                Some(Ok(before)) => before,
+                Some(Err(error)) => return trial.ended(&describe(&error)),
+                None => return trial.ended("the history begins there"),
             };
             if let Some(reason) = self.workers.stop.reason() {
                 return trial.ended(&reason);

@@ -4,6 +4,8 @@
 //! one in its place at the remote makes way, and is kept there under another name. A repository that has pushed nothing
 //! yet may be a mirror that was made anew: it goes on from a commit at the remote that says to be of the branch.
 
+use std::iter;
+
 use super::history::{is_of_branch, reference, source_of};
 use super::references::{
     ALL, ReferenceError, branch_of, exclude, fetched, foreign, in_the_way, kept, make_room, pushed,
@@ -139,16 +141,12 @@ impl<'a> Pushed<'a> {
             Some(tip) => repository.is_ancestor(source, tip).unwrap_or(false),
             None => !repository.is_gone(source),
         };
-        let mut next = Some(target);
-        for _ in 0..MAX_LOOKS {
-            let Some(commit) = next else { break };
-            let source = source_of(repository, commit).ok().flatten();
-            if is_of_branch(repository, commit, branch) && source.is_some_and(has) {
-                return Ok(Some(commit));
-            }
-            next = repository.first_parent(commit).ok().flatten();
-        }
-        Ok(None)
+        let mut looked_at =
+            iter::once(target).chain(repository.first_parents(target).map_while(Result::ok)).take(MAX_LOOKS);
+        Ok(looked_at.find(|commit| {
+            let source = source_of(repository, *commit).ok().flatten();
+            is_of_branch(repository, *commit, branch) && source.is_some_and(has)
+        }))
     }
 
     /// Pushes the snapshots of a branch, replacing commits that are not hierad's own. `refused` is the reason why git

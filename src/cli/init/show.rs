@@ -146,9 +146,10 @@ fn last_change(
     pipeline: &Pipeline,
     head: CommitId,
 ) -> Result<std::result::Result<Change, LookedAt>> {
-    let (mut after, mut looked_at, start) = (head, LookedAt::default(), Instant::now());
+    let (mut after, mut walk) = (head, workspace.repository.first_parents(head));
+    let (mut looked_at, start) = (LookedAt::default(), Instant::now());
     while looked_at.count < COMMITS && start.elapsed() < PATIENCE {
-        let Some(before) = workspace.repository.first_parent(after)? else { break };
+        let Some(before) = walk.next().transpose()? else { break };
         let [from, to] = [before, after].map(RevisionId::Commit);
         let comparison = pipeline.diff(from, to, &DiffFilter::ALL)?;
         looked_at.count += 1;

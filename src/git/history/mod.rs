@@ -4,6 +4,7 @@
 pub(super) mod merge;
 
 use std::collections::{BinaryHeap, HashMap, HashSet};
+use std::iter;
 use std::path::{Path, PathBuf};
 
 use super::id::CommitId;
@@ -64,6 +65,13 @@ pub enum ChainEnd {
     Limit(CommitId),
 }
 
+impl Parents {
+    /// Returns the first parent, or `None` if there is none, or none is present.
+    pub fn first(&self) -> Option<CommitId> {
+        self.present.first().copied()
+    }
+}
+
 impl ChainEnd {
     /// Returns the first parent of the oldest commit, or `None` if none is present.
     pub fn before(self) -> Option<CommitId> {
@@ -72,6 +80,20 @@ impl ChainEnd {
             ChainEnd::Root | ChainEnd::Cut => None,
         }
     }
+}
+
+/// Walks from a commit, which is left out, along first parents, which `first_parent` reads one by one. An error ends
+/// the walk.
+pub(super) fn first_parents(
+    from: CommitId,
+    first_parent: impl Fn(CommitId) -> Result<Option<CommitId>, HistoryError>,
+) -> impl Iterator<Item = Result<CommitId, HistoryError>> {
+    let mut last = Some(from);
+    iter::from_fn(move || {
+        let parent = first_parent(last.take()?).transpose()?;
+        last = parent.as_ref().ok().copied();
+        Some(parent)
+    })
 }
 
 /// History as one query sees it. The list of cut commits is read once.
@@ -95,6 +117,14 @@ impl<'a> History<'a> {
         Ok(Parents { present: self.objects.commit(commit)?.parents, cut: false })
     }
 
+    pub(super) fn first_parent(&self, commit: CommitId) -> Result<Option<CommitId>, HistoryError> {
+        let parents = self.parents(commit)?;
+        if parents.cut {
+            return Err(HistoryError::Cut { repository: self.repository.to_owned(), commit });
+        }
+        Ok(parents.first())
+    }
+
     pub(super) fn chain(
         &self,
         stop: impl Fn(CommitId) -> bool,
@@ -102,20 +132,15 @@ impl<'a> History<'a> {
         limit: usize,
     ) -> Result<Chain, HistoryError> {
         let mut commits = Vec::new();
-        let mut next = new;
+        let mut walk = iter::once(Ok(new)).chain(first_parents(new, |commit| self.first_parent(commit)));
         let end = loop {
-            if stop(next) {
-                break ChainEnd::Reached(next);
-            }
-            if commits.len() == limit {
-                break ChainEnd::Limit(next);
-            }
-            commits.push(next);
-            let parents = self.parents(next)?;
-            match parents.present.first() {
-                Some(parent) => next = *parent,
-                None if parents.cut => break ChainEnd::Cut,
+            match walk.next() {
                 None => break ChainEnd::Root,
+                Some(Err(HistoryError::Cut { .. })) => break ChainEnd::Cut,
+                Some(Err(error)) => return Err(error),
+                Some(Ok(commit)) if stop(commit) => break ChainEnd::Reached(commit),
+                Some(Ok(commit)) if commits.len() == limit => break ChainEnd::Limit(commit),
+                Some(Ok(commit)) => commits.push(commit),
             }
         };
         commits.reverse();

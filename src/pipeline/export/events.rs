@@ -51,7 +51,7 @@ pub fn chain(
 
 /// Returns one commit alone.
 pub fn one(repository: &Repository, branch: &BranchName, commit: CommitId) -> Result<Vec<CommitEvent>, EventError> {
-    let before = repository.parents(commit)?.present.first().copied();
+    let before = repository.parents(commit)?.first();
     Ok(vec![event(branch, before, commit, EventKind::New)])
 }
 

@@ -15,7 +15,7 @@ pub(super) struct Rule {
 }
 
 /// The rules, each with lines that would break it elsewhere.
-pub(super) const RULES: [(Rule, &[&str]); 16] = [
+pub(super) const RULES: [(Rule, &[&str]); 17] = [
     (
         // A path that the user names is opened in `disk`: these are files of hierad's own, or of the machine.
         Rule {
@@ -250,6 +250,15 @@ pub(super) const RULES: [(Rule, &[&str]); 16] = [
             "matches!(form, Form::Glob)",
             "Locations::MappedPaths([variable, ..]) => Some(variable),",
         ],
+    ),
+    (
+        // These ask for one parent. Whoever asks for the parents of parents walks.
+        Rule {
+            what: "first parents are read one by one",
+            pattern: r"\.first_parent\(|\bpresent\.(?:first|iter|get)\(|\bpresent\[0\]",
+            places: &["src/git/", "src/app/daemon/answers.rs", "src/app/review.rs", "src/cli/diff.rs"],
+        },
+        &["next = repository.first_parent(commit)?;", "next = repository.parents(commit)?.present.first().copied();"],
     ),
     (
         // A forge has a file of its own, and `ALL` is the one list. Secrets are known by the names of all CI servers.
