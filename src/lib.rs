@@ -90,6 +90,8 @@
 //! # }
 //! ```
 
+pub mod hex;
+
 pub mod visible;
 
 pub mod value;

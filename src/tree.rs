@@ -23,6 +23,8 @@ use std::sync::Arc;
 
 use sha1::{Digest, Sha1};
 
+use crate::hex::Hex;
+
 pub use attributes::{ATTRIBUTES, Attributes, converting_lines};
 pub use changes::changes;
 pub use content::{ContentId, ContentIds, begins_with};
@@ -50,7 +52,7 @@ impl BlobId {
 
 impl fmt::Display for BlobId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        write!(f, "{}", Hex(&self.0))
     }
 }
 

@@ -10,6 +10,7 @@ use zeroize::Zeroizing;
 
 use super::one_line::{describe, one_line};
 use super::{DeliveryError, Parcel, Private, SizeLimit};
+use crate::hex::Hex;
 
 /// The most bytes of a refusal that are read, and the most characters of it that an error quotes.
 const MAX_BODY: usize = 4096;
@@ -181,8 +182,7 @@ fn hidden(url: &Url, headers: &[(String, String)]) -> Vec<String> {
 fn signature(secret: &[u8], body: &[u8]) -> String {
     // A key may have any length.
     let mac = Hmac::<Sha256>::new_from_slice(secret).map(|mac| mac.chain_update(body).finalize().into_bytes());
-    let digits = mac.unwrap_or_default().iter().fold(String::new(), |digits, byte| digits + &format!("{byte:02x}"));
-    format!("sha256={digits}")
+    format!("sha256={}", Hex(&mac.unwrap_or_default()))
 }
 
 #[cfg(test)]

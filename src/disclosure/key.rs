@@ -6,6 +6,8 @@ use hmac::{Hmac, Mac};
 use sha2::Sha256;
 use zeroize::Zeroizing;
 
+use crate::hex::{self, Hex};
+
 const LENGTH: usize = 32;
 
 /// The key that makes fingerprints. Only with this key can a guess at a secret be tested against its fingerprint.
@@ -46,21 +48,15 @@ impl Key {
 
     /// Parses a key of 64 hexadecimal digits. Returns `None` for any other text.
     pub fn from_hex(text: &str) -> Option<Key> {
-        if text.len() != 2 * LENGTH || !text.is_ascii() {
-            return None;
-        }
         let mut bytes = Zeroizing::new([0; LENGTH]);
-        for (at, byte) in bytes.iter_mut().enumerate() {
-            let digits = &text[2 * at..2 * at + 2];
-            *byte = u8::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with('+'))?;
-        }
+        hex::read(text.as_bytes(), &mut *bytes)?;
         Some(Key(bytes))
     }
 
     /// Returns the key as hexadecimal digits.
     pub fn to_hex(&self) -> Zeroizing<String> {
         let mut text = Zeroizing::new(String::with_capacity(2 * LENGTH));
-        self.0.iter().for_each(|byte| _ = write!(text, "{byte:02x}"));
+        _ = write!(text, "{}", Hex(&*self.0));
         text
     }
 

@@ -6,6 +6,7 @@ use sha2::Sha256;
 
 use super::Forge;
 use crate::disclosure::is_same;
+use crate::hex;
 
 /// The webhooks of a forge.
 #[derive(Debug)]
@@ -59,7 +60,9 @@ impl Verifier {
         let signatures = match forge.constants().webhooks.proof {
             Proof::Token(name) => is_same(header(name)?, secret).then_some(None)?,
             Proof::Signature(name, before) => {
-                let signature = bytes(header(name)?.strip_prefix(before.as_bytes())?)?;
+                let digits = header(name)?.strip_prefix(before.as_bytes())?;
+                let mut signature = vec![0; digits.len() / 2];
+                hex::read(digits, &mut signature)?;
                 // A key may have any length.
                 Some((signature, Hmac::new_from_slice(secret).ok()?))
             }
@@ -78,11 +81,4 @@ impl Verifier {
     pub fn passes(self) -> bool {
         self.signatures.is_none_or(|(signature, mac)| is_same(&signature, &mac.finalize().into_bytes()))
     }
-}
-
-/// Reads hexadecimal digits.
-fn bytes(digits: &[u8]) -> Option<Vec<u8>> {
-    let (pairs, []) = digits.as_chunks::<2>() else { return None };
-    let digit = |digit: u8| u8::try_from(char::from(digit).to_digit(16)?).ok();
-    pairs.iter().map(|[high, low]| Some(digit(*high)? << 4 | digit(*low)?)).collect()
 }

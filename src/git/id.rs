@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::hex::{self, Hex};
+
 /// The id of a commit.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CommitId(pub(super) [u8; 20]);
@@ -14,17 +16,9 @@ impl CommitId {
     pub const NOWHERE: CommitId = CommitId([0; 20]);
 
     /// Parses 40 hexadecimal digits.
-    pub fn from_hex(hex: &str) -> Option<CommitId> {
-        let digits = hex.as_bytes();
-        if digits.len() != 40 {
-            return None;
-        }
+    pub fn from_hex(digits: &str) -> Option<CommitId> {
         let mut id = [0; 20];
-        for (byte, pair) in id.iter_mut().zip(digits.chunks_exact(2)) {
-            let high = char::from(pair[0]).to_digit(16)?;
-            let low = char::from(pair[1]).to_digit(16)?;
-            *byte = u8::try_from(high * 16 + low).ok()?;
-        }
+        hex::read(digits.as_bytes(), &mut id)?;
         Some(CommitId(id))
     }
 
@@ -38,7 +32,7 @@ impl CommitId {
 
 impl fmt::Display for CommitId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        write!(f, "{}", Hex(&self.0))
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use sha1::{Digest, Sha1};
 
 use super::{Entry, Extent, TreeError, child};
+use crate::hex::Hex;
 
 /// The id of all that is in a folder: names, contents, links as they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -14,7 +15,7 @@ pub struct ContentId([u8; 20]);
 
 impl fmt::Display for ContentId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        write!(f, "{}", Hex(&self.0))
     }
 }
 

@@ -4,7 +4,6 @@
 
 mod programs;
 
-use std::fmt::Write as _;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -14,6 +13,7 @@ use crate::app::Result;
 use crate::app::settings::Settings;
 use crate::disk::{self, FileMode};
 use crate::git::{Environment, Repository};
+use crate::hex::Hex;
 use crate::settings::{MAX_SETTINGS_SIZE, Origin, Privilege, SETTINGS_FILE, SettingsFile, TreeFolder};
 
 use programs::Programs;
@@ -97,11 +97,7 @@ fn record(file: &SettingsFile) -> Result<String> {
     add(file.text.as_bytes());
     // A program of the tree may change while the settings stay.
     Programs::new(place, &mut add).of_commands(&file.commands()?)?;
-    let mut record = String::new();
-    for byte in digest.finalize() {
-        _ = write!(record, "{byte:02x}");
-    }
-    Ok(format!("{record} {path}"))
+    Ok(format!("{} {path}", Hex(&digest.finalize())))
 }
 
 /// Returns the path of a file from the top of the tree, on one line.

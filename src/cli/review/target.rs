@@ -12,6 +12,7 @@ use crate::delivery::Private;
 use crate::disk;
 use crate::forge::ci::Ci;
 use crate::forge::{Client, ClientOptions, Forge, Id, Page, Run};
+use crate::hex::Hex;
 
 /// The most bytes of a token's file, and of an event.
 const MAX_TOKEN: u64 = 64 << 10;
@@ -119,8 +120,7 @@ fn id(arguments: &Arguments, global: &Global) -> Result<Id> {
     let mut parts = global.configuration();
     parts.extend(arguments.chosen.node.iter().map(|pattern| format!("node={pattern:?}")));
     parts.extend(arguments.chosen.key.iter().map(|pattern| format!("key={pattern:?}")));
-    let digest = Sha256::digest(parts.join("\0"));
-    let digest = digest.iter().take(4).fold(String::new(), |digits, byte| digits + &format!("{byte:02x}"));
+    let digest = Hex(&Sha256::digest(parts.join("\0"))[..4]).to_string();
     let text = if parts.is_empty() { DEFAULT_ID } else { &digest };
     Ok(Id::new(text).ok_or("the configuration has no id")?)
 }

@@ -11,6 +11,7 @@ use super::database::row::{Columns, one_more};
 use super::{Body, Queue, QueueError, millis, now, until};
 use crate::event::{CommitEvent, EventKind, JobId, JobName, JobNumber, RepositoryName};
 use crate::git::{BranchName, CommitId};
+use crate::hex::Hex;
 
 /// A commit to resolve.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -271,7 +272,7 @@ async fn made_with(connection: &mut SqliteConnection, job: JobNumber, answers: O
 /// Returns the id of a job: the same for the same event and the same number of earlier occurrences.
 fn id(parts: &[&str]) -> String {
     let hash = Sha256::digest(parts.join("\0"));
-    hash[..16].iter().fold(String::new(), |digits, byte| digits + &format!("{byte:02x}"))
+    Hex(&hash[..16]).to_string()
 }
 
 /// Reads the job in a row that begins with the columns [`JOB`].

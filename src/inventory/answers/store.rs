@@ -5,7 +5,6 @@
 //! before is kept for those who still read it, and so are those that came just now or are [in use](mark_in_use).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -16,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::disk::{self, FileMode, replace_durably};
+use crate::hex::Hex;
 use crate::inventory::{AnswerSet, FactNames, FetchError};
 
 /// The most bytes of a header.
@@ -275,10 +275,7 @@ fn now() -> u64 {
 
 /// Returns a short name for a content.
 fn digest(content: &[u8]) -> String {
-    Sha256::digest(content).iter().take(12).fold(String::new(), |mut text, byte| {
-        _ = write!(text, "{byte:02x}");
-        text
-    })
+    Hex(&Sha256::digest(content)[..12]).to_string()
 }
 
 /// Creates a folder that nobody else may look into.

@@ -15,7 +15,7 @@ pub(super) struct Rule {
 }
 
 /// The rules, each with lines that would break it elsewhere.
-pub(super) const RULES: [(Rule, &[&str]); 17] = [
+pub(super) const RULES: [(Rule, &[&str]); 18] = [
     (
         // A path that the user names is opened in `disk`: these are files of hierad's own, or of the machine.
         Rule {
@@ -259,6 +259,15 @@ pub(super) const RULES: [(Rule, &[&str]); 17] = [
             places: &["src/git/", "src/app/daemon/answers.rs", "src/app/review.rs", "src/cli/diff.rs"],
         },
         &["next = repository.first_parent(commit)?;", "next = repository.parents(commit)?.present.first().copied();"],
+    ),
+    (
+        // A pattern of git has escapes of another language.
+        Rule {
+            what: "hexadecimal digits are written",
+            pattern: r"\{\w*:02x\}",
+            places: &["src/hex.rs", "src/tree/git_pattern.rs"],
+        },
+        &["let digits = digest.iter().fold(String::new(), |digits, byte| digits + &format!(\"{byte:02x}\"));"],
     ),
     (
         // A forge has a file of its own, and `ALL` is the one list. Secrets are known by the names of all CI servers.
