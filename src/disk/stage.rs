@@ -7,6 +7,8 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::Path;
 
+use tempfile::TempDir;
+
 use crate::tree::{Entry, FileTree, TreeError, child};
 
 /// A failure to write.
@@ -78,6 +80,14 @@ pub fn stage(
 
 fn failed(path: &str, error: io::Error) -> StageError {
     StageError::Disk { path: path.to_owned(), error }
+}
+
+/// Makes a temporary folder that only its owner may look into, whatever the mask of the process.
+pub fn private_folder(prefix: &str) -> io::Result<TempDir> {
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+    builder.prefix(prefix).tempdir()
 }
 
 /// Writes a new file. Fails if anything has its name.

@@ -56,11 +56,7 @@ const OWN_FOLDERS: [&str; 5] = ["environments", "files", "global", "nothing", "t
 
 impl Stage {
     pub(super) fn new() -> Result<Stage> {
-        let mut builder = tempfile::Builder::new();
-        // Whatever the mask of the process: there are keys and facts in it.
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
-        let stage = Stage { folder: builder.prefix("hierad_verify_").tempdir()? };
+        let stage = Stage { folder: disk::private_folder("hierad_verify_")? };
         for name in OWN_FOLDERS {
             fs::create_dir(stage.path(name))?;
         }

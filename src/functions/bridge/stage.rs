@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use tempfile::TempDir;
 
-use crate::disk::{Choice, StageError, create, stage};
+use crate::disk::{Choice, StageError, create, private_folder, stage};
 use crate::hiera::backend::{Folder, Mentions};
 use crate::tree::{ContentId, Entry, FileTree, Target, begins_with, below, follow};
 
@@ -54,11 +54,7 @@ pub(super) fn failed(error: &dyn std::fmt::Display) -> String {
 impl Stage {
     /// Makes the folder, with the files of the program in it.
     pub(super) fn new(program: &[(&str, &str)]) -> io::Result<Stage> {
-        let mut builder = tempfile::Builder::new();
-        // Whatever the mask of the process.
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
-        let folder = builder.prefix("hierad_bridge_").tempdir()?;
+        let folder = private_folder("hierad_bridge_")?;
         let root = folder.path().canonicalize()?;
         for name in ["data", "code"] {
             fs::create_dir(root.join(name))?;
