@@ -44,7 +44,7 @@ impl Finder for LevelFinder<'_, '_> {
         match form {
             Form::Path => self.found.push(self.resolver.at(declared, &join(self.datadir, &text), self.backend)?),
             Form::Glob => {
-                self.found.extend(self.resolver.expand(declared, &join(self.datadir, &text), self.backend)?)
+                self.found.extend(self.resolver.expand(declared, &join(self.datadir, &text), self.backend)?);
             }
             Form::Uri => {
                 let parsed = uri::parse(&text).map_err(LookupError::bare);

@@ -164,6 +164,6 @@ impl Locations {
     }
 
     fn form(&self) -> Option<Form> {
-        self.kind.map(|kind| kind.form())
+        Some(self.kind?.form())
     }
 }
