@@ -21,6 +21,7 @@ mod lookup;
 mod nodes;
 mod notify;
 mod output;
+mod policies;
 mod progress;
 mod queue;
 mod render;
@@ -104,6 +105,11 @@ enum Command {
     Lookup(Deferred<lookup::Arguments>),
     /// Name everything that is wrong with data, hiera.yaml and profiles
     Check(Deferred<check::Arguments>),
+    /// Show what each policy would have said about the last commits that changed data
+    ///
+    /// Each commit is compared with its first parent. The rules are those of the checked-out settings, merged or not,
+    /// so numbers can be chosen before a rule is proposed. Waivers do not count.
+    Policies(Deferred<policies::Arguments>),
     /// Show the nodes, where their profiles come from, and what is missing in them
     Nodes(Deferred<nodes::Arguments>),
     /// Compare answers with those of the Puppet on this machine
@@ -174,6 +180,7 @@ fn run(cli: &Cli) -> Result {
         Command::Export(Deferred(arguments)) => export::run(&cli.global, arguments),
         Command::Lookup(Deferred(arguments)) => lookup::run(&cli.global, arguments),
         Command::Check(Deferred(arguments)) => check::run(&cli.global, arguments),
+        Command::Policies(Deferred(arguments)) => policies::run(&cli.global, arguments),
         Command::Nodes(Deferred(arguments)) => nodes::run(&cli.global, arguments),
         Command::Verify(Deferred(arguments)) => verify::run(&cli.global, arguments),
         Command::Watch(Deferred(arguments)) => watch::run(&cli.global, arguments),

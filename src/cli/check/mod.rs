@@ -1,11 +1,9 @@
 //! `hierad check`: everything wrong with data, hiera.yaml and profiles, as a gate for commits.
 
 mod json;
-mod policies;
 mod text;
 
 use std::io::Write;
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
@@ -35,12 +33,6 @@ pub(super) struct Arguments {
     /// All faults, however many they are
     #[arg(long)]
     full: bool,
-    /// Show what each policy would have said of the last commits that changed data, and check nothing else
-    #[arg(long, conflicts_with_all = ["severity", "allow", "new_since", "full"])]
-    policies: bool,
-    /// With --policies, the number of commits
-    #[arg(long, value_name = "N", default_value = "100", requires = "policies")]
-    commits: NonZeroUsize,
 }
 
 /// [`Severity`], as a flag has it.
@@ -72,9 +64,6 @@ fn code(name: &str) -> std::result::Result<String, String> {
 }
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
-    if arguments.policies {
-        return policies::run(global, arguments);
-    }
     let workspace = global.open()?;
     let progress = global.show_progress(&workspace);
     let point = workspace.point(&arguments.at.revision)?;

@@ -12,7 +12,7 @@ const ACTIVE: &str = "\u{1b}]0;x\u{7}\u{1b}[2J\u{9b}31m\u{7f}\u{202e}";
 const COMMANDS: [&str; 4] = ["::error::FORGED", "##[add-mask]FORGED", "##vso[task.x]FORGED", "##teamcity[FORGED]"];
 
 /// The commands, by their first words, each with what it is called with. A command without any is told why.
-const CALLS: [(&str, &[&str]); 19] = [
+const CALLS: [(&str, &[&str]); 20] = [
     ("init", &["init --dry-run --yes --no-verify"]),
     (
         "diff",
@@ -43,7 +43,8 @@ const CALLS: [(&str, &[&str]); 19] = [
             "lookup NAME --node web01 --explain-options",
         ],
     ),
-    ("check", &["check", "check --full", "check --format json", "check --policies"]),
+    ("check", &["check", "check --full", "check --format json"]),
+    ("policies", &["policies", "policies --format json"]),
     ("nodes list", &["nodes", "nodes list --format json"]),
     ("nodes show", &["nodes show NAME", "nodes show NAME --format json", "nodes show web01"]),
     ("nodes fetch", &["nodes fetch --output -"]),

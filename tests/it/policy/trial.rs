@@ -1,4 +1,4 @@
-//! `hierad check --policies`: the last commits under rules that are not in force yet.
+//! `hierad policies`: the last commits under rules that are not in force yet.
 
 use super::{DATA, trust};
 use crate::support::Sandbox;
@@ -32,7 +32,7 @@ fn each_rule_is_tried_on_the_last_commits_that_changed_data() {
     let site = history();
     trust(&site, RULES);
     let short = |revision: &str| site.id(revision).to_string()[..8].to_owned();
-    let printed = site.hierad("check --policies");
+    let printed = site.hierad("policies");
     let expected = format!(
         "policy  level    hits  last hit
 ports   failure     2  {} db: 5433: 1 key on 1 of 2 nodes
@@ -47,21 +47,21 @@ policy 'never': 'keys': no key matches 'nothing'
         site.id("HEAD").short()
     );
     assert_eq!(printed.ok(), expected);
-    let printed = site.hierad("check --policies --commits 1 --format json").json();
+    let printed = site.hierad("policies --commits 1 --format json").json();
     assert_eq!((&printed["commits"], &printed["looked_at"]), (&1.into(), &1.into()));
     assert_eq!(printed["policies"][0]["last"]["commit"], site.id("HEAD").to_string());
     assert_eq!(printed["policies"][1]["hits"], 0);
-    site.hierad("check --policies HEAD~3").ok();
-    site.hierad("check --commits 5").fails(&["--policies"]);
-    site.hierad("check --policies .").fails(&["--policies looks at commits"]);
+    site.hierad("policies HEAD~3").ok();
+    site.hierad("check --policies").fails(&["unexpected argument '--policies'"]);
+    site.hierad("policies .").fails(&["policies are tried on commits: name the last one, such as HEAD"]);
 }
 
 #[test]
 fn rules_of_the_checked_out_file_can_be_tried() {
     let site = history();
-    site.hierad("check --policies").fails(&["there are no policies to try: write some into hierad.yaml"]);
+    site.hierad("policies").fails(&["there are no policies to try: add some to hierad.yaml"]);
     site.files(&format!("-- hierad.yaml\nprofiles: [profiles]\n{RULES}"));
-    let printed = site.hierad("check --policies --commits 2").ok().to_owned();
+    let printed = site.hierad("policies --commits 2").ok().to_owned();
     assert!(printed.contains("\nports   failure     1  "), "{printed}");
     // They judge nothing yet.
     assert!(site.hierad("diff --format json").json()["policies"].is_null());
@@ -73,7 +73,7 @@ fn commits_that_cannot_be_resolved_are_named() {
     trust(&site, RULES);
     let tree = site.git(["rev-parse", "HEAD~1:data"]);
     std::fs::remove_file(site.root().join(".git/objects").join(&tree[..2]).join(&tree[2..])).unwrap();
-    let printed = site.hierad("check --policies --no-cache");
+    let printed = site.hierad("policies --no-cache");
     let text = printed.ok();
     assert!(text.contains("\n1 commit changed data of 4 commits looked at, "), "{text}");
     let lost =
@@ -82,7 +82,7 @@ fn commits_that_cannot_be_resolved_are_named() {
 }
 
 #[test]
-fn patterns_that_match_nothing_are_told() {
+fn patterns_that_match_nothing_are_named() {
     let site = history();
     let rules = "policies:
   - {name: near, level: note, message: m, keys: ports, nodes: [web01, 'wev*']}
@@ -90,13 +90,13 @@ fn patterns_that_match_nothing_are_told() {
   - {name: odd, level: note, message: m, keys: 're:^zz'}
 ";
     trust(&site, rules);
-    let printed = site.hierad("check --policies");
+    let printed = site.hierad("policies");
     let told: Vec<&str> = printed.ok().lines().filter(|line| line.starts_with("policy '")).collect();
     let expected = [
         "policy 'near': 'keys': no key matches 'ports'; did you mean port?",
         "policy 'near': 'nodes': no node matches 'wev*'",
     ];
     assert_eq!(told, expected);
-    let absent = &site.hierad("check --policies --format json").json()["absent"];
+    let absent = &site.hierad("policies --format json").json()["absent"];
     assert_eq!(absent[0], serde_json::json!({"policy": "near", "setting": "keys", "pattern": "ports", "near": "port"}));
 }

@@ -1,13 +1,14 @@
-//! `hierad check --policies`: what each rule would have said of the last commits.
+//! `hierad policies`: what each policy would have said about the last commits.
 
 use std::io::Write;
+use std::num::NonZeroUsize;
 
+use clap::Args;
 use serde::Serialize;
 
-use super::Arguments;
+use super::arguments::inspection::Format;
+use super::{Global, Result, Status, output};
 use crate::app::today;
-use crate::cli::arguments::inspection::Format;
-use crate::cli::{Global, Result, Status, output};
 use crate::git::CommitId;
 use crate::pipeline::RevisionId;
 use crate::pipeline::policy_trial::{Trial, TriedRule};
@@ -21,29 +22,41 @@ const SCHEMA: &str = "hierad.policies/1";
 /// The most characters of the last hit.
 const MAX_HIT: usize = 100;
 
-/// The most commits that could not be resolved whose reasons are told.
+/// The most commits that could not be resolved whose reasons are shown.
 const MAX_UNRESOLVED: usize = 3;
+
+/// Arguments of `policies`.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// The last commit to try policies on
+    #[arg(value_name = "REV", default_value = "HEAD")]
+    revision: String,
+    /// The number of commits to try policies on; only those that changed data count
+    #[arg(long, value_name = "N", default_value = "100")]
+    commits: NonZeroUsize,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: Format,
+}
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let workspace = global.open()?;
     let progress = global.show_progress(&workspace);
-    let RevisionId::Commit(tip) = workspace.point(&arguments.at.revision)? else {
-        return Err("--policies looks at commits: name the last one, such as HEAD".into());
+    let RevisionId::Commit(tip) = workspace.point(&arguments.revision)? else {
+        return Err("policies are tried on commits: name the last one, such as HEAD".into());
     };
     let policies = workspace.policies_to_try(RevisionId::Commit(tip))?;
     if policies.rules.is_empty() {
-        return Err(
-            "there are no policies to try: write some into hierad.yaml, such as policies: [{name: wide, level: \
+        return Err("there are no policies to try: add some to hierad.yaml, such as policies: [{name: wide, level: \
                     warning, message: 'Many nodes change.', more_than: {nodes: 50%}}]"
-                .into(),
-        );
+            .into());
     }
-    let branch = workspace.branch(&arguments.at.revision)?;
+    let branch = workspace.branch(&arguments.revision)?;
     let pipeline = global.pipeline(&workspace, branch.as_ref(), &[RevisionId::Commit(tip)], &|_| true)?;
     let trial = pipeline.try_policies(&policies, tip, arguments.commits.get(), today());
     drop(progress);
     let mut out = output::stdout();
-    match arguments.at.format {
+    match arguments.format {
         Format::Text => text(&trial, tip, &mut out)?,
         Format::Json => json(&trial, tip, &mut out)?,
     }
@@ -60,11 +73,11 @@ fn text(trial: &Trial, tip: CommitId, out: &mut dyn Write) -> std::io::Result<()
             || "-".to_owned(),
             |last| {
                 let id: String = last.commit.id.chars().take(8).collect();
-                let told = format!("{id} {}: {}", last.commit.summary, last.found);
-                if told.chars().count() > MAX_HIT {
-                    told.chars().take(MAX_HIT - 1).chain(['…']).collect()
+                let text = format!("{id} {}: {}", last.commit.summary, last.found);
+                if text.chars().count() > MAX_HIT {
+                    text.chars().take(MAX_HIT - 1).chain(['…']).collect()
                 } else {
-                    told
+                    text
                 }
             },
         );
