@@ -26,7 +26,7 @@ pub fn is_made_of(text: &str, pieces: &[String]) -> bool {
 
 /// A pattern that cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("'{pattern}' is no pattern: {reason}")]
+#[error("'{pattern}' is not a valid pattern: {reason}")]
 pub struct PatternError {
     /// The pattern as given.
     pub pattern: String,
@@ -153,6 +153,6 @@ mod tests {
     #[test]
     fn faults_are_one_line() {
         let error = "re:(".parse::<Pattern>().unwrap_err();
-        assert_eq!(error.to_string(), "'re:(' is no pattern: unclosed group");
+        assert_eq!(error.to_string(), "'re:(' is not a valid pattern: unclosed group");
     }
 }

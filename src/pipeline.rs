@@ -56,19 +56,19 @@ pub enum PipelineError {
     #[error(transparent)]
     Tree(#[from] TreeError),
     /// Node profiles cannot be read any more.
-    #[error("node profiles cannot be read any more: {0}")]
+    #[error("node profiles can no longer be read: {0}")]
     Profile(#[from] ProfileError),
     /// Two commits cannot be merged.
     #[error(transparent)]
     Merge(#[from] MergeError),
     /// Node profiles have changed since they were first read, so that some values would be unknown.
-    #[error("node profiles have changed while they were read: try again")]
+    #[error("node profiles changed while they were being read: try again")]
     ProfilesChanged,
     /// The work was stopped from outside, and what is known by then is not wanted.
     #[error("{0}")]
     Stopped(Arc<str>),
     /// The repository has no checked-out files.
-    #[error("the repository has no work tree, so '.' means nothing")]
+    #[error("the repository has no work tree, so '.' cannot be used")]
     NoWorkTree,
 }
 

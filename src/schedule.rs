@@ -18,7 +18,7 @@ pub struct Schedule {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScheduleError {
     /// An expression cannot be read.
-    #[error("'{expression}' is no cron expression, such as '30 6 * * 1-5': {reason}")]
+    #[error("'{expression}' is not a cron expression such as '30 6 * * 1-5': {reason}")]
     Expression {
         /// The expression as it was given.
         expression: String,
@@ -26,10 +26,10 @@ pub enum ScheduleError {
         reason: String,
     },
     /// The day that an expression means does not come.
-    #[error("the time of the cron expression '{0}' never comes")]
+    #[error("the cron expression '{0}' never matches any time")]
     Never(String),
     /// There is no such time zone.
-    #[error("there is no time zone '{0}': it needs a name such as Europe/Berlin")]
+    #[error("there is no time zone '{0}': use a name such as Europe/Berlin")]
     Zone(String),
 }
 
@@ -298,13 +298,13 @@ mod tests {
     #[test]
     fn what_is_no_schedule_is_told() {
         let error = |expression: &str, zone| Schedule::new(&[expression], zone).unwrap_err().to_string();
-        assert!(error("every day", None).starts_with("'every day' is no cron expression, such as '30 6 * * 1-5': "));
+        assert!(error("every day", None).starts_with("'every day' is not a cron expression such as '30 6 * * 1-5': "));
         assert!(error("61 * * * *", None).starts_with("'61 * * * *' is no cron expression"));
         assert!(error("", None).starts_with("'' is no cron expression"));
-        assert_eq!(error("0 0 30 2 *", None), "the time of the cron expression '0 0 30 2 *' never comes");
+        assert_eq!(error("0 0 30 2 *", None), "the cron expression '0 0 30 2 *' never matches any time");
         assert_eq!(
             error("@daily", Some("Mars/Olympus")),
-            "there is no time zone 'Mars/Olympus': it needs a name such as Europe/Berlin"
+            "there is no time zone 'Mars/Olympus': use a name such as Europe/Berlin"
         );
     }
 }

@@ -188,7 +188,11 @@ fn folders(text: &str) -> impl Iterator<Item = &str> {
 /// Checks the flag's path, which is one inside the repository.
 fn hiera_config(path: &str) -> Result<String> {
     if path.starts_with('/') || path.split('/').any(|name| name == "..") {
-        return Err(format!("--hiera-config must be a path inside the repository, from its root: not {path}").into());
+        return Err(format!(
+            "--hiera-config must be a path inside the repository, relative to its root, not \
+                            {path}"
+        )
+        .into());
     }
     if let Some(fault) = Folders::fault(path) {
         return Err(format!("--hiera-config: {fault}").into());

@@ -127,7 +127,7 @@ impl BranchPipelines {
         let last = self.inventory().last_answers();
         match (self.get_with(branch, last.as_ref()), self.good.clone()) {
             (Err(error), Some(good)) if last.as_ref() != Some(&good) => {
-                tracing::warn!(%error, "the new answers of sources of nodes are of no use: the former ones count");
+                tracing::warn!(%error, "the new answers of node sources are unusable: the former ones stay in use");
                 self.get_with(branch, Some(&good))
             }
             (Ok(pipeline), _) => {
@@ -180,7 +180,8 @@ impl BranchPipelines {
             }
             // Somebody may be writing them right now.
             (Err(error), Some(former)) => {
-                tracing::warn!(%error, "the node profiles have changed and cannot be read: the former ones count");
+                tracing::warn!(%error, "the node profiles have changed and cannot be read: the former ones stay in \
+                                        use");
                 Ok(former)
             }
             (Err(error), None) => Err(error),
@@ -203,7 +204,8 @@ impl BranchPipelines {
         match self.outside.look(|| workspace.renew_outside()) {
             Some(Ok(true)) => tracing::info!("files outside of the repository have changed and are read again"),
             Some(Err(error)) => {
-                tracing::warn!(%error, "files outside of the repository have changed and cannot be read: the former ones count");
+                tracing::warn!(%error, "files outside of the repository have changed and cannot be read: the former \
+                                        ones stay in use");
             }
             Some(Ok(false)) | None => {}
         }

@@ -176,7 +176,7 @@ pub fn sides(overrides: &Overrides, wanted: &Wanted) -> Result<(Sides, Option<Fe
         (Ok((sides, fetched)), _) => Ok((sides, Some(fetched))),
         (Err(failure), true) if let Ok(sides) = with_parent(&repository, wanted) => {
             let reason = describe(&*failure);
-            tracing::warn!("it is not known which branch takes the commits: {reason}");
+            tracing::warn!("the target branch is unknown: {reason}");
             Ok((Sides { is_target_unknown: true, ..sides }, None))
         }
         (Err(failure), _) => Err(told(&describe(&*failure))),
@@ -231,7 +231,7 @@ fn now() -> Duration {
 }
 
 fn told(reason: &str) -> super::Failure {
-    let advice = format!("check out all of it ({}), or let `git fetch` work in the job", ci::depths());
+    let advice = format!("check out the full history ({}), or make `git fetch` work in the job", ci::depths());
     format!("{reason}; the checkout has too little history: {advice}").into()
 }
 

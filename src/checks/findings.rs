@@ -52,7 +52,7 @@ fn callers(revision: &Revision) -> impl Iterator<Item = (String, Fault)> {
         for variable in pattern.variables().iter().filter(|name| variables::is_of_caller(name, &revision.environment)) {
             let name = variables::plain(variable);
             let text = format!(
-                "the variable '{name}' depends on who asks: '{}' is read for the top scope, and not for classes",
+                "the variable '{name}' depends on the caller: '{}' is resolved for the top scope, not for classes",
                 pattern.declared.text
             );
             let fault = || Fault::new(Severity::Warning, UNDEFINED, text).with_fix(variables::fix(name).to_string());
@@ -76,7 +76,10 @@ fn undefined_variable(name: &str, findings: Vec<Finding>) -> Fault {
     let texts: BTreeSet<&String> = findings.iter().map(|finding| &finding.diagnostic.text).collect();
     let text = match texts.len() {
         1 => first,
-        count => format!("the variable '{name}' is undefined: {count} paths look for nothing in its place"),
+        count => format!(
+            "the variable '{name}' is undefined: {count} paths are resolved with an empty text in its \
+                          place"
+        ),
     };
     let fault = Fault::new(Severity::Warning, UNDEFINED, text).with_fix(variables::fix(name).to_string());
     findings.into_iter().fold(fault, |mut fault, Finding { diagnostic: Diagnostic { place, .. }, nodes }| {
@@ -95,8 +98,10 @@ fn keyless(revision: &Revision) -> impl Iterator<Item = Fault> {
                     .with_fix(fix.to_string())
             }
             NoKey::NotWanted | NoKey::NotReadable => {
-                let text =
-                    format!("no key here for this level, '{name}': what is encrypted in it compares by its ciphertext");
+                let text = format!(
+                    "there is no key for this level, '{name}': its encrypted values are compared by \
+                             ciphertext"
+                );
                 Fault::new(Severity::Note, "eyaml-no-key", text)
             }
         };

@@ -3,7 +3,10 @@
 /// Returns the remedy for a fault, given its code.
 pub(super) fn fix_of(code: &str) -> &'static str {
     match code {
-        "absent-key" => "correct the name, or give the key a value; nothing, if a module or function elsewhere has it",
+        "absent-key" => {
+            "correct the name, or give the key a value; ignore this if a module or function elsewhere has \
+         it"
+        }
         "absent-module" => {
             "name the folder of modules with 'modulepath', or accept it in hierad.yaml: accept: {absent-module: [\"*\"]}"
         }
@@ -19,9 +22,10 @@ pub(super) fn fix_of(code: &str) -> &'static str {
         }
         "module-metadata" => "correct the module's metadata.json",
         "module-repository" => {
-            "nothing, if that is right: beside an environment's hiera.yaml is an environment.conf or a Puppetfile"
+            "ignore this if it is a module; an environment has an environment.conf or a Puppetfile beside its \
+             hiera.yaml"
         }
-        "modulepath" => "nothing, if it is deployed from elsewhere; else correct the modulepath in environment.conf",
+        "modulepath" => "ignore this if it is deployed from elsewhere; else correct the modulepath in environment.conf",
         "modules-outside" => "add their folder to hierad.yaml, if they have data of their own: basemodulepath: [DIR]",
         "no-global-hiera-yaml" => "correct global_hiera_config in hierad.yaml, or set it to none",
         "no-hiera-yaml" => "name it with --hiera-config FILE, or in hierad.yaml: hiera_config: FILE",
@@ -29,7 +33,7 @@ pub(super) fn fix_of(code: &str) -> &'static str {
         "no-profiles" => "name them with --profiles PATH, or in hierad.yaml: profiles: [PATH]",
         "outside-repository" => "map it in hierad.yaml, with 'datadirs', to the folder that has it or to none",
         "profile" => "correct the profile: its node is left out of every answer",
-        "unaskable-key" => "rename or remove it; nothing, if a function of your own reads it",
+        "unaskable-key" => "rename or remove it; ignore this if a function of your own reads it",
         "unknown-value" => "give hierad what it lacks: a fact in the profiles, a key, or a backend in hierad.yaml",
         _ => "correct the data or hiera.yaml at this place",
     }

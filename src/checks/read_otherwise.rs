@@ -53,7 +53,11 @@ pub(super) fn qualified(fault: Fault, otherwise: &[Fault]) -> Fault {
 /// Returns notes on things that depend on the server: the order of a glob's files, and names beyond ASCII.
 pub(super) fn notes(revision: &Revision) -> Vec<Fault> {
     let note = |text: &str, fix: &str| Fault::new(Severity::Note, READ_OTHERWISE, text).with_fix(fix);
-    let order = note(ORDER_OF_GLOB, "nothing, if no two of the files have the same key; else name them with `paths`");
+    let order = note(
+        ORDER_OF_GLOB,
+        "ignore this if no two of the files have the same key; else name them with \
+                                     `paths`",
+    );
     let globs = globs_of_several(revision).into_iter().map(|(glob, _)| Some(glob.place)).fold(order, Fault::at);
     let names = note(
         "a Puppet server whose locale is not UTF-8 does not find files with names beyond ASCII",

@@ -24,13 +24,13 @@ pub(super) const HOOK_LINES: usize = 40;
 /// Arguments of `diff`.
 #[derive(Debug, Default, Args)]
 pub(super) struct Arguments {
-    /// From which revision, or FROM..TO, or FROM...TO for what TO changes since it left FROM
+    /// The revision to compare from, or FROM..TO, or FROM...TO for what TO changes since the merge base
     ///
-    /// Without any, what the last commit changes. '.' is the checked-out files, committed or not; alone, it shows
-    /// what they change since the last commit.
+    /// Without any, shows what the last commit changes. '.' is the checked-out files, committed or not; alone, it
+    /// shows what they change since the last commit.
     #[arg(value_name = "FROM")]
     from: Option<String>,
-    /// To which revision [default: HEAD]
+    /// The revision to compare to [default: HEAD]
     #[arg(value_name = "TO")]
     to: Option<String>,
     /// Output format
@@ -40,26 +40,27 @@ pub(super) struct Arguments {
     chosen: Chosen,
     #[command(flatten)]
     what_if: WhatIf,
-    /// Compare the nodes in this file or folder with those of --nodes-after, at one revision: what facts change
+    /// Compare the nodes in this file or folder with those of --nodes-after, at one revision, to see what changed
+    /// facts do
     #[arg(long, value_name = "PATH", requires = "nodes_after", conflicts_with = "to")]
     nodes_before: Option<PathBuf>,
     /// The nodes to compare those of --nodes-before with
     #[arg(long, value_name = "PATH", requires = "nodes_before")]
     nodes_after: Option<PathBuf>,
-    /// Exit with status 4 if a policy fails, 2 if there are differences, and 3 if none is seen, but not all can be
-    /// seen; `errors` counts only keys that fail where they did not, `policies` only policies
+    /// Exit with status 4 if a policy fails, 2 if there are differences, and 3 if none is seen, but not everything
+    /// can be seen; `errors` counts only keys that newly fail, `policies` only policies
     #[arg(long, value_name = "OF", num_args = 0..=1, require_equals = true, default_missing_value = "changes")]
     exit_code: Option<ExitCode>,
-    /// Go on where nothing at all can be read on either side
+    /// Continue even if nothing can be read on either side
     #[arg(long)]
     allow_blind: bool,
-    /// Shorten nothing in the text form; in JSON, tell each key that fails for a shared cause by itself
+    /// Shorten nothing in the text form; in JSON, list each key that fails for a shared cause by itself
     #[arg(long)]
     full: bool,
-    /// The most characters in the Markdown form, or about the most bytes in the HTML form
+    /// The maximum number of characters in the Markdown form, or roughly of bytes in the HTML form
     #[arg(long, value_name = "CHARACTERS")]
     budget: Option<usize>,
-    /// The address below which the commit's files are, for links to their lines in the Markdown form
+    /// The base address of the commit's files, for links to their lines in the Markdown form
     #[arg(long, value_name = "URL", value_parser = address)]
     link_base: Option<String>,
     /// The address of the full report, for a link in a Markdown form that leaves something out
@@ -153,7 +154,7 @@ fn compare(global: &Global, workspace: &Workspace, arguments: &Arguments) -> Res
 pub(super) fn blind(spot: Option<&BlindSpot>) -> Failure {
     let Some(spot) = spot else { return "nothing could be read".into() };
     let fix = spot.fix.as_ref().map(|fix| format!("; {fix}")).unwrap_or_default();
-    format!("nothing could be read: {}{fix}; --allow-blind goes on all the same", spot.message).into()
+    format!("nothing could be read: {}{fix}; --allow-blind continues anyway", spot.message).into()
 }
 
 /// Returns the exit status for the differences of a report.
@@ -209,7 +210,7 @@ fn revisions(workspace: &Workspace, arguments: &Arguments) -> Result<Sides> {
             Ok(sides((before.map_or(RevisionId::Empty, RevisionId::Commit), RevisionId::Commit(after))))
         }
         (Some(range), Some(to)) if range.contains("..") => {
-            Err(format!("{range} names two revisions already: what is {to} for?").into())
+            Err(format!("{range} already names two revisions: remove {to}").into())
         }
         (Some(from), Some(to)) => workspace.points([from, to]).map(sides),
         (Some(range), None) => {

@@ -23,27 +23,27 @@ use crate::snapshot::pushed::{Prepared, Pushed};
 pub(super) struct Arguments {
     /// The commit, or FROM..TO for each commit of TO that FROM does not have, by first parents
     ///
-    /// Without any, of each commit that the branch got since the last snapshots; of its last one if there are none
-    /// yet. Snapshots that are there already are left alone, and of commits before those none are added: what other
-    /// profiles or settings make of the data shows with the next commit.
+    /// Without any, exports each commit of the branch since the last snapshots, or its last commit if there are none
+    /// yet. Existing snapshots are not changed, and none are added for earlier commits: the effect of other profiles
+    /// or settings shows with the next commit.
     #[arg(value_name = "REV | FROM..TO")]
     revision: Option<String>,
     /// The branch [default: the current one]
     #[arg(long, value_name = "NAME")]
     branch: Option<String>,
-    /// Write to a folder, as `render` does, and not to the reference
+    /// Write to a folder, as `render` does, instead of the reference
     #[arg(long, short, value_name = "DIR", conflicts_with = "push")]
     output: Option<PathBuf>,
     /// The permissions of the files in a folder, in octal: 0644 lets all users of the machine read them
     #[arg(long, value_name = "MODE", default_value = "0600", value_parser = render::mode)]
     mode: FileMode,
-    /// Push the reference then, as the user's git does it
+    /// Push the reference afterwards, with the user's git
     #[arg(long, value_name = "REMOTE")]
     push: Option<String>,
-    /// Only these nodes, so that new commits have no files of others: a name, a glob or re:EXPRESSION; may be repeated
+    /// Only these nodes; new commits have no files of others: a name, a glob or re:EXPRESSION; may be repeated
     #[arg(long, value_name = "PATTERN")]
     node: Vec<Pattern>,
-    /// Write snapshots even of commits of which nothing at all can be read
+    /// Export even commits of which nothing can be read
     #[arg(long)]
     allow_blind: bool,
 }
@@ -61,7 +61,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
         return render::render(global, &workspace, Some(&branch), &arguments);
     }
     if global.show_secrets {
-        return Err("git keeps what was committed once: secrets are shown with --output only".into());
+        return Err("git keeps what was committed: --show-secrets needs --output".into());
     }
     let remote = arguments.push.as_deref().map(|name| workspace.repository.remote(name, Asked::User));
     let pushed = remote.as_ref().map(|remote| Pushed::new(&workspace.repository, remote));
@@ -75,10 +75,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
             count => format!("{count} commits are left out, the first of them {}", commit.short()),
         };
         let fix = spot.fix.as_ref().map(|fix| format!("; {fix}")).unwrap_or_default();
-        log::print(&format_args!(
-            "hierad: warning: {count}: {}{fix}; --allow-blind exports it all the same",
-            spot.message
-        ));
+        log::print(&format_args!("hierad: warning: {count}: {}{fix}; --allow-blind exports it anyway", spot.message));
     }
     if exported.commits.is_empty() && !exported.skipped.is_empty() {
         return Err("nothing was exported: nothing of these commits could be read".into());
@@ -124,7 +121,7 @@ fn told(exported: &Exported, reference: &str) -> String {
 fn events(repository: &Repository, branch: &BranchName, revision: Option<&str>) -> Result<Vec<CommitEvent>> {
     match revision.map(|text| (text, text.split_once(".."))) {
         Some((text, Some((_, to)))) if to.starts_with('.') => {
-            Err(format!("{text}: FROM..TO has two dots, as the commits of one branch are meant").into())
+            Err(format!("{text}: use two dots, FROM..TO, for the commits of one branch").into())
         }
         Some((_, Some((from, to)))) => {
             let commit = |text: &str| match text {

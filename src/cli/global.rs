@@ -26,8 +26,8 @@ pub(super) struct Global {
     /// Settings that count name the repository
     #[arg(long, global = true, hide = true)]
     repo_is_trusted: bool,
-    /// The settings, which no commit writes [default: hierad.yaml in the git directory, of the user or of the system;
-    /// and that beside the data, as far as it is trusted]
+    /// The settings file [default: hierad.yaml in the git directory, of the user or of the system, and the one beside
+    /// the data as far as it is trusted]
     #[arg(long, global = true, value_name = "FILE", env = "HIERAD_CONFIG", hide_env_values = true,
         value_parser = OsStringValueParser::new().map(PathBuf::from))]
     config: Option<PathBuf>,
@@ -52,13 +52,13 @@ pub(super) struct Global {
     /// The version of Hiera to behave as: Hiera 3 by itself, or Puppet's Hiera 5 [default: by the form of hiera.yaml]
     #[arg(long, global = true, value_name = "3|5|auto|by-version", hide_possible_values = true)]
     hiera: Option<HieraVersion>,
-    /// Threads to resolve with [default: up to one a core]
+    /// Number of threads [default: up to one per core]
     #[arg(long, global = true, value_name = "N")]
     threads: Option<std::num::NonZeroUsize>,
-    /// Read everything anew, and keep nothing of it for the next run
+    /// Read everything anew, and cache nothing for the next run
     #[arg(long, global = true)]
     no_cache: bool,
-    /// MiB of parsed data to keep, in memory and in the git directory for the next run [default: 256]
+    /// Size of the cache of parsed data in MiB, in memory and in the git directory [default: 256]
     #[arg(long, global = true, value_name = "MIB")]
     cache_size: Option<u64>,
     /// The private key for all encrypted data, in place of those that hiera.yaml names
@@ -67,20 +67,20 @@ pub(super) struct Global {
     /// The certificate of that key
     #[arg(long, global = true, value_name = "FILE", requires = "pkcs7_private_key")]
     pkcs7_public_key: Option<PathBuf>,
-    /// Read no key: all that is encrypted compares by its ciphertext. For the commits of strangers
+    /// Read no keys: encrypted values are compared by their ciphertext. For commits of strangers
     #[arg(long, global = true, conflicts_with = "pkcs7_private_key")]
     no_keys: bool,
-    /// Show secrets: without it, outputs have fingerprints in their place
+    /// Show secrets instead of their fingerprints
     #[arg(long, global = true)]
     pub(super) show_secrets: bool,
-    /// The key that fingerprints of secrets are made with: a file, or 64 hexadecimal digits [default: a file in the
-    /// user's data directory, which is made with the first fingerprint]
+    /// The key for fingerprints of secrets: a file, or 64 hexadecimal digits [default: a file in the user's data
+    /// directory, created when it is first needed]
     #[arg(long, global = true, value_name = "FILE", env = "HIERAD_FINGERPRINT_KEY", hide_env_values = true)]
     fingerprint_key: Option<String>,
     /// Log more; twice for everything
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(super) verbose: u8,
-    /// Use of colour
+    /// When to use colour
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub(super) color: Color,
     /// Show long reports without a pager

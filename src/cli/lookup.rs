@@ -74,19 +74,19 @@ pub(super) struct Arguments {
     /// The type that the value must have
     #[arg(long = "type", value_name = "TYPE")]
     data_type: Option<String>,
-    /// Tell which levels and files were searched, and where the value comes from
+    /// Show which levels and files were searched, and where the value comes from
     #[arg(long)]
     explain: bool,
-    /// Tell where `lookup_options` come from
+    /// Show where `lookup_options` come from
     #[arg(long)]
     explain_options: bool,
     /// Format of the value or the explanation [default: yaml for a value, s for an explanation]
     #[arg(long, value_name = "s|json|yaml")]
     render_as: Option<String>,
-    /// Compile a catalog first: hierad never does
+    /// Not supported: hierad never compiles a catalog
     #[arg(long, short = 'c', hide = true)]
     compile: bool,
-    /// Accepted for the sake of scripts
+    /// Has no effect; accepted for scripts that pass it to `puppet lookup`
     #[arg(long, short, hide = true)]
     debug: bool,
 }
@@ -414,7 +414,7 @@ fn profile(global: &Global, workspace: &Workspace, arguments: &Arguments) -> Res
         },
         (None, 0) => facts("")?
             .filter(|profile| !profile.name.is_empty())
-            .ok_or("whose data? name the node with --node, and give its facts with --facts FILE or --profiles")?,
+            .ok_or("name the node with --node, and give its facts with --facts FILE or --profiles")?,
         (None, 1) => known(NodeId(0)).ok_or("the node profile cannot be read again")?,
         (None, _) => return Err("name the node with --node".into()),
     };

@@ -77,33 +77,33 @@ struct Cli {
 enum Command {
     /// Set a repository up: find hiera.yaml, data and nodes, write the settings, and show the last change
     ///
-    /// Looks for hiera.yaml where people keep it, for the folders that its datadirs are here, and for nodes: profiles
-    /// in the repository, PuppetDB, a Puppet server's cache and the node classifier that Puppet on this machine uses.
-    /// Each line says what is found and what is guessed. It writes hierad.yaml at the top of the work tree, and what
-    /// opens connections or runs programs into the git directory, where no commit writes.
+    /// Looks for hiera.yaml in the usual places, for the folders of its datadirs, and for nodes: profiles in the
+    /// repository, PuppetDB, a Puppet server's cache and the node classifier that Puppet on this machine uses. Each
+    /// line says what is found and what is guessed. It writes hierad.yaml at the top of the work tree. Settings that
+    /// open connections or run programs go into the git directory, where no commit can change them.
     Init(Deferred<init::Arguments>),
     /// Show what changes in effective values between two revisions
     Diff(Deferred<diff::Arguments>),
     /// Post what a pull request changes: a comment, a check, marks on lines
     ///
-    /// In CI it knows the request by the environment of the job (GitHub Actions, GitLab CI, Actions of Gitea and
-    /// Forgejo, Jenkins), and compares its last commit with the merge base. Elsewhere flags name all that. No key is
-    /// read unless --with-keys asks for it.
+    /// In CI, it takes the request from the environment of the job (GitHub Actions, GitLab CI, Actions of Gitea and
+    /// Forgejo, Jenkins), and compares its last commit with the merge base. Elsewhere, name the request with flags.
+    /// Keys are only read with --with-keys.
     Review(Deferred<review::Arguments>),
     /// Write the effective values of every node
     Render(Deferred<render::Arguments>),
     /// Put snapshots on a git reference, a commit for each commit of a branch
     ///
-    /// On refs/hierad/snapshots/BRANCH each commit has a file NODE.json for every node, the author and date of the
-    /// commit that it is of, and names that in the trailer Hierad-Commit. So `git log -p`, `git diff` and `git blame`
-    /// tell who changed which value.
+    /// Each commit on refs/hierad/snapshots/BRANCH has a file NODE.json for every node, and the author and date of
+    /// the commit that it describes, which the trailer Hierad-Commit names. So `git log -p`, `git diff` and `git
+    /// blame` show who changed which value.
     Export(Deferred<export::Arguments>),
     /// Look keys up on one node, as `puppet lookup` does
     ///
-    /// Unlike `puppet lookup` it shows a fingerprint in the place of a secret, unless --show-secrets asks for it.
+    /// Unlike `puppet lookup`, it shows fingerprints instead of secrets unless --show-secrets is given.
     #[command(args_override_self = true)]
     Lookup(Deferred<lookup::Arguments>),
-    /// Name everything that is wrong with data, hiera.yaml and profiles
+    /// List everything that is wrong with data, hiera.yaml and profiles
     Check(Deferred<check::Arguments>),
     /// Show what each policy would have said about the last commits that changed data
     ///
@@ -118,20 +118,20 @@ enum Command {
     Watch(Deferred<watch::Arguments>),
     /// Show the daemon's unfinished work, and retry it
     Queue(Deferred<queue::Arguments>),
-    /// Install git's hooks, which tell the daemon of commits and show what a push changes
+    /// Install git hooks that notify the daemon of commits and show what a push changes
     Hooks(Deferred<hooks::Arguments>),
-    /// Let the settings in the work tree count in full, until they change
+    /// Trust all settings in the work tree, until they change
     ///
-    /// Everybody who proposes a commit writes the settings there, so they say only what concerns the tree and the
-    /// report. This records the file as it is now, with the programs of the tree that its commands name, in the git
-    /// directory, and shows the settings that count from then on. Look at them: they may run commands.
+    /// Whoever proposes a commit can change the settings there, so only those about the tree and the report count.
+    /// This records the present file in the git directory, with the programs of the tree that its commands name, and
+    /// shows the settings that count from then on. Review them: they may run commands.
     Trust(Deferred<trust::Arguments>),
     /// Tell the daemon to look for commits now; does nothing if there is none, and never fails
     Notify,
     /// Run a program that ends with the daemon
     #[command(name = bound::NAME, hide = true)]
     Bound(bound::Arguments),
-    /// Show hierad at work on a repository made for the purpose
+    /// Show hierad at work on a sample repository
     Demo(Deferred<demo::Arguments>),
 }
 

@@ -7,7 +7,7 @@ use crate::git::{self, Environment};
 /// Failures are only logged, since a daemon finds the commit by its clock, too.
 pub(super) fn run(global: &Global) -> Status {
     if let Err(failure) = tell(global) {
-        tracing::info!("no daemon was told to look: {}", describe(&*failure));
+        tracing::info!("no daemon was notified: {}", describe(&*failure));
     }
     Status::Done
 }
@@ -15,6 +15,6 @@ pub(super) fn run(global: &Global) -> Status {
 fn tell(global: &Global) -> Result<()> {
     let folders = git::git_dirs(global.repo.as_deref(), &Environment::of_process())?;
     daemon::request_look(&folders.common)?;
-    tracing::info!(repository = %folders.common.display(), "a daemon that watches it looks now");
+    tracing::info!(repository = %folders.common.display(), "a daemon that watches it was notified");
     Ok(())
 }

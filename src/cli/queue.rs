@@ -32,7 +32,7 @@ enum Action {
     Retry(Which),
     /// Drop work that was set aside
     Drop(Drop),
-    /// Have the database check itself
+    /// Check the integrity of the database
     Check,
 }
 
@@ -51,7 +51,7 @@ struct List {
 struct Which {
     /// Only the work with this number, as `list` shows it
     number: Option<JobNumber>,
-    /// Only the reports for this sink
+    /// Only reports for this sink
     #[arg(long, value_name = "NAME")]
     sink: Option<String>,
     /// Only the reviews of requests on forges
@@ -102,7 +102,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
             }
             Some(Action::Check) => {
                 queue.check().await?;
-                writeln!(out, "the queue in {} is whole", folder.display())?;
+                writeln!(out, "the queue in {} is intact", folder.display())?;
             }
         }
         out.flush()?;

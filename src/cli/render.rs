@@ -31,11 +31,10 @@ pub(super) struct Arguments {
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "json")]
     format: Format,
-    /// The output: - for standard output, or a folder, which then holds just a file for each node and manifest.json
+    /// The output: - for standard output, or a folder for a file for each node and manifest.json
     ///
-    /// A file whose content is the same is not touched, and manifest.json is written last. Files that a former
-    /// manifest.json names and that are not among these any more, such as those of nodes that are gone, are removed;
-    /// others are left alone.
+    /// Unchanged files are not touched, and manifest.json is written last. Files that only the former manifest.json
+    /// names, such as those of nodes that are gone, are removed; other files are left alone.
     #[arg(long, short, value_name = "DIR|-", default_value = "-")]
     output: PathBuf,
     /// The permissions of the files in a folder, in octal: 0644 lets all users of the machine read them
@@ -47,7 +46,7 @@ pub(super) struct Arguments {
     /// Only these keys: a name, a glob or re:EXPRESSION; may be repeated
     #[arg(long, value_name = "PATTERN")]
     key: Vec<Pattern>,
-    /// Write snapshots even where nothing at all can be read
+    /// Write snapshots even if nothing can be read
     #[arg(long)]
     allow_blind: bool,
     #[command(flatten)]

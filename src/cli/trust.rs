@@ -41,7 +41,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
         let (path, privileges) = trust::trust(repo, file)?;
         writeln!(out, "{} is trusted until it changes; `hierad trust --revoke` ends that", visible(&path))?;
         if privileges.is_empty() {
-            writeln!(out, "nothing in it needs that")?;
+            writeln!(out, "nothing in it needs trust")?;
         }
         for privilege in privileges {
             let place = privilege.line.map(|line| format!("line {line}: ")).unwrap_or_default();

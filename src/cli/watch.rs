@@ -30,8 +30,8 @@ pub(super) struct Arguments {
     /// Output format: JSON is a line for each report [default: text]
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
-    /// Keep a durable queue in this folder: commits that are not reported when the daemon ends are reported when it
-    /// is back. Reports go to the sinks of the settings or, without any, to standard output as lines of JSON
+    /// Keep a durable queue in this folder: commits that are not reported when the daemon ends are reported after its
+    /// next start. Reports go to the sinks in the settings or, without any, to standard output as lines of JSON
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
     /// Only check that the daemon could start: settings, profiles, sinks, repositories
@@ -44,10 +44,10 @@ pub(super) struct Arguments {
     /// durable queue
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = listen_address)]
     listen: Option<SocketAddr>,
-    /// Look for new commits at least once in this time, besides file notification
+    /// Look for new commits at least this often, besides file notification
     #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = seconds)]
     poll: Duration,
-    /// Do not ask the system for file notification
+    /// Do not use file notification
     #[arg(long)]
     no_notify: bool,
     /// Resolve this job of the running daemon, and write the answer for it
@@ -93,7 +93,7 @@ fn resolve_job(number: JobNumber, mode: Mode, options: &DaemonOptions, runtime: 
 }
 
 fn seconds(text: &str) -> std::result::Result<Duration, String> {
-    let number: f64 = text.parse().map_err(|_| format!("'{text}' is no number of seconds"))?;
+    let number: f64 = text.parse().map_err(|_| format!("'{text}' is not a number of seconds"))?;
     match Duration::try_from_secs_f64(number) {
         Ok(duration) if duration >= Duration::from_millis(10) => Ok(duration),
         _ => Err("must be 0.01 or more".to_owned()),
@@ -104,7 +104,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let options = arguments.options(global);
     let mode = Mode::new(&options)?;
     if matches!(mode, Mode::Queue(_)) && arguments.format.is_some_and(|format| format != Format::Json) {
-        return Err("with a durable queue reports are lines of JSON: --format does not go with it".into());
+        return Err("with a durable queue, reports are lines of JSON: --format cannot be used".into());
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     if arguments.check_config {

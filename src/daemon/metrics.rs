@@ -222,7 +222,7 @@ impl Metrics {
         let resolving = Family::new_with_constructor(durations as fn() -> Histogram);
         Metrics {
             found: names.add("commits_found", "Commits that have come to watched branches"),
-            looks_failed: names.add("watch_failures", "Looks for commits that failed"),
+            looks_failed: names.add("watch_failures", "Failed looks for new commits"),
             fetches: names.add("fetches", "Times that a mirror was fetched, or should have been"),
             fetches_failed: names.add("fetch_failures", "Times that a mirror could not be fetched"),
             nodes_fetched: names

@@ -85,7 +85,7 @@ pub enum MailTls {
 #[derive(Debug, thiserror::Error)]
 pub enum MailError {
     /// The server's address is invalid.
-    #[error("'{server}' is no server: {reason}")]
+    #[error("'{server}' is not a mail server: {reason}")]
     Server {
         /// The address as given.
         server: String,
@@ -93,7 +93,7 @@ pub enum MailError {
         reason: &'static str,
     },
     /// A mail address is invalid.
-    #[error("'{address}' is no mail address: {source}")]
+    #[error("'{address}' is not a mail address: {source}")]
     Address {
         /// The address as given.
         address: String,
@@ -101,7 +101,7 @@ pub enum MailError {
         source: address::AddressError,
     },
     /// The authorities' file has no certificate.
-    #[error("the 'ca_file' has no certificate in PEM form")]
+    #[error("'ca_file' contains no certificate in PEM form")]
     Authorities,
     /// TLS cannot be set up.
     #[error("cannot prepare for TLS: {0}")]

@@ -51,13 +51,13 @@ pub struct WebhookOptions {
 #[derive(Debug, thiserror::Error)]
 pub enum WebhookError {
     /// The address is invalid.
-    #[error("this is no address: {0}")]
+    #[error("this is not a valid address: {0}")]
     Address(String),
     /// A header is invalid.
-    #[error("'{0}' is no header that can be sent")]
+    #[error("'{0}' is not a valid header")]
     Header(String),
     /// The authorities' file has no certificate.
-    #[error("the 'ca_file' has no certificate in PEM form")]
+    #[error("'ca_file' contains no certificate in PEM form")]
     Authorities,
     /// The HTTP client cannot be made.
     #[error("cannot prepare for HTTP: {0}")]

@@ -11,7 +11,7 @@ pub fn can_write(folder: &Path) -> io::Result<()> {
     let folder = std::path::absolute(folder)?;
     let there = folder.ancestors().find(|path| path.symlink_metadata().is_ok()).unwrap_or(&folder);
     if !there.is_dir() {
-        return Err(io::Error::new(ErrorKind::NotADirectory, format!("{} is no folder", there.display())));
+        return Err(io::Error::new(ErrorKind::NotADirectory, format!("{} is not a folder", there.display())));
     }
     system::may_write(there)
 }
@@ -40,7 +40,7 @@ mod system {
 
     pub(super) fn may_run(program: &Path) -> io::Result<()> {
         access(program, Access::EXEC_OK)?;
-        if program.is_file() { Ok(()) } else { Err(io::Error::new(ErrorKind::IsADirectory, "it is no file")) }
+        if program.is_file() { Ok(()) } else { Err(io::Error::new(ErrorKind::IsADirectory, "it is not a file")) }
     }
 }
 

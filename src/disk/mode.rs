@@ -13,7 +13,10 @@ pub struct FileMode(u32);
 
 /// A text that is no mode of a file.
 #[derive(Debug, thiserror::Error)]
-#[error("'{0}' is no mode of a file: it must be octal such as 0640, let the owner read and write, and nobody execute")]
+#[error(
+    "'{0}' is not a valid file mode: use an octal number such as 0640 that lets the owner read and write, and \
+         nobody execute"
+)]
 pub struct ModeError(String);
 
 impl FileMode {

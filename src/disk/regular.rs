@@ -37,7 +37,7 @@ pub(super) fn open_regular(path: &Path) -> io::Result<File> {
 }
 
 fn regular(file: File) -> io::Result<File> {
-    if file.metadata()?.is_file() { Ok(file) } else { Err(refused("it is no regular file")) }
+    if file.metadata()?.is_file() { Ok(file) } else { Err(refused("it is not a regular file")) }
 }
 
 fn read(file: &File, limit: u64) -> io::Result<Vec<u8>> {
@@ -97,12 +97,12 @@ mod tests {
         for name in ["out", "git", "zero", "../secret"] {
             assert_eq!(below(name).unwrap_err(), "it leads out of the tree", "{name}");
         }
-        assert_eq!(below("pipe").unwrap_err(), "it is no regular file");
+        assert_eq!(below("pipe").unwrap_err(), "it is not a regular file");
         assert_eq!(read_below(&root, &root.join("a"), 3).unwrap_err().to_string(), "it is too large");
         assert_eq!(read_regular(&root.join("out"), 4).unwrap(), b"text");
         for name in ["zero", "pipe", ""] {
             let error = read_regular(&root.join(name), 4).unwrap_err();
-            assert_eq!(error.to_string(), "it is no regular file", "{name}");
+            assert_eq!(error.to_string(), "it is not a regular file", "{name}");
         }
     }
 }

@@ -30,7 +30,7 @@ pub enum SecretError {
     #[error("the file {} is empty", .0.display())]
     Empty(PathBuf),
     /// The file is too large for a secret.
-    #[error("the file {} is too large for a secret: {MAX_SIZE} bytes are the most", .0.display())]
+    #[error("the file {} is too large for a secret: the limit is {MAX_SIZE} bytes", .0.display())]
     TooLarge(PathBuf),
     /// Others can write the file.
     #[error("others can write the file {path} and choose the secret in it: run `chmod go-w {path}`", path = .0.display())]
@@ -59,7 +59,8 @@ pub enum SecretError {
     },
     /// The token can be guessed.
     #[error(
-        "the token in the file {} has fewer than {SHORTEST_TOKEN} characters, so it can be guessed: `openssl rand -hex 32` makes a good one",
+        "the token in the file {} has fewer than {SHORTEST_TOKEN} characters, so it can be guessed: generate one with \
+         `openssl rand -hex 32`",
         .0.display()
     )]
     Short(PathBuf),
@@ -114,7 +115,7 @@ fn read(path: &Path, is_own: impl Fn(&Metadata) -> bool) -> Result<Secret, Secre
     }
     if mode & 0o004 != 0 {
         let path = path.display();
-        tracing::warn!("everybody on this machine can read the secret in {path}: `chmod o-r {path}` ends that");
+        tracing::warn!("everybody on this machine can read the secret in {path}: run `chmod o-r {path}`");
     }
     Ok(Zeroizing::new(content.trim_ascii_end().to_vec()))
 }

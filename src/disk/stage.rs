@@ -26,7 +26,7 @@ pub enum StageError {
         error: io::Error,
     },
     /// A name stands for another place than an entry of its folder.
-    #[error("{0} is no name of a file")]
+    #[error("{0} is not a valid file name")]
     Name(String),
     /// The caller that chooses what is written has refused.
     #[error("{0}")]

@@ -53,7 +53,7 @@ impl Client {
     pub async fn request(&self, number: u64) -> Result<Request, ForgeError> {
         let path = self.path(self.api.request, number, 0);
         let found = self.project.http.get(&path, self.api.may_read).await?;
-        self.forge.request(&found).ok_or_else(|| unexpected(format!("GET {path}"), "it is no request"))
+        self.forge.request(&found).ok_or_else(|| unexpected(format!("GET {path}"), "it is not a request"))
     }
 
     /// Returns the open requests whose commits come from `branch` of the repository or fork of `owner`.

@@ -68,7 +68,7 @@ impl Http {
             |reason: &dyn std::fmt::Display| ForgeError::Options(format!("the address of the forge's API: {reason}"));
         let base = Url::parse(&format!("{}/", base.trim_end_matches('/'))).map_err(|error| wrong(&error))?;
         if !matches!(base.scheme(), "http" | "https") || !base.username().is_empty() || base.password().is_some() {
-            return Err(wrong(&"it must be one of http or https without a password"));
+            return Err(wrong(&"it must begin with http:// or https:// and contain no password"));
         }
         let mut sent = HeaderMap::new();
         sent.insert(USER_AGENT, HeaderValue::from_static(concat!("hierad/", env!("CARGO_PKG_VERSION"))));
@@ -77,7 +77,7 @@ impl Http {
         }
         sent.entry(ACCEPT).or_insert(HeaderValue::from_static("application/json"));
         if let Some(token) = &token {
-            let unusable = |_| ForgeError::Options("the token has characters that no token has".to_owned());
+            let unusable = |_| ForgeError::Options("the token contains invalid characters".to_owned());
             let mut value = HeaderValue::from_str(&format!("{before}{}", token.0)).map_err(unusable)?;
             value.set_sensitive(true);
             sent.insert(HeaderName::from_static(auth), value);
@@ -183,7 +183,7 @@ impl Http {
         };
         let advice = match status.as_u16() {
             _ if retry.is_some() => String::new(),
-            429 => "its limit of requests is used up; run this again later".to_owned(),
+            429 => "its rate limit is used up; run this again later".to_owned(),
             301 | 302 | 307 | 308 => {
                 "it redirects to another server, which is not followed; name that one with --api".to_owned()
             }

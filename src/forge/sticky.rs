@@ -58,7 +58,7 @@ impl Sticky<'_> {
     pub async fn post(&self, wanted: Wanted<'_>) -> Result<Posted, ForgeError> {
         let own_name = self.client.own_name().await?;
         let Some(own_name) = own_name else {
-            let text = "the forge does not tell under which name the token writes: name it with --author";
+            let text = "the forge does not say which user the token belongs to: name it with --author";
             return Err(ForgeError::Options(text.to_owned()));
         };
         let (mut waits, mut wanted) = (waits(), wanted);

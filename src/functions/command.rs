@@ -237,9 +237,14 @@ fn line(output: &mut BufReader<ChildStdout>) -> std::io::Result<Line> {
 /// Parses an answer. The outer error is that of a malformed answer.
 fn read(line: &[u8], asked: u64) -> Result<Result<Answer, String>, String> {
     // The answer may be a secret, so the error does not quote it.
-    let garbage = |why: &str| Err(format!("gave no proper answer: {why}"));
+    let garbage = |why: &str| Err(format!("gave an invalid answer: {why}"));
     let parsed = json::parse(line);
-    let (None, Some(answer)) = (parsed.fault, parsed.value.as_hash()) else { return garbage("it is no JSON object") };
+    let (None, Some(answer)) = (parsed.fault, parsed.value.as_hash()) else {
+        return garbage(
+            "it is not a JSON \
+                                                                                             object",
+        );
+    };
     match answer.get("id") {
         None => {}
         Some(Value::Integer(id)) if u64::try_from(*id) == Ok(asked) => {}
@@ -248,7 +253,7 @@ fn read(line: &[u8], asked: u64) -> Result<Result<Answer, String>, String> {
     let value = match answer.get("value") {
         Some(value) if answer.get("rich") == Some(&Value::Boolean(true)) => match rich(value) {
             Some(value) => Some(value),
-            None => return garbage("its value is not as 'rich' ones are"),
+            None => return garbage("its value is not valid 'rich' data"),
         },
         value => value.cloned(),
     };

@@ -27,7 +27,7 @@ pub enum ImportError {
     #[error(transparent)]
     Command(#[from] CommandError),
     /// The reference's name is not valid.
-    #[error("'{}' is no name for a reference", reference.escape_debug())]
+    #[error("'{}' is not a valid name of a reference", reference.escape_debug())]
     Name {
         /// The reference.
         reference: String,
@@ -146,7 +146,7 @@ impl Import {
         }
         told.map_err(|error| self.broken(&error.to_string()))?;
         let ids: Vec<_> = String::from_utf8_lossy(&output.stdout).lines().filter_map(CommitId::from_hex).collect();
-        if ids.len() == self.commits { Ok(ids) } else { Err(self.broken("it has not told the commits")) }
+        if ids.len() == self.commits { Ok(ids) } else { Err(self.broken("it did not report the commits")) }
     }
 
     /// Ends the import after a failed write and returns the reason: the command's own message if it has one.

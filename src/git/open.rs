@@ -34,7 +34,9 @@ pub enum OpenError {
     },
     /// The repository is in the work tree of another one, so that a commit there may have made it, with its
     /// configuration.
-    #[error("{} is a git directory in the work tree of {}, where a commit may have made it with its configuration; if it is yours, name it by GIT_DIR, or exactly in the settings", path.display(), outer.display())]
+    #[error("{} is a git directory in the work tree of {}, where a commit may have created it, with its \
+             configuration; if you trust it, name it with GIT_DIR, or by its exact path in the \
+             settings", path.display(), outer.display())]
     Embedded {
         /// The git directory.
         path: PathBuf,
@@ -42,13 +44,14 @@ pub enum OpenError {
         outer: PathBuf,
     },
     /// Git's setting `safe.bareRepository` is `explicit`, and nothing names this one.
-    #[error("{} is a bare repository, and safe.bareRepository of git is 'explicit'; name it with --repo or by GIT_DIR", path.display())]
+    #[error("{} is a bare repository, and git's safe.bareRepository is 'explicit'; name it with --repo or \
+             GIT_DIR", path.display())]
     NotNamed {
         /// The git directory.
         path: PathBuf,
     },
     /// Its object ids are SHA-256.
-    #[error("{} names its objects by SHA-256, which hierad cannot read", path.display())]
+    #[error("{} uses SHA-256 object ids, which hierad cannot read", path.display())]
     Sha256 {
         /// The repository.
         path: PathBuf,

@@ -310,10 +310,8 @@ impl<'a> Resolver<'a> {
         let backend = Backend::of(&level.function, self.source.backends, only_path, &self.config.path);
         if matches!(backend, Backend::Absent) {
             let name = &level.function.name;
-            let text = format!(
-                "the backend '{name}' of Hiera 3 is taken for one that is not installed: '{}' finds nothing",
-                level.name
-            );
+            let text =
+                format!("the backend '{name}' of Hiera 3 counts as not installed: '{}' finds nothing", level.name);
             let warning = Diagnostic::warning("absent-backend", Some(level.place.clone()), text);
             self.diagnostics.push(warning.about(Subject::Backend(name.clone())));
         }

@@ -42,7 +42,7 @@ pub enum OpenError {
     #[error(transparent)]
     Find(#[from] FindError),
     /// A source cannot be asked.
-    #[error("{label} cannot be asked for nodes: {source}")]
+    #[error("cannot ask {label} for nodes: {source}")]
     Fetch {
         /// The source.
         label: String,
@@ -53,7 +53,7 @@ pub enum OpenError {
     #[error(transparent)]
     SitePp(#[from] ProfileError),
     /// A folder is no cache of a Puppet server.
-    #[error("{} is no cache of a Puppet server: it has none of {}", .0.display(), CACHES.join(", "))]
+    #[error("{} is not the cache of a Puppet server: it contains none of {}", .0.display(), CACHES.join(", "))]
     NoCache(PathBuf),
 }
 

@@ -27,7 +27,7 @@ pub enum FetchError {
         advice: &'static str,
     },
     /// The answer is not what it should be.
-    #[error("{url} gives an answer that cannot be used: {reason}")]
+    #[error("{url} returns an unusable answer: {reason}")]
     Malformed {
         /// The address.
         url: String,
@@ -38,7 +38,7 @@ pub enum FetchError {
     #[error("{0}")]
     Program(String),
     /// The nodes changed during each attempt.
-    #[error("{url}: the nodes changed from page to page, {attempts} times in a row; try again when less is going on")]
+    #[error("{url}: the nodes changed between pages, {attempts} times in a row; try again later")]
     Changing {
         /// The address.
         url: String,

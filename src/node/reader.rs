@@ -149,7 +149,7 @@ impl<'a> ProfileReader<'a> {
 
 /// The advice for a file that is no JSON document.
 const SEVERAL: &str =
-    "the file must be one JSON document: several go into an array, or one a line into an .ndjson file";
+    "the file must contain one JSON document: put several into an array, or one per line into an .ndjson file";
 
 /// Returns the lines of `content` that are not empty, with their numbers, which begin after `before`.
 fn lines(content: &[u8], before: u32) -> impl Iterator<Item = (u32, &[u8])> {
@@ -253,7 +253,7 @@ impl Reader<'_> {
         }
         if is_row(value) {
             return Err(Refusal::of(
-                "rows of PuppetDB's facts must be alone in their file: a JSON array, or one a line",
+                "rows of PuppetDB's facts must be alone in their file: a JSON array, or one per line",
             ));
         }
         if let Some(Unknown { at, text }) = unknown {

@@ -62,7 +62,7 @@ impl Rows {
         let Some(wanted) = wanted.entry(fact) else { return Ok(()) };
         let value = wanted.of(value);
         if node.facts.get(fact).is_some_and(|known| *known != value) {
-            return Err(format!("the fact '{fact}' of {certname} was another one in a row before"));
+            return Err(format!("the fact '{fact}' of {certname} has another value in an earlier row"));
         }
         node.facts.insert(fact, value);
         Ok(())

@@ -19,7 +19,7 @@ pub(super) fn utf8(content: &[u8]) -> Result<Cow<'_, [u8]>, String> {
     let (units, rest) = content[2..].as_chunks::<2>();
     let units: Vec<u16> = units.iter().map(|bytes| unit(*bytes)).collect();
     let text = String::from_utf16(&units).ok().filter(|_| rest.is_empty());
-    text.map(|text| Cow::Owned(text.into_bytes())).ok_or_else(|| "the file is no text in UTF-16".to_owned())
+    text.map(|text| Cow::Owned(text.into_bytes())).ok_or_else(|| "the file is not valid UTF-16".to_owned())
 }
 
 /// Returns true if there is a JSON document on the first line, and another one below it.
@@ -109,7 +109,7 @@ mod tests {
             [text(b"\xef\xbb\xbfa"), text(b"a"), text(b"")],
             [Ok("a".into()), Ok("a".into()), Ok(String::new())]
         );
-        assert_eq!(text(b"\xff\xfea"), Err("the file is no text in UTF-16".into()));
+        assert_eq!(text(b"\xff\xfea"), Err("the file is not valid UTF-16".into()));
         assert_eq!(text(b"\x1f\x8b\x08"), Err("the file is compressed: unpack it".into()));
     }
 }

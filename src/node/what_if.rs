@@ -54,7 +54,7 @@ impl FromStr for Assignment {
             _ => Variable::Top(steps),
         };
         if variable == Variable::Environment && value.as_str().is_none() {
-            return Err(format!("'{text}': an environment is a text"));
+            return Err(format!("'{text}': the environment must be a string"));
         }
         Ok(Assignment { text: text.to_owned(), variable, value })
     }

@@ -46,9 +46,8 @@ impl Sides {
 const NOT_READ: &str =
     "no policy was judged by the reading of the revision that judges: correct its settings and profiles";
 
-/// The advice where it is not known which branch takes the commits.
-const NO_TARGET: &str =
-    "no policy was judged: name the branch that takes the commits with --base, or let `git fetch` work in the job";
+/// The advice where the target branch is unknown.
+const NO_TARGET: &str = "no policy was judged: name the target branch with --base, or make `git fetch` work in the job";
 
 /// Makes pipelines that read the tree as another revision says.
 pub trait Readings: Send + Sync {
@@ -135,7 +134,7 @@ impl Pipeline {
         let judge = sides.judge();
         let mut hits = self.judge.policies(judge, &report);
         if sides.target == Some(RevisionId::Empty) && self.judge.is_of_tree() {
-            hits.push(PolicyHit::unreadable(NO_TARGET, "it is not known which branch takes the commits".to_owned()));
+            hits.push(PolicyHit::unreadable(NO_TARGET, "the target branch is unknown".to_owned()));
         }
         let readings = self.readings.as_ref().filter(|_| self.judge.has_policies(judge));
         let reading = readings.map(|readings| readings.reading(sides));

@@ -15,8 +15,8 @@ use crate::report::{BlindSpot, PolicyHit, Remedy, Report, count};
 use crate::workers::Workers;
 
 /// The advice if the result of the merge is unknown.
-const NOT_MERGED: &str =
-    "the branch has gone on, and no policy judged what it becomes: merge it into this, and look again";
+const NOT_MERGED: &str = "the target branch has moved on, and no policy judged the result of a merge: merge it into \
+     this branch, and run hierad again";
 
 /// The change as it will be on the branch.
 pub(super) struct OnceMerged {
@@ -64,7 +64,7 @@ impl OnceMerged {
     pub(super) fn blind_spot(&self, changes: &Changes, all: usize) -> Option<BlindSpot> {
         let report = match &self.report {
             Ok(report) => report,
-            Err(reason) => return Some(self.spot(&format!("it is not known what changes: {reason}"))),
+            Err(reason) => return Some(self.spot(&format!("the changes are unknown: {reason}"))),
         };
         let known = changed_nodes(changes);
         if report.is_unreadable.before || report.is_unreadable.after {
@@ -92,8 +92,8 @@ impl OnceMerged {
         BlindSpot {
             code: "merged-otherwise",
             headline: format!("merged into {branch}, {what}"),
-            message: format!("{branch} has gone on since this was begun: once it is merged, {what}"),
-            fix: Some(Remedy::words(format!("merge {branch} into it, or begin it anew there, and look again"))),
+            message: format!("{branch} has moved on since this branch left it: once this is merged, {what}"),
+            fix: Some(Remedy::words(format!("merge {branch} into this branch or rebase it, and run hierad again"))),
             ..BlindSpot::default()
         }
     }

@@ -114,7 +114,7 @@ impl Evidence<'_> {
         }
         let unseen = self.keys_of(|change| change.is_unseen).len();
         if unseen > 0 {
-            parts.push(format!("{} not judged, being secret, not known or no text", count(unseen, "key")));
+            parts.push(format!("{} not judged: secret, unknown or not text", count(unseen, "key")));
         }
         for of_kind in self.others.chunk_by(|a, b| a.kind == b.kind) {
             parts.push(others(of_kind));

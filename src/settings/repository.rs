@@ -54,11 +54,11 @@ fn check(source: &SourceFile<'_>, name: String, raw: raw::Repository) -> Result<
     let invalid = |text: &str| source.invalid(&["repositories", &name], format!("repository '{name}' {text}"));
     // The name is that of a folder, too.
     if name.is_empty() || name.starts_with('.') || name.contains(['/', '\\', '\0']) {
-        return Err(invalid("has a name that cannot be that of a folder"));
+        return Err(invalid("has a name that cannot be used for a folder"));
     }
     let place = match (raw.path, raw.url) {
         (Some(_), None) if raw.fetch.is_some() || raw.fetch_timeout.is_some() => {
-            return Err(invalid("has no 'url', so 'fetch' and 'fetch_timeout' mean nothing"));
+            return Err(invalid("has no 'url', so 'fetch' and 'fetch_timeout' have no effect"));
         }
         (Some(path), None) => RepositorySource::Path(source.folder.join(path)),
         (None, Some(url)) => {

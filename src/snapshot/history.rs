@@ -44,7 +44,7 @@ pub enum HistoryError {
     #[error(transparent)]
     Tree(#[from] TreeError),
     /// Somebody else has made its last commit.
-    #[error("its last commit {0} has no trailer '{COMMIT}', so it is none of hierad's")]
+    #[error("its last commit {0} has no trailer '{COMMIT}', so hierad did not write it")]
     Foreign(CommitId),
 }
 

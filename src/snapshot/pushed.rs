@@ -78,7 +78,7 @@ impl<'a> Pushed<'a> {
         if !self.goes_on(here, own) {
             self.repository.set_reference(&reference(branch), own)?;
             if let Some(left) = here {
-                tracing::warn!(%branch, %left, %own, "the snapshots that were pushed have another history, which counts");
+                tracing::warn!(%branch, %left, %own, "the pushed snapshots have another history, which is kept");
             }
         }
         Ok(Prepared::Own)
@@ -106,10 +106,13 @@ impl<'a> Pushed<'a> {
             self.repository.set_reference(&pushed(branch), base)?;
             match here {
                 Some(left) => {
-                    tracing::warn!(%branch, remote = self.remote.name, %left, target = %base, "the snapshots at the remote have another history, which counts");
+                    let remote = &self.remote.name;
+                    let text = "the snapshots at the remote have another history, which is kept";
+                    tracing::warn!(%branch, remote, %left, target = %base, "{text}");
                 }
                 None => {
-                    tracing::info!(%branch, remote = self.remote.name, target = %base, "the snapshots go on from those at the remote");
+                    let remote = &self.remote.name;
+                    tracing::info!(%branch, remote, target = %base, "the snapshots continue those at the remote");
                 }
             }
             Ok(Prepared::Taken)

@@ -120,9 +120,9 @@ fn repeated_failures_end_the_command() {
 #[test]
 fn malformed_answers_are_refused() {
     for (answer, why) in [
-        ("echo garbage", "it is no JSON object"),
-        ("echo", "it is no JSON object"),
-        ("echo '[1]'", "it is no JSON object"),
+        ("echo garbage", "it is not a JSON object"),
+        ("echo", "it is not a JSON object"),
+        ("echo '[1]'", "it is not a JSON object"),
         ("echo '{}'", "it needs one of"),
         ("echo '{\"value\": 1, \"not_found\": true}'", "it needs one of"),
         ("echo '{\"not_found\": false}'", "it needs one of"),

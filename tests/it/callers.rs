@@ -26,7 +26,10 @@ fn levels_by_who_asks_are_told() {
     for (level, name) in LEVELS {
         let site = site(level, "");
         let check = site.hierad("check").out;
-        let words = format!("warning: the variable '{name}' depends on who asks: '{level}' is read for the top scope");
+        let words = format!(
+            "warning: the variable '{name}' depends on the caller: '{level}' is resolved for the top \
+                             scope"
+        );
         assert!(check.contains(&words) && !check.contains("unreached-file"), "{level}: {check}");
         // The file that only classes read, and a key that it has for them.
         for files in ["-- data/modules/foo.yaml\nfoo::x: another\n", "-- data/common.yaml\nfoo::x: another\nother: 1\n"]
@@ -36,7 +39,7 @@ fn levels_by_who_asks_are_told() {
             let report = site.hierad("diff --format json").json();
             let told = |spot: &&serde_json::Value| {
                 spot["code"] == "undefined-variable"
-                    && spot["headline"] == format!("the variable '{name}' depends on who asks")
+                    && spot["headline"] == format!("the variable '{name}' depends on the caller")
             };
             let spots = report["blind_spots"].as_array().unwrap();
             assert_eq!(spots.iter().filter(told).count(), 1, "{level}: {report}");
@@ -66,7 +69,7 @@ fn data_by_who_asks_are_told_when_they_change() {
         site.files(&format!("-- data/common.yaml\nfoo::x: {value}\nother: 1\n"));
         site.commit("another");
         let said = site.hierad("diff").out;
-        assert!(said.contains(&format!("the variable '{name}' depends on who asks")), "{value}: {said}");
+        assert!(said.contains(&format!("the variable '{name}' depends on the caller")), "{value}: {said}");
         site.files(&format!("-- data/common.yaml\nfoo::x: {value}\nother: 2\n"));
         site.commit("another");
         let said = site.hierad("diff").out;
@@ -92,7 +95,7 @@ fn levels_of_hiera_3_by_who_asks_are_told() {
              - common\n-- data/common.yaml\nfoo::x: common\nother: 1\n-- data/modules/foo.yaml\nfoo::x: of the module\n\
              -- hierad.yaml\nprofiles: [profiles]\nhiera: 3\n-- profiles/n.yaml\n{{name: n1}}\n"
         ));
-        let words = format!("the variable '{name}' depends on who asks");
+        let words = format!("the variable '{name}' depends on the caller");
         let check = site.hierad("check").out;
         assert!(check.contains(&words) && !check.contains("unreached-file"), "{check}");
         for (files, is_told) in [

@@ -64,7 +64,7 @@ fn the_first_profile_of_a_node_stays() {
     assert_eq!(answer_after(false).unwrap(), Outcome::Found("second".into()));
     assert_eq!(
         answer_after(true).unwrap_err().to_string(),
-        "node profiles cannot be read any more: b.ndjson:1: it is gone"
+        "node profiles can no longer be read: b.ndjson:1: it is gone"
     );
 }
 

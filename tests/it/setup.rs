@@ -235,7 +235,7 @@ fn what_does_not_work_is_undone() {
     ] {
         let printed = init(&site, flags);
         printed.is(1).says(&[words]);
-        assert!(printed.out.contains("undone      the settings are as they were"), "{}", printed.out);
+        assert!(printed.out.contains("undone      the settings are unchanged"), "{}", printed.out);
         let written = ["hierad.yaml", ".git/hierad.yaml"].map(|path| site.root().join(path).exists());
         assert_eq!(written, [false, false], "{flags}");
     }

@@ -153,11 +153,11 @@ fn faults_of_variables_are_told_with_their_line() {
             "'kind' of 'variables' must have 'from', a variable such as trusted.certname, and 'match'",
         ),
         ("kind: {from: facts.x, match: x, default: y}", "and 'match', a pattern, and nothing else"),
-        ("kind: {from: 'x::y', match: x}", "'kind' of 'variables' has a 'from' that is no variable: 'x::y'"),
-        ("kind: {from: x, match: '('}", "'kind' of 'variables' has a 'match' that is no pattern: "),
+        ("kind: {from: 'x::y', match: x}", "'kind' of 'variables' has a 'from' that is not a variable: 'x::y'"),
+        ("kind: {from: x, match: '('}", "'kind' of 'variables' has a 'match' that is not a valid pattern: "),
         ("facts: x", "'facts' of 'variables' is set by Puppet"),
-        ("a::b: x", "'a::b' of 'variables' is no name of a variable of the top scope"),
-        ("Kind: x", "'Kind' of 'variables' is no name of a variable of the top scope"),
+        ("a::b: x", "'a::b' of 'variables' is not the name of a top-scope variable"),
+        ("Kind: x", "'Kind' of 'variables' is not the name of a top-scope variable"),
     ] {
         site(variables).hierad("lookup motd --node web01").fails(&["hierad.yaml:3: ", words]);
     }

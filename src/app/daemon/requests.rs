@@ -32,7 +32,7 @@ const FINGERPRINT_KEY: &str = "HIERAD_FINGERPRINT_KEY";
 /// Checks that reviews could be posted, and that webhooks can ask for them.
 pub(in crate::app) fn check(settings: &Settings, overrides: &Overrides) -> Result<()> {
     if !settings.reviews.is_empty() && overrides.show_secrets {
-        return Err("reviews are read by many: --show-secrets does not go with 'reviews'".into());
+        return Err("many people read reviews: --show-secrets cannot be used with 'reviews'".into());
     }
     for ReviewSetting { name, forge, token_file, .. } in &settings.reviews {
         let mut secrets = settings.http.iter().flat_map(|http| &http.webhook_secret_files);

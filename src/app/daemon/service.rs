@@ -67,7 +67,8 @@ impl Plan {
         };
         if options.since.is_some() || !options.branches.is_empty() || overrides.repo.is_some() {
             return Err(
-                "settings with 'repositories' say what is watched: --repo, --branch and --since do not go with them"
+                "settings with 'repositories' say what is watched: --repo, --branch and --since cannot be used with \
+                 them"
                     .into(),
             );
         }
@@ -136,7 +137,7 @@ impl Plan {
             return Ok(());
         }
         if !self.settings.snapshots.is_empty() {
-            return Err("git keeps what was committed once: --show-secrets does not go with 'snapshots'".into());
+            return Err("git keeps what was committed: --show-secrets cannot be used with 'snapshots'".into());
         }
         if self.settings.http.as_ref().is_some_and(|http| http.token_file.is_none()) {
             return Err("--show-secrets would answer everybody on this machine: name a 'token_file' in 'http'".into());

@@ -44,7 +44,7 @@ mod unix {
                 _ = self.hang_up.recv() => Signal::Reload,
             };
             if signal == Signal::End {
-                tracing::info!("told to end");
+                tracing::info!("a signal asks the daemon to end");
             }
             signal
         }

@@ -63,13 +63,13 @@ fn check(
     let invalid = |text: &str| source.invalid(&["backends", name], format!("backend '{name}' {text}"));
     let is_run = raw.command.is_some() || raw.puppet.is_some();
     if !is_run && (raw.timeout.is_some() || raw.scope.is_some()) {
-        return Err(invalid("has no 'command' or 'puppet', so 'timeout' and 'scope' mean nothing"));
+        return Err(invalid("has no 'command' or 'puppet', so 'timeout' and 'scope' have no effect"));
     }
     if raw.puppet.is_none() && raw.ruby.is_some() {
-        return Err(invalid("has no 'puppet', so 'ruby' means nothing"));
+        return Err(invalid("has no 'puppet', so 'ruby' has no effect"));
     }
     if raw.puppet.is_none() && raw.reads.is_some() {
-        return Err(invalid("has no 'puppet', so 'reads' means nothing"));
+        return Err(invalid("has no 'puppet', so 'reads' has no effect"));
     }
     match (raw.not_found, &raw.values, &raw.command, &raw.puppet) {
         (Some(true), None, None, None) => Ok(DeclaredFunction::NotFound),
@@ -131,7 +131,7 @@ fn limit(source: &SourceFile<'_>, name: &str, raw: &raw::Backend) -> Result<Dura
 fn scope(source: &SourceFile<'_>, name: &str, scope: Option<Vec<String>>) -> Result<Arc<[String]>, SettingsError> {
     let scope = scope.unwrap_or_default();
     if let Some(bad) = scope.iter().find(|name| crate::hiera::key::split(name).is_none()) {
-        return Err(invalid(source, name, "scope", &format!("has '{bad}', which is no name of a variable")));
+        return Err(invalid(source, name, "scope", &format!("has '{bad}', which is not the name of a variable")));
     }
     Ok(scope.into())
 }
@@ -165,8 +165,8 @@ mod tests {
         for (backend, error) in [
             ("{puppet: false}", "needs 'puppet: true' or 'puppet: REVISION'"),
             ("{puppet: true, not_found: true}", "needs one of"),
-            ("{ruby: x}", "has no 'puppet', so 'ruby' means nothing"),
-            ("{not_found: true, reads: path}", "has no 'puppet', so 'reads' means nothing"),
+            ("{ruby: x}", "has no 'puppet', so 'ruby' has no effect"),
+            ("{not_found: true, reads: path}", "has no 'puppet', so 'reads' has no effect"),
             ("{puppet: true, reads: all}", "expected `path`"),
             ("{puppet: true, timeout: 0}", "'timeout' must be"),
             ("{puppet: [x]}", "must be true or a revision"),

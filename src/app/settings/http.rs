@@ -59,7 +59,7 @@ impl HttpSetting {
 
 /// Parses an address with a port.
 pub fn listen_address(text: &str) -> Result<SocketAddr, String> {
-    text.parse().map_err(|_| format!("'{text}' is no address with a port, such as {DEFAULT_LISTEN}"))
+    text.parse().map_err(|_| format!("'{text}' is not an address with a port, such as {DEFAULT_LISTEN}"))
 }
 
 pub(super) fn check(source: &SourceFile<'_>, raw: &raw::Http) -> Result<HttpSetting, SettingsError> {
@@ -103,7 +103,7 @@ mod tests {
             ("http: {listen: '[::]:1'}\n", "hierad.yaml:1: 'listen' of 'http': [::]:1 can be reached"),
             (
                 "http:\n  listen: localhost\n",
-                "hierad.yaml:2: 'listen' of 'http': 'localhost' is no address with a port, such as 127.0.0.1:8427",
+                "hierad.yaml:2: 'listen' of 'http': 'localhost' is not an address with a port, such as 127.0.0.1:8427",
             ),
             ("http:\n  timeout: 0\n", "hierad.yaml:2: 'timeout' of 'http': must be a number of seconds"),
             ("http:\n  lsten: x\n", "hierad.yaml:2: http: unknown field `lsten`"),

@@ -123,7 +123,7 @@ impl<'a> Entry<'a> {
         };
         let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
         if name.is_empty() || !name.chars().all(is_plain) {
-            let text = format!("'{name}' is no name of a policy: it may have letters, digits, '-', '_' and '.'");
+            let text = format!("'{name}' is not a valid policy name: it may contain letters, digits, '-', '_' and '.'");
             return Err(self.invalid("name", &text));
         }
         if known.iter().any(|rule| *rule.name == *name) {
@@ -154,13 +154,14 @@ impl<'a> Entry<'a> {
         let (lines, spots) = (!raw.lines.as_slice().is_empty(), !raw.blind_spots.as_slice().is_empty());
         match (lines, spots, of_changes) {
             (true, true, _) => {
-                Err(self
-                    .invalid("blind_spots", "'lines' and 'blind_spots' are two subjects: make two policies of them"))
+                Err(self.invalid("blind_spots", "'lines' and 'blind_spots' are two subjects: write two policies"))
             }
             (true, ..) | (_, true, _) if of_changes.is_some() => {
                 let name = of_changes.unwrap_or_default();
-                let text =
-                    format!("'{name}' is for changes of values: with 'lines' and 'blind_spots' only 'files' goes");
+                let text = format!(
+                    "'{name}' is for changes of values: with 'lines' and 'blind_spots' only 'files' can be \
+                             used"
+                );
                 Err(self.invalid(name, &text))
             }
             (true, ..) => {
@@ -203,11 +204,11 @@ impl<'a> Entry<'a> {
     /// Returns the message for a comparison in place of a pattern.
     fn no_name(&self, setting: &str, text: &str, number: &str) -> String {
         let instead = match (self.list, setting) {
-            _ if text.starts_with('!') => "patterns do not exclude: name those that are meant".to_owned(),
+            _ if text.starts_with('!') => "patterns cannot exclude: name those to include".to_owned(),
             ("policies", "keys" | "nodes") => format!("for a number write more_than: {{{setting}: {number}}}"),
             _ => "numbers are for 'more_than' of a policy".to_owned(),
         };
-        format!("'{setting}' takes patterns for names, and '{text}' is none; {instead}")
+        format!("'{setting}' takes patterns for names, not '{text}'; {instead}")
     }
 
     fn patterns(&self, setting: &str, texts: &OneOrMany) -> Result<Vec<Pattern>> {
@@ -290,7 +291,7 @@ impl<'a> Entry<'a> {
         {
             let others = if of_changes { "'keys' and 'nodes'" } else { "'files'" };
             return Err(
-                self.invalid(setting, &format!("'{setting}' means nothing for this policy: narrow it by {others}"))
+                self.invalid(setting, &format!("'{setting}' has no effect on this policy: narrow it by {others}"))
             );
         }
         Ok(Waiver {
@@ -374,7 +375,7 @@ mod tests {
             ("policies: {a: {level: note}}\n", "2: policies: invalid type: map, expected a sequence"),
             (
                 "policies:\n  - {name: a, level: note, message: m, keys: 're:('}\n",
-                "3: policy 'a': 'keys': 're:(' is no pattern: unclosed group",
+                "3: policy 'a': 'keys': 're:(' is not a valid pattern: unclosed group",
             ),
             (
                 "policies:\n  - {name: a, level: note, message: m, more_than: {nodes: 10 %%}}\n",
@@ -394,11 +395,12 @@ mod tests {
             ),
             (
                 "policies:\n  - {name: a, level: note, message: m, lines: no-effect, keys: x}\n",
-                "3: policy 'a': 'keys' is for changes of values: with 'lines' and 'blind_spots' only 'files' goes",
+                "3: policy 'a': 'keys' is for changes of values: with 'lines' and 'blind_spots' only 'files' can be \
+                 used",
             ),
             (
                 "policies:\n  - {name: a, level: note, message: m, lines: no-effect, blind_spots: any}\n",
-                "3: policy 'a': 'lines' and 'blind_spots' are two subjects: make two policies of them",
+                "3: policy 'a': 'lines' and 'blind_spots' are two subjects: write two policies",
             ),
             (
                 "policies:\n  - {name: a, level: note, message: m, files: x}\n",
@@ -423,11 +425,11 @@ mod tests {
             ),
             (
                 &format!("{base}waivers:\n  - {{policy: lines, keys: x, reason: r, expires: 2027-01-31}}\n"),
-                "6: waiver of 'lines': 'keys' means nothing for this policy: narrow it by 'files'",
+                "6: waiver of 'lines': 'keys' has no effect on this policy: narrow it by 'files'",
             ),
             (
                 &format!("{base}waivers:\n  - {{policy: a, files: x, reason: r, expires: 2027-01-31}}\n"),
-                "6: waiver of 'a': 'files' means nothing for this policy: narrow it by 'keys' and 'nodes'",
+                "6: waiver of 'a': 'files' has no effect on this policy: narrow it by 'keys' and 'nodes'",
             ),
         ] {
             refuses(&format!("profiles: nodes\n{settings}"), &format!("/hierad.yaml:{expected}"));
@@ -439,23 +441,23 @@ mod tests {
         for (settings, expected) in [
             (
                 "policies:\n  - name: a\n    level: note\n    message: m\n    nodes: '>50%'\n",
-                "6: policy 'a': 'nodes' takes patterns for names, and '>50%' is none; for a number write more_than: {nodes: 50%}",
+                "6: policy 'a': 'nodes' takes patterns for names, not '>50%'; for a number write more_than: {nodes: 50%}",
             ),
             (
                 "policies:\n  - {name: a, level: note, message: m, keys: [port, '>= 3']}\n",
-                "3: policy 'a': 'keys' takes patterns for names, and '>= 3' is none; for a number write more_than: {keys: 3}",
+                "3: policy 'a': 'keys' takes patterns for names, not '>= 3'; for a number write more_than: {keys: 3}",
             ),
             (
                 "policies:\n  - {name: a, level: note, message: m, nodes: 25%}\n",
-                "3: policy 'a': 'nodes' takes patterns for names, and '25%' is none; for a number write more_than: {nodes: 25%}",
+                "3: policy 'a': 'nodes' takes patterns for names, not '25%'; for a number write more_than: {nodes: 25%}",
             ),
             (
                 "policies:\n  - {name: a, level: note, message: m, nodes: '!web01'}\n",
-                "3: policy 'a': 'nodes' takes patterns for names, and '!web01' is none; patterns do not exclude: name those",
+                "3: policy 'a': 'nodes' takes patterns for names, not '!web01'; patterns cannot exclude: name those",
             ),
             (
                 "policies: [{name: a, level: note, message: m}]\nwaivers:\n  - {policy: a, nodes: '<5', reason: r, expires: 2027-01-31}\n",
-                "4: waiver of 'a': 'nodes' takes patterns for names, and '<5' is none; numbers are for 'more_than' of a policy",
+                "4: waiver of 'a': 'nodes' takes patterns for names, not '<5'; numbers are for 'more_than' of a policy",
             ),
         ] {
             refuses(&format!("profiles: nodes\n{settings}"), &format!("/hierad.yaml:{expected}"));

@@ -129,7 +129,7 @@ impl Checked<'_> {
             (None, None) => None,
             (Some(path), None) => Some(TokenSetting::File(file(path))),
             (None, Some(name)) => Some(TokenSetting::Variable(name)),
-            (Some(_), Some(_)) => return Err(wrong("token_env", "is one too many: there is 'token_file'")),
+            (Some(_), Some(_)) => return Err(wrong("token_env", "cannot be used together with 'token_file'")),
         };
         let certificate = match (raw.cert, raw.key) {
             (None, None) => None,
@@ -181,7 +181,7 @@ fn server(text: &str) -> Result<String, String> {
         return Err("must not have a password: name the file of a token in 'token_file'".to_owned());
     }
     if url.query().is_some() || url.fragment().is_some() || url.path().contains("/pdb") {
-        return Err("must be the server's alone, such as https://puppetdb.example.com:8081".to_owned());
+        return Err("must be the address of the server only, such as https://puppetdb.example.com:8081".to_owned());
     }
     Ok(url.as_str().trim_end_matches('/').to_owned())
 }
@@ -198,7 +198,7 @@ mod tests {
             ("{puppetdb: {}}", "missing field `url`"),
             (
                 "{puppetdb: {url: 'ftp://x'}}",
-                "'url' of 'puppetdb' this is no address: it must begin with http:// or https://",
+                "'url' of 'puppetdb' this is not a valid address: it must begin with http:// or https://",
             ),
             ("{puppetdb: {url: 'https://a:b@x'}}", "'url' of 'puppetdb' must not have a password"),
             ("{puppetdb: {url: 'https://x/pdb/query/v4'}}", "'url' of 'puppetdb' must be the server's alone"),

@@ -82,7 +82,7 @@ impl Checked<'_> {
         for (flag, value, values) in written {
             let Some(value) = value else { continue };
             if !values.contains(&&*value) {
-                return Err(self.invalid(&format!("have a wrong '{flag}': one of {} is wanted", values.join(", "))));
+                return Err(self.invalid(&format!("have an invalid '{flag}': use one of {}", values.join(", "))));
             }
             flags.push(format!("--{}={value}", flag.replace('_', "-")));
         }
@@ -108,7 +108,7 @@ impl Checked<'_> {
         let has_numbers = forge.api().is_some_and(|api| api.is_nested);
         let number = || project.as_u64().filter(|_| has_numbers).map(|number| number.to_string());
         let Some(project) = project.as_str().map(str::to_owned).or_else(number) else {
-            return Err(self.invalid("need 'project', the name with that of its owner"));
+            return Err(self.invalid("need 'project', the name of the repository with its owner"));
         };
         if api.is_none() && forge.public_api().is_none() {
             return Err(self.invalid("need 'api', the address of the forge's API"));
@@ -116,7 +116,7 @@ impl Checked<'_> {
         self.check_repository(repositories, repository.as_ref())?;
         if id.as_ref().is_some_and(|id| Id::new(id).is_none()) {
             return Err(
-                self.invalid("have a wrong 'id': up to 64 letters, digits, dots, underscores and single dashes")
+                self.invalid("have an invalid 'id': use up to 64 letters, digits, dots, underscores and single dashes")
             );
         }
         let of = id.as_ref().map(|id| format!(" ({id})")).unwrap_or_default();

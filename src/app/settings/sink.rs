@@ -247,16 +247,16 @@ impl SinkChecker<'_> {
 
     fn target(&self, raw: raw::Sink) -> Result<SinkTarget, SettingsError> {
         if raw.webhook.is_none() && (raw.secret_file.is_some() || raw.ca_file.is_some() || !raw.headers.is_empty()) {
-            return Err(self.invalid("has no 'webhook', so 'secret_file', 'ca_file' and 'headers' mean nothing"));
+            return Err(self.invalid("has no 'webhook', so 'secret_file', 'ca_file' and 'headers' have no effect"));
         }
         if raw.webhook.is_none() && raw.command.is_none() && raw.mail.is_none() && raw.timeout.is_some() {
-            return Err(self.invalid("has no 'webhook', 'command' or 'mail', so 'timeout' means nothing"));
+            return Err(self.invalid("has no 'webhook', 'command' or 'mail', so 'timeout' has no effect"));
         }
         if raw.webhook.is_none() && raw.command.is_none() && raw.max_size.is_some() {
-            return Err(self.invalid("has no 'webhook' or 'command', so 'max_size' means nothing"));
+            return Err(self.invalid("has no 'webhook' or 'command', so 'max_size' has no effect"));
         }
         if raw.folder.is_none() && raw.mode.is_some() {
-            return Err(self.invalid("has no 'folder', so 'mode' means nothing"));
+            return Err(self.invalid("has no 'folder', so 'mode' has no effect"));
         }
         let mode = raw.mode.map_or(Ok(FileMode::PRIVATE), |mode| mode.parse());
         let mode = mode.map_err(|error| self.wrong("mode", error))?;
@@ -292,7 +292,7 @@ impl SinkChecker<'_> {
         let mut server = MailServer::parse(&raw.server).map_err(|error| wrong(&error))?;
         server.tls = match (raw.starttls.as_deref(), server.tls) {
             (None, tls) => tls,
-            (Some(_), MailTls::Implicit) => return Err(wrong(&"'starttls' does not go with smtps://")),
+            (Some(_), MailTls::Implicit) => return Err(wrong(&"'starttls' cannot be used with smtps://")),
             (Some("required"), _) => MailTls::Required,
             (Some("opportunistic"), _) => MailTls::Opportunistic,
             (Some("none"), _) => MailTls::None,
@@ -304,7 +304,7 @@ impl SinkChecker<'_> {
         let user = match (raw.user, raw.password_file) {
             (None, None) => None,
             (Some(user), Some(path)) => Some((user, file(path))),
-            _ => return Err(wrong(&"'user' and 'password_file' go together")),
+            _ => return Err(wrong(&"'user' and 'password_file' must be given together")),
         };
         let is_open = matches!(server.tls, MailTls::Opportunistic | MailTls::None) && !server.is_here();
         if user.is_some() && is_open {
@@ -314,7 +314,7 @@ impl SinkChecker<'_> {
         let to = raw.to.as_slice().iter().map(|to| mailbox(to)).collect::<Result<Vec<_>, _>>();
         let to = to.map_err(|error| wrong(&error))?;
         if to.is_empty() {
-            return Err(wrong(&"'to' names nobody"));
+            return Err(wrong(&"'to' is empty"));
         }
         Ok(MailSetting { server, user, ca_file: raw.ca_file.map(file), from, to })
     }

@@ -110,20 +110,20 @@ fn check(
     let raw::Snapshots { reference, folder, mode, push, push_timeout, prune, retry_for, branches, schedule, time_zone } =
         raw;
     if folder.is_none() && mode.is_some() {
-        return Err(invalid("do not go to a folder, so 'mode' means nothing"));
+        return Err(invalid("do not go to a folder, so 'mode' has no effect"));
     }
     let mode = mode.map_or(Ok(FileMode::PRIVATE), |mode| mode.parse());
-    let mode = mode.map_err(|error| invalid(&format!("have a wrong 'mode': {error}")))?;
+    let mode = mode.map_err(|error| invalid(&format!("have an invalid 'mode': {error}")))?;
     if push.is_none() && push_timeout.is_some() {
-        return Err(invalid("have no 'push', so 'push_timeout' means nothing"));
+        return Err(invalid("have no 'push', so 'push_timeout' has no effect"));
     }
     let limit = seconds("push_timeout", push_timeout.unwrap_or(DEFAULT_PUSH_TIMEOUT));
     let limit = limit.map_err(|text| invalid(&format!("need {text}")))?;
     let push = push.map(|remote| PushTarget { remote, limit });
     let place = match (reference, folder) {
         (true, None) => SnapshotTarget::Reference { push, prune: prune.unwrap_or(false) },
-        (false, Some(_)) if prune.is_some() => return Err(invalid("go to a folder, so 'prune' means nothing")),
-        (false, Some(_)) if push.is_some() => return Err(invalid("go to a folder, so 'push' means nothing")),
+        (false, Some(_)) if prune.is_some() => return Err(invalid("go to a folder, so 'prune' has no effect")),
+        (false, Some(_)) if push.is_some() => return Err(invalid("go to a folder, so 'push' has no effect")),
         (false, Some(folder)) => {
             if !folder.contains(BRANCH_PLACEHOLDER) && !is_one(branches.as_slice()) {
                 return Err(invalid(&format!(
@@ -140,12 +140,12 @@ fn check(
         _ => return Err(invalid("need one of 'ref: true' and 'folder: DIR'")),
     };
     if schedule.as_slice().is_empty() && time_zone.is_some() {
-        return Err(invalid("have no 'schedule', so 'time_zone' means nothing"));
+        return Err(invalid("have no 'schedule', so 'time_zone' has no effect"));
     }
     let schedule = (!schedule.as_slice().is_empty()).then(|| Schedule::new(schedule.as_slice(), time_zone.as_deref()));
-    let schedule = schedule.transpose().map_err(|error| invalid(&format!("have a wrong schedule: {error}")))?;
+    let schedule = schedule.transpose().map_err(|error| invalid(&format!("have an invalid schedule: {error}")))?;
     if schedule.is_some() && retry_for.is_some() {
-        return Err(invalid("have a 'schedule', so 'retry_for' means nothing"));
+        return Err(invalid("have a 'schedule', so 'retry_for' has no effect"));
     }
     let (default, most) = RETRY_FOR;
     let hours = retry_for.unwrap_or(default);

@@ -59,7 +59,7 @@ pub(super) fn check(source: &SourceFile<'_>) -> Result<TopScope, SettingsError> 
 fn checked_name(source: &SourceFile<'_>, name: &str) -> Result<Arc<str>, SettingsError> {
     let invalid = |text: &str| source.invalid(&[NAME, name], format!("'{name}' of 'variables' {text}"));
     if !is_name(name) {
-        return Err(invalid("is no name of a variable of the top scope"));
+        return Err(invalid("is not the name of a top-scope variable"));
     }
     if RESERVED.contains(&name) {
         return Err(invalid("is set by Puppet"));
@@ -78,8 +78,13 @@ fn of_match(of: &Hash) -> Result<Formula, String> {
     let mut path = split(from).unwrap_or_default().into_iter();
     let root = path.next().and_then(|root| root.as_str().map(|root| root.trim_start_matches("::").to_owned()));
     let root = root.filter(|root| is_name(root));
-    let root = root.ok_or_else(|| format!("has a 'from' that is no variable: '{from}'"))?;
-    let pattern = RubyRegex::compile(pattern).map_err(|error| format!("has a 'match' that is no pattern: {error}"))?;
+    let root = root.ok_or_else(|| format!("has a 'from' that is not a variable: '{from}'"))?;
+    let pattern = RubyRegex::compile(pattern).map_err(|error| {
+        format!(
+            "has a 'match' that is not a valid pattern: \
+                                                                       {error}"
+        )
+    })?;
     Ok(Formula::of_match((&root, path.collect()), pattern))
 }
 

@@ -106,9 +106,8 @@ impl SettingsJudge {
         }
         let path = file.path.display();
         tracing::warn!(
-            "{path}: 'policies', 'waivers', 'accept' and 'check' count as in the revision before or, where commits are to \
-             be merged, in the branch that takes them, or from settings outside of the tree; `hierad trust` lets those \
-             here count"
+            "{path}: 'policies', 'waivers', 'accept' and 'check' are taken from the revision before, in reviews from \
+             the target branch, or from settings outside of the tree; `hierad trust` makes those here count"
         );
     }
 
@@ -282,7 +281,8 @@ impl Judge for SettingsJudge {
             fix: Some(Remedy::words(if is_read_otherwise {
                 "review that file first; --config names settings outside of the tree"
             } else {
-                "`hierad diff --nodes-before` shows what other facts change; profiles outside of the tree no commit writes"
+                "`hierad diff --nodes-before` shows what changed facts do; no commit can change profiles outside of \
+                 the tree"
             })),
             files: settings.cloned().into_iter().chain(profiles).collect(),
             ..BlindSpot::default()
@@ -314,11 +314,11 @@ const NOT_READ: &str = "no policy was judged: correct the settings of the revisi
 
 /// The advice for profiles that change together with data.
 const TOGETHER: &str =
-    "nothing is seen of the changed data, and the nodes are not those of before: propose the profiles first";
+    "the changed data has no visible effect, and the nodes have changed, too: propose the profiles first";
 
 /// The advice for files of values that change.
 const VALUES: &str =
-    "nothing is seen of what the values change, nor of what they hide: look at them, or keep them outside of the tree";
+    "hierad cannot see what these values change or hide: review them, or keep them outside of the tree";
 
 /// Returns the files that blind spots of a kind concern.
 fn files_of<'r>(report: &'r Report, code: &'static str) -> impl Iterator<Item = &'r String> {
@@ -326,7 +326,7 @@ fn files_of<'r>(report: &'r Report, code: &'static str) -> impl Iterator<Item = 
 }
 
 /// The advice for data that come with another version of a submodule or a module.
-const ELSEWHERE: &str = "no policy has judged data in it, which are not read: look at what changes there";
+const ELSEWHERE: &str = "its data is not read, so no policy has judged it: review what changes there";
 
 /// Returns the warning for data of another repository that a commit brings, which no policy can judge. Profiles are
 /// read as they were before.

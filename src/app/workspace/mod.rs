@@ -271,7 +271,7 @@ impl Workspace {
         }
         let paths: Vec<String> = self.settings.profiles.iter().map(ProfileEntry::to_string).collect();
         let wanted = "YAML, JSON or NDJSON files, a node each";
-        Err(format!("no node profile could be read from {}: wanted {wanted}", paths.join(", ")).into())
+        Err(format!("no node profile could be read from {}: expected {wanted}", paths.join(", ")).into())
     }
 
     /// Keeps nothing for the next run, for long-running programs that do not save it.

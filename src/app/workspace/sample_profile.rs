@@ -48,7 +48,7 @@ pub(super) fn no_profiles(environment: Option<&Environment>, folder: &Path) -> S
         "no node profiles: what a commit does depends on the node, so hierad needs the facts of each.\n\n\
          `hierad init` looks for them here and on this machine, and takes a PuppetDB with --puppetdb URL.\n\
          Or write a file for each node, such as {}{asked}:\n\n{sample}\n\
-         What `facter --json`, `puppet facts` and PuppetDB give out does as well. Then name the folder:\n\
+         The output of `facter --json`, `puppet facts` and PuppetDB works, too. Then name the folder:\n\
          with --profiles {}, or for good in {}:\n\n    profiles: [profiles/]",
         profiles.join(format!("{NODE}.yaml")).display(),
         profiles.display(),

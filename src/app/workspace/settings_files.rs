@@ -219,9 +219,7 @@ fn combine(
 fn whole_file(error: &SettingsError) -> Refusal {
     let (path, line, reason) = match error {
         SettingsError::Read { path, source } => (path, None, source.to_string()),
-        SettingsError::Invalid { path, line, .. } => {
-            (path, *line, "it has a fault, which `hierad trust` tells".to_owned())
-        }
+        SettingsError::Invalid { path, line, .. } => (path, *line, "it has a fault: see `hierad trust`".to_owned()),
     };
     let text = format!("this file of the tree does not count: {reason}");
     Refusal { path: path.clone(), line, setting: "", text, is_missed: true }

@@ -26,7 +26,7 @@ impl DiffContext<'_> {
         }
         found.retain(|name, _| !self.accepted.has(UNDEFINED, name));
         let spot = |(name, files): (String, BTreeSet<String>)| {
-            let headline = format!("the variable '{name}' depends on who asks");
+            let headline = format!("the variable '{name}' depends on the caller");
             let names = wording::some(files.iter().map(String::as_str));
             let message = format!(
                 "{headline}: the value shown is that of the top scope, and classes may get another one by {names}"

@@ -24,10 +24,10 @@ pub(super) struct Arguments {
     /// Only faults of at least this severity, which also decides the exit status [default: all; warnings and errors]
     #[arg(long, value_name = "SEVERITY")]
     severity: Option<Worst>,
-    /// No faults of this kind, such as unreached-file; may be repeated
+    /// Ignore faults of this kind, such as unreached-file; may be repeated
     #[arg(long, value_name = "CODE", value_parser = code)]
     allow: Vec<String>,
-    /// Only faults that the change from this revision brings
+    /// Only faults that are new since this revision
     #[arg(long, value_name = "REV")]
     new_since: Option<String>,
     /// All faults, however many they are

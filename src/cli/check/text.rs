@@ -31,7 +31,7 @@ pub(super) fn write(found: &Found, fleet: &Fleet, is_full: bool, out: &mut dyn W
     let notes =
         if found.count(Severity::Note) > 0 { format!(", {}", count(Severity::Note, "note")) } else { String::new() };
     let of = if fleet.len() == 1 { "1 node".to_owned() } else { format!("{} nodes", fleet.len()) };
-    let hidden = if found.hidden > 0 { format!("; {} not asked for", found.hidden) } else { String::new() };
+    let hidden = if found.hidden > 0 { format!("; {} hidden", found.hidden) } else { String::new() };
     writeln!(out, "{errors}, {warnings}{notes} on {of}{hidden}")
 }
 

@@ -55,7 +55,7 @@ impl Slot {
             }
             State::Foreign { asks_for_its_name: true } if !insisting => Some(format!(
                 "{path} looks at its own name, and would be called {} beside hierad's: put a line `hierad hooks run {name} \
-                 \"$@\"` into it instead, or insist with --force",
+                 \"$@\"` into it instead, or confirm with --force",
                 self.hook.before()
             )),
             _ => None,
@@ -68,7 +68,7 @@ impl Slot {
     }
 
     fn changed(&self) -> String {
-        format!("{} was changed by hand, which would be lost; insist with --force", self.path.display())
+        format!("{} was changed by hand, which would be lost; confirm with --force", self.path.display())
     }
 
     /// Installs hierad's hook. Another hook that is there is renamed.

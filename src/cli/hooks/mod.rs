@@ -34,7 +34,7 @@ pub(super) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Install hooks; those that are there already go on running, before hierad's
+    /// Install hooks; existing ones still run, before hierad's
     Install(Change),
     /// Remove hierad's hooks, and put back what was there before
     Remove(Change),
@@ -63,10 +63,10 @@ enum Command {
 struct Change {
     /// The hooks [default: all that are useful in the repository]
     hook: Vec<Hook>,
-    /// In the folder that core.hooksPath of the user or of the machine names, for all repositories that share it
+    /// Use the folder that core.hooksPath of the user or of the machine names, for all repositories that share it
     #[arg(long)]
     shared: bool,
-    /// Even if a hook was changed by hand, or another hook looks at its own name
+    /// Continue even if a hook was changed by hand, or another hook depends on its own name
     #[arg(long)]
     force: bool,
 }
@@ -158,8 +158,7 @@ impl Place {
     fn allow(&self, change: &Change) -> Result<()> {
         match &self.shared {
             Some(scope) if !change.shared => Err(format!(
-                "core.hooksPath is {} by git's {scope} settings, so other repositories have their hooks there, too; insist \
-                 with --shared",
+                "core.hooksPath is {} by git's {scope} settings, which other repositories share; confirm with --shared",
                 self.folder.display()
             )
             .into()),

@@ -56,8 +56,8 @@ pub(super) fn run(global: &Global, arguments: &[OsString]) -> Result {
         Some("changes") => Mode::Changes,
         // Somebody wants a check, and does not get it.
         Some(other) => {
-            let wanted = "wanted print, off, errors or changes";
-            return Ok(refuse(&format!("cannot be checked: hierad.prePush is '{other}', {wanted}")));
+            let wanted = "print, off, errors or changes";
+            return Ok(refuse(&format!("cannot be checked: hierad.prePush is '{other}'; expected {wanted}")));
         }
     };
     let checked = updates(&told).and_then(|updates| check(global, &Remote::new(arguments), updates, mode));
@@ -74,9 +74,7 @@ pub(super) fn run(global: &Global, arguments: &[OsString]) -> Result {
 
 /// Says why the push is refused.
 fn refuse(reason: &str) -> Status {
-    log::print(&format_args!(
-        "hierad: the push is refused, as it {reason}; `git push --no-verify` pushes all the same"
-    ));
+    log::print(&format_args!("hierad: the push is refused, as it {reason}; `git push --no-verify` pushes anyway"));
     Status::Found
 }
 
@@ -101,7 +99,7 @@ fn updates(told: &str) -> Result<Vec<Update>> {
         let [_, new, reference, old] = words[..] else { return Err(format!("git told '{line}' of the push").into()) };
         let Some(branch) = branch(reference).filter(|_| !is_zero(new)) else { continue };
         let id =
-            |hex| CommitId::from_hex(hex).ok_or_else(|| format!("'{hex}' is no name of a commit that hierad can read"));
+            |hex| CommitId::from_hex(hex).ok_or_else(|| format!("'{hex}' is not a commit id that hierad can read"));
         let old = if is_zero(old) { None } else { Some(id(old)?) };
         updates.push(Update { branch, new: id(new)?, old });
     }
@@ -189,7 +187,11 @@ fn steps(repository: &Repository, remote: &Remote, updates: Vec<Update>) -> Resu
             Some(old) if repository.commit(old).is_ok() => Some(old),
             old => {
                 if let Some(old) = old {
-                    unknown = Some(format!("{branch} is at {}, which is not here: `git fetch` gets it", old.short()));
+                    unknown = Some(format!(
+                        "{branch} is at {}, which is not here: `git fetch` fetches \
+                                            it",
+                        old.short()
+                    ));
                 }
                 repository.merge_base_with_any(update.new, &known)?
             }

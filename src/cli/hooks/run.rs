@@ -19,6 +19,6 @@ fn post_commit(global: &Global) -> Result {
     match setting(global, "hierad.postCommit")?.as_deref() {
         None | Some("notify") => Ok(Status::Done),
         Some("print") => diff::run(global, &diff::Arguments::in_hook()).map_err(|failure| first_line(&failure).into()),
-        Some(other) => Err(format!("hierad.postCommit is '{other}': wanted notify or print").into()),
+        Some(other) => Err(format!("hierad.postCommit is '{other}': expected notify or print").into()),
     }
 }

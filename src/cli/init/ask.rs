@@ -20,7 +20,7 @@ pub(super) fn choose(question: &str, answers: &[&str], out: &mut dyn Write) -> s
         match line.parse::<usize>() {
             _ if line.is_empty() => return Ok(0),
             Ok(number) if (1..=answers.len()).contains(&number) => return Ok(number - 1),
-            _ => writeln!(out, "a number from 1 to {}, please", answers.len())?,
+            _ => writeln!(out, "enter a number from 1 to {}", answers.len())?,
         }
     }
 }

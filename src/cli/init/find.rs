@@ -217,7 +217,7 @@ impl Finder<'_> {
         }
         if let Some(path) = named {
             let at = all.iter().position(|hierarchy| hierarchy.path == path);
-            let at = at.ok_or_else(|| format!("{path} is no hiera.yaml of the last commit"))?;
+            let at = at.ok_or_else(|| format!("the last commit has no hiera.yaml at {path}"))?;
             return Ok((path, vec![all.swap_remove(at)]));
         }
         if let Some(hierarchy) = self.hierarchy_on_disk(all.is_empty())? {
@@ -251,7 +251,7 @@ impl Finder<'_> {
         all.retain(|hierarchy| name(hierarchy).is_some());
         all.sort_by_key(|hierarchy| (name(hierarchy).as_deref() != Some("production"), hierarchy.path.clone()));
         if all.is_empty() {
-            return Err(format!("{path} is no hiera.yaml of the last commit").into());
+            return Err(format!("the last commit has no hiera.yaml at {path}").into());
         }
         let names: Vec<String> = all.iter().filter_map(name).collect();
         let guessed = if self.global.overrides().hiera_config.is_some() { "" } else { " (guessed)" };
@@ -273,7 +273,7 @@ impl Finder<'_> {
         let found = setup::hierarchy_of(&path.to_string_lossy(), &content).map_err(|error| error.to_string())?;
         let Some(found) = found else {
             // This machine's file may be the one from Puppet's package.
-            let text = format!("{shown} is no hiera.yaml with levels");
+            let text = format!("{shown} is not a hiera.yaml with levels");
             return Err(if is_named { text.into() } else { NO_HIERA_YAML.into() });
         };
         let levels = count(found.config.all_levels().count(), "level");

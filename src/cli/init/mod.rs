@@ -29,7 +29,7 @@ pub(super) struct Arguments {
     /// With --puppetdb: the file of the private key of that certificate
     #[arg(long, value_name = "FILE", requires_all = ["puppetdb", "cert"])]
     key: Option<PathBuf>,
-    /// With --puppetdb: the file of the authorities of its certificate
+    /// With --puppetdb: the file of the certificate authorities that sign its certificate
     #[arg(long, value_name = "FILE", requires = "puppetdb")]
     ca: Option<PathBuf>,
     /// With --puppetdb: the nodes, as a filter in PQL
@@ -44,16 +44,16 @@ pub(super) struct Arguments {
     /// The folder of Puppet's configuration on this machine [default: where Puppet's packages have it]
     #[arg(long, value_name = "DIR")]
     puppet_config: Option<PathBuf>,
-    /// Have Puppet on this machine run functions that the repository has in Ruby, with the code of its default branch
+    /// Let Puppet on this machine run the repository's functions in Ruby, with the code of its default branch
     #[arg(long)]
     run_code: bool,
     /// Do not run the Puppet on this machine, neither for its version nor to compare answers
     #[arg(long)]
     no_verify: bool,
-    /// Ask nothing: take the likeliest answer
+    /// Ask no questions: take the likeliest answers
     #[arg(long, short = 'y')]
     yes: bool,
-    /// Write no file, and show what would be written
+    /// Write no files, and show what would be written
     #[arg(long)]
     dry_run: bool,
     /// Replace settings files that are there
@@ -99,7 +99,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let ready = show::Ready::open(global).inspect_err(|_| {
         _ = undo
             .undo()
-            .and_then(|()| tell(&mut out, "undone", "the settings are as they were, as this does not work:"));
+            .and_then(|()| tell(&mut out, "undone", "the settings are unchanged, since this does not work:"));
     })?;
     ready.show(global, arguments.no_verify, found.functions.is_run, &mut out)
 }

@@ -27,7 +27,7 @@ const COLUMNS: usize = 60;
 pub(super) struct Arguments {
     #[command(flatten)]
     at: Inspection,
-    /// The age from which the facts of a profile are old, in days
+    /// The age in days from which the facts of a profile are old
     #[arg(long, value_name = "DAYS", default_value = "30")]
     older_than: u32,
 }

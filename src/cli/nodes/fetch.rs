@@ -22,16 +22,16 @@ use crate::value::{Segment, Value, ValuePath};
 /// Arguments of `nodes fetch`.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// The revision that says what is read; '.' is the checked-out files
+    /// The revision whose hiera.yaml and data say which facts are read; '.' is the checked-out files
     #[arg(value_name = "REV", default_value = "HEAD")]
     revision: String,
     /// The file to write, or - for standard output [default: nodes-DATE.ndjson]
     #[arg(long, short, value_name = "FILE|-")]
     output: Option<PathBuf>,
-    /// Write all facts, read or not, for the sake of commits that read others
+    /// Write all facts, even those that nothing reads yet
     #[arg(long)]
     all_facts: bool,
-    /// Variables that are secrets, too: names such as `facts.vault.*`, globs or re:EXPRESSION; may be repeated
+    /// Variables to treat as secrets, too: names such as `facts.vault.*`, globs or re:EXPRESSION; may be repeated
     #[arg(long, value_name = "PATTERN")]
     secret: Vec<Pattern>,
     /// The permissions of the file, in octal: 0644 lets all users of the machine read it

@@ -27,16 +27,16 @@ pub(super) struct Arguments {
 enum Action {
     /// Show all nodes, with the age of their facts and where they come from; `nodes` alone does the same
     List(Output),
-    /// Show every variable of a node, with where it comes from
+    /// Show every variable of a node, and where it comes from
     Show(show::Arguments),
-    /// Ask all sources anew, and write one file with what is read of each node
+    /// Ask all sources anew, and write one file with the facts that are read
     ///
-    /// The file has a node a line, with the facts and variables that hiera.yaml and data read and no others, so it can
-    /// be committed and named with --profiles. Facts that change by themselves, such as uptime, are left out where they
+    /// The file has one node per line, with only the facts and variables that hiera.yaml and data read, so it can be
+    /// committed and named with --profiles. Facts that change by themselves, such as uptime, are left out where they
     /// are only part of what is read. Secrets are never written: texts under names such as `db_password`, and private
     /// keys.
     Fetch(fetch::Arguments),
-    /// Name the profiles that lack a variable which hiera.yaml or data read, that are old, or that are of no node
+    /// List profiles that lack a variable which hiera.yaml or data read, that are old, or that belong to no node
     Check(check::Arguments),
     /// Show which variables decide what nodes get, their values, and the levels of hiera.yaml with the nodes they serve
     Facts(facts::Arguments),

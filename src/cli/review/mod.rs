@@ -35,13 +35,13 @@ const SUMMARY: usize = 200_000;
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "flags are")]
 pub(super) struct Arguments {
-    /// The revision to compare with: the merge base counts [default: the target branch of the request]
+    /// The revision to compare with, at the merge base [default: the target branch of the request]
     #[arg(long, value_name = "REV")]
     base: Option<String>,
     /// The last commit of the request [default: as the job or the forge says]
     #[arg(long, value_name = "REV")]
     head: Option<String>,
-    /// The remote to fetch from what the checkout lacks
+    /// The remote to fetch missing commits from
     #[arg(long, value_name = "REMOTE", default_value = "origin")]
     remote: String,
     /// Fetch both commits, even if the checkout seems to have them: its branches may be behind
@@ -62,13 +62,13 @@ pub(super) struct Arguments {
     /// A file with the token, in place of the variables that may hold it
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// The name under which the token writes, if the forge does not tell
+    /// The user that the token belongs to, if the forge does not say
     #[arg(long, value_name = "NAME")]
     author: Option<String>,
     /// The name of this configuration, which has a comment and a check of its own [default: by the flags]
     #[arg(long, value_name = "ID")]
     id: Option<String>,
-    /// When there is a first comment, which is then kept up to date
+    /// When to post the first comment, which is then kept up to date
     #[arg(long, value_name = "WHEN", default_value = "always")]
     comment: CommentMode,
     /// The mark on the commit: a check run with annotations (GitHub) or a status, the first that the token may set
@@ -76,24 +76,24 @@ pub(super) struct Arguments {
     check: CheckMode,
     #[command(flatten)]
     chosen: Chosen,
-    /// Fail the check, and exit with status 2, if there are differences; with status 3 if none is seen, but not all can
-    /// be seen; `errors` counts only keys that fail where they did not. A policy that fails always does so, with
+    /// Fail the check, and exit with status 2, if there are differences; with status 3 if none is seen, but not
+    /// everything can be seen; `errors` counts only keys that newly fail. A policy that fails always does so, with
     /// status 4
     #[arg(long, value_name = "OF", num_args = 0..=1, require_equals = true, default_missing_value = "changes")]
     exit_code: Option<ExitCode>,
-    /// Read the keys that settings allow, if the commits are known not to be of a fork
+    /// Read the keys that settings allow, if the commits are known not to come from a fork
     #[arg(long)]
     with_keys: bool,
     /// Append the review to a file, as Markdown [default: the step's summary in Actions]; '-' prints it
     #[arg(long, value_name = "FILE")]
     summary: Option<PathBuf>,
-    /// The most characters of the comment
+    /// The maximum number of characters of the comment
     #[arg(long, value_name = "CHARACTERS")]
     budget: Option<usize>,
     /// Write the review to a file for another job, and post nothing
     #[arg(long, value_name = "FILE", conflicts_with = "post")]
     save: Option<PathBuf>,
-    /// Post the comment that another job has saved, and look at no data
+    /// Post the comment that another job has saved, without reading data
     #[arg(long, value_name = "FILE")]
     post: Option<PathBuf>,
     /// Post nothing
@@ -133,7 +133,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     if global.show_secrets {
-        return Err("--show-secrets is not for reviews: they are read by many".into());
+        return Err("many people read reviews: --show-secrets cannot be used with them".into());
     }
     let mut target = Target::find(arguments, global)?;
     if is_closed(&target) {

@@ -166,7 +166,8 @@ impl Poster<'_> {
         if self.arguments.dry_run || is_written {
             return Ok(());
         }
-        Err("this job is none of a request on a forge: name it with --forge, --project and --request, or write the \
+        Err("this job does not belong to a request on a forge: name it with --forge, --project and --request, or \
+             write the \
              review with --summary or --save"
             .into())
     }

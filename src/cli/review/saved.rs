@@ -61,7 +61,7 @@ impl Saved {
 
     /// Reads a review that another job has saved.
     pub(super) fn read(path: &Path) -> Result<Saved> {
-        let wrong = |reason: &dyn Display| format!("{} is no saved review: {reason}", path.display());
+        let wrong = |reason: &dyn Display| format!("{} is not a saved review: {reason}", path.display());
         let content = disk::read_regular(path, MAX_SIZE).map_err(|error| wrong(&error))?;
         let Form { schema } = serde_json::from_slice(&content).map_err(|error| wrong(&error))?;
         if schema == FORMER_SCHEMA {
@@ -74,7 +74,7 @@ impl Saved {
         }
         let saved: Saved = serde_json::from_slice(&content).map_err(|error| wrong(&error))?;
         if CommitId::from_hex(&saved.head).is_none() {
-            return Err(wrong(&"its head is no id of a commit").into());
+            return Err(wrong(&"its head is not a commit id").into());
         }
         Ok(saved)
     }

@@ -24,7 +24,7 @@ pub(super) struct Arguments {
     /// The number of pairs of a node and a key to compare
     #[arg(long, value_name = "N", default_value_t = 1000, conflicts_with = "all")]
     sample: usize,
-    /// Chooses the sample; a run with the same seed compares the same [default: by the clock]
+    /// The seed of the sample: the same seed compares the same pairs [default: from the clock]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// The Ruby that has Puppet or OpenVox [default: the one that `puppet` runs with]

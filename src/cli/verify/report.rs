@@ -53,11 +53,12 @@ pub(super) fn in_short(findings: &Findings) -> String {
         (answers, 0) if answers == asked => format!("{reference} gives the same {answers} answers of a sample"),
         (answers, 0) => {
             format!(
-                "{reference} gives the same {answers} answers of a sample of {asked}; `hierad verify` tells of the others"
+                "{reference} gives the same {answers} answers of a sample of {asked}; `hierad verify` says why the \
+                 others are missing"
             )
         }
         (answers, wrong) => {
-            format!("{reference} gives {wrong} of {answers} answers otherwise: see `hierad verify --seed 1`")
+            format!("{reference} gives {wrong} of {answers} answers differently: see `hierad verify --seed 1`")
         }
     }
 }

@@ -43,7 +43,7 @@ pub(super) async fn host(
     next: Next,
 ) -> Result<Response, Problem> {
     if request.headers().get_all(HOST).iter().count() > 1 {
-        return Err(Problem::wrong("a request has one 'Host'"));
+        return Err(Problem::wrong("the request must have exactly one 'Host' header"));
     }
     if state.options.token.is_none() && !is_local(&request) {
         let text = "without a token only requests for localhost or an IP address are answered";

@@ -46,7 +46,7 @@ impl Problem {
     /// Makes the problem of a fault in the service or around it. Only the log tells which.
     pub(super) fn fault(error: &dyn std::fmt::Display) -> Problem {
         tracing::error!(%error, "a request cannot be answered");
-        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "the log tells more")
+        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "see the log")
     }
 
     /// Adds the place in the request's body.
@@ -86,12 +86,12 @@ impl IntoResponse for Problem {
 
 /// Answers a request for an unknown path.
 pub(super) async fn nowhere() -> Problem {
-    Problem::unknown("there is nothing here; /openapi.json tells what there is")
+    Problem::unknown("there is no such path; /openapi.json lists all paths")
 }
 
 /// Answers a request with a method that the path does not have.
 pub(super) async fn not_allowed(method: Method) -> Problem {
-    Problem::new(StatusCode::METHOD_NOT_ALLOWED, format!("{method} does not go with this path"))
+    Problem::new(StatusCode::METHOD_NOT_ALLOWED, format!("this path does not support {method}"))
 }
 
 /// Answers a request whose handler has panicked, which is a fault in hierad. The message of the panic may show a

@@ -86,7 +86,7 @@ pub(super) async fn one(
 ) -> Result<Response, Problem> {
     let parameters = parameters.only(&["repository", "branch", "number"])?;
     let Some(id) = CommitId::from_hex(&commit) else {
-        return Err(Problem::wrong("a commit is named by its whole id, 40 hexadecimal digits"));
+        return Err(Problem::wrong("name the commit by its full id of 40 hexadecimal digits"));
     };
     let number = parameters.number("number", (0, i64::MAX))?.map(JobNumber);
     let (repository, branch) = (parameters.text("repository"), parameters.text("branch"));

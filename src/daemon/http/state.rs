@@ -120,7 +120,7 @@ impl State {
     ) -> Result<T, Problem> {
         let answers = self.of(repository)?;
         let Ok(Ok(turn)) = timeout(TURN, self.work.clone().acquire_owned()).await else {
-            return Err(Problem::busy("others are being answered; ask again later"));
+            return Err(Problem::busy("too many requests are being answered; try again later"));
         };
         let wish = Arc::new(Wish::new(ANSWER));
         let _end = End(wish.clone());
@@ -132,7 +132,7 @@ impl State {
         match timeout(ANSWER, task).await {
             Ok(Ok(answer)) => Ok(answer?),
             Ok(Err(_)) => Err(Problem::fault(&"a panic")),
-            Err(_) => Err(Problem::busy("the answer takes too long; ask again later")),
+            Err(_) => Err(Problem::busy("the answer takes too long; try again later")),
         }
     }
 
@@ -140,7 +140,7 @@ impl State {
     pub(super) async fn queue<T>(&self, step: impl Future<Output = Result<T, QueueError>>) -> Result<T, Problem> {
         match timeout(QUEUE, step).await {
             Ok(result) => result.map_err(|error| Problem::fault(&error)),
-            Err(_) => Err(Problem::busy("the queue does not answer; ask again later")),
+            Err(_) => Err(Problem::busy("the queue does not answer; try again later")),
         }
     }
 

@@ -149,7 +149,7 @@ fn checked_request(asked: LookupBody) -> Result<LookupRequest, Problem> {
 /// Checks the keys of a request.
 fn checked(keys: Vec<String>) -> Result<Vec<String>, Problem> {
     if keys.len() > MAX_KEYS || keys.iter().any(String::is_empty) {
-        return Err(Problem::wrong(format!("there may be {MAX_KEYS} keys, and none of them empty")));
+        return Err(Problem::wrong(format!("at most {MAX_KEYS} keys are allowed, and none may be empty")));
     }
     Ok(keys)
 }
@@ -161,7 +161,7 @@ fn revision(named: Option<&str>) -> Result<String, Problem> {
         return Err(Problem::wrong(format!("a revision has 1 to {MAX_REVISION} bytes and does not begin with '-'")));
     }
     if SEARCHES.iter().any(|search| revision.contains(search)) {
-        return Err(Problem::wrong("a revision is a name or an id: it does not search the history for a text"));
+        return Err(Problem::wrong("a revision must be a name or an id: searches of the history are not supported"));
     }
     Ok(revision.to_owned())
 }

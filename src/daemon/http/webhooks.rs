@@ -42,7 +42,7 @@ pub(super) async fn receive(
     request: Request,
 ) -> Result<Response, Problem> {
     let Some((forge, secret)) = state.forge(&forge) else {
-        return Err(Problem::unknown("no secret is set up for webhooks of such a forge"));
+        return Err(Problem::unknown("no secret is configured for webhooks of this forge"));
     };
     let webhooks = &forge.constants().webhooks;
     let event = webhooks.event(request.headers()).to_owned();
@@ -110,7 +110,7 @@ async fn ask(state: &State, forge: &'static dyn Forge, body: &[u8]) -> Result<us
     let reviews: Vec<&str> = state.projects.iter().filter(is_of).map(|project| &*project.reviews).collect();
     let project = event.project.first().map(String::as_str).unwrap_or_default();
     if reviews.is_empty() {
-        tracing::warn!(forge = forge.name(), project, "no 'reviews' of the settings are of this project");
+        tracing::warn!(forge = forge.name(), project, "no 'reviews' in the settings name this project");
         return Ok(0);
     }
     state.queue(state.queue.ask_for_review(&reviews, event.number)).await?;

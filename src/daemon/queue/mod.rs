@@ -77,13 +77,14 @@ pub enum QueueError {
         source: std::io::Error,
     },
     /// Another daemon works on it.
-    #[error("another daemon has its state in {}", .0.display())]
+    #[error("another daemon keeps its state in {}", .0.display())]
     Busy(PathBuf),
     /// There is no queue.
-    #[error("there is no daemon's state in {}", .0.display())]
+    #[error("no daemon keeps its state in {}", .0.display())]
     Absent(PathBuf),
     /// A newer hierad has made the queue.
-    #[error("the queue in {} is of version {version}, this hierad knows up to {VERSION}", .folder.display())]
+    #[error("the queue in {} has version {version}, and this hierad supports versions up to \
+             {VERSION}", .folder.display())]
     Newer {
         /// The folder.
         folder: PathBuf,
@@ -235,7 +236,7 @@ impl Queue {
         match (found.as_slice(), broken) {
             ([ok], None) if ok == "ok" => Ok(()),
             (_, None) => Err(QueueError::Damaged(found.join("; "))),
-            (_, Some(_)) => Err(QueueError::Damaged("a row refers to one that is gone".to_owned())),
+            (_, Some(_)) => Err(QueueError::Damaged("a row refers to a missing one".to_owned())),
         }
     }
 

@@ -64,7 +64,7 @@ fn panicked(error: JoinError) -> String {
         Err(payload) => payload.downcast::<&str>().map_or_else(|_| "no words".to_owned(), |text| (*text).to_owned()),
     };
     match error.try_into_panic() {
-        Ok(payload) => format!("hierad has panicked, which is a fault in it: {}", text(payload)),
+        Ok(payload) => format!("hierad panicked, which is a bug: {}", text(payload)),
         Err(error) => error.to_string(),
     }
 }
@@ -130,7 +130,7 @@ mod tests {
     async fn a_panic_is_a_failed_attempt() {
         let (mut attempts, _) = attempts(true);
         let (error, recovery) = failure(&mut attempts, job(1)).await;
-        assert_eq!(error, "hierad has panicked, which is a fault in it: no words");
+        assert_eq!(error, "hierad panicked, which is a bug: no words");
         assert_eq!(recovery, Recovery::RetryApart);
     }
 

@@ -120,7 +120,7 @@ pub enum ServiceError {
     #[error(transparent)]
     Queue(#[from] QueueError),
     /// Nobody reads the reports any more.
-    #[error("the sink '{sink}' cannot go on: {source}")]
+    #[error("the sink '{sink}' cannot continue: {source}")]
     Closed {
         /// The sink.
         sink: String,

@@ -133,7 +133,7 @@ impl Resolver {
                 tokio::select! {
                     result = apart::resolve(command, resolve.limits()) => result,
                     () = self.has_to_make_way(&turn) => {
-                        tracing::info!("the commit takes long, and makes way for one of another branch");
+                        tracing::info!("the commit takes long: a commit of another branch goes first");
                         let number = attempt.job.name.number;
                         insist(&self.handle, shutdown, || self.queue.give_back(number)).await;
                         return turn.make_way();

@@ -95,7 +95,7 @@ impl Services {
             self.former.spawn(async move {
                 former.end().await;
                 if let Err(error) = former.result {
-                    tracing::error!(%error, "what was begun with the former settings has failed");
+                    tracing::error!(%error, "work begun with the former settings has failed");
                 }
             });
         }
@@ -119,7 +119,7 @@ impl Services {
             while self.former.join_next().await.is_some() {}
         };
         if timeout(GRACE, all).await.is_err() {
-            tracing::info!("what takes so long is broken off, and stays in the queue");
+            tracing::info!("work that takes too long is cancelled, and stays in the queue");
         }
         self.former.shutdown().await;
         let Some(mut running) = self.current else { return Ok(()) };

@@ -62,7 +62,7 @@ pub(super) fn created(
     let mut before = chain.end.before();
     if chain.end == ChainEnd::Cut && !chain.commits.is_empty() {
         let cut = chain.commits.remove(0);
-        tracing::warn!(%branch, commit = %cut, "history is cut here (a shallow clone); what this commit changed is not known");
+        tracing::warn!(%branch, commit = %cut, "the shallow clone ends here; the changes of this commit are unknown");
         before = Some(cut);
     }
     Ok(one_by_one(branch, &chain.commits, before, EventKind::Created))
@@ -74,7 +74,8 @@ pub(super) fn bounded(mut events: Vec<CommitEvent>, most: NonZeroUsize) -> Vec<C
     if extra > 0 {
         let CommitEvent { branch, before, judge, .. } = events[0].clone();
         let after = events[extra].after;
-        tracing::warn!(%branch, commits = extra + 1, until = %after, "so many commits have come that the oldest are reported as one");
+        tracing::warn!(%branch, commits = extra + 1, until = %after, "too many new commits: the oldest are reported \
+                                                                      together");
         let all = CommitEvent { branch, before, after, kind: EventKind::Combined, judge };
         events.splice(..=extra, [all]);
     }

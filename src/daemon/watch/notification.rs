@@ -46,7 +46,7 @@ pub(super) async fn notify(folder: PathBuf, poll: Duration, wakes: mpsc::Sender<
                 let _ = wakes.try_send(Wake::Files); // changes during the set-up were not heard
                 is_lost.recv().await;
                 drop(watcher);
-                tracing::debug!("file notification has broken down, setting it up again");
+                tracing::debug!("file notification failed, setting it up again");
             }
             Ok(Err(error)) if !is_logged => {
                 is_logged = true;

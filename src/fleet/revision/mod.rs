@@ -48,7 +48,7 @@ pub enum RevisionError {
     #[error(transparent)]
     Tree(#[from] TreeError),
     /// Node profiles cannot be read that could be when the fleet was loaded.
-    #[error("node profiles cannot be read any more: {0}")]
+    #[error("node profiles can no longer be read: {0}")]
     Profile(#[from] ProfileError),
 }
 

@@ -43,7 +43,7 @@ pub enum MergeError {
     #[error(transparent)]
     History(#[from] HistoryError),
     /// There is no one commit at which their histories part.
-    #[error("their histories part at several commits, since each has merged a part of the other")]
+    #[error("they have several merge bases, since each has merged a part of the other")]
     SeveralBases,
     /// Both have changed the same.
     #[error("both sides have changed {path}{reason}")]

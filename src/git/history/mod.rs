@@ -25,7 +25,8 @@ pub enum HistoryError {
         reason: String,
     },
     /// The answer lies beyond the end of a shallow clone.
-    #[error("the history of {} is cut at {commit} (a shallow clone); `git fetch --unshallow` brings the rest", repository.display())]
+    #[error("the history of {} ends at {commit}, since the clone is shallow; `git fetch --unshallow` fetches the \
+             rest", repository.display())]
     Cut {
         /// The repository.
         repository: PathBuf,

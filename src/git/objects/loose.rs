@@ -53,7 +53,7 @@ fn inflate(packed: impl BufRead, part: Part) -> io::Result<Object> {
     let mut header = Vec::new();
     content.by_ref().take(HEADER).read_until(0, &mut header)?;
     let parsed = header.strip_suffix(b"\0").and_then(parse);
-    let (kind, size) = parsed.ok_or_else(|| io::Error::other("its header is none of an object"))?;
+    let (kind, size) = parsed.ok_or_else(|| io::Error::other("its header is not that of an object"))?;
     match part {
         Part::Whole(limit) if size > limit => return Ok(Object::TooLarge(size)),
         Part::Start(wanted) if size > wanted => {
@@ -66,7 +66,7 @@ fn inflate(packed: impl BufRead, part: Part) -> io::Result<Object> {
     let mut whole = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
     content.take(size + 1).read_to_end(&mut whole)?;
     if whole.len() as u64 != size {
-        return Err(io::Error::other(format!("it has another size than {size}, which its header tells")));
+        return Err(io::Error::other(format!("its size is not {size}, as its header says")));
     }
     Ok(Object::Whole(kind, whole))
 }

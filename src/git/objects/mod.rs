@@ -68,7 +68,7 @@ pub enum ObjectError {
         limit: u64,
     },
     /// The object is stored as a change to others that are larger than what is read for one.
-    #[error("object {id} is stored as a change to others, of {size} bytes with them, and {CHAIN} at most are read")]
+    #[error("object {id} is a chain of deltas of {size} bytes, and at most {CHAIN} are read")]
     LongWay {
         /// The object.
         id: String,
@@ -86,7 +86,7 @@ pub enum ObjectError {
 }
 
 fn hint(partial: bool) -> &'static str {
-    if partial { " (a partial clone leaves objects out; `git fetch --refetch --no-filter` brings them)" } else { "" }
+    if partial { " (a partial clone omits objects; `git fetch --refetch --no-filter` fetches them)" } else { "" }
 }
 
 /// The number of times that a read is tried again with a fresh handle.

@@ -168,7 +168,7 @@ impl Pack {
             chain = chain.saturating_add(made);
             size.get_or_insert(made);
         }
-        Err(io::Error::other("it is at the end of a chain of changes that is too long"))
+        Err(io::Error::other("its chain of deltas is too long"))
     }
 }
 

@@ -173,9 +173,9 @@ fn text(name: &[u8]) -> String {
 pub(in crate::git) fn folder(mut content: &[u8]) -> Result<Vec<TreeEntry>, &'static str> {
     let mut items = Vec::new();
     while !content.is_empty() {
-        let (item, rest) = entry(content).ok_or("its list of names breaks off")?;
+        let (item, rest) = entry(content).ok_or("its list of names is incomplete")?;
         if is_no_name(&item.name) {
-            return Err("a name in it is none of a file");
+            return Err("it contains an invalid file name");
         }
         items.push(item);
         content = rest;
@@ -184,7 +184,7 @@ pub(in crate::git) fn folder(mut content: &[u8]) -> Result<Vec<TreeEntry>, &'sta
     // Names that are not UTF-8 may look alike.
     let is_twice = |pair: &[TreeEntry]| pair[0].name == pair[1].name && !pair[0].name.contains('\u{fffd}');
     if items.windows(2).any(is_twice) {
-        return Err("a name is in it twice");
+        return Err("it contains a name twice");
     }
     Ok(items)
 }
@@ -243,7 +243,7 @@ mod tests {
     #[test]
     fn damaged_trees_are_refused() {
         assert_eq!(folder(b""), Ok(Vec::new()));
-        let breaks_off = Err("its list of names breaks off");
+        let breaks_off = Err("its list of names is incomplete");
         assert_eq!(folder(b"100644 a.yaml\0tooshort"), breaks_off);
         assert_eq!(folder(b"garbage"), breaks_off);
         let mut tree = b"100644 a-b\0".to_vec();
@@ -265,11 +265,11 @@ mod tests {
         };
         for name in ["", ".", "..", ".git", ".GiT", "/etc/passwd", "a/b", "../x", "/"] {
             for mode in ["100644", "40000", "120000", "160000"] {
-                assert_eq!(of(&[&format!("{mode} {name}")]), Err("a name in it is none of a file"), "{mode} {name}");
+                assert_eq!(of(&[&format!("{mode} {name}")]), Err("it contains an invalid file name"), "{mode} {name}");
             }
         }
         for pair in [["120000 x", "100644 x"], ["40000 x", "120000 x"], ["100644 x", "100644 x"]] {
-            assert_eq!(of(&[pair[0], "100644 a", "100644 x-y", pair[1]]), Err("a name is in it twice"));
+            assert_eq!(of(&[pair[0], "100644 a", "100644 x-y", pair[1]]), Err("it contains a name twice"));
         }
         assert!(of(&["100644 .gitignore", "100644 ...", "100644 a b", "40000 git", "100644 \\"]).is_ok());
     }

@@ -11,7 +11,7 @@ pub type Branches = BTreeMap<BranchName, CommitId>;
 
 /// A pattern for names of branches that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("'{pattern}' is no pattern for branches: {reason}")]
+#[error("'{pattern}' is not a valid pattern for branches: {reason}")]
 pub struct PatternError {
     /// The pattern as given.
     pub pattern: String,
@@ -97,7 +97,7 @@ mod tests {
         assert!(!check(&["*"], "release/1"));
         assert!(check(&["**"], "release/1"));
         let error = BranchPatterns::new(&["a[b"]).unwrap_err();
-        assert!(error.to_string().starts_with("'a[b' is no pattern for branches: "), "{error}");
+        assert!(error.to_string().starts_with("'a[b' is not a valid pattern for branches: "), "{error}");
     }
 
     #[test]

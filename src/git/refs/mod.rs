@@ -38,7 +38,8 @@ pub enum RefsError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RevisionError {
     /// Nothing in the repository has this name.
-    #[error("unknown revision '{revision}'{}", if *shallow { "; the clone is shallow, `git fetch --unshallow` brings the rest of its history" } else { "" })]
+    #[error("unknown revision '{revision}'{}", if *shallow { "; the clone is shallow: `git fetch --unshallow` fetches \
+             the rest of the history" } else { "" })]
     Unknown {
         /// The revision as given.
         revision: String,
@@ -46,7 +47,7 @@ pub enum RevisionError {
         shallow: bool,
     },
     /// Several objects have ids with this prefix.
-    #[error("revision '{revision}' is ambiguous: several objects begin so")]
+    #[error("revision '{revision}' is ambiguous: several object ids begin with it")]
     Ambiguous {
         /// The revision as given.
         revision: String,
@@ -61,14 +62,15 @@ pub enum RevisionError {
     },
     /// Trust hangs on it, and it is neither a full id nor the name of one reference.
     #[error(
-        "'{revision}' is no branch, and trust hangs on it: name a branch, a remote-tracking branch of a configured remote, another reference in full such as refs/tags/v1, or a full commit id"
+        "'{revision}' is not a branch, and its code or settings would be trusted: name a branch, a remote-tracking \
+         branch of a configured remote, another reference in full such as refs/tags/v1, or a full commit id"
     )]
     NotExact {
         /// The revision as given.
         revision: String,
     },
     /// It names an object that is not a commit.
-    #[error("revision '{revision}' is no commit: {source}")]
+    #[error("revision '{revision}' is not a commit: {source}")]
     NotACommit {
         /// The revision as given.
         revision: String,

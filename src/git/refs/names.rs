@@ -54,7 +54,7 @@ impl Refs {
         let branch = existing.iter().find(|found| **found != tag);
         Ok(Some(match branch.filter(|_| existing.contains(&tag)) {
             Some(branch) => {
-                ambiguous.add(format!("'{name}' is ambiguous: a tag has this name, too; {branch} is taken"));
+                ambiguous.add(format!("'{name}' is ambiguous, since a tag has this name, too: using {branch}"));
                 format!("{branch}{suffix}").into()
             }
             None => revision.into(),

@@ -29,7 +29,7 @@ static MADE: AtomicU64 = AtomicU64::new(0);
 
 /// A failure to make a quarantine.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot make a place for what is fetched in {}: {source}", place.display())]
+#[error("cannot create a quarantine for fetched objects in {}: {source}", place.display())]
 pub struct QuarantineError {
     place: PathBuf,
     source: io::Error,
@@ -88,14 +88,14 @@ impl Quarantine {
         let told = fs::read_to_string(self.folder.join("FETCH_HEAD")).map_err(|error| unread(&error.to_string()))?;
         let targets: Vec<CommitId> =
             told.lines().filter_map(|line| CommitId::from_hex(line.split_once('\t')?.0)).collect();
-        if targets.len() == names.len() { Ok(targets) } else { Err(unread("it has not told what it has fetched")) }
+        if targets.len() == names.len() { Ok(targets) } else { Err(unread("it did not report what it fetched")) }
     }
 }
 
 impl Drop for Quarantine {
     fn drop(&mut self) {
         if let Err(error) = remove(&self.folder) {
-            tracing::debug!(%error, folder = %self.folder.display(), "what was fetched is not removed");
+            tracing::debug!(%error, folder = %self.folder.display(), "cannot remove fetched objects");
         }
     }
 }

@@ -25,7 +25,10 @@ impl Resolver<'_> {
         };
         let path = shown(&declared.text);
         for name in template.variables().filter(undefined) {
-            let text = format!("the variable '{name}' is undefined: '{path}' looks for nothing in its place");
+            let text = format!(
+                "the variable '{name}' is undefined: '{path}' is resolved with an empty text in its \
+                                place"
+            );
             let warning = Diagnostic::warning(UNDEFINED, Some(declared.place.clone()), text);
             self.diagnostics.push(warning.about(Subject::Variable(name.into())));
         }

@@ -196,7 +196,7 @@ impl<'l, 'a> Folders<'l, 'a> {
     }
 
     fn missing(&mut self, path: &str) {
-        let text = format!("{path} is in the modulepath and is no folder: no module is found there");
+        let text = format!("{path} is in the modulepath, but is not a folder: no module is found there");
         self.loader.note("modulepath", self.place.clone(), text);
     }
 }

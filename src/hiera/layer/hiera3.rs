@@ -44,7 +44,7 @@ impl Loader<'_> {
             self.tell(file, text);
             return Ok(None);
         }
-        let text = "read as the configuration of Hiera 3; Puppet would not heed it in an environment: --hiera 5 does as Puppet";
+        let text = "read as the configuration of Hiera 3; Puppet would ignore it in an environment, as --hiera 5 does";
         self.tell(file, text);
         parsed()
     }

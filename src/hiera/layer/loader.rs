@@ -56,7 +56,7 @@ impl<'a> Loader<'a> {
         match self.diagnostics.len() {
             ..MOST => self.diagnostics.push(diagnostic),
             MOST => {
-                let text = format!("there are more than {MOST} findings: others are not told");
+                let text = format!("there are more than {MOST} findings: others are not listed");
                 self.diagnostics.push(Diagnostic { text, ..diagnostic });
             }
             _ => {}

@@ -173,7 +173,7 @@ impl ProfileFiles {
         silent.map(|(path, _)| ProfileError {
             path: path.to_string_lossy().into_owned(),
             line: None,
-            text: "no node profile is there".to_owned(),
+            text: "there is no node profile".to_owned(),
         })
     }
 

@@ -129,7 +129,7 @@ fn headers(token: Option<&TokenSetting>, api: &Api) -> Result<HeaderMap, FetchEr
     headers.insert(USER_AGENT, HeaderValue::from_static(concat!("hierad/", env!("CARGO_PKG_VERSION"))));
     headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
     if let Some(token) = token {
-        let unusable = |_| FetchError::Settings("the token has characters that no token has".to_owned());
+        let unusable = |_| FetchError::Settings("the token contains invalid characters".to_owned());
         let mut value = HeaderValue::from_bytes(&read_token(token)?).map_err(unusable)?;
         value.set_sensitive(true);
         headers.insert(api.token, value);
@@ -153,7 +153,7 @@ fn identity(certificate: &Path, key: &Path) -> Result<Identity, FetchError> {
     both.extend(disk::read_key(key).map_err(|error| FetchError::Settings(error.to_string()))?.iter());
     Identity::from_pem(&both).map_err(|_| {
         let (certificate, key) = (certificate.display(), key.display());
-        FetchError::Settings(format!("{certificate} and {key} are no certificate with its key in PEM form"))
+        FetchError::Settings(format!("{certificate} and {key} are not a certificate and its key in PEM form"))
     })
 }
 

@@ -87,12 +87,12 @@ async fn classified(setting: &ProgramSetting, node: &str) -> Result<String, Stri
         (Some(fault), _) => return Err(format!("prints YAML with a fault in line {}: {}", fault.line, fault.text)),
         (None, Value::Undef) => return Err("prints nothing, so Puppet would not find the node".to_owned()),
         (None, Value::Hash(hash)) => hash,
-        (None, _) => return Err("prints something else than a hash".to_owned()),
+        (None, _) => return Err("prints something other than a hash".to_owned()),
     };
     let entry = |name: &str| hash.get(name).cloned().filter(|value| !value.is_undef());
     let parameters = entry("parameters").unwrap_or_else(|| Value::hash(Hash::new()));
     if parameters.as_hash().is_none() {
-        return Err("prints 'parameters' that are no hash".to_owned());
+        return Err("prints 'parameters' that are not a hash".to_owned());
     }
     let classes = entry(CLASSES).as_ref().and_then(Value::as_hash).map(named);
     let environment = entry("environment").map(|environment| ("environment", environment.to_s().into()));

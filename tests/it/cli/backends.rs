@@ -79,7 +79,7 @@ fn lookup_key_answers_are_not_interpolated() {
     assert_eq!(lookup(&site, "motd"), "by command %{role}");
     assert_eq!(lookup(&site, "plain"), "common");
     assert!(lookup(&site, "refused").contains("the command for the function 'vault' says: permission denied"));
-    assert!(lookup(&site, "broken").contains("the command for the function 'vault' gave no proper answer"));
+    assert!(lookup(&site, "broken").contains("the command for the function 'vault' gave an invalid answer"));
     assert!(lookup(&site, "broken").contains("unknown to hierad"));
     let asked = std::fs::read_to_string(site.root().join("asked")).unwrap();
     let first = asked.lines().find(|line| line.contains("motd")).unwrap();
@@ -116,7 +116,7 @@ fn requests_without_node_data_are_made_once() {
         let node: serde_json::Value = serde_json::from_str(line).unwrap();
         assert_eq!(node["values"]["motd"], "by command %{role}");
         assert_eq!(node["values"]["plain"], "common");
-        assert!(node["errors"]["broken"].as_str().unwrap().contains("gave no proper answer"), "{node}");
+        assert!(node["errors"]["broken"].as_str().unwrap().contains("gave an invalid answer"), "{node}");
     }
     let asked = std::fs::read_to_string(site.root().join("asked")).unwrap();
     assert_eq!(asked.lines().filter(|line| line.contains("\"key\":\"plain\"")).count(), 1, "{asked}");
@@ -207,7 +207,7 @@ fn faulty_declarations_are_named_with_lines() {
         ("command: x", "2: backends.b.command: invalid type: string \"x\", expected a sequence"),
         ("command: [x], timeout: 0", "2: backend 'b': 'timeout' must be a number of seconds up to 3600, not 0"),
         ("command: [x], timeout: soon", "2: backends.b.timeout: invalid type: string"),
-        ("command: [x], scope: [a.]", "2: backend 'b': 'scope' has 'a.', which is no name of a variable"),
+        ("command: [x], scope: [a.]", "2: backend 'b': 'scope' has 'a.', which is not the name of a variable"),
         ("not_found: true, timeout: 1", "2: backend 'b' has no 'command' or 'puppet', so"),
         ("not_found: true, command: [x]", "2: backend 'b' needs one of"),
     ] {

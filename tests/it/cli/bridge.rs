@@ -337,7 +337,7 @@ fn a_promise_of_the_files_that_are_read_spares_calls() {
     let report: Json = site.hierad("diff HEAD~ HEAD --format json").json();
     assert_eq!(report["keys"]["changed"], 1, "{report}");
     assert_eq!(keys_asked(&site), BTreeSet::from(["other".to_owned()]));
-    // It is not promised, so it is no file of the function's.
+    // It is not promised, so it is not a file of the function's.
     assert!(report["blind_spots"].as_array().unwrap().iter().all(|spot| spot["code"] != "unlisted-keys"), "{report}");
     // One that is promised concerns the keys for which the function answers otherwise.
     site.files("-- data/common/other\nnewer\n");

@@ -165,7 +165,7 @@ password: ENC[PKCS7,MIIBeQ==]
 ",
     );
     let printed = site.hierad("check .");
-    let note = "hiera.yaml:3: note: no key here for this level, 'Secrets': ";
+    let note = "hiera.yaml:3: note: there is no key for this level, 'Secrets': ";
     // The other note is about the order of the glob's files.
     let is_told = |line: &&str| line.contains(": note: ") && !line.contains("[read-otherwise]");
     let told: Vec<&str> = printed.ok().lines().filter(is_told).collect();
@@ -242,15 +242,15 @@ fn findings_are_selected_by_severity_and_code() {
     let last = |arguments: &str, status: i32| {
         site.hierad(&format!("check {arguments}")).is(status).out.lines().last().unwrap_or_default().to_owned()
     };
-    assert_eq!(last("--severity error", 2), "3 errors, 0 warnings on 2 nodes; 4 not asked for");
+    assert_eq!(last("--severity error", 2), "3 errors, 0 warnings on 2 nodes; 4 hidden");
     let allowed = "--allow data-syntax --allow data-no-hash --allow unknown-function";
-    assert_eq!(last(allowed, 2), "0 errors, 4 warnings on 2 nodes; 3 not asked for");
-    assert_eq!(last(&format!("--severity error {allowed}"), 0), "0 errors, 0 warnings on 2 nodes; 7 not asked for");
+    assert_eq!(last(allowed, 2), "0 errors, 4 warnings on 2 nodes; 3 hidden");
+    assert_eq!(last(&format!("--severity error {allowed}"), 0), "0 errors, 0 warnings on 2 nodes; 7 hidden");
     site.hierad("check --allow unreached").fails(&["there is no such kind of fault; did you mean unreached-file?"]);
     site.settings("profiles: [profiles]\ncheck: {severity: error, allow: [data-syntax, data-no-hash]}\n");
-    assert_eq!(last("", 2), "1 error, 0 warnings on 2 nodes; 6 not asked for");
-    assert_eq!(last("--allow unknown-function", 0), "0 errors, 0 warnings on 2 nodes; 7 not asked for");
-    assert_eq!(last("--severity warning", 2), "1 error, 4 warnings on 2 nodes; 2 not asked for");
+    assert_eq!(last("", 2), "1 error, 0 warnings on 2 nodes; 6 hidden");
+    assert_eq!(last("--allow unknown-function", 0), "0 errors, 0 warnings on 2 nodes; 7 hidden");
+    assert_eq!(last("--severity warning", 2), "1 error, 4 warnings on 2 nodes; 2 hidden");
     site.write("hierad.yaml", "check: {allow: [nothing]}\n");
     site.hierad("check").fails(&["hierad.yaml:1: 'allow' has no 'nothing'; it takes absent-backend, "]);
 }

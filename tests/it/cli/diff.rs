@@ -59,7 +59,7 @@ fn uncommitted_files_are_compared() {
     for arguments in [".", "HEAD .", "HEAD.. ."] {
         let printed = site.hierad(&format!("diff --format json {arguments}"));
         if arguments.contains("..") {
-            printed.fails(&["HEAD.. names two revisions already"]);
+            printed.fails(&["HEAD.. already names two revisions"]);
             continue;
         }
         printed.ok();

@@ -153,7 +153,7 @@ url: db://%{hiera('password')}@db
     assert!(printed.out.contains("hiera.yaml:1: note: no settings allow the keys"), "{printed:#?}");
     site.settings("profiles: [profiles]\neyaml: {allowed_keys: ['/nowhere/*']}\n");
     let printed = site.hierad("check");
-    assert!(printed.out.contains("hiera.yaml:1: note: no key here for this level, 'eyaml'"), "{printed:#?}");
+    assert!(printed.out.contains("hiera.yaml:1: note: there is no key for this level, 'eyaml'"), "{printed:#?}");
     for key in ["password", "url"] {
         let printed = site.hierad(&format!("lookup {key} --node web01 --render-as json"));
         assert!(printed.ok().contains("\"__ptype\":\"Encrypted\""), "{printed:#?}");

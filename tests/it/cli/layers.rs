@@ -109,7 +109,7 @@ fn global_layer_in_another_repository() {
     for rev in ["HEAD~1", "v1"] {
         let setting = format!("{{repo: {}, rev: {rev}, path: puppet/hiera.yaml}}", other.root().display());
         site.settings(format!("profiles: profiles\nglobal_hiera_config: {setting}\n"));
-        site.hierad("lookup motd --node web01").fails(&["is no branch, and trust hangs on it"]);
+        site.hierad("lookup motd --node web01").fails(&["is not a branch, and its code or settings would be trusted"]);
     }
 }
 
@@ -142,7 +142,7 @@ fn modules_may_lie_outside() {
         check.out.contains("environment.conf: note: modules in /opt/modules are outside the repository"),
         "{check:#?}"
     );
-    assert!(check.out.contains("environment.conf: note: site is in the modulepath and is no folder"), "{check:#?}");
+    assert!(check.out.contains("environment.conf: note: site is in the modulepath, but is not a folder"), "{check:#?}");
     site.settings(format!("profiles: profiles\ndatadirs: {{/opt/modules: {base}}}\n"));
     assert_eq!(lookup(&site, "m::a"), "outside");
     site.settings(format!("profiles: profiles\nmodulepath: ['{base}']\n"));
@@ -216,7 +216,7 @@ fn classes_of_hiera_3_are_declared() {
     site.settings("profiles: profiles\nglobal_hiera_config: ../etc/hiera.yaml\n");
     // As Puppet does where its gem is not installed.
     assert_eq!(lookup(&site, "motd"), "hello");
-    let absent = "the backend 'mongodb' of Hiera 3 is taken for one that is not installed";
+    let absent = "the backend 'mongodb' of Hiera 3 counts as not installed";
     assert!(site.hierad("check").out.contains(absent), "{:#?}", site.hierad("check"));
     site.commit("settings");
     site.files("-- data/common.yaml\nmotd: changed\n");

@@ -41,7 +41,7 @@ fn a_bare_repository() {
     std::fs::write(bare.join("hierad.yaml"), "profiles: [../repository/profiles]\n").unwrap();
     assert_eq!(changes(&hierad("diff --format json").json()), MOTD);
     hierad("check").is(0);
-    hierad("diff .").fails(&["the repository has no work tree, so '.' means nothing"]);
+    hierad("diff .").fails(&["the repository has no work tree, so '.' cannot be used"]);
 }
 
 #[test]

@@ -93,7 +93,7 @@ fn faults_of_documents_are_told() {
         (
             "c.json",
             "{\n\"name\": \"a\"}\n{\n\"name\": \"b\"}\n",
-            "several go into an array, or one a line into an .ndjson file",
+            "put several into an array, or one per line into an .ndjson file",
         ),
         ("a.json.gz", "\u{1f}", "a.json.gz:1: "),
     ] {

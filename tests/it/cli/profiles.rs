@@ -207,7 +207,7 @@ fn unknown_fields_are_refused() {
             "a.ndjson",
             "{\"certname\": \"n\", \"name\": \"os\", \"value\": 1}\n{\"certname\": \"n\", \"name\": \"os\", \"value\": 2}\n",
             2,
-            "the fact 'os' of n was another one in a row before",
+            "the fact 'os' of n has another value in an earlier row",
         ),
     ] {
         let site = site();
@@ -275,11 +275,11 @@ fn a_path_without_profiles_is_told() {
         let printed =
             site.hierad(&format!("render --key port --puppet 7 --format ndjson --profiles profiles --profiles {path}"));
         assert_eq!(printed.ok().lines().count(), 2);
-        assert_eq!(printed.err, format!("hierad: {path}: no node profile is there\n"));
+        assert_eq!(printed.err, format!("hierad: {path}: there is no node profile\n"));
         let check = site.hierad(&format!("check --puppet 7 --profiles profiles --profiles {path}"));
-        assert!(check.is(2).out.contains(&format!("{path}: error: no node profile is there [profile]")), "{check:?}");
+        assert!(check.is(2).out.contains(&format!("{path}: error: there is no node profile [profile]")), "{check:?}");
         let alone = site.hierad(&format!("render --profiles {path}"));
-        alone.fails(&[&format!("hierad: no node profile could be read from {path}: wanted ")]);
+        alone.fails(&[&format!("hierad: no node profile could be read from {path}: expected ")]);
         assert_eq!(alone.err.lines().count(), 1, "{alone:?}");
     }
 }
@@ -352,7 +352,7 @@ Or write a file for each node, such as $BASE/repository/profiles/web01.example.c
       extensions:
         pp_role: web
 
-What `facter --json`, `puppet facts` and PuppetDB give out does as well. Then name the folder:
+The output of `facter --json`, `puppet facts` and PuppetDB works, too. Then name the folder:
 with --profiles $BASE/repository/profiles, or for good in $BASE/repository/hierad.yaml:
 
     profiles: [profiles/]

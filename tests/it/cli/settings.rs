@@ -58,13 +58,16 @@ fn faulty_sinks_are_named_with_lines() {
         ("{}", "2: sink 's' needs one of 'stdout: true', 'folder: DIR', 'command: [PROGRAM, ...]', 'webhook: URL'"),
         ("{stdout: true, folder: x}", "2: sink 's' needs one of"),
         ("{folders: x}", "2: sinks.s: unknown field `folders`"),
-        ("{folder: x, timeout: 5}", "2: sink 's' has no 'webhook', 'command' or 'mail', so 'timeout' means nothing"),
+        ("{folder: x, timeout: 5}", "2: sink 's' has no 'webhook', 'command' or 'mail', so 'timeout' has no effect"),
         (
             "{folder: x, ca_file: y}",
-            "2: sink 's' has no 'webhook', so 'secret_file', 'ca_file' and 'headers' mean nothing",
+            "2: sink 's' has no 'webhook', so 'secret_file', 'ca_file' and 'headers' have no effect",
         ),
-        ("{folder: x, nodes: 're:('}", "2: sink 's': 'nodes': 're:(' is no pattern: unclosed group"),
-        ("{folder: x, repositories: 're:('}", "2: sink 's': 'repositories': 're:(' is no pattern: unclosed group"),
+        ("{folder: x, nodes: 're:('}", "2: sink 's': 'nodes': 're:(' is not a valid pattern: unclosed group"),
+        (
+            "{folder: x, repositories: 're:('}",
+            "2: sink 's': 'repositories': 're:(' is not a valid pattern: unclosed group",
+        ),
         (
             "{folder: x, repositories: [\"*l\", contrl]}\nrepositories: {control: {path: .}}",
             "2: sink 's': 'repositories': no repository that is watched is called 'contrl'",
@@ -74,18 +77,18 @@ fn faulty_sinks_are_named_with_lines() {
         ("{command: [x], timeout: 5000}", "2: sink 's': 'timeout': must be at most 3600 seconds, not 5000"),
         (
             "{webhook: 'ftp://T0KEN'}",
-            "2: sink 's': 'webhook': this is no address: it must begin with http:// or https://",
+            "2: sink 's': 'webhook': this is not a valid address: it must begin with http:// or https://",
         ),
         ("{mail: {from: a@b.c, to: a@b.c}}", "2: sinks.s.mail: missing field `server`"),
         (
             "{mail: {server: mail, from: a@b.c, to: a@b.c}}",
-            "2: sink 's': 'mail': 'mail' is no server: it must be smtps://",
+            "2: sink 's': 'mail': 'mail' is not a mail server: it must be smtps://",
         ),
-        ("{mail: {server: 'smtp://m', from: a, to: a@b.c}}", "2: sink 's': 'mail': 'a' is no mail address: "),
-        ("{mail: {server: 'smtp://m', from: a@b.c, to: []}}", "2: sink 's': 'mail': 'to' names nobody"),
+        ("{mail: {server: 'smtp://m', from: a, to: a@b.c}}", "2: sink 's': 'mail': 'a' is not a mail address: "),
+        ("{mail: {server: 'smtp://m', from: a@b.c, to: []}}", "2: sink 's': 'mail': 'to' is empty"),
         (
             "{mail: {server: 'smtp://m', from: a@b.c, to: a@b.c, user: ann}}",
-            "2: sink 's': 'mail': 'user' and 'password_file' go together",
+            "2: sink 's': 'mail': 'user' and 'password_file' must be given together",
         ),
         (
             "{mail: {server: 'smtp://m', from: a@b.c, to: a@b.c, starttls: yes please}}",
@@ -110,8 +113,8 @@ fn only_the_daemon_reads_files_of_sinks() {
     for (sink, expected) in [
         ("{webhook: 'http://x', secret_file: none}", "sink 's': cannot read $BASE/repository/none: No such file"),
         ("{webhook: 'http://x', secret_file: empty}", "sink 's': the file $BASE/repository/empty is empty"),
-        ("{webhook: 'https://x', ca_file: words}", "sink 's': the 'ca_file' has no certificate in PEM form"),
-        (&format!("{{mail: {{{mail}, ca_file: words}}}}"), "sink 's': the 'ca_file' has no certificate in PEM form"),
+        ("{webhook: 'https://x', ca_file: words}", "sink 's': 'ca_file' contains no certificate in PEM form"),
+        (&format!("{{mail: {{{mail}, ca_file: words}}}}"), "sink 's': 'ca_file' contains no certificate in PEM form"),
         (
             &format!("{{mail: {{{mail}, user: u, password_file: odd}}}}"),
             "sink 's': the file $BASE/repository/odd is not UTF-8",
@@ -228,7 +231,7 @@ fn relative_datadirs_are_mapped() {
     for line in [fix, "datadirs: {data/private.yaml: none}"] {
         site.settings(format!("profiles: profiles\n{line}\n"));
         let check = site.hierad("check . --severity warning --allow unreached-file");
-        assert_eq!(check.ok(), "0 errors, 0 warnings on 2 nodes; 1 not asked for\n", "{line}");
+        assert_eq!(check.ok(), "0 errors, 0 warnings on 2 nodes; 1 hidden\n", "{line}");
     }
     site.write("hierad.yaml", "profiles: profiles\ndatadirs: {data/private.yaml: data/roles/web.yaml}\n");
     assert_eq!(site.hierad("lookup port --node web01 --rev . --render-as s").ok(), "80\n");

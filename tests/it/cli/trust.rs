@@ -386,7 +386,7 @@ fn the_side_under_review_accepts_nothing() {
     let site = Sandbox::of(&format!("{SITE}-- data/nodes/old.yaml\nmotd: old\n"));
     site.files(&format!("{accept}-- data/nodes/old.yaml\nmotd: older\n"));
     site.commit("silence");
-    let (note, code) = ("'accept' and 'check' count as in the revision before", "unreached-file");
+    let (note, code) = ("'accept' and 'check' are taken from the revision before", "unreached-file");
     for arguments in ["", "HEAD~1..HEAD", "HEAD~1...HEAD"] {
         let printed = diff(&site, arguments);
         printed.is(0).says(&[note, "`hierad trust`"]);
@@ -451,7 +451,7 @@ fn trust_ends_when_the_file_changes() {
     let told = site.hierad("trust");
     assert!(!told.ok().contains(['\u{1b}', '\u{202e}']), "{told:?}");
     site.write("plain.yaml", "profiles: [profiles]\n");
-    assert!(site.hierad("trust plain.yaml").ok().ends_with("nothing in it needs that\n"));
+    assert!(site.hierad("trust plain.yaml").ok().ends_with("nothing in it needs trust\n"));
     beside(&site, "other.yaml", "");
     site.hierad("trust ../other.yaml").fails(&["is not in the tree: name it with --config"]);
 }
@@ -623,7 +623,7 @@ fn what_cannot_be_read_is_not_trusted() {
         ("[./answer]", "ln -s nothing answer", "cannot be read"),
         ("[ruby, -I, lib, x.rb]", "mkdir lib; touch lib/x.rb", "is a folder"),
         ("[./answer]", "ln -s .. answer", "leads out of the tree"),
-        ("[./answer]", "mkfifo answer", "no regular file"),
+        ("[./answer]", "mkfifo answer", "not a regular file"),
         ("[./answer]", "printf '#!./sh\\n' > answer; ln -s /bin/sh sh", "leads out of the tree"),
     ] {
         let site = proposed(EVIL_LEVEL);
@@ -671,7 +671,7 @@ fn a_commit_makes_no_trusted_places() {
     git_in(site.root(), ["clone", "--quiet", "--bare", ".", "bare"]);
     site.write("bare/hierad.yaml", EVIL_SETTINGS.replace("./evil.sh", "../evil.sh"));
     let printed = run(command().args(["--repo", "bare"]));
-    printed.fails(&["bare is a git directory in the work tree of", "name it by GIT_DIR"]);
+    printed.fails(&["bare is a git directory in the work tree of", "name it with GIT_DIR"]);
     assert!(!was_run(&site));
     let printed = run(command().env("GIT_DIR", "bare"));
     printed.says(&["does not count, as it is inside of the tree"]);
@@ -1078,7 +1078,7 @@ fn trusted_settings_rule_and_those_of_the_tree_add() {
     printed.is(0).says(&["repository/hierad.yaml:2: this file of the tree does not count: it has a fault"]);
     assert!(!printed.err.contains("TOPSECRET"), "{printed:#?}");
     std::fs::remove_file(site.root().join(".git/hierad.yaml")).unwrap();
-    site.hierad("diff --profiles profiles").is(0).says(&["it has a fault, which `hierad trust` tells"]);
+    site.hierad("diff --profiles profiles").is(0).says(&["it has a fault: see `hierad trust`"]);
     for command in ["diff", "trust"] {
         site.hierad(command).fails(&["hierad.yaml:2: unknown field `TOPSECRET`"]);
     }

@@ -127,7 +127,7 @@ fn unwatchable_repositories_fail_at_once() {
     let site = Sandbox::of(SITE);
     site.hierad("watch --since nosuch").fails(&["unknown revision 'nosuch'"]);
     site.hierad("watch --poll 0").fails(&["--poll", "must be 0.01 or more"]);
-    site.hierad("watch --poll x").fails(&["'x' is no number of seconds"]);
+    site.hierad("watch --poll x").fails(&["'x' is not a number of seconds"]);
     site.hierad("watch --profiles nowhere").fails(&["no node profiles at nowhere"]);
     site.hierad("watch --branch [").fails(&["["]);
 }

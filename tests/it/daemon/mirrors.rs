@@ -137,14 +137,14 @@ fn impossible_repositories_are_refused() {
     let place = tempfile::tempdir().unwrap();
     for (settings, words) in [
         ("state: s\nrepositories: {a: {}}", "hierad.yaml:2: repository 'a' needs one of 'path: DIR' and 'url: URL'"),
-        ("state: s\nrepositories: {a/b: {path: x}}", "has a name that cannot be that of a folder"),
+        ("state: s\nrepositories: {a/b: {path: x}}", "has a name that cannot be used for a folder"),
         (
             "state: s\nrepositories: {a: {path: x, fetch: 3}}",
-            "has no 'url', so 'fetch' and 'fetch_timeout' mean nothing",
+            "has no 'url', so 'fetch' and 'fetch_timeout' have no effect",
         ),
         (
             "state: s\nrepositories: {a: {path: x, fetch_timeout: 3}}",
-            "has no 'url', so 'fetch' and 'fetch_timeout' mean",
+            "has no 'url', so 'fetch' and 'fetch_timeout' have",
         ),
         ("state: s\nrepositories: {a: {url: x, fetch: 0}}", "needs a number of seconds above 0"),
         ("state: s\nrepositories: {a: {url: x, fetch_timeout: -1}}", "a number of seconds above 0 for 'fetch_timeout'"),

@@ -127,7 +127,7 @@ async fn retry_makes_waiting_jobs_due() {
 #[test]
 fn inaccessible_queues_are_not_absent() {
     let site = Sandbox::of(SITE);
-    site.hierad("queue --state ../nowhere").fails(&["there is no daemon's state in ../nowhere"]);
+    site.hierad("queue --state ../nowhere").fails(&["no daemon keeps its state in ../nowhere"]);
     site.sh("ln -s loop ../loop");
     site.hierad("queue --state ../loop").fails(&["cannot use ../loop for the state of the daemon: "]);
 }

@@ -126,7 +126,7 @@ fn snapshots_that_cannot_be_written_hold_up_no_other_branch() {
     site.commit("one");
     site.commit("two");
     service.wait("reports", || service.files().len() == 2);
-    service.wait("an error", || service.log().contains("none of hierad's"));
+    service.wait("an error", || service.log().contains("hierad did not write it"));
     site.git(["branch", "topic", "main~1"]);
     site.git(["switch", "--quiet", "topic"]);
     site.commit("three");
@@ -147,7 +147,7 @@ fn a_snapshot_that_ends_the_daemon_again_and_again_is_set_aside() {
     // As long as this is in the way, nothing is written.
     site.git(["update-ref", "refs/hierad/snapshots/main", "HEAD"]);
     site.commit("one");
-    service.wait("an error", || service.log().contains("none of hierad's"));
+    service.wait("an error", || service.log().contains("hierad did not write it"));
     service.end(daemon);
     let ended = |times: usize| {
         service.in_queue(async |queue| {
@@ -159,7 +159,7 @@ fn a_snapshot_that_ends_the_daemon_again_and_again_is_set_aside() {
     };
     ended(19);
     let daemon = service.start();
-    service.wait("another attempt", || service.log().matches("none of hierad's").count() > 1);
+    service.wait("another attempt", || service.log().matches("hierad did not write it").count() > 1);
     service.end(daemon);
     ended(20);
     let daemon = service.start();
@@ -178,7 +178,7 @@ fn snapshots_of_collected_commits_are_skipped() {
     let site = &service.site;
     site.git(["update-ref", "refs/hierad/snapshots/main", "HEAD"]);
     site.commit("one");
-    service.wait("an error", || service.log().contains("none of hierad's"));
+    service.wait("an error", || service.log().contains("hierad did not write it"));
     site.git(["commit", "--quiet", "--amend", "--allow-empty", "--message", "two"]);
     service.wait("reports", || service.files().len() == 2);
     // As long as that is in the way, nothing is written of it.
@@ -206,7 +206,7 @@ fn snapshots_that_are_not_watched_any_more_are_skipped() {
         site.git(["update-ref", "refs/hierad/snapshots/main", "HEAD"]);
         site.commit("a");
     }
-    several.wait("errors", || several.count("none of hierad's") >= 2);
+    several.wait("errors", || several.count("hierad did not write it") >= 2);
     settings("'**'", &[("one", &one)]);
     Several::signal(&daemon, "-HUP");
     let is_told = |name: &str| several.queue().contains(name);

@@ -142,7 +142,7 @@ fn late_deliveries_stay_in_the_queue() {
     reload(&daemon);
     reloaded(&service, 1);
     service.end(daemon);
-    assert!(service.log().contains("broken off, and stays in the queue"), "{}", service.log());
+    assert!(service.log().contains("cancelled, and stays in the queue"), "{}", service.log());
     assert!(service.site.hierad("queue").ok().contains("1  undelivered  main"));
 }
 
@@ -153,8 +153,9 @@ fn a_failed_reload_keeps_the_settings() {
     let (state, away) = (service.site.beside("state"), service.site.beside("away"));
     fs::rename(&state, &away).unwrap();
     reload(&daemon);
-    service
-        .wait("an error", || service.log().contains("cannot reload: the old settings stay error=there is no daemon's"));
+    service.wait("an error", || {
+        service.log().contains("cannot reload: the old settings stay error=no daemon keeps its state")
+    });
     service.get("/health/live").ok();
     fs::rename(&away, &state).unwrap();
     reload(&daemon);

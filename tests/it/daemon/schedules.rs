@@ -121,12 +121,12 @@ fn snapshots_that_cannot_be_are_refused() {
         ("{a: {ref: true, folder: x}}", "need one of 'ref: true' and 'folder: DIR'"),
         ("{a: {folder: x}}", "of several branches need a folder each: put {branch} into 'folder', or name one branch"),
         ("{a: {folder: x, branches: 'm*'}}", "of several branches need a folder each"),
-        ("{a: {folder: x, branches: main, push: origin}}", "go to a folder, so 'push' means nothing"),
-        ("{a: {ref: true, time_zone: UTC}}", "have no 'schedule', so 'time_zone' means nothing"),
-        ("{a: {ref: true, schedule: daily}}", "have a wrong schedule: 'daily' is no cron expression"),
-        ("{a: {ref: true, schedule: '0 0 30 2 *'}}", "the time of the cron expression '0 0 30 2 *' never comes"),
+        ("{a: {folder: x, branches: main, push: origin}}", "go to a folder, so 'push' has no effect"),
+        ("{a: {ref: true, time_zone: UTC}}", "have no 'schedule', so 'time_zone' has no effect"),
+        ("{a: {ref: true, schedule: daily}}", "have an invalid schedule: 'daily' is not a cron expression"),
+        ("{a: {ref: true, schedule: '0 0 30 2 *'}}", "the cron expression '0 0 30 2 *' never matches any time"),
         ("{a: {ref: true, schedule: '@daily', time_zone: Mars}}", "there is no time zone 'Mars'"),
-        ("{a: {ref: true, branches: '['}}", "snapshots 'a' have '[' is no pattern for branches"),
+        ("{a: {ref: true, branches: '['}}", "snapshots 'a' have '[' is not a valid pattern for branches"),
         ("{web: {ref: true}}", "there is a sink 'web': snapshots need another name"),
     ] {
         let service = Service::with_snapshots(snapshots);

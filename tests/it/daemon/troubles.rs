@@ -186,7 +186,7 @@ fn a_full_disk_loses_no_report() {
     small.end();
     let again = service.log().matches("looking for commits works again").count();
     assert!(again <= 3, "it works again when commits were taken: {}", service.log());
-    assert!(service.log().contains("told to end"), "{}", service.log());
+    assert!(service.log().contains("a signal asks the daemon to end"), "{}", service.log());
 }
 
 /// A daemon whose state is on a disk of its own, which is small.

@@ -168,13 +168,13 @@ fn check_config_finds_faults_and_changes_nothing() {
     fs::write(site.beside("file"), "no program").unwrap();
     refused("sinks: {x: {command: [../../file]}}", &["sink 'x'", "/file", "cannot be started"]);
     refused("sinks: {x: {command: [hierad-nosuch]}}", &["sink 'x'", "hierad-nosuch", "no such program in PATH"]);
-    refused("sinks: {x: {folder: ../../file/reports}}", &["sink 'x'", "cannot write to", "file is no folder"]);
+    refused("sinks: {x: {folder: ../../file/reports}}", &["sink 'x'", "cannot write to", "file is not a folder"]);
     refused("snapshots: {x: {ref: true, push: nosuch}}", &["snapshots 'x'", "no remote 'nosuch'"]);
     site.git(["remote", "add", "there", "../there.git"]);
     fs::write(&settings, "profiles: ../../profiles.ndjson\nsnapshots: {x: {ref: true, push: there}}\n").unwrap();
     site.hierad("watch --check-config").ok();
     fs::write(&state, "no folder").unwrap();
-    refused("", &["$BASE/state", "is no folder"]);
+    refused("", &["$BASE/state", "is not a folder"]);
     fs::remove_file(&state).unwrap();
     fs::create_dir(&state).unwrap();
     fs::write(state.join("queue.db"), "random bytes".repeat(1000)).unwrap();

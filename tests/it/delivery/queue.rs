@@ -67,7 +67,7 @@ fn the_queue_lists_open_jobs() {
     assert_eq!(first["before"], site.git(["rev-parse", "HEAD~2"]));
     assert_eq!(first["error"], "the command sh failed (exit status: 1): no disk");
     assert_eq!(files(&site.root().join("files"))[0], format!("0000000001-{}.json", first["id"].as_str().unwrap()));
-    says(&site.hierad("queue check"), "the queue in $BASE/repository/.git/hierad/daemon is whole");
+    says(&site.hierad("queue check"), "the queue in $BASE/repository/.git/hierad/daemon is intact");
 }
 
 #[test]
@@ -107,8 +107,8 @@ fn running_daemons_see_retries() {
 #[test]
 fn impossible_arguments_are_refused() {
     let site = Sandbox::of(SITE);
-    site.hierad("queue").fails(&["there is no daemon's state in $BASE/repository/.git/hierad/daemon"]);
-    site.hierad("queue --state nowhere list").fails(&["there is no daemon's state in nowhere"]);
+    site.hierad("queue").fails(&["no daemon keeps its state in $BASE/repository/.git/hierad/daemon"]);
+    site.hierad("queue --state nowhere list").fails(&["no daemon keeps its state in nowhere"]);
     for arguments in ["queue retry", "queue drop", "queue retry --all --sink x", "queue retry x", "queue drop --all 1"]
     {
         assert_ne!(site.hierad(arguments).status, 0, "{arguments}");

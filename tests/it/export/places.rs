@@ -39,7 +39,7 @@ fn linked_work_trees_share_the_reference() {
 #[test]
 fn a_repository_of_sha256_is_refused() {
     let site = Sandbox::with(&["--object-format=sha256"]);
-    site.hierad("export").fails(&["names its objects by SHA-256, which hierad cannot read"]);
+    site.hierad("export").fails(&["uses SHA-256 object ids, which hierad cannot read"]);
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn hooks_are_not_run() {
 #[test]
 fn impossible_arguments_are_refused() {
     let site = Sandbox::of(SITE);
-    site.hierad("export HEAD...HEAD").fails(&["FROM..TO has two dots"]);
+    site.hierad("export HEAD...HEAD").fails(&["use two dots, FROM..TO"]);
     site.hierad("export nothing").fails(&["unknown revision 'nothing'"]);
     site.hierad("export --branch none").fails(&["there is no branch 'none' with a commit"]);
     site.hierad("export --node none").fails(&["no node matches --node"]);

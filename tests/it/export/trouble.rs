@@ -204,7 +204,7 @@ fn stale_locks_are_reported() {
 fn foreign_commits_are_not_built_on() {
     let site = site(0);
     site.git(["update-ref", REFERENCE, "HEAD"]);
-    site.hierad("export").fails(&["has no trailer 'Hierad-Commit', so it is none of hierad's"]);
+    site.hierad("export").fails(&["has no trailer 'Hierad-Commit', so hierad did not write it"]);
     assert_eq!(tip(&site), Some(site.id("HEAD").to_string()));
 }
 

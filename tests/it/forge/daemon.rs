@@ -224,7 +224,7 @@ fn unknown_projects_are_told() {
     event["repository"]["full_name"] = "o/other".into();
     let answer = send_right(&daemon, Kind::GitHub, &event.to_string());
     assert_eq!((answer.status, answer.json()["reviews"].as_i64()), (202, Some(0)));
-    daemon.wait_for_log("no 'reviews' of the settings are of this project");
+    daemon.wait_for_log("no 'reviews' in the settings name this project");
     assert_eq!(hooked.queue(""), "nothing is waiting\n");
     event["repository"]["full_name"] = "O/N".into();
     assert_eq!(send_right(&daemon, Kind::GitHub, &event.to_string()).json()["reviews"], 1);
@@ -332,8 +332,8 @@ fn settings_of_impossible_reviews_are_refused() {
         ("[{forge: gitea, project: o/n, token_file: TOKEN}]", "need 'api', the address of the forge's API"),
         ("[{forge: github, project: o/n, token_file: nosuch}]", "cannot read"),
         (&format!("[{{{review}}}, {{{review}}}]"), "number 2, are the second of github o/n: give each an 'id'"),
-        (&format!("[{{{review}, comment: never}}]"), "wrong 'comment': one of always, changes, none"),
-        (&format!("[{{{review}, id: 'a--b'}}]"), "have a wrong 'id'"),
+        (&format!("[{{{review}, comment: never}}]"), "invalid 'comment': use one of always, changes, none"),
+        (&format!("[{{{review}, id: 'a--b'}}]"), "have an invalid 'id'"),
         (&format!("[{{{review}, repository: other}}]"), "are of a repository 'other'"),
         (&format!("[{{{review}, retry_for: -1}}]"), "need a number of hours for 'retry_for', not -1"),
     ] {

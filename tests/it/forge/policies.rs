@@ -125,7 +125,7 @@ fn policies_that_nothing_tells_of_are_not_read() {
     scene.site.git(["remote", "set-head", "origin", "--delete"]);
     let address = scene.site.git(["remote", "get-url", "origin"]);
     scene.site.git(["remote", "set-url", "origin", "/nowhere"]);
-    assert!(reads(4).contains("it is not known which branch takes the commits"));
+    assert!(reads(4).contains("the target branch is unknown"));
     // Trusted policies judge, whichever branch that is.
     scene.site.write(".git/hierad.yaml", "profiles: [../profiles]\npolicies: []\n");
     reads(0);

@@ -13,7 +13,7 @@ use crate::support::terminal::Printed;
 const PAGES: &str = "https://forge.example/o/n/";
 
 /// The words of a refusal.
-const REFUSED: &str = "is no saved review";
+const REFUSED: &str = "is not a saved review";
 
 /// A request from a fork, of which the run has saved its review.
 struct Fork {

@@ -84,7 +84,7 @@ fn a_saved_review_is_posted_by_the_run_that_follows() {
     post(&head).ok();
     assert_eq!(scene.forge.comment("default"), comment);
     std::fs::write(&file, "{\"schema\": \"else\"}").unwrap();
-    post(&other).fails(&["is no saved review"]);
+    post(&other).fails(&["is not a saved review"]);
 }
 
 #[test]
@@ -110,5 +110,5 @@ fn a_saved_review_is_not_posted_on_what_others_propose_with_that_commit() {
 fn secrets_are_not_for_reviews() {
     let scene = Scene::new(Kind::GitHub);
     let head = scene.push(FIRST);
-    scene.review(&head, "--show-secrets").fails(&["--show-secrets is not for reviews"]);
+    scene.review(&head, "--show-secrets").fails(&["--show-secrets cannot be used with them"]);
 }

@@ -135,12 +135,15 @@ fn shallow_clones_report_their_cut() {
         let cut = HistoryError::Cut { repository: clone.join(".git"), commit: commits[2] };
         assert_eq!(repository.first_parent(commits[2]), Err(cut.clone()));
         assert_eq!(repository.merge_base(commits[3], root), Err(cut.clone()));
-        assert!(cut.to_string().ends_with("(a shallow clone); `git fetch --unshallow` brings the rest"), "{cut}");
+        assert!(
+            cut.to_string().ends_with("since the clone is shallow; `git fetch --unshallow` fetches the rest"),
+            "{cut}"
+        );
         let chain = repository.commits_between(Some(root), commits[3], 99).unwrap();
         assert_eq!(chain, Chain { commits: commits[2..].to_vec(), end: ChainEnd::Cut });
         assert_eq!(
             repository.resolve("HEAD~3").unwrap_err().to_string(),
-            "unknown revision 'HEAD~3'; the clone is shallow, `git fetch --unshallow` brings the rest of its history"
+            "unknown revision 'HEAD~3'; the clone is shallow: `git fetch --unshallow` fetches the rest of the history"
         );
         git_in(&clone, ["fetch", "--quiet", "--unshallow"]);
         assert_eq!(repository.first_parent(commits[2]), Ok(Some(commits[1])));

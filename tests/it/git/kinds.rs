@@ -200,7 +200,7 @@ fn unopenable_repositories_are_named() {
     assert_eq!(refusal(&root), "PATH is not in a git repository");
     assert_eq!(refusal(&root.join("none")), "cannot open PATH: No such file or directory (os error 2)");
     let sandbox = Sandbox::with(&["--object-format=sha256"]);
-    assert_eq!(refusal(sandbox.root()), "PATH names its objects by SHA-256, which hierad cannot read");
+    assert_eq!(refusal(sandbox.root()), "PATH uses SHA-256 object ids, which hierad cannot read");
     let sandbox = Sandbox::new();
     std::fs::remove_dir_all(sandbox.root().join(".git/objects")).unwrap();
     assert_eq!(refusal(sandbox.root()), "PATH is not in a git repository");

@@ -69,7 +69,7 @@ fn an_ambiguous_name_is_told_in_the_verdict() {
         let report =
             sandbox.hierad(&format!("diff --profiles ../n.ndjson --format json --allow-blind {from} {first}")).json();
         let told = report["diagnostics"].to_string();
-        let words = "'main' is ambiguous: a tag has this name, too; refs/heads/main is taken";
+        let words = "'main' is ambiguous, since a tag has this name, too: using refs/heads/main";
         assert_eq!(told.contains(words), is_told, "{from}: {told}");
     }
     let printed = sandbox.hierad(&format!("diff --profiles ../n.ndjson --allow-blind main...{first}"));

@@ -194,10 +194,10 @@ fn large(pack: &mut Pack, way: &str, kind: &str, content: &[u8]) -> String {
 #[test]
 fn objects_of_large_chains_are_not_read() {
     for (way, told) in [
-        ("a large file", "is stored as a change to others, of 2147483"),
-        ("a file by its id", "is stored as a change to others, of 1572864"),
-        ("a change that makes much", "is stored as a change to others, of 214853"),
-        ("a long chain", "is stored as a change to others, of 2098"),
+        ("a large file", "is a chain of deltas of 2147483"),
+        ("a file by its id", "is a chain of deltas of 1572864"),
+        ("a change that makes much", "is a chain of deltas of 214853"),
+        ("a long chain", "is a chain of deltas of 2098"),
     ] {
         for place in [".git/objects", "../lender"] {
             let site = site();

@@ -76,7 +76,7 @@ fn unknown_revisions_are_named() {
         let blob = sandbox.git(["rev-parse", "HEAD:a.yaml"]);
         assert_eq!(
             refusal(&sandbox, "HEAD:a.yaml"),
-            format!("revision 'HEAD:a.yaml' is no commit: object {blob} is a file, not a commit")
+            format!("revision 'HEAD:a.yaml' is not a commit: object {blob} is a file, not a commit")
         );
         assert!(refusal(&sandbox, "HEAD^{tree}").ends_with("is a folder, not a commit"));
     }

@@ -227,7 +227,7 @@ fn partial_clones_name_missing_objects() {
     let repository = Repository::discover(&clone).unwrap();
     let tree = repository.tree(repository.resolve("HEAD").unwrap()).unwrap();
     let error = tree.read(BlobId::of(b"a: 1\n")).unwrap_err();
-    let hint = " (a partial clone leaves objects out; `git fetch --refetch --no-filter` brings them)";
+    let hint = " (a partial clone omits objects; `git fetch --refetch --no-filter` fetches them)";
     assert!(error.reason.ends_with(hint), "{error}");
     git_in(&clone, ["fetch", "--quiet", "--refetch", "--no-filter"]);
     assert_eq!(tree.read(BlobId::of(b"a: 1\n")).unwrap(), b"a: 1\n");

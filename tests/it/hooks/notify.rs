@@ -40,16 +40,16 @@ fn notify_never_fails() {
         assert_eq!((silent.ok(), &*silent.err), ("", ""));
         sandbox.hierad("notify -v").says(&[words]).ok();
     };
-    check("a daemon that watches it looks now");
+    check("a daemon that watches it was notified");
     // Another user's file is replaced; a folder cannot be.
     sandbox.sh("chmod 444 .git/hierad.notify");
-    check("a daemon that watches it looks now");
+    check("a daemon that watches it was notified");
     sandbox.sh("rm .git/hierad.notify; mkdir .git/hierad.notify");
-    check("no daemon was told to look");
+    check("no daemon was notified");
     // A repository that is broken: settings, references, objects.
     sandbox
         .sh("rmdir .git/hierad.notify; echo '[' > .git/config; echo nonsense > .git/packed-refs; rm -r .git/objects/*");
-    check("a daemon that watches it looks now");
+    check("a daemon that watches it was notified");
     sandbox.sh("rm .git/HEAD");
     check("is not in a git repository");
     let nowhere = tempfile::tempdir().unwrap();

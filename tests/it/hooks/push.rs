@@ -125,7 +125,7 @@ fn a_push_over_unknown_commits_is_refused() {
     site.sh(OTHER_PUSH);
     port(&site, "81");
     let short = &remote(&site, "main")[..8];
-    let words = format!("origin/main is at {short}, which is not here: `git fetch` gets it");
+    let words = format!("origin/main is at {short}, which is not here: `git fetch` fetches it");
     refused_unchecked(&site, "push --quiet --force origin main", &[&words]);
 }
 
@@ -143,7 +143,7 @@ fn an_unknown_mode_of_pre_push_refuses() {
     port(&site, "81");
     for mode in ["error", "Errors", "true", ""] {
         let refused = site.shell(&format!("git -c hierad.prePush={mode} push --quiet origin main"));
-        let words = format!("cannot be checked: hierad.prePush is '{mode}', wanted print, off, errors or changes; ");
+        let words = format!("cannot be checked: hierad.prePush is '{mode}'; expected print, off, errors or changes; ");
         refused.is(1).says(&["hierad: the push is refused, as it ", &words, "--no-verify"]);
     }
     assert_ne!(remote(&site, "main"), site.git(["rev-parse", "main"]));
@@ -154,7 +154,7 @@ fn pre_push_can_refuse() {
     let site = pushed();
     let first = remote(&site, "main");
     let push = |setting: &str| site.shell(&format!("git -c hierad.prePush={setting} push --quiet origin main"));
-    let all_the_same = "`git push --no-verify` pushes all the same";
+    let all_the_same = "`git push --no-verify` pushes anyway";
     port(&site, "81");
     let refused = push("changes");
     refused.is(1).says(&["hierad: the push is refused, as it changes 1 key", all_the_same]);

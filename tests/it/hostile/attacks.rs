@@ -134,7 +134,7 @@ fn paths_of_many_variables_are_told_in_short() {
             let printed = run(&site, "check --format json");
             assert!(printed.out.len() + printed.err.len() < 400_000, "{level}: {}", printed.out.len());
             // What is short is told in whole.
-            let whole = format!("'{few}' looks for nothing in its place");
+            let whole = format!("'{few}' is resolved with an empty text in its place");
             assert_eq!(
                 printed.out.contains(&whole),
                 is_told && path == few && level.contains("'@'"),

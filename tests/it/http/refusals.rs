@@ -36,7 +36,7 @@ fn requests_need_the_token() {
     let lookup = json!({"node": "web01", "keys": ["port"]});
     daemon.post("/v1/lookup", &lookup).refuses(401, "Bearer");
     with("POST", "/v1/webhooks/github", "Authorization: Bearer open sesame, open\r\n")
-        .refuses(404, "no secret is set up");
+        .refuses(404, "no secret is configured");
     let right = "Authorization: bearer open sesame, open\r\n";
     for path in GUARDED.iter().filter(|path| !path.ends_with("stream")) {
         with("GET", path, right).ok();
@@ -89,7 +89,7 @@ fn no_form_of_request_evades_the_check_of_its_host() {
         daemon.raw(format!("GET {target} HTTP/1.1\r\n{hosts}Connection: close\r\n\r\n").as_bytes())
     };
     for hosts in [["localhost", "evil.example.com"], ["evil.example.com", "localhost"], ["localhost", "localhost"]] {
-        ask("/v1/nodes", &hosts).refuses(400, "a request has one 'Host'");
+        ask("/v1/nodes", &hosts).refuses(400, "the request must have exactly one 'Host' header");
     }
     for (target, hosts) in [
         ("http://evil.example.com/v1/nodes", &["localhost"] as &[&str]),
@@ -158,7 +158,7 @@ fn malformed_requests_are_refused() {
     daemon.get("/v1/nodes/%ff").refuses(400, "UTF-8");
     daemon.get("/v1/nodes/..%2f..%2fetc%2fpasswd").refuses(404, "no profile of node");
     let wrong = daemon.ask("DELETE", "/v1/nodes", "", b"");
-    wrong.refuses(405, "DELETE does not go with this path");
+    wrong.refuses(405, "this path does not support DELETE");
     assert_eq!(wrong.header("allow"), Some("get,head"));
     daemon.get("/v1/lookup").refuses(405, "GET");
     let json = |body: &str| daemon.ask("POST", "/v1/lookup", "Content-Type: application/json\r\n", body.as_bytes());
@@ -177,7 +177,7 @@ fn malformed_requests_are_refused() {
         answer.refuses(400, words);
         assert_eq!(answer.json()["path"], path, "{body}");
     }
-    json("{\"node\": \"x\", \"keys\": [\"\"]}").refuses(400, "none of them empty");
+    json("{\"node\": \"x\", \"keys\": [\"\"]}").refuses(400, "none may be empty");
     let nested = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
     json(&format!("{{\"node\": \"web01\", \"keys\": [\"port\"], \"merge\": {nested}}}")).refuses(400, "");
     json(&format!("{{\"profile\": {nested}, \"keys\": [\"port\"]}}")).refuses(400, "");
@@ -208,8 +208,8 @@ fn public_addresses_need_a_token() {
     }
     site.write("hierad.yaml", "profiles: [profiles]\n");
     watch("--listen 0.0.0.0:0").fails(&["--listen: 0.0.0.0:0 can be reached from other machines"]);
-    watch("--listen nowhere").fails(&["'nowhere' is no address with a port"]);
-    watch("--listen 127.0.0.1:0 --format text").fails(&["--format does not go with"]);
+    watch("--listen nowhere").fails(&["'nowhere' is not an address with a port"]);
+    watch("--listen 127.0.0.1:0 --format text").fails(&["--format cannot be used"]);
 }
 
 #[test]

@@ -155,7 +155,7 @@ fn slow_questions_hold_up_nobody_else() {
         service.get(path).ok();
     }
     let third = service.get("/v1/nodes");
-    third.refuses(503, "others are being answered");
+    third.refuses(503, "too many requests are being answered");
     assert_eq!(third.header("retry-after"), Some("5"));
     (0..2).for_each(|_| release.send(()).unwrap());
     for answer in first {
@@ -170,7 +170,7 @@ fn a_fault_fails_one_request() {
         let service = Running::new(manner);
         for _ in 0..5 {
             let answer = service.get("/v1/nodes");
-            answer.refuses(500, "the log tells more");
+            answer.refuses(500, "see the log");
             assert!(!answer.body.contains("secret"));
         }
         service.get("/health/ready").ok();

@@ -96,7 +96,7 @@ fn wrong_signatures_are_refused() {
     }
     daemon
         .ask("POST", "/v1/webhooks/svn", &proof("github", SECRET), BODY.as_bytes())
-        .refuses(404, "no secret is set up");
+        .refuses(404, "no secret is configured");
     daemon.ask("GET", "/v1/webhooks/github", &proof("github", SECRET), b"").refuses(405, "GET");
     std::thread::sleep(Duration::from_millis(300));
     assert_eq!(daemon.wait_for_reports(0), [0; 0]);

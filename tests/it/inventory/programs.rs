@@ -79,8 +79,8 @@ fn a_classifier_that_fails_leaves_the_last_answers() {
         ("#!/bin/sh\nexit 1\n", "it ends with exit status: 1"),
         ("#!/bin/sh\nsleep 60\n", "it gives no answer within 0.5 s"),
         ("#!/bin/sh\necho '[1'\n", "it prints YAML with a fault in line"),
-        ("#!/bin/sh\necho text\n", "it prints something else than a hash"),
-        ("#!/bin/sh\necho 'parameters: 1'\n", "it prints 'parameters' that are no hash"),
+        ("#!/bin/sh\necho text\n", "it prints something other than a hash"),
+        ("#!/bin/sh\necho 'parameters: 1'\n", "it prints 'parameters' that are not a hash"),
         ("#!/bin/sh\n", "it prints nothing, so Puppet would not find the node"),
         ("#!/bin/sh\nhead -c 20000000 /dev/zero\n", "it prints more than 16 MiB"),
         ("#!/nowhere\n", "it cannot be started"),
@@ -95,11 +95,7 @@ fn a_classifier_that_fails_leaves_the_last_answers() {
         ]);
         // Without an answer to fall back on it is an error.
         site.sh("mv .git/hierad/nodes .git/hierad/away");
-        site.hierad("render --output -").fails(&[
-            "the node classifier ",
-            " cannot be asked for nodes: asked for db01, ",
-            words,
-        ]);
+        site.hierad("render --output -").fails(&["the node classifier ", ": asked for db01, ", words]);
         site.sh("mv .git/hierad/away .git/hierad/nodes");
     }
     program(&site, "enc", "#!/bin/sh\ncase $1 in web01) echo 'parameters: {role: new}' ;; *) exit 1 ;; esac\n");
@@ -178,7 +174,7 @@ fn the_cache_of_a_server_is_read() {
     assert_eq!(who(&site), ["n.example.com J web staging "]);
     settle(&site, "  - puppet_cache: ../data\n");
     site.hierad("render --output -")
-        .fails(&["is no cache of a Puppet server: it has none of yaml/facts, server_data/facts"]);
+        .fails(&["is not the cache of a Puppet server: it contains none of yaml/facts, server_data/facts"]);
 }
 
 #[test]

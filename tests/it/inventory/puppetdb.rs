@@ -182,7 +182,7 @@ fn servers_that_cannot_tell_classes_are_told_of() {
     server.change(|state| state.age = Age::WithoutLists);
     server.settle(&site, ", classes: true");
     site.hierad("render --output -")
-        .fails(&["answers 400 ('in' is no operator of 'resources')", "leave 'classes' of 'puppetdb' out"]);
+        .fails(&["answers 400 ('in' is no operator of 'resources')", "remove 'classes' of 'puppetdb'"]);
     server.settle(&site, ", classes: some");
     site.hierad("render --output -").fails(&["hierad.yaml:1", "classes"]);
 }

@@ -13,7 +13,7 @@ fn a_commit_has_no_server_asked() {
     printed.says(&["hierad.yaml:1: 'profiles' of the tree does not count for sources other than files (puppetdb)"]);
     site.hierad("trust").ok();
     site.hierad("lookup motd --node web01")
-        .fails(&["PuppetDB at http://localhost:1 cannot be asked for nodes: there is no answer"]);
+        .fails(&["cannot ask PuppetDB at http://localhost:1 for nodes: there is no answer"]);
 }
 
 #[test]
@@ -47,5 +47,5 @@ fn faults_are_told_with_their_line() {
     site.hierad("lookup motd --node web01").fails(&[".git/hierad.yaml:4: ", "unknown field `nonsense`"]);
     // A list of one.
     site.write(".git/hierad.yaml", "profiles: {puppetdb: {url: 'http://localhost:1'}}\n");
-    site.hierad("lookup motd --node web01").fails(&["PuppetDB at http://localhost:1 cannot be asked"]);
+    site.hierad("lookup motd --node web01").fails(&["cannot ask PuppetDB at http://localhost:1"]);
 }

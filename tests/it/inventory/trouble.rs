@@ -65,7 +65,7 @@ fn without_nodes_it_is_an_error() {
     for (trouble, words) in troubles() {
         server.settle(&site, patience(words));
         server.change(|state| state.trouble = Some(trouble));
-        let told = format!("PuppetDB at {} cannot be asked for nodes: ", server.url);
+        let told = format!("cannot ask PuppetDB at {} for nodes: ", server.url);
         site.hierad("render --output -").fails(&[&told, words]);
     }
 }
@@ -75,7 +75,7 @@ fn answers_without_an_end_are_cut_off() {
     let (site, server) = (site(), PuppetDb::with(nodes()));
     server.settle(&site, ", timeout: 900");
     server.change(|state| state.trouble = Some(Box::new(|_| Some(Answer::Endless("200 OK")))));
-    let words = "/pdb/query/v4 gives an answer that cannot be used: it has more than 512 MiB; a smaller 'page' makes it smaller";
+    let words = "/pdb/query/v4 returns an unusable answer: it has more than 512 MiB; a smaller 'page' makes it smaller";
     site.hierad("render --output -").fails(&[words]);
 }
 
@@ -139,5 +139,5 @@ fn pages_that_always_change_are_an_error() {
             None
         }));
     });
-    site.hierad("render --output -").fails(&["the nodes changed from page to page, 3 times in a row"]);
+    site.hierad("render --output -").fails(&["the nodes changed between pages, 3 times in a row"]);
 }

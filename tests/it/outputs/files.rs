@@ -113,7 +113,7 @@ fn only_the_owner_reads_what_is_written() {
     site.hierad("export --output ../exported").ok();
     have(&site.beside("exported"), 0o700, 0o600, 3);
     for wrong in ["0400", "755", "rw", "0o600"] {
-        site.hierad(&format!("render --output ../rendered --mode {wrong}")).fails(&[wrong, "is no mode of a file"]);
+        site.hierad(&format!("render --output ../rendered --mode {wrong}")).fails(&[wrong, "is not a valid file mode"]);
     }
 }
 

@@ -301,7 +301,7 @@ macro_rules! sshd {
 fn what_cannot_be_looked_at_is_not_judged_and_told() {
     let rule = "keys: sshd::config.PermitRootLogin, after: {matches: 'yes'}";
     let policies = |rule: &str| format!("policies:\n  - {{name: it, level: failure, message: look, {rule}}}\n");
-    let told = ["it | hit | failure | 1 key on both nodes; 1 key not judged, being secret, not known or no text"];
+    let told = ["it | hit | failure | 1 key on both nodes; 1 key not judged: secret, unknown or not text"];
     let sensitive = "lookup_options: {sshd::config: {convert_to: Sensitive}}";
     let eyaml = "-- hiera.yaml\nversion: 5\nhierarchy: [{name: E, path: common.yaml, lookup_key: eyaml_lookup_key}]\n";
     let unknown =
@@ -352,7 +352,7 @@ fn what_is_no_text_passes_no_test_of_a_text() {
         let convert = if to.is_empty() { String::new() } else { format!(", port: {{convert_to: {to}}}") };
         format!("-- data/roles/web.yaml\nport: {value}\nlookup_options: {{x: {{merge: first}}{convert}}}\n")
     };
-    let unknown = "it | hit | failure | 1 key on 1 of 2 nodes; 1 key not judged, being secret, not known or no text";
+    let unknown = "it | hit | failure | 1 key on 1 of 2 nodes; 1 key not judged: secret, unknown or not text";
     let known = "it | hit | failure | 1 key on 1 of 2 nodes";
     for (value, to, found) in [
         ("'22'", "URI", unknown),

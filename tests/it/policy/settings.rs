@@ -30,7 +30,7 @@ fn policies_of_the_base_count() {
         let printed = site.hierad("diff --format json --allow-blind");
         assert_eq!(lines(&printed.json()), ["ports | hit | failure | 1 key on 1 of 2 nodes"], "{mine}");
         if !mine.is_empty() {
-            printed.says(&["'policies', 'waivers', 'accept' and 'check' count as in the revision before"]);
+            printed.says(&["'policies', 'waivers', 'accept' and 'check' are taken from the revision before"]);
         }
         // Nor do they say how the data is read.
         assert!(!printed.out.contains("changed-settings"), "{printed:#?}");

@@ -19,7 +19,7 @@ use crate::node::{Catalog, Names};
 const NODES: usize = 250;
 
 /// The remedy if the server does not know such queries.
-const ADVICE: &str = "it cannot tell the classes of nodes: leave 'classes' of 'puppetdb' out";
+const ADVICE: &str = "it does not know the classes of nodes: remove 'classes' of 'puppetdb'";
 
 /// A class of a node, or a key that was looked up for it.
 #[derive(Deserialize)]
