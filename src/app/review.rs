@@ -32,7 +32,7 @@ const DEEPER: [u32; 4] = [50, 250, 1250, i32::MAX as u32];
 
 /// The commits to be compared, by their names.
 #[derive(Debug, Clone, Default)]
-pub struct Wanted {
+pub struct RequestCommits {
     /// The last commit of the request, or a revision; the checked-out one without.
     pub head: Option<String>,
     /// The reference of the remote that has it.
@@ -73,7 +73,7 @@ pub struct Sides {
     pub ambiguities: Vec<String>,
 }
 
-impl Wanted {
+impl RequestCommits {
     /// The reference, or commit, of the remote that has the last commit.
     fn head_there(&self) -> Option<&String> {
         self.head_ref.as_ref().or(self.head.as_ref())
@@ -93,10 +93,10 @@ impl Wanted {
     }
 
     /// Returns the same with the repository's knowledge of the remote.
-    fn known_by(&self, repository: &Repository) -> Result<Wanted> {
+    fn known_by(&self, repository: &Repository) -> Result<RequestCommits> {
         let told = || repository.default_branch_of(&self.remote).map(|branch| branch.to_string());
         let default_branch = self.default_branch.clone().or_else(told);
-        Ok(Wanted { default_branch, has_remote: repository.has_remote(&self.remote)?, ..self.clone() })
+        Ok(RequestCommits { default_branch, has_remote: repository.has_remote(&self.remote)?, ..self.clone() })
     }
 }
 
@@ -121,13 +121,13 @@ struct FetchedReferences {
 }
 
 impl FetchedReferences {
-    fn new(overrides: &Overrides, wanted: &Wanted) -> FetchedReferences {
+    fn new(overrides: &Overrides, wanted: &RequestCommits) -> FetchedReferences {
         let (process, run) = (std::process::id(), RUNS.fetch_add(1, Ordering::Relaxed));
         let place = format!("{REFERENCES}/{}/{}.{process}.{run}", wanted.number.unwrap_or(0), now().as_secs());
         FetchedReferences { overrides: overrides.clone(), head: format!("{place}/head"), base: format!("{place}/base") }
     }
 
-    fn fetch(&self, repository: &Repository, wanted: &Wanted, deepen: u32) -> Result<()> {
+    fn fetch(&self, repository: &Repository, wanted: &RequestCommits, deepen: u32) -> Result<()> {
         let base = wanted.base_there();
         let head = wanted.head_there().map(|head| (head.as_str(), self.head.as_str()));
         let base = base.as_ref().map(|base| (base.as_str(), self.base.as_str()));
@@ -155,7 +155,7 @@ impl Drop for FetchedReferences {
 }
 
 /// Finds the commits, fetching what is missing. What was fetched is there for as long as the second part is.
-pub fn sides(overrides: &Overrides, wanted: &Wanted) -> Result<(Sides, Option<Fetched>)> {
+pub fn sides(overrides: &Overrides, wanted: &RequestCommits) -> Result<(Sides, Option<Fetched>)> {
     let repository = overrides.repository()?;
     let wanted = &wanted.known_by(&repository)?;
     let known = || find(&repository, wanted, known_branch(&repository, wanted));
@@ -179,12 +179,12 @@ pub fn sides(overrides: &Overrides, wanted: &Wanted) -> Result<(Sides, Option<Fe
             tracing::warn!("the target branch is unknown: {reason}");
             Ok((Sides { is_target_unknown: true, ..sides }, None))
         }
-        (Err(failure), _) => Err(told(&describe(&*failure))),
+        (Err(failure), _) => Err(too_shallow(&describe(&*failure))),
     }
 }
 
 /// Fetches into a quarantine what a repository lacks.
-fn fetched(overrides: &Overrides, repository: &Repository, wanted: &Wanted) -> Result<(Sides, Fetched)> {
+fn fetched(overrides: &Overrides, repository: &Repository, wanted: &RequestCommits) -> Result<(Sides, Fetched)> {
     let (quarantine, base) = (repository.quarantine()?, wanted.base_there());
     let names: Vec<&str> = wanted.head_there().into_iter().chain(&base).map(String::as_str).collect();
     let targets = quarantine.fetch(&wanted.remote, &names, MOST)?;
@@ -194,7 +194,7 @@ fn fetched(overrides: &Overrides, repository: &Repository, wanted: &Wanted) -> R
 }
 
 /// Fetches more of the history of a shallow checkout, until it has both commits. `reason` tells what it lacks.
-fn deepened(overrides: &Overrides, wanted: &Wanted, mut reason: String) -> Result<(Sides, Fetched)> {
+fn deepened(overrides: &Overrides, wanted: &RequestCommits, mut reason: String) -> Result<(Sides, Fetched)> {
     let fetched = FetchedReferences::new(overrides, wanted);
     for deeper in DEEPER {
         let repository = overrides.repository()?;
@@ -230,13 +230,13 @@ fn now() -> Duration {
     SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default()
 }
 
-fn told(reason: &str) -> super::Failure {
+fn too_shallow(reason: &str) -> super::Failure {
     let advice = format!("check out the full history ({}), or make `git fetch` work in the job", ci::depths());
     format!("{reason}; the checkout has too little history: {advice}").into()
 }
 
 /// Finds the commits in a repository. `branch` is the tip of the branch that takes the commits, if it is known.
-fn find(repository: &Repository, wanted: &Wanted, branch: Option<CommitId>) -> Result<Sides> {
+fn find(repository: &Repository, wanted: &RequestCommits, branch: Option<CommitId>) -> Result<Sides> {
     let Some(base) = base(repository, wanted, branch)? else { return with_parent(repository, wanted) };
     let after = last(repository, wanted)?;
     // A commit that the default branch already has is judged by what was there before it.
@@ -256,14 +256,14 @@ fn find(repository: &Repository, wanted: &Wanted, branch: Option<CommitId>) -> R
 }
 
 /// Returns the last commit, once it is in the repository with its parents: missing objects are fetched.
-fn last(repository: &Repository, wanted: &Wanted) -> Result<CommitId> {
+fn last(repository: &Repository, wanted: &RequestCommits) -> Result<CommitId> {
     let after = repository.resolve(wanted.head.as_deref().unwrap_or("HEAD"))?;
     repository.parents(after)?;
     Ok(after)
 }
 
 /// Returns the last commit with its first parent, which judges it.
-fn with_parent(repository: &Repository, wanted: &Wanted) -> Result<Sides> {
+fn with_parent(repository: &Repository, wanted: &RequestCommits) -> Result<Sides> {
     let after = last(repository, wanted)?;
     let (before, ambiguities) = (repository.first_parent(after)?, repository.ambiguities());
     let (is_target_unknown, is_request) = (false, false);
@@ -272,7 +272,7 @@ fn with_parent(repository: &Repository, wanted: &Wanted) -> Result<Sides> {
 
 /// Returns the commit whose merge base counts: the tip of the branch, or the named commit. `None` if there is no remote
 /// that could have a branch.
-fn base(repository: &Repository, wanted: &Wanted, branch: Option<CommitId>) -> Result<Option<CommitId>> {
+fn base(repository: &Repository, wanted: &RequestCommits, branch: Option<CommitId>) -> Result<Option<CommitId>> {
     let default = || wanted.takes_default().then_some(wanted.default_branch.as_deref().unwrap_or("HEAD"));
     if let Some(name) = wanted.base_branch.as_deref().or_else(default) {
         let missing = || format!("the branch {name} of {} is not there", wanted.remote);
@@ -282,7 +282,7 @@ fn base(repository: &Repository, wanted: &Wanted, branch: Option<CommitId>) -> R
 }
 
 /// Returns the tip of the branch that takes the commits, as last fetched from the remote. Its policies judge.
-fn known_branch(repository: &Repository, wanted: &Wanted) -> Option<CommitId> {
+fn known_branch(repository: &Repository, wanted: &RequestCommits) -> Option<CommitId> {
     let default = wanted.default_branch.as_ref().filter(|_| wanted.takes_default());
     let branch = wanted.base_branch.as_ref().or(default)?;
     repository.resolve_trusted(&format!("refs/remotes/{}/{branch}", wanted.remote)).ok()

@@ -144,7 +144,7 @@ fn add_bonds(on_node: &OnNode<'_>, bonds: &mut Vec<Bond>) -> Option<()> {
     if groups.len() > MAX_GROUPS {
         return None;
     }
-    let own = Own::of(on_node);
+    let own = CommitEffect::of(on_node);
     for group in &groups {
         let side_effects = own.side_effects(&[*group])?;
         if side_effects.is_empty() {
@@ -158,7 +158,7 @@ fn add_bonds(on_node: &OnNode<'_>, bonds: &mut Vec<Bond>) -> Option<()> {
 }
 
 /// The changes of a key on a node that a commit makes.
-struct Own<'a> {
+struct CommitEffect<'a> {
     on_node: &'a OnNode<'a>,
     trial: Trial<'a>,
     leaves: Vec<Arc<LeafChange>>,
@@ -167,10 +167,10 @@ struct Own<'a> {
 /// A difference, or nothing for the value as a whole.
 type Difference = Option<Arc<LeafChange>>;
 
-impl<'a> Own<'a> {
-    fn of(on_node: &'a OnNode<'a>) -> Own<'a> {
+impl<'a> CommitEffect<'a> {
+    fn of(on_node: &'a OnNode<'a>) -> CommitEffect<'a> {
         let leaves = diff::leaves(on_node.trace.as_ref().map(|trace| found(&trace.outcome)));
-        Own { on_node, trial: Trial::new(on_node, &[]), leaves }
+        CommitEffect { on_node, trial: Trial::new(on_node, &[]), leaves }
     }
 
     /// Returns the differences that result from undoing `groups` in places where the commit does not change the key.

@@ -104,7 +104,7 @@ impl<'a> OnNode<'a> {
         // Of the path of a line, as far as it leads to the item: shorter if the line is one around it.
         let place = |line: &usize| {
             let line = &self.edits.lines[*line];
-            let part = line.side.of(&leaf.part).as_ref()?;
+            let part = line.side.pick(&leaf.part).as_ref()?;
             let (_, path) = line.entries.iter().find(|(of, _)| *of == group)?;
             let length = path.0.len().min(part.path.0.len());
             Some((line.side, ValuePath(path.0[..length].to_vec()), part))
@@ -112,7 +112,7 @@ impl<'a> OnNode<'a> {
         let is_around = |line: &usize| place(line).is_some_and(|(_, path, part)| path.0.len() < part.path.0.len());
         let is_exact = |line: &usize| {
             place(line).filter(|_| !is_around(line)).is_some_and(|(side, path, part)| {
-                let value = self.edits.value(group, side).and_then(|value| path.of(value));
+                let value = self.edits.value(group, side).and_then(|value| path.value_in(value));
                 value.is_some_and(|value| value.eql(&part.value))
             })
         };

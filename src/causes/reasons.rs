@@ -35,7 +35,7 @@ type Files = BTreeMap<Arc<str>, ReadFile>;
 /// The reasons that are looked for.
 pub(super) struct Reasons<'a> {
     search: &'a Search<'a>,
-    entries: HashMap<(usize, Side), Vec<Part>>,
+    entries: HashMap<(usize, Side), Vec<SameFiles>>,
     /// The files that have one of the changed keys, or options.
     files: Option<Diff<Files>>,
     /// The number of further parts that may still be looked at.
@@ -46,7 +46,7 @@ pub(super) struct Reasons<'a> {
 
 /// Nodes for which an entry is among the same files, and the lookups of its root key on one of them; none if they take
 /// too much.
-struct Part {
+struct SameFiles {
     nodes: usize,
     traces: Option<Diff<Trace>>,
 }
@@ -60,7 +60,7 @@ impl<'a> Reasons<'a> {
     pub(super) fn find(&mut self, group: usize, side: Side, path: &ValuePath) -> Option<Idle> {
         let edits = self.search.edits;
         let of = &edits.groups[group];
-        let nodes = side.of(&edits.all[of.edit].nodes);
+        let nodes = side.pick(&edits.all[of.edit].nodes);
         let key = of.root.as_ref().and_then(asks_for);
         let (Some(root), Some(key), None, false) = (&of.root, key, &of.option, nodes.is_empty()) else {
             return Some(NoEffect::Unused.into());
@@ -78,7 +78,7 @@ impl<'a> Reasons<'a> {
     }
 
     /// Looks a root key up, as `key`, on one node of each part of `nodes`, the largest first.
-    fn look_up(&mut self, (root, key): (&Arc<str>, &str), nodes: &NodeSet) -> Vec<Part> {
+    fn look_up(&mut self, (root, key): (&Arc<str>, &str), nodes: &NodeSet) -> Vec<SameFiles> {
         let allowance = Allowance::share(self.search.steps, MAX_ENTRIES);
         let (mut parts, are_exact) = self.parts(root, nodes);
         parts.sort_by_key(|part| std::cmp::Reverse(part.len()));
@@ -93,8 +93,8 @@ impl<'a> Reasons<'a> {
             self.left -= usize::from(is_further && may);
             // Nodes that were not told apart may differ.
             let alike = if are_exact { part.len() } else { 1 };
-            looked_up.push(Part { nodes: alike, traces });
-            looked_up.extend((alike < part.len()).then(|| Part { nodes: part.len() - alike, traces: None }));
+            looked_up.push(SameFiles { nodes: alike, traces });
+            looked_up.extend((alike < part.len()).then(|| SameFiles { nodes: part.len() - alike, traces: None }));
         }
         looked_up
     }
@@ -131,7 +131,7 @@ impl<'a> Reasons<'a> {
     fn reason(&self, group: usize, side: Side, path: &ValuePath, traces: &Diff<Trace>) -> NoEffect {
         let edits = self.search.edits;
         let edit = &edits.all[edits.groups[group].edit];
-        let trace = side.of(traces);
+        let trace = side.pick(traces);
         let is_own = |place: &Place| edit.paths.contains(&place.path);
         let whole = ValuePath::default();
         let is_found = trace.contributions.iter().filter_map(|one| one.origin_of(&whole)).any(|o| is_own(&o.place));
@@ -141,7 +141,7 @@ impl<'a> Reasons<'a> {
         }
         match trace.origin(path) {
             Some(origin) if is_own(&origin.place) => {
-                let other = side.other().of(traces).origin(path).map(|origin| origin.place);
+                let other = side.other().pick(traces).origin(path).map(|origin| origin.place);
                 match other {
                     Some(place) if is_own(&place) => NoEffect::Equal,
                     Some(place) if edits.is_changed(side.other(), &place) => NoEffect::Moved(place),
@@ -170,5 +170,5 @@ fn has<'k>(file: &DataFile, keys: impl IntoIterator<Item = &'k str>) -> bool {
 fn is_of_collection(path: &ValuePath, outcome: &Outcome) -> bool {
     let Outcome::Found(value) = outcome else { return false };
     let is_item = path.0.iter().any(|segment| matches!(segment, Segment::Index(_)));
-    is_item || matches!(path.of(value), Some(Value::Array(_) | Value::Hash(_)))
+    is_item || matches!(path.value_in(value), Some(Value::Array(_) | Value::Hash(_)))
 }

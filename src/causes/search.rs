@@ -62,7 +62,7 @@ impl Search<'_> {
         let (leaf_lines, lines) = lines(&on_node, &change.leaves, &groups);
         let sources = Sources::new(self.revisions, self.edits, (&change.key, first, &on_node.trace));
         let of_leaf = |(leaf, lines): (&Arc<LeafChange>, Lines)| {
-            let (origin, sources) = sources.of(leaf);
+            let (origin, sources) = sources.trace_leaf(leaf);
             TracedLeaf { origin, sources, lines }
         };
         let mut traced = TracedChange {

@@ -6,7 +6,7 @@ use super::edits::Edits;
 use super::trace::Trace;
 use crate::blind_spots::files::changed::FileKind;
 use crate::diagnostic::Place;
-use crate::diff::{Diff, LeafChange, Part};
+use crate::diff::{Diff, LeafChange, PlacedValue};
 use crate::fleet::Revision;
 use crate::hiera::LookupKey;
 use crate::hiera::backend::DataFile;
@@ -56,16 +56,16 @@ impl<'a> Sources<'a> {
     }
 
     /// Returns the origins of a difference, and the other places that contribute to each side.
-    pub(super) fn of(&self, leaf: &LeafChange) -> (Diff<Option<Origin>>, Diff<Vec<Source>>) {
+    pub(super) fn trace_leaf(&self, leaf: &LeafChange) -> (Diff<Option<Origin>>, Diff<Vec<Source>>) {
         let (before, others_before) = self.side(Side::Before, &self.trace.before, &leaf.part);
         let (after, others_after) = self.side(Side::After, &self.trace.after, &leaf.part);
         (Diff::new(before, after), Diff::new(others_before, others_after))
     }
 
-    fn side(&self, side: Side, trace: &Trace, parts: &Diff<Option<Part>>) -> (Option<Origin>, Vec<Source>) {
+    fn side(&self, side: Side, trace: &Trace, parts: &Diff<Option<PlacedValue>>) -> (Option<Origin>, Vec<Source>) {
         let mut sources = Vec::new();
         let mut origin = None;
-        match (side.of(parts), side.other().of(parts)) {
+        match (side.pick(parts), side.other().pick(parts)) {
             (Some(part), _) => {
                 origin = trace.origin(&part.path);
                 if let Some(origin) = &mut origin {
@@ -77,7 +77,7 @@ impl<'a> Sources<'a> {
             (None, Some(other)) => sources.extend(knock_out(trace, other)),
             (None, None) => {}
         }
-        sources.extend(side.of(&self.options).clone());
+        sources.extend(side.pick(&self.options).clone());
         sources.extend(self.asked(side));
         sources.extend(origin.as_ref().and_then(|origin| self.level(side, origin)));
         sources.sort();
@@ -87,7 +87,7 @@ impl<'a> Sources<'a> {
     }
 
     /// Adds the other places that a collection is merged from.
-    fn merged(&self, trace: &Trace, part: &Part, origin: &mut Origin, sources: &mut Vec<Source>) {
+    fn merged(&self, trace: &Trace, part: &PlacedValue, origin: &mut Origin, sources: &mut Vec<Source>) {
         if !matches!(part.value, Value::Array(_) | Value::Hash(_)) || merge_options(&trace.steps, self.key).is_none() {
             return;
         }
@@ -100,11 +100,11 @@ impl<'a> Sources<'a> {
     }
 
     /// Adds the places of the keys that the text at the origin refers to, and of those that they refer to.
-    fn referred(&self, side: Side, trace: &Trace, part: &Part, origin: &mut Origin, sources: &mut Vec<Source>) {
+    fn referred(&self, side: Side, trace: &Trace, part: &PlacedValue, origin: &mut Origin, sources: &mut Vec<Source>) {
         if !interpolates(&trace.steps) {
             return;
         }
-        let file = side.of(&self.files).iter().find(|(path, ..)| *path == origin.place.path).map(|(.., file)| file);
+        let file = side.pick(&self.files).iter().find(|(path, ..)| *path == origin.place.path).map(|(.., file)| file);
         let Some((text, rest)) = file.and_then(|file| text_at(file, &root_of(self.key), &part.path.0)) else { return };
         let Some(template) = Template::parse(text) else { return };
         let is_alias = text.trim_start().starts_with("%{alias");
@@ -122,15 +122,15 @@ impl<'a> Sources<'a> {
 
     /// Returns the place of the `lookup_options` of the key, if it has any.
     fn options_of(&self, side: Side) -> Option<Source> {
-        let how = how_of_options(side.of(self.trace))?;
+        let how = how_of_options(side.pick(self.trace))?;
         let root = root_of(self.key);
-        let regexes = &side.of(&self.revisions).environment.store.regexes;
+        let regexes = &side.pick(&self.revisions).environment.store.regexes;
         let matches = |name: &str| {
             let is_pattern = name.starts_with('^');
             name == &*root
                 || is_pattern && regexes.get(&name.into()).is_ok_and(|regex| regex.is_match(&root).unwrap_or(false))
         };
-        side.of(&self.files).iter().find_map(|(path, level, file)| {
+        side.pick(&self.files).iter().find_map(|(path, level, file)| {
             let options = file.content()?.get(LOOKUP_OPTIONS)?.as_hash()?;
             let name = options.keys().find(|name| name.as_str().is_some_and(&matches))?;
             let marks = file.marks(LOOKUP_OPTIONS)?;
@@ -141,16 +141,16 @@ impl<'a> Sources<'a> {
 
     /// Returns the place of the manifest's lookup that decides how the key is merged, if there is one.
     fn asked(&self, side: Side) -> Option<Source> {
-        let revision = side.of(&self.revisions);
-        let asked = revision.environment.of(&revision.fleet.scope(self.node)).asked_by_manifests(self.key)?;
+        let revision = side.pick(&self.revisions);
+        let asked = revision.environment.for_scope(&revision.fleet.scope(self.node)).asked_by_manifests(self.key)?;
         Some(Source { place: asked.place.clone(), level: None, how: How::Manifest })
     }
 
     /// Returns the place of a level, if some hiera.yaml differs.
     fn level(&self, side: Side, origin: &Origin) -> Option<Source> {
         self.edits.all.iter().find(|edit| edit.kind == FileKind::Config)?;
-        let revision = side.of(&self.revisions);
-        let environment = revision.environment.of(&revision.fleet.scope(self.node));
+        let revision = side.pick(&self.revisions);
+        let environment = revision.environment.for_scope(&revision.fleet.scope(self.node));
         let configs = environment.layers().filter_map(|layer| layer.config.as_ref().ok());
         let levels = configs.flat_map(|config| config.all_levels()).filter(|level| level.name == origin.level);
         let levels: Vec<&LevelConfig> = levels.collect();
@@ -249,7 +249,7 @@ fn all_found(step: &Step, level: Option<&Arc<str>>, path: &[Segment], found: &mu
 
 /// Returns the place that knocks out an array item which exists on the other side: by the prefix before its text, or
 /// by the prefix alone, which knocks out all items. Puppet knocks out no keys of hashes.
-fn knock_out(trace: &Trace, other: &Part) -> Option<Source> {
+fn knock_out(trace: &Trace, other: &PlacedValue) -> Option<Source> {
     let options = merge_options_of_any(&trace.steps)?;
     let prefix = options.get("knockout_prefix")?.as_str()?;
     let (Segment::Index(_), parent) = other.path.0.split_last()? else { return None };
@@ -261,7 +261,7 @@ fn knock_out(trace: &Trace, other: &Part) -> Option<Source> {
 }
 
 /// Adds the place that makes a text empty: one whose own text begins with the prefix of knock-outs.
-fn emptied(trace: &Trace, part: &Part, origin: &mut Origin, sources: &mut Vec<Source>) {
+fn emptied(trace: &Trace, part: &PlacedValue, origin: &mut Origin, sources: &mut Vec<Source>) {
     let prefix = merge_options_of_any(&trace.steps).and_then(|options| options.get("knockout_prefix")?.as_str());
     let (Some(prefix), Some("")) = (prefix, part.value.as_str()) else { return };
     let knocks = |text: &str| text.lines().any(|line| line.starts_with(prefix));

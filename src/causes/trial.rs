@@ -32,7 +32,7 @@ impl<'a> Trial<'a> {
         let others: Vec<usize> = self.relevant.iter().copied().filter(|group| !groups.contains(group)).collect();
         let (groups, base) = if is_whole { (&others[..], base.other()) } else { (groups, base) };
         let replaced = edits.replaced(groups, base, revisions);
-        let revision = base.of(revisions);
+        let revision = base.pick(revisions);
         allowance.look_up(|limit| revision.get_with(key, &replaced, limit))
     }
 

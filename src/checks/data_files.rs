@@ -63,7 +63,7 @@ impl Pipeline {
 
 /// Returns the fault of files whose names keep levels from reading them, or `None` if there are none.
 fn fault_of_names(files: &[&Misnamed]) -> Option<Fault> {
-    let (text, advice) = Misnamed::told(files)?;
+    let (text, advice) = Misnamed::fault_and_fix(files)?;
     let line = accept::line(UNREACHED, files.iter().take(MOST_ACCEPTED).map(|file| &*file.path));
     let fault = Fault::new(Severity::Warning, UNREACHED, text);
     let fault = fault.with_fix(format!("{advice}; or add to hierad.yaml: {line}"));

@@ -10,7 +10,7 @@ use crate::diff::{self, Diff};
 use crate::fleet::{Effective, Revision};
 use crate::hiera::key::root_of;
 use crate::hiera::layer::Environment;
-use crate::hiera::manifests::{Asked, name};
+use crate::hiera::manifests::{ManifestMerge, name};
 use crate::node::NodeSet;
 use crate::puppet::json;
 use crate::value::{Hash, Value};
@@ -24,7 +24,7 @@ impl Pipeline {
         effective: &Effective,
     ) -> Result<Vec<Fault>, PipelineError> {
         let asked = |key: &Arc<str>| {
-            let mut asked: Vec<Asked> = Vec::new();
+            let mut asked: Vec<ManifestMerge> = Vec::new();
             for Environment { lookups, options, .. } in revision.environment.roots() {
                 for one in lookups.strategies(&root_of(key), &options.lookup_options) {
                     match asked.iter_mut().find(|known| known.merge == one.merge) {
@@ -36,16 +36,16 @@ impl Pipeline {
             asked.retain(|asked| asked.names_key);
             Some((key.clone(), asked)).filter(|(_, asked)| !asked.is_empty())
         };
-        let mut calls: BTreeMap<Arc<str>, Vec<Asked>> = revision.keys.iter().filter_map(asked).collect();
+        let mut calls: BTreeMap<Arc<str>, Vec<ManifestMerge>> = revision.keys.iter().filter_map(asked).collect();
         let mut faults = Vec::new();
         // Each round resolves one more strategy of each key.
         while !calls.is_empty() {
-            let round: BTreeMap<Arc<str>, Asked> =
+            let round: BTreeMap<Arc<str>, ManifestMerge> =
                 calls.iter_mut().filter_map(|(key, asked)| Some((key.clone(), asked.pop()?))).collect();
             calls.retain(|_, strategies| !strategies.is_empty());
             let changed = self.changed_by(id, effective, &round)?;
             faults.extend(changed.into_iter().filter_map(|(key, nodes)| {
-                let Asked { merge, places, .. } = round.get(&key)?;
+                let ManifestMerge { merge, places, .. } = round.get(&key)?;
                 Some(Fault { places: places.clone(), ..fault(&root_of(&key), merge) }.on(nodes))
             }));
         }
@@ -57,7 +57,7 @@ impl Pipeline {
         &self,
         id: RevisionId,
         effective: &Effective,
-        round: &BTreeMap<Arc<str>, Asked>,
+        round: &BTreeMap<Arc<str>, ManifestMerge>,
     ) -> Result<BTreeMap<Arc<str>, NodeSet>, PipelineError> {
         let mut revisions = self.revisions.clone();
         let options = round.iter().map(|(key, asked)| (Value::from(&*root_of(key)), asked.merge.clone()));

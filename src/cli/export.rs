@@ -80,7 +80,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     if exported.commits.is_empty() && !exported.skipped.is_empty() {
         return Err("nothing was exported: nothing of these commits could be read".into());
     }
-    log::print(&told(&exported, &reference(&branch)));
+    log::print(&summary(&exported, &reference(&branch)));
     if let (Some(pushed), Some(name)) = (pushed, &arguments.push) {
         pushed.push(&branch)?;
         log::print(&format_args!("{} pushed to {name}", reference(&branch)));
@@ -108,7 +108,7 @@ fn export(
     Ok(done)
 }
 
-fn told(exported: &Exported, reference: &str) -> String {
+fn summary(exported: &Exported, reference: &str) -> String {
     let files = &exported.files;
     match exported.commits.len() {
         0 => format!("{reference} has these snapshots already"),

@@ -127,16 +127,16 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
         let text = "--resolution is for repositories of Hiera 3: --hiera 3 takes this one as such; Hiera 5 has --merge";
         return Err(text.into());
     }
-    let with_variables = WithVariables::of(environment.of(&NodeScope::new(&profile)), profile);
+    let with_variables = WithVariables::of(environment.for_scope(&NodeScope::new(&profile)), profile);
     let profile = &with_variables.profile;
     let scope = NodeScope::new(profile);
-    let environment = environment.of(&scope);
+    let environment = environment.for_scope(&scope);
     let sources = with_variables.sources(environment, &scope);
     let disclosure = &workspace.disclosure;
     let subject = Subject { disclosure, node: &profile.name, environment, sources: &sources, scope: &scope };
     let is_value = format == RenderAs::S && !arguments.explain && !arguments.explain_options;
     let mut out = if is_value { output::bytes() } else { output::stdout() };
-    let wanted = Wanted { keys: &arguments.keys, default: arguments.default.as_deref(), kind, strategy, format };
+    let wanted = LookupRequest { keys: &arguments.keys, default: arguments.default.as_deref(), kind, strategy, format };
     let status = match (arguments.explain, arguments.explain_options) {
         (false, false) => subject.print(&wanted, &mut out)?,
         (explain, _) => subject.explain(&wanted, !explain, &mut out)?,
@@ -159,7 +159,7 @@ fn given<'k>(profile: &NodeProfile, keys: &'k [String]) -> Vec<&'k String> {
 }
 
 /// The request, and the format of the answer.
-struct Wanted<'a> {
+struct LookupRequest<'a> {
     keys: &'a [String],
     default: Option<&'a str>,
     kind: Option<Type>,
@@ -167,7 +167,7 @@ struct Wanted<'a> {
     format: RenderAs,
 }
 
-impl Wanted<'_> {
+impl LookupRequest<'_> {
     /// Fails if a value is not of the wanted type.
     fn check(&self, subject: &str, value: &Value) -> std::result::Result<(), LookupError> {
         self.kind.as_ref().map_or(Ok(()), |kind| check_type(subject, value, kind).map_err(LookupError::from))
@@ -196,7 +196,7 @@ struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    fn print(&self, wanted: &Wanted<'_>, out: &mut dyn Write) -> Result {
+    fn print(&self, wanted: &LookupRequest<'_>, out: &mut dyn Write) -> Result {
         let lookup = Lookup::new(self.environment, self.sources, self.scope);
         let failed = |name: &str, error: LookupError| failure(name, &self.disclosure.error(&error));
         for key in wanted.keys {
@@ -241,7 +241,7 @@ impl Subject<'_> {
 
     /// Explains how the first key is found, or that none is. A lookup that fails is explained, too, and does not fail
     /// the command; a value of the wrong type does.
-    fn explain(&self, wanted: &Wanted<'_>, only_options: bool, out: &mut dyn Write) -> Result {
+    fn explain(&self, wanted: &LookupRequest<'_>, only_options: bool, out: &mut dyn Write) -> Result {
         let recorder = Recorder::default();
         let mut lookup = Lookup::new(self.environment, self.sources, self.scope).explained_by(&recorder);
         let mut keys: Vec<&str> = wanted.keys.iter().map(String::as_str).collect();

@@ -4,7 +4,7 @@ use crate::git::{BranchName, BranchPatterns};
 use crate::hiera::key::any_matches;
 use crate::node::NodeSet;
 use crate::pattern::{Pattern, any};
-use crate::report::{Parts, Report};
+use crate::report::{CountedChanges, Report};
 
 /// A filter of reports: by repository and branch, and by the number of changes of some keys on some nodes. A report is
 /// sent whole or not at all.
@@ -52,7 +52,7 @@ impl Filter {
         let is_on_node = |on: &NodeSet| nodes.as_ref().is_none_or(|nodes| !on.intersection(nodes).is_empty());
         let counts =
             report.changes.iter().filter(|change| any_matches(&self.keys, &change.key) && is_on_node(&change.nodes));
-        let mut parts = Parts::default();
+        let mut parts = CountedChanges::default();
         counts.filter(|change| parts.is_new(change)).take(least).count() == least
     }
 

@@ -100,9 +100,9 @@ impl Pairing<'_> {
         let places: HashMap<&Value, usize> = self
             .left_after(0..self.after.len())
             .into_iter()
-            .filter_map(|b| Some((identity.of(&self.after[b])?, b)))
+            .filter_map(|b| Some((identity.of_item(&self.after[b])?, b)))
             .collect();
-        let named = |a: usize| places.get(identity.of(&self.before[a])?).map(|b| (a, *b));
+        let named = |a: usize| places.get(identity.of_item(&self.before[a])?).map(|b| (a, *b));
         let pairs: Vec<_> = self.left_before(0..self.before.len()).into_iter().filter_map(named).collect();
         for (a, b) in pairs {
             self.pair(a, b);
@@ -135,7 +135,7 @@ impl Identity {
         Identity(identifying_entry(Diff::new(before, after)))
     }
 
-    fn of<'v>(&self, value: &'v Value) -> Option<&'v Value> {
+    fn of_item<'v>(&self, value: &'v Value) -> Option<&'v Value> {
         value.get(self.0?)
     }
 }
@@ -143,11 +143,11 @@ impl Identity {
 /// Returns the first of `name`, `id`, `title` and `key` that every hash among the items has, each with a different
 /// scalar; or `None` if there is none.
 pub fn identifying_entry(items: Diff<&[Value]>) -> Option<&'static str> {
-    let tells = |name: &&str| tells_apart(items.before, name) && tells_apart(items.after, name);
+    let tells = |name: &&str| is_identifying(items.before, name) && is_identifying(items.after, name);
     ["name", "id", "title", "key"].into_iter().find(tells)
 }
 
-fn tells_apart(items: &[Value], name: &str) -> bool {
+fn is_identifying(items: &[Value], name: &str) -> bool {
     let mut seen = std::collections::HashSet::new();
     items.iter().filter_map(Value::as_hash).all(|hash| {
         let scalar = hash.get(name).filter(|v| matches!(v, Value::String(_) | Value::Integer(_) | Value::Symbol(_)));
@@ -162,7 +162,7 @@ const COMPARISONS: usize = 4096;
 /// paired only if the gap is `even`: as many items were removed as added.
 fn likeness(before: &Value, after: &Value, even: bool, identity: &Identity) -> usize {
     match (before, after) {
-        _ if identity.of(before).is_some() && identity.of(after).is_some() => 0,
+        _ if identity.of_item(before).is_some() && identity.of_item(after).is_some() => 0,
         (Value::Hash(a), Value::Hash(b)) => {
             let shared = a.iter().filter_map(|(key, value)| Some((value, b.get_value(key)?)));
             shared.map(|(a, b)| if a == b { 3 } else { 1 }).sum::<usize>() * 2 + usize::from(even)

@@ -38,7 +38,7 @@ pub(super) fn change_classes(answers: Diff<&[Answer]>) -> Vec<ChangeClass<'_>> {
 fn split<'a>(before: &'a Answer, after: &mut Side<'a>, classes: &mut Vec<ChangeClass<'a>>) {
     let mut rest = after.changed(before);
     while let Some(node) = rest.first() {
-        let at = after.of(node);
+        let at = after.at(node);
         let nodes = match at {
             Some(at) => rest.intersection(&after.answers[at].nodes),
             None => rest.difference(after.nodes()),
@@ -120,7 +120,7 @@ impl<'a> Side<'a> {
     }
 
     /// Returns the position of a node's answer, or `None` if it has none.
-    fn of(&self, node: NodeId) -> Option<usize> {
+    fn at(&self, node: NodeId) -> Option<usize> {
         if self.table.is_empty() {
             return self.answers.iter().position(|answer| answer.nodes.contains(node));
         }

@@ -26,7 +26,7 @@ pub enum LeafKind {
 
 /// A place inside a value, and the value there.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Part {
+pub struct PlacedValue {
     /// The place. Positions in arrays are those of the side that the part belongs to.
     pub path: ValuePath,
     /// The value there.
@@ -39,7 +39,7 @@ pub struct LeafChange {
     /// The kind of change.
     pub kind: LeafKind,
     /// The part on either side; `None` before an addition and after a removal.
-    pub part: Diff<Option<Part>>,
+    pub part: Diff<Option<PlacedValue>>,
 }
 
 impl LeafChange {
@@ -101,7 +101,8 @@ struct Walk<'m> {
 
 impl Walk<'_> {
     fn push(&mut self, kind: LeafKind, value: Diff<Option<&Value>>) {
-        let part = |path: &Vec<Segment>, value: &Value| Part { path: ValuePath(path.clone()), value: value.clone() };
+        let part =
+            |path: &Vec<Segment>, value: &Value| PlacedValue { path: ValuePath(path.clone()), value: value.clone() };
         let before = value.before.map(|value| part(&self.path.before, value));
         let after = value.after.map(|value| part(&self.path.after, value));
         self.found.leaves.push(Arc::new(LeafChange { kind, part: Diff::new(before, after) }));
@@ -283,7 +284,7 @@ mod tests {
     /// `KIND path-before path-after` of every leaf.
     fn check(before: &str, after: &str, expected: &[&str]) {
         let [before, after] = [before, after].map(|text| value(&serde_json::from_str(text).unwrap()));
-        let path = |part: &Option<Part>| part.as_ref().map_or("nothing".into(), |part| part.path.below("k"));
+        let path = |part: &Option<PlacedValue>| part.as_ref().map_or("nothing".into(), |part| part.path.below("k"));
         let shown =
             |leaf: &Arc<LeafChange>| format!("{:?} {} {}", leaf.kind, path(&leaf.part.before), path(&leaf.part.after));
         let found: Vec<String> = leaves(Diff::new(Some(&before), Some(&after))).iter().map(shown).collect();

@@ -25,7 +25,7 @@ use crate::value::{Text, Value};
 use crate::workers::Workers;
 
 pub use align::identifying_entry;
-pub use leaf::{LeafChange, LeafKind, Part, leaves};
+pub use leaf::{LeafChange, LeafKind, PlacedValue, leaves};
 pub use secret::Reencrypted;
 pub use variants::Variants;
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Change, Changes, Diff, LeafChange, LeafKind, Part, value};
+use super::{Change, Changes, Diff, LeafChange, LeafKind, PlacedValue, value};
 use crate::hiera::Outcome;
 use crate::node::NodeSet;
 use crate::value::{Secrecy, Value, ValuePath};
@@ -59,7 +59,7 @@ impl Change {
 
 /// Returns the secrecy of a difference of secrecy, or `None` for other differences.
 fn secrecy(leaf: &LeafChange) -> Option<Secrecy> {
-    let of = |part: &Option<Part>| {
+    let of = |part: &Option<PlacedValue>| {
         let name = part.as_ref()?.path.secrecy();
         Secrecy::join(part.as_ref()?.value.secrecy(), name)
     };
@@ -68,15 +68,15 @@ fn secrecy(leaf: &LeafChange) -> Option<Secrecy> {
 }
 
 /// Seals one part of `root`.
-fn seal(part: Option<&Part>, root: &mut Option<Value>, secrecy: Option<Secrecy>) {
+fn seal(part: Option<&PlacedValue>, root: &mut Option<Value>, secrecy: Option<Secrecy>) {
     if let (Some(part), Some(value)) = (part, root.as_ref()) {
         *root = Some(part.path.seal(value, secrecy));
     }
 }
 
 /// Reads the value of a part from `root` again.
-fn read(part: Option<&mut Part>, root: Option<&Value>) {
+fn read(part: Option<&mut PlacedValue>, root: Option<&Value>) {
     if let (Some(part), Some(root)) = (part, root) {
-        part.value = part.path.of(root).cloned().unwrap_or_default();
+        part.value = part.path.value_in(root).cloned().unwrap_or_default();
     }
 }

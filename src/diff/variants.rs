@@ -109,7 +109,7 @@ impl Variants {
     }
 
     fn are_all_distinct(&self, nodes: &NodeSet) -> bool {
-        self.templates().any(|template| template.tells_apart(nodes))
+        self.templates().any(|template| template.differs_between_all(nodes))
     }
 
     /// Divides `nodes` by the values of the variables, in the order of the first nodes.
@@ -163,7 +163,7 @@ fn put<'l>(
     for leaf in leaves.map(Arc::make_mut) {
         for (part, value) in [(&mut leaf.part.before, &value.before), (&mut leaf.part.after, &value.after)] {
             if let (Some(part), Some(value)) = (part, value) {
-                part.value = part.path.of(value).cloned().unwrap_or_default();
+                part.value = part.path.value_in(value).cloned().unwrap_or_default();
             }
         }
     }

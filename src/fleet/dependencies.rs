@@ -93,7 +93,7 @@ impl Dependencies {
             return Some(hole.clone());
         }
         let classes = scope.fleet.known_classes(path.by_ref())?;
-        let text = classes.of(scope.node).plain_text(&path.segments)?;
+        let text = classes.on(scope.node).plain_text(&path.segments)?;
         let hole = Arc::new(Hole::new(holes.len(), text.to_arc()));
         holes.insert(path, (hole.clone(), classes));
         Some(hole)
@@ -169,11 +169,11 @@ impl Scope for RecordingScope<'_> {
     }
 
     fn variable_at(&self, name: &str, segments: &[Value]) -> Variable {
-        self.classes(name, segments).of(self.scope.node).variable(segments)
+        self.classes(name, segments).on(self.scope.node).variable(segments)
     }
 
     fn within<'s>(&self, name: &str, segments: &'s [Value]) -> (Variable, &'s [Value]) {
-        self.classes(name, segments).of(self.scope.node).within(segments)
+        self.classes(name, segments).on(self.scope.node).within(segments)
     }
 
     fn may_be_refused(&self) -> bool {

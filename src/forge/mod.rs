@@ -34,7 +34,7 @@ pub use client::{Client, ClientOptions};
 pub use error::ForgeError;
 pub use marker::{Id, Run};
 pub use page::Page;
-pub use sticky::{Posted, Sticky, Wanted};
+pub use sticky::{DesiredComment, Posted, Sticky};
 
 use crate::report::Annotation;
 use ci::{Ci, Jobs, Read, Variable};
@@ -188,7 +188,7 @@ pub fn reviewed() -> impl Iterator<Item = &'static dyn Forge> {
 }
 
 /// Returns the forge of a name in settings and flags whose requests are reviewed.
-pub fn of(name: &str) -> Option<&'static dyn Forge> {
+pub fn named(name: &str) -> Option<&'static dyn Forge> {
     reviewed().find(|forge| forge.name() == name || forge.constants().aliases.contains(&name))
 }
 

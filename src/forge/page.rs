@@ -46,7 +46,8 @@ mod tests {
             ("gitlab", "https://gl.example/api/v4", "57", None),
             ("gitea", "https://git.example/sub/api/v1", "o/n", Some("https://git.example/sub/o/n/src/commit/1a/")),
         ] {
-            let found = Page::beside(crate::forge::of(forge).unwrap(), api, project).and_then(|page| page.files("1a"));
+            let found =
+                Page::beside(crate::forge::named(forge).unwrap(), api, project).and_then(|page| page.files("1a"));
             assert_eq!(found.as_deref(), files, "{api} {project}");
         }
     }

@@ -27,7 +27,7 @@ pub struct Sticky<'a> {
 
 /// The comment that there should be.
 #[derive(Debug, Clone, Copy)]
-pub enum Wanted<'a> {
+pub enum DesiredComment<'a> {
     /// This comment; the second text is for forges that find the first too long.
     Comment(&'a str, &'a str),
     /// This comment if there is one already; else none.
@@ -48,14 +48,14 @@ pub enum Posted {
 }
 
 /// A comment of ours, with what its marker says.
-struct Own {
+struct OwnComment {
     comment: Comment,
     marker: Marker,
 }
 
 impl Sticky<'_> {
     /// Brings the comment to what is wanted.
-    pub async fn post(&self, wanted: Wanted<'_>) -> Result<Posted, ForgeError> {
+    pub async fn post(&self, wanted: DesiredComment<'_>) -> Result<Posted, ForgeError> {
         let own_name = self.client.own_name().await?;
         let Some(own_name) = own_name else {
             let text = "the forge does not say which user the token belongs to: name it with --author";
@@ -67,11 +67,11 @@ impl Sticky<'_> {
                 Err(error) => error,
                 done => return done,
             };
-            if let (Wanted::Comment(long, short), 422 | 413) = (wanted, error.status())
+            if let (DesiredComment::Comment(long, short), 422 | 413) = (wanted, error.status())
                 && long != short
             {
                 tracing::warn!("the comment is cut short: {error}");
-                wanted = Wanted::Comment(short, short);
+                wanted = DesiredComment::Comment(short, short);
                 continue;
             }
             let (Some(least), Some(wait)) = (error.retry(), waits.next()) else { return Err(error) };
@@ -80,19 +80,19 @@ impl Sticky<'_> {
         }
     }
 
-    async fn attempt(&self, wanted: Wanted<'_>, own_name: &str) -> Result<Posted, ForgeError> {
+    async fn attempt(&self, wanted: DesiredComment<'_>, own_name: &str) -> Result<Posted, ForgeError> {
         let own = self.own(own_name).await?;
         let request = self.client.request(self.number).await?;
         if !request.is_open {
             return Ok(Posted::Closed);
         }
-        let is_later = |own: &Own| own.marker.head == self.head && own.marker.run > self.run;
+        let is_later = |own: &OwnComment| own.marker.head == self.head && own.marker.run > self.run;
         if request.head != self.head || own.iter().any(is_later) {
             return Ok(Posted::Superseded);
         }
         let text = match wanted {
-            Wanted::Comment(text, _) => Some(text),
-            Wanted::IfThere(text) => (!own.is_empty()).then_some(text),
+            DesiredComment::Comment(text, _) => Some(text),
+            DesiredComment::IfThere(text) => (!own.is_empty()).then_some(text),
         };
         let Some(text) = text else { return Ok(Posted::None) };
         let body = self.marker().before(text);
@@ -114,10 +114,10 @@ impl Sticky<'_> {
     }
 
     /// Returns our comments of this configuration, the oldest first.
-    async fn own(&self, own_name: &str) -> Result<Vec<Own>, ForgeError> {
+    async fn own(&self, own_name: &str) -> Result<Vec<OwnComment>, ForgeError> {
         let comments = self.client.comments(self.number).await?;
         let own = comments.into_iter().filter(|comment| comment.author == own_name);
-        let own = own.filter_map(|comment| Some(Own { marker: Marker::read(&comment.body)?, comment }));
+        let own = own.filter_map(|comment| Some(OwnComment { marker: Marker::read(&comment.body)?, comment }));
         Ok(own.filter(|own| own.marker.id == *self.id).collect())
     }
 
@@ -126,7 +126,7 @@ impl Sticky<'_> {
         let own = self.own(own_name).await?;
         let Some(oldest) = own.first().filter(|_| own.len() > 1) else { return Ok(()) };
         let head = self.client.request(self.number).await?.head;
-        let rank = |own: &&Own| (own.marker.head == head, own.marker.run, std::cmp::Reverse(own.comment.id));
+        let rank = |own: &&OwnComment| (own.marker.head == head, own.marker.run, std::cmp::Reverse(own.comment.id));
         let Some(winner) = own.iter().max_by_key(rank) else { return Ok(()) };
         if oldest.comment.id != winner.comment.id && !is_same(&oldest.comment.body, &winner.comment.body) {
             self.client.update_comment(self.number, oldest.comment.id, &winner.comment.body).await?;

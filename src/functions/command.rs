@@ -14,7 +14,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::hiera::backend::{Answer, CommandBackend, Wanted};
+use crate::hiera::backend::{Answer, CommandBackend, NestedLookup};
 use crate::process::{Group, without_tokens};
 use crate::puppet::json;
 use crate::value::{Hash, Value};
@@ -263,7 +263,7 @@ fn read(line: &[u8], asked: u64) -> Result<Result<Answer, String>, String> {
         Some(_) => return garbage("its 'interpolate' is neither true nor false"),
     };
     if let Some(lookup) = answer.get("lookup") {
-        return Wanted::read(lookup)
+        return NestedLookup::read(lookup)
             .map_or_else(|| garbage("its 'lookup' names no key"), |lookup| Ok(Ok(Answer::Lookup(lookup))));
     }
     match (value, answer.get("not_found"), answer.get("error"), answer.get("failed")) {

@@ -1,6 +1,6 @@
 //! Requests to the commands that answer for functions: everything that an answer may depend on, as one line of JSON.
 
-use super::backend::{Answer, Backend, Call, Command, DeclaredFunction, Mentions, Runner, Wanted};
+use super::backend::{Answer, Backend, Call, Command, DeclaredFunction, Mentions, NestedLookup, Runner};
 use super::config::FunctionKind;
 use super::hierarchy::{Level, Location};
 use super::interpolation::{Context, NameStack, Undefined, variable};
@@ -12,7 +12,7 @@ use crate::tree::FileTree;
 use crate::value::{Hash, Notation, Value};
 
 /// A call of a function.
-pub(super) struct Asked<'a> {
+pub(super) struct FunctionCall<'a> {
     pub(super) level: &'a Level,
     pub(super) location: &'a Location,
     /// The key: its root and the other segments.
@@ -30,7 +30,7 @@ pub(super) struct Asked<'a> {
 
 /// A lookup that a function makes, and what it finds.
 pub(super) struct LookedUp {
-    pub(super) wanted: Wanted,
+    pub(super) wanted: NestedLookup,
     pub(super) found: Result<Option<Value>, LookupError>,
 }
 
@@ -54,20 +54,20 @@ pub(super) struct Interpolated<'a> {
 }
 
 /// Asks a command for a key.
-pub(super) fn ask(command: &Command, asked: &Asked<'_>) -> Result<Answer, LookupError> {
+pub(super) fn ask(command: &Command, asked: &FunctionCall<'_>) -> Result<Answer, LookupError> {
     let answers = ask_all(command, std::slice::from_ref(asked));
     answers.into_iter().next().unwrap_or_else(|| Err(LookupError::unknown("a function that gives no answer")))
 }
 
 /// Makes some calls of a command, bridged ones all at a time.
-pub(super) fn ask_all(command: &Command, asked: &[Asked<'_>]) -> Vec<Result<Answer, LookupError>> {
-    let unasked = |asked: &Asked<'_>, what: &str, why: String| {
+pub(super) fn ask_all(command: &Command, asked: &[FunctionCall<'_>]) -> Vec<Result<Answer, LookupError>> {
+    let unasked = |asked: &FunctionCall<'_>, what: &str, why: String| {
         let level = asked.level;
         LookupError::unknown(format!("{what} '{}' {why}", level.function)).at(level.place.clone())
     };
     match &command.runner {
         Runner::Program(backend) => {
-            let ask = |asked: &Asked<'_>| {
+            let ask = |asked: &FunctionCall<'_>| {
                 let request = json::compact(&Value::hash(fields(command, asked)?));
                 let answer = match backend.ask(&request) {
                     Ok(Answer::Lookup(_)) => Err("asks for a lookup, which only functions in Ruby may".into()),
@@ -81,7 +81,7 @@ pub(super) fn ask_all(command: &Command, asked: &[Asked<'_>]) -> Vec<Result<Answ
             let calls: Vec<Result<Call<'_>, LookupError>> = asked.iter().map(|asked| call(command, asked)).collect();
             let (made, results) = split(calls);
             let mut answers = bridge.ask(&made).into_iter();
-            let mut answer = |(asked, made): (&Asked<'_>, Result<(), LookupError>)| {
+            let mut answer = |(asked, made): (&FunctionCall<'_>, Result<(), LookupError>)| {
                 made?;
                 let answer = answers.next().unwrap_or_else(|| Err("gives no answer".into()));
                 answer.map_err(|why| unasked(asked, "the function", why))
@@ -159,7 +159,7 @@ fn answers_at_locations(
     (environment, layer, scope): CalledFrom<'_>,
 ) -> Vec<Option<Vec<Result<Answer, LookupError>>>> {
     let is_there = |location: &&Location| !location.is_absent();
-    let asked = |(level, location, root)| Asked {
+    let asked = |(level, location, root)| FunctionCall {
         level,
         location,
         key: (root, &[]),
@@ -173,7 +173,7 @@ fn answers_at_locations(
         calls.iter().copied().filter(|(level, _)| of_level(level).is_some()).flat_map(|(level, root)| {
             level.locations.iter().filter(is_there).map(move |location| (level, location, root))
         });
-    let asked: Vec<Asked<'_>> = locations.map(asked).collect();
+    let asked: Vec<FunctionCall<'_>> = locations.map(asked).collect();
     let command = calls.iter().find_map(|(level, _)| of_level(level));
     let mut answers = command.map(|command| ask_all(command, &asked)).unwrap_or_default().into_iter();
     let mut answer = |location: &Location| {
@@ -188,7 +188,7 @@ fn answers_at_locations(
 }
 
 /// Asks a command for a key where nothing that it answers is interpolated; `None` if there is no such key.
-pub(super) fn value(command: &Command, asked: &Asked<'_>) -> Result<Option<Value>, LookupError> {
+pub(super) fn value(command: &Command, asked: &FunctionCall<'_>) -> Result<Option<Value>, LookupError> {
     match ask(command, asked)? {
         Answer::Found(value) => Ok(Some(value)),
         Answer::NotFound => Ok(None),
@@ -204,7 +204,7 @@ pub(super) fn value(command: &Command, asked: &Asked<'_>) -> Result<Option<Value
 }
 
 /// Returns the call of a bridged function.
-fn call<'a>(command: &Command, asked: &Asked<'a>) -> Result<Call<'a>, LookupError> {
+fn call<'a>(command: &Command, asked: &FunctionCall<'a>) -> Result<Call<'a>, LookupError> {
     let level = asked.level;
     let unknown = |text: String| LookupError::unknown(text).at(level.place.clone());
     let (Some(tree), Some(reads)) = (asked.tree, &level.reads) else {
@@ -237,8 +237,8 @@ fn call<'a>(command: &Command, asked: &Asked<'a>) -> Result<Call<'a>, LookupErro
 }
 
 /// Returns everything that the answer may depend on, except the files.
-fn fields(command: &Command, asked: &Asked<'_>) -> Result<Hash, LookupError> {
-    let Asked { level, location, key: (root, segments), scope, .. } = *asked;
+fn fields(command: &Command, asked: &FunctionCall<'_>) -> Result<Hash, LookupError> {
+    let FunctionCall { level, location, key: (root, segments), scope, .. } = *asked;
     let key = match level.kind {
         FunctionKind::DataHash | FunctionKind::V4DataHash => Value::Undef,
         FunctionKind::LookupKey => root.into(),

@@ -32,7 +32,7 @@ const PASSED_FOLDERS: [&str; 4] = ["spec", "examples", "tests", "fixtures"];
 
 /// A merge strategy for a key, and the places that use it.
 #[derive(Debug, Clone)]
-pub struct Asked {
+pub struct ManifestMerge {
     /// The strategy, as the `merge` of `lookup_options` has it; undef for what the data says.
     pub merge: Value,
     /// The places.
@@ -334,21 +334,27 @@ impl ManifestLookups {
 
     /// Returns the strategies for a root key that lookups name besides the one that they agree on, if `settings` name
     /// none.
-    pub fn strategies(&self, root: &str, settings: &LookupOptions) -> Vec<Asked> {
+    pub fn strategies(&self, root: &str, settings: &LookupOptions) -> Vec<ManifestMerge> {
         let mut found = Vec::new();
         if is_decided(settings, root) {
             return found;
         }
         let is_agreed = self.agreement(root).is_some();
         // Others may look it up where it is not seen, such as in a module that is not here.
-        found.extend(is_agreed.then(|| Asked { merge: Value::Undef, places: BTreeSet::new(), names_key: false }));
+        found.extend(is_agreed.then(|| ManifestMerge {
+            merge: Value::Undef,
+            places: BTreeSet::new(),
+            names_key: false,
+        }));
         let named = self.ways(root).filter(|_| !is_agreed).map(|way| (way, true));
         let ways = named.chain(self.any.iter().map(|way| (way, false)));
         for (Way { merge, place }, names_key) in ways {
             for merge in merge.possible() {
-                match found.iter_mut().find(|known: &&mut Asked| known.merge == *merge) {
+                match found.iter_mut().find(|known: &&mut ManifestMerge| known.merge == *merge) {
                     Some(known) => drop(known.places.insert(place.clone())),
-                    None => found.push(Asked { merge: merge.clone(), places: [place.clone()].into(), names_key }),
+                    None => {
+                        found.push(ManifestMerge { merge: merge.clone(), places: [place.clone()].into(), names_key })
+                    }
                 }
             }
         }

@@ -75,7 +75,7 @@ impl LookupOptions {
 
     /// Returns true if there are certainly none for the root key `root`, if that can be told quickly.
     pub fn are_none_for(&self, root: &str) -> bool {
-        self.patterns.len() <= FEW_PATTERNS && self.of(root).is_ok_and(|options| options == KeyOptions::default())
+        self.patterns.len() <= FEW_PATTERNS && self.for_key(root).is_ok_and(|options| options == KeyOptions::default())
     }
 
     /// Returns true if there are none.
@@ -84,7 +84,7 @@ impl LookupOptions {
     }
 
     /// Returns the options of the root key `root`: those of its name, else those of the first pattern that matches.
-    pub fn of(&self, root: &str) -> Result<KeyOptions, LookupError> {
+    pub fn for_key(&self, root: &str) -> Result<KeyOptions, LookupError> {
         Ok(self.find(root)?.unwrap_or_default())
     }
 

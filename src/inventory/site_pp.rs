@@ -69,7 +69,7 @@ impl SitePp {
     /// variables, which are then unknown.
     pub(super) fn sets(&self, node: &str) -> (String, BTreeSet<&str>) {
         let path = self.setting.file.display();
-        let (place, blocks) = match self.blocks.of(node) {
+        let (place, blocks) = match self.blocks.block_for(node) {
             Ok(Some(block)) => (format!("{path}:{}", block.line), std::slice::from_ref(block)),
             _ => (path.to_string(), self.blocks.blocks()),
         };
@@ -78,7 +78,7 @@ impl SitePp {
 
     /// Sets the variables of a node.
     pub(super) fn lay_over(&self, profile: &mut NodeProfile) {
-        match self.blocks.of(&profile.name) {
+        match self.blocks.block_for(&profile.name) {
             Ok(Some(block)) => block.assignments.iter().for_each(|set| self.set(profile, set)),
             Ok(None) => self.set_none(profile, "no node block is the node's, so Puppet would not compile it"),
             Err(line) => self.set_none(profile, &format!("the pattern on line {line} cannot be tried")),

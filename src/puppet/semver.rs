@@ -8,7 +8,7 @@ use regex::Regex;
 
 use super::ruby;
 use crate::value::Value;
-use crate::value::rich::{Part, Version, VersionRange};
+use crate::value::rich::{Comparator, Version, VersionRange};
 
 /// A result, or the message of Ruby's exception.
 type Parsed<T> = Result<T, String>;
@@ -40,9 +40,9 @@ pub fn range(text: &str) -> Parsed<VersionRange> {
     let glued = GLUE.as_ref().map_or_else(|| text.into(), |glue| glue.replace_all(text, "$1"));
     let parts = split(OR.as_ref(), &glued);
     if parts.is_empty() {
-        return VersionRange::new(vec![Part::All], "*".into());
+        return VersionRange::new(vec![Comparator::All], "*".into());
     }
-    let mut ranges: Vec<Part> = Vec::new();
+    let mut ranges: Vec<Comparator> = Vec::new();
     for part in parts {
         if let Some(part) = one_range(part, text)?.filter(|part| !ranges.contains(part)) {
             ranges.push(part);
@@ -85,7 +85,7 @@ fn partial() -> String {
     format!(r"{ANY}(?:\.{ANY}(?:\.{ANY}{QUALIFIER})?)?")
 }
 
-fn one_range(range: &str, whole: &str) -> Parsed<Option<Part>> {
+fn one_range(range: &str, whole: &str) -> Parsed<Option<Comparator>> {
     static HYPHEN: LazyLock<Option<Regex>> = LazyLock::new(|| {
         let (partial, blank) = (partial(), "[ \\t\\r\\n\\x0b\\x0c]+");
         Regex::new(&format!(r"\A({partial}){blank}-{blank}({partial})\z")).ok()
@@ -93,7 +93,7 @@ fn one_range(range: &str, whole: &str) -> Parsed<Option<Part>> {
     static BLANK: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"[ \t\r\n\x0b\x0c]+").ok());
     if let Some(found) = HYPHEN.as_ref().and_then(|hyphen| hyphen.captures(range)) {
         let version = |n: usize| Partial::parse(found.get(n).map_or("", |part| part.as_str()))?.version();
-        return Ok(Part::AtLeast(version(1)?).intersection(&Part::AtMost(version(2)?)));
+        return Ok(Comparator::AtLeast(version(1)?).intersection(&Comparator::AtMost(version(2)?)));
     }
     let mut simples = Vec::new();
     for text in split(BLANK.as_ref(), range) {
@@ -112,7 +112,7 @@ fn one_range(range: &str, whole: &str) -> Parsed<Option<Part>> {
     Ok(all)
 }
 
-fn simple(text: &str, whole: &str) -> Parsed<Part> {
+fn simple(text: &str, whole: &str) -> Parsed<Comparator> {
     static SIMPLE: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(&format!(r"\A([<>=~^]|<=|>=|~>|~=)?({})\z", partial())).ok());
     let found = SIMPLE.as_ref().and_then(|simple| simple.captures(text));
@@ -123,8 +123,8 @@ fn simple(text: &str, whole: &str) -> Parsed<Part> {
         Some("^") if version.major == Some(Value::Integer(0)) => version.patches(true),
         Some("^") => version.minors(),
         Some(">") => version.greater(),
-        Some(">=") => Ok(Part::AtLeast(version.version()?)),
-        Some("<") => Ok(Part::Less(version.version()?)),
+        Some(">=") => Ok(Comparator::AtLeast(version.version()?)),
+        Some("<") => Ok(Comparator::Less(version.version()?)),
         Some("<=") => version.at_most(),
         _ => version.patches(false),
     }
@@ -163,8 +163,8 @@ impl Partial {
     }
 
     /// Returns the versions of `1.2` or `~1.2.3`.
-    fn patches(&self, open: bool) -> Parsed<Part> {
-        let Some(major) = &self.major else { return Ok(Part::All) };
+    fn patches(&self, open: bool) -> Parsed<Comparator> {
+        let Some(major) = &self.major else { return Ok(Comparator::All) };
         let next_major = Version::new(Version::next_number(major), 0, 0);
         let Some(minor) = &self.minor else { return Ok(between(Version::new(major.clone(), 0, 0), next_major)) };
         let next_minor = Version::new(major.clone(), Version::next_number(minor), 0);
@@ -172,11 +172,11 @@ impl Partial {
             return Ok(between(Version::new(major.clone(), minor.clone(), 0), next_minor));
         }
         let version = self.version()?;
-        Ok(if open { between(version, next_minor) } else { Part::Equal(version) })
+        Ok(if open { between(version, next_minor) } else { Comparator::Equal(version) })
     }
 
     /// Returns the versions of `^1.2.3`.
-    fn minors(&self) -> Parsed<Part> {
+    fn minors(&self) -> Parsed<Comparator> {
         let major = self.major.as_ref().ok_or_else(no_singleton)?;
         let version = match (&self.minor, &self.patch) {
             (Some(_), Some(_)) => Version { build: None, ..self.version()? },
@@ -188,30 +188,32 @@ impl Partial {
     }
 
     /// Returns the versions of `>1.2`.
-    fn greater(&self) -> Parsed<Part> {
+    fn greater(&self) -> Parsed<Comparator> {
         Ok(match (&self.major, &self.minor, &self.patch) {
-            (None, ..) => Part::Nothing,
-            (Some(major), None, _) => Part::AtLeast(Version::new(Version::next_number(major), 0, 0)),
+            (None, ..) => Comparator::Nothing,
+            (Some(major), None, _) => Comparator::AtLeast(Version::new(Version::next_number(major), 0, 0)),
             (Some(major), Some(minor), None) => {
-                Part::AtLeast(Version::new(major.clone(), Version::next_number(minor), 0))
+                Comparator::AtLeast(Version::new(major.clone(), Version::next_number(minor), 0))
             }
-            _ => Part::Greater(self.version()?),
+            _ => Comparator::Greater(self.version()?),
         })
     }
 
     /// Returns the versions of `<=1.2`.
-    fn at_most(&self) -> Parsed<Part> {
+    fn at_most(&self) -> Parsed<Comparator> {
         Ok(match (&self.major, &self.minor, &self.patch) {
             (None, ..) => return Err(no_singleton()),
-            (Some(major), None, _) => Part::Less(Version::new(Version::next_number(major), 0, 0)),
-            (Some(major), Some(minor), None) => Part::Less(Version::new(major.clone(), Version::next_number(minor), 0)),
-            _ => Part::AtMost(self.version()?),
+            (Some(major), None, _) => Comparator::Less(Version::new(Version::next_number(major), 0, 0)),
+            (Some(major), Some(minor), None) => {
+                Comparator::Less(Version::new(major.clone(), Version::next_number(minor), 0))
+            }
+            _ => Comparator::AtMost(self.version()?),
         })
     }
 }
 
-fn between(from: Version, to: Version) -> Part {
-    Part::Both(Box::new(Part::AtLeast(from)), Box::new(Part::Less(to)))
+fn between(from: Version, to: Version) -> Comparator {
+    Comparator::Both(Box::new(Comparator::AtLeast(from)), Box::new(Comparator::Less(to)))
 }
 
 /// Returns the message of the library's own mistake.

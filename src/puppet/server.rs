@@ -126,7 +126,7 @@ impl Kind {
     }
 
     /// Returns the description of such a place, and the remedy.
-    fn told(self) -> (&'static str, &'static str) {
+    fn description_and_remedy(self) -> (&'static str, &'static str) {
         match self {
             Kind::ColonAfterName => {
                 ("':' directly behind the name of an alias or anchor", "put a space before the ':'")
@@ -164,7 +164,7 @@ impl Kind {
 
     /// Returns one sentence on such a place of `file`.
     pub fn sentence(self, file: &str) -> String {
-        let (what, server) = (self.told().0, self.servers().name());
+        let (what, server) = (self.description_and_remedy().0, self.servers().name());
         match self.effect() {
             Effect::Refuses => format!("a Puppet server on {server} refuses {file}: {what}"),
             Effect::Differs => format!("a Puppet server on {server} reads another value in {file}: {what}"),
@@ -174,7 +174,7 @@ impl Kind {
 
     /// Returns the remedy.
     pub fn remedy(self) -> &'static str {
-        self.told().1
+        self.description_and_remedy().1
     }
 }
 

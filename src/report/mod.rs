@@ -25,7 +25,7 @@ use crate::hiera::Outcome;
 use crate::node::NodeSet;
 use crate::value::ValuePath;
 
-pub use build::catalog_use::{CatalogUse, Parts};
+pub use build::catalog_use::{CatalogUse, CountedChanges};
 pub use build::causes::Cause;
 pub use build::{ChangeOrigins, Input, LeafOrigins, Origins};
 pub use model::blind_spot::{BlindSpot, Remedy, UnseenLevel, Verdict};
@@ -117,7 +117,7 @@ impl Report {
 
     /// Returns the number of changes, each variant counted.
     pub fn change_count(&self) -> usize {
-        let mut parts = Parts::default();
+        let mut parts = CountedChanges::default();
         self.changes.iter().filter(|change| parts.is_new(change)).map(KeyChange::variants_of_whole).sum()
     }
 }

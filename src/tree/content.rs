@@ -58,12 +58,12 @@ impl ContentIds {
 
     fn content(&self, path: &str, name: Option<&str>, list: List<'_>) -> Result<Content, TreeError> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.entry((path.to_owned(), name.map(str::to_owned))).or_insert_with(|| of(path, name, list)).clone()
+        known.entry((path.to_owned(), name.map(str::to_owned))).or_insert_with(|| content_at(path, name, list)).clone()
     }
 }
 
 /// Returns the content of the folder at `path`, or of what begins with `name` in it.
-fn of(path: &str, name: Option<&str>, list: List<'_>) -> Result<Content, TreeError> {
+fn content_at(path: &str, name: Option<&str>, list: List<'_>) -> Result<Content, TreeError> {
     let (mut sha, mut extent) = (Sha1::new(), Extent::default());
     let mut is_plain = true;
     // Folders in the order in which they are found, each with its names in order: as good as their paths.

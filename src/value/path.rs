@@ -27,7 +27,7 @@ impl ValuePath {
     }
 
     /// Returns the value at this place of `root`.
-    pub fn of<'a>(&self, root: &'a Value) -> Option<&'a Value> {
+    pub fn value_in<'a>(&self, root: &'a Value) -> Option<&'a Value> {
         self.0.iter().try_fold(root, |value, segment| match (segment, value) {
             (Segment::Key(k), Value::Hash(h)) => h.get_value(k),
             (Segment::Index(i), Value::Array(a)) => a.get(*i),

@@ -27,7 +27,7 @@ use crate::puppet::{Puppet, Ruby};
 use crate::workers::Workers;
 
 use compare::Verdict;
-use puppet::{Asked, Process};
+use puppet::{NodeQuery, Process};
 use stage::{Stage, Staged};
 
 pub use compare::Answer;
@@ -204,8 +204,8 @@ impl Verification<'_> {
         let mut different = Vec::new();
         let progress = self.workers.begin("comparing nodes", Some(nodes.len()));
         for batch in self.batches(&nodes) {
-            let asked: Vec<Asked> =
-                batch.iter().map(|node| Asked::new(*node, &self.profiles[node], &pairs[node])).collect();
+            let asked: Vec<NodeQuery> =
+                batch.iter().map(|node| NodeQuery::new(*node, &self.profiles[node], &pairs[node])).collect();
             let told = self.puppet.ask(self.stage, self.staged, &asked)?;
             for asked in &asked {
                 for key in &asked.keys {
@@ -243,7 +243,7 @@ impl Verification<'_> {
 
     /// Asks again for this one key: a merge with a knock-out prefix changes Puppet's later answers.
     fn look_closer(&mut self, node: NodeId, key: Arc<str>, ours: Answer, findings: &mut Findings) -> Result<()> {
-        let asked = [Asked::new(node, &self.profiles[&node], std::slice::from_ref(&key))];
+        let asked = [NodeQuery::new(node, &self.profiles[&node], std::slice::from_ref(&key))];
         let theirs =
             self.puppet.ask(self.stage, self.staged, &asked)?.remove(&(node, key.clone())).unwrap_or(Answer::NotFound);
         match crate::verify::compare::verdict(&theirs, &ours) {
@@ -260,7 +260,7 @@ impl Verification<'_> {
         node: NodeId,
         key: Arc<str>,
         [theirs, ours]: [Answer; 2],
-        asked: &[Asked],
+        asked: &[NodeQuery],
         findings: &mut Findings,
     ) -> Result<()> {
         let explained = if findings.disagreements.len() < EXPLAINED {
@@ -274,10 +274,10 @@ impl Verification<'_> {
         Ok(())
     }
 
-    fn explain(&mut self, node: NodeId, key: &str, asked: &[Asked], secret: bool) -> Result<Explained> {
+    fn explain(&mut self, node: NodeId, key: &str, asked: &[NodeQuery], secret: bool) -> Result<Explained> {
         let recorder = Recorder::default();
         let scope = self.fleet.scope(node);
-        let environment = self.revision.environment.of(&scope);
+        let environment = self.revision.environment.for_scope(&scope);
         let sources = NodeSources::new(environment, &scope);
         _ = Lookup::new(environment, &sources, &scope).explained_by(&recorder).get(key, None);
         let explained = recorder.finish();

@@ -69,20 +69,20 @@ const PROGRAMS: [(&str, &str); 4] = [
 ];
 
 /// A node and the keys to look up on it.
-pub(super) struct Asked {
+pub(super) struct NodeQuery {
     pub(super) node: NodeId,
     pub(super) keys: Vec<Arc<str>>,
     profile: NodeProfile,
 }
 
-impl Asked {
-    pub(super) fn new(node: NodeId, profile: &NodeProfile, keys: &[Arc<str>]) -> Asked {
-        Asked { node, keys: keys.to_vec(), profile: profile.clone() }
+impl NodeQuery {
+    pub(super) fn new(node: NodeId, profile: &NodeProfile, keys: &[Arc<str>]) -> NodeQuery {
+        NodeQuery { node, keys: keys.to_vec(), profile: profile.clone() }
     }
 }
 
 /// Puppet's answers by key. Keys that it does not find are missing.
-pub(super) type Told = BTreeMap<(NodeId, Arc<str>), Answer>;
+pub(super) type PuppetAnswers = BTreeMap<(NodeId, Arc<str>), Answer>;
 
 /// A running Puppet.
 pub(super) struct Process {
@@ -150,14 +150,14 @@ impl Process {
     }
 
     /// Returns the answers for nodes of one environment.
-    pub(super) fn ask(&mut self, stage: &Stage, staged: &Staged, asked: &[Asked]) -> Result<Told> {
-        let keys_of = |asked: &Asked| (Value::from(&*asked.profile.name), texts(&asked.keys));
+    pub(super) fn ask(&mut self, stage: &Stage, staged: &Staged, asked: &[NodeQuery]) -> Result<PuppetAnswers> {
+        let keys_of = |asked: &NodeQuery| (Value::from(&*asked.profile.name), texts(&asked.keys));
         let answer = self.about(stage, staged, asked, "keys_of", Value::hash(asked.iter().map(keys_of).collect()))?;
         let nodes = answer.get("nodes").and_then(Value::as_array).ok_or("Puppet gave no answers")?;
         if nodes.len() != asked.len() {
             return Err(format!("Puppet answered for {} of {} nodes", nodes.len(), asked.len()).into());
         }
-        let mut told = Told::new();
+        let mut told = PuppetAnswers::new();
         for (asked, node) in asked.iter().zip(nodes) {
             for (field, answer) in [("values", Answer::found as fn(&Value) -> Answer), ("errors", Answer::failed)] {
                 let entries = node.get(field).and_then(Value::as_hash).into_iter().flat_map(Hash::iter);
@@ -172,11 +172,11 @@ impl Process {
     }
 
     /// Returns Puppet's explanation of the keys of the first node asked for. Hiera 3 has none.
-    pub(super) fn explain(&mut self, stage: &Stage, staged: &Staged, asked: &[Asked]) -> Result<String> {
+    pub(super) fn explain(&mut self, stage: &Stage, staged: &Staged, asked: &[NodeQuery]) -> Result<String> {
         if self.reference == Reference::Hiera3 {
             return Ok(String::new());
         }
-        let lookup = |asked: &Asked| {
+        let lookup = |asked: &NodeQuery| {
             let node = Value::from(&*asked.profile.name);
             Value::hash(Hash::from_iter([("node", node), ("keys", texts(&asked.keys))]))
         };
@@ -187,7 +187,14 @@ impl Process {
         Ok(format!("{}{}", part("text"), part("error")))
     }
 
-    fn about(&mut self, stage: &Stage, staged: &Staged, asked: &[Asked], field: &str, wanted: Value) -> Result<Value> {
+    fn about(
+        &mut self,
+        stage: &Stage,
+        staged: &Staged,
+        asked: &[NodeQuery],
+        field: &str,
+        wanted: Value,
+    ) -> Result<Value> {
         let profiles = stage.path("profiles.ndjson");
         let lines: Vec<String> = asked.iter().map(|asked| json::compact(&asked.profile.document())).collect();
         fs::write(&profiles, lines.join("\n"))?;

@@ -139,7 +139,7 @@ impl Case<'_> {
         let strategy = Strategy::from_option(merge);
         let answer = |profile: &NodeProfile| {
             let scope = NodeScope::new(profile);
-            let environment = environment.of(&scope);
+            let environment = environment.for_scope(&scope);
             let sources = NodeSources::new(environment, &scope);
             let lookup = Lookup::new(environment, &sources, &scope);
             let get = |key: &str| match &strategy {

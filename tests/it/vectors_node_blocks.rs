@@ -22,7 +22,7 @@ fn node_blocks_are_puppets() {
 
 /// Compares the block of a node with what Puppet found. Returns how many values are known.
 fn compare(blocks: &NodeBlocks, node: &str, expected: &Value) -> Result<usize, String> {
-    let block = blocks.of(node).map_err(|line| format!("{node}: line {line} cannot be tried"))?;
+    let block = blocks.block_for(node).map_err(|line| format!("{node}: line {line} cannot be tried"))?;
     let (block, expected) = match (block, expected.as_hash()) {
         (Some(block), Some(expected)) => (block, expected),
         (None, None) => return Ok(0),

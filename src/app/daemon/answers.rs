@@ -105,7 +105,7 @@ impl Answers for EffectiveValues {
                     let node = pipeline.fleet.find(name).ok_or_else(|| unknown_node(name))?;
                     if environment.options.variables.is_empty() && environment.derived.is_empty() {
                         let scope = pipeline.fleet.scope(node);
-                        let environment = environment.of(&scope);
+                        let environment = environment.for_scope(&scope);
                         let sources = NodeSources::new(environment, &scope);
                         return self.find(&asked, environment, (name, &scope, &sources), (request, stop));
                     }
@@ -211,7 +211,7 @@ impl EffectiveValues {
         profile: NodeProfile,
         request: (&LookupRequest, &Arc<dyn Stop>),
     ) -> std::result::Result<LookupResponse, AnswerError> {
-        let environment = environment.of(&NodeScope::new(&profile));
+        let environment = environment.for_scope(&NodeScope::new(&profile));
         let with_variables = WithVariables::of(environment, profile);
         let profile = &with_variables.profile;
         let scope = NodeScope::new(profile);

@@ -65,13 +65,13 @@ pub(super) fn projects(settings: &Settings) -> Vec<Project> {
 
 /// Returns the pages of a repository on the forge where it is reviewed, if they are known.
 pub(super) fn page(settings: &Settings, repository: &RepositoryName) -> Option<Page> {
-    of(settings, repository).find_map(|review| {
+    reviews_of(settings, repository).find_map(|review| {
         let api = review.api.as_deref().or(review.forge.public_api())?;
         Page::beside(review.forge, api, &review.project)
     })
 }
 
-fn of<'s>(settings: &'s Settings, repository: &'s RepositoryName) -> impl Iterator<Item = &'s ReviewSetting> {
+fn reviews_of<'s>(settings: &'s Settings, repository: &'s RepositoryName) -> impl Iterator<Item = &'s ReviewSetting> {
     let is_of =
         move |review: &&ReviewSetting| review.repository.as_ref().is_none_or(|name| *name == repository.as_str());
     settings.reviews.iter().filter(is_of)
@@ -104,7 +104,7 @@ pub(super) fn reviews(
             repository: repository.clone(),
         }),
     };
-    of(settings, &place.name).map(reviews).collect()
+    reviews_of(settings, &place.name).map(reviews).collect()
 }
 
 /// Returns the arguments of all reviews of a project: all but the number of the request.

@@ -104,7 +104,7 @@ impl Checked<'_> {
             id,
             retry_for,
         } = raw;
-        let forge = forge::of(&forge).ok_or_else(|| self.invalid(&need_forge()))?;
+        let forge = forge::named(&forge).ok_or_else(|| self.invalid(&need_forge()))?;
         let has_numbers = forge.api().is_some_and(|api| api.is_nested);
         let number = || project.as_u64().filter(|_| has_numbers).map(|number| number.to_string());
         let Some(project) = project.as_str().map(str::to_owned).or_else(number) else {

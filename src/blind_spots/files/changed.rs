@@ -557,7 +557,7 @@ impl DiffContext<'_> {
     /// Returns a blind spot for changed files that levels would read by another name.
     fn misnamed_files(&self, files: &ChangedFiles) -> Option<BlindSpot> {
         let found: Vec<_> = files.misnamed.iter().filter(|file| !self.accepted.has(UNREACHED, &file.path)).collect();
-        let (text, advice) = Misnamed::told(&found)?;
+        let (text, advice) = Misnamed::fault_and_fix(&found)?;
         let files: Vec<String> = found.iter().map(|file| file.path.clone()).collect();
         Some(BlindSpot {
             code: UNREACHED,

@@ -70,7 +70,7 @@ impl Misnamed {
     }
 
     /// Returns what is wrong with some of them, and what to do; `None` for none.
-    pub(crate) fn told(files: &[&Misnamed]) -> Option<(String, String)> {
+    pub(crate) fn fault_and_fix(files: &[&Misnamed]) -> Option<(String, String)> {
         let Misnamed { path, right, is_taken } = files.first()?;
         let more = if files.len() > 1 { format!(", and {} more", number(files.len() - 1)) } else { String::new() };
         let advice = if *is_taken { "move the keys" } else { "rename it" };

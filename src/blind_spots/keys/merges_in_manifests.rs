@@ -9,7 +9,7 @@ use crate::fleet::NodeRevision;
 use crate::hiera::budget::Cost;
 use crate::hiera::key::root_of;
 use crate::hiera::layer::Environment;
-use crate::hiera::manifests::{Asked, name};
+use crate::hiera::manifests::{ManifestMerge, name};
 use crate::hiera::merge::Strategy;
 use crate::node::{NodeId, NodeSet};
 use crate::puppet::json;
@@ -27,7 +27,7 @@ impl DiffContext<'_> {
     /// Returns a blind spot for keys whose merged values change on nodes where the report shows no change.
     pub(crate) fn merges_in_manifests(&self) -> Result<Option<BlindSpot>, TreeError> {
         let changed = changed_nodes(self.changes);
-        let mut found: Vec<(Arc<str>, Vec<Asked>, NodeSet)> = Vec::new();
+        let mut found: Vec<(Arc<str>, Vec<ManifestMerge>, NodeSet)> = Vec::new();
         let mut left = MOST_LOOKUPS;
         let environments = self.both_revisions().into_iter().flat_map(|revision| revision.environment.roots());
         for Environment { lookups, options, .. } in environments {
@@ -74,8 +74,8 @@ impl DiffContext<'_> {
 impl DiffContext<'_> {
     /// Returns those of some nodes whose value by one of the strategies changes; or may change, if no lookups are
     /// `left`.
-    fn differing(&self, key: &str, asked: &[Asked], nodes: &NodeSet, left: &mut usize) -> NodeSet {
-        let strategy = |asked: &Asked| match &asked.merge {
+    fn differing(&self, key: &str, asked: &[ManifestMerge], nodes: &NodeSet, left: &mut usize) -> NodeSet {
+        let strategy = |asked: &ManifestMerge| match &asked.merge {
             Value::Undef => Some(None),
             merge => Strategy::from_option(merge).ok().map(Some),
         };
@@ -96,10 +96,10 @@ impl DiffContext<'_> {
 
 /// Returns the setting that makes reports show what manifests look up, or accepts the keys that they look up in
 /// several ways.
-fn fix(found: &[(Arc<str>, Vec<Asked>, NodeSet)]) -> Remedy {
+fn fix(found: &[(Arc<str>, Vec<ManifestMerge>, NodeSet)]) -> Remedy {
     const MOST: usize = 8;
-    let of = |(key, strategies, _): &(Arc<str>, Vec<Asked>, NodeSet)| {
-        let [Asked { merge, .. }] = &strategies[..] else { return None };
+    let of = |(key, strategies, _): &(Arc<str>, Vec<ManifestMerge>, NodeSet)| {
+        let [ManifestMerge { merge, .. }] = &strategies[..] else { return None };
         if merge.is_undef() {
             return None;
         }

@@ -166,7 +166,7 @@ impl Edits {
             return Ok(());
         }
         for side in [Side::Before, Side::After] {
-            let environment = &side.of(&revisions).environment;
+            let environment = &side.pick(&revisions).environment;
             if let Target::File(_, id) = follow(&*environment.tree, &edit.path)? {
                 let file = environment.data_file(&edit.path, id)?;
                 *side.of_mut(&mut edit.file) = Some(file);
@@ -209,7 +209,7 @@ impl Edits {
         let entries = self.all[at].file.as_ref().map(|file| Entries::of(file.as_deref()));
         let mut names: HashMap<String, usize> = HashMap::new();
         let changed = changed_lines(contents.as_ref().map(Vec::as_slice), &mut |side, number, text| {
-            let entries = side.of(&entries);
+            let entries = side.pick(&entries);
             if !says_something(text) && !entries.is_inside_text(number) {
                 return None;
             }
@@ -221,13 +221,13 @@ impl Edits {
         let first = self.groups.iter().rposition(is_other).map_or(0, |last| last + 1);
         let groups: Vec<usize> = (first..self.groups.len()).collect();
         for (side, numbers) in [(Side::Before, changed.before), (Side::After, changed.after)] {
-            let entries = side.of(&entries);
-            let texts: Vec<&[u8]> = side.of(contents).split(|byte| *byte == b'\n').collect();
+            let entries = side.pick(&entries);
+            let texts: Vec<&[u8]> = side.pick(contents).split(|byte| *byte == b'\n').collect();
             let by_path: HashMap<&[Value], usize> =
                 groups.iter().map(|group| (&*self.groups[*group].path, *group)).collect();
             let differing: HashMap<usize, DifferingPaths> =
                 groups.iter().map(|group| (*group, self.differing_paths(*group, side))).collect();
-            let other = side.other().of(&self.all[at].file).as_ref().and_then(|file| file.content());
+            let other = side.other().pick(&self.all[at].file).as_ref().and_then(|file| file.content());
             let is_new_options = other.is_none_or(|hash| hash.get(LOOKUP_OPTIONS).is_none());
             let mut found = Vec::new();
             for (number, above) in numbers.into_iter().zip(1..) {
@@ -264,14 +264,14 @@ impl Edits {
         let levels = Diff::new(of(revisions.before, &contents.before), of(revisions.after, &contents.after));
         let mut names: HashMap<&Arc<str>, usize> = HashMap::new();
         let changed = changed_lines(contents.as_ref().map(Vec::as_slice), &mut |side, number, text| {
-            let name = side.of(&levels).as_ref().filter(|_| !is_comment(text))?.at(number)?;
+            let name = side.pick(&levels).as_ref().filter(|_| !is_comment(text))?.at(number)?;
             let next = names.len();
             Some(*names.entry(name).or_insert(next))
         });
         let all = contents.as_ref().map(|content| content.split(|byte| *byte == b'\n').collect::<Vec<_>>());
         let is_text =
-            |side: Side, number: u32| side.of(&all).get(number as usize - 1).is_some_and(|text| !is_comment(text));
-        let texts = |side: Side| side.of(&changed).iter().copied().filter(|line| is_text(side, *line)).collect();
+            |side: Side, number: u32| side.pick(&all).get(number as usize - 1).is_some_and(|text| !is_comment(text));
+        let texts = |side: Side| side.pick(&changed).iter().copied().filter(|line| is_text(side, *line)).collect();
         let told = Diff::new(texts(Side::Before), texts(Side::After));
         let levels = match levels {
             Diff { before: Some(before), after: Some(after) } => Some(Diff::new(before, after)),
@@ -286,7 +286,7 @@ impl Edits {
                 let mut line = EditedLine { edit: at, side, number, entries, root, hunk, is_text, shown };
                 if is_text {
                     let level = levels.as_ref().filter(|_| differing.is_some());
-                    let level = level.and_then(|levels| side.of(levels).at(number)).cloned();
+                    let level = level.and_then(|levels| side.pick(levels).at(number)).cloned();
                     let part = level.map_or(ConfigPart::Whole, ConfigPart::Level);
                     line.entries.push((self.config_group(at, &part), ValuePath::default()));
                 }
@@ -318,7 +318,7 @@ impl Edits {
     fn differing_paths(&self, group: usize, side: Side) -> DifferingPaths {
         let mut paths = DifferingPaths::default();
         for leaf in diff::leaves(Diff::new(self.value(group, Side::Before), self.value(group, Side::After))) {
-            if let Some(part) = side.of(&leaf.part) {
+            if let Some(part) = side.pick(&leaf.part) {
                 paths.parents.extend((0..part.path.0.len()).map(|length| part.path.0[..length].to_vec()));
                 paths.leaves.insert(part.path.0.clone());
             }
@@ -329,7 +329,7 @@ impl Edits {
     /// Returns the value of a group on a side.
     pub(super) fn value(&self, group: usize, side: Side) -> Option<&Value> {
         let group = &self.groups[group];
-        let file = side.of(&self.all[group.edit].file).as_ref()?;
+        let file = side.pick(&self.all[group.edit].file).as_ref()?;
         group.path.iter().try_fold(file.value(), |value, key| value.as_hash()?.get_value(key))
     }
 
@@ -375,11 +375,11 @@ impl Edits {
             // Levels of the other side come with its files.
             let data = self.all.iter().enumerate().filter(|(_, edit)| edit.kind == FileKind::Data);
             data.for_each(|(at, _)| _ = by_edit.entry(at).or_default());
-            replaced.levels = Some((base.other().of(revisions), levels));
+            replaced.levels = Some((base.other().pick(revisions), levels));
         }
         for (edit, groups) in by_edit {
             let edit = &self.all[edit];
-            let (own, other) = (base.of(&edit.file), base.other().of(&edit.file));
+            let (own, other) = (base.pick(&edit.file), base.other().pick(&edit.file));
             let Some(format) = own.as_ref().or(other.as_ref()).map(|file| file.format()) else { continue };
             let nothing = || Arc::new(DataFile::parse(b"", format));
             let mut file = own.clone().unwrap_or_else(nothing);

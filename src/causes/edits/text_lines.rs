@@ -24,7 +24,7 @@ pub(super) type EntryOf<'a> = dyn FnMut(Side, u32, &[u8]) -> Option<usize> + 'a;
 /// Returns the numbers of the lines that are on one side only, counted from 1.
 pub(super) fn changed_lines(content: Diff<&[u8]>, entry: &mut EntryOf<'_>) -> Diff<Vec<u32>> {
     let mut lines_of = |side: Side| -> Vec<TextLine<'_>> {
-        let texts = side.of(&content).split_inclusive(|byte| *byte == b'\n');
+        let texts = side.pick(&content).split_inclusive(|byte| *byte == b'\n');
         texts.zip(1..).map(|(text, number)| TextLine { text, entry: entry(side, number, text) }).collect()
     };
     let lines = Diff::new(lines_of(Side::Before), lines_of(Side::After));

@@ -64,7 +64,7 @@ impl UnreadFile<'_> {
         if self.converted.has(root) || values.any(may_be_secret) {
             return None;
         }
-        let text = side.of(&self.texts).get(number as usize - 1)?;
+        let text = side.pick(&self.texts).get(number as usize - 1)?;
         *self.left = self.left.checked_sub(1)?;
         Some(String::from_utf8_lossy(text).trim_end().chars().take(MAX_CHARACTERS).collect())
     }
@@ -94,7 +94,7 @@ impl Converted {
         let mut found = Converted::default();
         let mut seen = BTreeSet::new();
         for side in [Side::Before, Side::After] {
-            let revision = side.of(&revisions);
+            let revision = side.pick(&revisions);
             let environment = &revision.environment;
             for (path, id) in &environment.data_files()?.files {
                 if seen.insert(*id) {

@@ -174,7 +174,7 @@ impl Place {
         let mut out = output::stdout();
         writeln!(out, "{}", shown(&self.folder))?;
         for slot in self.slots(hooks)? {
-            writeln!(out, "  {:<13} {}", slot.hook.name(), told(&slot))?;
+            writeln!(out, "  {:<13} {}", slot.hook.name(), state_in_words(&slot))?;
         }
         out.flush()?;
         Ok(Status::Done)
@@ -205,7 +205,7 @@ fn shown(path: &Path) -> String {
 }
 
 /// Returns a description of a hook's state.
-fn told(slot: &Slot) -> String {
+fn state_in_words(slot: &Slot) -> String {
     let before = slot.hook.before();
     match (&slot.state, slot.has_before) {
         (State::Absent, false) => "not installed".to_owned(),

@@ -228,7 +228,7 @@ impl Brought {
         self.keys.extend(report.changes.iter().map(|change| change.key.to_string()));
         let breaks = report.changes.iter().filter(|change| is_break(change));
         let failing = NodeSet::union_of(report.nodes.total, breaks.map(|change| change.nodes.clone()));
-        self.failing.extend(report.names.of(&failing).map(str::to_owned));
+        self.failing.extend(report.names.names_of(&failing).map(str::to_owned));
     }
 
     fn refusal(&self, mode: Mode) -> Option<String> {

@@ -55,7 +55,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
 }
 
 /// A variable with its value, and the number of its origin.
-struct Told {
+struct VariableRow {
     name: String,
     value: String,
     origin: Option<usize>,
@@ -68,7 +68,7 @@ fn text(described: &Described, is_full: bool, out: &mut dyn Write) -> std::io::R
         writeln!(out, "  {}  {}", number + 1, visible(&in_words(origin)))?;
     }
     writeln!(out)?;
-    let row = |told: Told| {
+    let row = |told: VariableRow| {
         let value = if is_full { told.value } else { shorten(&told.value, COLUMNS) };
         let from = told.origin.map_or_else(|| "the name".to_owned(), |number| (number + 1).to_string());
         vec![told.name, from, value]
@@ -112,7 +112,7 @@ fn in_words(origin: &Origin) -> String {
     what + &age.unwrap_or_default()
 }
 
-fn all(described: &Described) -> Vec<Told> {
+fn all(described: &Described) -> Vec<VariableRow> {
     let profile = &described.profile;
     let mut told = Vec::new();
     let mut fields: Vec<(&Field, &str)> = FIELDS.iter().filter_map(|field| Some((field, field.prefix?))).collect();
@@ -133,10 +133,10 @@ fn all(described: &Described) -> Vec<Told> {
         for (key, value) in entries {
             let origin = described.origin_of(field.name, &key);
             let name = if prefix.is_empty() { segment(&key) } else { format!("{prefix}.{}", segment(&key)) };
-            leaves(name, value, &mut |name, value| told.push(Told { name, value, origin }));
+            leaves(name, value, &mut |name, value| told.push(VariableRow { name, value, origin }));
         }
     }
-    told.extend(profile.unresolved.iter().map(|(name, reason)| Told {
+    told.extend(profile.unresolved.iter().map(|(name, reason)| VariableRow {
         name: segment(name),
         value: reason.to_string(),
         origin: described.origin_of(VARIABLES, name),
@@ -173,7 +173,7 @@ fn as_json(described: &Described) -> Json {
         })
     });
     let variables = all(described).into_iter().map(|told| {
-        let Told { name, value, origin } = told;
+        let VariableRow { name, value, origin } = told;
         (name, json!({"value": value, "origin": origin}))
     });
     let mut node = json!({

@@ -108,7 +108,7 @@ pub(super) struct Arguments {
 fn forges() -> impl TypedValueParser<Value = &'static dyn Forge> {
     let value = |forge: &'static dyn Forge| PossibleValue::new(forge.name()).aliases(forge.constants().aliases);
     let names = PossibleValuesParser::new(forge::reviewed().map(value));
-    names.try_map(|name| forge::of(&name).ok_or("no such forge"))
+    names.try_map(|name| forge::named(&name).ok_or("no such forge"))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -6,7 +6,7 @@ use super::{Arguments, CheckMode, CommentMode, comment_options, tell};
 use crate::cli::output::log;
 use crate::cli::{Result, Status};
 use crate::forge::ci::Ci;
-use crate::forge::{Check, Client, Conclusion, ForgeError, Posted, Request, Sticky, Wanted};
+use crate::forge::{Check, Client, Conclusion, DesiredComment, ForgeError, Posted, Request, Sticky};
 use crate::report::Annotation;
 
 /// A review that was made here.
@@ -112,8 +112,8 @@ impl Poster<'_> {
         let text = with_name(self.markdown(target, saved), target);
         let short = short(saved, target);
         let wanted = match self.arguments.comment {
-            CommentMode::Changes if saved.is_clean => Wanted::IfThere(&text),
-            _ => Wanted::Comment(&text, &short),
+            CommentMode::Changes if saved.is_clean => DesiredComment::IfThere(&text),
+            _ => DesiredComment::Comment(&text, &short),
         };
         let sticky = Sticky { client, number, id: &target.id, head: &saved.head, run: target.run };
         sticky.post(wanted).await.map(Some)

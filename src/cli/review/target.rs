@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use sha2::{Digest, Sha256};
 
 use super::Arguments;
-use crate::app::review::Wanted;
+use crate::app::review::RequestCommits;
 use crate::cli::{Global, Result};
 use crate::delivery::Private;
 use crate::disk;
@@ -27,7 +27,7 @@ pub(super) struct Target {
     pub(super) id: Id,
     pub(super) run: Run,
     /// The commits that are compared.
-    pub(super) wanted: Wanted,
+    pub(super) wanted: RequestCommits,
 }
 
 impl Target {
@@ -55,7 +55,11 @@ impl Target {
             ci.number = Some(number);
         }
         let run = ci.run.unwrap_or_else(now);
-        let wanted = Wanted { remote: arguments.remote.clone(), is_fetched: arguments.fetch, ..Wanted::default() };
+        let wanted = RequestCommits {
+            remote: arguments.remote.clone(),
+            is_fetched: arguments.fetch,
+            ..RequestCommits::default()
+        };
         let mut target = Target { id: id(arguments, global)?, run, wanted, ci };
         target.set_wanted(arguments);
         Ok(target)

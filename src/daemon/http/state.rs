@@ -100,7 +100,7 @@ impl State {
     }
 
     /// Returns the effective values of a repository, which need not be named if it is the only one.
-    fn of(&self, repository: Option<&str>) -> Result<Arc<dyn Answers>, Problem> {
+    fn answers_of(&self, repository: Option<&str>) -> Result<Arc<dyn Answers>, Problem> {
         let found = match repository {
             Some(name) => self.answers.get(&RepositoryName::from(name)),
             None if self.answers.len() > 1 => {
@@ -118,7 +118,7 @@ impl State {
         repository: Option<&str>,
         question: impl FnOnce(&dyn Answers, &Arc<dyn Stop>) -> Result<T, AnswerError> + Send + 'static,
     ) -> Result<T, Problem> {
-        let answers = self.of(repository)?;
+        let answers = self.answers_of(repository)?;
         let Ok(Ok(turn)) = timeout(TURN, self.work.clone().acquire_owned()).await else {
             return Err(Problem::busy("too many requests are being answered; try again later"));
         };

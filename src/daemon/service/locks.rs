@@ -29,7 +29,7 @@ pub(super) struct WorkLocks(HashMap<Work, Arc<Mutex<()>>>);
 
 impl WorkLocks {
     /// Returns the lock of a piece of work. Services get it in the order in which they ask.
-    pub(super) fn of(&mut self, work: Work) -> Arc<Mutex<()>> {
+    pub(super) fn lock_for(&mut self, work: Work) -> Arc<Mutex<()>> {
         self.0.retain(|_, lock| Arc::strong_count(lock) > 1);
         self.0.entry(work).or_default().clone()
     }

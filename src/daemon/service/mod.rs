@@ -142,7 +142,7 @@ struct Tasks<'a> {
 impl Tasks<'_> {
     /// Begins `task` as soon as no former service does the same work.
     fn spawn(&mut self, work: Work, task: impl Future<Output = Result<(), ServiceError>> + Send + 'static) {
-        let (lock, mut shutdown) = (self.locks.of(work), self.shutdown.clone());
+        let (lock, mut shutdown) = (self.locks.lock_for(work), self.shutdown.clone());
         self.set.spawn(async move {
             let _guard = tokio::select! {
                 biased;

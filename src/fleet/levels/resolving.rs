@@ -40,7 +40,7 @@ pub(in crate::fleet) fn resolve_levels(
     let tree = RecordingTree::new(&*environment.tree);
     let resolve = |node, dependencies: &Dependencies| {
         let scope = RecordingScope { scope: fleet.scope(node), dependencies };
-        let own = environment.of(&scope);
+        let own = environment.for_scope(&scope);
         let is_own = part.root.is_none_or(|root| *root == own.name);
         let resolve = || resolve_part(own, (part.layer, part.config, part.number), &scope, &tree);
         (if is_own { resolve() } else { Part::elsewhere() }, tree.take())

@@ -33,11 +33,11 @@ impl Fleet {
                 continue;
             }
             let [was, is] = [before, self].map(|fleet| fleet.variable_classes(path.by_ref()));
-            let differs = |node: &_| was.of(*node) != is.of(*node);
+            let differs = |node: &_| was.on(*node) != is.on(*node);
             let nodes: NodeSet = self.iter().map(|(node, _)| node).filter(differs).collect();
             let Some(first) = nodes.first() else { continue };
             let value = |reading: &super::variables::Reading| reading.value(&path.segments).cloned();
-            found.push(ChangedVariable { name, nodes, first: [was, is].map(|classes| value(classes.of(first))) });
+            found.push(ChangedVariable { name, nodes, first: [was, is].map(|classes| value(classes.on(first))) });
         }
         found.sort_by(|one, other| one.name.cmp(&other.name));
         Ok(found)

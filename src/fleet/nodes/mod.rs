@@ -93,7 +93,7 @@ impl VariableClasses {
     }
 
     /// Returns the value of a node.
-    pub(in crate::fleet) fn of(&self, node: NodeId) -> &Reading {
+    pub(in crate::fleet) fn on(&self, node: NodeId) -> &Reading {
         &self.readings[self.partition.class_of(node)]
     }
 

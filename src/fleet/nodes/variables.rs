@@ -87,11 +87,11 @@ impl Scope for FleetScope<'_> {
     /// Returns the variable with only the value at `segments` in it.
     fn variable_at(&self, name: &str, segments: &[Value]) -> Variable {
         let path = PathRef { root: name, segments };
-        self.classes(path).of(self.node).variable(segments)
+        self.classes(path).on(self.node).variable(segments)
     }
 
     fn within<'s>(&self, name: &str, segments: &'s [Value]) -> (Variable, &'s [Value]) {
-        self.classes(PathRef { root: name, segments }).of(self.node).within(segments)
+        self.classes(PathRef { root: name, segments }).on(self.node).within(segments)
     }
 }
 

@@ -127,7 +127,7 @@ impl Revision {
         for (class, nodes) in self.classes() {
             for level in class.levels() {
                 let is_encrypted = matches!(level.backend, Backend::Eyaml(_)) && level.locations.iter().any(is_file);
-                let why = is_encrypted.then(|| self.environment.keys.why_none(&level.options)).flatten();
+                let why = is_encrypted.then(|| self.environment.keys.missing_reason(&level.options)).flatten();
                 if let Some(why) = why {
                     found.entry((level.place.clone(), level.name.clone(), why)).or_default().union_with(nodes);
                 }

@@ -53,7 +53,7 @@ impl NodeView<'_> {
 
     /// Returns the environment of the node, on which every part of an evaluation depends if there are several.
     fn environment(&self, scope: &RecordingScope<'_>) -> &Environment {
-        self.revision.environment.of(scope)
+        self.revision.environment.for_scope(scope)
     }
 
     fn scope(&self) -> RecordingScope<'_> {
@@ -69,7 +69,7 @@ impl Sources for NodeView<'_> {
 
     fn options(&self, of: &OptionsOf) -> Option<FoundOptions> {
         self.dependencies.record(|| Dependency::Options(of.clone()));
-        Some(self.revision.options(of).of(self.node))
+        Some(self.revision.options(of).for_node(self.node))
     }
 
     fn shared(

@@ -17,7 +17,7 @@ pub(in crate::fleet) struct OptionsClasses {
 
 impl OptionsClasses {
     /// Returns the options of a node.
-    pub(super) fn of(&self, node: NodeId) -> FoundOptions {
+    pub(super) fn for_node(&self, node: NodeId) -> FoundOptions {
         self.found(self.partition.class_of(node)).clone()
     }
 

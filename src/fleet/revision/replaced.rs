@@ -83,7 +83,7 @@ impl Revision {
 
     /// Returns the data files that the hierarchy of a node leads to, with path and level, highest priority first.
     pub fn files_of(&self, node: NodeId) -> Vec<(Arc<str>, Arc<str>, Arc<DataFile>)> {
-        let environment = self.environment.of(&self.fleet.scope(node));
+        let environment = self.environment.for_scope(&self.fleet.scope(node));
         let hierarchies = environment.layer_ids().filter_map(|layer| self.hierarchy(&layer, node)?.ok());
         let mut files = Vec::new();
         for hierarchy in hierarchies {
@@ -124,7 +124,7 @@ impl NodeRevision<'_> {
             let view = NodeView { revision: self.revision, node, dependencies, answers: None };
             let sources = ReplacingSources { own: self, view, replaced, known: RefCell::default() };
             let scope = RecordingScope { scope: fleet.scope(node), dependencies };
-            ask(Lookup::new(self.revision.environment.of(&scope), &sources, &scope).within(limit))
+            ask(Lookup::new(self.revision.environment.for_scope(&scope), &sources, &scope).within(limit))
         };
         evaluate_on(self.node, fleet, false, ask).0
     }
@@ -133,7 +133,7 @@ impl NodeRevision<'_> {
     fn hierarchy(&self, layer: &LayerId) -> Option<Resolved> {
         let find = || {
             let scope = self.revision.fleet.scope(self.node);
-            NodeSources::new(self.revision.environment.of(&scope), &scope).hierarchy(layer)
+            NodeSources::new(self.revision.environment.for_scope(&scope), &scope).hierarchy(layer)
         };
         self.hierarchies.borrow_mut().entry(layer.clone()).or_insert_with(find).clone()
     }
@@ -180,7 +180,8 @@ impl Replaced<'_> {
 
     fn put_into(&self, mut hierarchy: Hierarchy) -> Hierarchy {
         let levels = hierarchy.levels.iter_mut().chain(hierarchy.default_levels.iter_mut().flatten());
-        for level in levels.filter(|level| level.locations.iter().any(|location| self.of(location).is_some())) {
+        for level in levels.filter(|level| level.locations.iter().any(|location| self.replacement(location).is_some()))
+        {
             self.put_into_level(Arc::make_mut(level));
         }
         hierarchy
@@ -188,14 +189,14 @@ impl Replaced<'_> {
 
     fn put_into_level(&self, level: &mut Level) {
         for location in &mut level.locations {
-            let file = self.of(location).cloned();
+            let file = self.replacement(location).cloned();
             if let (Some(file), Location::Path { content, .. }) = (file, location) {
                 *content = Content::File(BlobId::of(b""), file);
             }
         }
     }
 
-    fn of(&self, location: &Location) -> Option<&Arc<DataFile>> {
+    fn replacement(&self, location: &Location) -> Option<&Arc<DataFile>> {
         match location {
             Location::Path { path, content: Content::File(..) | Content::Absent, .. } => self.files.get(path),
             _ => None,

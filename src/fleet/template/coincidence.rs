@@ -2,7 +2,7 @@
 //!  Two values can be compared by their templates on all nodes where such texts differ, since the comparison takes
 //! the same course there.
 
-use super::{Part, Skeleton, Template, part_on};
+use super::{Skeleton, Template, TextPart, part_on};
 use crate::node::{NodeId, NodeSet};
 use crate::value::Value;
 
@@ -12,7 +12,7 @@ const MAX_PAIRS: usize = 4096;
 /// Returns those of `nodes` on which two texts of `templates` and `values` are equal although they differ as
 /// templates. Returns `None` if there are too many texts to compare.
 pub fn coincidences(templates: &[&Template], values: &[&Value], nodes: &NodeSet) -> Option<NodeSet> {
-    let mut texts: Vec<&[Part]> = Vec::new();
+    let mut texts: Vec<&[TextPart]> = Vec::new();
     let mut constants: Vec<&str> = Vec::new();
     for Template(skeleton) in templates {
         skeleton.add_texts(&mut texts);
@@ -40,35 +40,38 @@ pub fn coincidences(templates: &[&Template], values: &[&Value], nodes: &NodeSet)
 
 /// A text to compare with that of a template.
 enum Other<'a> {
-    Text(&'a [Part]),
+    Text(&'a [TextPart]),
     Constant(&'a str),
 }
 
 impl Other<'_> {
     /// Returns true if the texts differ whatever the variables are.
-    fn surely_differs(&self, text: &[Part]) -> bool {
+    fn surely_differs(&self, text: &[TextPart]) -> bool {
         match self {
             Other::Text(other) => {
                 let ahead = text.iter().zip(*other).take_while(|(a, b)| a == b).count();
                 let (text, other) = (&text[ahead..], &other[ahead..]);
                 let behind = text.iter().rev().zip(other.iter().rev()).take_while(|(a, b)| a == b).count();
                 match (&text[..text.len() - behind], &other[..other.len() - behind]) {
-                    ([], rest) | (rest, []) => rest.iter().any(|part| matches!(part, Part::Literal(_))),
-                    ([Part::Literal(a)], [Part::Literal(b)]) => a != b,
-                    ([Part::Literal(a), ..], [Part::Literal(b), ..]) => !a.starts_with(&**b) && !b.starts_with(&**a),
+                    ([], rest) | (rest, []) => rest.iter().any(|part| matches!(part, TextPart::Literal(_))),
+                    ([TextPart::Literal(a)], [TextPart::Literal(b)]) => a != b,
+                    ([TextPart::Literal(a), ..], [TextPart::Literal(b), ..]) => {
+                        !a.starts_with(&**b) && !b.starts_with(&**a)
+                    }
                     _ => false,
                 }
             }
             Other::Constant(constant) => {
-                let starts = |part: &Part| matches!(part, Part::Literal(text) if !constant.starts_with(&**text));
-                let ends = |part: &Part| matches!(part, Part::Literal(text) if !constant.ends_with(&**text));
+                let starts =
+                    |part: &TextPart| matches!(part, TextPart::Literal(text) if !constant.starts_with(&**text));
+                let ends = |part: &TextPart| matches!(part, TextPart::Literal(text) if !constant.ends_with(&**text));
                 text.first().is_some_and(starts) || text.last().is_some_and(ends)
             }
         }
     }
 
-    fn is_equal_on(&self, text: &[Part], node: NodeId) -> bool {
-        let bytes = |parts: &'_ [Part]| parts.iter().map(|part| part_on(part, node).len()).sum::<usize>();
+    fn is_equal_on(&self, text: &[TextPart], node: NodeId) -> bool {
+        let bytes = |parts: &'_ [TextPart]| parts.iter().map(|part| part_on(part, node).len()).sum::<usize>();
         match self {
             Other::Text(other) => {
                 bytes(text) == bytes(other)

@@ -30,7 +30,7 @@ pub struct Template(Skeleton);
 enum Skeleton {
     /// The same on all nodes.
     Same(Value),
-    Text(Vec<Part>),
+    Text(Vec<TextPart>),
     Array(Vec<Skeleton>),
     Hash(Vec<(Value, Skeleton)>),
 }
@@ -51,7 +51,7 @@ impl PartialEq for Skeleton {
 
 /// A part of a text.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Part {
+enum TextPart {
     Literal(Arc<str>),
     Variable(Variable),
 }
@@ -66,7 +66,7 @@ pub struct Variable {
 impl Variable {
     /// Returns the text of the variable on a node.
     pub fn on(&self, node: NodeId) -> &str {
-        self.classes.of(node).plain_text(&self.path.segments).map_or("", Text::as_str)
+        self.classes.on(node).plain_text(&self.path.segments).map_or("", Text::as_str)
     }
 }
 
@@ -90,11 +90,11 @@ impl Hash for Variable {
     }
 }
 
-impl Part {
+impl TextPart {
     fn variable(&self) -> Option<&Variable> {
         match self {
-            Part::Literal(_) => None,
-            Part::Variable(variable) => Some(variable),
+            TextPart::Literal(_) => None,
+            TextPart::Variable(variable) => Some(variable),
         }
     }
 }
@@ -117,9 +117,9 @@ impl Template {
     }
 
     /// Returns true if the value certainly differs between all of `nodes`.
-    pub fn tells_apart(&self, nodes: &NodeSet) -> bool {
-        let only_variable = |parts: &[Part]| {
-            let mut variables = parts.iter().filter_map(Part::variable);
+    pub fn differs_between_all(&self, nodes: &NodeSet) -> bool {
+        let only_variable = |parts: &[TextPart]| {
+            let mut variables = parts.iter().filter_map(TextPart::variable);
             let first = variables.next()?;
             variables.next().is_none().then(|| first.classes.clone())
         };
@@ -153,7 +153,7 @@ impl Template {
     /// Returns the variables, each once.
     pub fn variables(&self) -> Vec<&Variable> {
         let mut variables: Vec<&Variable> = Vec::new();
-        for variable in self.texts().into_iter().flatten().filter_map(Part::variable) {
+        for variable in self.texts().into_iter().flatten().filter_map(TextPart::variable) {
             if !variables.contains(&variable) {
                 variables.push(variable);
             }
@@ -161,7 +161,7 @@ impl Template {
         variables
     }
 
-    fn texts(&self) -> Vec<&[Part]> {
+    fn texts(&self) -> Vec<&[TextPart]> {
         let mut texts = Vec::new();
         self.0.add_texts(&mut texts);
         texts
@@ -169,9 +169,9 @@ impl Template {
 
     /// Returns true if each variable at `path` has one of the texts that `names` gives for a node, on all of `nodes`.
     pub fn has_only<'n>(&self, path: &ValuePath, nodes: &NodeSet, names: &dyn Fn(NodeId) -> [&'n str; 2]) -> bool {
-        let is_name = |part: &Part| match part {
-            Part::Literal(_) => true,
-            Part::Variable(variable) => nodes.iter().all(|node| names(node).contains(&variable.on(node))),
+        let is_name = |part: &TextPart| match part {
+            TextPart::Literal(_) => true,
+            TextPart::Variable(variable) => nodes.iter().all(|node| names(node).contains(&variable.on(node))),
         };
         let Some(part) = self.0.at(&path.0) else { return true };
         let mut texts = Vec::new();
@@ -183,9 +183,9 @@ impl Template {
 impl Skeleton {
     /// Returns the value with the text that `text_of` gives for each variable.
     fn filled(&self, text_of: &dyn Fn(&Variable) -> String) -> Value {
-        let text = |part: &Part| match part {
-            Part::Literal(text) => (**text).to_owned(),
-            Part::Variable(variable) => text_of(variable),
+        let text = |part: &TextPart| match part {
+            TextPart::Literal(text) => (**text).to_owned(),
+            TextPart::Variable(variable) => text_of(variable),
         };
         match self {
             Skeleton::Same(value) => value.clone(),
@@ -211,7 +211,7 @@ impl Skeleton {
         part?.at(rest)
     }
 
-    fn add_texts<'s>(&'s self, texts: &mut Vec<&'s [Part]>) {
+    fn add_texts<'s>(&'s self, texts: &mut Vec<&'s [TextPart]>) {
         match self {
             Skeleton::Same(_) => {}
             Skeleton::Text(parts) => texts.push(parts),
@@ -221,10 +221,10 @@ impl Skeleton {
     }
 }
 
-fn part_on(part: &Part, node: NodeId) -> &str {
+fn part_on(part: &TextPart, node: NodeId) -> &str {
     match part {
-        Part::Literal(text) => text,
-        Part::Variable(variable) => variable.on(node),
+        TextPart::Literal(text) => text,
+        TextPart::Variable(variable) => variable.on(node),
     }
 }
 
@@ -341,7 +341,7 @@ fn is_unread(piece: &Piece) -> bool {
 }
 
 /// Returns the parts of a text; neighbouring literals are one.
-fn parts(pieces: &[Piece], filling: Filling<'_>) -> Option<Vec<Part>> {
+fn parts(pieces: &[Piece], filling: Filling<'_>) -> Option<Vec<TextPart>> {
     let (mut parts, mut literal) = (Vec::new(), String::new());
     for piece in pieces {
         match piece {
@@ -350,7 +350,7 @@ fn parts(pieces: &[Piece], filling: Filling<'_>) -> Option<Vec<Part>> {
             Piece::Hole(hole) => {
                 add_literal(&mut parts, mem::take(&mut literal));
                 let (path, classes) = filling(hole.number)?;
-                parts.push(Part::Variable(Variable { path: path.clone(), classes: classes.clone() }));
+                parts.push(TextPart::Variable(Variable { path: path.clone(), classes: classes.clone() }));
             }
         }
     }
@@ -358,8 +358,8 @@ fn parts(pieces: &[Piece], filling: Filling<'_>) -> Option<Vec<Part>> {
     Some(parts)
 }
 
-fn add_literal(parts: &mut Vec<Part>, literal: String) {
+fn add_literal(parts: &mut Vec<TextPart>, literal: String) {
     if !literal.is_empty() {
-        parts.push(Part::Literal(literal.into()));
+        parts.push(TextPart::Literal(literal.into()));
     }
 }

@@ -118,12 +118,12 @@ pub enum Answer {
     /// The function fails, in these words.
     Failed(String),
     /// A function in Ruby needs another key; it is called again with what that has.
-    Lookup(Wanted),
+    Lookup(NestedLookup),
 }
 
 /// A lookup that a function makes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wanted {
+pub struct NestedLookup {
     /// The key.
     pub key: String,
     /// The merge that the function gives: a name, a hash of options, or undef.
@@ -132,20 +132,20 @@ pub struct Wanted {
     pub is_hiera: bool,
 }
 
-impl Wanted {
+impl NestedLookup {
     /// The names of its fields.
     const FIELDS: [&str; 3] = ["key", "merge", "is_hiera"];
 
     /// Reads it as functions write it, or returns `None`.
-    pub fn read(value: &Value) -> Option<Wanted> {
-        let [key, merge, is_hiera] = Wanted::FIELDS.map(|name| value.as_hash()?.get(name));
+    pub fn read(value: &Value) -> Option<NestedLookup> {
+        let [key, merge, is_hiera] = NestedLookup::FIELDS.map(|name| value.as_hash()?.get(name));
         let Some(Value::Boolean(is_hiera)) = is_hiera else { return None };
-        Some(Wanted { key: key?.as_str()?.to_owned(), merge: merge?.clone(), is_hiera: *is_hiera })
+        Some(NestedLookup { key: key?.as_str()?.to_owned(), merge: merge?.clone(), is_hiera: *is_hiera })
     }
 
     /// Returns it as functions write it.
     pub fn written(&self) -> Value {
         let values = [Value::from(&*self.key), self.merge.clone(), Value::Boolean(self.is_hiera)];
-        Value::hash(Wanted::FIELDS.into_iter().map(Value::from).zip(values).collect())
+        Value::hash(NestedLookup::FIELDS.into_iter().map(Value::from).zip(values).collect())
     }
 }

@@ -22,7 +22,7 @@ pub use converted::ConvertedFiles;
 pub use file::{ANOTHER_CONTENT, DataFile, Format};
 pub use files::{DataFiles, FileId, FileMemory, ParsedFiles};
 pub use functions::{
-    Answer, Backends, Bridge, Call, Code, Command, CommandBackend, DeclaredFunction, Folder, Runner, Wanted,
+    Answer, Backends, Bridge, Call, Code, Command, CommandBackend, DeclaredFunction, Folder, NestedLookup, Runner,
 };
 pub use key_quota::KeyQuota;
 pub use mentions::Mentions;

@@ -55,10 +55,10 @@ fn collect(step: &Step, level: Option<&Arc<str>>, found: &mut Vec<Contribution>)
 /// there or, in an array whose items have moved, an equal item; for a collection merged from several, the first that
 /// has the place at all.
 pub fn origin(contributions: &[Contribution], value: &Value, path: &ValuePath) -> Option<Origin> {
-    let part = path.of(value)?;
-    let exact = |c: &Contribution| (path.of(&c.value)? == part).then(|| c.origin(&path.0));
+    let part = path.value_in(value)?;
+    let exact = |c: &Contribution| (path.value_in(&c.value)? == part).then(|| c.origin(&path.0));
     let moved = |c: &Contribution| locate(&c.value, &path.0, part).map(|path| c.origin(&path));
-    let merged = |c: &Contribution| path.of(&c.value).map(|_| c.origin(&path.0));
+    let merged = |c: &Contribution| path.value_in(&c.value).map(|_| c.origin(&path.0));
     let first = |find: &dyn Fn(&Contribution) -> Option<Origin>| contributions.iter().find_map(find);
     first(&exact).or_else(|| first(&moved)).or_else(|| first(&merged))
 }
@@ -66,18 +66,18 @@ pub fn origin(contributions: &[Contribution], value: &Value, path: &ValuePath) -
 impl Contribution {
     /// Returns the origin of the part at `path`, if it has one.
     pub fn origin_of(&self, path: &ValuePath) -> Option<Origin> {
-        path.of(&self.value).map(|_| self.origin(&path.0))
+        path.value_in(&self.value).map(|_| self.origin(&path.0))
     }
 
     /// Returns the text at `path`, if there is one.
     pub fn text_at(&self, path: &ValuePath) -> Option<&str> {
-        path.of(&self.value)?.as_str()
+        path.value_in(&self.value)?.as_str()
     }
 
     /// Returns the origin of the item `text` of the array at `parent`.
     pub fn origin_of_item(&self, parent: &[Segment], text: &str) -> Option<Origin> {
         let items = ValuePath(parent.to_vec());
-        let at = items.of(&self.value)?.as_array()?.iter().position(|item| item.as_str() == Some(text))?;
+        let at = items.value_in(&self.value)?.as_array()?.iter().position(|item| item.as_str() == Some(text))?;
         Some(self.origin(&[parent, &[Segment::Index(at)]].concat()))
     }
 

@@ -154,7 +154,7 @@ impl Environment {
 
     /// Returns the environment of the node with `scope`: this one, unless there are several. It is also this one if
     /// the node's environment has no folder, and then every lookup fails.
-    pub fn of(&self, scope: &dyn Scope) -> &Environment {
+    pub fn for_scope(&self, scope: &dyn Scope) -> &Environment {
         let Some(roots) = &self.roots else { return self };
         environment_in(scope).and_then(|name| roots.get(&*name)).unwrap_or(self)
     }

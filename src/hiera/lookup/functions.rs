@@ -8,7 +8,7 @@ use super::search::{function_call, located};
 use super::{Lookup, Search, SearchResult};
 use crate::hiera::LookupError;
 use crate::hiera::backend::{Answer, Command, DeclaredFunction, Runner};
-use crate::hiera::command::{Asked, Interpolated};
+use crate::hiera::command::{FunctionCall, Interpolated};
 use crate::hiera::config::FunctionKind;
 use crate::hiera::explain;
 use crate::hiera::hierarchy::{Level, Location};
@@ -74,9 +74,9 @@ impl Lookup<'_> {
         interpolate(value, &self.context(search.stack))
     }
 
-    fn asked<'s>(&'s self, of: (&'s Layer, &'s Level), location: &'s Location, search: Search<'s>) -> Asked<'s> {
+    fn asked<'s>(&'s self, of: (&'s Layer, &'s Level), location: &'s Location, search: Search<'s>) -> FunctionCall<'s> {
         let (layer, level) = of;
-        Asked {
+        FunctionCall {
             level,
             location,
             key: (search.root, search.segments),
@@ -90,7 +90,13 @@ impl Lookup<'_> {
 
     /// Interpolates what a function would have interpolated before it gave it away. A function in Ruby has not looked
     /// at it, but may have gone another way if it is an error or nothing: then it is asked once more, and told that.
-    fn interpolated(&self, command: &Command, raw: &Value, asked: &Asked<'_>, search: Search<'_>) -> SearchResult {
+    fn interpolated(
+        &self,
+        command: &Command,
+        raw: &Value,
+        asked: &FunctionCall<'_>,
+        search: Search<'_>,
+    ) -> SearchResult {
         let call = function_call(asked.level, asked.location, search);
         let interpolate = || self.interpolate_for(raw, search);
         let is_first = !search.stack.function_answers().has(&call);
@@ -106,7 +112,7 @@ impl Lookup<'_> {
             return Err(LookupError::unknown(text));
         }
         let interpolated = Some(Interpolated { raw, made: made.as_ref().map_err(|error| &*error.text) });
-        match self.commanded(command, &Asked { interpolated, ..*asked }, search) {
+        match self.commanded(command, &FunctionCall { interpolated, ..*asked }, search) {
             Ok(Some(Given::Value(value))) => Ok(Some(value)),
             Ok(None) => Ok(None),
             // The words of the error itself are better than those that have been to Ruby and back.
@@ -124,10 +130,10 @@ impl Lookup<'_> {
     fn commanded(
         &self,
         command: &Command,
-        asked: &Asked<'_>,
+        asked: &FunctionCall<'_>,
         search: Search<'_>,
     ) -> Result<Option<Given>, LookupError> {
-        let Asked { level, location, key: (root, _), .. } = *asked;
+        let FunctionCall { level, location, key: (root, _), .. } = *asked;
         let refused = |got: &str| {
             let (kind, function, located) = (level.kind.tag(), &level.function, located(location));
             LookupError::puppet(format!(

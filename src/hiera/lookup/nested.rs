@@ -10,9 +10,9 @@ use std::cell::Cell;
 use super::options::OptionsCells;
 use super::{Lookup, Search, SearchResult};
 use crate::hiera::LookupError;
-use crate::hiera::backend::{Answer, Command, Wanted};
+use crate::hiera::backend::{Answer, Command, NestedLookup};
 use crate::hiera::budget::{Budget, Cost, LOOKUP_STEPS, with_stack};
-use crate::hiera::command::{self, Asked, LookedUp};
+use crate::hiera::command::{self, FunctionCall, LookedUp};
 use crate::hiera::config::FunctionKind;
 use crate::hiera::interpolation::NameStack;
 use crate::hiera::layer::LayerId;
@@ -25,10 +25,15 @@ const MOST: usize = 64;
 
 impl Lookup<'_> {
     /// Asks a command for a key, and looks up for it what it needs for its answer.
-    pub(super) fn ask(&self, command: &Command, asked: &Asked<'_>, search: Search<'_>) -> Result<Answer, LookupError> {
+    pub(super) fn ask(
+        &self,
+        command: &Command,
+        asked: &FunctionCall<'_>,
+        search: Search<'_>,
+    ) -> Result<Answer, LookupError> {
         let mut lookups: Vec<LookedUp> = Vec::new();
         loop {
-            match command::ask(command, &Asked { lookups: &lookups, ..*asked })? {
+            match command::ask(command, &FunctionCall { lookups: &lookups, ..*asked })? {
                 Answer::Lookup(_) if lookups.len() == MOST => {
                     return Err(LookupError::unknown(format!("a function that looks up more than {MOST} other keys")));
                 }
@@ -47,7 +52,12 @@ impl Lookup<'_> {
         }
     }
 
-    fn looked_up(&self, wanted: Wanted, asked: &Asked<'_>, search: Search<'_>) -> Result<LookedUp, LookupError> {
+    fn looked_up(
+        &self,
+        wanted: NestedLookup,
+        asked: &FunctionCall<'_>,
+        search: Search<'_>,
+    ) -> Result<LookedUp, LookupError> {
         search.stack.budget().spend(LOOKUP_STEPS)?;
         let found = match asked.level.kind {
             FunctionKind::DataHash | FunctionKind::V4DataHash => {
@@ -73,7 +83,7 @@ impl Lookup<'_> {
 
     /// Puppet calls a `data_hash` once, when it looks for the options, and keeps what it gives: so its lookups are made
     /// where no more is known than by then.
-    fn among_options(&self, asked: &Asked<'_>, wanted: &Wanted, budget: &Budget) -> SearchResult {
+    fn among_options(&self, asked: &FunctionCall<'_>, wanted: &NestedLookup, budget: &Budget) -> SearchResult {
         let root = NameStack::within(budget.left());
         let options = OptionsCells::default();
         if asked.module.is_some() {
@@ -85,7 +95,7 @@ impl Lookup<'_> {
         found
     }
 
-    fn find_wanted(&self, wanted: &Wanted, stack: &NameStack<'_>) -> SearchResult {
+    fn find_wanted(&self, wanted: &NestedLookup, stack: &NameStack<'_>) -> SearchResult {
         if wanted.is_hiera {
             self.check_hiera_call()?;
         }

@@ -80,8 +80,8 @@ impl Lookup<'_> {
     ) -> Result<KeyOptions, LookupError> {
         stack.budget().spend(in_data.steps_to_find(root))?;
         match self.environment.options.lookup_options.find(root)? {
-            Some(options) => Ok(options.above(in_data.of(root)?)),
-            None => in_data.of(root),
+            Some(options) => Ok(options.above(in_data.for_key(root)?)),
+            None => in_data.for_key(root),
         }
     }
 

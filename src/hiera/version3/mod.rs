@@ -19,7 +19,7 @@ use super::LookupError;
 use super::backend::eyaml::{self, Decryption};
 use super::backend::{Backend, DataFile, DeclaredFunction};
 use super::budget::{Budget, LOOKUP_STEPS, PLACE_STEPS, with_stack};
-use super::command::{self, Asked};
+use super::command::{self, FunctionCall};
 use super::config::{HashMerge, Hiera3};
 use super::explain::{Branch, Event, FoundAt, Recorder};
 use super::hierarchy::{Content, Hierarchy, Level, Location};
@@ -138,7 +138,7 @@ impl<'a> Engine<'a> {
                 let (key, location, scope) = (root.to_s(), &Location::Whole, self.scope);
                 let (module, tree, interpolated) = (None, None, None);
                 let asked =
-                    Asked { level, location, key: (&key, &[]), scope, module, tree, interpolated, lookups: &[] };
+                    FunctionCall { level, location, key: (&key, &[]), scope, module, tree, interpolated, lookups: &[] };
                 command::value(command, &asked)
             }
             Backend::Fails(error) => Err(error.clone().at(level.place.clone())),

@@ -60,7 +60,7 @@ fn opened(setting: Setting, delimiter: &str) -> String {
 
 /// Returns the text of an array.
 pub(super) fn array(kind: &Type, items: &[Value], formats: &Formats, setting: Setting) -> Formatted {
-    let format = formats.of(kind);
+    let format = formats.for_type(kind);
     if !matches!(format.letter, 'a' | 's' | 'p') {
         return Err(illegal("Array", format.letter, "asp"));
     }
@@ -116,7 +116,7 @@ fn is_wide(format: &Format, items: &[Value], parts: &[String]) -> bool {
 
 /// Returns the text of a hash.
 pub(super) fn hash(kind: &Type, hash: &Hash, formats: &Formats, setting: Setting) -> Formatted {
-    let format = formats.of(kind);
+    let format = formats.for_type(kind);
     match format.letter {
         'a' => {
             let pairs: Vec<Value> = hash.iter().map(|(k, v)| Value::array(vec![k.clone(), v.clone()])).collect();

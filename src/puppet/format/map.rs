@@ -59,7 +59,7 @@ impl Formats {
     }
 
     /// Returns the format for a type.
-    pub(super) fn of(&self, kind: &Type) -> Format {
+    pub(super) fn for_type(&self, kind: &Type) -> Format {
         let found = self.0.iter().find(|(wide, _)| assignable(wide, kind));
         found.map_or_else(|| Format::of('s'), |(_, format)| format.clone())
     }

@@ -151,7 +151,7 @@ pub fn convert(value: &Value, formats: Option<&Value>, ruby: Ruby) -> Result<Vec
         _ => defaults,
     };
     if let Value::Bytes(bytes) = value.bare() {
-        let format = formats.of(&kind);
+        let format = formats.for_type(&kind);
         let plain = format.letter == 's' && format.is_plain();
         return if plain { Ok(bytes.to_vec()) } else { Err(Error::unknown("a format of a text that is not UTF-8")) };
     }
@@ -167,7 +167,7 @@ fn text(kind: &Type, value: &Value, formats: &Formats, setting: Setting) -> Form
     match value.bare() {
         Value::Array(items) => container::array(kind, items, formats, setting),
         Value::Hash(hash) => container::hash(kind, hash, formats, setting),
-        value => scalar::text(&formats.of(kind), value, setting.ruby),
+        value => scalar::text(&formats.for_type(kind), value, setting.ruby),
     }
 }
 

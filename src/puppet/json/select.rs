@@ -15,26 +15,26 @@ const MAX_NESTING: usize = 90;
 /// only the exact reader can tell what the document is.
 pub fn select(content: &[u8], selection: &Selection) -> Option<Value> {
     let mut reader = serde_json::Deserializer::from_slice(content);
-    let value = Wanted { selection, depth: 0 }.deserialize(&mut reader).ok()?;
+    let value = PartlyWanted { selection, depth: 0 }.deserialize(&mut reader).ok()?;
     reader.end().ok()?;
     Some(value)
 }
 
 /// A value of which a part is wanted.
 #[derive(Clone, Copy)]
-struct Wanted<'a> {
+struct PartlyWanted<'a> {
     selection: &'a Selection,
     depth: usize,
 }
 
-impl<'a> Wanted<'a> {
-    fn inside<E: Error>(self, selection: &'a Selection) -> Result<Wanted<'a>, E> {
+impl<'a> PartlyWanted<'a> {
+    fn inside<E: Error>(self, selection: &'a Selection) -> Result<PartlyWanted<'a>, E> {
         let depth = self.depth + 1;
-        if depth > MAX_NESTING { Err(E::custom("too deep")) } else { Ok(Wanted { selection, depth }) }
+        if depth > MAX_NESTING { Err(E::custom("too deep")) } else { Ok(PartlyWanted { selection, depth }) }
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Wanted<'_> {
+impl<'de> DeserializeSeed<'de> for PartlyWanted<'_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
@@ -43,7 +43,7 @@ impl<'de> DeserializeSeed<'de> for Wanted<'_> {
 }
 
 /// Floats, and integers that are large, are read as Ruby does elsewhere: here they are an error.
-impl<'de> Visitor<'de> for Wanted<'_> {
+impl<'de> Visitor<'de> for PartlyWanted<'_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -37,7 +37,7 @@ pub enum CallMerge {
 
 impl LookupCall {
     /// Returns a call that may be about any key.
-    pub(super) fn of_any(line: u32) -> LookupCall {
+    pub(super) fn any_key(line: u32) -> LookupCall {
         LookupCall { key: KeyText::any(), merge: CallMerge::any(), line, given: BTreeSet::new() }
     }
 }

@@ -152,7 +152,7 @@ impl Function {
         }
         let Source { is_any, of } = values.source(name);
         let given = if is_any { BTreeSet::new() } else { of };
-        (is_any || !given.is_empty()).then(|| LookupCall { given, ..LookupCall::of_any(line) })
+        (is_any || !given.is_empty()).then(|| LookupCall { given, ..LookupCall::any_key(line) })
     }
 
     fn named_by(self, name: &Value) -> Vec<KeyText> {

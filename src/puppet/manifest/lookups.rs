@@ -142,7 +142,7 @@ fn calls_at(words: &[Word], at: usize, values: &Values, depth: usize) -> Vec<Loo
 
 /// Returns the calls of an expression in a string that begins on a line.
 fn calls_within(inner: &str, line: u32, values: &Values, depth: usize) -> Vec<LookupCall> {
-    let Some(depth) = depth.checked_sub(1) else { return vec![LookupCall::of_any(line)] };
+    let Some(depth) = depth.checked_sub(1) else { return vec![LookupCall::any_key(line)] };
     let words = tokens_from(inner, line);
     (0..words.len()).flat_map(|at| calls_at(&words, at, values, depth)).collect()
 }
@@ -151,7 +151,7 @@ fn calls_within(inner: &str, line: u32, values: &Values, depth: usize) -> Vec<Lo
 fn of_template(text: &str, line: u32, language: Language, depth: usize) -> Vec<LookupCall> {
     let code = template::code(text, line);
     let Some(first) = code.first() else { return Vec::new() };
-    let Some(depth) = depth.checked_sub(1) else { return vec![LookupCall::of_any(first.line)] };
+    let Some(depth) = depth.checked_sub(1) else { return vec![LookupCall::any_key(first.line)] };
     let mut calls = Vec::new();
     if language != Language::Erb {
         let words = template::words(&code);

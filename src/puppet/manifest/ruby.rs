@@ -53,14 +53,14 @@ pub(super) fn lookups(code: &str, mut line: u32) -> Vec<LookupCall> {
         }
         let call = Call { before: &code[..last], after: &code[whole.end()..], line };
         if name.get(5).is_some() {
-            found.push(LookupCall::of_any(line));
+            found.push(LookupCall::any_key(line));
             continue;
         }
         found.extend(match (name.get(1), name.get(2), name.get(3)) {
             (Some(_), ..) => call.by_name(&mut names_any),
             (_, Some(_), _) => call.of_class(whole.as_str().starts_with("Pops")),
-            (.., Some(function)) => call.of(Function::named(function.as_str())),
-            _ => call.of(Some(Function::Any).filter(|_| name.get(4).is_some() || names_any())),
+            (.., Some(function)) => call.lookups_by(Function::named(function.as_str())),
+            _ => call.lookups_by(Some(Function::Any).filter(|_| name.get(4).is_some() || names_any())),
         });
     }
     found
@@ -84,7 +84,7 @@ struct Call<'c> {
 
 impl Call<'_> {
     /// Returns the lookups of a function; its name may be an argument of another that calls it, such as `send`.
-    fn of(&self, function: Option<Function>) -> Vec<LookupCall> {
+    fn lookups_by(&self, function: Option<Function>) -> Vec<LookupCall> {
         let words = self.arguments().map(|arguments| words(arguments, self.line));
         words.map_or_else(Vec::new, |words| lookups_of(function, words.as_deref(), self.line))
     }
@@ -121,8 +121,10 @@ impl Call<'_> {
         let is_whole = matches!(rest.get(1).map(|word| &word.token), None | Some(Token::Sign(',')));
         let function = match Function::named(&name) {
             // They call whatever their arguments name.
-            _ if is_literal && is_whole && name == "inline_epp" => return vec![LookupCall::of_any(self.line)],
-            _ if is_literal && is_whole && name == "call" && names_any() => return vec![LookupCall::of_any(self.line)],
+            _ if is_literal && is_whole && name == "inline_epp" => return vec![LookupCall::any_key(self.line)],
+            _ if is_literal && is_whole && name == "call" && names_any() => {
+                return vec![LookupCall::any_key(self.line)];
+            }
             function if is_literal && is_whole => function,
             _ => Some(Function::Any).filter(|_| is_any || names_any() || begins_name(&name)),
         };

@@ -147,7 +147,7 @@ impl NodeBlocks {
 
     /// Returns the block of a node, or `None` if it has none: the one that names it, or else the first whose pattern
     /// matches, or else the default. Fails if a pattern cannot be tried.
-    pub fn of(&self, node: &str) -> Result<Option<&NodeBlock>, u32> {
+    pub fn block_for(&self, node: &str) -> Result<Option<&NodeBlock>, u32> {
         let node = node.to_lowercase();
         if let Some(number) = self.exact.get(&node) {
             return Ok(self.blocks.get(*number));
@@ -381,7 +381,7 @@ mod tests {
     fn told(text: &str, call: &str, node: &str) -> Vec<String> {
         let call: CallPattern = call.parse().unwrap();
         let blocks = NodeBlocks::parse(text, Some(&call));
-        let Some(block) = blocks.of(node).unwrap() else { return vec!["no block".to_owned()] };
+        let Some(block) = blocks.block_for(node).unwrap() else { return vec!["no block".to_owned()] };
         let value = |value: &Option<Value>| value.as_ref().map_or("unknown".to_owned(), Value::inspect);
         block.assignments.iter().map(|set| format!("{} {}={}", set.line, set.name, value(&set.value))).collect()
     }
@@ -401,7 +401,7 @@ mod tests {
             assert!(told(text, "role($r)", node)[0].ends_with(&format!("r=\"{role}\"")), "{node}");
         }
         assert_eq!(told("node a { }", "role($r)", "b"), ["no block"]);
-        assert_eq!(NodeBlocks::parse("node /(/ { }", None).of("a").err(), Some(1));
+        assert_eq!(NodeBlocks::parse("node /(/ { }", None).block_for("a").err(), Some(1));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The signatures of Puppet's function `new` for each type that has one.
 //!
-//! [`of`] finds them by the type. `new` picks a signature by its arguments, `Init` asks for the values that a type can
+//! [`constructor_of`] finds them by the type. `new` picks a signature by its arguments, `Init` asks for the values that a type can
 //! be made of.
 //!
 //! Source: the `new_function` methods of `pops/types/*.rb`.
@@ -23,7 +23,7 @@ macro_rules! new_function {
 }
 
 /// Returns the `new` function of a type, or `None` if its constructor declares no signatures.
-pub(crate) fn of(kind: &Type) -> Result<Option<&'static Function>, Error> {
+pub(crate) fn constructor_of(kind: &Type) -> Result<Option<&'static Function>, Error> {
     Ok(Some(match kind {
         Type::Integer(_) => integer()?,
         Type::Float(_) => float()?,
@@ -41,7 +41,7 @@ pub(crate) fn of(kind: &Type) -> Result<Option<&'static Function>, Error> {
         Type::SemVer(_) => version()?,
         Type::SemVerRange => version_range()?,
         Type::Type(_) => type_text()?,
-        Type::Alias(alias) => return of(alias.resolved()),
+        Type::Alias(alias) => return constructor_of(alias.resolved()),
         _ => return Ok(None),
     }))
 }

@@ -27,7 +27,7 @@ pub(crate) fn accepted(inner: &Type, args: &[Value]) -> Result<Accepted, Error> 
     if matches!(inner, Type::Init(..) | Type::Optional(_) | Type::NotUndef(_)) {
         return Err(unsupported());
     }
-    let tuples: Vec<(Type, Range)> = match constructors::of(inner)? {
+    let tuples: Vec<(Type, Range)> = match constructors::constructor_of(inner)? {
         Some(function) => function.signatures.iter().map(|s| (s.tuple(), s.size())).collect(),
         None if matches!(inner, Type::Unit) => vec![(Type::Tuple([Type::Any].into(), None), Range::exactly(1))],
         None => return Err(unsupported()),

@@ -83,7 +83,7 @@ pub fn parse(content: &[u8]) -> Parsed {
 
 /// Does the same as a version of Psych.
 pub fn parse_by(content: &[u8], psych: Psych) -> Parsed {
-    compose(content, compose::Composer::new(content.len()).of(psych))
+    compose(content, compose::Composer::new(content.len()).with_psych(psych))
 }
 
 /// Reads the first document of `content` as `YAML.load` does since Psych 4: an alias is a fault.

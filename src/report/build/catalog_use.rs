@@ -115,9 +115,9 @@ fn is_of_error(kind: ChangeKind) -> bool {
 
 /// Tells the parts of one change from further changes.
 #[derive(Default)]
-pub struct Parts(HashSet<*const CatalogUse>);
+pub struct CountedChanges(HashSet<*const CatalogUse>);
 
-impl Parts {
+impl CountedChanges {
     /// Returns true unless another part of the same change has been counted.
     pub fn is_new(&mut self, change: &KeyChange) -> bool {
         change.catalog_use.as_ref().is_none_or(|of| self.0.insert(Arc::as_ptr(of)))
@@ -193,7 +193,7 @@ impl Report {
     /// Returns a sentence for each class, or else key, of some items that not all nodes with the changes use.
     pub(in crate::report) fn use_notes(&self, items: &[Item]) -> Vec<String> {
         let mut by_key: BTreeMap<&str, CatalogUse> = BTreeMap::new();
-        let mut parts = Parts::default();
+        let mut parts = CountedChanges::default();
         let positions = items.iter().flat_map(|item| [&item.first].into_iter().chain(&item.others));
         for change in positions.map(|at| &self.changes[*at]) {
             let Some(of) = change.catalog_use.as_ref().filter(|_| !change.is_apart && parts.is_new(change)) else {

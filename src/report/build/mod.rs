@@ -95,7 +95,7 @@ impl Report {
         let changes: Vec<Change> = changes.into_iter().map(|change| redacted(change, input.disclosure)).collect();
         let origins = input.origins.changes.into_iter().chain(std::iter::repeat_with(ChangeOrigins::default));
         let divided = divided(changes, origins, &input.uses).into_iter();
-        let (changes, others): (Vec<Change>, Vec<Told>) = divided.map(told).unzip();
+        let (changes, others): (Vec<Change>, Vec<ChangeContext>) = divided.map(split_context).unzip();
         let apart: HashSet<usize> = (0..).zip(&others).filter(|(_, told)| told.is_apart).map(|(at, _)| at).collect();
         let nodes = NodeSet::union_of(input.names.fleet.len(), changes.iter().map(|change| change.nodes.clone()));
         let keys: BTreeSet<&Arc<str>> = changes.iter().map(|change| &change.key).collect();
@@ -153,17 +153,19 @@ impl ChangeKind {
 }
 
 /// Everything known about a change besides the change itself.
-struct Told {
+struct ChangeContext {
     origins: ChangeOrigins,
     catalog_use: Option<Arc<CatalogUse>>,
     is_apart: bool,
 }
 
-fn told(Divided { change, origins, catalog_use, is_apart }: Divided<ChangeOrigins>) -> (Change, Told) {
-    (change, Told { origins, catalog_use, is_apart })
+fn split_context(
+    Divided { change, origins, catalog_use, is_apart }: Divided<ChangeOrigins>,
+) -> (Change, ChangeContext) {
+    (change, ChangeContext { origins, catalog_use, is_apart })
 }
 
-fn key_change((change, Told { origins, catalog_use, is_apart }): (Change, Told)) -> KeyChange {
+fn key_change((change, ChangeContext { origins, catalog_use, is_apart }): (Change, ChangeContext)) -> KeyChange {
     let known = origins.leaves.into_iter().map(|origins| Some(Box::new(origins)));
     let known = known.chain(std::iter::repeat_with(|| None));
     KeyChange {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 
-use crate::diff::{Change, ChangeKind, Diff, LeafChange, LeafKind, Part};
+use crate::diff::{Change, ChangeKind, Diff, LeafChange, LeafKind, PlacedValue};
 use crate::fleet::Fleet;
 use crate::hiera::{LookupError, Outcome};
 use crate::node::NodeSet;
@@ -131,7 +131,8 @@ fn in_order(change: &Change, step: impl Fn(&Segment) -> Segment) -> Option<Signa
     if !(1..=MAX_SORTED).contains(&change.leaves.len()) {
         return None;
     }
-    let part = |part: &Part| Part { path: ValuePath(part.path.0.iter().map(&step).collect()), ..part.clone() };
+    let part =
+        |part: &PlacedValue| PlacedValue { path: ValuePath(part.path.0.iter().map(&step).collect()), ..part.clone() };
     let leaf = |leaf: &Arc<LeafChange>| {
         Arc::new(LeafChange { kind: leaf.kind, part: leaf.part.as_ref().map(|side| side.as_ref().map(part)) })
     };
@@ -203,12 +204,13 @@ impl<'a> NodeName<'a> {
 
     /// Returns the leaf with the name masked; the same leaf if the name is not in it.
     fn mask_leaf(&self, leaf: &Arc<LeafChange>) -> Arc<LeafChange> {
-        let is_within = |part: &Part| self.is_in_path(&part.path) || self.is_in(&part.value);
+        let is_within = |part: &PlacedValue| self.is_in_path(&part.path) || self.is_in(&part.value);
         let Diff { before, after } = &leaf.part;
         if !before.iter().chain(after).any(is_within) {
             return leaf.clone();
         }
-        let part = |part: &Part| Part { path: self.mask_path(&part.path), value: self.mask_value(&part.value) };
+        let part =
+            |part: &PlacedValue| PlacedValue { path: self.mask_path(&part.path), value: self.mask_value(&part.value) };
         Arc::new(LeafChange { kind: leaf.kind, part: leaf.part.as_ref().map(|side| side.as_ref().map(part)) })
     }
 

@@ -94,7 +94,7 @@ impl Side {
     }
 
     /// Returns what `both` has on this side.
-    pub fn of<T>(self, both: &Diff<T>) -> &T {
+    pub fn pick<T>(self, both: &Diff<T>) -> &T {
         match self {
             Side::Before => &both.before,
             Side::After => &both.after,

@@ -22,7 +22,7 @@ impl NodeNames {
     }
 
     /// Returns the names of some nodes, in order.
-    pub fn of<'n>(&'n self, nodes: &'n NodeSet) -> impl Iterator<Item = &'n str> + Clone {
+    pub fn names_of<'n>(&'n self, nodes: &'n NodeSet) -> impl Iterator<Item = &'n str> + Clone {
         nodes.iter().map(|node| &**self.fleet.name(node))
     }
 
@@ -34,7 +34,7 @@ impl NodeNames {
 
 impl fmt::Debug for NodeNames {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.of(&self.fleet.all())).finish()
+        f.debug_list().entries(self.names_of(&self.fleet.all())).finish()
     }
 }
 

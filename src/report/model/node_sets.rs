@@ -79,13 +79,13 @@ impl<'a> ListedSet<'a> {
 }
 
 /// The classes of nodes that are in the same sets.
-struct Parts {
+struct DistinctParts {
     /// The part of each node.
     of: Vec<usize>,
     sets: Vec<NodeSet>,
 }
 
-fn parts(sets: &[Cow<'_, NodeSet>]) -> Parts {
+fn parts(sets: &[Cow<'_, NodeSet>]) -> DistinctParts {
     let count = sets.iter().filter_map(|set| set.iter().last()).map(|node| node.0 as usize + 1).max().unwrap_or(0);
     let (mut of, mut next) = (vec![0; count], 1);
     for set in sets {
@@ -108,7 +108,7 @@ fn parts(sets: &[Cow<'_, NodeSet>]) -> Parts {
         });
         sets[*part].insert(NodeId(node));
     }
-    Parts { of, sets }
+    DistinctParts { of, sets }
 }
 
 /// Returns a cheap hash key of a set: its size and its first node.

@@ -22,7 +22,7 @@ pub(in crate::report) fn heading(report: &Report, group: &Group, columns: usize)
 pub(in crate::report) fn is_longer(names: &NodeNames, [nodes, except]: [&NodeSet; 2], who: &Description) -> bool {
     let fits = |nodes: &NodeSet, columns: usize| {
         let mut left = Some(columns);
-        for range in ranges(names.of(nodes), MAX_RUNS[0]) {
+        for range in ranges(names.names_of(nodes), MAX_RUNS[0]) {
             left = left.and_then(|left| left.checked_sub(range.text.width()));
             if left.is_none() {
                 return false;
@@ -57,7 +57,7 @@ pub(in crate::report) fn names_of_group(
     if nodes.len() == total && total != 1 {
         return None;
     }
-    let ranges = |nodes| ranges(report.names.of(nodes), MAX_RUNS[0]);
+    let ranges = |nodes| ranges(report.names.names_of(nodes), MAX_RUNS[0]);
     let by_exception = !except.is_empty() && is_shorter(ranges(except), ranges(nodes));
     let exception = || (ALL_BUT, names(report, except, columns.saturating_sub(ALL_BUT.len())));
     Some(if by_exception { exception() } else { ("", names(report, nodes, columns)) })
@@ -76,7 +76,7 @@ fn is_shorter(mut one: impl Iterator, mut other: impl Iterator) -> bool {
 
 /// Returns as many names as fit `columns`, and the number of the others.
 pub(in crate::report) fn names(report: &Report, nodes: &NodeSet, columns: usize) -> String {
-    fitting(&report.names.of(nodes), nodes.len(), columns)
+    fitting(&report.names.names_of(nodes), nodes.len(), columns)
 }
 
 /// Returns as many of `count` names as fit `columns`, and the number of the others.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::wording::{count, share};
-use crate::diff::{Change, LeafChange, LeafKind, Part};
+use crate::diff::{Change, LeafChange, LeafKind, PlacedValue};
 use crate::disclosure::Disclosure;
 use crate::hiera::Outcome;
 use crate::report::{Count, Reencrypted, Report};
@@ -20,7 +20,7 @@ pub(in crate::report) fn redacted(change: Change, disclosure: &Disclosure) -> Ch
     if !outcomes.into_iter().flatten().any(|outcome| is_secret(outcome)) {
         return change;
     }
-    let part = |part: Part| Part {
+    let part = |part: PlacedValue| PlacedValue {
         path: disclosure.path(&part.path).into_owned(),
         value: disclosure.value(&part.value).into_owned(),
     };

@@ -66,14 +66,14 @@ impl Report {
 
     fn annotate_policies(&self, found: &mut Found) {
         for (hit, level) in self.policies.iter().filter_map(|hit| Some((hit, hit.counts_as()?))) {
-            let told = Told::policy(hit);
+            let told = PlaceMessage::policy(hit);
             hit.places.iter().for_each(|place| found.add(POLICY, level.severity(), place, told.clone()));
         }
     }
 
     fn annotate_causes(&self, found: &mut Found) {
         for cause in self.causes.iter().filter(|cause| cause.is_new) {
-            let told = Told::error(cause.heading(self), &cause.error);
+            let told = PlaceMessage::error(cause.heading(self), &cause.error);
             cause.places.iter().for_each(|place| found.add(FAILING_KEY, Severity::Error, place, told.clone()));
         }
     }
@@ -84,7 +84,7 @@ impl Report {
             let on = share(Count { total: self.nodes.total, changed: change.nodes.len() });
             let on = on + &change.lacking(change.nodes.len());
             if let (Some(Outcome::Failed(error)), true) = (change.outcome.after.as_deref(), change.kind.is_error()) {
-                let told = Told::error(format!("{} {} on {on}", name(&change.key), change.label()), error);
+                let told = PlaceMessage::error(format!("{} {} on {on}", name(&change.key), change.label()), error);
                 error.place.iter().for_each(|place| found.add(FAILING_KEY, Severity::Error, place, told.clone()));
             }
             for leaf in &change.leaves {
@@ -101,7 +101,7 @@ impl Report {
         if lines.is_empty() && origin.is_none() {
             return;
         }
-        let told = Told::change(change, leaf, on);
+        let told = PlaceMessage::change(change, leaf, on);
         for lines in &lines {
             found.add_to_last(CHANGED_VALUE, Severity::Note, &lines.place, Some(lines.last), told.clone());
         }
@@ -114,7 +114,7 @@ impl Report {
         for finding in self.findings.iter().filter(|finding| finding.is_new) {
             let diagnostic = &finding.diagnostic;
             let text = visible(&diagnostic.text).into_owned();
-            let told = Told { what: diagnostic.code.replace('-', " "), text };
+            let told = PlaceMessage { what: diagnostic.code.replace('-', " "), text };
             diagnostic.place.iter().for_each(|place| {
                 found.add(diagnostic.code, diagnostic.severity, place, told.clone());
             });
@@ -124,7 +124,7 @@ impl Report {
 
 /// Messages by the place and kind of their annotation.
 #[derive(Default)]
-struct Found(BTreeMap<At, Vec<Told>>);
+struct Found(BTreeMap<At, Vec<PlaceMessage>>);
 
 /// The place and kind of an annotation, in the order of annotations.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -136,18 +136,25 @@ struct At {
 }
 
 impl Found {
-    fn add(&mut self, code: &'static str, level: Severity, place: &Place, told: Told) {
+    fn add(&mut self, code: &'static str, level: Severity, place: &Place, told: PlaceMessage) {
         self.add_to_last(code, level, place, place.line, told);
     }
 
     fn add_lines(&mut self, lines: &ChangedLines) {
         let Some(words) = lines.words() else { return };
         let code = if lines.effect.as_str() == "none" { NO_EFFECT } else { UNKNOWN_EFFECT };
-        let told = Told { what: code.replace('-', " "), text: visible(&words).into_owned() };
+        let told = PlaceMessage { what: code.replace('-', " "), text: visible(&words).into_owned() };
         self.add_to_last(code, Severity::Note, &lines.place, Some(lines.last), told);
     }
 
-    fn add_to_last(&mut self, code: &'static str, level: Severity, place: &Place, last: Option<u32>, told: Told) {
+    fn add_to_last(
+        &mut self,
+        code: &'static str,
+        level: Severity,
+        place: &Place,
+        last: Option<u32>,
+        told: PlaceMessage,
+    ) {
         // Places outside of the repository are absolute.
         if !place.path.starts_with('/') {
             let last = last.filter(|_| place.line.is_some());
@@ -158,24 +165,24 @@ impl Found {
 
 /// One of the messages at a place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Told {
+struct PlaceMessage {
     what: String,
     text: String,
 }
 
-impl Told {
-    fn error(what: String, error: &LookupError) -> Told {
+impl PlaceMessage {
+    fn error(what: String, error: &LookupError) -> PlaceMessage {
         let text = format!("{what}: {}", shorten(&visible(error.text.visible()), ERROR_COLUMNS));
-        Told { what, text }
+        PlaceMessage { what, text }
     }
 
-    fn policy(hit: &PolicyHit) -> Told {
+    fn policy(hit: &PolicyHit) -> PlaceMessage {
         let what = format!("policy {}", hit.name);
-        Told { text: visible(&format!("{what}: {}", hit.words())).into_owned(), what }
+        PlaceMessage { text: visible(&format!("{what}: {}", hit.words())).into_owned(), what }
     }
 
     /// Returns a title such as `ntp::servers[1] changed on 12 of 143 nodes`, with the values behind it in the text.
-    fn change(change: &KeyChange, leaf: &Leaf, on: &str) -> Told {
+    fn change(change: &KeyChange, leaf: &Leaf, on: &str) -> PlaceMessage {
         let place = leaf.change.path().map_or(Cow::Borrowed(&*change.key), |path| path.below(&change.key).into());
         let part = leaf.change.part.as_ref().map(Option::is_some);
         let label = match (part, change.kind) {
@@ -189,7 +196,7 @@ impl Told {
             Some(Diff { before: Some(one), .. } | Diff { after: Some(one), .. }) => format!(": {one}"),
             _ => String::new(),
         };
-        Told { text: format!("{what}{values}"), what }
+        PlaceMessage { text: format!("{what}{values}"), what }
     }
 }
 
@@ -198,7 +205,7 @@ fn name(text: &str) -> String {
 }
 
 impl At {
-    fn annotation(self, told: &[Told]) -> Annotation {
+    fn annotation(self, told: &[PlaceMessage]) -> Annotation {
         let mut texts: Vec<&str> = told.iter().map(|told| &*told.text).collect();
         texts.dedup();
         let (more, level) = (texts.len().saturating_sub(MAX_MESSAGES), self.level.0);

@@ -16,7 +16,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::{Hidden, Secrecy, Value};
 
-pub use range::{Part, VersionRange};
+pub use range::{Comparator, VersionRange};
 use types::Type;
 pub use uri::Uri;
 pub use version::Version;

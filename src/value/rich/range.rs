@@ -11,13 +11,13 @@ use super::version::Version;
 /// Versions in one of several ranges, and how they were written.
 #[derive(Debug, Clone)]
 pub struct VersionRange {
-    ranges: Vec<Part>,
+    ranges: Vec<Comparator>,
     text: String,
 }
 
 /// One range.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Part {
+pub enum Comparator {
     /// All versions.
     All,
     /// No version.
@@ -33,7 +33,7 @@ pub enum Part {
     /// One version.
     Equal(Version),
     /// The versions in two ranges, the first with a start and the second with an end.
-    Both(Box<Part>, Box<Part>),
+    Both(Box<Comparator>, Box<Comparator>),
 }
 
 /// A result, or the message of Ruby's exception.
@@ -41,21 +41,22 @@ type Checked<T> = Result<T, String>;
 
 impl VersionRange {
     /// Returns the versions in any of `parts`, written as `text`. Fails like the library on parts with the same end.
-    pub fn new(parts: Vec<Part>, text: String) -> Checked<VersionRange> {
+    pub fn new(parts: Vec<Comparator>, text: String) -> Checked<VersionRange> {
         Ok(VersionRange { ranges: merged(parts)?, text })
     }
 
     /// Returns the versions from `min` to `max`. The text has them in reverse order, as in Puppet.
     pub fn between(min: Version, max: Version, exclude_max: bool) -> Checked<VersionRange> {
         let text = if exclude_max { format!(">={max} <{min}") } else { format!("{max} - {min}") };
-        let upper = if exclude_max { Part::Less(max) } else { Part::AtMost(max) };
-        let part = Part::AtLeast(min).intersection(&upper);
+        let upper = if exclude_max { Comparator::Less(max) } else { Comparator::AtMost(max) };
+        let part = Comparator::AtLeast(min).intersection(&upper);
         VersionRange::new(part.into_iter().collect(), text)
     }
 
     /// Returns true if it includes a version. A pre-release counts only if a range names one with the same numbers.
     pub fn includes(&self, version: &Version) -> bool {
-        let fits = |part: &Part| part.includes(version) && (version.is_stable() || part.takes_prerelease(version));
+        let fits =
+            |part: &Comparator| part.includes(version) && (version.is_stable() || part.takes_prerelease(version));
         self.ranges.iter().any(fits)
     }
 
@@ -64,7 +65,7 @@ impl VersionRange {
         self.ranges.iter().map(ToString::to_string).collect::<Vec<_>>().join(" || ")
     }
 
-    fn only(&self) -> Option<&Part> {
+    fn only(&self) -> Option<&Comparator> {
         match self.ranges.as_slice() {
             [one] => Some(one),
             _ => None,
@@ -107,7 +108,7 @@ impl VersionRange {
 }
 
 /// Ranges that overlap or touch become one, until none does.
-fn merged(mut ranges: Vec<Part>) -> Checked<Vec<Part>> {
+fn merged(mut ranges: Vec<Comparator>) -> Checked<Vec<Comparator>> {
     let mut again = true;
     while ranges.len() > 1 && again {
         again = false;
@@ -129,95 +130,97 @@ fn merged(mut ranges: Vec<Part>) -> Checked<Vec<Part>> {
         result.reverse();
         ranges = result;
     }
-    Ok(if ranges.is_empty() { vec![Part::Nothing] } else { ranges })
+    Ok(if ranges.is_empty() { vec![Comparator::Nothing] } else { ranges })
 }
 
-impl Part {
+impl Comparator {
     fn includes(&self, version: &Version) -> bool {
         match self {
-            Part::All => true,
-            Part::Nothing => *version < Version::min(),
-            Part::Greater(own) => version > own,
-            Part::AtLeast(own) => version >= own,
-            Part::Less(own) => version < own,
-            Part::AtMost(own) => version <= own,
-            Part::Equal(own) => version == own,
-            Part::Both(min, max) => min.includes(version) && max.includes(version),
+            Comparator::All => true,
+            Comparator::Nothing => *version < Version::min(),
+            Comparator::Greater(own) => version > own,
+            Comparator::AtLeast(own) => version >= own,
+            Comparator::Less(own) => version < own,
+            Comparator::AtMost(own) => version <= own,
+            Comparator::Equal(own) => version == own,
+            Comparator::Both(min, max) => min.includes(version) && max.includes(version),
         }
     }
 
     fn takes_prerelease(&self, version: &Version) -> bool {
         match self {
-            Part::All => true,
-            Part::Nothing => false,
-            Part::Both(min, max) => min.takes_prerelease(version) || max.takes_prerelease(version),
-            Part::Greater(own) | Part::AtLeast(own) | Part::Less(own) | Part::AtMost(own) | Part::Equal(own) => {
-                !own.is_stable() && own.same_numbers(version)
-            }
+            Comparator::All => true,
+            Comparator::Nothing => false,
+            Comparator::Both(min, max) => min.takes_prerelease(version) || max.takes_prerelease(version),
+            Comparator::Greater(own)
+            | Comparator::AtLeast(own)
+            | Comparator::Less(own)
+            | Comparator::AtMost(own)
+            | Comparator::Equal(own) => !own.is_stable() && own.same_numbers(version),
         }
     }
 
     fn start(&self) -> Version {
         match self {
-            Part::Greater(own) | Part::AtLeast(own) | Part::Equal(own) => own.clone(),
-            Part::Both(min, _) => min.start(),
+            Comparator::Greater(own) | Comparator::AtLeast(own) | Comparator::Equal(own) => own.clone(),
+            Comparator::Both(min, _) => min.start(),
             _ => Version::min(),
         }
     }
 
     fn end(&self) -> Version {
         match self {
-            Part::Less(own) | Part::AtMost(own) | Part::Equal(own) => own.clone(),
-            Part::Nothing => Version::min(),
-            Part::Both(_, max) => max.end(),
+            Comparator::Less(own) | Comparator::AtMost(own) | Comparator::Equal(own) => own.clone(),
+            Comparator::Nothing => Version::min(),
+            Comparator::Both(_, max) => max.end(),
             _ => Version::max(),
         }
     }
 
     fn excludes_start(&self) -> bool {
         match self {
-            Part::Greater(_) => true,
-            Part::Both(min, _) => min.excludes_start(),
+            Comparator::Greater(_) => true,
+            Comparator::Both(min, _) => min.excludes_start(),
             _ => false,
         }
     }
 
     fn excludes_end(&self) -> bool {
         match self {
-            Part::Less(_) | Part::Nothing => true,
-            Part::Both(_, max) => max.excludes_end(),
+            Comparator::Less(_) | Comparator::Nothing => true,
+            Comparator::Both(_, max) => max.excludes_end(),
             _ => false,
         }
     }
 
     fn has_start(&self) -> bool {
         match self {
-            Part::Greater(_) => true,
-            Part::AtLeast(own) | Part::Equal(own) => *own != Version::min(),
-            Part::Both(min, _) => min.has_start(),
+            Comparator::Greater(_) => true,
+            Comparator::AtLeast(own) | Comparator::Equal(own) => *own != Version::min(),
+            Comparator::Both(min, _) => min.has_start(),
             _ => false,
         }
     }
 
     fn has_end(&self) -> bool {
         match self {
-            Part::Less(_) | Part::Nothing => true,
-            Part::AtMost(own) | Part::Equal(own) => *own != Version::max(),
-            Part::Both(_, max) => max.has_end(),
+            Comparator::Less(_) | Comparator::Nothing => true,
+            Comparator::AtMost(own) | Comparator::Equal(own) => *own != Version::max(),
+            Comparator::Both(_, max) => max.has_end(),
             _ => false,
         }
     }
 
     /// Returns the versions in both ranges, or `None` if there are none.
-    pub fn intersection(&self, other: &Part) -> Option<Part> {
-        if let Part::All = self {
+    pub fn intersection(&self, other: &Comparator) -> Option<Comparator> {
+        if let Comparator::All = self {
             return Some(other.clone());
         }
         for (a, b) in [(self, other), (other, self)] {
             match a.start().cmp(&b.end()) {
                 Ordering::Greater => return None,
                 Ordering::Equal if a.excludes_start() || b.excludes_end() => return None,
-                Ordering::Equal => return Some(Part::Equal(a.start())),
+                Ordering::Equal => return Some(Comparator::Equal(a.start())),
                 Ordering::Less => {}
             }
         }
@@ -238,16 +241,17 @@ impl Part {
         })
     }
 
-    fn merge(&self, other: &Part) -> Checked<Option<Part>> {
-        if let Part::All = self {
-            return Ok(Some(Part::All));
+    fn merge(&self, other: &Comparator) -> Checked<Option<Comparator>> {
+        if let Comparator::All = self {
+            return Ok(Some(Comparator::All));
         }
         if self.includes(&other.start()) || other.includes(&self.start()) {
             return self.overlap(other).map(Some);
         }
-        let touches = |a: &Part, b: &Part| a.excludes_end() && !b.excludes_start() && a.end() == b.start();
-        let follows =
-            |a: &Part, b: &Part| !a.excludes_end() && !b.excludes_start() && a.end().next_patch() == b.start();
+        let touches = |a: &Comparator, b: &Comparator| a.excludes_end() && !b.excludes_start() && a.end() == b.start();
+        let follows = |a: &Comparator, b: &Comparator| {
+            !a.excludes_end() && !b.excludes_start() && a.end().next_patch() == b.start()
+        };
         Ok(if touches(self, other) {
             from_to(self, other)
         } else if touches(other, self) {
@@ -261,7 +265,7 @@ impl Part {
         })
     }
 
-    fn overlap(&self, other: &Part) -> Checked<Part> {
+    fn overlap(&self, other: &Comparator) -> Checked<Comparator> {
         let (min, open) = match self.start().cmp(&other.start()) {
             Ordering::Less => (self.start(), self.excludes_start()),
             Ordering::Greater => (other.start(), other.excludes_start()),
@@ -272,35 +276,35 @@ impl Part {
             Ordering::Less => (other.end(), other.excludes_end()),
             Ordering::Equal => return Err(self.no_exclude_end()),
         };
-        let lower = if open { Part::Greater(min) } else { Part::AtLeast(min) };
-        let upper = if excluded { Part::Less(max) } else { Part::AtMost(max) };
+        let lower = if open { Comparator::Greater(min) } else { Comparator::AtLeast(min) };
+        let upper = if excluded { Comparator::Less(max) } else { Comparator::AtMost(max) };
         lower.intersection(&upper).ok_or_else(String::new)
     }
 
     /// Returns the message of Ruby's exception, since the library calls a method that does not exist.
     fn no_exclude_end(&self) -> String {
         let class = match self {
-            Part::Both(..) => "MinMaxRange",
-            Part::Greater(_) => "GtRange",
-            Part::AtLeast(_) => "GtEqRange",
-            Part::Less(_) | Part::Nothing => "LtRange",
-            Part::AtMost(_) => "LtEqRange",
-            Part::Equal(_) => "EqRange",
-            Part::All => "AllRange",
+            Comparator::Both(..) => "MinMaxRange",
+            Comparator::Greater(_) => "GtRange",
+            Comparator::AtLeast(_) => "GtEqRange",
+            Comparator::Less(_) | Comparator::Nothing => "LtRange",
+            Comparator::AtMost(_) => "LtEqRange",
+            Comparator::Equal(_) => "EqRange",
+            Comparator::All => "AllRange",
         };
         format!("undefined local variable or method `exclude_end' for {self}:SemanticPuppet::VersionRange::{class}")
     }
 }
 
-fn both(min: &Part, max: &Part) -> Part {
-    let min = if let Part::Both(min, _) = min { (**min).clone() } else { min.clone() };
-    let max = if let Part::Both(_, max) = max { (**max).clone() } else { max.clone() };
-    Part::Both(Box::new(min), Box::new(max))
+fn both(min: &Comparator, max: &Comparator) -> Comparator {
+    let min = if let Comparator::Both(min, _) = min { (**min).clone() } else { min.clone() };
+    let max = if let Comparator::Both(_, max) = max { (**max).clone() } else { max.clone() };
+    Comparator::Both(Box::new(min), Box::new(max))
 }
 
-fn from_to(a: &Part, b: &Part) -> Option<Part> {
-    let lower = if a.excludes_start() { Part::Greater(a.start()) } else { Part::AtLeast(a.start()) };
-    let upper = if b.excludes_end() { Part::Less(b.end()) } else { Part::AtMost(b.end()) };
+fn from_to(a: &Comparator, b: &Comparator) -> Option<Comparator> {
+    let lower = if a.excludes_start() { Comparator::Greater(a.start()) } else { Comparator::AtLeast(a.start()) };
+    let upper = if b.excludes_end() { Comparator::Less(b.end()) } else { Comparator::AtMost(b.end()) };
     lower.intersection(&upper)
 }
 
@@ -325,17 +329,17 @@ impl fmt::Display for VersionRange {
     }
 }
 
-impl fmt::Display for Part {
+impl fmt::Display for Comparator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Part::All => f.write_str("*"),
-            Part::Nothing => f.write_str("<0.0.0"),
-            Part::Greater(own) => write!(f, ">{own}"),
-            Part::AtLeast(own) => write!(f, ">={own}"),
-            Part::Less(own) => write!(f, "<{own}"),
-            Part::AtMost(own) => write!(f, "<={own}"),
-            Part::Equal(own) => write!(f, "{own}"),
-            Part::Both(min, max) => write!(f, "{min} {max}"),
+            Comparator::All => f.write_str("*"),
+            Comparator::Nothing => f.write_str("<0.0.0"),
+            Comparator::Greater(own) => write!(f, ">{own}"),
+            Comparator::AtLeast(own) => write!(f, ">={own}"),
+            Comparator::Less(own) => write!(f, "<{own}"),
+            Comparator::AtMost(own) => write!(f, "<={own}"),
+            Comparator::Equal(own) => write!(f, "{own}"),
+            Comparator::Both(min, max) => write!(f, "{min} {max}"),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use hierad::app::Overrides;
-use hierad::app::review::{Wanted, sides};
+use hierad::app::review::{RequestCommits, sides};
 
 use super::life::FIRST;
 use super::scene::Scene;
@@ -98,16 +98,16 @@ impl Two {
         Overrides { repo: Some(self.folder.clone()), ..Overrides::default() }
     }
 
-    fn wanted(&self, number: u64) -> Wanted {
+    fn wanted(&self, number: u64) -> RequestCommits {
         let (head, base) = if number == 7 { (&self.first, "main") } else { (&self.second, "release") };
-        Wanted {
+        RequestCommits {
             head: Some(head.clone()),
             head_ref: Some(format!("refs/pull/{number}/head")),
             base_branch: Some(base.to_owned()),
             remote: self.remote.clone(),
             number: Some(number),
             is_fetched: true,
-            ..Wanted::default()
+            ..RequestCommits::default()
         }
     }
 }

@@ -43,7 +43,7 @@ fn leaves_are_exactly_the_changes() {
         for leaf in &found {
             for (part, root) in [(&leaf.part.before, &before), (&leaf.part.after, &after)] {
                 if let Some(part) = part {
-                    assert_eq!(part.path.of(root), Some(&part.value), "{leaf:?}");
+                    assert_eq!(part.path.value_in(root), Some(&part.value), "{leaf:?}");
                 }
             }
             let sides = (leaf.part.before.is_some(), leaf.part.after.is_some());

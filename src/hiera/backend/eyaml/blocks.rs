@@ -15,7 +15,7 @@ const PKCS7: &str = "PKCS7";
 
 /// A part of a text.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Part<'a> {
+pub enum TextPart<'a> {
     /// Text as it is.
     Plain(&'a [u8]),
     /// An encrypted block.
@@ -59,7 +59,7 @@ pub fn is_encrypted(text: &[u8]) -> bool {
 }
 
 /// Takes `text` apart.
-pub fn parts(text: &[u8]) -> impl Iterator<Item = Part<'_>> {
+pub fn parts(text: &[u8]) -> impl Iterator<Item = TextPart<'_>> {
     static BLOCK: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"(?-u)ENC\[(\w+,)?[a-zA-Z0-9+/ =\n]+?\]").ok());
     let mut at = 0;
@@ -69,11 +69,11 @@ pub fn parts(text: &[u8]) -> impl Iterator<Item = Part<'_>> {
         if let Some(start) = next.map(|next| next.start()).or(Some(text.len())).filter(|start| *start > at) {
             let plain = &text[at..start];
             at = start;
-            return Some(Part::Plain(plain));
+            return Some(TextPart::Plain(plain));
         }
         let captures = blocks.next()?;
         at = captures.get(0)?.end();
-        Some(Part::Block(block(captures.get(0)?.as_bytes(), captures.get(1).is_some())))
+        Some(TextPart::Block(block(captures.get(0)?.as_bytes(), captures.get(1).is_some())))
     })
 }
 
@@ -91,8 +91,8 @@ mod tests {
 
     fn blocks(text: &str) -> Vec<(bool, String)> {
         let block = |part| match part {
-            Part::Block(block) => Some((block.is_pkcs7(), block.data().to_owned())),
-            Part::Plain(_) => None,
+            TextPart::Block(block) => Some((block.is_pkcs7(), block.data().to_owned())),
+            TextPart::Plain(_) => None,
         };
         parts(text.as_bytes()).filter_map(block).collect()
     }
@@ -102,8 +102,8 @@ mod tests {
         let text = "a ENC[PKCS7,QUJD\n RA==] b ENC[gpg,QQ==]ENC[QQ]ENC[no!]";
         let expected = [(true, "QUJDRA=="), (false, "QQ=="), (true, "QQ")];
         assert_eq!(blocks(text), expected.map(|(own, data)| (own, data.to_owned())));
-        let plain: Vec<_> = parts(text.as_bytes()).filter(|part| matches!(part, Part::Plain(_))).collect();
-        assert_eq!(plain, [Part::Plain(b"a "), Part::Plain(b" b "), Part::Plain(b"ENC[no!]")]);
+        let plain: Vec<_> = parts(text.as_bytes()).filter(|part| matches!(part, TextPart::Plain(_))).collect();
+        assert_eq!(plain, [TextPart::Plain(b"a "), TextPart::Plain(b" b "), TextPart::Plain(b"ENC[no!]")]);
     }
 
     #[test]

@@ -64,7 +64,7 @@ impl Keys {
     }
 
     /// Returns the pair of a level with these `options`.
-    pub fn of(&self, options: &Value) -> FoundPair {
+    pub fn pair_for(&self, options: &Value) -> FoundPair {
         let names = match &self.choice {
             KeyChoice::Pair(names) => names.clone(),
             KeyChoice::NoKeys => return Ok(None),
@@ -85,8 +85,8 @@ impl Keys {
     }
 
     /// Returns the reason for which a level with these `options` has no key here, or `None` if it has one.
-    pub fn why_none(&self, options: &Value) -> Option<NoKey> {
-        if !matches!(self.of(options), Ok(None)) {
+    pub fn missing_reason(&self, options: &Value) -> Option<NoKey> {
+        if !matches!(self.pair_for(options), Ok(None)) {
             return None;
         }
         Some(match (&self.choice, KeyNames::of_options(options)) {

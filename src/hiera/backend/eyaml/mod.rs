@@ -17,7 +17,7 @@ pub use pkcs7::{Refusal, Rejected};
 
 use std::sync::Arc;
 
-use self::blocks::{Block, Part};
+use self::blocks::{Block, TextPart};
 use self::names::Named;
 use crate::hiera::LookupError;
 use crate::hiera::interpolation::Opener;
@@ -93,13 +93,13 @@ impl Opener for Decryption<'_> {
         if !blocks::is_encrypted(text) {
             return Ok(value.clone());
         }
-        let parts: Vec<Part<'_>> = blocks::parts(text).collect();
+        let parts: Vec<TextPart<'_>> = blocks::parts(text).collect();
         let mut opened = Vec::with_capacity(text.len());
         let mut secrecy = None;
         for (at, part) in parts.iter().enumerate() {
             match part {
-                Part::Plain(plain) => opened.extend(*plain),
-                Part::Block(block) => {
+                TextPart::Plain(plain) => opened.extend(*plain),
+                TextPart::Block(block) => {
                     let piece = self.piece(block).map_err(|why| self.failed(text, why))?;
                     let (form, content) = self.content(piece, block, at + 1 == parts.len());
                     opened.extend(&*content);
@@ -151,7 +151,7 @@ impl Decryption<'_> {
         if !block.is_pkcs7() {
             return Ok(Piece::Closed);
         }
-        let Some(pair) = self.keys.of(self.options)? else { return Ok(Piece::Closed) };
+        let Some(pair) = self.keys.pair_for(self.options)? else { return Ok(Piece::Closed) };
         let clear = self.keys.names().is_some();
         match pair.open(&ruby::unpack(block.data().as_bytes()), clear) {
             Ok(plain) => Ok(Piece::Plain(plain)),

@@ -124,7 +124,7 @@ impl<'a> Composer<'a> {
     }
 
     /// Returns the composer, which then reads scalars like `psych`.
-    pub(super) fn of(self, psych: Psych) -> Composer<'a> {
+    pub(super) fn with_psych(self, psych: Psych) -> Composer<'a> {
         Composer { psych, ..self }
     }
 

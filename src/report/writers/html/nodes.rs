@@ -21,7 +21,7 @@ impl ChangedNodes {
     pub(super) fn of(report: &Report) -> ChangedNodes {
         let nodes = NodeSet::union_of(report.names.fleet.len(), report.groups.iter().map(|group| group.nodes.clone()));
         let mut json = String::from("[");
-        for name in report.names.of(&nodes) {
+        for name in report.names.names_of(&nodes) {
             if json.len() > 1 {
                 json.push(',');
             }

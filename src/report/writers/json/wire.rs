@@ -12,7 +12,7 @@ use serde::{Serialize, Serializer};
 
 use super::{Options, SCHEMA};
 use crate::diagnostic::Severity;
-use crate::diff::{ChangeKind, LeafKind, Part};
+use crate::diff::{ChangeKind, LeafKind, PlacedValue};
 use crate::event::{CommitEvent, JobName, JobNumber};
 use crate::hiera::Outcome;
 use crate::node::{NodeId, NodeSet};
@@ -367,7 +367,7 @@ impl<'a> WireLeaf<'a> {
     fn new(change: &'a KeyChange, leaf: &'a Leaf) -> WireLeaf<'a> {
         let path = leaf.path(change);
         let origins = leaf.origins();
-        let part = |part: &'a Option<Part>, origin: Option<&'a Origin>| {
+        let part = |part: &'a Option<PlacedValue>, origin: Option<&'a Origin>| {
             let part = part.as_ref()?;
             let own = part.path.below(&change.key);
             let origin = origin.map(WireOrigin::new);

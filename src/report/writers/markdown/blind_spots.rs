@@ -1,6 +1,6 @@
 //! Blind spots: those of the commit, and earlier ones, folded.
 
-use super::document::{Block, Item, Line, Part, strong};
+use super::document::{Block, Item, Line, Section, strong};
 use super::{MAX_MESSAGE, Options, items};
 use crate::report::words::visible::{shorten, visible};
 use crate::report::{BlindSpot, Remedy, Report, Verdict};
@@ -10,26 +10,26 @@ const FRAME: usize = 60;
 
 /// Returns the blind spots that the commit causes or that concern what it changes, in at most `budget` characters.
 /// They are folded if it also changes something, since the verdict names the first.
-pub(super) fn new(report: &Report, options: &Options, budget: usize) -> Vec<Part> {
+pub(super) fn new(report: &Report, options: &Options, budget: usize) -> Vec<Section> {
     let heading = report.spots_heading(false);
     let all = || Block::List(all(report, options, false, budget));
     match (report.spots(false).next(), report.verdict()) {
         (None, _) => Vec::new(),
-        (_, Verdict::Changes) => vec![Part::fold(format!("{heading}: what could not be seen"), vec![all()])],
+        (_, Verdict::Changes) => vec![Section::fold(format!("{heading}: what could not be seen"), vec![all()])],
         _ => vec![Block::Paragraph(strong(heading)).into(), all().into()],
     }
 }
 
 /// Returns a line about levels that cannot be seen and win over values in the table; nothing if there are none.
-pub(super) fn before_values(report: &Report) -> Option<Part> {
+pub(super) fn before_values(report: &Report) -> Option<Section> {
     let line = report.unseen_before_values()?;
     Some(Block::Paragraph(shorten(&visible(&line), MAX_MESSAGE).into()).into())
 }
 
 /// Returns the blind spots that existed before the commit, folded, in at most `budget` characters.
-pub(super) fn standing(report: &Report, options: &Options, budget: usize) -> Option<Part> {
+pub(super) fn standing(report: &Report, options: &Options, budget: usize) -> Option<Section> {
     report.spots(true).next()?;
-    Some(Part::fold(report.spots_heading(true), vec![Block::List(all(report, options, true, budget))]))
+    Some(Section::fold(report.spots_heading(true), vec![Block::List(all(report, options, true, budget))]))
 }
 
 fn all(report: &Report, options: &Options, is_standing: bool, budget: usize) -> Vec<Item> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::Options;
-use super::document::{Block, Line, Part, Sign, code, name};
+use super::document::{Block, Line, Section, Sign, code, name};
 use super::escape::characters;
 use super::table::{MAX_WHO, keys, who};
 use crate::diagnostic::Place;
@@ -27,11 +27,11 @@ const FRAME: usize = 400;
 const MAX_SIGN: usize = 4;
 
 /// Returns the error that several keys share, folded: the table has the error, its place and the first keys.
-pub(super) fn cause(report: &Report, cause: &Cause) -> Part {
+pub(super) fn cause(report: &Report, cause: &Cause) -> Section {
     let sign = if cause.is_new { Sign::Failed } else { Sign::Added };
     let error = visible(&shorten(&cause.message(), MAX_MESSAGE)).into_owned();
     let keys = Block::Paragraph(keys(cause.keys.iter().map(|key| &**key), MAX_KEYS));
-    Part::fold(cause.heading(report), vec![Block::Difference(vec![(sign, error)]), keys])
+    Section::fold(cause.heading(report), vec![Block::Difference(vec![(sign, error)]), keys])
 }
 
 /// Returns as many of a group's differences as fit `room`, and true if these are all; or `None` if not even one fits.
@@ -41,7 +41,7 @@ pub(super) fn group(
     options: &Options,
     room: usize,
     is_open: bool,
-) -> Option<(Part, bool)> {
+) -> Option<(Section, bool)> {
     // Names that the summary has are not repeated.
     let nodes = node_list::names_of_group(report, group, MAX_NODES);
     let nodes =
@@ -49,7 +49,7 @@ pub(super) fn group(
     let nodes = nodes.map(|(but, names)| Block::Paragraph(Line::from(format!("Nodes: {but}")).and(code(names))));
     let total: usize = group.items.iter().map(|item| item.keys).sum();
     let summary = who(report, group, |text| code(text)).and(format!(": {}", count(total, "key")));
-    let frame = Part::fold(summary.clone(), nodes.iter().cloned().collect());
+    let frame = Section::fold(summary.clone(), nodes.iter().cloned().collect());
     let mut left = room.checked_sub(characters(&frame.markdown(options)) + FRAME)?;
     let (mut body, mut below, mut shown, mut shown_keys) = (Vec::new(), Vec::new(), 0, 0);
     for item in &group.items {
@@ -72,7 +72,7 @@ pub(super) fn group(
         below.push(Block::Paragraph(format!("{ELLIPSIS} {}", count(total - shown_keys, "more key")).into()));
     }
     let blocks = [Block::Difference(body)].into_iter().chain(below).chain(nodes).collect();
-    Some((Part::Fold { summary, is_open, blocks }, is_all))
+    Some((Section::Fold { summary, is_open, blocks }, is_all))
 }
 
 /// Returns notes on the changes of an item that are not shown.

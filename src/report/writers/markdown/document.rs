@@ -24,13 +24,13 @@ pub struct Document {
     /// The verdict in one line.
     pub headline: String,
     /// Everything below the verdict; empty if only the verdict fits.
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<Section>,
 }
 
 /// A part of a comment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub(super) enum Part {
+pub(super) enum Section {
     Block(Block),
     Fold { summary: Line, is_open: bool, blocks: Vec<Block> },
 }
@@ -135,23 +135,23 @@ impl Document {
     }
 }
 
-impl From<Block> for Part {
-    fn from(block: Block) -> Part {
-        Part::Block(block)
+impl From<Block> for Section {
+    fn from(block: Block) -> Section {
+        Section::Block(block)
     }
 }
 
-impl Part {
+impl Section {
     /// Returns a fold.
-    pub(super) fn fold(summary: impl Into<Line>, blocks: Vec<Block>) -> Part {
-        Part::Fold { summary: summary.into(), is_open: false, blocks }
+    pub(super) fn fold(summary: impl Into<Line>, blocks: Vec<Block>) -> Section {
+        Section::Fold { summary: summary.into(), is_open: false, blocks }
     }
 
     /// Returns the part in Markdown: all lines of its own, and an empty one before them.
     pub(super) fn markdown(&self, options: &Options) -> String {
         match self {
-            Part::Block(block) => block.markdown(options),
-            Part::Fold { summary, is_open, blocks } => {
+            Section::Block(block) => block.markdown(options),
+            Section::Fold { summary, is_open, blocks } => {
                 let open = if *is_open { " open" } else { "" };
                 let body: String = blocks.iter().map(|block| block.markdown(options)).collect();
                 format!("\n<details{open}><summary>{}</summary>\n{body}\n</details>\n", summary.html())

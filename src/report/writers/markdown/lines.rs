@@ -1,6 +1,6 @@
 //! The changed lines that change nothing, or of which that is not known.
 
-use super::document::{Block, Item, Line, Part, Sign, name, strong};
+use super::document::{Block, Item, Line, Section, Sign, name, strong};
 use super::escape::characters;
 use super::links::link;
 use super::{Options, fits, items};
@@ -15,7 +15,7 @@ const MAX_OPEN: usize = 3;
 
 /// Returns a list of the lines with the reason of each, in at most `budget` characters; nothing if there are none. The
 /// head of the comment has their number.
-pub(super) fn idle(report: &Report, options: &Options, budget: usize) -> Vec<Part> {
+pub(super) fn idle(report: &Report, options: &Options, budget: usize) -> Vec<Section> {
     let told: Vec<&ChangedLines> = report.lines.iter().filter(|lines| is_told(lines)).collect();
     let heading = ChangedLines::heading(&told);
     let budget = budget.saturating_sub(characters(&heading) + FRAME);
@@ -27,12 +27,12 @@ pub(super) fn idle(report: &Report, options: &Options, budget: usize) -> Vec<Par
     if told.len() <= MAX_OPEN {
         return vec![Block::Paragraph(strong(heading)).into(), list.into()];
     }
-    vec![Part::fold(heading, vec![list])]
+    vec![Section::fold(heading, vec![list])]
 }
 
 /// Returns the changed lines of files that no known node reads, as a difference in at most `budget` characters; nothing
 /// if there are none.
-pub(super) fn unread(report: &Report, budget: usize) -> Vec<Part> {
+pub(super) fn unread(report: &Report, budget: usize) -> Vec<Section> {
     let parts = report.unread();
     if parts.is_empty() {
         return Vec::new();

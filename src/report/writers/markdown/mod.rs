@@ -17,7 +17,7 @@ mod table;
 use std::io::{self, Write};
 
 pub use self::document::Document;
-use self::document::{Block, Item, Line, MAX_NAME, Part, Piece, code, name, strong};
+use self::document::{Block, Item, Line, MAX_NAME, Piece, Section, code, name, strong};
 use self::escape::characters;
 use self::table::Unsaid;
 pub use crate::report::words::links::is_address;
@@ -75,7 +75,7 @@ pub fn write(report: &Report, options: &Options, out: &mut dyn Write) -> io::Res
 /// Returns the comment that fits the budget, as data.
 pub fn document(report: &Report, options: &Options) -> Document {
     let mut document = Document { headline: shorten(&report.headline(), MAX_HEADLINE), parts: Vec::new() };
-    let length = |parts: &[Part]| parts.iter().map(|part| characters(&part.markdown(options))).sum::<usize>();
+    let length = |parts: &[Section]| parts.iter().map(|part| characters(&part.markdown(options))).sum::<usize>();
     let (head, footer) = (head(report), footer(report));
     let full_report = Block::Paragraph(links::full_report(report)).into();
     let heading = HEADING + characters(&escape::html(&document.headline));
@@ -83,7 +83,7 @@ pub fn document(report: &Report, options: &Options) -> Document {
     let Some(mut left) = options.budget.checked_sub(least) else { return document };
     let parts = &mut document.parts;
     parts.extend(head);
-    let mut add = |new: Vec<Part>, left: &mut usize| {
+    let mut add = |new: Vec<Section>, left: &mut usize| {
         *left = left.saturating_sub(length(&new));
         parts.extend(new);
     };
@@ -96,7 +96,7 @@ pub fn document(report: &Report, options: &Options) -> Document {
     rest.extend(findings(report, options, left / 4));
     left = left.saturating_sub(length(&rest));
     let (table, rows) = table::table(report, options, left / 2);
-    add(table.into_iter().map(Part::from).collect(), &mut left);
+    add(table.into_iter().map(Section::from).collect(), &mut left);
     add(Vec::from_iter(blind_spots::before_values(report)), &mut left);
     add(lines::unread(report, left / 8), &mut left);
     add(lines::idle(report, options, left / 8), &mut left);
@@ -107,7 +107,7 @@ pub fn document(report: &Report, options: &Options) -> Document {
 }
 
 /// Returns the title of the commit and what its lines do.
-fn head(report: &Report) -> Vec<Part> {
+fn head(report: &Report) -> Vec<Section> {
     let title = report.commit.after.as_ref().filter(|after| !after.summary.is_empty()).map(|after| {
         let id: String = visible(&after.id).chars().take(8).collect();
         code(id).and(" ").and(shorten(&visible(&after.summary), MAX_HEADLINE))
@@ -118,7 +118,7 @@ fn head(report: &Report) -> Vec<Part> {
 
 /// Returns the folded details of each cause, and of each group that the table does not show completely; and the
 /// number of those that do not fit.
-fn details(report: &Report, options: &Options, rows: usize, room: usize) -> Vec<Part> {
+fn details(report: &Report, options: &Options, rows: usize, room: usize) -> Vec<Section> {
     let (causes, groups) = (report.causes.iter().enumerate(), (report.causes.len()..).zip(report.groups_by_use().0));
     let unsaid = |(row, group): (usize, _)| if row < rows { table::left_unsaid(report, group) } else { Unsaid::Values };
     let causes: Vec<&Cause> =
@@ -128,7 +128,7 @@ fn details(report: &Report, options: &Options, rows: usize, room: usize) -> Vec<
     let total = groups.len() + causes.len();
     let is_open = total <= MAX_OPEN && groups.iter().any(|(unsaid, _)| *unsaid == Unsaid::Values);
     let (mut parts, mut is_all, mut left) = (Vec::new(), true, room);
-    let length = |part: &Part| characters(&part.markdown(options));
+    let length = |part: &Section| characters(&part.markdown(options));
     for cause in causes {
         let detail = details::cause(report, cause);
         if let Some(rest) = left.checked_sub(length(&detail)) {
@@ -162,7 +162,7 @@ fn details(report: &Report, options: &Options, rows: usize, room: usize) -> Vec<
 }
 
 /// Returns the policies that are hit, each with its message, in at most `budget` characters.
-fn policies(report: &Report, options: &Options, budget: usize) -> Vec<Part> {
+fn policies(report: &Report, options: &Options, budget: usize) -> Vec<Section> {
     let text = |text: &str| Line::from(shorten(&visible(text), MAX_MESSAGE));
     let item = |hit: &PolicyHit| {
         let mut line = strong(hit.label()).and(" ").and(name(&hit.name)).and(": ").and(text(&hit.found));
@@ -180,7 +180,7 @@ fn policies(report: &Report, options: &Options, budget: usize) -> Vec<Part> {
     list(report.policies_heading(), report.policies.iter().map(item), options, budget)
 }
 
-fn footer(report: &Report) -> Part {
+fn footer(report: &Report) -> Section {
     let id = |commit: &Commit| code(shorten(&visible(&commit.id), 64));
     let mut line = Line::default();
     if let Some(after) = &report.commit.after {
@@ -195,7 +195,7 @@ fn footer(report: &Report) -> Part {
 }
 
 /// Returns the new findings and those that have disappeared, in at most `budget` characters.
-fn findings(report: &Report, options: &Options, budget: usize) -> Vec<Part> {
+fn findings(report: &Report, options: &Options, budget: usize) -> Vec<Section> {
     let mut left = budget;
     let mut parts = Vec::new();
     for is_new in [true, false] {
@@ -209,7 +209,7 @@ fn findings(report: &Report, options: &Options, budget: usize) -> Vec<Part> {
 }
 
 /// Returns the re-encrypted secrets, in at most `budget` characters.
-fn reencrypted(report: &Report, options: &Options, budget: usize) -> Vec<Part> {
+fn reencrypted(report: &Report, options: &Options, budget: usize) -> Vec<Section> {
     let item = |secret: &Reencrypted| {
         let place = secret.origin.as_ref().map(|origin| Line::from(", ").and(name(&origin.place.to_string())));
         let line = name(&secret.name()).and(" on ").and(secret.share(report));
@@ -220,11 +220,11 @@ fn reencrypted(report: &Report, options: &Options, budget: usize) -> Vec<Part> {
 
 /// Returns a list below a heading, or nothing if the list is empty. The heading and the number of omitted items are
 /// included even if they do not fit `budget` characters.
-fn list(heading: String, all: impl ExactSizeIterator<Item = Item>, options: &Options, budget: usize) -> Vec<Part> {
+fn list(heading: String, all: impl ExactSizeIterator<Item = Item>, options: &Options, budget: usize) -> Vec<Section> {
     if all.len() == 0 {
         return Vec::new();
     }
-    let heading = Part::from(Block::Paragraph(strong(heading)));
+    let heading = Section::from(Block::Paragraph(strong(heading)));
     let room = budget.saturating_sub(characters(&heading.markdown(options)) + 1);
     vec![heading, Block::List(items(all, options, room)).into()]
 }

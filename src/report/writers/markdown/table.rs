@@ -1,7 +1,7 @@
 //! The table: whom the changes hit, what they are, and where they come from.
 
 use super::Options;
-use super::document::{Block, Line, Part, Piece, code, name, row_markdown, strong};
+use super::document::{Block, Line, Piece, Section, code, name, row_markdown, strong};
 use super::escape::characters;
 use super::links::{MAX_CHANGES, link, places};
 use crate::diagnostic::Place;
@@ -36,12 +36,12 @@ pub(super) fn table(report: &Report, options: &Options, budget: usize) -> (Optio
 
 /// Returns the folded table of the groups on nodes whose catalogs do not use the keys, in at most `budget`
 /// characters.
-pub(super) fn apart(report: &Report, options: &Options, budget: usize) -> Option<Part> {
+pub(super) fn apart(report: &Report, options: &Options, budget: usize) -> Option<Section> {
     let (others, groups) = report.groups_by_use();
     let heading = report.apart_heading()?;
     let is_open = others.is_empty() && report.causes.is_empty();
     let (table, _) = rows(report, (&[], groups), options, budget);
-    Some(Part::Fold { summary: heading.into(), is_open, blocks: table.into_iter().collect() })
+    Some(Section::Fold { summary: heading.into(), is_open, blocks: table.into_iter().collect() })
 }
 
 fn rows(
