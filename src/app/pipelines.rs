@@ -116,7 +116,7 @@ impl BranchPipelines {
         self.trouble.clone()
     }
 
-    /// Returns what a commit changes.
+    /// Compares a commit with its predecessor.
     pub fn compare(&mut self, event: &CommitEvent) -> Result<Comparison> {
         compare(event, || self.get(Some(&event.branch)))
     }

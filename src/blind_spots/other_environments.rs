@@ -1,4 +1,4 @@
-//! Finds configuration of environments that no known node is in: whatever it says, no value shown here changes by it.
+//! Finds configuration of environments without known nodes, which changes no value that is shown.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::hiera::layer::roots::USUAL_FOLDERS;
 use crate::tree::{Target, TreeError, folder_of, follow};
 
 impl DiffContext<'_> {
-    /// Returns those of the changed files of configuration that belong to an environment without nodes.
+    /// Returns the changed configuration files that belong to an environment without nodes.
     pub(super) fn configs_of_others(&self, configs: &BTreeSet<String>) -> Result<BTreeSet<String>, TreeError> {
         let mut found = BTreeSet::new();
         if configs.is_empty() {

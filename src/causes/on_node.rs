@@ -96,7 +96,7 @@ impl<'a> OnNode<'a> {
         if is_own { self.exact(group, found, leaf) } else { found }
     }
 
-    /// Returns those of `lines` with an equal value, if nothing else distinguishes the items of an array.
+    /// Returns the `lines` with an equal value, if nothing else distinguishes the items of an array.
     fn exact(&self, group: usize, lines: Vec<usize>, leaf: &LeafChange) -> Vec<usize> {
         if leaf.kind == LeafKind::Reordered {
             return lines;

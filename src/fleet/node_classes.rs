@@ -17,7 +17,7 @@ struct KnownEqual {
 }
 
 impl KnownEqual {
-    /// Returns how many levels of a dependency are known to be equal; 0 if none are.
+    /// Returns the number of levels of a dependency that are known to be equal.
     fn levels(known: Option<&Rc<KnownEqual>>, dependency: &Dependency) -> usize {
         let all = std::iter::successors(known, |known| known.before.as_ref());
         all.filter_map(|known| known.dependencies.get(dependency)).max().copied().unwrap_or_default()

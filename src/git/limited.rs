@@ -134,12 +134,12 @@ pub(super) fn output(command: &mut Command, limits: &Limits) -> io::Result<Outpu
     wait_with_output(child, limits)
 }
 
-/// The last messages of a command. A server may have git tell of it without end.
+/// The last messages of a command. A server may make git print without end.
 #[derive(Debug, Default)]
 pub struct Messages(Vec<u8>);
 
 impl Messages {
-    /// Returns what is kept.
+    /// Returns the kept text.
     pub fn text(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(&self.0)
     }

@@ -181,7 +181,7 @@ fn find_by(start: Start<'_>, environment: &Environment) -> Result<Found, OpenErr
     let path = match start {
         Start::Trusted(path) => {
             let found = find(path, false)?;
-            // To name a folder is not to name the git directory that a commit may have made above it.
+            // Whoever names a folder does not vouch for a git directory that a commit may have made above it.
             if found.folder != found.git_dir {
                 check_safe(&found, true)?;
             }

@@ -31,7 +31,7 @@ impl CommitTree {
         self.commit
     }
 
-    /// Returns it as a part of another tree.
+    /// Returns it for use as a part of another tree.
     pub fn graft(self) -> Graft {
         Graft::Read { commit: self.commit.0, tree: Arc::new(self) }
     }

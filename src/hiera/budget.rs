@@ -61,7 +61,7 @@ impl Cost {
         Cost { steps: self.steps.saturating_add(other.steps), text: self.text.saturating_add(other.text) }
     }
 
-    /// Returns what is left of this after `other`; zero if that is more.
+    /// Subtracts `other`; zero if it is larger.
     #[must_use]
     pub fn minus(self, other: Cost) -> Cost {
         Cost { steps: self.steps.saturating_sub(other.steps), text: self.text.saturating_sub(other.text) }

@@ -1,5 +1,5 @@
-//! Files of facts whose nodes are called as the files: those of `FacterDB` and onceover. The machines that they come
-//! from have one name, or none that means anything.
+//! Files of facts whose nodes are named after the files: those of `FacterDB` and onceover. Their machines all have
+//! the same name, or a meaningless one.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,10 +7,10 @@ use std::sync::Arc;
 use crate::node::{NodeProfile, trusted_names};
 use crate::value::{Hash, Value};
 
-/// The entries of trusted data that are no extensions.
+/// The entries of trusted data that are not extensions.
 const OWN: [&str; 6] = ["authenticated", "certname", "hostname", "domain", "extensions", "external"];
 
-/// Calls a node as the file at `path`, without its extension.
+/// Names a node after the file at `path`, without its extension.
 pub(super) fn named_by_file(mut profile: NodeProfile, path: &str) -> NodeProfile {
     let Some(name) = Path::new(path).file_stem().and_then(|name| name.to_str()) else { return profile };
     profile.name = name.into();
@@ -22,7 +22,7 @@ pub(super) fn named_by_file(mut profile: NodeProfile, path: &str) -> NodeProfile
     profile
 }
 
-/// Takes extensions that stand beside `extensions`, as onceover lets people write them, for what they are.
+/// Treats entries beside `extensions`, where onceover lets people write them, as extensions.
 fn with_extensions(trusted: &mut Hash) {
     let is_own = |key: &Value| key.as_str().is_some_and(|key| OWN.contains(&key));
     let others: Vec<(Value, Value)> =

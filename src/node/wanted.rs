@@ -51,7 +51,7 @@ impl Wanted {
         }
     }
 
-    /// Returns what is wanted of facts.
+    /// Returns the selected facts.
     pub(super) fn of_facts(&self) -> &Selection {
         &self.facts
     }

@@ -36,7 +36,7 @@ impl<'t> WithSubmodules<'t> {
         met.iter().map(|(path, submodule)| (path.clone(), submodule.commit)).collect()
     }
 
-    /// Returns those of them whose files are missing.
+    /// Returns the ones whose files are missing.
     pub fn absent(&self) -> Vec<(String, BlobId)> {
         let met = self.met.lock().unwrap_or_else(PoisonError::into_inner);
         let absent = met.iter().filter(|(_, submodule)| submodule.files.is_none());

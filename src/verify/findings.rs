@@ -51,7 +51,7 @@ pub struct Disagreement {
     pub key: Arc<str>,
     /// The answer of the reference.
     pub puppet: Answer,
-    /// That of hierad.
+    /// The answer of hierad.
     pub hierad: Answer,
     /// Both explanations, or `None` if there are too many disagreements.
     pub explained: Option<Explained>,
@@ -60,9 +60,9 @@ pub struct Disagreement {
 /// Both explanations of a lookup.
 #[derive(Serialize)]
 pub struct Explained {
-    /// That of the reference.
+    /// The explanation of the reference.
     pub puppet: String,
-    /// That of hierad.
+    /// The explanation of hierad.
     pub hierad: String,
 }
 

@@ -43,9 +43,9 @@ const EXPLAINED: usize = 20;
 /// The code that the reference may run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Code {
-    /// That of the installation.
+    /// Only the installation's.
     Installed,
-    /// That of the repository and its modules as well.
+    /// Also that of the repository and its modules.
     All,
 }
 

@@ -80,7 +80,7 @@ impl TreeProfiles {
         self.programs.changed(trees.before, trees.after)
     }
 
-    /// Returns what a file says.
+    /// Returns the meaning of a file, in words.
     pub(super) fn what(&self, file: &str) -> &'static str {
         if self.is_of_values(file) { "says what a backend finds" } else { "says what a node is" }
     }

@@ -28,7 +28,7 @@ const CONFIG_FILES: [&str; 4] = ["hiera.yaml", "environment.conf", DEPLOYMENT_FI
 /// Those that only declare modules.
 const DEPLOYMENT_FILES: [&str; 2] = ["Puppetfile", ".fixtures.yml"];
 
-/// The part that a changed file plays.
+/// The role of a changed file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FileKind {
     /// Data that some node reads, before or after.

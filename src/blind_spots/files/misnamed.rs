@@ -69,7 +69,7 @@ impl Misnamed {
         Ok(found)
     }
 
-    /// Returns what is wrong with some of them, and what to do; `None` for none.
+    /// Returns the fault of misnamed files and its remedy, or `None` for no files.
     pub(crate) fn fault_and_fix(files: &[&Misnamed]) -> Option<(String, String)> {
         let Misnamed { path, right, is_taken } = files.first()?;
         let more = if files.len() > 1 { format!(", and {} more", number(files.len() - 1)) } else { String::new() };

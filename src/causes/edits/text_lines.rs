@@ -13,8 +13,7 @@ const MAX_PAIRS: usize = 25_000_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct TextLine<'a> {
     text: &'a [u8],
-    /// The number of the entry that it belongs to, if it says nothing by itself: equal lines of other entries are
-    /// others.
+    /// The number of its entry, if the line is ambiguous by itself: equal lines of different entries differ.
     entry: Option<usize>,
 }
 

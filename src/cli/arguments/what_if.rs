@@ -1,4 +1,4 @@
-//! `--set`: what if the nodes were others.
+//! `--set`: other facts and variables on all nodes.
 
 use clap::Args;
 

@@ -365,7 +365,7 @@ impl Finder<'_> {
         Ok((profiles, sources))
     }
 
-    /// Returns what the flags name.
+    /// Returns the profiles and sources that the flags name.
     fn named(&self) -> (Vec<ProfilesFound>, Vec<Source>) {
         let (mut inside, mut sources) = (Vec::new(), Vec::new());
         let top = self.top.canonicalize().unwrap_or_else(|_| self.top.to_owned());

@@ -123,7 +123,7 @@ impl Server {
         self.answers.insert(repository.clone(), answers);
     }
 
-    /// Lets webhooks about requests of these projects ask for reviews.
+    /// Makes webhooks about requests of these projects start reviews.
     pub fn review(&mut self, projects: Vec<Project>) {
         self.projects = projects;
     }

@@ -26,7 +26,7 @@ impl Attempts {
         Attempts { resolve, sinks, stray: None }
     }
 
-    /// Returns what resolves the jobs.
+    /// Returns the resolver of jobs.
     pub(super) fn resolve(&self) -> &dyn Resolve {
         &*self.resolve
     }

@@ -62,7 +62,7 @@ pub struct Services {
 pub struct Advance(Arc<ServiceHandle>);
 
 impl Advance {
-    /// Returns what is stuck, or `None` if all work advances.
+    /// Returns the stuck work, or `None` if all work advances.
     pub fn standstill(&self) -> Option<String> {
         self.0.progress.standstill()
     }

@@ -54,7 +54,7 @@ impl<'a> First<'a> {
         }
     }
 
-    /// Returns those of `nodes` that may find another text first.
+    /// Returns the `nodes` that may find another text first.
     fn changed(&self, key: &str, nodes: &NodeSet) -> NodeSet {
         let mut changed = nodes.clone();
         if self.takes_first(key) {

@@ -39,7 +39,7 @@ pub struct AffectedKeys {
     pub touches_data: bool,
 }
 
-/// Returns those of `keys` that may have other answers in `after` than in `before`, and the nodes on which they may.
+/// Returns the `keys` that may have other answers in `after` than in `before`, and the nodes on which they may.
 /// Both revisions are of the same fleet. The result does not depend on `workers`.
 pub fn affected_keys(
     before: &Revision,

@@ -212,7 +212,7 @@ impl Fleet {
         Ok(())
     }
 
-    /// Returns those of some places whose values are not known.
+    /// Returns the places whose values are unknown.
     fn missing<'p>(&self, paths: impl Iterator<Item = &'p VariablePath>) -> Vec<VariablePath> {
         let known = self.variables.read().unwrap_or_else(PoisonError::into_inner);
         paths.filter(|path| !known.contains_key(*path)).cloned().collect()
@@ -391,7 +391,7 @@ impl Fleet {
         self.variables.read().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect()
     }
 
-    /// Returns what was wanted of profiles so far.
+    /// Returns the parts of profiles that were needed so far.
     pub fn wanted(&self) -> Wanted {
         wanted(&self.paths())
     }

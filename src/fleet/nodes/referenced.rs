@@ -102,7 +102,7 @@ impl ReferencedVariables {
         }
     }
 
-    /// Returns what is wanted of profiles.
+    /// Returns the parts of profiles that are needed.
     pub fn wanted(&self) -> Wanted {
         wanted(&self.paths)
     }

@@ -47,7 +47,7 @@ impl Revision {
         }
     }
 
-    /// Returns how many variables of the data are set.
+    /// Returns the number of variables of the data that are set.
     fn variables_set(&self) -> usize {
         self.unassigned.as_ref().map_or(0, |unassigned| unassigned.variables_set() + 1)
     }

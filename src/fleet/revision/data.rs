@@ -20,7 +20,7 @@ use crate::tree::{Target, TreeError, follow};
 use crate::value::Value;
 
 impl Revision {
-    /// Returns those of some paths of the repository that the hierarchy of some node leads to.
+    /// Returns the paths of the repository that the hierarchy of some node leads to.
     pub fn reached<'p>(&self, paths: &'p BTreeSet<String>) -> Result<BTreeSet<&'p str>, TreeError> {
         let mut found = BTreeSet::new();
         for levels in &self.levels {

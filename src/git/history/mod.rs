@@ -174,7 +174,7 @@ impl<'a> History<'a> {
         Ok(chain)
     }
 
-    /// Returns those of `commits` that can be read.
+    /// Returns the `commits` that can be read.
     pub(super) fn present(&self, commits: &[CommitId]) -> Vec<CommitId> {
         commits.iter().copied().filter(|commit| self.objects.commit(*commit).is_ok()).collect()
     }

@@ -77,7 +77,7 @@ impl Refs {
         found.or_else(|| only_object(library, name)).and_then(|id| id.as_bytes().try_into().ok())
     }
 
-    /// Returns those of the full names that are references, in the same order.
+    /// Returns the full names that are references, in the same order.
     fn existing<const N: usize>(
         &self,
         names: [String; N],

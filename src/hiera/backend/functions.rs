@@ -143,7 +143,7 @@ impl NestedLookup {
         Some(NestedLookup { key: key?.as_str()?.to_owned(), merge: merge?.clone(), is_hiera: *is_hiera })
     }
 
-    /// Returns it as functions write it.
+    /// Returns it in the form that functions write.
     pub fn written(&self) -> Value {
         let values = [Value::from(&*self.key), self.merge.clone(), Value::Boolean(self.is_hiera)];
         Value::hash(NestedLookup::FIELDS.into_iter().map(Value::from).zip(values).collect())

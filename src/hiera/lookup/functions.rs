@@ -115,7 +115,7 @@ impl Lookup<'_> {
         match self.commanded(command, &FunctionCall { interpolated, ..*asked }, search) {
             Ok(Some(Given::Value(value))) => Ok(Some(value)),
             Ok(None) => Ok(None),
-            // The words of the error itself are better than those that have been to Ruby and back.
+            // The original error is clearer than its copy that has passed through Ruby.
             Err(error) if made.as_ref().is_err_and(|own| own.text == error.text) => made.map(Some),
             Err(error) => Err(error),
             Ok(Some(Given::Template(_))) => {

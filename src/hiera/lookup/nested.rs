@@ -24,7 +24,7 @@ use crate::value::Value;
 const MOST: usize = 64;
 
 impl Lookup<'_> {
-    /// Asks a command for a key, and looks up for it what it needs for its answer.
+    /// Asks a command for a key, and makes the lookups that it needs for its answer.
     pub(super) fn ask(
         &self,
         command: &Command,
@@ -38,7 +38,7 @@ impl Lookup<'_> {
                     return Err(LookupError::unknown(format!("a function that looks up more than {MOST} other keys")));
                 }
                 Answer::Lookup(wanted) => lookups.push(self.looked_up(wanted, asked, search)?),
-                // The words of the error itself are better than those that have been to Ruby and back.
+                // The original error is clearer than its copy that has passed through Ruby.
                 Answer::Failed(text) => {
                     let is_same = |error: &LookupError| *error.text == *text;
                     let own = lookups.into_iter().filter_map(|lookup| lookup.found.err()).find(is_same);

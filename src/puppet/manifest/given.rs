@@ -310,7 +310,7 @@ impl Parameters {
         Parameters { source, depth: usize::from(!is_named), is_default: false, is_text: None, is_bare: false }
     }
 
-    /// Returns those of a class, a function or a defined type whose name follows, if it has some.
+    /// Returns the parameters of the class, function or defined type whose name follows, if it has some.
     fn named(kind: &str, words: &[Word]) -> Option<Parameters> {
         let [Word { token: Token::Name(name), .. }, Word { token: Token::Sign('('), .. }, ..] = words else {
             return None;

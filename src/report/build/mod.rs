@@ -152,7 +152,7 @@ impl ChangeKind {
     }
 }
 
-/// Everything known about a change besides the change itself.
+/// The context of a change: everything known about it besides the change itself.
 struct ChangeContext {
     origins: ChangeOrigins,
     catalog_use: Option<Arc<CatalogUse>>,

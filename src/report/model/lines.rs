@@ -93,7 +93,7 @@ impl Side {
         }
     }
 
-    /// Returns what `both` has on this side.
+    /// Returns this side of `both`.
     pub fn pick<T>(self, both: &Diff<T>) -> &T {
         match self {
             Side::Before => &both.before,
@@ -101,7 +101,7 @@ impl Side {
         }
     }
 
-    /// Returns what `both` has on this side, to be changed.
+    /// Returns this side of `both`, mutably.
     pub fn of_mut<T>(self, both: &mut Diff<T>) -> &mut T {
         match self {
             Side::Before => &mut both.before,

@@ -47,7 +47,7 @@ pub struct Keys {
 pub struct KeyPairs(Mutex<HashMap<[Option<Vec<u8>>; 2], FoundPair>>);
 
 impl Keys {
-    /// Returns those keys of `host` that may be read.
+    /// Returns the keys of `host` that may be read.
     pub fn new(choice: KeyChoice, host: Arc<dyn HostAccess>, pairs: Arc<KeyPairs>) -> Keys {
         Keys { choice, names: None, host, pairs, found: Mutex::default() }
     }

@@ -208,8 +208,7 @@ const IS_ODD: [bool; 256] = {
 
 /// Returns the first place at which `content` is not text that YAML allows, and the reason.
 pub(super) fn first_bad(content: &[u8]) -> Option<(usize, &'static str)> {
-    // Nearly every file is told to be good by its bytes alone, and most are plain: that is seen of many bytes at a
-    // time.
+    // Nearly every file is valid by its bytes alone, and most are plain ASCII: this is checked many bytes at a time.
     if content.iter().fold(true, |is_plain, b| is_plain & matches!(b, b' '..=b'~' | b'\n')) {
         return None;
     }
