@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime};
 use super::{Overrides, Result};
 use crate::diagnostic::describe;
 use crate::forge::ci;
-use crate::git::{Asked, BranchName, CommitId, Quarantine, Repository};
+use crate::git::{BranchName, CommitId, PasswordPrompt, Quarantine, Repository};
 
 /// The most bytes that are fetched for a review.
 const MOST: u64 = 1 << 30;
@@ -132,7 +132,7 @@ impl FetchedReferences {
         let head = wanted.head_there().map(|head| (head.as_str(), self.head.as_str()));
         let base = base.as_ref().map(|base| (base.as_str(), self.base.as_str()));
         let references: Vec<(&str, &str)> = head.into_iter().chain(base).collect();
-        Ok(repository.remote(&wanted.remote, Asked::Nobody).fetch_history(&references, Some(deepen))?)
+        Ok(repository.remote(&wanted.remote, PasswordPrompt::Nobody).fetch_history(&references, Some(deepen))?)
     }
 
     fn remove(&self) -> Result<()> {

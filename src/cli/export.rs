@@ -10,7 +10,7 @@ use super::{Global, Result, Status, render};
 use crate::app::Workspace;
 use crate::disk::FileMode;
 use crate::event::CommitEvent;
-use crate::git::{Asked, BranchName, Repository};
+use crate::git::{BranchName, PasswordPrompt, Repository};
 use crate::pattern::{Pattern, any};
 use crate::pipeline::RevisionId;
 use crate::pipeline::export::events::{chain, one, since};
@@ -63,7 +63,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     if global.show_secrets {
         return Err("git keeps what was committed: --show-secrets needs --output".into());
     }
-    let remote = arguments.push.as_deref().map(|name| workspace.repository.remote(name, Asked::User));
+    let remote = arguments.push.as_deref().map(|name| workspace.repository.remote(name, PasswordPrompt::User));
     let pushed = remote.as_ref().map(|remote| Pushed::new(&workspace.repository, remote));
     let prepared = pushed.map(|pushed| pushed.prepare(&branch)).transpose()?;
     let events = events(&workspace.repository, &branch, arguments.revision.as_deref())?;

@@ -42,7 +42,7 @@ pub use refs::branches::{BranchPatterns, Branches, PatternError, RefChange, chan
 pub use refs::{Head, RefsError, RevisionError};
 pub use remote::mirror::{Mirror, MirrorError};
 pub use remote::quarantine::{Quarantine, QuarantineError};
-pub use remote::{Asked, Moved, References, Remote};
+pub use remote::{Moved, PasswordPrompt, References, Remote};
 pub use scratch::{Scratch, ScratchError};
 pub use submodules::gitmodules::{GITMODULES, names_by_path};
 pub use tree::CommitTree;
@@ -225,7 +225,7 @@ impl Repository {
 
     /// Returns a sentence for each name, of those resolved so far, that both a branch and a tag have.
     pub fn ambiguities(&self) -> Vec<String> {
-        self.ambiguous.told()
+        self.ambiguous.warnings()
     }
 
     /// Resolves a name that trust hangs on: whose code is run, and whose configuration counts. It must be one exact
@@ -397,7 +397,7 @@ impl Repository {
     }
 
     /// Returns a remote of the repository, by its name or its address. Its exchanges end after half an hour.
-    pub fn remote(&self, name: &str, asked: Asked) -> Remote {
+    pub fn remote(&self, name: &str, asked: PasswordPrompt) -> Remote {
         Remote::new(self.shared(), name, asked)
     }
 

@@ -42,7 +42,10 @@ impl Hierarchy {
     }
 
     /// Assembles the hierarchy of `config` from its parts.
-    pub fn assemble<'p>(config: &Config, parts: impl IntoIterator<Item = &'p Part>) -> Result<Hierarchy, LookupError> {
+    pub fn assemble<'p>(
+        config: &Config,
+        parts: impl IntoIterator<Item = &'p HierarchyPart>,
+    ) -> Result<Hierarchy, LookupError> {
         config.sound()?;
         let default_levels = config.default_hierarchy.as_ref().map(|_| Vec::new());
         let mut hierarchy = Hierarchy { default_levels, ..Hierarchy::default() };
@@ -85,17 +88,17 @@ impl Hierarchy {
 
 /// A part of a hierarchy that is resolved by itself: a level or, of version 3, all of them.
 #[derive(Debug, Clone)]
-pub struct Part {
+pub struct HierarchyPart {
     /// Its levels, or why there is no hierarchy: that of the first part that has one counts.
     pub levels: Result<Vec<Arc<Level>>, LookupError>,
     /// The findings about it.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-impl Part {
+impl HierarchyPart {
     /// Returns an empty part, for nodes of another environment.
-    pub fn elsewhere() -> Part {
-        Part { levels: Ok(Vec::new()), diagnostics: Vec::new() }
+    pub fn elsewhere() -> HierarchyPart {
+        HierarchyPart { levels: Ok(Vec::new()), diagnostics: Vec::new() }
     }
 
     /// Returns the number of parts that the hierarchy of `config` has.
@@ -108,13 +111,13 @@ impl Part {
     }
 
     /// Resolves the part `number` of `config`, which lies in the folder `root`, for the node with `scope`.
-    pub fn resolve(config: &Config, number: usize, root: &str, scope: &dyn Scope, source: Source<'_>) -> Part {
+    pub fn resolve(config: &Config, number: usize, root: &str, scope: &dyn Scope, source: Source<'_>) -> HierarchyPart {
         let mut resolver = Resolver::new(config, root, scope, source);
         let levels = match config.all_levels().nth(number) {
             Some(level) => resolver.level(level).map(|level| resolver.there(level).into_iter().map(Arc::new).collect()),
             None => Ok(Vec::new()),
         };
-        Part { levels, diagnostics: resolver.diagnostics }
+        HierarchyPart { levels, diagnostics: resolver.diagnostics }
     }
 }
 

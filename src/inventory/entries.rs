@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::answers::store::{mark_in_use, mark_too};
 use super::fetched::Usable;
-use super::joined::Manner;
+use super::joined::EntryMode;
 use super::site_pp::SitePp;
 use super::{AnswerSet, FactNames, FetchError, Request, SourceFiles, Stored};
 use crate::inventory::files::{EnvironmentOfNodes, FindError, ProfileFiles};
@@ -139,7 +139,7 @@ impl Inventory {
             let source = match entry {
                 ProfileEntry::Files(path) => {
                     paths.push(path.clone());
-                    entries.push(Entry { label: entry.to_string(), manner: Manner::Replace, answer: None });
+                    entries.push(Entry { label: entry.to_string(), manner: EntryMode::Replace, answer: None });
                     continue;
                 }
                 ProfileEntry::SitePp(setting) => {
@@ -150,13 +150,13 @@ impl Inventory {
                 }
                 ProfileEntry::Factsets(path) => {
                     paths.push(path.clone());
-                    entries.push(Entry { label: entry.to_string(), manner: Manner::Factsets, answer: None });
+                    entries.push(Entry { label: entry.to_string(), manner: EntryMode::Factsets, answer: None });
                     continue;
                 }
                 ProfileEntry::Cache(folder) => {
                     for path in caches(folder)? {
                         paths.push(path);
-                        entries.push(Entry { label: entry.to_string(), manner: Manner::Lay, answer: None });
+                        entries.push(Entry { label: entry.to_string(), manner: EntryMode::Overlay, answer: None });
                     }
                     continue;
                 }
@@ -167,7 +167,7 @@ impl Inventory {
             let usable = self.usable(&source, &request).map_err(failed)?;
             notices.extend(usable.notice.map(|text| ProfileError { path: source.label(), line: None, text }));
             paths.push(usable.stored.path.clone());
-            let manner = if source.is_overlay() { Manner::LayOnly } else { Manner::Lay };
+            let manner = if source.is_overlay() { EntryMode::OverlayKnown } else { EntryMode::Overlay };
             entries.push(Entry { label: source.label(), manner, answer: Some((source, usable.stored)) });
         }
         let environment = if entries.len() > 1 { undeclared() } else { self.environment.clone() };
@@ -238,17 +238,17 @@ impl State {
 pub(super) struct Entry {
     /// The name for messages.
     pub(super) label: String,
-    pub(super) manner: Manner,
+    pub(super) manner: EntryMode,
     /// The source with its answer; `None` for files.
     pub(super) answer: Option<(SourceFiles, Stored)>,
 }
 
 /// A path that nodes come from, and the manner in which it counts.
-type Declaring = (PathBuf, Manner);
+type Declaring = (PathBuf, EntryMode);
 
 /// Returns the paths that nodes come from; entries that are merged over others add none.
 fn declaring(paths: &[PathBuf], entries: &[Entry]) -> Vec<Declaring> {
-    let declares = |entry: &Entry| entry.manner != Manner::LayOnly;
+    let declares = |entry: &Entry| entry.manner != EntryMode::OverlayKnown;
     paths
         .iter()
         .zip(entries)

@@ -15,7 +15,7 @@ pub enum FetchError {
         reason: String,
     },
     /// The server refuses.
-    #[error("{url} answers {status}{said}{advice}", said = told(said), advice = advised(advice))]
+    #[error("{url} answers {status}{said}{advice}", said = in_brackets(said), advice = advised(advice))]
     Refused {
         /// The address.
         url: String,
@@ -55,7 +55,7 @@ pub enum FetchError {
     },
 }
 
-fn told(said: &str) -> String {
+fn in_brackets(said: &str) -> String {
     if said.is_empty() { String::new() } else { format!(" ({said})") }
 }
 

@@ -12,34 +12,34 @@ use indexmap::IndexMap;
 use super::factsets::named_by_file;
 use crate::node::{NodeProfile, ProfileError, ProfilePlace};
 
-/// The manner in which an entry counts.
+/// The effect of an entry on earlier ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Manner {
+pub(super) enum EntryMode {
     /// Replaces earlier entries.
     Replace,
     /// Is merged over earlier entries.
-    Lay,
+    Overlay,
     /// Is merged over earlier entries, and adds no nodes.
-    LayOnly,
+    OverlayKnown,
     /// Replaces earlier entries, and its nodes are named after their files.
     Factsets,
 }
 
-impl Manner {
+impl EntryMode {
     /// Returns true if it replaces earlier entries.
     pub(super) fn replaces(self) -> bool {
-        matches!(self, Manner::Replace | Manner::Factsets)
+        matches!(self, EntryMode::Replace | EntryMode::Factsets)
     }
 
     /// Returns a profile of the file at `path` with the name that its node has.
     pub(super) fn named(self, profile: NodeProfile, path: impl FnOnce() -> String) -> NodeProfile {
-        if self == Manner::Factsets { named_by_file(profile, &path()) } else { profile }
+        if self == EntryMode::Factsets { named_by_file(profile, &path()) } else { profile }
     }
 }
 
 /// A profile in an entry.
 #[derive(Debug, Clone)]
-pub struct Part {
+pub struct EntryProfile {
     /// The number of the entry.
     pub entry: usize,
     /// The place of the profile.
@@ -51,16 +51,16 @@ pub struct Part {
 /// Nodes as the entries so far have them.
 #[derive(Default)]
 pub(super) struct Joined {
-    nodes: IndexMap<Arc<str>, Part, RandomState>,
+    nodes: IndexMap<Arc<str>, EntryProfile, RandomState>,
     /// Further profiles of nodes that an entry has twice.
-    twice: Vec<Part>,
+    twice: Vec<EntryProfile>,
 }
 
 impl Joined {
     /// Adds a profile. Parts come in the order of their entries.
-    pub(super) fn add(&mut self, part: Part, manner: Manner) {
+    pub(super) fn add(&mut self, part: EntryProfile, manner: EntryMode) {
         let Some(known) = self.nodes.get_mut(&part.profile.name) else {
-            if manner != Manner::LayOnly {
+            if manner != EntryMode::OverlayKnown {
                 self.nodes.insert(part.profile.name.clone(), part);
             }
             return;
@@ -97,7 +97,7 @@ impl Joined {
     }
 
     /// Returns all nodes, and those that an entry declares twice.
-    pub(super) fn all(self) -> impl Iterator<Item = Part> {
+    pub(super) fn all(self) -> impl Iterator<Item = EntryProfile> {
         self.nodes.into_values().chain(self.twice)
     }
 }
@@ -107,19 +107,19 @@ mod tests {
     use super::*;
     use crate::node::read_profiles;
 
-    fn part(entry: usize, line: u32, profile: &str) -> Part {
+    fn part(entry: usize, line: u32, profile: &str) -> EntryProfile {
         let (mut profiles, errors) = read_profiles(profile.as_bytes(), "n.yaml", "");
         assert!(errors.is_empty(), "{errors:?}");
-        Part { entry, place: ProfilePlace { file: 0, line }, profile: profiles.remove(0) }
+        EntryProfile { entry, place: ProfilePlace { file: 0, line }, profile: profiles.remove(0) }
     }
 
     const WHOLE: &str = "name: a.b\nenvironment: e\nfacts: {os: {x: 1, y: 2}, role: r}\nvariables: {v: 1, w: 2}\n\
                          trusted: {authenticated: local, extensions: {pp_role: p}}\nserver_facts: {s: 1}\n";
 
     /// Merges two profiles of one node.
-    fn two(first: &str, second: &str, manner: Manner) -> NodeProfile {
+    fn two(first: &str, second: &str, manner: EntryMode) -> NodeProfile {
         let mut joined = Joined::default();
-        joined.add(part(0, 1, first), Manner::Lay);
+        joined.add(part(0, 1, first), EntryMode::Overlay);
         joined.add(part(1, 1, second), manner);
         let mut all = joined.all();
         let profile = all.next().unwrap().profile;
@@ -132,17 +132,17 @@ mod tests {
         let second = "name: a.b\nfacts: {os: {x: 3}, new: n}\nvariables: {v: 3}\ntrusted: {external: {x: 1}}\n";
         let expected = "name: a.b\nenvironment: e\nfacts: {os: {x: 3}, role: r, new: n}\nvariables: {v: 3, w: 2}\n\
                         trusted: {authenticated: local, extensions: {pp_role: p}, external: {x: 1}}\nserver_facts: {s: 1}\n";
-        for manner in [Manner::Lay, Manner::LayOnly] {
+        for manner in [EntryMode::Overlay, EntryMode::OverlayKnown] {
             assert_eq!(two(WHOLE, second, manner), part(0, 1, expected).profile);
         }
-        assert_eq!(two(WHOLE, second, Manner::Replace), part(0, 1, second).profile);
-        assert_eq!(two("name: a.b\n", WHOLE, Manner::Lay), part(0, 1, WHOLE).profile);
+        assert_eq!(two(WHOLE, second, EntryMode::Replace), part(0, 1, second).profile);
+        assert_eq!(two("name: a.b\n", WHOLE, EntryMode::Overlay), part(0, 1, WHOLE).profile);
     }
 
     #[test]
     fn sources_that_are_asked_for_nodes_add_none() {
         let mut joined = Joined::default();
-        joined.add(part(0, 1, WHOLE), Manner::LayOnly);
+        joined.add(part(0, 1, WHOLE), EntryMode::OverlayKnown);
         assert_eq!(joined.all().count(), 0);
     }
 
@@ -150,14 +150,14 @@ mod tests {
     fn nodes_twice_in_an_entry_stay_so_until_they_are_replaced() {
         let mut joined = Joined::default();
         for line in 1..3 {
-            joined.add(part(0, line, WHOLE), Manner::Replace);
+            joined.add(part(0, line, WHOLE), EntryMode::Replace);
         }
-        joined.add(part(1, 1, "name: a.b\n"), Manner::Lay);
+        joined.add(part(1, 1, "name: a.b\n"), EntryMode::Overlay);
         let lines: Vec<u32> = joined.all().map(|part| part.place.line).collect();
         assert_eq!(lines, [1, 2]);
         let mut joined = Joined::default();
         for (entry, line) in [(0, 1), (0, 2), (1, 3)] {
-            joined.add(part(entry, line, WHOLE), Manner::Replace);
+            joined.add(part(entry, line, WHOLE), EntryMode::Replace);
         }
         assert_eq!(joined.all().map(|part| part.place.line).collect::<Vec<_>>(), [3]);
     }

@@ -82,12 +82,12 @@ impl Inventory {
         Ok(Overview { entries: state.entries.iter().map(entry_state).collect(), nodes })
     }
 
-    fn add(&self, nodes: &mut BTreeMap<Arc<str>, KnownNode>, state: &State, part: Part) {
+    fn add(&self, nodes: &mut BTreeMap<Arc<str>, KnownNode>, state: &State, part: EntryProfile) {
         let manner = state.entries[part.entry].manner;
         let place = (part.entry, place(state, &part));
         let NodeProfile { name, environment, time, .. } = part.profile;
         let new = || KnownNode { environment: self.environment(&environment), time, places: Vec::new() };
-        if manner == Manner::LayOnly && !nodes.contains_key(&name) {
+        if manner == EntryMode::OverlayKnown && !nodes.contains_key(&name) {
             return;
         }
         let node = nodes.entry(name).or_insert_with(new);
@@ -122,10 +122,12 @@ impl Inventory {
                 }
             }
             described = match (state.entries[part.entry].manner, described) {
-                (Manner::LayOnly, None) => None,
-                (Manner::Replace | Manner::Factsets, _) | (Manner::Lay, None) => Some(Described::of(&state, part)),
+                (EntryMode::OverlayKnown, None) => None,
+                (EntryMode::Replace | EntryMode::Factsets, _) | (EntryMode::Overlay, None) => {
+                    Some(Described::of(&state, part))
+                }
                 (_, Some(mut known)) => {
-                    known.lay(&state, part);
+                    known.overlay(&state, part);
                     Some(known)
                 }
             };
@@ -139,15 +141,15 @@ impl Inventory {
 }
 
 impl Described {
-    fn of(state: &State, part: Part) -> Described {
+    fn of(state: &State, part: EntryProfile) -> Described {
         let profile =
             NodeProfile { name: part.profile.name.clone(), trusted: Arc::default(), ..NodeProfile::default() };
         let mut described = Described { profile, origins: Vec::new(), from: BTreeMap::new() };
-        described.lay(state, part);
+        described.overlay(state, part);
         described
     }
 
-    fn lay(&mut self, state: &State, part: Part) {
+    fn overlay(&mut self, state: &State, part: EntryProfile) {
         let (number, from) = (self.origins.len(), &mut self.from);
         self.origins.push(origin(state, &part));
         self.profile.lay(part.profile, &mut |field, key| _ = from.insert((field, key.to_s()), number));
@@ -171,7 +173,7 @@ fn entry_state(entry: &Entry) -> EntryState {
     }
 }
 
-fn origin(state: &State, part: &Part) -> Origin {
+fn origin(state: &State, part: &EntryProfile) -> Origin {
     let entry = &state.entries[part.entry];
     Origin {
         entry: entry.label.clone(),
@@ -181,13 +183,13 @@ fn origin(state: &State, part: &Part) -> Origin {
     }
 }
 
-fn place(state: &State, part: &Part) -> String {
+fn place(state: &State, part: &EntryProfile) -> String {
     format!("{}:{}", state.files.path(part.place.file), part.place.line)
 }
 
 /// Reads the profiles of the `chosen` nodes, in the order of their entries.
-fn parts(state: &State, wanted: &Wanted, chosen: &(dyn Fn(&str) -> bool + Sync)) -> Vec<Part> {
-    let found: Mutex<Vec<Part>> = Mutex::default();
+fn parts(state: &State, wanted: &Wanted, chosen: &(dyn Fn(&str) -> bool + Sync)) -> Vec<EntryProfile> {
+    let found: Mutex<Vec<EntryProfile>> = Mutex::default();
     state.files.read(wanted, &|batch| {
         let parts = batch.profiles.into_iter().map(|(place, profile)| state.part(place, profile));
         let parts = parts.filter(|part| chosen(&part.profile.name));

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use super::entries::{Inventory, OpenError, State};
-use super::joined::{Joined, Manner, Part};
+use super::joined::{EntryMode, EntryProfile, Joined};
 use super::site_pp::SitePp;
 use super::{AnswerSet, FactNames};
 use crate::inventory::files::EnvironmentOfNodes;
@@ -102,15 +102,15 @@ impl Sourced {
 
 impl State {
     /// Returns a profile as part of a node.
-    pub(super) fn part(&self, place: ProfilePlace, profile: NodeProfile) -> Part {
+    pub(super) fn part(&self, place: ProfilePlace, profile: NodeProfile) -> EntryProfile {
         let entry = self.files.declaration(place.file);
         let profile = self.entries[entry].manner.named(profile, || self.files.path(place.file));
-        Part { entry, place, profile }
+        EntryProfile { entry, place, profile }
     }
 
     /// Returns true if nodes of some entry have other names than their profiles say.
     fn renames(&self) -> bool {
-        self.entries.iter().any(|entry| entry.manner == Manner::Factsets)
+        self.entries.iter().any(|entry| entry.manner == EntryMode::Factsets)
     }
 
     /// Returns the answers of all sources.
@@ -123,7 +123,7 @@ impl State {
     fn joined(&self, mut batches: Vec<Batch>) -> (Joined, Vec<ProfileError>) {
         batches.sort_unstable_by_key(|batch| batch.number);
         let profiles = batches.into_iter().flat_map(|batch| batch.profiles);
-        let mut parts: Vec<Part> = profiles.map(|(place, profile)| self.part(place, profile)).collect();
+        let mut parts: Vec<EntryProfile> = profiles.map(|(place, profile)| self.part(place, profile)).collect();
         // One file may lie at several paths, and is read once.
         parts.sort_by_key(|part| part.entry);
         let (mut joined, mut errors) = (Joined::default(), Vec::new());

@@ -22,7 +22,7 @@ impl Catalog {
 
     /// Replaces this by another one, if anything is known about it. The two may be from different times, so they are
     /// not mixed.
-    pub fn lay(&mut self, above: Catalog) {
+    pub fn overlay(&mut self, above: Catalog) {
         if !above.is_unknown() {
             *self = above;
         }
@@ -98,9 +98,9 @@ mod tests {
             keys: keys.map(|name| Names::of_keys([name])),
         };
         let mut catalog = of(Some("a"), Some("k"));
-        catalog.lay(of(None, None));
+        catalog.overlay(of(None, None));
         assert_eq!(catalog, of(Some("a"), Some("k")));
-        catalog.lay(of(Some("b"), None));
+        catalog.overlay(of(Some("b"), None));
         assert_eq!((catalog.is_unknown(), catalog), (false, of(Some("b"), None)));
         assert!(of(None, None).is_unknown());
     }

@@ -74,7 +74,7 @@ impl Member for Arc<Hash> {
 }
 
 /// Lays entries over those of a hash, those that count.
-pub(super) fn lay_some(
+pub(super) fn overlay_hash(
     below: &mut Arc<Hash>,
     above: &Arc<Hash>,
     counts: impl Fn(&Value, &Value) -> bool,

@@ -16,7 +16,7 @@ use crate::delivery::{Filter, Parcel, Sink, SnapshotSink, Target, Unwritten};
 use crate::diagnostic::describe;
 use crate::disk::FileMode;
 use crate::event::{CommitEvent, RepositoryName};
-use crate::git::{Asked, BranchName, BranchPatterns, Branches, CommitId, Remote, Repository};
+use crate::git::{BranchName, BranchPatterns, Branches, CommitId, PasswordPrompt, Remote, Repository};
 use crate::pipeline::export::events::since;
 use crate::pipeline::export::{ExportError, Exported, Exporter};
 use crate::pipeline::render::RenderError;
@@ -311,7 +311,7 @@ impl SnapshotWriter {
 struct Deleted(BranchName);
 
 fn remote_of(repository: &Repository, target: &PushTarget) -> Remote {
-    repository.remote(&target.remote, Asked::Nobody).within(target.limit)
+    repository.remote(&target.remote, PasswordPrompt::Nobody).within(target.limit)
 }
 
 /// Returns true if nobody needs the snapshots of a commit any longer.

@@ -9,14 +9,14 @@ use crate::diagnostic::Place;
 use crate::fleet::levels::key_source::KeySource;
 use crate::hiera::LookupError;
 use crate::hiera::backend::{Backend, DataFile, DeclaredFunction, Runner};
-use crate::hiera::hierarchy::{Content, Found, Level, Location, Part};
+use crate::hiera::hierarchy::{Content, Found, HierarchyPart, Level, Location};
 use crate::tree::BlobId;
 use crate::value::Value;
 
 /// The resolved levels of a node class. Two are equal if they give the same answers.
 pub(in crate::fleet) struct ClassLevels {
     /// The levels.
-    pub(in crate::fleet) part: Part,
+    pub(in crate::fleet) part: HierarchyPart,
     /// The sources of root keys in them.
     pub(in crate::fleet) sources: Arc<[KeySource]>,
     /// True if they may answer, or fail, for any key.
@@ -40,8 +40,8 @@ impl Hash for ClassLevels {
     }
 }
 
-impl From<Part> for ClassLevels {
-    fn from(part: Part) -> ClassLevels {
+impl From<HierarchyPart> for ClassLevels {
+    fn from(part: HierarchyPart) -> ClassLevels {
         let levels = || part.levels.iter().flatten();
         let is_opaque = |level: &Arc<Level>| match &level.backend {
             Backend::Declared(DeclaredFunction::Values(_)) => true,
@@ -99,7 +99,7 @@ enum LocationSignature {
 }
 
 impl Signature {
-    fn of(part: &Part) -> Signature {
+    fn of(part: &HierarchyPart) -> Signature {
         let location = |location: &Location| match location {
             Location::Whole => LocationSignature::Whole,
             Location::Uri { uri, .. } => LocationSignature::Other(uri.clone()),
@@ -171,7 +171,7 @@ impl<'a> Role<'a> {
 }
 
 /// Returns true if some location may answer, or fail, for any key.
-fn concerns_any_key(part: &Part) -> bool {
+fn concerns_any_key(part: &HierarchyPart) -> bool {
     let Ok(levels) = &part.levels else { return true };
     let is_odd = |level, location| Role::of(level, location).concerns_any_key(location);
     levels.iter().any(|level| level.locations.iter().any(|location| is_odd(level, location)))

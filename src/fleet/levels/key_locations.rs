@@ -9,7 +9,7 @@ use indexmap::IndexSet;
 
 use crate::fleet::levels::class_levels::{ClassLevels, Role};
 use crate::fleet::levels::key_source::KeySource;
-use crate::hiera::hierarchy::{Level, Location, Part};
+use crate::hiera::hierarchy::{HierarchyPart, Level, Location};
 use crate::node::Partition;
 use crate::value::Value;
 
@@ -131,7 +131,7 @@ impl KeyLocations {
 }
 
 /// Returns the locations of a part of a hierarchy, or `None` if some may answer any key.
-fn locations(part: &Part) -> Option<Vec<(&Level, &Location)>> {
+fn locations(part: &HierarchyPart) -> Option<Vec<(&Level, &Location)>> {
     let levels = part.levels.as_ref().ok()?;
     let all = levels.iter().flat_map(|level| level.locations.iter().map(|location| (&**level, location)));
     all.map(|(level, location)| (Role::of(level, location) != Role::AnyKey).then_some((level, location))).collect()

@@ -79,11 +79,11 @@ impl<'a> PartitionUpdate<'a> {
 mod tests {
     use super::*;
     use crate::hiera::LookupError;
-    use crate::hiera::hierarchy::Part;
+    use crate::hiera::hierarchy::HierarchyPart;
     use crate::node::NodeId;
 
     fn class(name: &str) -> Arc<ClassLevels> {
-        Arc::new(ClassLevels::from(Part { levels: Err(LookupError::puppet(name)), diagnostics: Vec::new() }))
+        Arc::new(ClassLevels::from(HierarchyPart { levels: Err(LookupError::puppet(name)), diagnostics: Vec::new() }))
     }
 
     fn set(nodes: &[u32]) -> NodeSet {

@@ -13,7 +13,7 @@ use crate::fleet::levels::class_levels::ClassLevels;
 use crate::fleet::levels::per_node_paths::PerNodePaths;
 use crate::fleet::node_classes::evaluate_per_variable_class;
 use crate::fleet::nodes::variables::VariablePath;
-use crate::hiera::hierarchy::Part;
+use crate::hiera::hierarchy::HierarchyPart;
 use crate::hiera::layer::Environment;
 use crate::hiera::lookup::resolve_part;
 use crate::node::NodeSet;
@@ -43,7 +43,7 @@ pub(in crate::fleet) fn resolve_levels(
         let own = environment.for_scope(&scope);
         let is_own = part.root.is_none_or(|root| *root == own.name);
         let resolve = || resolve_part(own, (part.layer, part.config, part.number), &scope, &tree);
-        (if is_own { resolve() } else { Part::elsewhere() }, tree.take())
+        (if is_own { resolve() } else { HierarchyPart::elsewhere() }, tree.take())
     };
     let split = |variable: &VariablePath, nodes: &NodeSet| {
         let split = paths.split(variable, nodes);

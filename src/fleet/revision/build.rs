@@ -19,7 +19,7 @@ use crate::fleet::revision::read_twice::mark_files_read_twice;
 use crate::fleet::run_budget;
 use crate::fleet::{Fleet, parallel};
 use crate::hiera::config::{Config, LevelConfig};
-use crate::hiera::hierarchy::Part;
+use crate::hiera::hierarchy::HierarchyPart;
 use crate::hiera::key::asks_for;
 use crate::hiera::layer::{Environment, Layer, LayerId};
 use crate::hiera::options::LOOKUP_OPTIONS;
@@ -258,7 +258,9 @@ fn parts(environment: &Environment) -> (Vec<(LayerId, PartRef<'_>)>, Layers) {
         let Some(layer) = environment.layer_of(&id) else { continue };
         let Ok(config) = &layer.config else { continue };
         let (first, root) = (parts.len(), id.root().and_then(|root| Some(&environment.root(root)?.name)));
-        parts.extend((0..Part::count(config)).map(|number| (id.clone(), PartRef { root, layer, config, number })));
+        parts.extend(
+            (0..HierarchyPart::count(config)).map(|number| (id.clone(), PartRef { root, layer, config, number })),
+        );
         layers.insert(id, first..parts.len());
     }
     (parts, layers)

@@ -27,7 +27,7 @@ pub(in crate::git) enum Object {
 
 /// The part of an object that is wanted.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Part {
+pub(super) enum ReadExtent {
     /// The whole object, if it is not larger than this.
     Whole(u64),
     /// Its first bytes.
@@ -35,7 +35,7 @@ pub(super) enum Part {
 }
 
 /// Returns the object if one of `folders` has it as a loose object of the usual form.
-pub(in crate::git) fn read(folders: &[PathBuf], id: [u8; 20], part: Part) -> Option<Object> {
+pub(in crate::git) fn read(folders: &[PathBuf], id: [u8; 20], part: ReadExtent) -> Option<Object> {
     let name = CommitId(id).to_string();
     let (folder, file) = name.split_at(2);
     let file = folders.iter().find_map(|objects| File::open(objects.join(folder).join(file)).ok())?;
@@ -48,20 +48,20 @@ pub(in crate::git) fn read(folders: &[PathBuf], id: [u8; 20], part: Part) -> Opt
     Some(inflate(packed, part).unwrap_or_else(|error| Object::Damaged(error.to_string())))
 }
 
-fn inflate(packed: impl BufRead, part: Part) -> io::Result<Object> {
+fn inflate(packed: impl BufRead, part: ReadExtent) -> io::Result<Object> {
     let mut content = BufReader::new(ZlibDecoder::new(packed));
     let mut header = Vec::new();
     content.by_ref().take(HEADER).read_until(0, &mut header)?;
     let parsed = header.strip_suffix(b"\0").and_then(parse);
     let (kind, size) = parsed.ok_or_else(|| io::Error::other("its header is not that of an object"))?;
     match part {
-        Part::Whole(limit) if size > limit => return Ok(Object::TooLarge(size)),
-        Part::Start(wanted) if size > wanted => {
+        ReadExtent::Whole(limit) if size > limit => return Ok(Object::TooLarge(size)),
+        ReadExtent::Start(wanted) if size > wanted => {
             let mut start = Vec::new();
             content.take(wanted).read_to_end(&mut start)?;
             return Ok(Object::Whole(kind, start));
         }
-        Part::Whole(_) | Part::Start(_) => {}
+        ReadExtent::Whole(_) | ReadExtent::Start(_) => {}
     }
     let mut whole = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
     content.take(size + 1).read_to_end(&mut whole)?;

@@ -22,7 +22,7 @@ use super::id::CommitId;
 use crate::tree::{FILE_LIMIT, too_large};
 
 use folder_cache::{Folder, FolderCache};
-use loose::{Object, Part};
+use loose::{Object, ReadExtent};
 use packed::Packs;
 use raw::RawCommit;
 
@@ -153,13 +153,13 @@ impl Objects {
 
     /// Reads the header of a commit, and of its message what a summary can have.
     pub(super) fn commit(&self, id: CommitId) -> Result<RawCommit, ObjectError> {
-        let content = self.read(id.0, ObjectType::Commit, Part::Start(COMMIT_START))?;
+        let content = self.read(id.0, ObjectType::Commit, ReadExtent::Start(COMMIT_START))?;
         raw::commit(&content).ok_or_else(|| self.damaged(id.0, "its header is not a commit's"))
     }
 
     /// Returns the value of a trailer of a commit's message.
     pub(super) fn trailer(&self, id: CommitId, name: &str) -> Result<Option<String>, ObjectError> {
-        Ok(raw::trailer(&self.read(id.0, ObjectType::Commit, Part::Whole(LIMIT))?, name))
+        Ok(raw::trailer(&self.read(id.0, ObjectType::Commit, ReadExtent::Whole(LIMIT))?, name))
     }
 
     pub(super) fn folder(&self, id: [u8; 20]) -> Result<Folder, ObjectError> {
@@ -172,7 +172,7 @@ impl Objects {
     }
 
     fn read_folder(&self, id: [u8; 20]) -> Result<Folder, ObjectError> {
-        let content = self.read(id, ObjectType::Tree, Part::Whole(LIMIT))?;
+        let content = self.read(id, ObjectType::Tree, ReadExtent::Whole(LIMIT))?;
         let items = raw::folder(&content).map_err(|reason| self.damaged(id, reason))?;
         Ok(items.into())
     }
@@ -187,18 +187,18 @@ impl Objects {
     }
 
     pub(super) fn blob(&self, id: [u8; 20]) -> Result<Vec<u8>, ObjectError> {
-        self.read(id, ObjectType::Blob, Part::Whole(self.file_limit()))
+        self.read(id, ObjectType::Blob, ReadExtent::Whole(self.file_limit()))
     }
 
     /// Returns the target of a symbolic link.
     pub(super) fn link(&self, id: [u8; 20]) -> Result<Vec<u8>, ObjectError> {
-        self.read(id, ObjectType::Blob, Part::Whole(LINK_LIMIT))
+        self.read(id, ObjectType::Blob, ReadExtent::Whole(LINK_LIMIT))
     }
 
     /// Returns the commit that an object stands for: itself, or the target of a tag.
     pub(super) fn peel(&self, mut id: [u8; 20]) -> Result<CommitId, ObjectError> {
         loop {
-            let (kind, content) = self.read_any(id, Part::Start(TAG_START))?;
+            let (kind, content) = self.read_any(id, ReadExtent::Start(TAG_START))?;
             match kind {
                 ObjectType::Commit => return Ok(CommitId(id)),
                 ObjectType::Tag => {
@@ -209,12 +209,12 @@ impl Objects {
         }
     }
 
-    fn read(&self, id: [u8; 20], expected: ObjectType, part: Part) -> Result<Vec<u8>, ObjectError> {
+    fn read(&self, id: [u8; 20], expected: ObjectType, part: ReadExtent) -> Result<Vec<u8>, ObjectError> {
         let (found, content) = self.read_any(id, part)?;
         if found == expected { Ok(content) } else { Err(wrong_kind(id, expected, found)) }
     }
 
-    fn read_any(&self, id: [u8; 20], part: Part) -> Result<(ObjectType, Vec<u8>), ObjectError> {
+    fn read_any(&self, id: [u8; 20], part: ReadExtent) -> Result<(ObjectType, Vec<u8>), ObjectError> {
         let oid = Oid::from_bytes(&id).map_err(|error| self.damaged(id, error.message()))?;
         let read = |handle: &Opened| match loose::read(&self.sources, id, part) {
             Some(loose) => Ok(loose),
@@ -282,15 +282,19 @@ impl Objects {
 }
 
 /// Returns the size of the largest object of which this part is read.
-fn limit_of(part: Part) -> u64 {
+fn limit_of(part: ReadExtent) -> u64 {
     match part {
-        Part::Whole(limit) => limit,
-        Part::Start(_) => LIMIT,
+        ReadExtent::Whole(limit) => limit,
+        ReadExtent::Start(_) => LIMIT,
     }
 }
 
 /// Reads a part of an object; its size is looked at first, and what it is made of, since libgit2 reads that in whole.
-fn read_with(Opened { odb, packs }: &Opened, (id, oid): ([u8; 20], Oid), part: Part) -> Result<Object, git2::Error> {
+fn read_with(
+    Opened { odb, packs }: &Opened,
+    (id, oid): ([u8; 20], Oid),
+    part: ReadExtent,
+) -> Result<Object, git2::Error> {
     let size = match packs.extent(id) {
         Ok(Some(extent)) if extent.chain > CHAIN => return Ok(Object::Chain(extent.chain)),
         Ok(Some(extent)) => extent.size,
@@ -303,8 +307,8 @@ fn read_with(Opened { odb, packs }: &Opened, (id, oid): ([u8; 20], Oid), part: P
     let object = odb.read(oid)?;
     let data = object.data();
     let wanted = match part {
-        Part::Whole(_) => data.len(),
-        Part::Start(wanted) => data.len().min(usize::try_from(wanted).unwrap_or(usize::MAX)),
+        ReadExtent::Whole(_) => data.len(),
+        ReadExtent::Start(wanted) => data.len().min(usize::try_from(wanted).unwrap_or(usize::MAX)),
     };
     Ok(Object::Whole(object.kind(), data[..wanted].to_vec()))
 }

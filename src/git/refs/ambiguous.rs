@@ -14,7 +14,7 @@ impl Ambiguous {
     }
 
     /// Returns the sentences.
-    pub(in crate::git) fn told(&self) -> Vec<String> {
+    pub(in crate::git) fn warnings(&self) -> Vec<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 }

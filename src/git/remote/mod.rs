@@ -22,7 +22,7 @@ pub type References = BTreeMap<String, CommitId>;
 
 /// The person that git may ask for a password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asked {
+pub enum PasswordPrompt {
     /// The one at the terminal.
     User,
     /// There is none: without a password git fails.
@@ -35,7 +35,7 @@ pub struct Remote {
     command: GitCommand,
     /// The name or the address.
     pub name: String,
-    asked: Asked,
+    asked: PasswordPrompt,
     limits: Limits,
 }
 
@@ -62,7 +62,7 @@ impl Moved<'_> {
 }
 
 impl Remote {
-    pub(super) fn new(command: GitCommand, name: &str, asked: Asked) -> Remote {
+    pub(super) fn new(command: GitCommand, name: &str, asked: PasswordPrompt) -> Remote {
         Remote { command, name: name.to_owned(), asked, limits: limited::TRANSFER.into() }
     }
 
@@ -79,7 +79,7 @@ impl Remote {
 
     /// Returns true if git may ask the user for a password.
     pub fn has_user(&self) -> bool {
-        self.asked == Asked::User
+        self.asked == PasswordPrompt::User
     }
 
     /// Returns the references that patterns such as `refs/x/*` select.
@@ -138,13 +138,13 @@ impl Remote {
     fn run_with(&self, settings: &[&str], subcommand: &str, arguments: &[&str]) -> Result<String, CommandError> {
         let mut git = self.command.command();
         git.args(settings);
-        if self.asked == Asked::Nobody {
+        if self.asked == PasswordPrompt::Nobody {
             ask_nobody(&mut git, &self.command);
         }
         git.arg(subcommand).args(arguments);
         let output = match self.asked {
-            Asked::Nobody => limited::bound_output(&git, &self.limits),
-            Asked::User => limited::output(&mut git, &self.limits),
+            PasswordPrompt::Nobody => limited::bound_output(&git, &self.limits),
+            PasswordPrompt::User => limited::output(&mut git, &self.limits),
         };
         let output = output.map_err(|error| self.command.not_run(&error))?;
         if output.status.success() {

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use super::{Asked, Remote};
+use super::{PasswordPrompt, Remote};
 use crate::disk::FileMode;
 use crate::git::command::{CommandError, GitCommand};
 use crate::git::id::CommitId;
@@ -82,7 +82,7 @@ impl Quarantine {
     /// Fetches references, or commits, from a remote of the repository or an address, and returns their targets in the
     /// same order. Git is ended once all that is here takes more than `limit` bytes.
     pub fn fetch(&self, remote: &str, names: &[&str], limit: u64) -> Result<Vec<CommitId>, CommandError> {
-        let remote = Remote::new(self.command.clone(), remote, Asked::Nobody).filling(&self.folder, limit);
+        let remote = Remote::new(self.command.clone(), remote, PasswordPrompt::Nobody).filling(&self.folder, limit);
         remote.fetch_nowhere(names)?;
         let unread = |reason: &str| self.command.failed("fetch", reason.as_bytes());
         let told = fs::read_to_string(self.folder.join("FETCH_HEAD")).map_err(|error| unread(&error.to_string()))?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::Lookup;
 use crate::hiera::config::Config;
-use crate::hiera::hierarchy::{Hierarchy, Level, Part};
+use crate::hiera::hierarchy::{Hierarchy, HierarchyPart, Level};
 use crate::hiera::layer::{Environment, Layer, LayerId};
 use crate::hiera::scope::Scope;
 use crate::hiera::sources::{FoundOptions, OptionsOf, Resolved, Sources};
@@ -60,7 +60,7 @@ impl Sources for NodeSources<'_> {
             let config = layer.config.as_ref().map_err(Clone::clone)?;
             let tree = &*self.environment.tree;
             let part = |number| resolve_part(self.environment, (layer, config, number), self.scope, tree);
-            let parts: Vec<Part> = (0..Part::count(config)).map(part).collect();
+            let parts: Vec<HierarchyPart> = (0..HierarchyPart::count(config)).map(part).collect();
             Hierarchy::assemble(config, &parts).map(Arc::new)
         });
         self.hierarchies.borrow_mut().insert(layer.clone(), hierarchy.clone());
@@ -85,12 +85,12 @@ pub fn resolve_part(
     (layer, config, number): (&Layer, &Config, usize),
     scope: &dyn Scope,
     tree: &dyn FileTree,
-) -> Part {
+) -> HierarchyPart {
     let source = environment.source(layer, tree);
     match (&config.hiera3, config.version) {
         (Some(hiera3), _) => version3::resolve(config, hiera3, &layer.root, scope, source),
         (None, 3) => version3::resolve_global(config, &layer.root, scope, source),
-        _ => Part::resolve(config, number, &layer.root, scope, source),
+        _ => HierarchyPart::resolve(config, number, &layer.root, scope, source),
     }
 }
 

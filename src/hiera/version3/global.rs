@@ -9,7 +9,7 @@ use crate::diagnostic::Place;
 use crate::hiera::LookupError;
 use crate::hiera::backend::Backend;
 use crate::hiera::config::{Config, LevelConfig, PlacedText};
-use crate::hiera::hierarchy::{Level, Location, Part, Resolver, Source};
+use crate::hiera::hierarchy::{HierarchyPart, Level, Location, Resolver, Source};
 use crate::hiera::interpolation::{Context, NameStack, Undefined, interpolate, interpolate_text};
 use crate::hiera::scope::{Scope, Variable};
 use crate::puppet::pathname::join;
@@ -42,13 +42,13 @@ impl Scope for HieraScope<'_> {
 }
 
 /// Resolves `config`, which lies in the folder `root`, for the node with `scope`.
-pub fn resolve_global(config: &Config, root: &str, scope: &dyn Scope, source: Source<'_>) -> Part {
+pub fn resolve_global(config: &Config, root: &str, scope: &dyn Scope, source: Source<'_>) -> HierarchyPart {
     let scope = HieraScope(scope);
     let undefined = Undefined::in_data(source.puppet);
     let mut global =
         Global { root, scope: &scope, source, undefined, files: Resolver::new(config, root, &scope, source) };
     let levels = config.levels.iter().map(|level| global.level(level).map(Arc::new)).collect();
-    Part { levels, diagnostics: global.files.into_diagnostics() }
+    HierarchyPart { levels, diagnostics: global.files.into_diagnostics() }
 }
 
 struct Global<'a> {

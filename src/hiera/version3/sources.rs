@@ -14,19 +14,25 @@ use crate::hiera::backend::eyaml::Keys;
 use crate::hiera::backend::{Backend, Format};
 use crate::hiera::budget::Budget;
 use crate::hiera::config::{Config, Hiera3, LevelConfig, PlacedText, Section, Source};
-use crate::hiera::hierarchy::{self, Content, Level, Location, Part, Resolver};
+use crate::hiera::hierarchy::{self, Content, HierarchyPart, Level, Location, Resolver};
 use crate::hiera::scope::Scope;
 use crate::puppet::pathname::join;
 use crate::value::Value;
 
 /// Returns the sources of `config`, which is in the folder `root`, for the node with `scope`.
-pub fn resolve(config: &Config, hiera: &Hiera3, root: &str, scope: &dyn Scope, source: hierarchy::Source<'_>) -> Part {
+pub fn resolve(
+    config: &Config,
+    hiera: &Hiera3,
+    root: &str,
+    scope: &dyn Scope,
+    source: hierarchy::Source<'_>,
+) -> HierarchyPart {
     let files = Resolver::new(config, root, scope, source);
     let mut sources = Sources { hiera, root, scope, keys: source.keys, files, levels: Vec::new() };
     for (level, section) in config.levels.iter().zip(&hiera.sections) {
         sources.add(level, section, source);
     }
-    Part { levels: Ok(sources.levels), diagnostics: sources.files.into_diagnostics() }
+    HierarchyPart { levels: Ok(sources.levels), diagnostics: sources.files.into_diagnostics() }
 }
 
 struct Sources<'a> {
