@@ -71,7 +71,7 @@ impl Joined {
             self.twice.retain(|other| other.profile.name != part.profile.name);
             *known = part;
         } else {
-            known.profile.lay(part.profile, &mut |_, _| {});
+            known.profile.overlay(part.profile, &mut |_, _| {});
         }
     }
 

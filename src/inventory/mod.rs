@@ -32,6 +32,6 @@ pub use entries::{Inventory, OpenError};
 pub use error::FetchError;
 pub use fact_names::FactNames;
 pub use fetched::{Request, SourceFiles, age_in_words};
-pub use joined::Part;
+pub use joined::EntryProfile;
 pub use overview::{Described, EntryState, KnownNode, Origin, Overview};
 pub use sourced::Opened;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::FactNames;
 use super::entries::{Entry, Inventory, OpenError, State};
-use super::joined::{Manner, Part};
+use super::joined::{EntryMode, EntryProfile};
 use super::site_pp::SitePp;
 use crate::inventory::files::EnvironmentOfNodes;
 use crate::node::{NodeProfile, ProfileSource, VARIABLES, Wanted};
@@ -152,7 +152,7 @@ impl Described {
     fn overlay(&mut self, state: &State, part: EntryProfile) {
         let (number, from) = (self.origins.len(), &mut self.from);
         self.origins.push(origin(state, &part));
-        self.profile.lay(part.profile, &mut |field, key| _ = from.insert((field, key.to_s()), number));
+        self.profile.overlay(part.profile, &mut |field, key| _ = from.insert((field, key.to_s()), number));
     }
 
     /// Lays the variables of the node's block over the others.

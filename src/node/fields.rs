@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::mem;
 
 use super::document::{Document, Refusal, TRUSTED_EXTERNAL, section, trusted_names};
-use super::members::{Member, Tell, lay_some};
+use super::members::{Member, Tell, overlay_hash};
 use super::{Names, NodeProfile};
 use crate::pattern::nearest;
 use crate::value::{Hash, Value, is_number};
@@ -45,7 +45,7 @@ pub struct Field {
     kept: fn(&NodeProfile) -> Value,
     keep: fn(&mut NodeProfile, Value) -> Option<()>,
     written: fn(&NodeProfile) -> Value,
-    lay: fn(&mut NodeProfile, &mut NodeProfile, &mut Tell<'_>),
+    overlay: fn(&mut NodeProfile, &mut NodeProfile, &mut Tell<'_>),
 }
 
 /// Returns the row of a field with the values of a member. Other rows name what is different.
@@ -70,7 +70,7 @@ macro_rules! field {
                 Some(())
             },
             written: |profile| profile.$($member).+.written(),
-            lay: |below, above, tell| below.$($member).+.lay(&mut above.$($member).+, tell),
+            overlay: |below, above, tell| below.$($member).+.overlay(&mut above.$($member).+, tell),
         }
     };
 }
@@ -93,7 +93,7 @@ pub(crate) const CLASSES: &str = "classes";
 /// All fields, in the order in which they are read and written.
 pub static FIELDS: [Field; 11] = [
     // Name and facts are read before all others, since they show the form of a document.
-    Field { others: &["certname"], read: |_, _| Ok(()), lay: |_, _, _| {}, ..field!("name", name) },
+    Field { others: &["certname"], read: |_, _| Ok(()), overlay: |_, _, _| {}, ..field!("name", name) },
     Field { is_own: false, wants: Wants::Scalar, ..field!("timestamp", time) },
     Field { prefix: Some(""), ..field!("environment", environment) },
     Field {
@@ -112,7 +112,7 @@ pub static FIELDS: [Field; 11] = [
             profile.trusted = document.trusted("trusted", &profile.name)?.into();
             Ok(())
         },
-        lay: lay_trusted,
+        overlay: overlay_trusted,
         ..field!("trusted", trusted)
     },
     Field {
@@ -121,7 +121,7 @@ pub static FIELDS: [Field; 11] = [
         wants: Wants::Variables,
         prefix: Some(""),
         read: read_variables,
-        lay: lay_variables,
+        overlay: overlay_variables,
         ..field!(VARIABLES, variables)
     },
     Field { is_decisive: true, prefix: Some("server_facts"), ..field!("server_facts", server_facts) },
@@ -132,11 +132,11 @@ pub static FIELDS: [Field; 11] = [
             profile.catalog.classes = document.names(CATALOG_CLASSES, "classes", |names| Names::of_classes(names))?;
             Ok(())
         },
-        lay: |below, above, _| below.catalog.lay(mem::take(&mut above.catalog)),
+        overlay: |below, above, _| below.catalog.overlay(mem::take(&mut above.catalog)),
         ..field!(CATALOG_CLASSES, catalog.classes)
     },
     // One catalog replaces another one as a whole.
-    Field { is_decisive: true, wants: Wants::Catalogs, lay: |_, _, _| {}, ..field!(CATALOG_KEYS, catalog.keys) },
+    Field { is_decisive: true, wants: Wants::Catalogs, overlay: |_, _, _| {}, ..field!(CATALOG_KEYS, catalog.keys) },
     Field {
         is_own: false,
         wants: Wants::Catalogs,
@@ -150,7 +150,7 @@ pub static FIELDS: [Field; 11] = [
     Field {
         wants: Wants::Scalar,
         // Facts tell that there is such a node.
-        lay: |below, above, _| {
+        overlay: |below, above, _| {
             below.is_guessed = below.is_guessed && above.facts.is_empty() || above.is_guessed;
         },
         ..field!("guessed", is_guessed)
@@ -187,9 +187,9 @@ impl Field {
 impl NodeProfile {
     /// Lays another profile of the same node over this one. Calls `tell` for all that counts from then on: with the
     /// name of the field, and the names at the top level in it, or undef.
-    pub(crate) fn lay(&mut self, mut above: NodeProfile, tell: &mut dyn FnMut(&'static str, &Value)) {
+    pub(crate) fn overlay(&mut self, mut above: NodeProfile, tell: &mut dyn FnMut(&'static str, &Value)) {
         for field in &FIELDS {
-            (field.lay)(self, &mut above, &mut |key| tell(field.name, key));
+            (field.overlay)(self, &mut above, &mut |key| tell(field.name, key));
         }
     }
 
@@ -209,15 +209,15 @@ fn read_variables(document: &Document<'_>, profile: &mut NodeProfile) -> Result<
     Ok(())
 }
 
-fn lay_variables(below: &mut NodeProfile, above: &mut NodeProfile, tell: &mut Tell<'_>) {
+fn overlay_variables(below: &mut NodeProfile, above: &mut NodeProfile, tell: &mut Tell<'_>) {
     below.unresolved.retain(|name, _| above.variables.get(name).is_none());
     below.unresolved.append(&mut above.unresolved);
-    below.variables.lay(&mut above.variables, tell);
+    below.variables.overlay(&mut above.variables, tell);
 }
 
-fn lay_trusted(below: &mut NodeProfile, above: &mut NodeProfile, tell: &mut Tell<'_>) {
+fn overlay_trusted(below: &mut NodeProfile, above: &mut NodeProfile, tell: &mut Tell<'_>) {
     let NodeProfile { name, trusted, .. } = above;
-    lay_some(&mut below.trusted, trusted, |key, value| !is_default(name, key, value), tell);
+    overlay_hash(&mut below.trusted, trusted, |key, value| !is_default(name, key, value), tell);
 }
 
 /// Returns true for an entry of trusted data that every node gets if its profile does not set it.
@@ -349,7 +349,7 @@ mod tests {
             assert_eq!(read_as(&keepsake.of(&profile, &mut LeftOut::default()).document()), profile, "{text}");
             let mut laid = read(&format!("name: {}", profile.name), "p.yaml");
             let mut told = Vec::new();
-            laid.lay(profile.clone(), &mut |field, _| told.push(field));
+            laid.overlay(profile.clone(), &mut |field, _| told.push(field));
             assert_eq!(laid, profile, "{text}");
             assert!(told.contains(&"environment"), "{told:?}");
         }

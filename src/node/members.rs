@@ -27,7 +27,7 @@ pub(super) trait Member: Sized {
     }
 
     /// Lays `above`, of a later profile of the node, over it.
-    fn lay(&mut self, above: &mut Self, tell: &mut Tell<'_>);
+    fn overlay(&mut self, above: &mut Self, tell: &mut Tell<'_>);
 }
 
 impl Member for Arc<str> {
@@ -43,7 +43,7 @@ impl Member for Arc<str> {
         value.as_str().map(Arc::from)
     }
 
-    fn lay(&mut self, above: &mut Arc<str>, tell: &mut Tell<'_>) {
+    fn overlay(&mut self, above: &mut Arc<str>, tell: &mut Tell<'_>) {
         if !above.is_empty() {
             tell(&Value::Undef);
             self.clone_from(above);
@@ -68,8 +68,8 @@ impl Member for Arc<Hash> {
         }
     }
 
-    fn lay(&mut self, above: &mut Arc<Hash>, tell: &mut Tell<'_>) {
-        lay_some(self, above, |_, _| true, tell);
+    fn overlay(&mut self, above: &mut Arc<Hash>, tell: &mut Tell<'_>) {
+        overlay_hash(self, above, |_, _| true, tell);
     }
 }
 
@@ -105,7 +105,7 @@ impl Member for Hash {
         Arc::<Hash>::of_kept(value).map(Arc::unwrap_or_clone)
     }
 
-    fn lay(&mut self, above: &mut Hash, tell: &mut Tell<'_>) {
+    fn overlay(&mut self, above: &mut Hash, tell: &mut Tell<'_>) {
         above.iter().for_each(|(key, _)| tell(key));
         self.extend(mem::take(above));
     }
@@ -126,9 +126,9 @@ impl Member for Option<Hash> {
         if value.is_undef() { Some(None) } else { Hash::of_kept(value).map(Some) }
     }
 
-    fn lay(&mut self, above: &mut Option<Hash>, tell: &mut Tell<'_>) {
+    fn overlay(&mut self, above: &mut Option<Hash>, tell: &mut Tell<'_>) {
         if let Some(above) = above {
-            self.get_or_insert_default().lay(above, tell);
+            self.get_or_insert_default().overlay(above, tell);
         }
     }
 }
@@ -155,7 +155,7 @@ impl Member for Option<i64> {
         self.and_then(time::timestamp).map_or(Value::Undef, Value::from)
     }
 
-    fn lay(&mut self, above: &mut Option<i64>, _: &mut Tell<'_>) {
+    fn overlay(&mut self, above: &mut Option<i64>, _: &mut Tell<'_>) {
         *self = above.or(*self);
     }
 }
@@ -178,7 +178,7 @@ impl Member for Option<Names> {
         self.as_ref().map_or(Value::Undef, Names::to_value)
     }
 
-    fn lay(&mut self, above: &mut Option<Names>, _: &mut Tell<'_>) {
+    fn overlay(&mut self, above: &mut Option<Names>, _: &mut Tell<'_>) {
         *self = above.take().or_else(|| self.take());
     }
 }
@@ -204,7 +204,7 @@ impl Member for bool {
         }
     }
 
-    fn lay(&mut self, above: &mut bool, _: &mut Tell<'_>) {
+    fn overlay(&mut self, above: &mut bool, _: &mut Tell<'_>) {
         *self |= *above;
     }
 }

@@ -124,7 +124,9 @@ fn all(described: &Described) -> Vec<VariableRow> {
             Value::Hash(hash) => hash,
             value => {
                 let origin = described.origin_of(field.name, "");
-                leaves(field.name.to_owned(), &value, &mut |name, value| told.push(Told { name, value, origin }));
+                leaves(field.name.to_owned(), &value, &mut |name, value| {
+                    told.push(VariableRow { name, value, origin })
+                });
                 continue;
             }
         };
