@@ -299,8 +299,8 @@ mod tests {
     fn what_is_no_schedule_is_told() {
         let error = |expression: &str, zone| Schedule::new(&[expression], zone).unwrap_err().to_string();
         assert!(error("every day", None).starts_with("'every day' is not a cron expression such as '30 6 * * 1-5': "));
-        assert!(error("61 * * * *", None).starts_with("'61 * * * *' is no cron expression"));
-        assert!(error("", None).starts_with("'' is no cron expression"));
+        assert!(error("61 * * * *", None).starts_with("'61 * * * *' is not a cron expression"));
+        assert!(error("", None).starts_with("'' is not a cron expression"));
         assert_eq!(error("0 0 30 2 *", None), "the cron expression '0 0 30 2 *' never matches any time");
         assert_eq!(
             error("@daily", Some("Mars/Olympus")),

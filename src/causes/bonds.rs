@@ -34,7 +34,7 @@ pub(super) struct Bond {
 #[derive(Default)]
 pub(super) struct Bonds {
     pub(super) all: Vec<Bond>,
-    /// The edits of which not all is known.
+    /// The edits that are not fully known.
     pub(super) unknown: BTreeSet<usize>,
 }
 

@@ -105,7 +105,7 @@ pub struct Change {
 pub struct Changes {
     /// All changes, sorted by key, then by first node. No node is in two changes of a key.
     pub changes: Vec<Change>,
-    /// Secrets of which only the ciphertext differs, sorted by key. These are no changes.
+    /// Secrets of which only the ciphertext differs, sorted by key. These are not changes.
     pub reencrypted: Vec<Reencrypted>,
 }
 
@@ -224,7 +224,7 @@ impl Changes {
         if let Some(after) = outcome.after {
             compared.reencrypted.into_iter().for_each(|path| self.add_reencrypted(key, path, after, &nodes));
         }
-        // Answers that differ only in ciphertext are no change.
+        // Answers that differ only in ciphertext do not count as a change.
         if compared.leaves.is_empty() && !fails {
             return;
         }
@@ -236,7 +236,7 @@ impl Changes {
     }
 }
 
-/// Joins the answers with errors that have the same text: the place of an error's cause is no part of the answer.
+/// Joins the answers with errors that have the same text: the place of an error's cause is not a part of the answer.
 fn by_text(answers: &[Answer]) -> Cow<'_, [Answer]> {
     if answers.iter().filter(|answer| text(Some(&answer.outcome)).is_some()).count() < 2 {
         return Cow::Borrowed(answers);

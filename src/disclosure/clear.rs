@@ -19,7 +19,7 @@ const WORDS: [&str; 13] = [
     "access_key",
 ];
 
-/// Words that are no secret, wherever they stand.
+/// Words that are not secrets, wherever they stand.
 const NO_SECRETS: [&str; 12] =
     ["absent", "present", "undef", "none", "nil", "null", "true", "false", "yes", "no", "default", "disabled"];
 

@@ -11,7 +11,7 @@ use super::named::check_output;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileMode(u32);
 
-/// A text that is no mode of a file.
+/// A text that is not a mode of a file.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "'{0}' is not a valid file mode: use an octal number such as 0640 that lets the owner read and write, and \

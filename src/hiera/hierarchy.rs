@@ -65,8 +65,8 @@ impl Hierarchy {
         Ok(hierarchy)
     }
 
-    /// Lets each file be what its first reader makes of it: Puppet keeps what was read by path, whichever function asks
-    /// next. In version 3 another way to write the datadir makes another path.
+    /// Lets each file be what its first reader makes of it: Puppet keeps what was read by path, whichever function
+    /// asks next. In version 3 another way to write the datadir makes another path.
     fn read_once(&mut self, config: &Config) {
         let mut read: HashMap<(Option<&str>, Arc<str>), Arc<DataFile>> = HashMap::new();
         let levels = self.levels.iter_mut().chain(self.default_levels.iter_mut().flatten());
@@ -193,7 +193,7 @@ impl Location {
 pub enum Content {
     /// Nothing.
     Absent,
-    /// A file that is no data file of a built-in function.
+    /// A file that is not the data file of a built-in function.
     Other,
     /// A data file.
     File(BlobId, Arc<DataFile>),

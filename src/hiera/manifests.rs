@@ -353,7 +353,7 @@ impl ManifestLookups {
                 match found.iter_mut().find(|known: &&mut ManifestMerge| known.merge == *merge) {
                     Some(known) => drop(known.places.insert(place.clone())),
                     None => {
-                        found.push(ManifestMerge { merge: merge.clone(), places: [place.clone()].into(), names_key })
+                        found.push(ManifestMerge { merge: merge.clone(), places: [place.clone()].into(), names_key });
                     }
                 }
             }

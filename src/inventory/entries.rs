@@ -52,7 +52,7 @@ pub enum OpenError {
     /// A manifest cannot be read.
     #[error(transparent)]
     SitePp(#[from] ProfileError),
-    /// A folder is no cache of a Puppet server.
+    /// A folder is not a cache of a Puppet server.
     #[error("{} is not the cache of a Puppet server: it contains none of {}", .0.display(), CACHES.join(", "))]
     NoCache(PathBuf),
 }

@@ -133,7 +133,7 @@ fn touches(change: &KeyChange, is_deep: bool) -> Vec<Touch<'_>> {
     let is_unknown = change.outcome.as_ref().map(|outcome| is_unknown(outcome.as_deref()));
     let root = Touch { path: Cow::Owned(ValuePath::default()), before, after, is_unknown, leaf: None };
     let mut all = Vec::with_capacity(change.leaves.len() + 1);
-    // One side of a change without differences is no value: all of the other one is new, or gone.
+    // One side of a change without differences is not a value: all of the other one is new, or gone.
     if change.leaves.is_empty() && is_deep {
         push_all(root, &mut all);
         return all;

@@ -1,9 +1,9 @@
 //! `glob` and `globs`: Ruby's `Dir.glob` over a tree, in its order.
 //!
 //! Folders are walked depth first with their names sorted. `**/` goes through folders that are not hidden and not
-//! links; a leading dot needs a dot. Braces are expanded, with all behind them, where the walk comes to them; behind a
-//! `**/` they are compared with each name, and get lost below what is no folder. Work is limited, so that no pattern
-//! runs for ever: see [`GlobError`].
+//! links; a leading dot needs a dot. Braces are expanded, with all behind them, where the walk comes to them; behind
+//! a `**/` they are compared with each name, and get lost below what is not a folder. Work is limited, so that no
+//! pattern runs for ever: see [`GlobError`].
 //!
 //! Source: Ruby's `dir.c` (`ruby_brace_expand`, `glob_helper`).
 
@@ -78,7 +78,8 @@ enum Kind {
     Braces(Vec<Vec<char>>),
 }
 
-/// Returns the paths in `tree` that `pattern` matches, files and links that are no folders, in the order of `Dir.glob`.
+/// Returns the paths in `tree` that `pattern` matches, files and links that are not folders, in the order of
+/// `Dir.glob`.
 pub fn glob(tree: &dyn FileTree, pattern: &str) -> Result<Vec<String>, GlobError> {
     Ok(Walk::new(tree, WORK_LIMIT).all(pattern)?.paths)
 }

@@ -7,7 +7,7 @@ use super::source::SourceFile;
 use crate::value::Value;
 
 /// The way to read the tree that a settings file asks for, as it is obeyed. Settings that judge the tree, or are for
-/// those who run hierad, are no part of it.
+/// those who run hierad, are not part of it.
 #[derive(Debug, Default, PartialEq)]
 pub struct Reading {
     settings: keys::Settings,

@@ -10,7 +10,7 @@ use crate::node::{NodeProfile, read_profiles};
 const NAMES: [&str; 8] =
     ["profiles", "node-profiles", "node_profiles", "nodes", "facts", "factsets", "inventory", "hierad"];
 
-/// The name of the folder in which onceover keeps facts of machines that are no nodes.
+/// The name of the folder in which onceover keeps facts of machines that are not nodes.
 const FACTSETS: &str = "factsets";
 
 /// The deepest folder that is looked at, and the most entries of one.
@@ -26,7 +26,7 @@ const SIZE: u64 = 8 << 20;
 pub struct ProfilesFound {
     /// The path, relative to the top of the work tree.
     pub path: PathBuf,
-    /// True if it has facts of machines that are no nodes, as onceover and `FacterDB` have them.
+    /// True if it has facts of machines that are not nodes, as onceover and `FacterDB` have them.
     pub are_factsets: bool,
 }
 

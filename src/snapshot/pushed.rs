@@ -104,16 +104,12 @@ impl<'a> Pushed<'a> {
             let Some(base) = base else { return Ok(Prepared::Own) };
             self.repository.set_reference(&own, base)?;
             self.repository.set_reference(&pushed(branch), base)?;
-            match here {
-                Some(left) => {
-                    let remote = &self.remote.name;
-                    let text = "the snapshots at the remote have another history, which is kept";
-                    tracing::warn!(%branch, remote, %left, target = %base, "{text}");
-                }
-                None => {
-                    let remote = &self.remote.name;
-                    tracing::info!(%branch, remote, target = %base, "the snapshots continue those at the remote");
-                }
+            let remote = &self.remote.name;
+            if let Some(left) = here {
+                let text = "the snapshots at the remote have another history, which is kept";
+                tracing::warn!(%branch, remote, %left, target = %base, "{text}");
+            } else {
+                tracing::info!(%branch, remote, target = %base, "the snapshots continue those at the remote");
             }
             Ok(Prepared::Taken)
         })

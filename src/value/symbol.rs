@@ -1,6 +1,7 @@
 //! The symbols that Ruby shows without quotes.
 //!
-//! This is `rb_enc_symname_type` of Ruby 3.1, slips included: `:"1="` passes for an assignment to a name that is none.
+//! This is `rb_enc_symname_type` of Ruby 3.1, slips included: `:"1="` passes for an assignment, although its name is
+//! not valid.
 
 /// The kind of thing that a symbol's text could name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! The answers of hierad against those of the Puppet that is installed on the machine.
 //!
-//! The files of a revision are written to a temporary folder (`stage`), and a small Ruby program (`puppet`) looks
-//! the keys up there. It runs no code of the revision, unless the user asks for that. Answers that hierad does not know
-//! are counted and are no disagreement. The same holds for answers that depend on `backends` or `lookup_options` of the
-//! settings, which Puppet does not have. Nothing is written outside of the temporary folder.
+//! The files of a revision are written to a temporary folder (`stage`), and a small Ruby program (`puppet`) looks the
+//! keys up there. It runs no code of the revision, unless the user asks for that. Answers that hierad does not know
+//! are counted and are not disagreements. The same holds for answers that depend on `backends` or `lookup_options` of
+//! the settings, which Puppet does not have. Nothing is written outside of the temporary folder.
 
 mod compare;
 mod findings;
@@ -58,8 +58,8 @@ pub struct Verifier<'a> {
 }
 
 impl Verifier<'_> {
-    /// Starts the Puppet that the Ruby at `ruby` has, by default the one that `puppet` runs with. Its library is looked
-    /// for in `library`, by default where that Ruby finds it.
+    /// Starts the Puppet that the Ruby at `ruby` has, by default the one that `puppet` runs with. Its library is
+    /// looked for in `library`, by default where that Ruby finds it.
     pub fn start<'a>(ruby: Option<&Path>, library: Option<&'a Path>, code: Code) -> Result<Verifier<'a>> {
         let stage = Stage::new()?;
         let ruby = ruby::find(ruby)

@@ -1,5 +1,5 @@
-//! Levels and data that depend on who asks: Puppet looks parameters up in the scope of their class, `puppet lookup` and
-//! hierad in the top scope.
+//! Levels and data that depend on the caller: Puppet looks parameters up in the scope of their class, `puppet lookup`
+//! and hierad in the top scope.
 
 use crate::support::Sandbox;
 

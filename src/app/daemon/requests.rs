@@ -1,5 +1,5 @@
-//! Reviews of requests on forges by the daemon: each is a run of this program, `hierad review`, as its own process. The
-//! commits of strangers, and the answers of a forge, are so kept out of the daemon's.
+//! Reviews of requests on forges by the daemon: each is a run of this program, `hierad review`, as its own process.
+//! The commits of strangers, and the answers of a forge, are so kept out of the daemon's.
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::settings::Limits;
 /// The time that fetching and posting have, beyond that of the comparison: forges may have a client wait.
 const AROUND: Duration = Duration::from_mins(20);
 
-/// The remote of repositories that are no mirrors.
+/// The remote of repositories that are not mirrors.
 const REMOTE: &str = "origin";
 
 /// The id of a configuration that needs no name.
@@ -138,7 +138,7 @@ impl Review for ForgeReview {
         let mut command = Command::new(&self.program.path);
         command.args(&self.arguments).arg(format!("--request={request}"));
         command.envs(self.fingerprint_key.iter().map(|key| (FINGERPRINT_KEY, key)));
-        // The program is no job of a CI server, even if the daemon is.
+        // The program is not a job of a CI server, even if the daemon is.
         for variable in ci::runners() {
             command.env_remove(variable);
         }

@@ -34,7 +34,7 @@ impl Settings {
         Ok(Settings::combine(&[SettingsFile::trusted(path)?])?.settings)
     }
 
-    /// Combines files: a setting counts as the first file has it that says anything of it.
+    /// Combines files: a setting counts as the first file that mentions it says.
     pub fn combine(files: &[SettingsFile]) -> Result<Combined, SettingsError> {
         let mut combined = Combined::default();
         for file in files.iter().rev() {

@@ -352,7 +352,7 @@ mod tests {
             ),
             (
                 "policies:\n  - {name: 'a b', level: note, message: m}\n",
-                "3: 'a b' is no name of a policy: it may have letters",
+                "3: 'a b' is not a valid policy name: it may contain letters",
             ),
             (
                 "policies:\n  - {name: a, level: note, message: m}\n  - {name: a, level: note, message: m}\n",

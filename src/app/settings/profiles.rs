@@ -63,7 +63,7 @@ pub(super) fn check(source: &SourceFile<'_>, raw: Profiles) -> Result<Vec<Profil
 /// One entry.
 struct Checked<'a> {
     source: &'a SourceFile<'a>,
-    /// The number in the list, or `None` if it is no list.
+    /// The number in the list, or `None` if it is not a list.
     number: Option<String>,
 }
 
@@ -201,13 +201,16 @@ mod tests {
                 "'url' of 'puppetdb' this is not a valid address: it must begin with http:// or https://",
             ),
             ("{puppetdb: {url: 'https://a:b@x'}}", "'url' of 'puppetdb' must not have a password"),
-            ("{puppetdb: {url: 'https://x/pdb/query/v4'}}", "'url' of 'puppetdb' must be the server's alone"),
+            (
+                "{puppetdb: {url: 'https://x/pdb/query/v4'}}",
+                "'url' of 'puppetdb' must be the address of the server only",
+            ),
             ("{puppetdb: {url: 'https://x', cert: a}}", "'cert' of 'puppetdb' needs 'key'"),
             ("{puppetdb: {url: 'https://x', key: a}}", "'key' of 'puppetdb' needs 'cert'"),
             ("{puppetdb: {url: 'http://x', token_file: a}}", "'url' of 'puppetdb' must begin with https://"),
             (
                 "{puppetdb: {url: 'https://x', token_file: a, token_env: B}}",
-                "'token_env' of 'puppetdb' is one too many",
+                "'token_env' of 'puppetdb' cannot be used together with 'token_file'",
             ),
             (
                 "{puppetdb: {url: 'https://x', timeout: 0}}",

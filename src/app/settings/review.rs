@@ -58,7 +58,7 @@ pub(super) fn check(
     Ok(found)
 }
 
-/// Returns the message of an entry that is of no forge.
+/// Returns the error for an entry that names no known forge.
 fn need_forge() -> String {
     let names: Vec<String> = forge::reviewed().map(|forge| format!("'{}'", forge.name())).collect();
     let (last, others) = names.split_last().map_or(("", &[][..]), |(last, others)| (&**last, others));

@@ -84,7 +84,7 @@ pub struct Workspace {
 /// Profiles of another revision.
 struct Stage {
     _folder: TempDir,
-    /// The files of the repository that are no data by the settings that are checked out.
+    /// The files of the repository that are not data by the settings that are checked out.
     own_files: BTreeSet<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Blind spots of changed files: what decides values and is no data, and what is read otherwise than it stands there.
+//! Blind spots of changed files: what decides values without being data, and what is not read as it is stored.
 
 pub(crate) mod attributes;
 pub(crate) mod changed;

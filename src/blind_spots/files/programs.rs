@@ -1,4 +1,4 @@
-//! Finds changes of what decides values and is no data: type aliases, functions, and keys of encrypted data.
+//! Finds changes of what decides values without being data: type aliases, functions, and keys of encrypted data.
 
 use std::collections::BTreeSet;
 

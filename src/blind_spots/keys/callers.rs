@@ -1,4 +1,4 @@
-//! Finds levels and data that depend on who asks: classes get their parameters by the variables of their own scope.
+//! Finds levels and data that depend on the caller: classes get their parameters by the variables of their own scope.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ use crate::tree::TreeError;
 type Files = BTreeMap<String, BTreeSet<String>>;
 
 impl DiffContext<'_> {
-    /// Returns blind spots for variables that depend on who asks, if levels with them may read a changed file, or a
+    /// Returns blind spots for variables that depend on the caller, if levels with them may read a changed file, or a
     /// file with affected keys, or if data that the commit may change contains them.
     pub(crate) fn callers(&self, files: &ChangedFiles) -> Result<Vec<BlindSpot>, TreeError> {
         let mut found = Files::new();
@@ -64,7 +64,7 @@ impl DiffContext<'_> {
     }
 }
 
-/// Returns the patterns of paths that depend on who asks.
+/// Returns the patterns of paths that depend on the caller.
 pub(crate) fn of_callers(environment: &Environment) -> Vec<PathPattern<'_>> {
     let mut found = patterns(environment);
     found.extend(patterns_of_hiera3(environment));

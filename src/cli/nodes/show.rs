@@ -146,7 +146,7 @@ fn all(described: &Described) -> Vec<VariableRow> {
     told
 }
 
-/// Calls `tell` for each value that is no hash or array with something in it, with its name as data would have it.
+/// Calls `tell` for each value that is not a hash or array with something in it, with its name as data would have it.
 fn leaves(name: String, value: &Value, tell: &mut dyn FnMut(String, String)) {
     match value {
         Value::Hash(hash) if !hash.is_empty() => {

@@ -208,7 +208,7 @@ impl Queue {
         Ok(())
     }
 
-    /// Forgets a job of which there is nothing to tell, and notes the answers that it was resolved with.
+    /// Forgets a job that has nothing to report, and notes the answers that it was resolved with.
     pub async fn nothing_to_tell(&self, job: JobNumber, answers: Option<&str>) -> Result<(), QueueError> {
         let mut step = self.database.connection().await?;
         step.begin().await?;

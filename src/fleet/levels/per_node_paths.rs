@@ -117,7 +117,7 @@ impl PerNodePath {
         Some((VariablePath::parse(variable)?, path))
     }
 
-    /// Follows the links to the folder, and lists it. Returns `None` if it is no folder.
+    /// Follows the links to the folder, and lists it. Returns `None` if it is not a folder.
     fn listed(self, tree: &dyn FileTree) -> Option<(PerNodePath, HashSet<String, RandomState>)> {
         match follow(tree, &self.folder).ok()? {
             Target::Folder(folder) => {

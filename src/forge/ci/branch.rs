@@ -16,7 +16,7 @@ pub fn branch(variable: Variable<'_>) -> Option<String> {
     if values(|of| of.no_branch).next().is_some() {
         return None;
     }
-    // `17/merge` of a request has a reference that is no branch's.
+    // `17/merge` of a request has a reference that is not a branch's.
     if let Some(reference) = values(|of| of.reference).next() {
         return reference.strip_prefix(HEADS).map(str::to_owned);
     }

@@ -84,7 +84,7 @@ pub struct Jobs {
 }
 
 impl Jobs {
-    /// Jobs of which nothing is known.
+    /// Jobs of unknown servers.
     pub const NONE: Jobs = Jobs {
         runners: &[],
         has_commands: false,

@@ -42,7 +42,7 @@ pub enum MergeError {
     /// The history cannot be read.
     #[error(transparent)]
     History(#[from] HistoryError),
-    /// There is no one commit at which their histories part.
+    /// They have more than one merge base.
     #[error("they have several merge bases, since each has merged a part of the other")]
     SeveralBases,
     /// Both have changed the same.

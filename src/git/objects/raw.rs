@@ -92,7 +92,7 @@ pub(in crate::git) fn commit(content: &[u8]) -> Option<RawCommit> {
     let mut tree = None;
     for line in header.lines() {
         match line.split_once(' ') {
-            // As git does: one that follows is no tree of the commit.
+            // As git does: one that follows is not a tree of the commit.
             Some(("tree", id)) if tree.is_none() => tree = Some(CommitId::from_hex(id)?),
             Some(("parent", id)) => commit.parents.push(CommitId::from_hex(id)?),
             Some(("author", who)) => (commit.author, commit.time) = signature(who),

@@ -55,7 +55,7 @@ impl WorkTree {
         self.staged.get_or_init(read).as_ref().map_err(|reason| TreeError::new("git's index", reason.as_str()))
     }
 
-    /// Returns the commit that a submodule is at, or `None` for a repository that is no submodule.
+    /// Returns the commit that a submodule is at, or `None` for a repository that is not a submodule.
     fn commit_of(&self, path: &str, disk: &Path) -> Result<Option<[u8; 20]>, TreeError> {
         let Some(Entry::Submodule(staged)) = self.staged()?.submodules.entry(path)? else { return Ok(None) };
         let head = git2::Repository::open(disk).and_then(|repository| repository.refname_to_id("HEAD"));

@@ -1,7 +1,7 @@
 //! The files of `yaml_data`, `json_data` and `hocon_data`, and of Hiera 3's backends.
 //!
-//! Source: `functions/yaml_data.rb`, `functions/json_data.rb`, `functions/hocon_data.rb`; `hiera/filecache.rb` of Hiera
-//! 3.
+//! Source: `functions/yaml_data.rb`, `functions/json_data.rb`, `functions/hocon_data.rb`; `hiera/filecache.rb` of
+//! Hiera 3.
 
 use std::sync::{Arc, OnceLock};
 
@@ -23,11 +23,11 @@ pub enum Format {
     Yaml34,
     /// `json_data`
     Json,
-    /// YAML as Hiera 3 reads it: symbols stay symbols, aliases are refused, a byte order mark is no content.
+    /// YAML as Hiera 3 reads it: symbols stay symbols, aliases are refused, a byte order mark is not content.
     Hiera3Yaml,
     /// The same, accepting aliases as a Ruby before 3.1 does.
     Hiera3YamlAliases,
-    /// JSON as Hiera 3 reads it: a byte order mark is no content.
+    /// JSON as Hiera 3 reads it: a byte order mark is not content.
     Hiera3Json,
     /// `hocon_data`
     Hocon,

@@ -139,7 +139,7 @@ mod tests {
             // Keys that Ruby takes for the same.
             ("a: b\n0.0: c\nd: e\nf: g\n", "a: b\n0.0: c\nd: e\n-0.0: f\nf: g\n"),
             ("a: b\nc: d\ne: f\ng: h\n", "a: b\nc: d\n:a: e\ne: f\ng: h\n"),
-            // Where the root is no block mapping.
+            // Where the root is not a block mapping.
             ("{a: 1,\nb: 2}\n", "{a: 1,\nb: 3}\n"),
             ("--- {\na: 1,\nb: 2}\n", "--- {\na: 1,\nb: 3}\n"),
             // The end of the document, or more of it.

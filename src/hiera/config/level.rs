@@ -68,7 +68,7 @@ impl LevelConfig {
     fn variables_in<'c>(&'c self, paths: &'c [PlacedText]) -> impl Iterator<Item = (&'c str, &'c Place)> {
         let in_text = |text: &'c str, place| variables(text).into_iter().map(move |name| (name, place));
         let of_paths = paths.iter().flat_map(move |path| in_text(&path.text, &path.place));
-        // The name of a mapped value is no variable of a node.
+        // The name of a mapped value is not a variable of a node.
         let mapped = self.locations.mapped();
         let is_own = move |name: &str| mapped.is_some_and(|mapped| mapped.name == name);
         let all = in_text(&self.datadir, &self.place).chain(of_paths).filter(move |(name, _)| !is_own(name));

@@ -89,7 +89,7 @@ fn parse(
     }
 }
 
-/// Adds the defaults of the version, as Puppet does; a file that is no hash has those alone.
+/// Adds the defaults of the version, as Puppet does; a file that is not a hash has those alone.
 fn filled(version: &Value, value: &Value) -> Value {
     let mut hash = value.as_hash().cloned().unwrap_or_default();
     match version {

@@ -44,7 +44,7 @@ fn collect(step: &Step, level: Option<&Arc<str>>, found: &mut Vec<Contribution>)
         Some(Branch::Interpolation(_)) => return,
         _ => level,
     };
-    // A found value's interpolations come before it, but are no part of the answer's own search.
+    // A found value's interpolations come before it, but are not part of the answer's own search.
     step.steps.iter().for_each(|step| collect(step, level, found));
     if let (Some(Event::Found(_, value, Some(at))), Some(level)) = (&step.event, level) {
         found.push(Contribution { level: level.clone(), at: at.clone(), value: value.clone() });

@@ -280,7 +280,7 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Folds what `find` gives for the `variants`; one variant alone, or none, is no fold for those who watch.
+    /// Folds what `find` gives for the `variants`; one variant alone, or none, is not a fold for those who watch.
     fn fold<T>(
         &self,
         (strategy, budget): (&Strategy, &Budget),

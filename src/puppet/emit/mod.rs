@@ -1,9 +1,9 @@
 //! Values as YAML, as Ruby's `to_yaml` writes them.
 //!
-//! Psych chooses the style of a text (`style`); `scalar` and `writer` are libyaml's part. Two
-//! things differ: what Ruby writes once and refers to by an alias is written in full, and what is no plain data
-//! (secrets, values of Puppet's own types) is written in rich data form. Source: `psych/visitors/yaml_tree.rb` of Psych
-//! 4, `emitter.c` of libyaml 0.2.5.
+//! Psych chooses the style of a text (`style`); `scalar` and `writer` are libyaml's part. Two things differ: what
+//! Ruby writes once and refers to by an alias is written in full, and what is not plain data (secrets, values of
+//! Puppet's own types) is written in rich data form. Source: `psych/visitors/yaml_tree.rb` of Psych 4, `emitter.c` of
+//! libyaml 0.2.5.
 
 mod scalar;
 mod style;

@@ -7,7 +7,7 @@ use regex::Regex;
 use super::scalar::Style;
 use crate::puppet::yaml;
 
-/// Returns the style of `text`, which is no secret and not `<<`.
+/// Returns the style of `text`, which is not a secret and not `<<`.
 pub(super) fn of_text(text: &str) -> Style {
     if has_inner_break(text) {
         Style::Literal

@@ -83,7 +83,7 @@ impl Writer {
         self.indention = true;
     }
 
-    /// Writes what is no scalar; `is_indention` for what a block may begin behind.
+    /// Writes what is not a scalar; `is_indention` for what a block may begin behind.
     pub(super) fn indicator(&mut self, text: &str, need_whitespace: bool, is_indention: bool) {
         if need_whitespace && !self.whitespace {
             self.put(' ');

@@ -13,7 +13,7 @@ use crate::value::Value;
 use crate::value::rich::types::puppet_quote;
 use crate::value::rich::{Rich, regexp};
 
-/// Returns the text of a value that is no container.
+/// Returns the text of a value that is not a container.
 pub(super) fn text(format: &Format, value: &Value, ruby: Ruby) -> Formatted {
     match value {
         Value::Undef => undef(format),

@@ -160,7 +160,7 @@ impl Budget {
         Ok(())
     }
 
-    /// Checks a merge of objects. The gem loads its merges with the first one of values that are no objects; one of
+    /// Checks a merge of objects. The gem loads its merges with the first one of values that are not objects; one of
     /// objects before that fails, unless another document in the same process had such a merge.
     fn load_merges(&self, object: bool) -> Result<()> {
         if object && !self.merges_loaded.get() {

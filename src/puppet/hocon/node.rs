@@ -64,7 +64,7 @@ pub(super) struct Reference {
 pub(super) struct Object {
     pub(super) entries: Entries,
     pub(super) resolved: bool,
-    /// True if what lies below it is hidden, since something that is no object does.
+    /// True if what lies below it is hidden, since something that is not an object does.
     pub(super) hides: bool,
 }
 

@@ -331,7 +331,7 @@ fn hex(digits: &[u8]) -> u32 {
     (0..4).try_fold(0, digit).unwrap_or(0xfffd)
 }
 
-/// UTF-8 by the book of bits: a lone surrogate makes bytes that are no UTF-8.
+/// UTF-8 by the book of bits: a lone surrogate makes bytes that are not UTF-8.
 fn push_utf8(out: &mut Vec<u8>, code: u32) {
     let byte = |shift: u32, mask: u32, mark: u32| u8::try_from(((code >> shift) & mask) | mark).unwrap_or_default();
     match code {

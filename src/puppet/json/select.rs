@@ -20,7 +20,7 @@ pub fn select(content: &[u8], selection: &Selection) -> Option<Value> {
     Some(value)
 }
 
-/// A value of which a part is wanted.
+/// A value that is only read in part.
 #[derive(Clone, Copy)]
 struct PartlyWanted<'a> {
     selection: &'a Selection,

@@ -80,7 +80,7 @@ impl Writer<'_> {
             Value::Hash(hash) if hash.keys().all(|key| matches!(key, Value::String(s) if s.secrecy().is_none())) => {
                 self.object(hash);
             }
-            // Bytes as keys cannot be told from text in JSON, so they count as keys that are no text.
+            // Bytes as keys cannot be told from text in JSON, so they count as keys that are not text.
             Value::Hash(hash) => self.typed("Hash", |w| {
                 w.list('[', ']', hash.iter().flat_map(|(key, value)| [key, value]), Self::value);
             }),

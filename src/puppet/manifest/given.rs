@@ -1,8 +1,8 @@
 //! Options of a lookup that reach it from elsewhere: `function f($options) { lookup($options) }`.
 //!
-//! A parameter has what callers give it, which may be in other files. So a file tells which functions and defined types
-//! it may give options, and of which ones, or of whose variables, its lookups depend on that. A parameter whose type
-//! has no hashes gives none. Those of classes may have anything: the data give them.
+//! A parameter has what callers give it, which may be in other files. So a file tells which functions and defined
+//! types it may give options, and of which ones, or of whose variables, its lookups depend on that. A parameter whose
+//! type has no hashes gives none. Those of classes may have anything: the data give them.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -321,7 +321,7 @@ impl Parameters {
     }
 }
 
-/// The types whose values are no hashes, and the [`WITH_TYPES`].
+/// The types whose values are not hashes, and the [`WITH_TYPES`].
 const WITHOUT_HASHES: [&str; 15] = [
     "String",
     "Pattern",

@@ -16,13 +16,13 @@ pub(super) enum Expression {
     Template(Vec<String>),
     /// A variable, by its name.
     Variable(String),
-    /// A hash with names that are known, and some values that are no literals.
+    /// A hash with names that are known, and some values that are not literals.
     Options(Vec<(String, Expression)>),
     /// The items of an array as so many arguments; those of anything else are not known.
     Splat(Box<Expression>),
     /// A hash that is made of others.
     Composed,
-    /// Anything else. It is no options, unless all arguments are one.
+    /// Anything else. It is not options, unless all arguments are one.
     Other,
 }
 

@@ -11,7 +11,7 @@ use super::tokens::{Token, Word, closing, tokens};
 use crate::puppet::regex::RubyRegex;
 use crate::value::Value;
 
-/// Words that are no values, although they look like names.
+/// Words that are not values, although they look like names.
 pub(super) const KEYWORDS: [&str; 14] = [
     "if", "unless", "case", "else", "elsif", "and", "or", "in", "node", "class", "define", "function", "default",
     "inherits",
@@ -43,7 +43,7 @@ pub struct NodeBlock {
 pub struct Assignment {
     /// Its name.
     pub name: String,
-    /// The value; `None` if it is no literal, or is not always set.
+    /// The value; `None` if it is not a literal, or is not always set.
     pub value: Option<Value>,
     /// The line, counted from 1.
     pub line: u32,
@@ -418,7 +418,7 @@ mod tests {
             "7 r=\"web\"",
         ];
         assert_eq!(told(text, "include role::$r", "n"), expected);
-        // A list on a line of its own is no access to the value before.
+        // A list on a line of its own is not access to the value before.
         assert_eq!(told("node default { $g = 7\n[$h, $i] = [1, 2] }", "role($r)", "n")[0], "1 g=7");
         let of_class = "node default { class { '::role::db::main': x => $y } }";
         assert_eq!(told(of_class, "include role::$r", "n"), ["1 r=\"db::main\""]);

@@ -14,7 +14,7 @@ pub(super) struct Values {
     known: HashMap<String, Vec<Value>>,
     /// The texts of variables that are set to nothing else, of which some are not known as a whole.
     texts: HashMap<String, Vec<KeyText>>,
-    /// The variables that are set to a hash that is no literal, or to a value that may be one.
+    /// The variables that are set to a hash that is not a literal, or to a value that may be one.
     pub(super) options: HashSet<String>,
     /// The options that come from elsewhere, or go there.
     pub(super) given: Given,
@@ -105,7 +105,8 @@ fn is_end(next: Option<&Word>) -> bool {
     }
 }
 
-/// Returns the parameters of classes, functions and blocks that have no default: whoever calls them gives their values.
+/// Returns the parameters of classes, functions and blocks that have no default: whoever calls them gives their
+/// values.
 fn given(words: &[Word]) -> HashSet<String> {
     let (mut given, mut depth, mut is_block) = (HashSet::new(), 0_usize, false);
     for (at, word) in words.iter().enumerate() {

@@ -13,7 +13,7 @@ use crate::puppet::types::{assert_instance, constructors, is_instance};
 use crate::puppet::{Error, ruby, time};
 use crate::value::Value;
 
-/// Returns an entry of the first argument, or `None` if it is no hash or the entry is undef.
+/// Returns an entry of the first argument, or `None` if it is not a hash or the entry is undef.
 fn entry(args: &[Value], name: &str) -> Option<Value> {
     args.first()?.as_hash()?.get(name).filter(|value| !value.is_undef()).cloned()
 }

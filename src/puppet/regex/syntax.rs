@@ -5,9 +5,9 @@
 use crate::puppet::Error;
 use crate::value::rich::regexp::{self, tokens};
 
-/// Translates `pattern` for Oniguruma. In Ruby, `\d`, `\s` and `\w` are ASCII, escapes of characters are decoded first,
-/// and a repeated anchor (`^*`) is allowed: it asks for nothing if it may be repeated no times, and counts once
-/// otherwise.
+/// Translates `pattern` for Oniguruma. In Ruby, `\d`, `\s` and `\w` are ASCII, escapes of characters are decoded
+/// first, and a repeated anchor (`^*`) is allowed: it asks for nothing if it may be repeated no times, and counts
+/// once otherwise.
 pub(super) fn translate(pattern: &str) -> Result<String, Error> {
     let fault = |what: &str| fault(pattern, what);
     if has_folded_class(pattern) {
@@ -334,7 +334,7 @@ fn has_variable_look_behind(pattern: &str) -> bool {
                 let rest = &pattern[at + 1..];
                 let inside = depth.last().is_some_and(|inside| *inside);
                 depth.push(inside || rest.starts_with("?<=") || rest.starts_with("?<!"));
-                // The mark of the group is no quantifier.
+                // The mark of the group is not a quantifier.
                 return false;
             }
             ")" => _ = depth.pop(),

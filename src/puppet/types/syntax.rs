@@ -1,7 +1,7 @@
 //! The part of Puppet's language that type expressions are written in: references, brackets, literals.
 //!
 //! [`parse`] makes a [`Node`] of a text; it does not know which types there are. The rest of the language parses in
-//! Puppet, too, and then is no type.
+//! Puppet, too, and then is not a type.
 //!
 //! Source: `pops/parser/lexer2.rb`, `egrammar.ra`.
 
@@ -39,7 +39,7 @@ pub(super) enum Kind<'t> {
     Hash(Vec<(Node<'t>, Node<'t>)>),
     /// `-x`.
     Minus(Box<Node<'t>>),
-    /// Any expression that is no type.
+    /// Any expression that is not a type.
     Other,
 }
 
@@ -62,7 +62,7 @@ pub(super) fn parse(text: &str) -> Parsed<Node<'_>> {
         if token.sign == ";" {
             return Err(end_of_input());
         }
-        // Several statements are no type.
+        // Several statements are not a type.
         parser.expression()?;
         node = Node { text: text.trim(), kind: Kind::Other };
     }

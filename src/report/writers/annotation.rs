@@ -43,7 +43,7 @@ pub struct Annotation {
     pub message: String,
 }
 
-/// The kinds of message that are no findings.
+/// The kinds of message that are not findings.
 pub(super) const POLICY: &str = "policy";
 pub(super) const FAILING_KEY: &str = "failing-key";
 pub(super) const CHANGED_VALUE: &str = "changed-value";

@@ -102,7 +102,7 @@ impl<'a> Programs<'a> {
         Ok(())
     }
 
-    /// Adds what a name stands for, if it leads into the tree. A folder is no program, and refused where it is the
+    /// Adds what a name stands for, if it leads into the tree. A folder is not a program, and refused where it is the
     /// `whole` word.
     fn name(&mut self, name: &str, whole: bool, depth: usize) -> Result<()> {
         if Path::new(name).is_relative() {

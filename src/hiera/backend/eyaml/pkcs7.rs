@@ -50,7 +50,7 @@ const BAD_DECRYPT: &str = "bad decrypt";
 /// OpenSSL cannot make out cipher, recipient or content.
 const DECRYPT_ERROR: Refusal = Refusal::Ruby("decrypt error");
 
-/// Ruby's error for data that is no PKCS #7: it looks for the PEM form last.
+/// Ruby's error for data that is not PKCS #7: it looks for the PEM form last.
 const NO_PKCS7: Refusal = Refusal::NoPkcs7("Could not parse the PKCS7: no start line");
 
 const ENVELOPED_DATA: ConstOid = Oid(&[42, 134, 72, 134, 247, 13, 1, 7, 3]);

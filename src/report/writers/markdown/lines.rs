@@ -1,4 +1,4 @@
-//! The changed lines that change nothing, or of which that is not known.
+//! The changed lines that have no effect, or an unknown one.
 
 use super::document::{Block, Item, Line, Section, Sign, name, strong};
 use super::escape::characters;
@@ -30,8 +30,8 @@ pub(super) fn idle(report: &Report, options: &Options, budget: usize) -> Vec<Sec
     vec![Section::fold(heading, vec![list])]
 }
 
-/// Returns the changed lines of files that no known node reads, as a difference in at most `budget` characters; nothing
-/// if there are none.
+/// Returns the changed lines of files that no known node reads, as a difference in at most `budget` characters;
+/// nothing if there are none.
 pub(super) fn unread(report: &Report, budget: usize) -> Vec<Section> {
     let parts = report.unread();
     if parts.is_empty() {

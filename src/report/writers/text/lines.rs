@@ -1,4 +1,4 @@
-//! Writes the changed lines that change nothing, or of which that is not known.
+//! Writes the changed lines that have no effect, or an unknown one.
 
 use std::io;
 
