@@ -1,6 +1,8 @@
 //! Git's hooks as hierad installs them, run by real git commands.
 
+mod gate;
 mod install;
+mod managers;
 mod notify;
 mod push;
 mod scripts;

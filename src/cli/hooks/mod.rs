@@ -4,7 +4,10 @@
 //! when hierad does.
 
 mod folder;
+mod gate;
+mod judged;
 mod push;
+mod pushed;
 mod run;
 mod script;
 
@@ -35,7 +38,13 @@ pub(super) struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Install hooks; existing ones still run, before hierad's
-    Install(Change),
+    Install {
+        #[command(flatten)]
+        change: Change,
+        /// The gate, too: pre-receive, which refuses pushes to this repository that the policies do not allow
+        #[arg(long)]
+        gate: bool,
+    },
     /// Remove hierad's hooks, and put back what was there before
     Remove(Change),
     /// Show which hooks are installed
@@ -48,8 +57,10 @@ enum Command {
     ///
     /// post-commit, post-merge, post-rewrite and post-receive tell a daemon to look. With `git config
     /// hierad.postCommit print`, post-commit prints what the commit changes, too. pre-push prints what the push
-    /// changes, which git tells on standard input; `git config hierad.prePush` can be `print`, `off`, or `errors` or
-    /// `changes` to refuse a push that brings errors to nodes that had none, or any change. Exit status 2 refuses.
+    /// changes, which git names on standard input, and the pre-commit framework in variables. `git config
+    /// hierad.prePush` can be `print`, `off`, or refuse a push: `policies` if a policy fails, `errors` if nodes get
+    /// errors that had none, `changes` if any value changes. pre-receive does the same in the repository that is
+    /// pushed to, by `hierad.gate`, which is `policies` by default. Exit status 2 refuses.
     Run {
         /// The hook
         hook: Hook,
@@ -73,7 +84,7 @@ struct Change {
 
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     match &arguments.command {
-        Command::Install(change) => install(global, change),
+        Command::Install { change, gate } => install(global, change, *gate),
         Command::Remove(change) => remove(global, change),
         Command::List { format } => list(global, *format),
         Command::Run { hook, arguments } => run::run(global, *hook, arguments),
@@ -82,7 +93,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
 
 /// Returns the first line of a failure: the reason without the advice.
 fn first_line(failure: &Failure) -> String {
-    describe(&**failure).lines().next().unwrap_or_default().to_owned()
+    describe(&**failure).lines().next().unwrap_or_default().trim_end_matches('.').to_owned()
 }
 
 /// Returns one of hierad's settings in git's configuration, which `git -c` overrides, or `None` if it is unset.
@@ -91,19 +102,24 @@ fn setting(global: &Global, name: &str) -> Result<Option<String>> {
     Ok(git::config_value(&folders.own, name)?.map(|setting| setting.value))
 }
 
-fn install(global: &Global, change: &Change) -> Result {
+fn install(global: &Global, change: &Change, gate: bool) -> Result {
     let place = Place::find(global)?;
     place.allow(change)?;
     let program = std::env::current_exe()?;
     let program = program.to_str().ok_or("the path of this program cannot be written into a script")?;
-    let hooks = if change.hook.is_empty() { Hook::usual(place.has_work_tree) } else { &change.hook };
-    let slots = place.slots(hooks)?;
+    let mut hooks =
+        if change.hook.is_empty() { Hook::usual(place.has_work_tree).to_vec() } else { change.hook.clone() };
+    if gate && !hooks.contains(&Hook::PreReceive) {
+        hooks.push(Hook::PreReceive);
+    }
+    place.refuse_generated(&hooks)?;
+    let slots = place.slots(&hooks)?;
     // Install all of them, or none.
     if let Some(refusal) = slots.iter().find_map(|slot| slot.refusal(change.force)) {
         return Err(refusal.into());
     }
     slots.iter().try_for_each(|slot| slot.install(program))?;
-    place.show(hooks)
+    place.show(&hooks)
 }
 
 fn remove(global: &Global, change: &Change) -> Result {
@@ -164,6 +180,21 @@ impl Place {
             .into()),
             _ => Ok(()),
         }
+    }
+
+    /// Fails if husky makes the folder anew each time that the packages of the work tree are installed.
+    fn refuse_generated(&self, hooks: &[Hook]) -> Result<()> {
+        let Some(own) = self.folder.parent().filter(|own| self.folder.ends_with("_") && own.ends_with(".husky")) else {
+            return Ok(());
+        };
+        let line =
+            |hook: &Hook| format!("\n  {}: hierad hooks run {} \"$@\"", shown(&own.join(hook.name())), hook.name());
+        let lines: String = hooks.iter().map(line).collect();
+        Err(format!(
+            "{} is made by husky, which replaces it; put a line into husky's own files:{lines}",
+            shown(&self.folder)
+        )
+        .into())
     }
 
     fn slots(&self, hooks: &[Hook]) -> Result<Vec<Slot>> {

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use super::script::Hook;
-use super::{first_line, push, setting};
+use super::{first_line, gate, push, setting};
 use crate::cli::{Global, Result, Status, diff, notify};
 
 pub(super) fn run(global: &Global, hook: Hook, arguments: &[OsString]) -> Result {
@@ -11,6 +11,7 @@ pub(super) fn run(global: &Global, hook: Hook, arguments: &[OsString]) -> Result
         Hook::PostCommit => post_commit(global),
         Hook::PostMerge | Hook::PostRewrite | Hook::PostReceive => Ok(notify::run(global)),
         Hook::PrePush => push::run(global, arguments),
+        Hook::PreReceive => gate::run(global, arguments),
     }
 }
 

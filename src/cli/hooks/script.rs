@@ -9,6 +9,7 @@ pub(super) enum Hook {
     PostMerge,
     PostRewrite,
     PostReceive,
+    PreReceive,
     PrePush,
 }
 
@@ -19,8 +20,8 @@ const PROGRAM: &str = "/usr/local/bin/hierad";
 const MARK: &str = "Written and removed by `hierad hooks`";
 
 impl Hook {
-    pub(super) const ALL: [Hook; 5] =
-        [Hook::PostCommit, Hook::PostMerge, Hook::PostRewrite, Hook::PostReceive, Hook::PrePush];
+    pub(super) const ALL: [Hook; 6] =
+        [Hook::PostCommit, Hook::PostMerge, Hook::PostRewrite, Hook::PostReceive, Hook::PreReceive, Hook::PrePush];
 
     /// Returns the hooks for repositories in which commits are made, or for those that only receive them.
     pub(super) fn usual(has_work_tree: bool) -> &'static [Hook] {
@@ -39,6 +40,7 @@ impl Hook {
             Hook::PostRewrite => "post-rewrite",
             Hook::PostReceive => "post-receive",
             Hook::PrePush => "pre-push",
+            Hook::PreReceive => "pre-receive",
         }
     }
 
@@ -54,6 +56,7 @@ impl Hook {
             Hook::PostRewrite => include_str!("../../../hooks/post-rewrite"),
             Hook::PostReceive => include_str!("../../../hooks/post-receive"),
             Hook::PrePush => include_str!("../../../hooks/pre-push"),
+            Hook::PreReceive => include_str!("../../../hooks/pre-receive"),
         }
     }
 

@@ -79,7 +79,7 @@ pub(super) const RULES: [(Rule, &[&str]); 18] = [
                 "src/git/",
                 "src/app/workspace/global_layer.rs",
                 "src/app/review.rs",
-                "src/cli/hooks/push.rs",
+                "src/cli/hooks/judged.rs",
                 "src/cli/init/find.rs",
                 "src/functions/bridge/trusted.rs",
             ],
@@ -161,6 +161,7 @@ pub(super) const RULES: [(Rule, &[&str]); 18] = [
             what: "another program gets text",
             pattern: r"\bStdio::piped\(\)|\bChildStdin\b|\bstdin\.take\(\)",
             places: &[
+                "src/cli/hooks/gate.rs",
                 "src/cli/output/mod.rs",
                 "src/cli/output/pager.rs",
                 "src/verify/",

@@ -13,6 +13,7 @@ const ALL_ABSENT: &str = "$BASE/repository/.git/hooks
   post-merge    not installed
   post-rewrite  not installed
   post-receive  not installed
+  pre-receive   not installed
   pre-push      not installed
 ";
 

@@ -143,7 +143,9 @@ fn an_unknown_mode_of_pre_push_refuses() {
     port(&site, "81");
     for mode in ["error", "Errors", "true", ""] {
         let refused = site.shell(&format!("git -c hierad.prePush={mode} push --quiet origin main"));
-        let words = format!("cannot be checked: hierad.prePush is '{mode}'; expected print, off, errors or changes; ");
+        let words = format!(
+            "cannot be checked: hierad.prePush is '{mode}'; expected print, off, policies, errors or changes; "
+        );
         refused.is(1).says(&["hierad: the push is refused, as it ", &words, "--no-verify"]);
     }
     assert_ne!(remote(&site, "main"), site.git(["rev-parse", "main"]));
@@ -276,4 +278,89 @@ fn the_default_branch_judges_a_new_one() {
     let printed = site.shell("git push origin new");
     printed.ok();
     assert!(printed.err.contains("ports: 1 key on 1 of 2 nodes"), "{printed:?}");
+}
+
+#[test]
+fn a_policy_that_fails_refuses_a_push() {
+    let site = pushed();
+    let policy =
+        |name: &str, level: &str, key: &str| format!("{{name: {name}, level: {level}, message: Ask., keys: {key}}}");
+    let policies =
+        [policy("ports", "failure", "port"), policy("words", "warning", "motd"), policy("times", "failure", "ntp")];
+    site.settings(format!("profiles: [profiles]\npolicies: [{}]\n", policies.join(", ")));
+    let push = || site.shell("git -c hierad.prePush=policies push --quiet origin main");
+    site.files("-- data/common.yaml\nmotd: bye\nntp: [a, b]\n");
+    site.commit("only a warning");
+    push().is(0).says(&["words: 1 key on both nodes"]);
+    port(&site, "'%{nosuch}'");
+    push().is(1).says(&["hierad: the push is refused, as it breaks the policy ports; `git push --no-verify`"]);
+    site.files("-- data/common.yaml\nmotd: bye\nntp: [b]\n");
+    site.commit("another");
+    push().is(1).says(&["as it breaks the policies ports, times; "]);
+    site.shell("git push --quiet origin main").ok();
+    // Policies that cannot be read may be any.
+    port(&site, "82");
+    site.write("hierad.yaml", "profiles: [profiles]\npolicies: [{}]\n");
+    push().is(1).says(&["cannot be checked: ", "hierad.yaml"]);
+}
+
+/// Runs the hook as a manager of hooks does, with variables, and git's lines on standard input.
+fn managed(site: &Sandbox, mode: &str, variables: &str, input: &str) -> Printed {
+    let run = format!("{variables} hierad hooks run pre-push origin ../origin.git {input}");
+    site.sh(&format!("git config hierad.prePush {mode}"));
+    site.shell(&run)
+}
+
+#[test]
+fn nothing_passes_without_a_word_about_the_push() {
+    let site = pushed();
+    port(&site, "'%{nosuch}'");
+    for mode in ["errors", "changes", "policies"] {
+        for input in ["< /dev/null", "<&-", "< empty"] {
+            site.sh("printf '' > empty");
+            let refused = managed(&site, mode, "", input);
+            refused.is(2).says(&[
+                "hierad: the push is refused, as it cannot be checked: standard input names no branch",
+                "use_stdin",
+            ]);
+        }
+        let unknown =
+            managed(&site, mode, "PRE_COMMIT_REMOTE_BRANCH=refs/heads/main PRE_COMMIT_TO_REF=HEAD", "< /dev/null");
+        unknown.is(2).says(&["cannot be checked: pre-commit names no commit that the remote has already"]);
+        managed(&site, mode, "PRE_COMMIT_FROM_REF=nowhere PRE_COMMIT_TO_REF=HEAD", "< /dev/null")
+            .is(2)
+            .says(&["nowhere"]);
+    }
+    let shown = managed(&site, "print", "", "< /dev/null");
+    shown.is(0).says(&["hierad: cannot show what the push changes: standard input names no branch"]);
+    assert_eq!(managed(&site, "off", "", "< /dev/null").is(0).err, "");
+}
+
+#[test]
+fn the_pre_commit_framework_names_the_push() {
+    let site = pushed();
+    port(&site, "81");
+    let range = "PRE_COMMIT_FROM_REF=$(git rev-parse HEAD~1) PRE_COMMIT_TO_REF=$(git rev-parse HEAD)";
+    let remote = "PRE_COMMIT_REMOTE_NAME=origin PRE_COMMIT_REMOTE_URL=../origin.git";
+    let branch = "PRE_COMMIT_REMOTE_BRANCH=refs/heads/main";
+    let shown = managed(&site, "print", &format!("{range} {remote} {branch}"), "< /dev/null");
+    assert!(shown.ok().contains("(Ada) on origin/main"), "{shown:?}");
+    assert!(shown.out.contains("changed  port: 80 -> 81"), "{shown:?}");
+    managed(&site, "changes", &format!("{range} {remote} {branch}"), "< /dev/null")
+        .is(2)
+        .says(&["as it changes 1 key"]);
+    // Names instead of ids, as `pre-commit run --from-ref` has them.
+    managed(&site, "changes", "PRE_COMMIT_FROM_REF=origin/main PRE_COMMIT_TO_REF=HEAD", "< /dev/null").is(2);
+    // What git says goes before.
+    let (new, old) = (site.git(["rev-parse", "HEAD"]), site.git(["rev-parse", "HEAD~1"]));
+    let lines = format!("refs/heads/main {new} refs/heads/main {old}");
+    managed(
+        &site,
+        "changes",
+        &format!("PRE_COMMIT_FROM_REF={new} PRE_COMMIT_TO_REF={new}"),
+        &format!("<<X\n{lines}\nX\n"),
+    )
+    .is(2);
+    // A tag moves no branch.
+    managed(&site, "changes", &format!("{range} {remote} PRE_COMMIT_REMOTE_BRANCH=refs/tags/v1"), "< /dev/null").ok();
 }

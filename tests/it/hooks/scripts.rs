@@ -4,7 +4,7 @@ use super::{remote, shell};
 use crate::support::Sandbox;
 use crate::support::terminal::{SITE, run};
 
-const HOOKS: [&str; 5] = ["post-commit", "post-merge", "post-rewrite", "post-receive", "pre-push"];
+const HOOKS: [&str; 6] = ["post-commit", "post-merge", "post-rewrite", "post-receive", "pre-receive", "pre-push"];
 
 fn source(hook: &str) -> String {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("hooks").join(hook);

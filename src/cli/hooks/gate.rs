@@ -1,0 +1,138 @@
+//! The hook `pre-receive`, the gate of a repository: it tells whoever pushes what the push changes on the nodes, and
+//! may refuse it.
+//!
+//! Git runs it while the objects of the push are in quarantine, and waits for it. So the comparison is a run of this
+//! program by itself, which has a limit of time: when that is over, it is ended with everything that it has started.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::io::AsyncWriteExt;
+use tokio::process::Command;
+
+use super::judged::{Mode, check};
+use super::pushed::{Push, told};
+use super::{first_line, setting};
+use crate::cli::output::log;
+use crate::cli::{Global, Result, Status};
+use crate::disk;
+use crate::git::{self, Environment};
+use crate::process::Group;
+
+/// The last argument of the run that compares; git passes none.
+const COMPARE: &str = "compare";
+
+/// The seconds that a comparison has, unless `hierad.gateTimeout` says otherwise.
+const TIMEOUT: u64 = 60;
+
+/// The option of a push that lets it past the gate: `git push -o hierad-bypass=REASON`.
+const BYPASS: &str = "hierad-bypass=";
+
+/// The file in the git directory that names each push which was let past.
+const LOG: &str = "hierad-gate.log";
+
+/// The variables that may name whoever pushes, as servers of git set them.
+const WHO: [&str; 4] = ["REMOTE_USER", "GL_USERNAME", "LOGNAME", "USER"];
+
+pub(super) fn run(global: &Global, arguments: &[OsString]) -> Result {
+    let lines = told()?;
+    if arguments.last().is_some_and(|argument| argument == COMPARE) {
+        return Ok(judge(global, &lines));
+    }
+    let status = limited(global, &lines)?;
+    match bypass() {
+        Some(reason) if status != Status::Done => {
+            note(global, &lines, &reason)?;
+            log::print(&format_args!("hierad: the push is let past, which is logged: {reason}"));
+            Ok(Status::Done)
+        }
+        _ => Ok(status),
+    }
+}
+
+/// Compares what the push moves.
+fn judge(global: &Global, lines: &str) -> Status {
+    let mode = match setting(global, "hierad.gate") {
+        Ok(None) => Ok(Mode::Policies),
+        Ok(Some(value)) if value == "off" => return Status::Done,
+        Ok(Some(value)) => Mode::parse("hierad.gate", &value).map_err(Into::into),
+        Err(failure) => Err(failure),
+    };
+    let checked = mode.and_then(|mode| Push::incoming(lines).and_then(|push| check(global, push, mode)));
+    match checked {
+        Ok(None) => Status::Done,
+        Ok(Some(refusal)) => refuse(global, &refusal),
+        Err(failure) => refuse(global, &format!("cannot be checked: {}", first_line(&failure))),
+    }
+}
+
+/// Runs the comparison with a limit of time.
+#[tokio::main(flavor = "current_thread")]
+async fn limited(global: &Global, lines: &str) -> Result {
+    let seconds = match setting(global, "hierad.gateTimeout")? {
+        None => TIMEOUT,
+        Some(value) => value.parse().map_err(|_| format!("hierad.gateTimeout is '{value}'; expected seconds"))?,
+    };
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(std::env::args_os().skip(1)).arg(COMPARE).stdin(Stdio::piped());
+    let mut group = Group::led(&mut command);
+    let mut comparison = command.spawn()?;
+    group.is_led_by(&comparison);
+    let mut input = comparison.stdin.take();
+    let done = async {
+        if let Some(input) = &mut input {
+            // A run that ends early has said why.
+            _ = input.write_all(lines.as_bytes()).await;
+        }
+        drop(input.take());
+        comparison.wait().await
+    };
+    let Ok(status) = tokio::time::timeout(Duration::from_secs(seconds), done).await else {
+        return Ok(refuse(
+            global,
+            &format!("cannot be checked: that takes more than {seconds} seconds (hierad.gateTimeout)"),
+        ));
+    };
+    Ok(match status?.code() {
+        Some(0) => Status::Done,
+        Some(2) => Status::Found,
+        _ => refuse(global, "cannot be checked: hierad has failed"),
+    })
+}
+
+/// Says why the push is refused.
+fn refuse(global: &Global, reason: &str) -> Status {
+    let options = setting(global, "receive.advertisePushOptions").ok().flatten();
+    let past = match options.as_deref().map(str::to_lowercase).as_deref() {
+        Some("true" | "yes" | "on" | "1") => {
+            format!("; `git push -o {BYPASS}REASON` pushes anyway, and is logged")
+        }
+        _ => String::new(),
+    };
+    log::print(&format_args!("hierad: the push is refused, as it {reason}{past}"));
+    Status::Found
+}
+
+/// Returns the reason that the push gives for going past the gate, or `None`. Git passes options on only where
+/// `receive.advertisePushOptions` allows them.
+fn bypass() -> Option<String> {
+    let count: usize = std::env::var("GIT_PUSH_OPTION_COUNT").ok()?.parse().ok()?;
+    let option = |at| std::env::var(format!("GIT_PUSH_OPTION_{at}")).ok();
+    let reason = (0..count).filter_map(option).find_map(|option| Some(option.strip_prefix(BYPASS)?.trim().to_owned()));
+    reason.filter(|reason| !reason.is_empty())
+}
+
+/// Notes a push that is let past. Fails if it cannot be noted.
+fn note(global: &Global, lines: &str, reason: &str) -> Result<()> {
+    let folders = git::git_dirs(global.repo.as_deref(), &Environment::of_process())?;
+    let who = WHO.into_iter().find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
+    let moved: Vec<&str> = lines.lines().collect();
+    let time = jiff::Timestamp::now().to_string();
+    let line = json!({"time": time, "who": who, "reason": reason, "moved": moved});
+    let path = folders.common.join(LOG);
+    let noted = disk::append_named(&path).and_then(|mut file| file.write_all(format!("{line}\n").as_bytes()));
+    noted.map_err(|error| format!("the push is refused, as {} cannot be written: {error}", path.display()).into())
+}
