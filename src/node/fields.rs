@@ -362,7 +362,9 @@ mod tests {
     #[test]
     fn the_part_that_is_read_tells_as_much_as_the_whole() {
         let mut wanted = Wanted::default().with_catalogs();
-        ["environment", "role", "os.family"].iter().for_each(|name| wanted.add(name, &[]));
+        for name in ["environment", "role", "os.family"] {
+            wanted.add(name, &[]);
+        }
         let selection = wanted.of_document();
         let (profiles, errors) =
             crate::node::ProfileReader::new("p.yaml", "production", &selection).file(WHOLE.as_bytes());

@@ -230,7 +230,7 @@ fn what_does_not_work_is_undone() {
     let site = site(ELSEWHERE);
     for (flags, words) in [
         ("--puppetdb http://127.0.0.1:1", "there is no answer from"),
-        ("--puppetdb nonsense", "this is no address"),
+        ("--puppetdb nonsense", "this is not a valid address"),
         ("--profiles /no/where", "no node profiles at /no/where"),
     ] {
         let printed = init(&site, flags);

@@ -125,7 +125,7 @@ fn all(described: &Described) -> Vec<VariableRow> {
             value => {
                 let origin = described.origin_of(field.name, "");
                 leaves(field.name.to_owned(), &value, &mut |name, value| {
-                    told.push(VariableRow { name, value, origin })
+                    told.push(VariableRow { name, value, origin });
                 });
                 continue;
             }

@@ -154,7 +154,7 @@ fn malformed_requests_are_refused() {
     }
     let both = "POST /v1/lookup HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n";
     assert_eq!(daemon.raw(both.as_bytes()).status, 400);
-    daemon.get("/").refuses(404, "/openapi.json tells");
+    daemon.get("/").refuses(404, "/openapi.json lists");
     daemon.get("/v1/nodes/%ff").refuses(400, "UTF-8");
     daemon.get("/v1/nodes/..%2f..%2fetc%2fpasswd").refuses(404, "no profile of node");
     let wrong = daemon.ask("DELETE", "/v1/nodes", "", b"");
