@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use hierad::hiera::backend::eyaml::blocks::{Part, parts};
+use hierad::hiera::backend::eyaml::blocks::{TextPart, parts};
 use hierad::puppet::json;
 use hierad::value::Value;
 
@@ -65,7 +65,7 @@ fn eyaml() -> io::Result<()> {
         }
         seed("eyaml", content.as_bytes())?;
         for part in parts(content.as_bytes()) {
-            if let Part::Block(block) = part
+            if let TextPart::Block(block) = part
                 && let Ok(data) = STANDARD.decode(block.data())
             {
                 seed("eyaml", &[b"\0", &*data].concat())?;

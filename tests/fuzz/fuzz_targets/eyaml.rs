@@ -6,7 +6,7 @@
 use std::sync::LazyLock;
 
 use hierad::hiera::backend::eyaml::KeyPair;
-use hierad::hiera::backend::eyaml::blocks::{Part, is_encrypted, parts};
+use hierad::hiera::backend::eyaml::blocks::{TextPart, is_encrypted, parts};
 use libfuzzer_sys::fuzz_target;
 
 static PAIR: LazyLock<KeyPair> = LazyLock::new(pair);
@@ -23,8 +23,8 @@ fuzz_target!(|input: &[u8]| {
     let mut length = 0;
     for part in parts(text) {
         match part {
-            Part::Plain(plain) => length += plain.len(),
-            Part::Block(block) => {
+            TextPart::Plain(plain) => length += plain.len(),
+            TextPart::Block(block) => {
                 assert!(block.text().starts_with("ENC[") && block.text().contains(block.data()));
                 assert!(block.is_pkcs7() || block.text().contains(','));
                 length += block.text().len();

@@ -9,7 +9,8 @@ use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use hierad::daemon::http::{
-    AnswerError, Answers, DiffRequest, DiffResponse, InProcessServer, LookupNode, LookupRequest, LookupResponse, NodeSnapshot, Options,
+    AnswerError, Answers, DiffRequest, DiffResponse, InProcessServer, LookupNode, LookupRequest, LookupResponse,
+    NodeSnapshot, Options,
 };
 use hierad::daemon::queue::{Queue, RenderedReport};
 use hierad::event::{CommitEvent, EventKind, RepositoryName};

@@ -40,7 +40,13 @@ fuzz_target!(|content: &[u8]| {
         let value = Value::hash(Hash::from_iter([(*text, Value::array(vec![(*text).into()]))]));
         for undefined in [Undefined::Empty, Undefined::Error] {
             for resolver in [None, Some(&Echo as &dyn Resolver)] {
-                let context = Context { scope: &scope, resolver, stack: &NameStack::default(), undefined, notation: Notation::default() };
+                let context = Context {
+                    scope: &scope,
+                    resolver,
+                    stack: &NameStack::default(),
+                    undefined,
+                    notation: Notation::default(),
+                };
                 _ = interpolate(&value, &context);
             }
         }
