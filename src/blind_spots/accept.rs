@@ -1,4 +1,5 @@
-//! The blind spots that the settings accept (`accept:`), so that they do not put a verdict in doubt.
+//! The blind spots and faults that the settings accept (`accept:`): they neither put a verdict in doubt nor fail a
+//! check.
 
 use std::collections::BTreeMap;
 
@@ -18,6 +19,11 @@ pub const CODES: [(&str, &str); 10] = [
     ("undefined-variable", "variables"),
     ("unreached-file", "files"),
 ];
+
+/// Returns true if names of keys are accepted for blind spots with this code.
+pub fn names_keys(code: &str) -> bool {
+    CODES.iter().any(|(known, names)| *known == code && *names == "keys")
+}
 
 /// The accepted names, by code.
 #[derive(Debug, Clone, Default)]

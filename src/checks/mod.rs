@@ -16,6 +16,7 @@ mod unaskable_keys;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use crate::blind_spots::accept::{self, Accepted};
 use crate::blind_spots::files::read_otherwise::READ_OTHERWISE;
 use crate::blind_spots::keys::failing::Causes;
 use crate::blind_spots::suggestions::fix_for;
@@ -63,6 +64,13 @@ pub const CODES: [&str; 32] = [
     "unknown-value",
     "unreached-file",
 ];
+
+/// Returns the codes that settings may accept, those of blind spots and of faults, with the things whose names are
+/// accepted.
+pub fn acceptable() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let is_blind = |code: &&str| accept::CODES.iter().any(|(known, _)| known == code);
+    accept::CODES.into_iter().chain(CODES.into_iter().filter(move |code| !is_blind(code)).map(|code| (code, "files")))
+}
 
 /// One cause of trouble, with everything that it affects.
 #[derive(Debug, Clone, PartialEq)]
@@ -115,6 +123,20 @@ impl Fault {
     fn on(self, nodes: NodeSet) -> Fault {
         Fault { nodes, ..self }
     }
+
+    /// Returns true if settings accept it by the files of all of its places, or by all of its keys. A fault without a
+    /// place is accepted by `*`.
+    fn is_accepted(&self, accepted: &Accepted) -> bool {
+        if accept::names_keys(self.code) {
+            return !self.keys.is_empty() && self.keys.iter().all(|key| accepted.has_key(self.code, key));
+        }
+        let mut paths = self.places.iter().map(|place| &*place.path).peekable();
+        if paths.peek().is_none() {
+            accepted.has(self.code, "")
+        } else {
+            paths.all(|path| accepted.has(self.code, path))
+        }
+    }
 }
 
 impl Pipeline {
@@ -137,6 +159,7 @@ impl Pipeline {
         faults.extend(self.manifest_faults(id, &revision, &effective)?);
         faults.extend(emptiness(&revision));
         faults.extend(self.blind_fault(&revision, &faults));
+        faults.retain(|fault| !fault.is_accepted(&accepted));
         Ok(merged(faults))
     }
 

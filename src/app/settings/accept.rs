@@ -1,8 +1,9 @@
-//! Checks `accept:`, the blind spots that are known and accepted.
+//! Checks `accept:`, the blind spots and faults that are known and accepted.
 
 use std::collections::BTreeMap;
 
-use crate::blind_spots::accept::{Accepted, CODES};
+use crate::blind_spots::accept::Accepted;
+use crate::checks::acceptable;
 use crate::pattern::Pattern;
 use crate::settings::Origin;
 use crate::settings::SettingsError;
@@ -27,8 +28,8 @@ pub(super) fn check(source: &SourceFile<'_>, raw: BTreeMap<String, OneOrMany>) -
     }
     for (code, names) in raw {
         let invalid = |text: String| source.invalid(&["accept", &code], text);
-        if !CODES.iter().any(|(known, _)| *known == code) {
-            let known: Vec<String> = CODES.iter().map(|(code, of)| format!("{code} ({of})")).collect();
+        if !acceptable().any(|(known, _)| known == code) {
+            let known: Vec<String> = acceptable().map(|(code, names)| format!("{code} ({names})")).collect();
             return Err(invalid(format!("'accept' has no '{code}'; it takes {}", known.join(", "))));
         }
         let patterns = names

@@ -63,7 +63,7 @@ impl Judgement {
         let (raw, source) = file.parse()?;
         Ok(Judgement {
             accept: accept::check(&source, raw.accept)?,
-            check: check::check(&source, raw.check)?,
+            check: check::check(&source, &raw.check)?,
             policies: policy::check(&source, &raw.policies, &raw.waivers)?,
         })
     }

@@ -134,7 +134,7 @@ settings! {
         of accept => Some(accept::check(source, raw.accept)?).filter(|_| source.judges("accept"));
     /// The faults that `hierad check` reports; `None` for those that the base revision asks for.
     check: Option<CheckSetting> = None,
-        of check => Some(check::check(source, raw.check)?).filter(|_| source.judges("check"));
+        of check => Some(check::check(source, &raw.check)?).filter(|_| source.judges("check"));
     /// The rules on what a change does, with their waivers; `None` for those of the base revision.
     policies: Option<Policies> = None,
         of policies => Some(policy::check(source, &raw.policies, &raw.waivers)?).filter(|_| source.judges("policies"));

@@ -98,7 +98,7 @@ struct Found {
 impl Found {
     fn new(mut faults: Vec<Fault>, arguments: &Arguments, settings: &CheckSetting) -> Found {
         let severity = arguments.severity.map(Severity::from).or(settings.severity);
-        let is_allowed = |code: &str| arguments.allow.iter().chain(&settings.allow).any(|allowed| allowed == code);
+        let is_allowed = |code: &str| arguments.allow.iter().any(|allowed| allowed == code);
         let all = faults.len();
         faults.retain(|fault| fault.severity >= severity.unwrap_or(Severity::Note) && !is_allowed(fault.code));
         let is_faulty = faults.iter().any(|fault| fault.severity >= severity.unwrap_or(Severity::Warning));

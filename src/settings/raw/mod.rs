@@ -21,10 +21,9 @@ pub(crate) struct Policies {
 
 /// The faults that `hierad check` reports.
 #[derive(Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, default, expecting = "a hash such as {severity: error, allow: [CODE]}")]
+#[serde(deny_unknown_fields, default, expecting = "a hash such as {severity: error}")]
 pub(crate) struct Check {
     pub(crate) severity: Option<String>,
-    pub(crate) allow: OneOrMany,
 }
 
 /// Snapshots that the daemon writes.

@@ -247,12 +247,21 @@ fn findings_are_selected_by_severity_and_code() {
     assert_eq!(last(allowed, 2), "0 errors, 4 warnings on 2 nodes; 3 hidden");
     assert_eq!(last(&format!("--severity error {allowed}"), 0), "0 errors, 0 warnings on 2 nodes; 7 hidden");
     site.hierad("check --allow unreached").fails(&["there is no such kind of fault; did you mean unreached-file?"]);
-    site.settings("profiles: [profiles]\ncheck: {severity: error, allow: [data-syntax, data-no-hash]}\n");
-    assert_eq!(last("", 2), "1 error, 0 warnings on 2 nodes; 6 hidden");
-    assert_eq!(last("--allow unknown-function", 0), "0 errors, 0 warnings on 2 nodes; 7 hidden");
-    assert_eq!(last("--severity warning", 2), "1 error, 4 warnings on 2 nodes; 2 hidden");
-    site.write("hierad.yaml", "check: {allow: [nothing]}\n");
-    site.hierad("check").fails(&["hierad.yaml:1: 'allow' has no 'nothing'; it takes absent-backend, "]);
+    let accept = "accept: {data-syntax: ['data/*'], data-no-hash: '*'}";
+    site.settings(format!("profiles: [profiles]\ncheck: {{severity: error}}\n{accept}\n"));
+    assert_eq!(last("", 2), "1 error, 0 warnings on 2 nodes; 4 hidden");
+    assert_eq!(last("--allow unknown-function", 0), "0 errors, 0 warnings on 2 nodes; 5 hidden");
+    assert_eq!(last("--severity warning", 2), "1 error, 4 warnings on 2 nodes");
+    // A pattern of other files accepts nothing.
+    site.settings("profiles: [profiles]\naccept: {data-syntax: other.yaml, data-no-hash: data/nowhere.yaml}\n");
+    assert_eq!(last("", 2), "3 errors, 4 warnings on 2 nodes");
+    site.write("hierad.yaml", "accept: {nothing: '*'}\n");
+    site.hierad("check").fails(&[
+        "hierad.yaml:1: 'accept' has no 'nothing'; it takes absent-module (modules), ",
+        "data-syntax (files)",
+    ]);
+    site.write("hierad.yaml", "check: {allow: [data-syntax]}\n");
+    site.hierad("check").fails(&["hierad.yaml:1: ", "unknown field `allow`"]);
 }
 
 #[test]

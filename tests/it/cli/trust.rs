@@ -381,8 +381,7 @@ fn a_daemon_takes_no_orders_from_the_tree() {
 
 #[test]
 fn the_side_under_review_accepts_nothing() {
-    let accept =
-        "-- hierad.yaml\nprofiles: [profiles]\naccept: {unreached-file: ['*']}\ncheck: {allow: [unreached-file]}\n";
+    let accept = "-- hierad.yaml\nprofiles: [profiles]\naccept: {unreached-file: ['*']}\ncheck: {severity: warning}\n";
     let site = Sandbox::of(&format!("{SITE}-- data/nodes/old.yaml\nmotd: old\n"));
     site.files(&format!("{accept}-- data/nodes/old.yaml\nmotd: older\n"));
     site.commit("silence");
