@@ -1,6 +1,7 @@
 //! The pipelines of a workspace: one for each environment, and so for each branch if branches are environments, and for
 //! each answer of the sources of nodes that counts on some branch.
-//!  A pipeline is built when it is first needed, and rebuilt when profile files, or files outside of the repository,
+//!
+//! A pipeline is built when it is first needed, and rebuilt when profile files, or files outside of the repository,
 //! have changed. While somebody is still writing the profiles, the former pipeline stays in use.
 
 use std::sync::{Arc, Mutex};

@@ -1,5 +1,6 @@
 //! The steps that are under way, and whether work advances.
-//!  A task notes each step that may take long for as long as it takes: looks, commits, deliveries, scheduled work,
+//!
+//! A task notes each step that may take long for as long as it takes: looks, commits, deliveries, scheduled work,
 //! reviews and steps in the queue. While each of them ends within its limit, work advances; a late one counts as
 //! stuck, with everything that waits for it. An idle task has no step.
 

@@ -1,5 +1,6 @@
 //! Compares the effective values of two revisions of one fleet.
-//!  Only differences of meaning count: an answer that is equal on both sides is not a change, whichever level it
+//!
+//! Only differences of meaning count: an answer that is equal on both sides is not a change, whichever level it
 //! comes from. The order of hash entries and of array items is part of a value; a change of nothing but an order says
 //! so. [`changes`] finds the [`Changes`] of all keys, [`leaves`] the places inside a value. Nothing here knows of
 //! commits, files or how a change is shown.

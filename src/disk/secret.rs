@@ -1,5 +1,6 @@
 //! Reads secrets from files: tokens, passwords, keys.
-//!  Anybody who can write or replace such a file chooses the secret. So only its owner may: the user that runs
+//!
+//! Anybody who can write or replace such a file chooses the secret. So only its owner may: the user that runs
 //! hierad, or root.
 
 use std::fs::Metadata;

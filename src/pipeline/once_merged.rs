@@ -1,5 +1,6 @@
 //! Compares a change as it will be once merged, if the target branch has moved on since it began.
-//!  A report shows the changes since the merge base, and the author of a change chooses the commit where it begins. A
+//!
+//! A report shows the changes since the merge base, and the author of a change chooses the commit where it begins. A
 //! level that hid the change there may be gone on the branch, or a lookup may have been added.
 
 use std::collections::BTreeSet;

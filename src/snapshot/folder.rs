@@ -1,5 +1,6 @@
 //! Writes snapshots to a folder: one file for each node, each replaced atomically, `manifest.json` last.
-//!  The folder contains only the last snapshots: files of nodes that no longer exist, which the old manifest names,
+//!
+//! The folder contains only the last snapshots: files of nodes that no longer exist, which the old manifest names,
 //! are removed. Files that no manifest names are left alone.
 
 use std::collections::BTreeSet;

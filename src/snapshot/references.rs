@@ -1,6 +1,7 @@
 //! The references of snapshots among each other. Git has no reference `a/b` beside a reference `a`, so the reference of
 //! a branch that was deleted makes way for that of a new one. It comes back with its branch.
-//!  The module `pushed` handles a remote that references are pushed to.
+//!
+//! The module `pushed` handles a remote that references are pushed to.
 
 use super::file_name;
 use super::history::reference;

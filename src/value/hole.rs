@@ -1,5 +1,6 @@
 //! Holes: parts that were inserted into texts without being read.
-//!  A text that differs from node to node only by inserted variables need not be made for each node. So a variable
+//!
+//! A text that differs from node to node only by inserted variables need not be made for each node. So a variable
 //! can be inserted as a [`Hole`], which has the variable's text on the current node. A text with holes behaves like
 //! any other text; reading it marks its holes as read. If a hole is unread in the end, then everything would have
 //! been the same with another text in it.

@@ -1,5 +1,6 @@
 //! Values as Ruby writes them: `to_s`, `inspect`, the names of their classes.
-//!  Interpolation, merges and error texts show these to users. The text of a secret is a secret, too: the caller sees
+//!
+//! Interpolation, merges and error texts show these to users. The text of a secret is a secret, too: the caller sees
 //! to that. Source: Ruby 3.1, which the reference Puppet runs on; [`Notation`] has the differences of later versions.
 
 use std::borrow::Cow;

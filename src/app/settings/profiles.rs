@@ -142,7 +142,7 @@ impl Checked<'_> {
         }
         let page = raw.page.unwrap_or(PAGE);
         if page < LEAST_PAGE {
-            return Err(wrong("page", &format!("must be a number of nodes from {LEAST_PAGE}, not {page}")));
+            return Err(wrong("page", &format!("must be at least {LEAST_PAGE}, not {page}")));
         }
         let timeout = self.time("puppetdb", "timeout", raw.timeout, TIMEOUT, 1.0)?;
         Ok(PuppetDbSetting {
@@ -176,7 +176,7 @@ impl Checked<'_> {
 
 /// Returns an address without a slash at its end.
 fn server(text: &str) -> Result<String, String> {
-    let url = Webhook::check(text).map_err(|error| error.to_string())?;
+    let url = Webhook::check(text).map_err(|error| format!("cannot be used: {error}"))?;
     if !url.username().is_empty() || url.password().is_some() {
         return Err("must not have a password: name the file of a token in 'token_file'".to_owned());
     }
@@ -198,7 +198,7 @@ mod tests {
             ("{puppetdb: {}}", "missing field `url`"),
             (
                 "{puppetdb: {url: 'ftp://x'}}",
-                "'url' of 'puppetdb' this is not a valid address: it must begin with http:// or https://",
+                "'url' of 'puppetdb' cannot be used: this is not a valid address: it must begin with http:// or https://",
             ),
             ("{puppetdb: {url: 'https://a:b@x'}}", "'url' of 'puppetdb' must not have a password"),
             (

@@ -1,5 +1,6 @@
 //! The branch that a revision's nodes are deployed from, if the environment is the name of a branch.
-//!  It is the branch that the revision names. If it names none, it is the checked-out branch, if the commit is in its
+//!
+//! It is the branch that the revision names. If it names none, it is the checked-out branch, if the commit is in its
 //! history, or the branch that a CI job names, which checks out no branch. Otherwise the branch is unknown, which is
 //! an error: the nodes would be shown with the data of another environment.
 

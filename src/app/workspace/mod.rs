@@ -1,5 +1,6 @@
 //! The workspace of a run: the repository, the settings with the flags applied, and the caches of parsed data.
-//!  Commands and the daemon make fleets and pipelines from a [`Workspace`]. It prints nothing: it reports unreadable
+//!
+//! Commands and the daemon make fleets and pipelines from a [`Workspace`]. It prints nothing: it reports unreadable
 //! profiles to callers, which decide how to show them.
 
 mod deployed;

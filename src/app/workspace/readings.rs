@@ -1,5 +1,6 @@
 //! Another reading of the tree: that of the revision that judges a change.
-//!  A change is judged by policies that its author does not write. But its author may write how the tree is read: the
+//!
+//! A change is judged by policies that its author does not write. But its author may write how the tree is read: the
 //! settings in it, such as which hiera.yaml counts, and the profiles in it, which say what nodes there are. So
 //! policies judge a second comparison as well, by the settings and profiles of the revision that judges.
 

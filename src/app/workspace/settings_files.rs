@@ -1,5 +1,6 @@
 //! Finds the settings files of a run, and decides by their places which of them are trusted.
-//!  The first trusted file rules: the one that `--config` names, or that of the git directory, of the user or of the
+//!
+//! The first trusted file rules: the one that `--config` names, or that of the git directory, of the user or of the
 //! system. The file of the tree supplies settings that it does not have, as far as they count: see [`Origin`].
 
 use std::io::ErrorKind;

@@ -1,5 +1,6 @@
 //! The settings files of the tree that the user trusts, as `hierad trust` has recorded them in the git directory.
-//!  A record is the digest of a file's path in the tree, of its content, and of what its commands name in the tree. A
+//!
+//! A record is the digest of a file's path in the tree, of its content, and of what its commands name in the tree. A
 //! file is no longer trusted once any of this changes. No commit writes in the git directory.
 
 mod programs;

@@ -1,5 +1,6 @@
 //! The folder of a repository's hooks, and the installation and removal of hierad's hooks there.
-//!  An existing hook is renamed, and hierad's hook runs it. It gets its own name back when hierad's hook is removed.
+//!
+//! An existing hook is renamed, and hierad's hook runs it. It gets its own name back when hierad's hook is removed.
 //! At every moment there is a hook.
 
 use std::fs::{self, Metadata};

@@ -1,6 +1,7 @@
 //! The HTTP interface: health and metrics, stored reports, effective values, and webhooks of forges, which announce
 //! pushes and requests to review.
-//!  A client can neither delay nor stop the service: the number of connections, the size of bodies and the time for
+//!
+//! A client can neither delay nor stop the service: the number of connections, the size of bodies and the time for
 //! both are bounded (`connection`, `body`), and so is the work that is done for clients (`state`). Effective values
 //! come from the caller's [`Answers`]; this module knows no settings and resolves nothing. `openapi.json` describes
 //! the interface.

@@ -1,5 +1,6 @@
 //! The service: a daemon with a durable queue.
-//!  Commits that a watch finds become jobs, jobs become reports, and reports go to sinks. Each step has a task of its
+//!
+//! Commits that a watch finds become jobs, jobs become reports, and reports go to sinks. Each step has a task of its
 //! own that takes from the queue and puts into it, so that it can begin again at any time. A slow or dead sink delays
 //! no other.
 //!

@@ -1,5 +1,6 @@
 //! The references between keys in the data of one level, as far as the data shows them.
-//!  Each reference is counted by the files that make it, so an update needs only the files that are added and
+//!
+//! Each reference is counted by the files that make it, so an update needs only the files that are added and
 //! removed.
 
 use std::collections::{BTreeMap, HashMap};

@@ -1,5 +1,6 @@
 //! Paths that are made of one variable, such as `nodes/%{trusted.certname}.yaml`.
-//!  Usually each node has its own value there, and most nodes have no such file. These nodes see the same, so they
+//!
+//! Usually each node has its own value there, and most nodes have no such file. These nodes see the same, so they
 //! need not be distinguished.
 
 use std::collections::{BTreeSet, HashMap, HashSet};

@@ -1,5 +1,6 @@
 //! Divides all nodes into classes that most keys share, so that the answers of many keys are sets of whole classes.
-//!  The nodes of a class agree in every variable that was read so far, and every hierarchy leads them to the same
+//!
+//! The nodes of a class agree in every variable that was read so far, and every hierarchy leads them to the same
 //! files. A partition that would leave only a few nodes in each class, such as the one by node name, is skipped: a
 //! key that depends on it gets sets of nodes instead.
 

@@ -1,5 +1,6 @@
 //! Finds nodes on which texts are equal although they differ as templates.
-//!  Two values can be compared by their templates on all nodes where such texts differ, since the comparison takes
+//!
+//! Two values can be compared by their templates on all nodes where such texts differ, since the comparison takes
 //! the same course there.
 
 use super::{Skeleton, Template, TextPart, part_on};

@@ -1,5 +1,6 @@
 //! Answers that differ from node to node only by variables in their texts.
-//!  A [`Template`] is a value with places for variables in its texts. It is the result of an evaluation that has not
+//!
+//! A [`Template`] is a value with places for variables in its texts. It is the result of an evaluation that has not
 //! read the holes ([`crate::value::hole`]): filled with the variables of any node that agrees in all dependencies, it
 //! is that node's value.
 

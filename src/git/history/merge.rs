@@ -1,5 +1,6 @@
 //! Merges two commits in memory, as if a branch took another one.
-//!  It is git's three-way merge, but does not guess renames: a file that one side has renamed and the other has
+//!
+//! It is git's three-way merge, but does not guess renames: a file that one side has renamed and the other has
 //! edited is a conflict here. Only folders that both sides have changed are opened, so that it costs what the two
 //! have in common, and not the size of the trees.
 

@@ -1,5 +1,6 @@
 //! Finds the size and the chain of an object in a pack before it is read.
-//!  A pack contains most objects as deltas of others, in chains. The whole chain is read for its last object, which
+//!
+//! A pack contains most objects as deltas of others, in chains. The whole chain is read for its last object, which
 //! may be small where others are large: whoever pushes can make any chain.
 //!
 //! Source: gitformat-pack(5).

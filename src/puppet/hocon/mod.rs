@@ -1,5 +1,6 @@
 //! HOCON exactly as the Ruby gem `hocon` 1.3.1 reads it, the reader of Puppet's `hocon_data`.
-//!  The gem is a translation of the Java library, mistakes included, and existing data relies on them: the answer
+//!
+//! The gem is a translation of the Java library, mistakes included, and existing data relies on them: the answer
 //! here is the gem's, also where it fails. The way of a file is the gem's, too: `token` takes the text apart,
 //! `syntax` finds objects, lists and fields, `build` makes `node`s of them, merging duplicate keys and joining what
 //! stands side by side (`join`), and `resolve` replaces the substitutions.

@@ -1,6 +1,7 @@
 //! Expressions whose value is known from variables alone: literals, access by index, interpolation, and some functions
 //! on texts.
-//!  If Puppet versions might differ or fail on a form, or on the value that it meets, there is no value.
+//!
+//! If Puppet versions might differ or fail on a form, or on the value that it meets, there is no value.
 //!
 //! Source: `pops/evaluator/access_operator.rb`, `evaluator_impl.rb` (`eval_ConcatenatedString`),
 //! `puppet/functions/split.rb`, `regsubst.rb`, `downcase.rb`, `upcase.rb`.

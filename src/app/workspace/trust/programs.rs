@@ -1,5 +1,6 @@
 //! Digests the files of the tree that the words of trusted commands name, and notes which are not there yet.
-//!  Trust ends with any change of them. Something that exists but cannot be read could change unseen, so it cannot be
+//!
+//! Trust ends with any change of them. Something that exists but cannot be read could change unseen, so it cannot be
 //! trusted. A word that does not fully determine what it names, such as one that a shell expands, may name anything:
 //! then the whole tree counts.
 
