@@ -9,7 +9,7 @@ use super::{Arguments, absolute, ask, tell};
 use crate::cli::{Global, Result};
 use crate::disk::read_regular;
 use crate::functions::bridge::ruby;
-use crate::git::Repository;
+use crate::git::{Repository, RevisionError};
 use crate::hiera::layer::roots::Folders;
 use crate::hiera::layer::{Deployment, HIERA_YAML, PUPPETFILE};
 use crate::puppet::manifest::LookedUp;
@@ -188,6 +188,9 @@ impl Finder<'_> {
     fn tree(&self) -> Result<Arc<dyn FileTree>> {
         match self.repository.resolve("HEAD") {
             Ok(head) => Ok(self.repository.with_submodules(Arc::new(self.repository.tree(head)?))?),
+            Err(error @ RevisionError::Unborn { .. }) if error.names_a_branch() => {
+                Err(format!("{error}, then run `hierad init` again").into())
+            }
             Err(_) => {
                 Err("there is no commit yet: commit hiera.yaml and the data, then run `hierad init` again".into())
             }

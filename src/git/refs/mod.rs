@@ -7,6 +7,7 @@ pub(super) mod ambiguous;
 pub(super) mod branches;
 pub(super) mod names;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -53,12 +54,14 @@ pub enum RevisionError {
         revision: String,
     },
     /// The branch that is checked out has no commit yet.
-    #[error("revision '{revision}' has no commit: branch '{branch}' is still empty")]
+    #[error("revision '{revision}' has no commit: branch '{branch}' is still empty{}", checkout(others))]
     Unborn {
         /// The revision as given.
         revision: String,
         /// The branch that is checked out.
         branch: BranchName,
+        /// The branches that have commits: those here, or else those of remotes, by their names there.
+        others: Vec<String>,
     },
     /// Trust hangs on it, and it is neither a full id nor the name of one reference.
     #[error(
@@ -173,7 +176,7 @@ impl Refs {
         let names_head = given == "@" || given.starts_with("HEAD");
         match head.branch {
             Some(branch) if head.commit.is_none() && (names_head || given == branch.as_str()) => {
-                Err(RevisionError::Unborn { revision: given.into(), branch })
+                Err(RevisionError::Unborn { revision: given.into(), branch, others: self.branches_with_commits()? })
             }
             _ => Err(RevisionError::Unknown { revision: given.into(), shallow }),
         }
@@ -203,6 +206,18 @@ impl Refs {
         }
     }
 
+    /// Returns the names of the branches that have commits: the local ones, or else those of remotes.
+    fn branches_with_commits(&self) -> Result<Vec<String>, RefsError> {
+        let local: Vec<String> = self.branches()?.into_iter().map(|(name, _)| name.as_str().to_owned()).collect();
+        if !local.is_empty() {
+            return Ok(local);
+        }
+        let (Refs::Library(_, command) | Refs::Command(command)) = self;
+        let list = command.query(&["for-each-ref", "--format=%(refname:lstrip=3)", "refs/remotes/"])?;
+        let names: BTreeSet<String> = list.unwrap_or_default().lines().map(str::to_owned).collect();
+        Ok(names.into_iter().filter(|name| name != "HEAD").collect())
+    }
+
     /// Returns the targets of the references below `prefix`.
     pub(super) fn tips(&self, prefix: &str) -> Result<Vec<CommitId>, RefsError> {
         let (Refs::Library(_, command) | Refs::Command(command)) = self;
@@ -218,6 +233,32 @@ impl Refs {
         }
     }
 }
+
+impl RevisionError {
+    /// Returns true if nothing is checked out that has a commit, and other branches have some.
+    pub fn names_a_branch(&self) -> bool {
+        matches!(self, RevisionError::Unborn { others, .. } if !others.is_empty())
+    }
+}
+
+/// Returns the advice to check out a branch that has commits, the likeliest of these; nothing if there is none. The
+/// clone of a bundle without a `HEAD` checks out a branch that is not there.
+fn checkout(branches: &[String]) -> String {
+    // A stranger may have named them, and people copy commands.
+    let is_plain = |name: &&String| {
+        !name.starts_with('-') && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._/-".contains(&byte))
+    };
+    let plain: Vec<&String> = branches.iter().filter(is_plain).collect();
+    let usual = USUAL.iter().find_map(|usual| plain.iter().find(|name| name.as_str() == *usual));
+    match usual.or(plain.first()) {
+        Some(name) if branches.len() == 1 => format!(". Branch '{name}' has some: `git checkout {name}`"),
+        Some(name) => format!(". {} branches have some, such as '{name}': `git checkout {name}`", branches.len()),
+        None => String::new(),
+    }
+}
+
+/// The usual names of the branch that is checked out.
+const USUAL: [&str; 3] = ["production", "main", "master"];
 
 /// Returns true if a revision is more than a name, so that libgit2 may not know its notation.
 fn is_notation(revision: &str) -> bool {

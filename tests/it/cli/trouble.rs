@@ -119,3 +119,40 @@ fn a_long_array() {
     let text = site.hierad("diff");
     assert!(text.ok().starts_with("1 key changes on "), "{:?}", text.out.lines().next());
 }
+
+/// The clone of a bundle that has these branches, without a `HEAD`.
+fn clone_without_head(branches: &[&str]) -> Sandbox {
+    let site = Sandbox::of(SITE);
+    let names = branches.join(" ");
+    site.sh(&format!(
+        "for name in {names}; do git branch \"$name\" HEAD; done; git bundle create --quiet ../x.bundle {names}
+        git -c init.defaultBranch=nobody clone --quiet ../x.bundle ../clone 2> ../said"
+    ));
+    site
+}
+
+#[test]
+fn a_clone_without_a_head_says_which_branch_to_check_out() {
+    for (branches, advice) in [
+        (vec!["production"], ". Branch 'production' has some: `git checkout production`"),
+        (vec!["feature/x"], ". Branch 'feature/x' has some: `git checkout feature/x`"),
+        (vec!["a", "production", "z"], ". 3 branches have some, such as 'production': `git checkout production`"),
+        (vec!["a", "b"], ". 2 branches have some, such as 'a': `git checkout a`"),
+        (vec!["'x;y'"], "branch 'nobody' is still empty\n"),
+    ] {
+        let site = clone_without_head(&branches);
+        let clone = site.beside("clone");
+        for command in ["diff", "check", "render", "init --yes"] {
+            let arguments = format!("{command} --repo {}", clone.display());
+            let printed = site.hierad(&arguments);
+            if command.starts_with("init") && branches == ["'x;y'"] {
+                continue;
+            }
+            printed.fails(&[advice]);
+        }
+    }
+    // Nothing has a commit, so there is no advice.
+    let empty = Sandbox::new();
+    let printed = empty.hierad("diff");
+    assert!(printed.err.contains("is still empty\n") && !printed.err.contains("git checkout"), "{printed:?}");
+}
