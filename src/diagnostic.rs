@@ -67,6 +67,8 @@ pub enum Subject {
         /// A clause such as `data/x is a submodule`.
         how: Arc<str>,
     },
+    /// An error that the code of a function raises, as Puppet words it.
+    Raised(Arc<str>),
     /// A secret that is not open here.
     Secret,
     /// A variable without a value, by its name.

@@ -61,7 +61,12 @@ pub fn fix_for(subject: &Subject) -> Option<Remedy> {
             "look at what a checkout gives: hierad runs no filter of git, and keys that reach the file are unknown",
         )),
         Subject::Function(name) => Some(fix_for_function(name)),
-        Subject::Method | Subject::Module(_) | Subject::Outside { .. } | Subject::Secret | Subject::Variable(_) => None,
+        Subject::Method
+        | Subject::Module(_)
+        | Subject::Outside { .. }
+        | Subject::Raised(_)
+        | Subject::Secret
+        | Subject::Variable(_) => None,
     }
 }
 

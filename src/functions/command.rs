@@ -14,6 +14,8 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::diagnostic::Place;
+use crate::hiera::Failed;
 use crate::hiera::backend::{Answer, CommandBackend, NestedLookup};
 use crate::process::{Group, without_tokens};
 use crate::puppet::json;
@@ -271,7 +273,15 @@ fn read(line: &[u8], asked: u64) -> Result<Result<Answer, String>, String> {
         (Some(value), None, None, None) => Ok(Ok(Answer::Found(value))),
         (None, Some(Value::Boolean(true)), None, None) => Ok(Ok(Answer::NotFound)),
         (None, None, Some(Value::String(text)), None) => Ok(Err(format!("says: {}", text.visible()))),
-        (None, None, None, Some(Value::String(text))) => Ok(Ok(Answer::Failed(text.to_string()))),
+        (None, None, None, Some(Value::String(text))) => {
+            let line = match answer.get("line") {
+                Some(Value::Integer(line)) => u32::try_from(*line).ok(),
+                _ => None,
+            };
+            let file = answer.get("file").and_then(Value::as_str);
+            let place = file.map(|file| Place { path: file.into(), line });
+            Ok(Ok(Answer::Failed(Failed { text: text.to_string(), place })))
+        }
         _ => garbage("it needs one of 'value', 'not_found: true', 'failed' and 'error'"),
     }
 }

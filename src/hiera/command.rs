@@ -38,7 +38,7 @@ impl LookedUp {
     fn written(&self) -> Value {
         let found = match &self.found {
             Ok(value) => ("found", value.iter().cloned().collect()),
-            Err(error) => ("failed", Value::from(&*error.text)),
+            Err(error) => ("failed", Value::from(error.puppets_text())),
         };
         Value::hash(Hash::from_iter([("of", self.wanted.written()), found]))
     }
@@ -192,7 +192,7 @@ pub(super) fn value(command: &Command, asked: &FunctionCall<'_>) -> Result<Optio
     match ask(command, asked)? {
         Answer::Found(value) => Ok(Some(value)),
         Answer::NotFound => Ok(None),
-        Answer::Failed(text) => Err(LookupError::puppet(text).at(asked.level.place.clone())),
+        Answer::Failed(failed) => Err(LookupError::raised(&asked.level.function, failed).at(asked.level.place.clone())),
         Answer::Template(_) | Answer::Lookup(_) => {
             let text = format!(
                 "the command for the function '{}' has its answer interpolated, which a backend of Hiera 3 cannot",

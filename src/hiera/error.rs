@@ -23,6 +23,15 @@ pub struct LookupError {
     pub subject: Option<Arc<Subject>>,
 }
 
+/// The failure of a function, which Puppet has, too.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failed {
+    /// Puppet's words.
+    pub text: String,
+    /// The line of the function's code that raises it, if that is known.
+    pub place: Option<Place>,
+}
+
 impl LookupError {
     /// Returns a failure that Puppet has too.
     pub fn puppet(text: impl Into<Text>) -> LookupError {
@@ -38,6 +47,24 @@ impl LookupError {
     pub(super) fn undefined_method(method: &str, value: &Value) -> LookupError {
         let (shown, class) = (value.inspect(), value.class_name());
         LookupError::bare(format!("undefined method `{method}' for {shown}:{class}"))
+    }
+
+    /// Returns the failure of a function. One whose code raises it is named: what it says may tell nothing of it.
+    pub(super) fn raised(function: &str, failed: Failed) -> LookupError {
+        let Failed { text, place } = failed;
+        if place.is_none() {
+            return LookupError::puppet(text);
+        }
+        let told = LookupError::puppet(format!("{text} (raised by the function '{function}')"));
+        LookupError { place, ..told.about(Subject::Raised(text.into())) }
+    }
+
+    /// Returns the text as Puppet has it, which code of functions may look at.
+    pub(super) fn puppets_text(&self) -> &str {
+        match self.subject.as_deref() {
+            Some(Subject::Raised(text)) => text,
+            _ => &self.text,
+        }
     }
 
     /// Returns an answer that hierad cannot know.
@@ -62,8 +89,13 @@ impl LookupError {
     pub(super) fn of_key(self, key: &str) -> LookupError {
         match self.kind {
             ErrorKind::Puppet => {
-                let text = format!("Lookup of key '{key}' failed: {}", &*self.text);
-                LookupError { text: Text::with(text, self.text.secrecy()), ..self }
+                let failed = |text: &str| format!("Lookup of key '{key}' failed: {text}");
+                let text = Text::with(failed(&self.text), self.text.secrecy());
+                let subject = match self.subject.as_deref() {
+                    Some(Subject::Raised(text)) => Some(Arc::new(Subject::Raised(failed(text).into()))),
+                    _ => self.subject,
+                };
+                LookupError { text, subject, ..self }
             }
             ErrorKind::Bare | ErrorKind::Unknown => self,
         }

@@ -37,7 +37,7 @@ pub mod version3;
 mod error;
 
 pub use command::{bridged_answers, bridged_references};
-pub use error::LookupError;
+pub use error::{Failed, LookupError};
 pub use key::{LookupKey, class_of_parameter};
 
 /// The reader of a repository's hiera.yaml.

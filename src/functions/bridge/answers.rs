@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::mem;
 
+use crate::hiera::Failed;
 use crate::hiera::backend::Answer;
 use crate::puppet::json;
 use crate::tree::BlobId;
@@ -58,7 +59,7 @@ fn size(answer: &Outcome) -> usize {
         Ok(Answer::Found(value) | Answer::Template(value)) => json::compact(value).len().saturating_mul(4),
         Ok(Answer::NotFound) => 0,
         Ok(Answer::Lookup(wanted)) => wanted.key.len(),
-        Ok(Answer::Failed(text)) | Err(text) => text.len(),
+        Ok(Answer::Failed(Failed { text, .. })) | Err(text) => text.len(),
     }
 }
 
@@ -72,8 +73,8 @@ mod tests {
         let (text, mut answers) = ("x".repeat(1 << 20), Answers::default());
         let most = MAX_SIZE >> 20;
         for number in 0..4 * most {
-            answers.insert(id(number), Ok(Answer::Failed(text.clone())));
-            assert_eq!(answers.get(&id(0)), Some(&Ok(Answer::Failed(text.clone()))));
+            answers.insert(id(number), Ok(Answer::Failed(Failed { text: text.clone(), place: None })));
+            assert_eq!(answers.get(&id(0)), Some(&Ok(Answer::Failed(Failed { text: text.clone(), place: None }))));
             assert!(answers.young.len() + answers.old.len() <= most + 1);
         }
         assert_eq!(answers.get(&id(1)), None);

@@ -21,6 +21,7 @@
 # Answers are {"value": V}, {"value": V, "interpolate": true} for a value that the function had interpolated and did not
 # look at, {"not_found": true}, {"failed": TEXT} for what Puppet fails with, {"error": TEXT} for what cannot be known, and
 # {"lookup": {"key": "x", "merge": null, "is_hiera": false}} if the function looks up what `lookups` does not have.
+# With `failed`, "file" and "line" are where the function's code raises it: below the folder of modules, or on the machine.
 # With "rich": true, a hash {"__hierad": "Hash", "pairs": [K, V, ...]} in V is one of other keys than texts, and
 # {"__hierad": "Symbol", "text": T} a symbol.
 HIERAD = ARGV.first.to_i
@@ -533,6 +534,19 @@ class Callee
     text.gsub("#{@request['root'] || @stage}/", '').gsub("#{@stage}/", '')
   end
 
+  # The last line of the function's code, or of code beside it, that an error comes through; `nil` if it has none.
+  def place(error)
+    code = "#{@stage}/code/"
+    own = "/lib/puppet/functions/#{@request['function'].delete_prefix('::').gsub('::', '/')}.rb"
+    locations = [error, error.cause].compact.map(&:backtrace_locations).compact.first || []
+    found = locations.find { |location| location.path.start_with?(code) || location.path.end_with?(own) }
+    return unless found
+
+    # The folder of the code is another each time.
+    path = found.path.start_with?(code) ? found.path.delete_prefix(code).split('/', 2).last : found.path
+    { 'file' => path, 'line' => found.lineno }
+  end
+
   private
 
   def answer_here(key)
@@ -672,7 +686,11 @@ class Bridge
     absent = text[/Unknown function: '([^']+)'/, 1]
     return { 'error' => "calls the function '#{absent}', which is not in its own module" } if absent
 
-    own ? { 'error' => "fails on this machine: #{error.class}: #{text}" } : { 'failed' => text }
+    place = callee.place(error)
+    return { 'failed' => text }.merge(place || {}) unless own
+
+    located = place ? " (#{place['file']}:#{place['line']})" : ''
+    { 'error' => "fails on this machine: #{error.class}: #{text}#{located}" }
   end
 end
 

@@ -17,10 +17,12 @@ use std::time::Duration;
 use indexmap::IndexMap;
 
 use super::command::BackendCommand;
+use crate::diagnostic::Place;
 use crate::git::Repository;
+use crate::hiera::Failed;
 use crate::hiera::backend::{Answer, Bridge, Call, Folder, Mentions};
 use crate::puppet::json;
-use crate::tree::{BlobId, FileTree};
+use crate::tree::{BlobId, FileTree, child};
 use crate::value::{Hash, Value};
 
 use answers::{Answers, Outcome};
@@ -62,6 +64,9 @@ impl std::fmt::Debug for Site {
         write!(f, "{}", self.repository.git_dir().display())
     }
 }
+
+/// The line of a request, with the references in its files; or the reason why it is not made.
+type Line = Result<(String, Option<Arc<Mentions>>), String>;
 
 /// The process, its files and its answers so far.
 #[derive(Debug, Default)]
@@ -156,15 +161,15 @@ impl PuppetBridge {
             let (key, of) = (json::compact(&call.key), json::compact(&Value::hash(fields)));
             Ok((format!("{{\"key\":{key},\"of\":{of}}}"), mentions))
         };
-        let lines: Vec<Result<_, String>> = calls.iter().map(|call| line(call)).collect();
+        let lines: Vec<Line> = calls.iter().map(|call| line(call)).collect();
         let sent: Vec<String> = lines.iter().flatten().map(|(line, _)| line.clone()).collect();
         let answers = state.running.as_ref().map(|running| running.command.ask_anew(&sent)).unwrap_or_default();
         let mut answers = answers.into_iter();
         let is_hash = calls.iter().any(|call| call.fields.get("kind").and_then(Value::as_str) == Some("data_hash"));
         let mut next = || answers.next().unwrap_or_else(|| Err("gave no answer".into()));
-        let mut answer = |line: Result<(String, Option<Arc<Mentions>>), String>| {
+        let mut answer = |(line, call): (Line, &&Call<'_>)| {
             let (_, mentions) = line?;
-            let answer = next()?;
+            let answer = in_repository(next()?, call);
             let value = match &answer {
                 Answer::Template(value) => Some(value),
                 // All that is in one is interpolated.
@@ -173,7 +178,7 @@ impl PuppetBridge {
             };
             check_references(value, mentions.as_deref()).map(|()| answer)
         };
-        lines.into_iter().map(&mut answer).collect()
+        lines.into_iter().zip(calls).map(&mut answer).collect()
     }
 
     fn start(&self) -> Result<Running, String> {
@@ -223,6 +228,17 @@ impl Stage {
         ];
         Ok((entries.into_iter().collect(), mentions))
     }
+}
+
+/// Returns an answer in which a failure has its place in the repository, if that has the code.
+fn in_repository(answer: Answer, call: &Call<'_>) -> Answer {
+    let Answer::Failed(Failed { text, place: Some(place) }) = answer else { return answer };
+    let inside = call.code.and_then(|code| {
+        let rest = place.path.strip_prefix(&*code.module)?.strip_prefix("/lib/")?;
+        Some(child(&code.lib.path, rest).into())
+    });
+    let path = inside.unwrap_or(place.path);
+    Answer::Failed(Failed { text, place: Some(Place { path, ..place }) })
 }
 
 /// Refuses a value that is interpolated with references to other keys that its files do not show: a comparison of

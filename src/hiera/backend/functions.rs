@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::hiera::Failed;
 use crate::tree::{ContentId, FileTree, begins_with, below};
 use crate::value::{Hash, Value};
 
@@ -115,8 +116,8 @@ pub enum Answer {
     Template(Value),
     /// There is none.
     NotFound,
-    /// The function fails, in these words.
-    Failed(String),
+    /// The function fails.
+    Failed(Failed),
     /// A function in Ruby needs another key; it is called again with what that has.
     Lookup(NestedLookup),
 }

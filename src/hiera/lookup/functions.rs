@@ -111,12 +111,12 @@ impl Lookup<'_> {
             let text = "what a function makes of a failed interpolation that may show a secret";
             return Err(LookupError::unknown(text));
         }
-        let interpolated = Some(Interpolated { raw, made: made.as_ref().map_err(|error| &*error.text) });
+        let interpolated = Some(Interpolated { raw, made: made.as_ref().map_err(LookupError::puppets_text) });
         match self.commanded(command, &FunctionCall { interpolated, ..*asked }, search) {
             Ok(Some(Given::Value(value))) => Ok(Some(value)),
             Ok(None) => Ok(None),
             // The original error is clearer than its copy that has passed through Ruby.
-            Err(error) if made.as_ref().is_err_and(|own| own.text == error.text) => made.map(Some),
+            Err(error) if made.as_ref().is_err_and(|own| own.puppets_text() == error.puppets_text()) => made.map(Some),
             Err(error) => Err(error),
             Ok(Some(Given::Template(_))) => {
                 let function = &asked.level.function;
@@ -143,7 +143,7 @@ impl Lookup<'_> {
         };
         match self.ask(command, asked, search)? {
             Answer::NotFound => Ok(None),
-            Answer::Failed(text) => Err(LookupError::puppet(text)),
+            Answer::Failed(failed) => Err(LookupError::raised(&level.function, failed)),
             Answer::Found(Value::Hash(hash)) | Answer::Template(Value::Hash(hash)) if is_hash(level.kind) => {
                 Ok(hash.get(root).cloned().map(Given::Value))
             }

@@ -39,10 +39,10 @@ impl Lookup<'_> {
                 }
                 Answer::Lookup(wanted) => lookups.push(self.looked_up(wanted, asked, search)?),
                 // The original error is clearer than its copy that has passed through Ruby.
-                Answer::Failed(text) => {
-                    let is_same = |error: &LookupError| *error.text == *text;
+                Answer::Failed(failed) => {
+                    let is_same = |error: &LookupError| *error.puppets_text() == *failed.text;
                     let own = lookups.into_iter().filter_map(|lookup| lookup.found.err()).find(is_same);
-                    return own.map_or(Ok(Answer::Failed(text)), Err);
+                    return own.map_or(Ok(Answer::Failed(failed)), Err);
                 }
                 answer => return Ok(answer),
             }

@@ -40,6 +40,8 @@ while read -r line; do
     case $key in
         code) echo "{\"value\": \"$(head -n 1 "$code/site/lib/puppet/functions/site/own.rb")\"}" ;;
         fails) echo '{"failed": "the function fails"}' ;;
+        raises) echo '{"failed": "undefined method", "file": "site/lib/puppet/functions/site/own.rb", "line": 7}' ;;
+        raises_outside) echo '{"failed": "undefined method", "file": "/opt/x/lib/puppet/functions/site/own.rb", "line": 7}' ;;
         nil) case $line in
                  *'"interpolated":{"raw":"%{alias('*'"value":null}'*) echo '{"value": "was nil"}' ;;
                  *) echo '{"value": "%{alias('"'nothing'"')}", "interpolate": true}' ;;
@@ -554,4 +556,70 @@ fn late_answers_are_unknown() {
     let node: Json = serde_json::from_str(&rendered.out).unwrap();
     assert_eq!(node["values"]["motd"], "hello web");
     assert!(node["errors"]["slow"].to_string().contains("gave no answer within 0.2 s"), "{rendered:?}");
+}
+
+#[test]
+fn the_line_that_raises_is_named() {
+    let site = site_with("", "");
+    let raised = "undefined method (raised by the function 'site::own')";
+    for (key, place) in [
+        ("raises", "modules/site/lib/puppet/functions/site/own.rb:7"),
+        ("raises_outside", "/opt/x/lib/puppet/functions/site/own.rb:7"),
+    ] {
+        let told = lookup(&site, key);
+        assert!(told.contains(raised) && told.contains(place), "{key}: {told}");
+    }
+    assert!(!lookup(&site, "fails").contains("raised by"));
+}
+
+/// A function that raises in each of the usual ways, and one that rescues what it looks up.
+const RAISING: &str = "-- modules/site/lib/puppet/functions/site/own.rb
+Puppet::Functions.create_function(:'site::own') do
+  dispatch :own do
+    param 'String[1]', :key
+    param 'Hash', :options
+    param 'Puppet::LookupContext', :context
+  end
+  def helper
+    nil.fetch('x')
+  end
+  def own(key, _options, context)
+    case key
+    when 'plain' then raise 'boom'
+    when 'argument' then raise ArgumentError, 'not this'
+    when 'puppet' then raise Puppet::DataBinding::LookupError, 'no data'
+    when 'deep' then helper
+    when 'zero' then 1 / 0
+    when 'rescues'
+      begin
+        call_function('lookup', 'plain')
+      rescue StandardError => e
+        e.message
+      end
+    else context.not_found
+    end
+  end
+end
+";
+
+#[test]
+#[ignore = "needs Puppet"]
+fn puppet_tells_the_line_that_raises() {
+    let site = site_with(RAISING, "");
+    site.write(".git/hierad.yaml", "profiles: [../profiles]\nbackends:\n  site::own: {puppet: true}\n");
+    let own = "modules/site/lib/puppet/functions/site/own.rb";
+    for (key, text, line) in [
+        ("plain", "boom", 12),
+        ("argument", "not this", 13),
+        ("puppet", "no data", 14),
+        ("deep", "undefined method", 8),
+        ("zero", "divided by 0", 16),
+    ] {
+        let told = lookup(&site, key);
+        let named = told.contains(text) && told.contains("(raised by the function 'site::own')");
+        assert!(named && told.contains(&format!("{own}:{line}")), "{key}: {told}");
+    }
+    // What the code sees is what Puppet would show it.
+    assert!(!lookup(&site, "rescues").contains("raised by"));
+    assert_eq!(lookup(&site, "other"), "\"plain\"");
 }
