@@ -84,6 +84,12 @@ pub fn any(patterns: &[Pattern], name: &str) -> bool {
     patterns.is_empty() || patterns.iter().any(|pattern| pattern.matches(name))
 }
 
+/// Returns true if one of the patterns matches a path or a folder that it is in, or if there are none.
+pub fn is_within(patterns: &[Pattern], path: &str) -> bool {
+    let folders = path.match_indices('/').map(|(at, _)| &path[..at]);
+    patterns.is_empty() || folders.chain([path]).any(|path| any(patterns, path))
+}
+
 /// The least similarity, from 0 to 1, of a suggestion.
 const MIN_SIMILARITY: f64 = 0.75;
 

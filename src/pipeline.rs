@@ -13,6 +13,7 @@ pub mod host;
 pub mod judge;
 mod key_use;
 mod module_clones;
+mod narrowed;
 mod node_changes;
 mod once_merged;
 pub mod policy_trial;
@@ -26,7 +27,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::diagnostic::Subject;
 use crate::diff::{self, Changes, Diff};
 use crate::disclosure::Disclosure;
-use crate::fleet::{self, AffectedKeys, Distinction, Effective, Finding, Fleet, Revision, RevisionError};
+use crate::fleet::{self, AffectedKeys, Distinction, Effective, Finding, Fleet, KeyUse, Revision, RevisionError};
 use crate::git::{CommitId, CommitInfo, Merge, MergeError, ObjectError, Repository};
 use crate::hiera::layer::Environment;
 use crate::node::{NodeId, NodeSet, ProfileError};
@@ -40,6 +41,10 @@ pub use variable_use::{LevelUse, VariableUse};
 
 use crate::blind_spots::DiffContext;
 use crate::causes;
+
+use crate::blind_spots::files::changed::ChangedFiles;
+use crate::pattern::Pattern;
+use narrowed::Narrowing;
 
 use judge::{Judge, Readings, Sides, Strict};
 
@@ -111,11 +116,13 @@ pub struct DiffFilter<'a> {
     pub key: &'a dyn Fn(&str) -> bool,
     /// Accepts the names of the nodes.
     pub node: &'a dyn Fn(&str) -> bool,
+    /// The files and folders whose effect is wanted, as paths in the repository or globs; none for that of all.
+    pub paths: &'a [Pattern],
 }
 
 impl DiffFilter<'_> {
     /// Covers all keys on all nodes.
-    pub const ALL: DiffFilter<'static> = DiffFilter { key: &|_| true, node: &|_| true };
+    pub const ALL: DiffFilter<'static> = DiffFilter { key: &|_| true, node: &|_| true, paths: &[] };
 }
 
 /// A fleet, and the repository whose revisions are resolved for it. See the [crate's page](crate) for an example.
@@ -265,13 +272,13 @@ impl Pipeline {
             blind_spots,
             is_unreadable: are_unreadable(sides, &unreadable),
         };
-        let divided = (!uses.is_empty()).then(|| Input { uses, ..input.clone() });
+        let shown = shown(&input, uses, narrowing(filter, revisions, &files)?);
         let mut report = self.judged(sides, filter, workers, Report::new(input))?;
         if let Some(merged) = merged {
             report = merged.judged(self, sides.judge(), report);
         }
         self.fleet_has_stayed()?;
-        Ok(Comparison { report: divided_as(report, divided), effective })
+        Ok(Comparison { report: shown_as(report, shown), effective })
     }
 
     /// Fails if node profiles were found changed, so that what was resolved may lack some.
@@ -423,10 +430,42 @@ fn unreadable(sides: &Sides, revisions: Diff<&Revision>, workers: &Workers) -> D
     Diff::new(if is_there { of(revisions.before) } else { None }, of(revisions.after))
 }
 
-/// Returns the report that is made of the same with the use of keys, which policies do not know, judged alike.
-fn divided_as(report: Report, divided: Option<Input<'_>>) -> Report {
-    match divided {
-        Some(divided) => Report { policies: report.policies, judge: report.judge, ..Report::new(divided) },
+/// Returns how a filter narrows a report to files, if it does.
+fn narrowing<'a>(
+    filter: &DiffFilter<'a>,
+    revisions: Diff<&Revision>,
+    files: &ChangedFiles,
+) -> Result<Option<Narrowing<'a>>, TreeError> {
+    if filter.paths.is_empty() {
+        return Ok(None);
+    }
+    let traced = files.with_kinds().into_iter().map(|(path, _)| path.to_string()).collect();
+    Ok(Some(Narrowing { paths: filter.paths, changed: crate::blind_spots::changed_paths(revisions)?, traced }))
+}
+
+/// The parts of the report that is shown, and what narrows it.
+type Shown<'a> = (Input<'a>, Option<Narrowing<'a>>);
+
+/// Returns the parts of the report that is shown, if it is not the one that is judged: policies know nothing of the use
+/// of keys, and narrowing a report evades none.
+fn shown<'a>(
+    input: &Input<'a>,
+    uses: BTreeMap<Arc<str>, KeyUse>,
+    narrowing: Option<Narrowing<'a>>,
+) -> Option<Shown<'a>> {
+    let mut shown = (!uses.is_empty() || narrowing.is_some()).then(|| Input { uses, ..input.clone() })?;
+    if let Some(narrowing) = &narrowing {
+        narrowing.narrow(&mut shown);
+    }
+    Some((shown, narrowing))
+}
+
+/// Returns the report that is shown, judged as the whole one.
+fn shown_as(report: Report, shown: Option<Shown<'_>>) -> Report {
+    let Some((shown, narrowing)) = shown else { return report };
+    let report = Report { policies: report.policies, judge: report.judge, ..Report::new(shown) };
+    match narrowing {
+        Some(narrowing) => narrowing.told(report),
         None => report,
     }
 }

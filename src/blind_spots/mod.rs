@@ -241,3 +241,24 @@ pub(crate) fn hidden(changes: &Changes, all: usize) -> Option<BlindSpot> {
         ..BlindSpot::default()
     })
 }
+
+/// The ends of the names of code, which decides values by ways that are not traced to its lines.
+const CODE_ENDS: [&str; 4] = [".pp", ".rb", ".epp", ".erb"];
+
+/// Returns a blind spot for changes that are left out of a report on some changed files because lines of others cause
+/// them: files of these that are code may take part in them.
+pub(crate) fn untraced_in(files: Vec<String>, left_out: usize) -> Option<BlindSpot> {
+    let files: Vec<String> = files.into_iter().filter(|file| CODE_ENDS.iter().any(|end| file.ends_with(end))).collect();
+    let first = files.first().filter(|_| left_out > 0)?;
+    let (named, changes) = (wording::some(files.iter().map(String::as_str)), wording::count(left_out, "change"));
+    Some(BlindSpot {
+        code: HIDDEN,
+        headline: format!("{first} may take part in {changes} of other files"),
+        message: format!(
+            "what code causes is not traced to its lines: {named} may take part in {changes} of other files"
+        ),
+        fix: Some(Remedy::words("leave out the paths to see them")),
+        files,
+        ..BlindSpot::default()
+    })
+}

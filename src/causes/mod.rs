@@ -74,6 +74,7 @@ pub(crate) fn find(
     let of_change = |change: TracedChange| ChangeOrigins {
         leaves: change.leaves.into_iter().map(of_leaf).collect(),
         lines: at(change.lines),
+        are_all: change.untraced.is_empty(),
     };
     let mut of_changes: Vec<ChangeOrigins> = Vec::new();
     for (at, change) in traced {

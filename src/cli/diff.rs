@@ -6,6 +6,7 @@ use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 
 use super::arguments::filter::Chosen;
+use super::arguments::paths;
 use super::arguments::what_if::WhatIf;
 use super::output::pager::Paged;
 use super::{Global, Result, Status, output};
@@ -33,6 +34,11 @@ pub(super) struct Arguments {
     /// The revision to compare to [default: HEAD]
     #[arg(value_name = "TO")]
     to: Option<String>,
+    /// Show only what changes because of these files and folders
+    ///
+    /// Names or globs, relative to the current folder. Changes whose causes are not known are shown, too.
+    #[arg(value_name = "PATH", last = true, conflicts_with = "nodes_before")]
+    paths: Vec<String>,
     /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
@@ -109,7 +115,9 @@ pub(super) enum ExitCode {
 pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let workspace = arguments.what_if.open(global)?;
     let progress = global.show_progress(&workspace);
-    let Comparison { report, effective: _effective } = compare(global, &workspace, arguments)?;
+    let compared = compare(global, &workspace, arguments);
+    let advice = || paths::advice(global, &workspace, [arguments.from.as_deref(), arguments.to.as_deref()]);
+    let Comparison { report, effective: _effective } = compared.map_err(|error| advice().map_or(error, Into::into))?;
     drop(progress);
     let is_paged = arguments.format == Format::Text && !arguments.in_hook;
     let mut out = match arguments.format {
@@ -134,7 +142,9 @@ fn compare(global: &Global, workspace: &Workspace, arguments: &Arguments) -> Res
     let (Some(old), Some(new)) = (&arguments.nodes_before, &arguments.nodes_after) else {
         let sides = revisions(workspace, arguments)?;
         let pipeline = global.pipeline(workspace, branch.as_ref(), &[sides.before, sides.after], &|_| true)?;
-        let mut compared = arguments.chosen.compare(&pipeline, &sides)?;
+        let paths = paths::patterns(global, workspace, &arguments.paths)?;
+        let mut compared = arguments.chosen.compare(&pipeline, &sides, &paths)?;
+        paths::exist(&paths, &pipeline, &sides)?;
         compared.report.tell_names(workspace.repository.ambiguities());
         return Ok(compared);
     };

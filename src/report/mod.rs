@@ -80,6 +80,8 @@ pub struct Report {
     pub policies: Vec<PolicyHit>,
     /// The id of the commit whose settings judge it, if settings of the tree do.
     pub judge: Option<String>,
+    /// The files and folders that it is narrowed to: only what they cause is in it. Empty if all of it is.
+    pub narrowed_to: Vec<String>,
     /// True for a side of which nothing at all could be read.
     pub is_unreadable: Diff<bool>,
 }

@@ -19,6 +19,7 @@ mod lookup;
 mod merges_in_manifests;
 mod misnamed_files;
 mod module_repositories;
+mod narrowed;
 mod odd_keys;
 mod other_versions;
 mod pager;

@@ -27,10 +27,11 @@ pub(in crate::cli) struct Chosen {
 }
 
 impl Chosen {
-    /// Compares two revisions. Fails if there is no such node or key.
-    pub(in crate::cli) fn compare(&self, pipeline: &Pipeline, sides: &Sides) -> Result<Comparison> {
+    /// Compares two revisions, and narrows the report to what `paths` cause, if there are any. Fails if there is no
+    /// such node or key.
+    pub(in crate::cli) fn compare(&self, pipeline: &Pipeline, sides: &Sides, paths: &[Pattern]) -> Result<Comparison> {
         matches_a_node(&self.node, &pipeline.fleet)?;
-        let filter = DiffFilter { key: &|key| any_matches(&self.key, key), node: &|name| any(&self.node, name) };
+        let filter = DiffFilter { key: &|key| any_matches(&self.key, key), node: &|name| any(&self.node, name), paths };
         let compared = pipeline.diff_between(sides, &filter)?;
         if compared.report.keys.total == 0 && !self.key.is_empty() {
             let keys = pipeline.keys(&[sides.before, sides.after])?;
@@ -51,7 +52,8 @@ impl Chosen {
         matches_a_node(&self.node, &pipeline.fleet)?;
         let keys = pipeline.keys(&[at])?;
         matches_a_key(&self.key, &keys)?;
-        let filter = DiffFilter { key: &|key| any_matches(&self.key, key), node: &|name| any(&self.node, name) };
+        let paths = &[];
+        let filter = DiffFilter { key: &|key| any_matches(&self.key, key), node: &|name| any(&self.node, name), paths };
         Ok(pipeline.diff_nodes(before, at, &filter)?)
     }
 }

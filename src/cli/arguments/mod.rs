@@ -3,4 +3,5 @@
 pub(super) mod deferred;
 pub(super) mod filter;
 pub(super) mod inspection;
+pub(super) mod paths;
 pub(super) mod what_if;

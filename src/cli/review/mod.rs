@@ -195,7 +195,7 @@ fn compare(global: &Global, arguments: &Arguments, found: &Sides) -> Result<Repo
     let head = arguments.head.as_deref().filter(is_branch).unwrap_or("HEAD");
     let branch = workspace.branch(head).or_else(|error| found.branch.clone().map(Some).ok_or(error))?;
     let pipeline = global.pipeline(&workspace, branch.as_ref(), &[sides.before, sides.after], &|_| true)?;
-    let Comparison { mut report, effective: _effective } = arguments.chosen.compare(&pipeline, &sides)?;
+    let Comparison { mut report, effective: _effective } = arguments.chosen.compare(&pipeline, &sides, &[])?;
     report.tell_names(found.ambiguities.clone());
     drop(progress);
     workspace.save();

@@ -74,6 +74,8 @@ pub struct ChangeOrigins {
     pub leaves: Vec<LeafOrigins>,
     /// The changed lines that cause it, if they are known: positions in [`Origins::lines`].
     pub lines: Option<Vec<usize>>,
+    /// True if these are the causes on all of its nodes.
+    pub are_all: bool,
 }
 
 /// The origins of a difference.
@@ -135,6 +137,7 @@ impl Report {
             blind_spots,
             policies: Vec::new(),
             judge: None,
+            narrowed_to: Vec::new(),
             is_unreadable: input.is_unreadable,
         }
     }

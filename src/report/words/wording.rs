@@ -90,7 +90,17 @@ impl Report {
     /// Returns the verdict in one line, with the policies that fail.
     pub fn headline(&self) -> String {
         let facts = if self.is_of_facts() { "by other facts of nodes: " } else { "" };
-        format!("{facts}{}{}", self.verdict_line(), self.policies_summary())
+        format!("{facts}{}{}{}", self.narrowed_words(), self.verdict_line(), self.policies_summary())
+    }
+
+    /// Returns words such as `narrowed to data/common.yaml: `, or nothing if the report is whole.
+    fn narrowed_words(&self) -> String {
+        let named: Vec<Cow<'_, str>> = self.narrowed_to.iter().take(MAX_PATHS).map(|path| visible(path)).collect();
+        match self.narrowed_to.len() - named.len() {
+            0 if named.is_empty() => String::new(),
+            0 => format!("narrowed to {}: ", named.join(", ")),
+            more => format!("narrowed to {} and {more} more: ", named.join(", ")),
+        }
     }
 
     fn verdict_line(&self) -> String {
@@ -338,6 +348,9 @@ impl Leaf {
 
 /// A blind spot that was there before a commit just as after it.
 const STANDING: &str = "standing blind spot";
+
+/// The most paths that the headline names.
+const MAX_PATHS: usize = 3;
 
 /// The most different numbers of nodes that are listed one by one.
 const MAX_DISTINCT_COUNTS: usize = 3;

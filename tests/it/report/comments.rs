@@ -127,7 +127,7 @@ fn report(random: &mut Random, lists: [usize; 3]) -> Report {
         LeafOrigins { origin: Diff::new(one(), one()), ..LeafOrigins::default() }
     };
     let leaves = changes.changes.iter().map(|change| change.leaves.iter().map(&mut origin).collect());
-    let origins = leaves.map(|leaves| ChangeOrigins { leaves, lines: None }).collect();
+    let origins = leaves.map(|leaves| ChangeOrigins { leaves, ..ChangeOrigins::default() }).collect();
     let commit = |random: &mut Random| Commit { id: text(random), summary: text(random), ..Commit::default() };
     let finding = |random: &mut Random| Finding {
         diagnostic: Diagnostic::new(Severity::Error, "code", Some(Place::line(&*text(random), 1)), text(random)),

@@ -39,6 +39,8 @@ pub(super) struct Document<'a> {
     event: Option<WireEvent<'a>>,
     verdict: &'static str,
     headline: String,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    narrowed_to: &'a [String],
     before: Option<WireCommit<'a>>,
     after: Option<WireCommit<'a>>,
     nodes: WireCount,
@@ -267,6 +269,7 @@ impl<'a> Document<'a> {
             event: report.event.as_ref().map(|event| WireEvent::new(event, report.job.as_ref())),
             verdict: report.verdict().as_str(),
             headline: report.headline(),
+            narrowed_to: &report.narrowed_to,
             before: report.commit.before.as_ref().map(WireCommit::new),
             after: report.commit.after.as_ref().map(WireCommit::new),
             nodes: count(report.nodes),
