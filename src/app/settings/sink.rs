@@ -62,6 +62,8 @@ struct WebhookSetting {
     url: Private<String>,
     secret_file: Option<PathBuf>,
     headers: Private<Vec<(String, String)>>,
+    /// Headers with the files that have their values.
+    header_files: Vec<(String, PathBuf)>,
     ca_file: Option<PathBuf>,
 }
 
@@ -100,7 +102,7 @@ pub enum SinkFault {
     /// Its key or password cannot be read.
     #[error(transparent)]
     Secret(#[from] SecretError),
-    /// The file with its password is not UTF-8.
+    /// The file with its password or a header is not UTF-8.
     #[error("the file {} is not UTF-8", .0.display())]
     NoText(PathBuf),
     /// Its address, headers or certificates cannot be used.
@@ -144,7 +146,10 @@ impl SinkSetting {
 
 impl WebhookSetting {
     fn open(self, limit: Duration, size: SizeLimit) -> Result<Webhook, SinkFault> {
-        let WebhookSetting { url, secret_file, headers, ca_file } = self;
+        let WebhookSetting { url, secret_file, mut headers, header_files, ca_file } = self;
+        for (name, path) in header_files {
+            headers.0.push((name, read_text(path)?));
+        }
         let secret = secret_file.map(|path| read_secret(&path).map(Private)).transpose()?;
         let authorities = ca_file.as_deref().map(read).transpose()?;
         Ok(Webhook::new(WebhookOptions { url, secret, headers, authorities, limit, size })?)
@@ -154,14 +159,16 @@ impl WebhookSetting {
 impl MailSetting {
     fn open(self, limit: Duration, whole: Arc<WholeReports>) -> Result<Mail, SinkFault> {
         let MailSetting { server, user, ca_file, from, to } = self;
-        let with_password = |(user, path): (String, PathBuf)| {
-            let password = String::from_utf8(read_secret(&path)?.to_vec()).map_err(|_| SinkFault::NoText(path))?;
-            Ok::<_, SinkFault>((user, Private(password)))
-        };
+        let with_password = |(user, path): (String, PathBuf)| Ok::<_, SinkFault>((user, Private(read_text(path)?)));
         let credentials = user.map(with_password).transpose()?;
         let authorities = ca_file.as_deref().map(read).transpose()?;
         Ok(Mail::new(MailOptions { server, credentials, authorities, from, to, limit, whole })?)
     }
+}
+
+/// Reads a secret that is text.
+fn read_text(path: PathBuf) -> Result<String, SinkFault> {
+    String::from_utf8(read_secret(&path)?.to_vec()).map_err(|_| SinkFault::NoText(path))
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, SinkFault> {
@@ -246,8 +253,14 @@ impl SinkChecker<'_> {
     }
 
     fn target(&self, raw: raw::Sink) -> Result<SinkTarget, SettingsError> {
-        if raw.webhook.is_none() && (raw.secret_file.is_some() || raw.ca_file.is_some() || !raw.headers.is_empty()) {
-            return Err(self.invalid("has no 'webhook', so 'secret_file', 'ca_file' and 'headers' have no effect"));
+        let has_headers = !raw.headers.is_empty() || !raw.header_files.is_empty();
+        if raw.webhook.is_none() && (raw.secret_file.is_some() || raw.ca_file.is_some() || has_headers) {
+            let settings = "'secret_file', 'ca_file', 'headers' and 'header_files'";
+            return Err(self.invalid(format!("has no 'webhook', so {settings} have no effect")));
+        }
+        let given_twice = |name: &&String| raw.headers.keys().any(|other| other.eq_ignore_ascii_case(name));
+        if let Some(name) = raw.header_files.keys().find(given_twice) {
+            return Err(self.wrong("header_files", format!("'{name}' is in 'headers', too")));
         }
         if raw.webhook.is_none() && raw.command.is_none() && raw.mail.is_none() && raw.timeout.is_some() {
             return Err(self.invalid("has no 'webhook', 'command' or 'mail', so 'timeout' has no effect"));
@@ -268,8 +281,9 @@ impl SinkChecker<'_> {
             (None, None, None, Some(url), None) => {
                 Webhook::check(&url).map_err(|error| self.wrong("webhook", error))?;
                 let (url, headers) = (Private(url), Private(raw.headers.into_iter().collect()));
+                let header_files = raw.header_files.into_iter().map(|(name, path)| (name, file(path))).collect();
                 let (secret_file, ca_file) = (raw.secret_file.map(file), raw.ca_file.map(file));
-                Ok(SinkTarget::Webhook(WebhookSetting { url, secret_file, headers, ca_file }))
+                Ok(SinkTarget::Webhook(WebhookSetting { url, secret_file, headers, header_files, ca_file }))
             }
             (None, None, None, None, Some(mail)) => Ok(SinkTarget::Mail(self.mail(mail)?)),
             _ => Err(self.invalid(

@@ -103,6 +103,8 @@ pub(crate) struct Sink {
     /// The file with the key that signs bodies for the webhook.
     pub(crate) secret_file: Option<String>,
     pub(crate) headers: BTreeMap<String, String>,
+    /// Headers whose values are in files.
+    pub(crate) header_files: BTreeMap<String, String>,
     /// The file with the certificates of authorities for the webhook's server.
     pub(crate) ca_file: Option<String>,
     pub(crate) mail: Option<Mail>,

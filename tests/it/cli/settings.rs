@@ -61,7 +61,11 @@ fn faulty_sinks_are_named_with_lines() {
         ("{folder: x, timeout: 5}", "2: sink 's' has no 'webhook', 'command' or 'mail', so 'timeout' has no effect"),
         (
             "{folder: x, ca_file: y}",
-            "2: sink 's' has no 'webhook', so 'secret_file', 'ca_file' and 'headers' have no effect",
+            "2: sink 's' has no 'webhook', so 'secret_file', 'ca_file', 'headers' and 'header_files' have no effect",
+        ),
+        (
+            "{webhook: 'http://x/', headers: {X-Token: a}, header_files: {x-token: b}}",
+            "2: sink 's': 'header_files': 'x-token' is in 'headers', too",
         ),
         ("{folder: x, nodes: 're:('}", "2: sink 's': 'nodes': 're:(' is not a valid pattern: unclosed group"),
         (
