@@ -26,7 +26,7 @@ pub use regular::{open_below, read_below, real_below};
 pub use replace::{remove, replace, replace_durably, tidy};
 pub use secret::{Secret, SecretError, read_key, read_secret, read_token};
 pub use stage::{Choice, StageError, create, link, private_folder, stage};
-pub use stamp::{SMALL, Stamp};
+pub use stamp::{SMALL, Stamp, identity};
 pub use way::{Step, Way};
 
 use crate::tree::{BlobId, Entry, FILE_LIMIT, FileTree, TreeError, child, folder_of, too_large};

@@ -62,6 +62,12 @@ fn inode(metadata: &Metadata) -> Option<Inode> {
     Some(Inode { device: metadata.dev(), number: metadata.ino(), changed })
 }
 
+/// Returns what tells the file at `path` from any other that is there at the same time, links followed, or `None` if
+/// there is none or the system has no such thing.
+pub fn identity(path: &Path) -> Option<(u64, u64)> {
+    inode(&fs::metadata(path).ok()?).map(|inode| (inode.device, inode.number))
+}
+
 #[cfg(not(unix))]
 fn inode(_: &Metadata) -> Option<Inode> {
     None

@@ -72,6 +72,13 @@ pub(super) async fn noted(
         return Ok(noted);
     }
     queue.save_checkpoint(repository, first).await?;
+    let (repository, branches) = (repository.as_str(), first.branches.len());
+    tracing::warn!(
+        repository,
+        branches,
+        "the state knows nothing of the repository, which is new or whose state is gone: commits before now are not \
+         reported"
+    );
     Ok(first.clone())
 }
 

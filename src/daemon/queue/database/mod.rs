@@ -3,12 +3,15 @@
 pub(super) mod row;
 
 use std::ops::{Deref, DerefMut};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use sqlx::sqlite::{SqliteAutoVacuum, SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{ConnectOptions, Connection as _};
 use tokio::sync::{Mutex, MutexGuard};
+
+use crate::disk::identity;
 
 /// The time that one process waits for another one that writes.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -21,7 +24,17 @@ const LOG_SIZE: &str = "16777216";
 pub(super) struct Database {
     options: SqliteConnectOptions,
     connection: Mutex<Option<SqliteConnection>>,
+    /// The file, and its identity once it was opened.
+    file: Arc<(PathBuf, OnceLock<Option<(u64, u64)>>)>,
 }
+
+/// Another file, or none, is in the place of the database: what is written to the open one would be lost.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{} was removed or replaced under the daemon: put it back, or restart the daemon, which goes on with what is there",
+    .0.display()
+)]
+struct Replaced(PathBuf);
 
 impl Database {
     /// Returns the database in the file at `path`, which is created when it is needed.
@@ -37,7 +50,7 @@ impl Database {
             .pragma("journal_size_limit", LOG_SIZE)
             .foreign_keys(true)
             .busy_timeout(PATIENCE);
-        Database { options, connection: Mutex::default() }
+        Database { options, connection: Mutex::default(), file: file(path) }
     }
 
     /// Returns the database for reading only, without leaving traces.
@@ -46,21 +59,28 @@ impl Database {
         log.push("-wal");
         // If a log is in use, or was left by a daemon that was killed, the file alone is not the whole database.
         let options = SqliteConnectOptions::new().filename(path).read_only(true).immutable(!Path::new(&log).exists());
-        Database { options: options.busy_timeout(PATIENCE), connection: Mutex::default() }
+        Database { options: options.busy_timeout(PATIENCE), connection: Mutex::default(), file: file(path) }
     }
 
     /// Returns the same database with another connection.
     pub(super) fn beside(&self) -> Database {
-        Database { options: self.options.clone(), connection: Mutex::default() }
+        Database { options: self.options.clone(), connection: Mutex::default(), file: self.file.clone() }
     }
 
     /// Takes the connection for one step.
     pub(super) async fn connection(&self) -> Result<Step<'_>, sqlx::Error> {
         let mut place = self.connection.lock().await;
+        let (path, opened) = &*self.file;
+        if let Some(Some(opened)) = opened.get()
+            && identity(path) != Some(*opened)
+        {
+            return Err(sqlx::Error::Io(std::io::Error::other(Replaced(path.clone()))));
+        }
         let connection = match place.take() {
             Some(connection) => connection,
             None => self.options.connect().await?,
         };
+        opened.get_or_init(|| identity(path));
         Ok(Step { place, connection })
     }
 
@@ -72,6 +92,10 @@ impl Database {
             tracing::warn!(%error, "cannot close the queue properly; nothing is lost");
         }
     }
+}
+
+fn file(path: &Path) -> Arc<(PathBuf, OnceLock<Option<(u64, u64)>>)> {
+    Arc::new((path.to_owned(), OnceLock::new()))
 }
 
 /// The connection while one step has it. The next step gets it if it is released.
