@@ -23,6 +23,8 @@ pub(super) struct Health {
     blind: Mutex<BlindBranches>,
     /// The reasons why sources of nodes could not be asked the last time.
     sources: Mutex<BTreeMap<RepositoryName, String>>,
+    /// The reason why the settings could not be read again the last time.
+    reload: Mutex<Option<String>>,
     /// The number of queue steps that are tried again.
     stuck: Arc<AtomicUsize>,
 }
@@ -138,6 +140,17 @@ impl Health {
             Some(trouble) => _ = sources.insert(repository.clone(), trouble),
             None => _ = sources.remove(repository),
         }
+    }
+
+    /// Notes how a reload has ended: the reason if the old settings stay.
+    pub(super) fn reloaded(&self, failure: Option<String>) {
+        *self.reload.lock().unwrap_or_else(PoisonError::into_inner) = failure;
+    }
+
+    /// Returns the reason why the settings that count are not the last ones, if so.
+    pub(super) fn old_settings(&self) -> Option<String> {
+        let reload = self.reload.lock().unwrap_or_else(PoisonError::into_inner);
+        reload.as_ref().map(|why| format!("the last reload has failed, so the old settings stay: {why}"))
     }
 
     /// Returns the repositories whose nodes are not the latest, with the reasons.

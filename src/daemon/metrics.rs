@@ -153,6 +153,7 @@ pub(super) struct Metrics {
     last_fetch: Family<RepositoryLabel, Seconds>,
     nodes_fetched: Family<RepositoryLabel, Seconds>,
     last_look: Family<RepositoryLabel, Seconds>,
+    reload_good: Gauge,
     resolved: Family<RepositoryLabel, Counter>,
     not_resolved: Family<RepositoryLabel, Counter>,
     last_resolved: Family<RepositoryLabel, Seconds>,
@@ -255,6 +256,8 @@ impl Metrics {
                 let help = "The age of the oldest report that waits for the sink; 0 if none does";
                 names.add_time("oldest_undelivered", help)
             },
+            reload_good: names
+                .add("last_reload_successful", "1 if the settings that count are the last ones, 0 if not"),
             queue_failed: names.add("queue_failures", "Times that the queue could not be used"),
             blind: names.add("blind_branches", "Branches of which no data can be read"),
             requests: names.add("http_requests", "Requests that were answered"),
@@ -385,6 +388,11 @@ impl Metrics {
         } else {
             self.fetches_failed.get_or_create(&label).inc();
         }
+    }
+
+    /// Sets whether the settings that count are the last ones.
+    pub(super) fn reloaded(&self, is_good: bool) {
+        self.reload_good.set(i64::from(is_good));
     }
 
     /// Counts a look of a watch.

@@ -20,6 +20,8 @@ pub(crate) mod service;
 mod several;
 mod sizes;
 mod soak;
+#[cfg(unix)]
+mod told;
 mod troubles;
 #[cfg(unix)]
 mod turns;

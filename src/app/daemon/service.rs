@@ -264,6 +264,7 @@ impl Plan {
                     match begun {
                         Ok(listens) => {
                             listener = listens;
+                            services.reloaded(None);
                             if !is_first {
                                 tracing::info!("reloaded");
                             }
@@ -271,6 +272,7 @@ impl Plan {
                         Err(error) if is_first => return Err(error),
                         Err(error) => {
                             tracing::error!(%error, "cannot reload: the old settings stay");
+                            services.reloaded(Some(error.to_string()));
                             systemd::ready();
                         }
                     }

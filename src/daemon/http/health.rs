@@ -39,6 +39,7 @@ pub(super) async fn ready(extract::State(state): extract::State<Arc<State>>) -> 
     let mut reasons = handle.health.late();
     reasons.extend(handle.health.blind());
     reasons.extend(handle.health.old_nodes());
+    reasons.extend(handle.health.old_settings());
     reasons.extend(unfinished.into_iter().flatten());
     let under_way = handle.progress.under_way();
     // Forges may have a review wait.

@@ -26,7 +26,13 @@ const RESERVED: usize = (1 << 30) + (64 << 20);
 #[serde(rename_all = "snake_case")]
 enum Header {
     /// The report follows.
-    Resolved { sinks: Vec<String>, text: Option<String>, blind: Option<String>, answers: Option<String> },
+    Resolved {
+        sinks: Vec<String>,
+        text: Option<String>,
+        blind: Option<String>,
+        headline: String,
+        answers: Option<String>,
+    },
     /// There is nothing to tell.
     Nothing { answers: Option<String> },
     /// The job could not be resolved.
@@ -38,9 +44,9 @@ pub fn answer(job: &Job, resolve: &dyn Resolve, sinks: &[Sink], output: &mut dyn
     let outcome = resolve.resolve(job).map(|resolved| address(job, resolved, sinks.iter()));
     let (header, report) = match outcome {
         Ok(Outcome { report: Some(report), answers }) => {
-            let Addressed { report: PackedReport { json, text }, sinks, blind } = report;
+            let Addressed { report: PackedReport { json, text }, sinks, blind, headline } = report;
             let text = text.map(Body::into_text).transpose()?;
-            (Header::Resolved { sinks, text, blind, answers }, json.into_bytes())
+            (Header::Resolved { sinks, text, blind, headline, answers }, json.into_bytes())
         }
         Ok(Outcome { report: None, answers }) => (Header::Nothing { answers }, Vec::new()),
         Err(Unresolved { error, recovery }) => (Header::Unresolved { error: error.to_string(), recovery }, Vec::new()),
@@ -105,10 +111,11 @@ fn read(mut answer: Vec<u8>) -> Option<Result<Outcome, Unresolved>> {
     let end = answer.iter().position(|byte| *byte == b'\n')?;
     let header: Header = serde_json::from_slice(&answer[..end]).ok()?;
     Some(match header {
-        Header::Resolved { sinks, text, blind, answers } => {
+        Header::Resolved { sinks, text, blind, headline, answers } => {
             let json = Body::received(answer.split_off(end + 1))?;
             let text = text.map(|text| Body::of(text.as_bytes()));
-            Ok(Outcome { report: Some(Addressed { report: PackedReport { json, text }, sinks, blind }), answers })
+            let report = Addressed { report: PackedReport { json, text }, sinks, blind, headline };
+            Ok(Outcome { report: Some(report), answers })
         }
         Header::Nothing { answers } => Ok(Outcome { report: None, answers }),
         Header::Unresolved { error, recovery } => Err(Unresolved { error: error.into(), recovery }),

@@ -7,7 +7,7 @@ use tokio::process::Command;
 use crate::daemon::queue::{Body, Job, PackedReport};
 use crate::delivery::{Sink, plain_text};
 use crate::git::BranchName;
-use crate::report::Report;
+use crate::report::{Report, shorten};
 
 /// Resolves the jobs of a repository.
 pub trait Resolve: Send + Sync {
@@ -70,6 +70,9 @@ impl AttemptLimits {
 /// The time that an attempt has, beyond a tenth of its own, to stop by itself and to write its report.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// The most characters of a headline in the log.
+const MAX_HEADLINE: usize = 300;
+
 /// The outcome of a job.
 pub struct Resolved {
     /// The report, and the same as one line of JSON, with its end. `None` if there is nothing to tell: facts that
@@ -130,6 +133,8 @@ pub(super) struct Addressed {
     pub(super) sinks: Vec<String>,
     /// The reason if nothing of the commit can be read.
     pub(super) blind: Option<String>,
+    /// The headline, for the log.
+    pub(super) headline: String,
 }
 
 /// Finds the sinks that want a report, and renders it for them.
@@ -148,7 +153,8 @@ fn address_report<'s>(job: &Job, (report, json): (Report, Body), sinks: impl Ite
     let blind = report.blind_spots.first().filter(|_| report.is_unreadable.after);
     let blind = blind.map(|spot| spot.headline.clone());
     let sinks = wanting.into_iter().map(|sink| sink.name.clone()).collect();
-    Addressed { report: PackedReport { json, text }, sinks, blind }
+    let headline = shorten(&report.headline(), MAX_HEADLINE);
+    Addressed { report: PackedReport { json, text }, sinks, blind, headline }
 }
 
 /// Returns the failure of an attempt that did not finish.

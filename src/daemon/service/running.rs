@@ -84,6 +84,12 @@ impl Services {
         Ok(())
     }
 
+    /// Notes how a reload has ended: the reason if the old settings stay.
+    pub fn reloaded(&self, failure: Option<String>) {
+        self.handle.metrics.reloaded(failure.is_none());
+        self.handle.health.reloaded(failure);
+    }
+
     /// Returns the function that tells if their work advances.
     pub fn advance(&self) -> Advance {
         Advance(self.handle.clone())
