@@ -23,7 +23,7 @@ use crate::disclosure::Disclosure;
 use crate::fleet::{AffectedKeys, Effective, Fleet, Revision, RevisionError};
 use crate::hiera::layer::Environment;
 use crate::node::NodeSet;
-use crate::report::{BlindSpot, Remedy};
+use crate::report::{BlindSpot, HIDDEN, Remedy};
 use crate::tree::{self, TreeError};
 
 use accept::Accepted;
@@ -32,9 +32,6 @@ use files::read_otherwise::READ_OTHERWISE;
 
 pub use modules::other_versions::OTHER_VERSION;
 pub use wording::nodes_of;
-
-/// The code of the changes that a filter hides.
-pub(crate) const HIDDEN: &str = "hidden-by-filter";
 
 /// The codes of all blind spots.
 pub const CODES: [&str; 27] = [
@@ -126,13 +123,15 @@ impl DiffContext<'_> {
             spots.extend(self.classified()?);
             spots.extend(self.keys_not_allowed());
             spots.extend(self.failing_keys());
-            spots.extend(self.undefined_variables(files)?);
+            let undefined = self.undefined_variables(files)?;
+            let by_facts = undefined_variables::facts(&undefined);
+            spots.extend(undefined);
             spots.extend(self.merges_in_manifests()?);
             spots.extend(self.absent_modules());
             let callers = self.callers(files)?;
             let told = callers.iter().flat_map(|spot| spot.files.iter().cloned()).collect();
             spots.extend(callers);
-            spots.extend(self.unreached_files(files, &told));
+            spots.extend(self.unreached_files(files, &told, &by_facts));
             spots.extend(self.unlisted_keys(files));
         }
         for spot in self.variables_of_manifests()? {

@@ -7,14 +7,15 @@ use super::files::changed::{ChangedFiles, data_file};
 use super::levels::outside::unseen;
 use super::levels::variables::{UNDEFINED, fix, is_of_caller, plain};
 use super::{DiffContext, changed_nodes, wording};
-use crate::fleet::Revision;
+use crate::fleet::{Fleet, Revision};
 use crate::hiera::backend::{DataFile, Mentions};
 use crate::hiera::key::{asks_for, root_of};
 use crate::hiera::layer::path_patterns::{PathPattern, patterns};
 use crate::hiera::layer::{Environment, Root};
 use crate::node::NodeSet;
-use crate::report::{BlindSpot, UnseenLevel};
+use crate::report::{BlindSpot, Remedy, UnseenLevel};
 use crate::tree::TreeError;
+use crate::value::Value;
 
 /// The nodes without a variable, and the files that it may lead to: changed ones, or such with keys that change.
 #[derive(Default, PartialEq)]
@@ -25,6 +26,8 @@ struct Undefined {
     set_by: BTreeSet<String>,
     /// The levels that need it, if others may count in their place.
     levels: Vec<UnseenLevel>,
+    /// True if the commit changes one of the files, and nothing else says that it may change values unseen.
+    is_touched: bool,
 }
 
 impl Undefined {
@@ -35,7 +38,7 @@ impl Undefined {
         let (files, set_by) = (union(|of| &of.files), union(|of| &of.set_by));
         let mut levels = self.levels.clone();
         levels.extend(other.levels.iter().filter(|level| !self.levels.contains(level)).cloned());
-        Undefined { nodes, files, set_by, levels }
+        Undefined { nodes, files, set_by, levels, is_touched: self.is_touched || other.is_touched }
     }
 
     fn add(&mut self, nodes: &NodeSet, files: Vec<String>) {
@@ -53,12 +56,13 @@ impl DiffContext<'_> {
         let mut spots: Vec<(String, Undefined, bool)> = Vec::new();
         for (name, found) in before {
             let other = after.remove(&name).unwrap_or_default();
-            spots.push((name, found.joined(&other), found == other));
+            let is_standing = found == other && !found.is_touched;
+            spots.push((name, found.joined(&other), is_standing));
         }
         spots.extend(after.into_iter().map(|(name, found)| (name, found, false)));
         spots.sort_by(|(one, ..), (other, ..)| one.cmp(other));
         let all = self.revisions.after.fleet.len();
-        let spot = |(name, Undefined { nodes, files, set_by, levels }, is_standing): (String, Undefined, bool)| {
+        let spot = |(name, Undefined { nodes, files, set_by, levels, .. }, is_standing): (String, Undefined, bool)| {
             let headline = lacking(&name, &nodes, all);
             let read = read(&nodes);
             let files_text = wording::some(files.iter().map(String::as_str));
@@ -68,7 +72,7 @@ impl DiffContext<'_> {
                 code: UNDEFINED,
                 message: format!("{headline} in their profiles{set}, so it is not known if {read} {files_text}"),
                 headline,
-                fix: Some(fix(&name)),
+                fix: Some(fix(&name, nodes.len() == all)),
                 nodes,
                 files: files.into_iter().collect(),
                 is_standing,
@@ -114,7 +118,7 @@ impl DiffContext<'_> {
                 code: UNDEFINED,
                 message: format!("{headline} in their profiles, and {files} may set it: it is not known what {read}"),
                 headline,
-                fix: Some(fix(&name)),
+                fix: Some(fix(&name, nodes.len() == self.revisions.after.fleet.len())),
                 nodes,
                 ..BlindSpot::default()
             }
@@ -139,8 +143,15 @@ impl DiffContext<'_> {
                 for variable in pattern.variables().into_iter().filter(|name| is_any && !is_fine(name)) {
                     let of_variable = || revision.fleet.nodes_without(variable).intersection(&of_root);
                     let nodes = without.entry(variable.to_owned()).or_insert_with(of_variable);
-                    if !led.is_empty() && !nodes.is_empty() {
-                        found.entry(plain(variable).to_owned()).or_default().add(nodes, led.clone());
+                    let able = nodes_led(&pattern, variable, nodes, &led, &revision.fleet);
+                    if !able.is_empty() {
+                        let undefined = found.entry(plain(variable).to_owned()).or_default();
+                        undefined.add(&able, led.clone());
+                        // A file that no node reads is told of by itself.
+                        let is_told = |file: &&String| *nodes == of_root && files.unreached.contains(*file);
+                        for file in led.iter().filter(|file| !is_told(file)) {
+                            undefined.is_touched |= !undefined.is_touched && self.changes_data(file, files)?;
+                        }
                     }
                     let may_set = root.main_manifests.may_set(plain(variable));
                     if !may_set && *nodes != of_root {
@@ -156,6 +167,17 @@ impl DiffContext<'_> {
             }
         }
         Ok(found)
+    }
+
+    /// Returns true if the commit changes the data in a file.
+    fn changes_data(&self, path: &str, files: &ChangedFiles) -> Result<bool, TreeError> {
+        if !files.has(path) {
+            return Ok(false);
+        }
+        let [before, after] = self.both_revisions().map(|revision| data_file(&revision.environment, path));
+        let (before, after) = (before?, after?);
+        let [was, is] = [&before, &after].map(|file| file.as_ref().and_then(|file| file.content()));
+        Ok(was.is_none() || was != is)
     }
 
     /// Returns the changed files that a level may read. If its hiera.yaml changes, these are all files that it may
@@ -185,6 +207,42 @@ impl DiffContext<'_> {
         }
         Ok(led)
     }
+}
+
+/// Returns the files that nodes may read by facts that their profiles lack, with the remedy.
+pub(super) fn facts(spots: &[BlindSpot]) -> Vec<(BTreeSet<String>, Remedy)> {
+    let of_fact = |spot: &BlindSpot| {
+        let fix = spot.fix.clone().filter(|fix| fix.yaml.is_none())?;
+        Some((spot.files.iter().cloned().collect(), fix))
+    };
+    spots.iter().filter_map(of_fact).collect()
+}
+
+/// The most comparisons of a value with a file for a variable; beyond it all its nodes count.
+const MOST_COMPARED: usize = 1_000_000;
+
+/// Returns those of the `nodes` without a variable on which a level may read one of some files by the values of the
+/// other variables in its path.
+fn nodes_led(pattern: &PathPattern<'_>, variable: &str, nodes: &NodeSet, files: &[String], fleet: &Fleet) -> NodeSet {
+    let mut led = if files.is_empty() { NodeSet::new() } else { nodes.clone() };
+    for other in pattern.variables().into_iter().filter(|other| plain(other) != plain(variable)) {
+        if led.is_empty() {
+            break;
+        }
+        let known = fleet.values_of(other, &led).known;
+        if known.len().saturating_mul(files.len()) > MOST_COMPARED {
+            continue;
+        }
+        let is_away = |value: &Option<Value>| match value {
+            Some(Value::String(text)) if !text.contains("%{") => {
+                !files.iter().any(|file| pattern.matches_where(file, (other, text)))
+            }
+            _ => false,
+        };
+        let away = known.into_iter().filter(|(value, _)| is_away(value)).map(|(_, on)| on);
+        led = led.difference(&NodeSet::union_of(fleet.len(), away));
+    }
+    led
 }
 
 /// Returns those of some nodes on which keys change that a level may have a value for, and the files that it may

@@ -178,7 +178,10 @@ fn no_level(revision: &Revision) -> BlindSpot {
     let (why, fix) = if let (true, Some((name, nodes))) = (fixes.is_empty(), missing_variable(revision)) {
         let of = wording::nodes_of(&nodes, revision.fleet.len());
         let lack = if nodes.len() == 1 { "lacks" } else { "lack" };
-        (format!("{of} {lack} the variable '{name}', which paths of levels need"), variables::fix(&name))
+        (
+            format!("{of} {lack} the variable '{name}', which paths of levels need"),
+            variables::fix(&name, nodes.len() == revision.fleet.len()),
+        )
     } else if fixes.is_empty() {
         let text = "none of the files that its levels lead to is there".to_owned();
         let words = "correct the datadirs and paths of hiera.yaml, or the facts in the profiles; `hierad check` shows what each level looks for";

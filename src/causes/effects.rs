@@ -7,7 +7,6 @@ use super::bonds::Bonds;
 use super::edits::{ConfigPart, EditedLine};
 use super::reasons::Reasons;
 use super::search::{Search, Traced};
-use crate::blind_spots::HIDDEN;
 use crate::blind_spots::files::changed::FileKind;
 use crate::diagnostic::Place;
 use crate::diff::{Changes, Diff};
@@ -15,7 +14,7 @@ use crate::fleet::Effective;
 use crate::hiera::Outcome;
 use crate::hiera::key::{asks_for, root_of};
 use crate::node::NodeSet;
-use crate::report::{BlindSpot, ChangedLines, Effect, NoEffect, UnknownEffect};
+use crate::report::{BlindSpot, ChangedLines, Effect, HIDDEN, NoEffect, UnknownEffect};
 
 /// The most pairs of lines that are reported as belonging together.
 const MAX_PAIRS: usize = 200_000;

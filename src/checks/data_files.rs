@@ -9,10 +9,12 @@ use crate::blind_spots::files::changed::MOST_ACCEPTED;
 use crate::blind_spots::files::misnamed::Misnamed;
 use crate::blind_spots::keys::callers::of_callers;
 use crate::blind_spots::keys::failing::Causes;
+use crate::blind_spots::levels::variables::{fix_of_fact, plain};
 use crate::diagnostic::{Place, Severity, Subject};
 use crate::fleet::Revision;
 use crate::hiera::backend::{DataFile, Format};
-use crate::hiera::layer::path_patterns::{datadirs, is_below};
+use crate::hiera::layer::path_patterns::{PathPattern, datadirs, is_below, patterns};
+use crate::report::Remedy;
 use crate::tree::child;
 
 const UNREACHED: &str = "unreached-file";
@@ -31,6 +33,7 @@ impl Pipeline {
         let datadirs = datadirs(environment);
         let misnamed = Misnamed::all(revision)?;
         let of_callers = of_callers(environment);
+        let by_facts = by_facts(revision);
         let (mut faults, mut folders) = (Vec::new(), Folders::default());
         for (path, id) in &environment.data_files()?.files {
             let is_reached = reached.contains(path.as_str());
@@ -52,13 +55,25 @@ impl Pipeline {
             let is_misnamed = misnamed.binary_search_by(|file| file.path.cmp(path)).is_ok();
             let is_of_caller = of_callers.iter().any(|pattern| pattern.matches(path));
             let is_fine = is_misnamed || is_of_caller || accepted.has(UNREACHED, path);
-            folders.add(path, &datadirs, is_reached || is_fine);
+            let fact = || by_facts.iter().find(|(pattern, _)| pattern.matches(path)).map(|(_, fix)| fix.to_string());
+            let unreached = (!is_reached && !is_fine).then(fact);
+            folders.add(path, &datadirs, unreached);
         }
         let mut unreached = if self.fleet.is_empty() { Vec::new() } else { folders.faults() };
         let told: Vec<&Misnamed> = misnamed.iter().filter(|file| !accepted.has(UNREACHED, &file.path)).collect();
         unreached.extend(fault_of_names(&told));
         Ok((faults, unreached))
     }
+}
+
+/// Returns the paths by facts of Facter's own that some node lacks, with the remedy.
+fn by_facts(revision: &Revision) -> Vec<(PathPattern<'_>, Remedy)> {
+    let lacking = |name: &&str| !revision.fleet.nodes_without(name).is_empty();
+    let fix = |pattern: &PathPattern<'_>| {
+        let of_facts = pattern.variables().into_iter().filter_map(|name| Some((name, fix_of_fact(plain(name))?)));
+        of_facts.filter(|(name, _)| lacking(name)).map(|(_, fix)| fix).next()
+    };
+    patterns(&revision.environment).into_iter().filter_map(|pattern| fix(&pattern).map(|fix| (pattern, fix))).collect()
 }
 
 /// Returns the fault of files whose names keep levels from reading them, or `None` if there are none.
@@ -95,6 +110,8 @@ struct Folder {
     pattern: String,
     files: usize,
     unreached: Vec<String>,
+    /// The remedy if nodes may read one of these by facts that their profiles lack.
+    fact: Option<String>,
 }
 
 /// Returns a pattern for the files directly in a folder.
@@ -104,7 +121,8 @@ fn files_of(folder: &str) -> String {
 }
 
 impl Folders {
-    fn add(&mut self, path: &str, datadirs: &BTreeSet<String>, is_reached: bool) {
+    /// Adds a file: one that no node reads comes with the remedy, if nodes may read it by facts.
+    fn add(&mut self, path: &str, datadirs: &BTreeSet<String>, unreached: Option<Option<String>>) {
         let below = datadirs.iter().filter(|datadir| is_below(path, datadir)).max_by_key(|datadir| datadir.len());
         let datadir = below.map_or("", |datadir| datadir.as_str());
         let rest = path[datadir.len()..].trim_start_matches('/');
@@ -113,7 +131,10 @@ impl Folders {
         let folder = self.0.entry(below.unwrap_or_else(|| datadir.to_owned())).or_default();
         folder.pattern = pattern;
         folder.files += 1;
-        folder.unreached.extend((!is_reached).then(|| path.to_owned()));
+        if let Some(fact) = unreached {
+            folder.unreached.push(path.to_owned());
+            folder.fact = folder.fact.take().or(fact);
+        }
     }
 
     /// Returns a fault for each folder with files that no node reads.
@@ -138,7 +159,8 @@ impl Folder {
         };
         let them = if self.unreached.len() == 1 { "it is" } else { "they are" };
         let line = accept::line(UNREACHED, [&*pattern]);
-        let fix = format!("add profiles of the nodes that {them} for, or add to hierad.yaml: {line}");
+        let other = || format!("add profiles of the nodes that {them} for, or add to hierad.yaml: {line}");
+        let fix = self.fact.unwrap_or_else(other);
         let fault = Fault::new(Severity::Warning, UNREACHED, text).with_fix(fix);
         let places = self.unreached.iter().map(|file| Some(Place::line(file.as_str(), 1)));
         Some(places.fold(fault, Fault::at))

@@ -55,7 +55,8 @@ fn callers(revision: &Revision) -> impl Iterator<Item = (String, Fault)> {
                 "the variable '{name}' depends on the caller: '{}' is resolved for the top scope, not for classes",
                 pattern.declared.text
             );
-            let fault = || Fault::new(Severity::Warning, UNDEFINED, text).with_fix(variables::fix(name).to_string());
+            let fault =
+                || Fault::new(Severity::Warning, UNDEFINED, text).with_fix(variables::fix(name, true).to_string());
             let known = faults.remove(name).unwrap_or_else(fault);
             faults.insert(name.to_owned(), known.at(Some(pattern.declared.place.clone())));
         }
@@ -81,7 +82,7 @@ fn undefined_variable(name: &str, findings: Vec<Finding>) -> Fault {
                           place"
         ),
     };
-    let fault = Fault::new(Severity::Warning, UNDEFINED, text).with_fix(variables::fix(name).to_string());
+    let fault = Fault::new(Severity::Warning, UNDEFINED, text).with_fix(variables::fix(name, true).to_string());
     findings.into_iter().fold(fault, |mut fault, Finding { diagnostic: Diagnostic { place, .. }, nodes }| {
         fault.nodes.union_with(&nodes);
         fault.at(place)

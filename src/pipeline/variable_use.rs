@@ -47,7 +47,7 @@ impl VariableUse {
 
     /// Returns the remedy for profiles that lack the variable.
     pub fn remedy(&self) -> Remedy {
-        fix(&self.name)
+        fix(&self.name, true)
     }
 }
 

@@ -5,12 +5,14 @@
 //! [`uri`] and [`time`] read what its libraries and Puppet's read. [`types`] are the data types of Puppet's language,
 //! [`new`] makes values of them and [`mod@format`] texts of values. [`manifest`] finds calls of functions in manifests.
 //!  [`Puppet`] decides what differs between supported versions of Puppet, and [`Ruby`] between those of Ruby.
-//! [`server`] names what a Puppet server on JRuby reads differently. An [`Error`] has Puppet's own words, or says
+//! [`server`] names what a Puppet server on JRuby reads differently, and [`facter`] Facter's own facts. An [`Error`]
+//! has Puppet's own words, or says
 //! that hierad cannot know them. The modules use one another in one direction: `new` and `format` use `types`, which
 //! uses the methods of Ruby. Nothing here knows of hierarchies, keys or lookups.
 
 pub mod document;
 pub mod emit;
+pub mod facter;
 pub mod format;
 pub mod glob;
 pub mod hocon;

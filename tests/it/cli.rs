@@ -14,6 +14,7 @@ mod help;
 mod hiera3;
 mod inputs;
 mod keys_counted;
+mod lacking_facts;
 mod layers;
 mod lookup;
 mod merges_in_manifests;

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::hiera::config::LevelConfig;
 use crate::hiera::key;
 use crate::hiera::layer::Environment;
-use crate::puppet::emit;
+use crate::puppet::{emit, facter};
 use crate::value::{Hash, Value};
 
 /// The node of the sample.
@@ -48,7 +48,8 @@ pub(super) fn no_profiles(environment: Option<&Environment>, folder: &Path) -> S
         "no node profiles: what a commit does depends on the node, so hierad needs the facts of each.\n\n\
          `hierad init` looks for them here and on this machine, and takes a PuppetDB with --puppetdb URL.\n\
          Or write a file for each node, such as {}{asked}:\n\n{sample}\n\
-         The output of `facter --json`, `puppet facts` and PuppetDB works, too. Then name the folder:\n\
+         The output of `facter --json --show-legacy`, `puppet facts show --show-legacy --render-as json` and\n\
+         PuppetDB works, too. Then name the folder:\n\
          with --profiles {}, or for good in {}:\n\n    profiles: [profiles/]",
         profiles.join(format!("{NODE}.yaml")).display(),
         profiles.display(),
@@ -72,7 +73,8 @@ fn sample(variables: &BTreeSet<String>) -> Hash {
         let Some(segments) = key::split(name) else { continue };
         let mut names: Vec<String> = segments.iter().map(Value::to_s).collect();
         if !matches!(names.first().map(String::as_str), Some("facts" | "trusted" | "server_facts")) {
-            let kind = if names.len() == 1 && is_legacy_fact(&names[0]) { "facts" } else { "variables" };
+            // Others come from manifests or an ENC.
+            let kind = if facter::is_legacy(&names[0]) || facter::is_core(&names[0]) { "facts" } else { "variables" };
             names.insert(0, kind.to_owned());
         }
         set(&mut sample, &names);
@@ -82,13 +84,6 @@ fn sample(variables: &BTreeSet<String>) -> Hash {
         sample.insert("facts", Value::hash(Hash::from_iter([("os", Value::hash(os))])));
     }
     sample
-}
-
-/// Returns true for top-scope variables that Facter sets; others come from manifests or an ENC.
-fn is_legacy_fact(name: &str) -> bool {
-    VALUES.iter().any(|(known, _)| *known == name && !known.contains("role"))
-        || ["virtual", "is_virtual", "architecture", "lsbdistcodename", "macaddress", "ipaddress"].contains(&name)
-        || name.starts_with("operatingsystem")
 }
 
 /// Sets the nested entry at `names` to its sample value.

@@ -199,6 +199,11 @@ impl ChangedFiles {
         all
     }
 
+    /// Returns true if the file at `path` is among [all](ChangedFiles::all) of them.
+    pub(crate) fn has(&self, path: &str) -> bool {
+        [&self.reached, &self.unreached, &self.unnamed].iter().any(|files| files.contains(path))
+    }
+
     /// Returns all changed files of data.
     pub(crate) fn all(&self) -> impl Iterator<Item = &String> {
         self.reached.iter().chain(&self.unreached).chain(&self.unnamed)
@@ -514,17 +519,20 @@ impl DiffContext<'_> {
     }
 
     /// Returns blind spots for changed files that no known node reads, in datadirs and elsewhere, without those
-    /// already `told`.
+    /// already `told`. If nodes may read them by facts that their profiles lack (`by_facts`), those are the remedy.
     pub(crate) fn unreached_files(
         &self,
         files: &ChangedFiles,
         told: &BTreeSet<String>,
+        by_facts: &[(BTreeSet<String>, Remedy)],
     ) -> impl Iterator<Item = BlindSpot> + use<> {
         let mut unreached = self.not_accepted(UNREACHED, &files.unreached);
         unreached.retain(|file| !told.contains(file));
         let unnamed = self.not_accepted("unnamed-folder", &files.unnamed);
         let names = |files: &[String]| wording::some(files.iter().map(String::as_str));
         let verb = |files: &[String]| if files.len() == 1 { "is" } else { "are" };
+        let mut facts = by_facts.iter().filter(|(led, _)| unreached.iter().any(|file| led.contains(file)));
+        let fix = facts.next().map(|(_, fix)| fix.clone());
         let reach = (!unreached.is_empty()).then(|| BlindSpot {
             code: UNREACHED,
             headline: format!("no known node reads {}", short(&unreached)),
@@ -534,7 +542,7 @@ impl DiffContext<'_> {
                 verb(&unreached),
                 if unreached.len() == 1 { "it" } else { "them" },
             ),
-            fix: Some(remedy(UNREACHED, "add profiles of the nodes that read such files", &unreached)),
+            fix: fix.or_else(|| Some(remedy(UNREACHED, "add profiles of the nodes that read such files", &unreached))),
             files: unreached.clone(),
             ..BlindSpot::default()
         });

@@ -31,7 +31,7 @@ impl DiffContext<'_> {
             let message = format!(
                 "{headline}: the value shown is that of the top scope, and classes may get another one by {names}"
             );
-            let (fix, files) = (Some(fix(&name)), files.into_iter().collect());
+            let (fix, files) = (Some(fix(&name, true)), files.into_iter().collect());
             BlindSpot { code: UNDEFINED, headline, message, fix, files, ..BlindSpot::default() }
         };
         Ok(found.into_iter().map(spot).collect())

@@ -3,6 +3,7 @@
 use crate::blind_spots::accept;
 use crate::hiera::config::Config;
 use crate::hiera::layer::Environment;
+use crate::puppet::facter;
 use crate::report::Remedy;
 
 /// The code of blind spots and faults of such variables.
@@ -33,12 +34,36 @@ fn is_of_scope(name: &str) -> bool {
     is_of_class || ["module_name", "caller_module_name", "title", "name"].contains(&name)
 }
 
-/// Returns the remedy for a variable, given by its plain name, that profiles lack.
-pub(crate) fn fix(name: &str) -> Remedy {
+/// Returns the remedy for a variable, given by its plain name, that profiles lack. A fact that each node has is not
+/// proposed to be accepted, and others only if they `may_be_accepted`.
+pub(crate) fn fix(name: &str, may_be_accepted: bool) -> Remedy {
     let line = accept::line(UNDEFINED, [name]);
     if is_of_scope(name) || OF_HIERA3.contains(&name) {
         let words = "look at what catalogs give their classes or, if that is the same, add to hierad.yaml";
         return Remedy::with_yaml(words, line);
     }
-    Remedy::with_yaml("set it in the profiles or, if these nodes have none, add to hierad.yaml", line)
+    if let Some(remedy) = fix_of_fact(name) {
+        return remedy;
+    }
+    let from =
+        if name.starts_with("trusted.") { " (PuppetDB's inventory has trusted data, Facter has none)" } else { "" };
+    if !may_be_accepted {
+        return Remedy::words(format!("set it in the profiles of these nodes{from}, to null where a node has none"));
+    }
+    Remedy::with_yaml(format!("set it in the profiles{from} or, if these nodes have none, add to hierad.yaml"), line)
+}
+
+/// Returns the remedy for a fact of Facter's own, given by its plain name, or `None` if it is none.
+pub(crate) fn fix_of_fact(name: &str) -> Option<Remedy> {
+    let fact = name.strip_prefix("facts.").unwrap_or(name);
+    let fact = fact.split('.').next().unwrap_or(fact);
+    let anew = "take the facts of these nodes with";
+    if facter::is_legacy(fact) {
+        return Some(Remedy::words(format!(
+            "{anew} `facter --json --show-legacy` or `puppet facts show --show-legacy`: without the flag, '{fact}' is \
+             left out (agents of Puppet 8 send it only with include_legacy_facts; set it to null if they do not)"
+        )));
+    }
+    let words = format!("{anew} `facter --json --show-legacy`, or set it to null where a node has none");
+    facter::is_core(fact).then(|| Remedy::words(words))
 }

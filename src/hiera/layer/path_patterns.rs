@@ -25,6 +25,8 @@ pub struct PathPattern<'a> {
     pub layer: &'a Layer,
     /// The hiera.yaml that declares it.
     pub config: &'a str,
+    /// The path in the repository, with its variables as written; `None` if it is not in there.
+    path: Option<String>,
     target: Pattern,
 }
 
@@ -77,7 +79,7 @@ impl PathPattern<'_> {
             _ => join(&self.layer.root, &folder),
         };
         let is_in_part = environment.options.datadirs.iter().any(|(from, _)| is_below(from, &folder));
-        let extension = self.level.version4.map_or("", |version| version.extension);
+        let extension = extension(self.level);
         let part = match rest.split_once('/') {
             _ if !is_in_part || rest.starts_with('/') => folder,
             Some((part, _)) => child(&folder, part),
@@ -97,6 +99,16 @@ impl PathPattern<'_> {
     /// Returns true if the level reads the file at `path` of the repository for some possible node.
     pub fn matches(&self, path: &str) -> bool {
         self.target.is_read(path)
+    }
+
+    /// Returns true if the level reads the file at `path` of the repository for some possible node on which `variable`,
+    /// as written, is this text.
+    pub fn matches_where(&self, path: &str, (variable, text): (&str, &str)) -> bool {
+        let Some(written) = self.path.as_ref().filter(|_| self.level.locations.mapped().is_none()) else {
+            return self.matches(path);
+        };
+        let is_glob = self.level.locations.have_wildcards();
+        is_made_of(path, &pieces(&with_value(written, variable, text), is_glob, extension(self.level)))
     }
 
     /// Returns the path that the level would read in place of `path`, if `path` has no extension, another one of the
@@ -203,13 +215,13 @@ pub fn patterns(environment: &Environment) -> Vec<PathPattern<'_>> {
             let is_glob = level.locations.have_wildcards();
             for declared in level.locations.paths().unwrap_or_default() {
                 let path = join(&join(&layer.root, &level.datadir), &declared.text);
-                let extension = level.version4.map_or("", |version| version.extension);
-                let target = match in_repository(environment, layer, &path) {
-                    Some(path) => Pattern::Inside(pieces(&path, is_glob, extension)),
+                let (inside, extension) = (in_repository(environment, layer, &path), extension(level));
+                let target = match &inside {
+                    Some(path) => Pattern::Inside(pieces(path, is_glob, extension)),
                     None if may_lead_back(environment, &path) => Pattern::Outside(ends(&path, is_glob, extension)),
                     None => Pattern::Elsewhere,
                 };
-                found.push(PathPattern { level, declared, layer, config: &config.path, target });
+                found.push(PathPattern { level, declared, layer, config: &config.path, path: inside, target });
             }
         }
     }
@@ -227,11 +239,12 @@ pub fn patterns_of_hiera3(environment: &Environment) -> Vec<PathPattern<'_>> {
             for declared in hiera3.hierarchy.iter().map(|source| &source.declared) {
                 let path = format!("{}/{}.{extension}", datadir.trim_end_matches('/'), declared.text);
                 let path = join(&layer.root, &path);
-                let target = match in_repository(environment, layer, &path) {
-                    Some(path) => Pattern::Inside(pieces(&path, false, "")),
+                let inside = in_repository(environment, layer, &path);
+                let target = match &inside {
+                    Some(path) => Pattern::Inside(pieces(path, false, "")),
                     None => Pattern::Outside(ends(&path, false, "")),
                 };
-                found.push(PathPattern { level, declared, layer, config: &config.path, target });
+                found.push(PathPattern { level, declared, layer, config: &config.path, path: inside, target });
             }
         }
     }
@@ -293,6 +306,24 @@ fn in_repository(environment: &Environment, layer: &Layer, path: &str) -> Option
     }
     let is_inside = !path.starts_with('/') && !path.starts_with("../") && layer.tree.root().is_empty();
     is_inside.then(|| path.to_owned())
+}
+
+/// Returns the extension that version 4 adds to the paths of a level.
+fn extension(level: &LevelConfig) -> &'static str {
+    level.version4.map_or("", |version| version.extension)
+}
+
+/// Returns a path with a text in place of a variable.
+fn with_value(path: &str, variable: &str, text: &str) -> String {
+    let plain = |name: &str| name.trim().trim_start_matches("::").to_owned();
+    let (mut replaced, mut rest, name) = (String::new(), path, plain(variable));
+    while let Some((before, behind)) = rest.split_once("%{") {
+        let (inner, behind) = behind.split_once('}').unwrap_or((behind, ""));
+        replaced += before;
+        replaced += &if plain(inner) == name { text.to_owned() } else { format!("%{{{inner}}}") };
+        rest = behind;
+    }
+    replaced + rest
 }
 
 /// Returns the texts between the variables of a path and, if it is a glob, around its wildcards.

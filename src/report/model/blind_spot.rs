@@ -97,7 +97,15 @@ pub struct UnseenLevel {
     pub before: BTreeSet<Arc<str>>,
 }
 
+/// The code of the changes that a filter hides.
+pub const HIDDEN: &str = "hidden-by-filter";
+
 impl BlindSpot {
+    /// Returns true if it is about changes that the user does not ask for.
+    pub(in crate::report) fn is_filtered(&self) -> bool {
+        self.code == HIDDEN
+    }
+
     /// Returns true if it is about levels, including levels of some of the nodes.
     fn is_on_some_of(&self, nodes: &NodeSet) -> bool {
         !self.levels.is_empty() && !self.nodes.intersection(nodes).is_empty()

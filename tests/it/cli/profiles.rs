@@ -352,7 +352,8 @@ Or write a file for each node, such as $BASE/repository/profiles/web01.example.c
       extensions:
         pp_role: web
 
-The output of `facter --json`, `puppet facts` and PuppetDB works, too. Then name the folder:
+The output of `facter --json --show-legacy`, `puppet facts show --show-legacy --render-as json` and
+PuppetDB works, too. Then name the folder:
 with --profiles $BASE/repository/profiles, or for good in $BASE/repository/hierad.yaml:
 
     profiles: [profiles/]
