@@ -31,7 +31,7 @@ use crate::fleet::{self, AffectedKeys, Distinction, Effective, Finding, Fleet, K
 use crate::git::{CommitId, CommitInfo, Merge, MergeError, ObjectError, Repository};
 use crate::hiera::layer::Environment;
 use crate::node::{NodeId, NodeSet, ProfileError};
-use crate::report::{BlindSpot, Commit, Input, NodeNames, Report};
+use crate::report::{BlindSpot, Commit, HIDDEN, Input, NodeNames, Report};
 use crate::tree::{Graft, GraftedTree, TreeError};
 use crate::workers::Workers;
 
@@ -138,6 +138,13 @@ pub struct Pipeline {
     readings: Option<Arc<dyn Readings>>,
     pub(crate) workers: Workers,
     kept: Mutex<VecDeque<(RevisionId, Arc<Revision>)>>,
+}
+
+/// Returns the blind spots that concern the nodes that are asked for, and that of the others' changes.
+fn of_asked(mut blind_spots: Vec<BlindSpot>, asked: &NodeSet) -> Vec<BlindSpot> {
+    let concerns = |spot: &BlindSpot| spot.nodes.is_empty() || !spot.nodes.intersection(asked).is_empty();
+    blind_spots.retain(|spot| spot.code == HIDDEN || concerns(spot));
+    blind_spots
 }
 
 impl Pipeline {
@@ -261,6 +268,7 @@ impl Pipeline {
             distinctions,
             commit: Diff { before: self.commit(before)?, after: self.commit(after)? },
             names: self.names.clone(),
+            blind_spots: of_asked(blind_spots, &nodes),
             nodes,
             keys: key_count,
             former_keys: revisions.before.keys.iter().filter(|key| (filter.key)(key)).count(),
@@ -269,7 +277,6 @@ impl Pipeline {
             uses: BTreeMap::new(),
             findings: findings.as_ref().map(Vec::as_slice),
             disclosure: &self.disclosure,
-            blind_spots,
             is_unreadable: are_unreadable(sides, &unreadable),
         };
         let shown = shown(&input, uses, narrowing(filter, revisions, &files)?);

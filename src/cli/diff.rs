@@ -1,5 +1,6 @@
 //! `hierad diff`: what changes in effective values between two revisions.
 
+use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use clap::builder::PossibleValue;
@@ -191,8 +192,8 @@ impl ValueEnum for Format {
 
 /// Returns the style of a report on standard output, with about this many lines of text.
 pub(super) fn style(global: &Global, lines: Option<usize>) -> Style {
-    let (color, width) = (output::color(global), output::width());
-    Style { text: text::Options { color, width, full: false, lines }, ..Style::default() }
+    let (color, width, one_line) = (output::color(global), output::width(), !std::io::stdout().is_terminal());
+    Style { text: text::Options { color, width, full: false, one_line, lines }, ..Style::default() }
 }
 
 /// Returns the revision whose branch the nodes are deployed for: the later one.

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use clap::{Args, ValueEnum};
 
 use super::arguments::what_if::WhatIf;
-use super::output::log;
+use super::output::pager::Paged;
+use super::output::{HEADING, log, painted};
 use super::{Global, Result, Status, output};
 use crate::app::lookup::{failure, to_json};
 use crate::app::{Failure, Workspace};
@@ -134,14 +135,17 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let sources = with_variables.sources(environment, &scope);
     let disclosure = &workspace.disclosure;
     let subject = Subject { disclosure, node: &profile.name, environment, sources: &sources, scope: &scope };
-    let is_value = format == RenderAs::S && !arguments.explain && !arguments.explain_options;
-    let mut out = if is_value { output::bytes() } else { output::stdout() };
+    let explains = arguments.explain || arguments.explain_options;
+    let mut out = match format {
+        RenderAs::S if !explains => Paged::plain(output::bytes()),
+        _ => Paged::of(explains && format == RenderAs::S, &workspace, global),
+    };
     let wanted = LookupRequest { keys: &arguments.keys, default: arguments.default.as_deref(), kind, strategy, format };
     let status = match (arguments.explain, arguments.explain_options) {
         (false, false) => subject.print(&wanted, &mut out)?,
-        (explain, _) => subject.explain(&wanted, !explain, &mut out)?,
+        (explain, _) => subject.explain(&wanted, !explain, output::color(global), &mut out)?,
     };
-    out.flush()?;
+    out.finish()?;
     for key in given(profile, &arguments.keys) {
         let node = &profile.name;
         log::print(&format_args!(
@@ -241,7 +245,7 @@ impl Subject<'_> {
 
     /// Explains how the first key is found, or that none is. A lookup that fails is explained, too, and does not fail
     /// the command; a value of the wrong type does.
-    fn explain(&self, wanted: &LookupRequest<'_>, only_options: bool, out: &mut dyn Write) -> Result {
+    fn explain(&self, wanted: &LookupRequest<'_>, only_options: bool, color: bool, out: &mut dyn Write) -> Result {
         let recorder = Recorder::default();
         let mut lookup = Lookup::new(self.environment, self.sources, self.scope).explained_by(&recorder);
         let mut keys: Vec<&str> = wanted.keys.iter().map(String::as_str).collect();
@@ -276,11 +280,11 @@ impl Subject<'_> {
         }
         if let Some((key, Outcome::Found(value))) = answer.filter(|_| !only_options) {
             let value = self.disclosure.value(&value);
-            out.write_all(render(&value, RenderAs::Yaml).as_bytes())?;
-            write_origins(key, &value, &explained, out)?;
-            writeln!(out, "How it was found")?;
+            out.write_all(visible_output(&render(&value, RenderAs::Yaml)).as_bytes())?;
+            write_origins(key, &value, &explained, color, out)?;
+            writeln!(out, "{}", painted(color, HEADING, "How it was found"))?;
         }
-        out.write_all(explained.text(Places::Shown).as_bytes())?;
+        out.write_all(visible_output(&explained.text(Places::Shown)).as_bytes())?;
         Ok(Status::Done)
     }
 }
@@ -297,7 +301,7 @@ fn not_found(keys: &[&str]) -> String {
 }
 
 /// Writes the file and line of each leaf of a value. Dotted keys are not traced.
-fn write_origins(key: &str, value: &Value, explained: &Step, out: &mut dyn Write) -> std::io::Result<()> {
+fn write_origins(key: &str, value: &Value, explained: &Step, color: bool, out: &mut dyn Write) -> std::io::Result<()> {
     if key.contains('.') {
         return Ok(());
     }
@@ -308,7 +312,8 @@ fn write_origins(key: &str, value: &Value, explained: &Step, out: &mut dyn Write
         lines.extend(from.map(|from| format!("  {}  {} ({})\n", path.below(key), from.place, from.level)));
     });
     if !lines.is_empty() {
-        write!(out, "Where it comes from\n{}", lines.concat())?;
+        let heading = painted(color, HEADING, "Where it comes from");
+        write!(out, "{heading}\n{}", visible_output(&lines.concat()))?;
     }
     Ok(())
 }

@@ -3,12 +3,12 @@
 mod json;
 mod text;
 
-use std::io::Write;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 
 use super::arguments::inspection::{Format, Inspection};
+use super::output::pager::Paged;
 use super::{Global, Result, Status, output};
 use crate::app::settings::CheckSetting;
 use crate::checks::{CODES, Fault, new_faults};
@@ -82,7 +82,8 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     }
     let found = Found::new(faults, arguments, &workspace.check_setting(base));
     drop(progress);
-    found.write(&pipeline, arguments)?;
+    let out = Paged::of(arguments.at.format == Format::Text, &workspace, global);
+    found.write(&pipeline, arguments, out, output::color(global))?;
     workspace.save();
     Ok(if found.is_faulty { Status::Found } else { Status::Done })
 }
@@ -105,13 +106,13 @@ impl Found {
         Found { hidden: all - faults.len(), faults, is_faulty }
     }
 
-    fn write(&self, pipeline: &Pipeline, arguments: &Arguments) -> std::io::Result<()> {
-        let mut out = output::stdout();
+    fn write(&self, pipeline: &Pipeline, arguments: &Arguments, mut out: Paged, color: bool) -> std::io::Result<()> {
+        let most = if arguments.full { usize::MAX } else { out.entries(text::LINES, text::SHOWN) };
         match arguments.at.format {
-            Format::Text => text::write(self, &pipeline.fleet, arguments.full, &mut out)?,
+            Format::Text => text::write(self, &pipeline.fleet, (most, color), &mut out)?,
             Format::Json => json::write(self, &pipeline.fleet, &mut out)?,
         }
-        out.flush()
+        out.finish()
     }
 
     fn count(&self, severity: Severity) -> usize {

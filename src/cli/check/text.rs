@@ -5,20 +5,30 @@ use std::io::Write;
 
 use super::Found;
 use crate::checks::Fault;
+use crate::cli::output::{BAD, HEADING, NEW, QUIET, painted};
 use crate::diagnostic::Severity;
 use crate::fleet::Fleet;
 use crate::visible::visible;
 
 /// The most faults that are shown one by one: a screen.
-const SHOWN: usize = 17;
+pub(super) const SHOWN: usize = 17;
 
-pub(super) fn write(found: &Found, fleet: &Fleet, is_full: bool, out: &mut dyn Write) -> std::io::Result<()> {
+/// The lines that a fault takes.
+pub(super) const LINES: usize = 2;
+
+/// Writes about `most` faults, and counts the others.
+pub(super) fn write(
+    found: &Found,
+    fleet: &Fleet,
+    (most, color): (usize, bool),
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
     // The last fault takes no more room than a line that mentions it.
-    let shown = if is_full || found.faults.len() <= SHOWN + 1 { found.faults.len() } else { SHOWN };
+    let shown = if found.faults.len() <= most.saturating_add(1) { found.faults.len() } else { most };
     let (told, rest) = found.faults.split_at(shown);
     for fault in told {
-        writeln!(out, "{}", visible(&line(fault, fleet)))?;
-        writeln!(out, "    -> {}", visible(&fault.fix))?;
+        writeln!(out, "{}", line(fault, fleet, color))?;
+        writeln!(out, "    {} {}", painted(color, QUIET, "->"), visible(&fault.fix))?;
     }
     if !rest.is_empty() {
         writeln!(out, "and {} more; --full shows all: {}", rest.len(), by_code(rest))?;
@@ -36,8 +46,14 @@ pub(super) fn write(found: &Found, fleet: &Fleet, is_full: bool, out: &mut dyn W
 }
 
 /// `data/common.yaml:25: error: the file cannot be read: ... [data-syntax] (149 keys on all 143 nodes)`
-fn line(fault: &Fault, fleet: &Fleet) -> String {
-    let place = fault.places.first().map(|place| format!("{place}: ")).unwrap_or_default();
+fn line(fault: &Fault, fleet: &Fleet, color: bool) -> String {
+    let place = fault.places.first().map(|place| painted(color, HEADING, &format!("{place}: "))).unwrap_or_default();
+    let severity = match fault.severity {
+        Severity::Error => BAD,
+        Severity::Warning => NEW,
+        Severity::Note => QUIET,
+    };
+    let severity = painted(color, severity, &fault.severity.to_string());
     let others = match fault.places.len() {
         0 | 1 => String::new(),
         2 => " and at 1 more place".to_owned(),
@@ -45,7 +61,8 @@ fn line(fault: &Fault, fleet: &Fleet) -> String {
     };
     let concerned: Vec<String> = keys(fault).into_iter().chain(nodes(fault, fleet)).collect();
     let concerned = if concerned.is_empty() { String::new() } else { format!(" ({})", concerned.join(" ")) };
-    format!("{place}{}: {} [{}]{concerned}{others}", fault.severity, fault.text, fault.code)
+    let text = format!(": {} [{}]{concerned}{others}", fault.text, fault.code);
+    format!("{place}{severity}{}", visible(&text))
 }
 
 fn keys(fault: &Fault) -> Option<String> {

@@ -8,6 +8,8 @@ use serde_json::json;
 use super::super::{Global, Result, Status, output};
 use super::table;
 use crate::cli::arguments::inspection::{Format, Inspection};
+use crate::cli::output::pager::Paged;
+use crate::cli::output::{HEADING, NEW, QUIET, painted};
 use crate::fleet::Fleet;
 use crate::inventory::Overview;
 use crate::node::{NodeId, NodeSet};
@@ -60,12 +62,12 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
         .collect();
     faults.extend(old(&overview, fleet, arguments.older_than));
     faults.extend(unknown(&overview, fleet));
-    let mut out = output::stdout();
+    let (mut out, color) = (Paged::of(arguments.at.format == Format::Text, &workspace, global), output::color(global));
     match arguments.at.format {
-        Format::Text => text(&faults, variables.len(), fleet, &mut out)?,
+        Format::Text => text(&faults, (variables.len(), fleet), color, &mut out)?,
         Format::Json => json(&faults, fleet, &mut out)?,
     }
-    out.flush()?;
+    out.finish()?;
     Ok(if faults.is_empty() { Status::Done } else { Status::Found })
 }
 
@@ -145,11 +147,17 @@ fn on(nodes: &NodeSet, of: &NodeSet, fleet: &Fleet) -> String {
     }
 }
 
-fn text(faults: &[Fault], variables: usize, fleet: &Fleet, out: &mut dyn Write) -> std::io::Result<()> {
+fn text(
+    faults: &[Fault],
+    (variables, fleet): (usize, &Fleet),
+    color: bool,
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
     for fault in faults {
         let place = if fault.place.is_empty() { String::new() } else { format!("{}: ", fault.place) };
-        writeln!(out, "{}", visible(&format!("{place}warning: {} [{}]", fault.text, fault.code)))?;
-        writeln!(out, "    -> {}", visible(&fault.fix))?;
+        let (place, warning) = (painted(color, HEADING, &place), painted(color, NEW, "warning"));
+        writeln!(out, "{place}{warning}{}", visible(&format!(": {} [{}]", fault.text, fault.code)))?;
+        writeln!(out, "    {} {}", painted(color, QUIET, "->"), visible(&fault.fix))?;
     }
     let (nodes, variables) = (count(fleet.len(), "node"), count(variables, "variable"));
     if faults.is_empty() {

@@ -8,6 +8,7 @@ use serde_json::{Value as Json, json};
 use super::super::{Global, Result, Status, output};
 use super::table;
 use crate::cli::arguments::inspection::{Format, Inspection};
+use crate::cli::output::pager::Paged;
 use crate::fleet::Fleet;
 use crate::pipeline::{LevelUse, VariableUse};
 use crate::puppet::json::compact;
@@ -34,24 +35,29 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let (variables, levels) = pipeline.uses(point)?;
     workspace.save();
     drop(progress);
-    let mut out = output::stdout();
+    let (mut out, color) = (Paged::of(arguments.at.format == Format::Text, &workspace, global), output::color(global));
     match arguments.at.format {
-        Format::Text => text(&variables, &levels, pipeline.fleet.len(), &mut out)?,
+        Format::Text => text((&variables, &levels), pipeline.fleet.len(), color, &mut out)?,
         Format::Json => {
             let wire = as_json(&variables, &levels, &pipeline.fleet);
             writeln!(out, "{}", visible_json(&serde_json::to_string_pretty(&wire)?))?;
         }
     }
-    out.flush()?;
+    out.finish()?;
     Ok(Status::Done)
 }
 
-fn text(variables: &[VariableUse], levels: &[LevelUse], nodes: usize, out: &mut dyn Write) -> std::io::Result<()> {
+fn text(
+    (variables, levels): (&[VariableUse], &[LevelUse]),
+    nodes: usize,
+    color: bool,
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
     let head = ["VARIABLE", "READ BY", "NOT SET ON", "VALUES"].map(str::to_owned).to_vec();
     let mut sorted: Vec<&VariableUse> = variables.iter().collect();
     sorted.sort_by_key(|variable| !variable.decides_levels);
     let rows: Vec<Vec<String>> = [head].into_iter().chain(sorted.into_iter().map(row)).collect();
-    table::write(&rows, out)?;
+    table::write(&rows, color, out)?;
     let head = ["LEVEL", "NAME", "HAS DATA FOR", "LOCATIONS"].map(str::to_owned).to_vec();
     let row = |level: &LevelUse| {
         let served = match level.nodes.len() {
@@ -64,7 +70,7 @@ fn text(variables: &[VariableUse], levels: &[LevelUse], nodes: usize, out: &mut 
     };
     writeln!(out)?;
     let rows: Vec<Vec<String>> = [head].into_iter().chain(levels.iter().map(row)).collect();
-    table::write(&rows, out)?;
+    table::write(&rows, color, out)?;
     let inert = levels.iter().filter(|level| level.nodes.is_empty()).count();
     writeln!(
         out,

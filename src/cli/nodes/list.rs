@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::super::{Global, Result, Status, output};
 use super::table;
 use crate::cli::arguments::inspection::Format;
+use crate::cli::output::pager::Paged;
 use crate::git::BranchName;
 use crate::inventory::{KnownNode, Overview};
 use crate::node::timestamp;
@@ -30,23 +31,28 @@ pub(super) fn run(global: &Global, format: Format) -> Result {
     drop(progress);
     let names: BTreeSet<&Arc<str>> = fleet.iter().map(|(_, name)| name).collect();
     let nodes: Vec<_> = overview.nodes.iter().filter(|(name, _)| names.contains(name)).collect();
-    let mut out = output::stdout();
+    let (mut out, color) = (Paged::of(format == Format::Text, &workspace, global), output::color(global));
     match format {
-        Format::Text => text(&overview, &nodes, &mut out)?,
+        Format::Text => text(&overview, &nodes, color, &mut out)?,
         Format::Json => json(&overview, &nodes, &mut out)?,
     }
-    out.flush()?;
+    out.finish()?;
     Ok(Status::Done)
 }
 
-fn text(overview: &Overview, nodes: &[(&Arc<str>, &KnownNode)], out: &mut dyn Write) -> std::io::Result<()> {
+fn text(
+    overview: &Overview,
+    nodes: &[(&Arc<str>, &KnownNode)],
+    color: bool,
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
     let head = ["NODE", "ENVIRONMENT", "FACTS", "FROM"].map(str::to_owned).to_vec();
     let row = |(name, node): &(&Arc<str>, &KnownNode)| {
         let age = node.time.map_or_else(|| "no date".to_owned(), |time| format!("{} old", table::age(time)));
         vec![name.to_string(), node.environment.to_string(), age, from(overview, node)]
     };
     let rows: Vec<Vec<String>> = [head].into_iter().chain(nodes.iter().map(row)).collect();
-    table::write(&rows, out)?;
+    table::write(&rows, color, out)?;
     let asked = overview.entries.iter().filter_map(|entry| Some((&entry.label, entry.fetched?)));
     let asked = asked.map(|(label, time)| format!("; {label} was asked {} ago", table::age(time.cast_signed())));
     writeln!(out, "{}{}", count(nodes.len(), "node"), visible(&asked.collect::<String>()))

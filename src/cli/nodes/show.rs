@@ -9,6 +9,7 @@ use super::super::lookup::unknown_node;
 use super::super::{Global, Result, Status, output};
 use super::table;
 use crate::cli::arguments::inspection::Format;
+use crate::cli::output::pager::Paged;
 use crate::inventory::{Described, Origin};
 use crate::node::{Catalog, FACTS, FIELDS, Field, Names, VARIABLES, timestamp};
 use crate::puppet::json::compact;
@@ -45,12 +46,13 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let described = super::inventory(&workspace)?.describe(&arguments.name)?;
     drop(progress);
     let described = described.ok_or_else(|| unknown_node(&arguments.name, &fleet))?;
-    let mut out = output::stdout();
+    let (mut out, color) =
+        (Paged::of(arguments.output.format == Format::Text, &workspace, global), output::color(global));
     match arguments.output.format {
-        Format::Text => text(&described, arguments.full, &mut out)?,
+        Format::Text => text(&described, arguments.full, color, &mut out)?,
         Format::Json => writeln!(out, "{}", visible_json(&serde_json::to_string_pretty(&as_json(&described))?))?,
     }
-    out.flush()?;
+    out.finish()?;
     Ok(Status::Done)
 }
 
@@ -62,7 +64,7 @@ struct VariableRow {
 }
 
 /// Writes the origins with their numbers, and a line for each value inside of the variables.
-fn text(described: &Described, is_full: bool, out: &mut dyn Write) -> std::io::Result<()> {
+fn text(described: &Described, is_full: bool, color: bool, out: &mut dyn Write) -> std::io::Result<()> {
     writeln!(out, "{}", visible(&described.profile.name))?;
     for (number, origin) in described.origins.iter().enumerate() {
         writeln!(out, "  {}  {}", number + 1, visible(&in_words(origin)))?;
@@ -75,7 +77,7 @@ fn text(described: &Described, is_full: bool, out: &mut dyn Write) -> std::io::R
     };
     let head = ["VARIABLE", "FROM", "VALUE"].map(str::to_owned).to_vec();
     let rows: Vec<Vec<String>> = [head].into_iter().chain(all(described).into_iter().map(row)).collect();
-    table::write(&rows, out)?;
+    table::write(&rows, color, out)?;
     catalog(&described.profile.catalog, is_full, out)
 }
 

@@ -5,18 +5,19 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use unicode_width::UnicodeWidthStr;
 
+use crate::cli::output::{HEADING, painted};
 use crate::inventory::age_in_words;
 use crate::visible::visible;
 
 /// The widest column that later ones are aligned behind.
 const WIDEST: usize = 60;
 
-/// Writes rows in columns as wide as their widest entry. The last one is not padded.
-pub(super) fn write(rows: &[Vec<String>], out: &mut dyn Write) -> std::io::Result<()> {
+/// Writes rows in columns as wide as their widest entry. The last one is not padded; the first row is the heading.
+pub(super) fn write(rows: &[Vec<String>], color: bool, out: &mut dyn Write) -> std::io::Result<()> {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| rows.iter().filter_map(|row| Some(row.get(column)?.width())).max().unwrap_or(0);
     let widths: Vec<usize> = (0..count).map(|column| width(column).min(WIDEST)).collect();
-    for row in rows {
+    for (number, row) in rows.iter().enumerate() {
         let mut line = String::new();
         for (at, (entry, width)) in row.iter().zip(&widths).enumerate() {
             let entry = visible(entry).to_string();
@@ -25,7 +26,7 @@ pub(super) fn write(rows: &[Vec<String>], out: &mut dyn Write) -> std::io::Resul
                 line.push_str(&" ".repeat(width.saturating_sub(entry.width()) + 2));
             }
         }
-        writeln!(out, "{}", line.trim_end())?;
+        writeln!(out, "{}", painted(color && number == 0, HEADING, line.trim_end()))?;
     }
     Ok(())
 }

@@ -14,11 +14,12 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{Builder, JoinHandle};
 
 use anstream::stream::RawStream;
+use anstyle::{AnsiColor, Style};
 use clap::builder::StyledStr;
 
 use super::global::{Color, Global};
 use super::job::parted;
-use crate::visible::{visible_coloured, visible_output};
+use crate::visible::{visible, visible_coloured, visible_output};
 
 /// The width without a terminal.
 const DEFAULT_WIDTH: usize = 100;
@@ -69,6 +70,18 @@ pub(super) fn stdout() -> Output {
 /// Returns the same for a writer that makes each text harmless before it adds a colour to it.
 pub(super) fn coloured(color: bool) -> Output {
     Output::new(Content::of_colour(color))
+}
+
+/// The styles of headings, of marks, and of the severities.
+pub(super) const HEADING: Style = Style::new().bold();
+pub(super) const QUIET: Style = Style::new().dimmed();
+pub(super) const BAD: Style = AnsiColor::Red.on_default();
+pub(super) const NEW: Style = AnsiColor::Yellow.on_default();
+
+/// Makes a foreign text harmless and adds a style, if there is colour.
+pub(super) fn painted(color: bool, style: Style, text: &str) -> String {
+    let text = visible(text);
+    if color { format!("{style}{text}{style:#}") } else { text.into_owned() }
 }
 
 /// Prints what a user asks the parser of arguments for, which has no text of a stranger.

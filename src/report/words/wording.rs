@@ -103,24 +103,45 @@ impl Report {
         }
     }
 
+    /// Returns how many of the nodes are asked for, or `None` if all are.
+    fn asked_for(&self) -> Option<String> {
+        let (asked, all) = (self.nodes.total, self.names.fleet.len());
+        (asked < all).then(|| format!("of {}, {} asked for", count(all, "node"), number(asked)))
+    }
+
+    /// Returns what a filter leaves of the changes and hides of them, behind a headline; nothing without one.
+    fn filtered(&self) -> String {
+        let hidden = self.blind_spots.iter().find(|spot| spot.is_filtered()).map(|spot| in_headline(&spot.headline));
+        let all: Vec<String> = self.asked_for().into_iter().chain(hidden).collect();
+        if all.is_empty() { String::new() } else { format!(" ({})", all.join("; ")) }
+    }
+
     fn verdict_line(&self) -> String {
-        let [new, standing] = [false, true].map(|is_standing| self.spots(is_standing).collect::<Vec<_>>());
+        let [mut new, standing] = [false, true].map(|is_standing| self.spots(is_standing).collect::<Vec<_>>());
+        if self.verdict() == Verdict::Changes {
+            new.retain(|spot| !spot.is_filtered());
+        }
         let first = new.first().copied().or(self.blind_spots.first());
         let first = first.map_or_else(|| "nothing could be read".to_owned(), |spot| in_headline(&spot.headline));
         match self.verdict() {
             Verdict::NoChange => {
-                let compared = format!("{} and {}", count(self.nodes.total, "node"), count(self.keys.total, "key"));
-                format!("no effective change ({compared} compared)")
+                let keys = count(self.keys.total, "key");
+                let compared = match self.asked_for() {
+                    Some(asked) => format!("{asked}; {keys} compared"),
+                    None => format!("{} and {keys} compared", count(self.nodes.total, "node")),
+                };
+                format!("no effective change ({compared})")
             }
             Verdict::NoChangeSeen => {
+                let asked = self.asked_for().map_or_else(String::new, |asked| format!(" ({asked})"));
                 if new.is_empty() && !standing.is_empty() && !self.is_unreadable.after {
-                    return format!("no change seen ({})", count(standing.len(), STANDING));
+                    return format!("no change seen{asked} ({})", count(standing.len(), STANDING));
                 }
                 let more = match new.len() {
                     0 | 1 => String::new(),
                     spots => format!("; and {}", count(spots - 1, "more blind spot")),
                 };
-                format!("no change seen, but: {first}{more}")
+                format!("no change seen{asked}, but: {first}{more}")
             }
             Verdict::Changes => {
                 let (spots, blind) = (new.len(), &self.is_unreadable);
@@ -131,10 +152,11 @@ impl Report {
                     (true, false) => {
                         join(["what could not be read before can be now".to_owned(), self.changes_summary()], ": ")
                     }
-                    _ if spots == 0 => self.changes_summary(),
+                    _ if spots == 0 => self.changes_summary() + &self.filtered(),
                     _ => {
                         let one = if spots == 1 { "" } else { ", the first" };
-                        format!("{}; {}{one}: {first}", self.changes_summary(), count(spots, "blind spot"))
+                        let (changes, spots) = (self.changes_summary() + &self.filtered(), count(spots, "blind spot"));
+                        format!("{changes}; {spots}{one}: {first}")
                     }
                 }
             }
@@ -148,11 +170,12 @@ impl Report {
 
     /// Returns the heading of the blind spots that existed before the commit, or of the others.
     pub(in crate::report) fn spots_heading(&self, is_standing: bool) -> String {
-        let spots = self.spots(is_standing).count();
-        if is_standing {
-            format!("{}: unseen with or without this commit", count(spots, STANDING))
-        } else {
-            count(spots, "blind spot")
+        let (filtered, spots): (Vec<_>, Vec<_>) = self.spots(is_standing).partition(|spot| spot.is_filtered());
+        match (is_standing, spots.len(), filtered.is_empty()) {
+            (true, spots, _) => format!("{}: unseen with or without this commit", count(spots, STANDING)),
+            (false, 0, false) => self.asked_for().unwrap_or_else(|| "hidden by the filter".to_owned()),
+            (false, spots, true) => count(spots, "blind spot"),
+            (false, spots, false) => format!("{}, and what the filter hides", count(spots, "blind spot")),
         }
     }
 

@@ -235,3 +235,56 @@ fn details_of_a_comment_say_more_than_its_table() {
     let long = comment(&site("", &format!("-- data/roles/web.yaml\nport: {long}\n")));
     assert!(long.contains("<details open><summary><code>web01</code>: 1 key</summary>"), "{long}");
 }
+
+#[test]
+fn standing_blind_spots_are_one_line_beside_changes() {
+    let heading = "standing blind spot: unseen with or without this commit";
+    let yaml = "datadirs: {\"/etc/puppet/private\": none}";
+    let site = site(OUTSIDE, "-- data/common.yaml\nmotd: bye\nntp: [a, b]\n");
+    let text = site.hierad("diff").ok().to_owned();
+    let folded: Vec<&str> = text.lines().filter(|line| line.contains(heading)).collect();
+    assert_eq!(folded, [format!("1 {heading} (`hierad check` and --full show all)")]);
+    assert!(!text.contains(yaml), "{text}");
+    for command in ["diff --full", "diff --format markdown", "diff --format json --full", "check"] {
+        let printed = site.hierad(command).out;
+        assert!(printed.contains("/etc/puppet/private"), "{command}: {printed}");
+    }
+    // A hook folds them, changes or none.
+    site.files("-- data/common.yaml\n# More.\nmotd: bye\nntp: [a, b]\n");
+    site.commit("third");
+    let calm = site.hierad("hooks run post-commit");
+    assert!(calm.out.contains(heading) && !calm.out.contains(yaml), "{calm:?}");
+    // The report of the commit that makes one shows it.
+    let new = self::site("", &format!("{OUTSIDE}-- data/common.yaml\nmotd: bye\nntp: [a, b]\n"));
+    assert!(new.hierad("diff").ok().contains(yaml));
+}
+
+#[test]
+fn a_filter_says_how_many_nodes_it_leaves() {
+    let site = site("", "-- data/roles/web.yaml\nport: 81\n-- data/roles/db.yaml\nport: 5433\n");
+    for (arguments, headline) in [
+        ("", "1 key changes on both nodes"),
+        (
+            "--node db01",
+            "1 key changes on the only node (of 2 nodes, 1 asked for; 1 key that the filter hides changes on 1 of 2 nodes)",
+        ),
+        ("--node *", "1 key changes on both nodes"),
+        ("--key port", "1 key changes on both nodes"),
+        ("--key motd", "no change seen, but: 1 key that the filter hides changes on all 2 nodes"),
+        (
+            "--node db01 --key motd",
+            "no change seen (of 2 nodes, 1 asked for), but: 1 key that the filter hides changes on all 2 nodes",
+        ),
+    ] {
+        let report = site.hierad(&format!("diff --format json {arguments}")).json();
+        assert_eq!(report["headline"], headline, "{arguments}");
+        // In a pipe it is one line.
+        let text = site.hierad(&format!("diff {arguments}")).ok().to_owned();
+        assert_eq!(text.lines().next(), Some(headline));
+        assert!(!text.contains("1 blind spot"), "{text}");
+    }
+    site.files("-- data/common.yaml\n# More.\nmotd: hello\nntp: [a, b]\n");
+    site.commit("third");
+    let report = site.hierad("diff --format json --node db01").json();
+    assert_eq!(report["headline"], "no effective change (of 2 nodes, 1 asked for; 3 keys compared)");
+}

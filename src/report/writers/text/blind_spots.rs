@@ -5,21 +5,27 @@ use std::io;
 use super::page::{Line, Page};
 use super::{HEADING, NEW, PLAIN, QUIET};
 use crate::report::words::visible::{visible, wrap};
-use crate::report::{BlindSpot, Remedy, Report};
+use crate::report::{BlindSpot, Remedy, Report, Verdict};
 
-/// Writes the blind spots, each with its remedy.
+/// Writes the blind spots, each with its remedy. Those that the commit has not made are one line, unless all is shown.
 pub(super) fn write_blind_spots(report: &Report, page: &mut Page<'_>) -> io::Result<()> {
     for is_standing in [false, true] {
         let spots: Vec<&BlindSpot> = report.spots(is_standing).collect();
         if !spots.is_empty() {
             page.blank()?;
-            page.line(Line::new(0).add(HEADING, report.spots_heading(is_standing)))?;
+            // Where they are all that keeps the verdict from calm, a report that has room explains it.
+            let is_short = report.verdict() == Verdict::Changes || page.is_limited() || report.spots(false).count() > 0;
+            let is_folded = is_standing && is_short && !page.is_full();
+            let all = if is_folded { " (`hierad check` and --full show all)" } else { "" };
+            page.line(Line::new(0).add(HEADING, report.spots_heading(is_standing)).add(QUIET, all))?;
             let before = report.unseen_before_values().filter(|_| is_standing);
             let width = page.width() - 2;
             for line in before.iter().flat_map(|line| wrap(&visible(line), width)) {
                 page.line(Line::new(2).add(NEW, line))?;
             }
-            write_all(&spots, page)?;
+            if !is_folded {
+                write_all(&spots, page)?;
+            }
         }
     }
     Ok(())

@@ -35,6 +35,8 @@ pub struct Options {
     pub width: usize,
     /// True to leave nothing out.
     pub full: bool,
+    /// True to have the headline on one line, whatever the width.
+    pub one_line: bool,
     /// The approximate number of lines, beyond which changes are only counted. `None` for no limit; `full` overrides
     /// it.
     pub lines: Option<usize>,
@@ -42,7 +44,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { color: false, width: 80, full: false, lines: None }
+        Options { color: false, width: 80, full: false, one_line: false, lines: None }
     }
 }
 
@@ -68,7 +70,7 @@ const MAX_REENCRYPTED: usize = 10;
 pub fn write(report: &Report, options: Options, out: &mut dyn Write) -> io::Result<()> {
     let options = Options { width: options.width.max(MIN_WIDTH), ..options };
     let mut page = Page::new(out, options);
-    head(report, &mut page)?;
+    head(report, options, &mut page)?;
     write_policies(report, &mut page)?;
     let is_calm = report.verdict() != Verdict::Changes;
     if is_calm {
@@ -134,9 +136,10 @@ fn command(report: &Report) -> String {
     }
 }
 
-fn head(report: &Report, page: &mut Page<'_>) -> io::Result<()> {
-    for (at, text) in wrap(&report.headline(), page.room()).into_iter().enumerate() {
-        page.line(Line::new(if at == 0 { 0 } else { 2 }).add(HEADING, text))?;
+fn head(report: &Report, options: Options, page: &mut Page<'_>) -> io::Result<()> {
+    let room = if options.one_line { usize::MAX } else { page.room() };
+    for (at, text) in wrap(&report.headline(), room).into_iter().enumerate() {
+        page.unbroken(Line::new(if at == 0 { 0 } else { 2 }).add(HEADING, text))?;
     }
     if let Some(after) = &report.commit.after {
         let before = report.commit.before.as_ref();

@@ -85,6 +85,11 @@ impl<'w> Page<'w> {
         self.options.full
     }
 
+    /// Returns true if the text is to be a screen long.
+    pub(super) fn is_limited(&self) -> bool {
+        self.options.lines.is_some()
+    }
+
     /// Returns true if something was left out of a line.
     pub(super) fn is_shortened(&self) -> bool {
         self.shortened
