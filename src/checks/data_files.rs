@@ -56,8 +56,8 @@ impl Pipeline {
             let is_of_caller = of_callers.iter().any(|pattern| pattern.matches(path));
             let is_fine = is_misnamed || is_of_caller || accepted.has(UNREACHED, path);
             let fact = || by_facts.iter().find(|(pattern, _)| pattern.matches(path)).map(|(_, fix)| fix.to_string());
-            let unreached = (!is_reached && !is_fine).then(fact);
-            folders.add(path, &datadirs, unreached);
+            let is_fine = is_reached || is_fine;
+            folders.add(path, &datadirs, is_fine, if is_fine { None } else { fact() });
         }
         let mut unreached = if self.fleet.is_empty() { Vec::new() } else { folders.faults() };
         let told: Vec<&Misnamed> = misnamed.iter().filter(|file| !accepted.has(UNREACHED, &file.path)).collect();
@@ -121,8 +121,8 @@ fn files_of(folder: &str) -> String {
 }
 
 impl Folders {
-    /// Adds a file: one that no node reads comes with the remedy, if nodes may read it by facts.
-    fn add(&mut self, path: &str, datadirs: &BTreeSet<String>, unreached: Option<Option<String>>) {
+    /// Adds a file, with the remedy if no node reads it, but nodes may do so by facts that their profiles lack.
+    fn add(&mut self, path: &str, datadirs: &BTreeSet<String>, is_reached: bool, fact: Option<String>) {
         let below = datadirs.iter().filter(|datadir| is_below(path, datadir)).max_by_key(|datadir| datadir.len());
         let datadir = below.map_or("", |datadir| datadir.as_str());
         let rest = path[datadir.len()..].trim_start_matches('/');
@@ -131,10 +131,8 @@ impl Folders {
         let folder = self.0.entry(below.unwrap_or_else(|| datadir.to_owned())).or_default();
         folder.pattern = pattern;
         folder.files += 1;
-        if let Some(fact) = unreached {
-            folder.unreached.push(path.to_owned());
-            folder.fact = folder.fact.take().or(fact);
-        }
+        folder.unreached.extend((!is_reached).then(|| path.to_owned()));
+        folder.fact = folder.fact.take().or(fact);
     }
 
     /// Returns a fault for each folder with files that no node reads.

@@ -6,9 +6,8 @@
 //! [`new`] makes values of them and [`mod@format`] texts of values. [`manifest`] finds calls of functions in manifests.
 //!  [`Puppet`] decides what differs between supported versions of Puppet, and [`Ruby`] between those of Ruby.
 //! [`server`] names what a Puppet server on JRuby reads differently, and [`facter`] Facter's own facts. An [`Error`]
-//! has Puppet's own words, or says
-//! that hierad cannot know them. The modules use one another in one direction: `new` and `format` use `types`, which
-//! uses the methods of Ruby. Nothing here knows of hierarchies, keys or lookups.
+//! has Puppet's own words, or says that hierad cannot know them. The modules use one another in one direction: `new`
+//! and `format` use `types`, which uses the methods of Ruby. Nothing here knows of hierarchies, keys or lookups.
 
 pub mod document;
 pub mod emit;

@@ -252,6 +252,7 @@ fn standing_blind_spots_are_one_line_beside_changes() {
     // A hook folds them, changes or none.
     site.files("-- data/common.yaml\n# More.\nmotd: bye\nntp: [a, b]\n");
     site.commit("third");
+    site.git(["config", "hierad.postCommit", "print"]);
     let calm = site.hierad("hooks run post-commit");
     assert!(calm.out.contains(heading) && !calm.out.contains(yaml), "{calm:?}");
     // The report of the commit that makes one shows it.

@@ -36,7 +36,7 @@ impl Case<'_> {
         let spot = spots.first().unwrap_or(&Json::Null);
         assert!(spot["fix"].as_str().unwrap_or_default().contains(self.fix), "{spot:#}");
         assert!(report["headline"].as_str().unwrap().contains(self.headline), "{report:#}");
-        for format in ["text", "markdown"] {
+        for format in ["text --full", "markdown"] {
             let printed = self.diff(&format!("--format {format}"));
             printed.is(self.status[0]);
             let plain = plain(&printed.out);

@@ -13,8 +13,8 @@ pub(super) fn write_blind_spots(report: &Report, page: &mut Page<'_>) -> io::Res
         let spots: Vec<&BlindSpot> = report.spots(is_standing).collect();
         if !spots.is_empty() {
             page.blank()?;
-            // Where they are all that keeps the verdict from calm, a report that has room explains it.
-            let is_short = report.verdict() == Verdict::Changes || page.is_limited() || report.spots(false).count() > 0;
+            // A verdict that they keep from calm is explained where there is room.
+            let is_short = report.verdict() == Verdict::Changes || page.is_limited();
             let is_folded = is_standing && is_short && !page.is_full();
             let all = if is_folded { " (`hierad check` and --full show all)" } else { "" };
             page.line(Line::new(0).add(HEADING, report.spots_heading(is_standing)).add(QUIET, all))?;
