@@ -33,7 +33,7 @@ pub(super) struct TouchedChange {
     pub(super) at: usize,
     /// The nodes.
     pub(super) nodes: NodeSet,
-    /// The places in its value, each with the line that it comes from if that is known.
+    /// The places in its value, each with the changed line that causes it if there is one.
     pub(super) places: Vec<(ValuePath, Option<Place>)>,
     /// True if it is not known if the rule is about them, since a value is secret or unknown.
     pub(super) is_unseen: bool,
@@ -98,10 +98,11 @@ impl Evidence<'_> {
         NodeSet::union_of(self.report.names.fleet.len(), self.changes.iter().map(|change| change.nodes.clone()))
     }
 
-    /// Returns the first lines of the later revision, in order.
+    /// Returns the first lines that the commit changed, in order: no other may be marked.
     fn places(&self) -> Vec<Place> {
         let of_changes = self.changes.iter().flat_map(|change| &change.places).filter_map(|(_, line)| line.as_ref());
         let all = of_changes.chain(self.others.iter().filter_map(|other| other.place.as_ref()));
+        let all = all.filter(|place| self.report.has_changed(place));
         let places: BTreeSet<&Place> = all.filter(|place| !place.path.starts_with('/')).collect();
         places.into_iter().take(MAX_PLACES).cloned().collect()
     }

@@ -51,7 +51,7 @@ fn changes(rule: &ChangeRule, report: &Report, nodes: Option<&NodeSet>) -> Vec<T
             if rule.looks_at_values() { change.each_variant().collect() } else { vec![Cow::Borrowed(change)] };
         for variant in variants {
             let on = nodes.map_or_else(|| variant.nodes.clone(), |nodes| variant.nodes.intersection(nodes));
-            for (is_unseen, places) in places(rule, &names, &variant) {
+            for (is_unseen, places) in places(rule, &names, &variant, report) {
                 if !on.is_empty() && !places.is_empty() {
                     found.push(TouchedChange { at, nodes: on.clone(), places, is_unseen });
                 }
@@ -90,7 +90,7 @@ type Places = Vec<(ValuePath, Option<Place>)>;
 
 /// Returns the places of a change that a rule is about, and, as `true`, those that it may be about, since nobody can
 /// know what is there.
-fn places(rule: &ChangeRule, names: &Names<'_>, change: &KeyChange) -> [(bool, Places); 2] {
+fn places(rule: &ChangeRule, names: &Names<'_>, change: &KeyChange, report: &Report) -> [(bool, Places); 2] {
     let touches = touches(change, rule.looks_at_values() || names.are_below());
     let answer = |touch: &Touch<'_>| {
         let is_of_kind = || rule.kinds.is_empty() || rule.kinds.iter().any(|kind| touch.is_of(*kind, change));
@@ -111,13 +111,15 @@ fn places(rule: &ChangeRule, names: &Names<'_>, change: &KeyChange) -> [(bool, P
         meant.retain(|(_, touch)| touch.leaf.is_some());
     }
     let of_error = match change.outcome.after.as_deref() {
-        Some(Outcome::Failed(error)) => error.place.clone(),
+        Some(Outcome::Failed(error)) => error.place.as_ref(),
         _ => None,
     };
     let first = change.leaves.first();
     let line = |touch: &Touch<'_>| {
-        let origin = touch.leaf.or(first).and_then(|leaf| leaf.origins().after);
-        origin.map(|origin| origin.place.clone()).or_else(|| of_error.clone())
+        let leaf = touch.leaf.or(first);
+        let origin = leaf.and_then(|leaf| leaf.origins().after).map(|origin| &origin.place);
+        let causing = leaf.and_then(Leaf::lines).or(change.lines.as_deref());
+        report.line_to_mark(causing, origin.or(of_error))
     };
     let place = |touch: &Touch<'_>| (touch.path.clone().into_owned(), line(touch));
     [false, true].map(|unseen| {

@@ -2,6 +2,7 @@
 
 mod conditions;
 mod forms;
+mod lines;
 mod merged;
 mod readings;
 mod settings;

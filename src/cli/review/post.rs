@@ -184,7 +184,7 @@ async fn requests(client: &Client, ci: &Ci) -> Result<Vec<Request>> {
 
 /// Returns the comment with the name of its configuration, if it has one.
 fn with_name(text: String, target: &Target) -> String {
-    if target.check_name() == "hierad" { text } else { format!("{text}\n<sub>{}</sub>\n", target.check_name()) }
+    target.configuration_name().map_or(text.clone(), |name| format!("{text}\n<sub>{name}</sub>\n"))
 }
 
 /// Returns the comment for forges that find the whole too long.

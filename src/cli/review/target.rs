@@ -21,10 +21,15 @@ const MAX_EVENT: u64 = 32 << 20;
 /// The id of a configuration that no flag tells from others.
 const DEFAULT_ID: &str = "default";
 
+/// The name of the check, unless a flag gives the configuration a name.
+const PLAIN_NAME: &str = "hierad";
+
 /// The request that is reviewed.
 pub(super) struct Target {
     pub(super) ci: Ci,
     pub(super) id: Id,
+    /// True if a flag says the id.
+    has_own_id: bool,
     pub(super) run: Run,
     /// The commits that are compared.
     pub(super) wanted: RequestCommits,
@@ -60,7 +65,7 @@ impl Target {
             is_fetched: arguments.fetch,
             ..RequestCommits::default()
         };
-        let mut target = Target { id: id(arguments, global)?, run, wanted, ci };
+        let mut target = Target { id: id(arguments, global)?, has_own_id: arguments.id.is_some(), run, wanted, ci };
         target.set_wanted(arguments);
         Ok(target)
     }
@@ -100,12 +105,18 @@ impl Target {
         page.or_else(|| Page::beside(forge, &self.api(forge)?, project.as_deref()?))?.files(head)
     }
 
-    /// Returns the name of the check.
+    /// Returns the name of the check: one that can be required, whatever other flags say.
     pub(super) fn check_name(&self) -> String {
-        match self.id.as_str() {
-            DEFAULT_ID => "hierad".to_owned(),
-            id => format!("hierad ({id})"),
-        }
+        if self.has_own_id { self.name() } else { PLAIN_NAME.to_owned() }
+    }
+
+    /// Returns the name of the configuration, or `None` if no flag tells it from others.
+    pub(super) fn configuration_name(&self) -> Option<String> {
+        (self.id.as_str() != DEFAULT_ID).then(|| self.name())
+    }
+
+    fn name(&self) -> String {
+        format!("{PLAIN_NAME} ({})", self.id.as_str())
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::diagnostic::Place;
-use crate::report::{ChangedLines, Effect, FileChange, KeyChange, NoEffect, Report, Side};
+use crate::report::{ChangedLines, Effect, FileChange, KeyChange, NoEffect, Report, Side, UnknownEffect};
 
 /// Lines of a file, or the file as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,6 +59,50 @@ pub(in crate::report) fn causing<'r>(report: &Report, changes: impl IntoIterator
         }
     }
     ranges
+}
+
+impl Report {
+    /// Returns the line of the later revision to mark for an effect: one that the commit changed, never another. It is
+    /// that of `origin` if that is such a line, and otherwise the first that causes the effect. There is none if the
+    /// cause is a line that was removed, or is not known.
+    pub(crate) fn line_to_mark(&self, causing: Option<&[usize]>, origin: Option<&Place>) -> Option<Place> {
+        let causing = causing.map(|all| all.iter().filter_map(|at| self.lines.get(*at)));
+        let mut added = causing.into_iter().flatten().filter(|lines| lines.side == Side::After).peekable();
+        let is_known = added.peek().is_some();
+        let origin = origin.filter(|place| self.has_changed(place));
+        origin.cloned().or_else(|| if is_known { added.next().map(|lines| lines.place.clone()) } else { None })
+    }
+
+    /// Returns true if the commit changed this line of the later revision.
+    pub(crate) fn has_changed(&self, place: &Place) -> bool {
+        let at = |lines: &ChangedLines| (lines.place.path.clone(), lines.side, lines.place.line);
+        let sought = (place.path.clone(), Side::After, place.line.or(Some(u32::MAX)));
+        let behind = self.lines.partition_point(|lines| at(lines) <= sought);
+        let before = behind.checked_sub(1).and_then(|at| self.lines.get(at));
+        before.is_some_and(|lines| {
+            let is_there = lines.side == Side::After && lines.place.path == place.path;
+            is_there && place.line.is_none_or(|line| line <= lines.last)
+        })
+    }
+}
+
+/// Returns words in place of the lines that cause some changes, if none can be named.
+pub(in crate::report) fn unknown_cause<'r>(
+    report: &Report,
+    mut changes: impl Iterator<Item = &'r KeyChange>,
+) -> &'static str {
+    let is_cut = |lines: &ChangedLines| matches!(lines.effect, Effect::Unknown(UnknownEffect::NotTraced));
+    if report.is_of_facts() {
+        "other facts of the nodes"
+    } else if report.lines.is_empty() {
+        "unknown: no line of data changes, but facts, functions or modules may"
+    } else if report.lines.iter().any(is_cut) {
+        "unknown: not looked into, since too much changes"
+    } else if changes.any(|change| change.lines.is_some()) {
+        "unknown: no changed line does it by itself"
+    } else {
+        "unknown: not traced to a line"
+    }
 }
 
 impl Range {

@@ -191,9 +191,11 @@ impl PlaceMessage {
             _ => change.label(),
         };
         let what = format!("{} {label} on {on}", name(&place));
+        let is_one_of_some = change.variants.as_ref().is_some_and(|variants| variants.vary_in(&leaf.change));
+        let example = if is_one_of_some { " on the first node, other values on others" } else { "" };
         let values = match on_one_line(&leaf.change, VALUE_COLUMNS) {
-            Some(Diff { before: Some(before), after: Some(after) }) => format!(": {before} -> {after}"),
-            Some(Diff { before: Some(one), .. } | Diff { after: Some(one), .. }) => format!(": {one}"),
+            Some(Diff { before: Some(before), after: Some(after) }) => format!(": {before} -> {after}{example}"),
+            Some(Diff { before: Some(one), .. } | Diff { after: Some(one), .. }) => format!(": {one}{example}"),
             _ => String::new(),
         };
         PlaceMessage { text: format!("{what}{values}"), what }

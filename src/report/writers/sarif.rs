@@ -1,5 +1,5 @@
 //! Writes the report as SARIF 2.1.0, the static analysis results that code scanning of forges and editors read: a
-//! result for each annotation, a notification for each blind spot.
+//! result for each annotation, a notification for each blind spot and each policy that has no line.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 use super::annotation::{CHANGED_VALUE, FAILING_KEY, NO_EFFECT, POLICY, UNKNOWN_EFFECT};
 use crate::diagnostic::Severity;
 use crate::report::words::visible::visible_lines;
-use crate::report::{Annotation, BlindSpot, Report};
+use crate::report::{Annotation, BlindSpot, PolicyHit, Report};
 
 /// The most results, which is what GitHub takes of a run.
 const MAX_RESULTS: usize = 25_000;
@@ -21,6 +21,8 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let rules: BTreeMap<&str, Severity> = shown.iter().map(|annotation| (annotation.code, annotation.level)).collect();
     let places: BTreeMap<&str, usize> = rules.keys().enumerate().map(|(at, code)| (*code, at)).collect();
     let mut notifications: Vec<Json> = report.blind_spots.iter().map(notification).collect();
+    let unplaced = report.policies.iter().filter(|hit| hit.places.is_empty());
+    notifications.extend(unplaced.filter_map(policy));
     if shown.len() < annotations.len() {
         let text = format!("{} more results are left out", annotations.len() - shown.len());
         notifications.push(json!({ "level": "warning", "message": { "text": text } }));
@@ -100,6 +102,13 @@ fn notification(spot: &BlindSpot) -> Json {
         "descriptor": { "id": spot.code },
         "message": message(&format!("{}{fix}", spot.message)),
     })
+}
+
+/// Returns the notification of a policy whose cause is at no line of the commit, unless it is waived.
+fn policy(hit: &PolicyHit) -> Option<Json> {
+    let level = name(hit.counts_as()?.severity());
+    let text = format!("policy {}: {}", hit.name, hit.words());
+    Some(json!({ "level": level, "descriptor": { "id": POLICY }, "message": message(&text) }))
 }
 
 fn name(level: Severity) -> &'static str {

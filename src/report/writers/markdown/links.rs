@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::document::{Line, MAX_NAME, Piece, name};
 use crate::diagnostic::Place;
 use crate::hiera::Outcome;
-use crate::report::build::causing::{Range, causing};
+use crate::report::build::causing::{Range, causing, unknown_cause};
 use crate::report::words::visible::{shorten_middle, visible};
 use crate::report::words::wording::number;
 use crate::report::{Commit, Group, Report};
@@ -28,7 +28,12 @@ pub(super) fn places(report: &Report, group: &Group) -> Line {
     let are_known = changes().any(|change| change.lines.is_some());
     let are_all_known =
         report.changes_of(group).nth(MAX_CHANGES).is_none() && changes().all(|change| change.lines.is_some());
-    ranges.extend(if are_known { causing(report, changes()) } else { origins(report, group) });
+    if are_known {
+        ranges.extend(causing(report, changes()));
+    }
+    if ranges.is_empty() {
+        ranges.extend(origins(report, group));
+    }
     let mut seen: Vec<&Range> = Vec::new();
     for range in &ranges {
         if !seen.contains(&range) {
@@ -49,6 +54,9 @@ pub(super) fn places(report: &Report, group: &Group) -> Line {
         0 => String::new(),
         more => format!(" and {} more", number(more)),
     };
+    if shown.is_empty() {
+        return unknown_cause(report, changes()).into();
+    }
     Line::joined(shown, ", ").and(more)
 }
 
