@@ -82,17 +82,18 @@ impl Variants {
 
     /// Returns the number of variants on `nodes`.
     pub fn count(&self, nodes: &NodeSet) -> usize {
-        if self.are_all_distinct(nodes) { nodes.len() } else { self.classes(nodes).len() }
+        if self.are_all_distinct(nodes) { nodes.len() } else { self.classes(nodes, usize::MAX).len() }
     }
 
-    /// Returns the nodes of each variant, in the order of their first nodes.
-    pub fn classes(&self, nodes: &NodeSet) -> Vec<NodeSet> {
+    /// Returns the nodes of each variant, in the order of their first nodes. Only as many as `most` are made: those of
+    /// the last nodes are then left out.
+    pub fn classes(&self, nodes: &NodeSet, most: usize) -> Vec<NodeSet> {
         if self.are_all_distinct(nodes) {
-            return nodes.iter().map(|node| NodeSet::from_iter([node])).collect();
+            return nodes.iter().take(most).map(|node| NodeSet::from_iter([node])).collect();
         }
         let mut numbers: HashMap<Diff<Option<Value>>, usize, RandomState> = HashMap::default();
         let mut classes: Vec<NodeSet> = Vec::new();
-        for nodes in self.split(nodes) {
+        for nodes in self.split(nodes).into_iter().take(most) {
             let Some(node) = nodes.first() else { continue };
             let value = self.template.as_ref().map(|template| template.as_ref().map(|template| template.on(node)));
             let number = *numbers.entry(value).or_insert(classes.len());

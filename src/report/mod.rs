@@ -172,15 +172,20 @@ impl KeyChange {
         self.variants.as_ref().map_or(1, |variants| variants.count(&self.nodes))
     }
 
-    /// Returns the nodes of each variant, in the order of their first nodes.
-    fn variant_nodes(&self) -> Vec<NodeSet> {
-        self.variants.as_ref().map(|variants| variants.classes(&self.nodes)).unwrap_or_default()
+    /// Returns the nodes of the first variants, as many as `most`, in the order of their first nodes.
+    fn variant_nodes(&self, most: usize) -> Vec<NodeSet> {
+        self.variants.as_ref().map(|variants| variants.classes(&self.nodes, most)).unwrap_or_default()
     }
 
     /// Returns each variant as a separate change, in the order of their first nodes.
     pub(crate) fn each_variant(&self) -> impl Iterator<Item = Cow<'_, KeyChange>> {
+        self.first_variants(usize::MAX)
+    }
+
+    /// Returns the first variants, as many as `most`.
+    fn first_variants(&self, most: usize) -> impl Iterator<Item = Cow<'_, KeyChange>> {
         let whole = self.variants.is_none().then_some(Cow::Borrowed(self));
-        let classes = if whole.is_some() { Vec::new() } else { self.variant_nodes() };
+        let classes = self.variant_nodes(most);
         whole.into_iter().chain(classes.into_iter().map(|nodes| Cow::Owned(self.on(nodes))))
     }
 

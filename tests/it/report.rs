@@ -6,6 +6,7 @@
 //! file may show.
 
 mod alike;
+mod by_node;
 mod comments;
 mod descriptions;
 pub(crate) mod forms;

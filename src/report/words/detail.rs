@@ -15,7 +15,7 @@ use crate::report::{Item, KeyChange, Report, Similarity};
 use crate::value::Value;
 
 /// The role of a line in a difference.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::report) enum Mark {
     /// On both sides.
     Both,
@@ -42,7 +42,7 @@ impl Mark {
 }
 
 /// One line of a difference.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(in crate::report) struct DetailLine {
     pub(in crate::report) mark: Mark,
     pub(in crate::report) text: String,

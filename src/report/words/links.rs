@@ -1,8 +1,10 @@
-//! Addresses of the lines of a commit.
+//! Addresses of the lines of a commit, and the command that shows a whole report.
 
 use std::fmt::Write as _;
 
+use super::visible::visible;
 use crate::diagnostic::Place;
+use crate::report::{Commit, Report};
 
 /// Returns the address of a place below `base`, or `None` if there is no base that is valid in a link, or if the
 /// place is not in the repository.
@@ -12,6 +14,16 @@ pub(in crate::report) fn address(base: Option<&str>, place: &Place) -> Option<St
     let base = base.filter(|base| is_address(base) && !leaves)?;
     let line = place.line.map(|line| format!("#L{line}")).unwrap_or_default();
     Some(format!("{}/{}{line}", base.trim_end_matches('/'), escaped(&place.path)))
+}
+
+/// Returns the command that shows the whole report.
+pub(in crate::report) fn full_command(report: &Report) -> String {
+    let short =
+        |commit: &Option<Commit>| commit.as_ref().map(|commit| visible(&commit.id).chars().take(8).collect::<String>());
+    match (short(&report.commit.before), short(&report.commit.after)) {
+        (Some(before), Some(after)) => format!("hierad diff --full {before} {after}"),
+        _ => "hierad diff --full".to_owned(),
+    }
 }
 
 /// Returns true if `text` can stand in a link as it is.

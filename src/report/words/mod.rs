@@ -1,5 +1,6 @@
 //! The words of reports, which all writers share: counts, headlines, values, sets of nodes, secrets.
 
+pub(super) mod by_node;
 pub(super) mod description;
 pub(super) mod detail;
 pub(super) mod links;

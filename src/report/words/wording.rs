@@ -10,7 +10,7 @@ use crate::node::NodeSet;
 pub use crate::report::numbers::{count, number};
 use crate::report::{
     BlindSpot, ChangedLines, Count, Effect, FileChange, FindingChange, Group, How, Item, KeyChange, Leaf, LeafFold,
-    Origin, Report, Similarity, Source, UnknownEffect, Verdict,
+    Origin, Report, Source, UnknownEffect, Verdict,
 };
 
 impl Report {
@@ -263,18 +263,6 @@ impl KeyChange {
             ChangeKind::Recovered if unknown(self.outcome.before.as_deref()) => "known",
             ChangeKind::Recovered => "recovers",
             ChangeKind::ErrorChanged => "new error",
-        }
-    }
-}
-
-impl Item {
-    /// Returns a note about the changes that are not shown, or `None` if they are equal to the shown one.
-    pub(in crate::report) fn note(&self) -> Option<String> {
-        match self.similarity {
-            Similarity::Equal => None,
-            Similarity::ExceptNodeName => Some("each node with its own name".to_owned()),
-            Similarity::ExceptPosition => Some("at other positions on other nodes".to_owned()),
-            Similarity::Shape => Some(format!("an example; {} with other values", count(self.more, "more change"))),
         }
     }
 }

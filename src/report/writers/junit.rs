@@ -2,6 +2,7 @@
 //! with a case for each key that changes there. Keys that fail and policies are failed cases, blind spots and what is
 //! waived skipped ones.
 
+use std::cell::Cell;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
@@ -9,6 +10,7 @@ use maud::{Markup, PreEscaped, html};
 
 use crate::diagnostic::{Place, Severity};
 use crate::hiera::Outcome;
+use crate::report::words::by_node::{Extent, NodeValue};
 use crate::report::words::detail::{self, DetailLine, Room};
 use crate::report::words::node_list;
 use crate::report::words::visible::{shorten, visible, visible_lines};
@@ -24,11 +26,15 @@ const NAME_COLUMNS: usize = 100;
 const MAX_LEAVES: usize = 100;
 const MAX_KEYS: usize = 100;
 
+/// The most characters of all values by node.
+const VALUES: usize = 32 << 20;
+
 /// Writes the report.
 pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let mut suites = vec![summary(report)];
     suites.push(Suite { name: "policies".to_owned(), cases: report.policies.iter().map(policy).collect() });
-    suites.extend(report.groups.iter().map(|of| group(report, of)));
+    let room = Cell::new(VALUES);
+    suites.extend(report.groups.iter().map(|of| group(report, of, &room)));
     let findings: Vec<Case> = report.findings.iter().filter(|finding| finding.is_new).map(finding).collect();
     suites.push(Suite { name: "findings".to_owned(), cases: findings });
     suites.push(Suite { name: "blind spots".to_owned(), cases: report.blind_spots.iter().map(blind_spot).collect() });
@@ -136,21 +142,21 @@ fn cause(report: &Report, cause: &Cause) -> Case {
     Case { name: cause.heading(report), place: cause.error.place.clone(), result }
 }
 
-fn group(report: &Report, group: &Group) -> Suite {
-    let cases = group.items.iter().map(|item| change(report, item)).collect();
+fn group(report: &Report, group: &Group, room: &Cell<usize>) -> Suite {
+    let cases = group.items.iter().map(|item| change(report, item, room)).collect();
     let first = group.items.first().map(|item| &report.changes[item.first]);
     let apart = first.map(|change| change.lacking(group.nodes.len())).unwrap_or_default();
     Suite { name: node_list::heading(report, group, NAME_COLUMNS) + &apart, cases }
 }
 
-fn change(report: &Report, item: &Item) -> Case {
+fn change(report: &Report, item: &Item, room: &Cell<usize>) -> Case {
     let change = &*report.shown(item);
     let mut text = differences(report, item, change);
     if item.keys > 1 {
         _ = writeln!(text, "{}: {}", count(item.keys, "key"), report.keys_of(item).join(", "));
     }
     report.use_notes(std::slice::from_ref(item)).iter().for_each(|note| _ = writeln!(text, "({note})"));
-    text += &item.note().map(|note| format!("({note})\n")).unwrap_or_default();
+    text += &other_values(report, item, room);
     let name = format!("{} {}", change.key, change.label());
     match change.outcome.after.as_deref() {
         Some(Outcome::Failed(error)) if change.kind.is_error() => {
@@ -179,6 +185,16 @@ fn differences(report: &Report, item: &Item, change: &KeyChange) -> String {
     if let Some(more @ 1..) = item.leaves.len().checked_sub(MAX_LEAVES) {
         _ = writeln!(text, "{}", count(more, "more difference"));
     }
+    text
+}
+
+/// Returns the values of an item on other nodes.
+fn other_values(report: &Report, item: &Item, room: &Cell<usize>) -> String {
+    let Some(list) = report.by_node(item, Extent::whole(room.get(), ROOM)) else { return String::new() };
+    room.set(room.get().saturating_sub(list.characters));
+    let lines: Vec<DetailLine> = list.values.iter().flat_map(NodeValue::all_lines).collect();
+    let mut text = format!("({})\n{}", list.note, marked(&lines));
+    list.rest(report).iter().for_each(|rest| _ = writeln!(text, "{rest}"));
     text
 }
 

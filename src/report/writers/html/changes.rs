@@ -1,10 +1,15 @@
 //! The panels of groups: each change with both sides of its differences beside each other.
 
+use std::cell::Cell;
+
 use maud::{Markup, html};
 
 use super::nodes::{self, ChangedNodes};
 use super::{Options, lines};
 use crate::diff::{ChangeKind, Diff};
+use crate::hiera::Outcome;
+use crate::report::build::causing::unknown_cause;
+use crate::report::words::by_node::{ByNode, Extent, NodeValue};
 use crate::report::words::detail::{self, DetailLine, Mark, Room};
 use crate::report::words::node_list;
 use crate::report::words::visible::visible;
@@ -47,8 +52,18 @@ pub(super) fn index(report: &Report) -> Markup {
     }
 }
 
-/// Returns the panel of the group at a position.
-pub(super) fn group(report: &Report, (at, group): (usize, &Group), nodes: &ChangedNodes, options: &Options) -> Markup {
+/// The part of the room for values by node that one change may take.
+const SHARE: usize = 4;
+
+/// Returns the panel of the group at a position. Its values by node take about `room` characters, of which it leaves
+/// the rest.
+pub(super) fn group(
+    report: &Report,
+    (at, group): (usize, &Group),
+    nodes: &ChangedNodes,
+    options: &Options,
+    room: &Cell<usize>,
+) -> Markup {
     let is_long = group.items.len() >= MAX_OPEN + MIN_FOLDED;
     let (open, folded) = group.items.split_at(if is_long { MAX_OPEN } else { group.items.len() });
     html! {
@@ -57,11 +72,11 @@ pub(super) fn group(report: &Report, (at, group): (usize, &Group), nodes: &Chang
                 span.who { (node_list::heading(report, group, HEAD_COLUMNS)) }
                 div.found.quiet hidden {}
             }
-            @for item in open { (change(report, item, options)) }
+            @for item in open { (change(report, item, options, room)) }
             @if !folded.is_empty() {
                 details.rest {
                     summary { (count(folded.len(), "more change")) }
-                    @for item in folded { (change(report, item, options)) }
+                    @for item in folded { (change(report, item, options, room)) }
                 }
             }
             @for note in report.use_notes(&group.items) { div.body.quiet { (note) } }
@@ -70,7 +85,7 @@ pub(super) fn group(report: &Report, (at, group): (usize, &Group), nodes: &Chang
     }
 }
 
-fn change(report: &Report, item: &Item, options: &Options) -> Markup {
+fn change(report: &Report, item: &Item, options: &Options, room: &Cell<usize>) -> Markup {
     let change = &*report.shown(item);
     let by = lines::ranges(report, report.first(item));
     // It is told once.
@@ -93,9 +108,42 @@ fn change(report: &Report, item: &Item, options: &Options) -> Markup {
             @if let Some(more @ 1..) = change.leaves.len().checked_sub(MAX_LEAVES) {
                 p.quiet { (count(more, "more difference")) }
             }
-            @if let Some(note) = item.note() { p.quiet { "(" (note) ")" } }
+            (by_node(report, item, room))
             (lines::causes(&by, options))
+            @if by.is_empty() && change.leaves.iter().all(|leaf| leaf.places().is_none()) && !has_place(change) {
+                p.quiet { (unknown_cause(report, std::iter::once(report.first(item)))) }
+            }
         }
+    }
+}
+
+/// Returns true for an error with a place.
+fn has_place(change: &KeyChange) -> bool {
+    matches!(change.outcome.after.as_deref(), Some(Outcome::Failed(error)) if error.place.is_some())
+}
+
+/// Returns the values of an item on other nodes, folded.
+fn by_node(report: &Report, item: &Item, room: &Cell<usize>) -> Markup {
+    let Some(list) = report.by_node(item, Extent::whole(room.get() / SHARE, ROOM)) else { return html! {} };
+    let ByNode { note, values, characters, .. } = &list;
+    room.set(room.get().saturating_sub(*characters));
+    let value = |value: &NodeValue| {
+        html! {
+            @match &value.lines[..] {
+                [line] if line.mark == Mark::Both => p { (value.nodes) ": " code { (line.text) } },
+                lines => { p { (value.nodes) ":" } (sides(lines)) }
+            }
+        }
+    };
+    html! {
+        p.quiet { "(" (note) ")" }
+        @if !values.is_empty() {
+            details.values {
+                summary { (count(values.len(), "other value")) }
+                @for one in values { (value(one)) }
+                @if let Some(rest) = list.rest(report) { p { b { (rest) } } }
+            }
+        } @else if let Some(rest) = list.rest(report) { p { b { (rest) } } }
     }
 }
 

@@ -9,6 +9,7 @@ mod changes;
 mod lines;
 mod nodes;
 
+use std::cell::Cell;
 use std::io::{self, Write};
 use std::sync::Arc;
 
@@ -126,8 +127,13 @@ fn write_groups(
 ) -> io::Result<()> {
     let (first_apart, mut left) = (report.groups_by_use().0.len(), budget);
     let mut is_folded = false;
+    let room = Cell::new(budget / 2);
     for (shown, of) in report.groups.iter().enumerate() {
-        let text = group(report, (shown, of), nodes, options).into_string();
+        let panel = |room: &Cell<usize>| group(report, (shown, of), nodes, options, room).into_string();
+        let mut text = panel(&room);
+        if text.len() > left {
+            text = panel(&Cell::new(0));
+        }
         if text.len() > left {
             if is_folded {
                 out.write_all(b"</details>")?;

@@ -19,6 +19,9 @@ function seek(text) {
     for (const change of group.querySelectorAll(".change")) {
       const has = text === "" || on.length > 0 || change.textContent.toLowerCase().includes(text);
       change.hidden = !has;
+      for (const values of change.querySelectorAll(".values")) {
+        values.open = text !== "" && values.textContent.toLowerCase().includes(text);
+      }
       any ||= has;
       shown += has ? 1 : 0;
     }

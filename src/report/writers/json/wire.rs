@@ -482,7 +482,9 @@ impl<'a> WireChanges<'a> {
                 };
                 match &change.variants {
                     None => add(Cow::Borrowed(&change.nodes)),
-                    Some(variants) => variants.classes(&change.nodes).into_iter().map(Cow::Owned).for_each(add),
+                    Some(variants) => {
+                        variants.classes(&change.nodes, usize::MAX).into_iter().map(Cow::Owned).for_each(add)
+                    }
                 }
             }
             all[start..].sort_by_key(|variant| variant.first);

@@ -8,6 +8,7 @@ use super::document::{Block, Line, Section, Sign, code, name};
 use super::escape::characters;
 use super::table::{MAX_WHO, keys, who};
 use crate::diagnostic::Place;
+use crate::report::words::by_node::{Extent, NodeValue};
 use crate::report::words::detail::{self, DetailLine, Room};
 use crate::report::words::node_list;
 use crate::report::words::visible::{ELLIPSIS, shorten, shorten_middle, visible};
@@ -19,6 +20,8 @@ const ROOM: Room = Room { columns: 160, lines: 40 };
 /// The most differences of one key, and of keys that are named below a block.
 const MAX_LEAVES: usize = 100;
 const MAX_KEYS: usize = 40;
+/// The most lines of values by node in a fold that is open.
+const MAX_VALUES: usize = 40;
 /// The most columns of the names of nodes, and of the error of a cause.
 const MAX_NODES: usize = 1000;
 const MAX_MESSAGE: usize = 1000;
@@ -52,14 +55,24 @@ pub(super) fn group(
     let frame = Section::fold(summary.clone(), nodes.iter().cloned().collect());
     let mut left = room.checked_sub(characters(&frame.markdown(options)) + FRAME)?;
     let (mut body, mut below, mut shown, mut shown_keys) = (Vec::new(), Vec::new(), 0, 0);
-    for item in &group.items {
-        let (lines, others) = (item_body(report, item), item_notes(report, item));
-        let length: usize = lines.iter().map(|(_, text)| characters(text) + MAX_SIGN).sum();
+    let (mut is_complete, mut values) = (true, 0);
+    for (at, item) in group.items.iter().enumerate() {
+        let (mut lines, others) = (item_body(report, item), item_notes(report, item));
+        let of_lines = |lines: &[(Sign, String)]| lines.iter().map(|(_, text)| characters(text) + MAX_SIGN).sum();
+        let length: usize = of_lines(&lines);
         let length = length + others.iter().map(|note| characters(&note.markdown(options))).sum::<usize>();
         if length > left {
             break;
         }
         left -= length;
+        // A long list leaves half of the room to the keys behind it.
+        let share = if at + 1 < group.items.len() { left / 2 } else { left };
+        if let Some((list, is_whole)) = other_values(report, item, share) {
+            left = left.saturating_sub(of_lines(&list));
+            is_complete &= is_whole;
+            values += list.len();
+            lines.extend(list);
+        }
         body.extend(lines);
         below.extend(others);
         (shown, shown_keys) = (shown + 1, shown_keys + item.keys);
@@ -72,14 +85,24 @@ pub(super) fn group(
         below.push(Block::Paragraph(format!("{ELLIPSIS} {}", count(total - shown_keys, "more key")).into()));
     }
     let blocks = [Block::Difference(body)].into_iter().chain(below).chain(nodes).collect();
-    Some((Section::Fold { summary, is_open, blocks }, is_all))
+    let is_open = is_open && values <= MAX_VALUES;
+    Some((Section::Fold { summary, is_open, blocks }, is_all && is_complete))
+}
+
+/// Returns the values of an item on other nodes, as lines of a difference, and true if these are all; or `None` if
+/// there are none.
+fn other_values(report: &Report, item: &Item, room: usize) -> Option<(Vec<(Sign, String)>, bool)> {
+    let list = report.by_node(item, Extent::whole(room.saturating_sub(FRAME), ROOM))?;
+    let note = format!("{}: {} @@", shown(&report.first(item).key), list.note);
+    let lines = list.values.iter().flat_map(NodeValue::all_lines).map(|line| (line.mark.into(), line.text));
+    let more = list.and_more().map(|more| (Sign::More, more));
+    Some((std::iter::once((Sign::Place, note)).chain(lines).chain(more).collect(), list.more == 0))
 }
 
 /// Returns notes on the changes of an item that are not shown.
 fn item_notes(report: &Report, item: &Item) -> Vec<Block> {
     let others = (item.keys > 1).then(|| keys_with_places(report, item));
-    let notes = others.into_iter().chain(item.note().map(Line::from));
-    notes.map(|note| Block::Paragraph(name(&report.shown(item).key).and(": ").and(note))).collect()
+    others.into_iter().map(|note| Block::Paragraph(name(&report.shown(item).key).and(": ").and(note))).collect()
 }
 
 /// Returns the keys of an item, each with its line where that is known: the difference above has the line of one.

@@ -7,7 +7,8 @@ use super::links::{MAX_CHANGES, link, places};
 use crate::diagnostic::Place;
 use crate::diff::{Diff, LeafKind};
 use crate::hiera::Outcome;
-use crate::report::build::causing::causing;
+use crate::report::build::causing::{causing, unknown_cause};
+use crate::report::words::by_node::{ByNode, Extent, NodeValue};
 use crate::report::words::detail;
 use crate::report::words::node_list;
 use crate::report::words::visible::{ELLIPSIS, shorten, visible};
@@ -100,7 +101,8 @@ fn cause_row(report: &Report, cause: &Cause) -> [Line; 3] {
         places => format!(" and {}", count(places - 1, "more place")),
     };
     let what = strong(event).and(": ").and(keys).and(line_break()).and(error);
-    [nodes, what, place.unwrap_or_default().and(more)]
+    let unknown = || unknown_cause(report, cause.changes.iter().map(|at| &report.changes[*at])).into();
+    [nodes, what, place.unwrap_or_else(unknown).and(more)]
 }
 
 fn line_break() -> Line {
@@ -168,20 +170,20 @@ fn what(report: &Report, item: &Item) -> Line {
         (label, _) if change.kind.is_error() => strong(label).and(" "),
         (label, _) => format!("{label} ").into(),
     };
-    let values = values(change, item).map(|values| Line::from(": ").and(values)).unwrap_or_default();
+    let values = values(report, change, item).map(|values| Line::from(": ").and(values)).unwrap_or_default();
     label.and(place).and(keys).and(values)
 }
 
 /// Returns the values of a change, or the number of its differences.
-fn values(change: &KeyChange, item: &Item) -> Option<Line> {
+fn values(report: &Report, change: &KeyChange, item: &Item) -> Option<Line> {
     if change.kind.is_error() {
         let Some(Outcome::Failed(error)) = change.outcome.after.as_deref() else { return None };
         return Some(shorten(&visible(error.text.visible()), MAX_ERROR).into());
     }
     // Positions are not what a reader looks for.
     let is_anywhere = item.similarity == Similarity::ExceptPosition;
-    if let Some(note) = item.note().filter(|_| !is_anywhere) {
-        return Some(note.into());
+    if !is_anywhere && let Some(list) = report.by_node(item, brief(item)) {
+        return Some(by_node(change, item, list));
     }
     let [fold] = &item.leaves[..] else {
         return differences(change, &item.leaves);
@@ -198,14 +200,46 @@ fn values(change: &KeyChange, item: &Item) -> Option<Line> {
     let Some(sides) = detail::on_one_line(leaf, MAX_VALUES) else {
         return detail::note(leaf).map(|note| (note + &alike).into());
     };
-    let values = match sides {
-        Diff { before: Some(before), after: Some(after) } => code(before).and(" → ").and(code(after)),
-        Diff { before: Some(one), after: None } | Diff { before: None, after: Some(one) } => code(one),
-        Diff { before: None, after: None } => return None,
-    };
+    let values = both(sides)?;
     // A new order shows in the values.
     let note = detail::note(leaf).map(|note| format!(" ({note})")).unwrap_or_default();
     Some(values.and(note + &alike))
+}
+
+/// Returns both sides of a difference.
+fn both(sides: Diff<Option<String>>) -> Option<Line> {
+    match sides {
+        Diff { before: Some(before), after: Some(after) } => Some(code(before).and(" → ").and(code(after))),
+        Diff { before: Some(one), after: None } | Diff { before: None, after: Some(one) } => Some(code(one)),
+        Diff { before: None, after: None } => None,
+    }
+}
+
+/// The most values of other nodes in a cell.
+const MAX_BY_NODE: usize = 2;
+
+fn brief(item: &Item) -> Extent {
+    Extent::brief(if Report::is_alike(item) { 0 } else { MAX_BY_NODE }, MAX_VALUES)
+}
+
+/// Returns the values of a change that differ from node to node: some of them, each on a line.
+fn by_node(change: &KeyChange, item: &Item, list: ByNode) -> Line {
+    if Report::is_alike(item) {
+        return list.note.into();
+    }
+    let more = list.and_more().map(|more| line_break().and(more));
+    let shown = match &item.leaves[..] {
+        [fold] => detail::on_one_line(&change.leaves[fold.first].change, MAX_VALUES).map(both),
+        _ => None,
+    };
+    let value = |value: NodeValue| {
+        let text = value.lines.into_iter().map(|line| line.text).collect::<String>();
+        code(value.nodes).and(" ").and(code(text))
+    };
+    let first = shown.flatten().map(|sides| sides.and(format!(" ({})", list.note)));
+    let first = first.unwrap_or_else(|| list.note.clone().into());
+    Line::joined(std::iter::once(first).chain(list.values.into_iter().map(value)), line_break())
+        .and(more.unwrap_or_default())
 }
 
 /// The most entries or items that a cell names of those that come, or go, and the columns of one.
@@ -277,7 +311,8 @@ pub(super) fn left_unsaid(report: &Report, group: &Group) -> Unsaid {
     let causing = causing(report, report.changes_of(group).take(MAX_CHANGES));
     let of_item = |item: &Item| {
         let change = &*report.shown(item);
-        let ([fold], 1, None, false) = (&item.leaves[..], item.keys, item.note(), change.kind.is_error()) else {
+        let is_by_node = report.differs_by_node(item);
+        let ([fold], 1, false, false) = (&item.leaves[..], item.keys, is_by_node, change.kind.is_error()) else {
             return Unsaid::Values;
         };
         let leaf = &change.leaves[fold.first];

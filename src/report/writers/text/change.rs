@@ -5,8 +5,8 @@ use anstyle::Style;
 use super::page::{self, Line};
 use super::{ALARM, BAD, GOOD, HEADING, MAX_LEAVES, MAX_LINES, MOVED, NEW, Options, PLAIN, QUIET};
 use crate::diff::{ChangeKind, Diff, LeafChange, LeafKind};
+use crate::report::words::by_node::{Extent, NodeValue};
 use crate::report::words::detail::{self, DetailLine, Mark, Room};
-use crate::report::words::node_list;
 use crate::report::words::visible::{ELLIPSIS, shorten_middle, visible, wrap};
 use crate::report::words::wording::count;
 use crate::report::{Item, KeyChange, Leaf, LeafFold, Report};
@@ -21,6 +21,10 @@ pub(super) struct ChangeStyle<'r> {
 
 /// The most lines with the keys of an item, unless everything is shown.
 const MAX_KEY_LINES: usize = 2;
+
+/// The most values of other nodes, unless everything is shown, and the columns that are kept for their names.
+const MAX_VALUES: usize = 3;
+const NAMES: usize = 24;
 
 /// The indent of the lines of a group.
 const INDENT: usize = 2;
@@ -38,17 +42,28 @@ impl<'r> ChangeStyle<'r> {
         if item.keys > 1 {
             lines.extend(self.key_lines(item));
         }
-        let Some(note) = item.note() else { return lines };
-        if !self.options.full {
-            lines.push(Line::new(self.below()).add(QUIET, format!("({note})")));
+        lines.extend(self.other_values(item));
+        lines
+    }
+
+    /// Returns the lines of the values that an item has on other nodes.
+    fn other_values(&self, item: &Item) -> Vec<Line> {
+        let columns = self.options.width.saturating_sub(self.below() + NAMES);
+        let extent = if self.options.full {
+            Extent::whole(usize::MAX, self.room(0))
+        } else {
+            Extent::brief(if Report::is_alike(item) { 0 } else { MAX_VALUES }, columns)
+        };
+        let Some(by_node) = self.report.by_node(item, extent) else { return Vec::new() };
+        let line = |text: &str| Line::new(self.below()).add(QUIET, text);
+        let mut lines = vec![line(&format!("({})", by_node.note))];
+        if Report::is_alike(item) && !self.options.full {
             return lines;
         }
-        let changes = std::iter::once(&item.first).chain(&item.others).map(|at| &self.report.changes[*at]);
-        for change in changes.flat_map(KeyChange::each_variant).skip(1) {
-            let nodes = node_list::names(self.report, &change.nodes, usize::MAX);
-            lines.push(Line::new(self.below()).add(QUIET, format!("on {nodes}:")));
-            lines.extend(self.change_lines(&change, item));
+        for value in by_node.values.iter().flat_map(NodeValue::all_lines) {
+            lines.push(if value.mark == Mark::Both { line(&value.text) } else { detail_line(self.below(), &value) });
         }
+        lines.extend(by_node.rest(self.report).map(|rest| line(&rest)));
         lines
     }
 

@@ -20,6 +20,7 @@ use self::lines::write_lines;
 use self::page::{Line, Page};
 use self::policies::write_policies;
 use crate::diagnostic::Severity;
+use crate::report::words::links::full_command;
 use crate::report::words::node_list;
 use crate::report::words::secrets::reencrypted_heading;
 use crate::report::words::visible::{ELLIPSIS, shorten, shorten_middle, visible, wrap};
@@ -120,20 +121,10 @@ fn write_changes(report: &Report, options: Options, page: &mut Page<'_>) -> io::
     }
     if left > 0 {
         page.blank()?;
-        let more = format!("{ELLIPSIS} {}: `{}` shows all", count(left, "more change"), command(report));
+        let more = format!("{ELLIPSIS} {}: `{}` shows all", count(left, "more change"), full_command(report));
         page.line(Line::new(0).add(HEADING, more))?;
     }
     Ok(())
-}
-
-/// Returns the command that shows the whole report.
-fn command(report: &Report) -> String {
-    let short =
-        |commit: &Option<Commit>| commit.as_ref().map(|commit| visible(&commit.id).chars().take(8).collect::<String>());
-    match (short(&report.commit.before), short(&report.commit.after)) {
-        (Some(before), Some(after)) => format!("hierad diff --full {before} {after}"),
-        _ => "hierad diff --full".to_owned(),
-    }
 }
 
 fn head(report: &Report, options: Options, page: &mut Page<'_>) -> io::Result<()> {
