@@ -44,5 +44,6 @@ mod verdict;
 mod verify;
 #[cfg(unix)]
 mod verify_reach;
+mod version;
 mod watch;
 mod what_if;
