@@ -23,6 +23,7 @@ mod variable_use;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use crate::diagnostic::Subject;
 use crate::diff::{self, Changes, Diff};
@@ -218,7 +219,10 @@ impl Pipeline {
         filter: &DiffFilter<'_>,
         workers: &Workers,
     ) -> Result<Comparison, PipelineError> {
-        self.compared(sides, filter, workers, true)
+        let start = Instant::now();
+        let compared = self.compared(sides, filter, workers, true);
+        tracing::info!(took = ?start.elapsed(), "the comparison is done");
+        compared
     }
 
     /// Compares two revisions as [`diff`](Pipeline::diff) does, by the settings that judge between them.
@@ -300,8 +304,11 @@ impl Pipeline {
 
     /// Loads both revisions with the same decryption keys.
     fn load_both(&self, ids: Diff<RevisionId>) -> Result<Diff<Arc<Revision>>, PipelineError> {
+        let start = Instant::now();
         self.drop_outdated();
-        self.read_alike(Diff { before: self.load_cached(ids.before)?, after: self.load_cached(ids.after)? })
+        let both = self.read_alike(Diff { before: self.load_cached(ids.before)?, after: self.load_cached(ids.after)? });
+        tracing::info!(took = ?start.elapsed(), "both revisions are read");
+        both
     }
 
     /// Leaves out other repositories in the tree that only one side could read: the data of one would seem to come or
@@ -326,8 +333,11 @@ impl Pipeline {
         let [before, after] = [&revisions.before.keys, &revisions.after.keys];
         let keys =
             if Arc::ptr_eq(before, after) { after.clone() } else { Arc::new(before.union(after).cloned().collect()) };
+        let start = Instant::now();
         let affected = fleet::affected_keys(revisions.before, revisions.after, &keys, workers);
         let [was, is] = fleet::resolve_all([revisions.before, revisions.after], &affected.keys, workers);
+        let count = affected.keys.len();
+        tracing::info!(keys = keys.len(), affected = count, took = ?start.elapsed(), "affected keys are resolved");
         (keys, affected, Diff::new(was, is))
     }
 

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use super::entries::{Inventory, OpenError, State};
+use super::fetched::age_in_words;
 use super::joined::{EntryMode, EntryProfile, Joined};
 use super::site_pp::SitePp;
 use super::{AnswerSet, FactNames};
@@ -28,6 +29,10 @@ impl Inventory {
     pub fn open(self, wanted: &Wanted) -> Result<Opened, OpenError> {
         let has_sources = self.entries.iter().any(|entry| !matches!(entry, ProfileEntry::Files(_)));
         let (state, notices) = self.read_files(FactNames::of(wanted))?;
+        for (source, stored) in state.entries.iter().filter_map(|entry| entry.answer.as_ref()) {
+            let age = age_in_words(stored.age());
+            tracing::info!(source = source.label(), nodes = stored.header.count, age, "a source of nodes has answered");
+        }
         let source: Arc<dyn ProfileSource> =
             if has_sources { Arc::new(Sourced::new(self, state)) } else { Arc::new(state.files) };
         Ok(Opened { source, notices })

@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
@@ -38,6 +38,8 @@ pub struct Cache {
     /// New entries, and the old ones that were used.
     new: Mutex<BTreeMap<Key, Vec<u8>>>,
     used: Mutex<BTreeSet<Key>>,
+    /// The number of times that an entry was wanted which is not there.
+    misses: AtomicUsize,
     /// True if nobody will save new entries.
     is_read_only: AtomicBool,
 }
@@ -47,10 +49,16 @@ impl Cache {
     pub fn open(folder: &Path, limit: usize) -> Cache {
         let path = folder.join("cache");
         let content = fs::read(&path).unwrap_or_default();
-        let places = places(&content).unwrap_or_else(|| {
-            tracing::debug!(path = %path.display(), "no usable cache");
-            BTreeMap::new()
-        });
+        let places = match places(&content) {
+            Ok(places) => {
+                tracing::info!(path = %path.display(), entries = places.len(), "the cache is read");
+                places
+            }
+            Err(reason) => {
+                tracing::info!(path = %path.display(), reason, "no usable cache");
+                BTreeMap::new()
+            }
+        };
         Cache {
             path,
             limit,
@@ -58,6 +66,7 @@ impl Cache {
             places,
             new: Mutex::default(),
             used: Mutex::default(),
+            misses: AtomicUsize::new(0),
             is_read_only: false.into(),
         }
     }
@@ -73,7 +82,11 @@ impl Cache {
     }
 
     fn get(&self, key: Key) -> Option<&[u8]> {
-        let bytes = self.content.get(self.places.get(&key)?.clone())?;
+        let Some(place) = self.places.get(&key) else {
+            self.misses.fetch_add(1, Ordering::Relaxed);
+            return None;
+        };
+        let bytes = self.content.get(place.clone())?;
         self.used.lock().unwrap_or_else(PoisonError::into_inner).insert(key);
         Some(bytes)
     }
@@ -94,6 +107,8 @@ impl Cache {
 
     /// Writes the new entries, those that were used and, if there is room, the others. A failure to write is ignored.
     pub fn save(&self, files: &DataFiles) {
+        let hits = self.used.lock().unwrap_or_else(PoisonError::into_inner).len();
+        tracing::info!(hits, misses = self.misses.load(Ordering::Relaxed), "the cache was used");
         let mut new = self.new.lock().unwrap_or_else(PoisonError::into_inner);
         new.extend(files.parsed().iter().filter_map(|(id, file)| Some((key(*id), file.pack()?))));
         if new.is_empty() {
@@ -147,18 +162,22 @@ const HEADER: &str = concat!("hierad cache 2 ", env!("CARGO_PKG_VERSION"), " ", 
 /// The beginning of the names of files that are not whole yet.
 const UNFINISHED: &str = ".cache-";
 
-/// Returns the ranges of a cache's entries, or `None` if it is another build's or damaged.
-fn places(content: &[u8]) -> Option<BTreeMap<Key, Range<usize>>> {
-    let (sum, body) = content.strip_prefix(HEADER.as_bytes())?.split_first_chunk()?;
-    if u32::from_be_bytes(*sum) != crc32fast::hash(body) {
-        return None;
+/// Returns the ranges of a cache's entries, or the reason why it is not used.
+fn places(content: &[u8]) -> Result<BTreeMap<Key, Range<usize>>, &'static str> {
+    if content.is_empty() {
+        return Err("there is none");
     }
-    let entries: Entries<'_> = postcard::from_bytes(body).ok()?;
+    let rest = content.strip_prefix(HEADER.as_bytes()).ok_or("another build of hierad wrote it")?;
+    let (sum, body) = rest.split_first_chunk().ok_or("it is damaged")?;
+    if u32::from_be_bytes(*sum) != crc32fast::hash(body) {
+        return Err("it is damaged");
+    }
+    let entries: Entries<'_> = postcard::from_bytes(body).map_err(|_| "it is damaged")?;
     let place = |bytes: &[u8]| {
         let start = bytes.as_ptr().addr() - content.as_ptr().addr();
         start..start + bytes.len()
     };
-    Some(entries.0.into_iter().map(|(key, bytes)| (key, place(bytes))).collect())
+    Ok(entries.0.into_iter().map(|(key, bytes)| (key, place(bytes))).collect())
 }
 
 /// Replaces the cache in one step. Only its owner may read it.

@@ -58,7 +58,12 @@ impl Revisions {
             return Ok(read.swap_remove(at).1);
         }
         drop(read);
-        Ok(Environment::load(self.tree(id)?, self.options.clone(), self.store.clone())?)
+        let environment = Environment::load(self.tree(id)?, self.options.clone(), self.store.clone())?;
+        for layer in environment.layers() {
+            let module = layer.module.as_deref().map(tracing::field::display);
+            tracing::info!(revision = ?id, folder = layer.root, module, "a hiera.yaml is read");
+        }
+        Ok(environment)
     }
 
     /// Returns the variables that some revisions refer to.

@@ -1,4 +1,4 @@
-//! Logging set-up: to standard error, by `-v` or `HIERAD_LOG`.
+//! Logging set-up: to standard error, by `-v`, `HIERAD_LOG` or `RUST_LOG`.
 
 use std::fmt::{self, Debug, Display};
 use std::io;
@@ -38,8 +38,11 @@ pub(in crate::cli) fn print(lines: &dyn Display) {
     anstream::eprintln!("{}", parted(&visible_lines(&lines.to_string())));
 }
 
-/// Starts logging: warnings by default, more with `-v` and `-vv`, or by the `tracing` filter in `HIERAD_LOG`. Lines
-/// go above the line of progress.
+/// The variables with a `tracing` filter; the first that is set counts.
+const FILTERS: [&str; 2] = ["HIERAD_LOG", "RUST_LOG"];
+
+/// Starts logging: warnings by default, more with `-v` and `-vv`, or by a filter of the environment. Lines go above
+/// the line of progress.
 pub(in crate::cli) fn start(global: &Global, format: Format) {
     let progress = global.progress.clone();
     let default = match global.verbose {
@@ -47,7 +50,9 @@ pub(in crate::cli) fn start(global: &Global, format: Format) {
         1 => "hierad=info,warn",
         _ => "hierad=debug,info",
     };
-    let filter = EnvFilter::try_from_env("HIERAD_LOG").unwrap_or_else(|_| EnvFilter::new(default));
+    let chosen = FILTERS.into_iter().find(|name| std::env::var_os(name).is_some_and(|filter| !filter.is_empty()));
+    let chosen = chosen.and_then(|name| EnvFilter::try_from_env(name).ok());
+    let filter = chosen.unwrap_or_else(|| EnvFilter::new(default));
     let filter = match format!("{NOTICE}=info").parse() {
         Ok(notice) => filter.add_directive(notice),
         Err(_) => filter,
