@@ -79,6 +79,12 @@ impl Overrides {
 
     /// Returns the flags for another process. The key of fingerprints is not among them: others can see arguments.
     pub(super) fn arguments(&self) -> Vec<OsString> {
+        let words = self.given().into_iter().flat_map(|(flag, value)| [Some(flag.into()), value]);
+        words.flatten().collect()
+    }
+
+    /// Returns the flags that are given, each with its value if it has one. The key of fingerprints is not among them.
+    pub fn given(&self) -> Vec<(&'static str, Option<OsString>)> {
         let Overrides { repo, config, profiles, hiera_config, global_hiera_config, modulepath, .. } = self;
         let Overrides { basemodulepath, puppet, reader, threads, no_cache, cache_size, .. } = self;
         let Overrides { pkcs7_private_key, pkcs7_public_key, no_keys, show_secrets, repo_is_trusted, .. } = self;
@@ -98,17 +104,15 @@ impl Overrides {
             ("--threads", threads.map(|threads| threads.to_string().into())),
             ("--cache-size", cache_size.map(|size| size.to_string().into())),
         ];
-        let profiles = profiles.iter().map(|path| ("--profiles", path.into()));
-        let valued = valued.into_iter().filter_map(|(flag, value)| Some((flag, value?)));
-        let mut all: Vec<OsString> = valued.chain(profiles).flat_map(|(flag, value)| [flag.into(), value]).collect();
+        let profiles = profiles.iter().map(|path| ("--profiles", Some(path.into())));
         let switches = [
             ("--repo-is-trusted", repo_is_trusted),
             ("--no-cache", no_cache),
             ("--no-keys", no_keys),
             ("--show-secrets", show_secrets),
         ];
-        all.extend(switches.into_iter().filter(|(_, is_set)| **is_set).map(|(flag, _)| flag.into()));
-        all
+        let switches = switches.into_iter().filter(|(_, is_set)| **is_set).map(|(flag, _)| (flag, None));
+        valued.into_iter().filter(|(_, value)| value.is_some()).chain(profiles).chain(switches).collect()
     }
 
     /// Opens the repository. From then on no named path leads out of its work trees, or of its checkouts elsewhere,

@@ -26,10 +26,9 @@ pub(super) const HOOK_LINES: usize = 40;
 /// Arguments of `diff`.
 #[derive(Debug, Default, Args)]
 pub(super) struct Arguments {
-    /// The revision to compare from, or FROM..TO, or FROM...TO for what TO changes since the merge base
-    ///
-    /// Without any, shows what the last commit changes. '.' is the checked-out files, committed or not; alone, it
-    /// shows what they change since the last commit.
+    /// The revision to compare from, or FROM..TO, or FROM...TO for what TO changes since the merge base. '.' is the
+    /// checked-out files, committed or not; alone, it shows what they change since the last commit [default: the
+    /// parent of the last commit]
     #[arg(value_name = "FROM")]
     from: Option<String>,
     /// The revision to compare to [default: HEAD]

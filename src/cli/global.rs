@@ -14,77 +14,91 @@ use crate::node::ProfileError;
 use crate::pipeline::{Pipeline, RevisionId};
 use crate::puppet::Puppet;
 
-/// The flags of every subcommand, and the line on the terminal that they share.
+/// The flags of every subcommand, and the line on the terminal that they share. Those that are rare, or settings as
+/// well, are only in `hierad help options`; the short help of the program has none.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Options of every command")]
 #[expect(clippy::struct_field_names, reason = "the name of the flag")]
 #[expect(clippy::struct_excessive_bools, reason = "flags are")]
 pub(super) struct Global {
     /// The data repository, or a folder inside it
-    #[arg(long, short = 'C', global = true, value_name = "DIR")]
+    #[arg(long, short = 'C', global = true, hide_short_help = true, value_name = "DIR")]
     pub(super) repo: Option<PathBuf>,
     /// Settings that count name the repository
     #[arg(long, global = true, hide = true)]
     repo_is_trusted: bool,
     /// The settings file [default: hierad.yaml in the git directory, of the user or of the system, and the one beside
     /// the data as far as it is trusted]
-    #[arg(long, global = true, value_name = "FILE", env = "HIERAD_CONFIG", hide_env_values = true,
+    #[arg(long, global = true, hide_short_help = true, value_name = "FILE", env = "HIERAD_CONFIG", hide_env_values = true,
         value_parser = OsStringValueParser::new().map(PathBuf::from))]
     config: Option<PathBuf>,
     /// Node profiles: a file, a folder or a glob; may be repeated
-    #[arg(long, global = true, value_name = "PATH")]
+    #[arg(long, global = true, hide_short_help = true, value_name = "PATH")]
     profiles: Vec<PathBuf>,
     /// The environment's hiera.yaml, inside the repository
-    #[arg(long, global = true, value_name = "PATH")]
+    #[arg(long, global = true, hide_short_help = true, value_name = "PATH")]
     hiera_config: Option<String>,
     /// The global layer's hiera.yaml, on disk; or 'none'
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, hide_short_help = true, value_name = "FILE")]
     global_hiera_config: Option<String>,
     /// Folders of modules, separated by ':': relative ones in the repository, absolute ones on disk
-    #[arg(long, global = true, value_name = "DIRS")]
+    #[arg(long, global = true, hide = true, value_name = "DIRS")]
     modulepath: Option<String>,
     /// The folders on disk that $basemodulepath stands for, separated by ':'
-    #[arg(long, global = true, value_name = "DIRS")]
+    #[arg(long, global = true, hide = true, value_name = "DIRS")]
     basemodulepath: Option<String>,
     /// The version of Puppet to behave as; 9 is OpenVox
-    #[arg(long, global = true, value_name = "7|8|9", hide_possible_values = true)]
+    #[arg(long, global = true, hide_short_help = true, value_name = "7|8|9", hide_possible_values = true)]
     puppet: Option<PuppetVersion>,
     /// The version of Hiera to behave as: Hiera 3 by itself, or Puppet's Hiera 5 [default: by the form of hiera.yaml]
-    #[arg(long, global = true, value_name = "3|5|auto|by-version", hide_possible_values = true)]
+    #[arg(
+        long,
+        global = true,
+        hide_short_help = true,
+        value_name = "3|5|auto|by-version",
+        hide_possible_values = true
+    )]
     hiera: Option<HieraVersion>,
     /// Number of threads [default: up to one per core]
-    #[arg(long, global = true, value_name = "N")]
+    #[arg(long, global = true, hide = true, value_name = "N")]
     threads: Option<std::num::NonZeroUsize>,
     /// Read everything anew, and cache nothing for the next run
-    #[arg(long, global = true)]
+    #[arg(long, global = true, hide_short_help = true)]
     no_cache: bool,
     /// Size of the cache of parsed data in MiB, in memory and in the git directory [default: 256]
-    #[arg(long, global = true, value_name = "MIB")]
+    #[arg(long, global = true, hide = true, value_name = "MIB")]
     cache_size: Option<u64>,
     /// The private key for all encrypted data, in place of those that hiera.yaml names
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, hide = true, value_name = "FILE")]
     pkcs7_private_key: Option<PathBuf>,
     /// The certificate of that key
-    #[arg(long, global = true, value_name = "FILE", requires = "pkcs7_private_key")]
+    #[arg(long, global = true, hide = true, value_name = "FILE", requires = "pkcs7_private_key")]
     pkcs7_public_key: Option<PathBuf>,
     /// Read no keys: encrypted values are compared by their ciphertext. For commits of strangers
-    #[arg(long, global = true, conflicts_with = "pkcs7_private_key")]
+    #[arg(long, global = true, hide_short_help = true, conflicts_with = "pkcs7_private_key")]
     no_keys: bool,
     /// Show secrets instead of their fingerprints
-    #[arg(long, global = true)]
+    #[arg(long, global = true, hide_short_help = true)]
     pub(super) show_secrets: bool,
     /// The key for fingerprints of secrets: a file, or 64 hexadecimal digits [default: a file in the user's data
     /// directory, created when it is first needed]
-    #[arg(long, global = true, value_name = "FILE", env = "HIERAD_FINGERPRINT_KEY", hide_env_values = true)]
+    #[arg(
+        long,
+        global = true,
+        hide = true,
+        value_name = "FILE",
+        env = "HIERAD_FINGERPRINT_KEY",
+        hide_env_values = true
+    )]
     fingerprint_key: Option<String>,
     /// Log more; twice for everything
-    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    #[arg(short, long, global = true, hide_short_help = true, action = clap::ArgAction::Count)]
     pub(super) verbose: u8,
     /// When to use colour
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    #[arg(long, global = true, hide_short_help = true, value_name = "WHEN", default_value = "auto")]
     pub(super) color: Color,
     /// Show long reports without a pager
-    #[arg(long, global = true)]
+    #[arg(long, global = true, hide_short_help = true)]
     pub(super) no_pager: bool,
     #[arg(skip)]
     pub(super) progress: Progress,
@@ -123,6 +137,12 @@ impl Global {
             is_isolated: flags.is_isolated,
             progress: Some(self.progress.listener()),
         }
+    }
+
+    /// Returns the first flag that only commands which read data use, or `None` if there is none.
+    pub(super) fn of_data(&self) -> Option<&'static str> {
+        let flags = self.overrides().given();
+        flags.into_iter().map(|(flag, _)| flag).find(|flag| !["--repo", "--repo-is-trusted", "--config"].contains(flag))
     }
 
     /// Returns the same flags, but with profiles in the form in which the settings of the repository name them.

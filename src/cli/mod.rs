@@ -26,18 +26,20 @@ mod progress;
 mod queue;
 mod render;
 mod review;
+mod settings;
 mod trust;
 mod verify;
 mod watch;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::app::Failure;
 use crate::diagnostic::describe;
 
-use arguments::deferred::Deferred;
+use arguments::deferred::{Deferred, EveryOption, LINE};
 use global::Global;
 
 /// The result of a subcommand.
@@ -58,14 +60,17 @@ enum Status {
     Refused,
 }
 
-/// The help on exit statuses.
-const STATUS: &str = "Exit status: 0 done, 1 could not (or `lookup` found no key), 2 differences found (`diff --exit-code`, `review --exit-code`), \
+/// The end of the help: options that are not in it, and exit statuses.
+const MORE: &str = "Rare options: `hierad help options`
+
+Exit status: 0 done, 1 could not (or `lookup` found no key), 2 differences found (`diff --exit-code`, `review --exit-code`), \
 faults found (`check`) or disagreements found (`verify`), 3 no difference seen, but not all could be seen \
 (`diff --exit-code`, `verify`), 4 a policy fails (`diff --exit-code`, `review`).";
 
 /// Shows what a commit to a Puppet Hiera data repository really does to every node.
 #[derive(Debug, Parser)]
-#[command(name = "hierad", version, about, max_term_width = 100, after_help = STATUS)]
+#[command(name = "hierad", version = env!("HIERAD_VERSION"), about, max_term_width = 100)]
+#[command(after_help = LINE, after_long_help = MORE)]
 struct Cli {
     #[command(flatten)]
     global: Global,
@@ -127,7 +132,13 @@ enum Command {
     /// shows the settings that count from then on. Review them: they may run commands.
     Trust(Deferred<trust::Arguments>),
     /// Tell the daemon to look for commits now; does nothing if there is none, and never fails
-    Notify,
+    Notify(Deferred<notify::Arguments>),
+    /// Show which settings count, where each is from, and what was left out for lack of trust
+    Settings(Deferred<settings::Arguments>),
+    /// Options that every command takes; they win over the settings. Commands that do nothing with data take only
+    /// --repo, --config, --verbose, --color and --no-pager
+    #[command(name = OPTIONS, hide = true, override_usage = "hierad COMMAND [OPTIONS]")]
+    Options(EveryOption),
     /// Run a program that ends with the daemon
     #[command(name = bound::NAME, hide = true)]
     Bound(bound::Arguments),
@@ -135,9 +146,43 @@ enum Command {
     Demo(Deferred<demo::Arguments>),
 }
 
+/// The name of the subcommand whose help has every option.
+const OPTIONS: &str = "options";
+
+impl Command {
+    /// Returns false for commands that read neither data nor profiles.
+    fn reads_data(&self) -> bool {
+        match self {
+            Command::Notify(_) | Command::Trust(_) | Command::Queue(_) | Command::Options(_) => false,
+            Command::Hooks(Deferred(arguments)) => arguments.reads_data(),
+            _ => true,
+        }
+    }
+}
+
+/// Parses the arguments of the process. A command that does nothing with data refuses flags about it.
+fn parse() -> std::result::Result<Cli, clap::Error> {
+    let cli = Cli::try_parse()?;
+    match cli.global.of_data().filter(|_| !cli.command.reads_data()) {
+        None => Ok(cli),
+        Some(flag) => {
+            let text = format!("unexpected argument '{flag}' found: this command does nothing with data");
+            Err(Cli::command().error(ErrorKind::UnknownArgument, text))
+        }
+    }
+}
+
+/// Prints the options of every command.
+fn print_options() -> Result {
+    if let Err(help) = Cli::try_parse_from(["hierad", "help", OPTIONS]) {
+        output::print_help(&help.render())?;
+    }
+    Ok(Status::Done)
+}
+
 /// Runs the command with the arguments of the process.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match parse() {
         Ok(cli) => cli,
         // A message on wrong arguments has their text, which a stranger may have written, among its colours.
         Err(error) if error.use_stderr() => {
@@ -188,7 +233,9 @@ fn run(cli: &Cli) -> Result {
         Command::Hooks(Deferred(arguments)) => hooks::run(&cli.global, arguments),
         Command::Trust(Deferred(arguments)) => trust::run(&cli.global, arguments),
         Command::Bound(arguments) => bound::run(arguments),
-        Command::Notify => Ok(notify::run(&cli.global)),
+        Command::Notify(_) => Ok(notify::run(&cli.global)),
+        Command::Settings(Deferred(arguments)) => settings::run(&cli.global, arguments),
+        Command::Options(_) => print_options(),
         Command::Demo(Deferred(arguments)) => demo::run(&cli.global, arguments),
     }
 }

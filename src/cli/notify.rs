@@ -1,8 +1,14 @@
 //! `hierad notify`: has a daemon look for commits. It is quick, and never hinders a commit.
 
+use clap::Args;
+
 use super::{Global, Result, Status, describe};
 use crate::daemon;
 use crate::git::{self, Environment};
+
+/// Arguments of `notify`: none.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {}
 
 /// Failures are only logged, since a daemon finds the commit by its clock, too.
 pub(super) fn run(global: &Global) -> Status {

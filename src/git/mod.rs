@@ -29,7 +29,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use command::CommandError;
-pub use command::config::{ConfigScope, ConfigValue, config_path, config_value};
+pub use command::config::{ConfigEntry, ConfigScope, ConfigValue, config_path, config_section, config_value};
 pub use fast_import::{Import, ImportError, NewCommit};
 pub use history::merge::{Merge, MergeError, MergedTree};
 pub use history::{Chain, ChainEnd, HistoryError, Parents};

@@ -31,6 +31,8 @@ pub struct Refusal {
     pub setting: &'static str,
     /// The reason, without the place.
     pub text: String,
+    /// True if nothing of the setting counts.
+    pub is_whole: bool,
     /// True if a report may lack something for want of it.
     pub is_missed: bool,
 }
@@ -40,10 +42,15 @@ impl fmt::Display for Refusal {
         let line = self.line.map(|line| format!(":{line}")).unwrap_or_default();
         let path = self.path.display().to_string();
         write!(f, "{}{line}: {}", visible(&path), self.text)?;
-        if self.setting.is_empty() {
-            return Ok(());
-        }
-        f.write_str("; it may stand in .git/hierad.yaml or in a file outside of the tree that --config names, or run `hierad trust`")
+        self.advice().map_or(Ok(()), |advice| write!(f, "; {advice}"))
+    }
+}
+
+impl Refusal {
+    /// Returns what to do if the setting is to count; `None` for a whole file, whose reason says it.
+    pub fn advice(&self) -> Option<&'static str> {
+        let advice = "it may stand in .git/hierad.yaml or in a file outside of the tree that --config names, or run `hierad trust`";
+        (!self.setting.is_empty()).then_some(advice)
     }
 }
 
@@ -76,9 +83,9 @@ impl<'a> Refused<'a> {
         Refused { source, place, found: Vec::new() }
     }
 
-    fn refuse(&mut self, setting: &'static str, text: String, is_missed: bool) {
+    fn refuse(&mut self, setting: &'static str, text: String, is_whole: bool, is_missed: bool) {
         let line = self.source.lines.find([setting]);
-        self.found.push(Refusal { path: self.source.path.into(), line, setting, text, is_missed });
+        self.found.push(Refusal { path: self.source.path.into(), line, setting, text, is_whole, is_missed });
     }
 
     /// Takes a setting that concerns the tree and its reports.
@@ -96,7 +103,7 @@ impl<'a> Refused<'a> {
     pub(super) fn never<T: Default>(&mut self, setting: &'static str, value: T) -> T {
         drop(value);
         if self.source.lines.says(setting) {
-            self.refuse(setting, format!("'{setting}' does not count from the tree"), false);
+            self.refuse(setting, format!("'{setting}' does not count from the tree"), true, false);
         }
         T::default()
     }
@@ -119,7 +126,7 @@ impl<'a> Refused<'a> {
         let more = names.len().saturating_sub(most);
         let more = if more == 0 { String::new() } else { format!(" and {more} more") };
         let text = format!("'{setting}' of the tree does not count for {what} ({}{more})", shown.join(", "));
-        self.refuse(setting, text, true);
+        self.refuse(setting, text, false, true);
     }
 
     /// Refuses paths out of the tree, and whatever has a connection opened or a program run.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::keys;
 use super::origin::Origin;
 use super::raw::profiles::ProfileEntry;
-use super::source::{Lines, SourceFile, strip_location};
+use super::source::{Lines, SourceFile, text_of};
 use super::{SettingsError, raw};
 use crate::disk;
 use crate::puppet::{json, yaml};
@@ -33,9 +33,9 @@ pub struct SettingsFile {
     pub origin: Origin,
 }
 
-/// A setting that counts only from trusted files.
+/// A setting as a file has it.
 #[derive(Debug)]
-pub struct Privilege {
+pub struct Written {
     /// The name.
     pub setting: &'static str,
     /// The line, counted from 1, if it is known.
@@ -78,19 +78,33 @@ impl SettingsFile {
     }
 
     /// Returns the settings of a file of the tree that would count only if it were trusted.
-    pub fn privileges(&self) -> Result<Vec<Privilege>, SettingsError> {
+    pub fn privileges(&self) -> Result<Vec<Written>, SettingsError> {
         let (raw, source) = self.parse()?;
         let Origin::Tree(place) = &self.origin else { return Ok(Vec::new()) };
         let refused = raw.confined(&source, place).1;
-        let mut found: Vec<Privilege> = Vec::new();
+        let mut found: Vec<Written> = Vec::new();
         let judging = judging_names().filter(|name| source.lines.says(name));
         for setting in refused.iter().map(|refusal| refusal.setting).chain(judging) {
             if found.iter().all(|known| known.setting != setting) {
-                let value = source.lines.0.value.get(setting).map(json::compact).unwrap_or_default();
-                found.push(Privilege { setting, line: source.lines.find([setting]), value });
+                found.push(written(&source.lines, setting));
             }
         }
         Ok(found)
+    }
+
+    /// Returns the settings of the file of which at least something counts. Those that judge are among them.
+    pub fn counting(&self) -> Result<Vec<Written>, SettingsError> {
+        let (raw, source) = self.parse()?;
+        let refused = match &self.origin {
+            Origin::Tree(place) => raw.confined(&source, place).1,
+            Origin::Trusted => Vec::new(),
+        };
+        let counts = |name: &str| !refused.iter().any(|refusal| refusal.is_whole && refusal.setting == name);
+        let names = keys::Settings::RULES.iter().map(|(name, _)| *name);
+        Ok(names
+            .filter(|name| source.lines.says(name) && counts(name))
+            .map(|name| written(&source.lines, name))
+            .collect())
     }
 
     /// Returns false if the file is known to have no policies, whatever else is wrong with it.
@@ -105,7 +119,7 @@ impl SettingsFile {
         let raw: Option<keys::Settings> = serde_yaml::from_str(&self.text).map_err(|error| SettingsError::Invalid {
             path: self.path.clone(),
             line: lines.of_error(&error),
-            text: strip_location(&error.to_string()),
+            text: text_of(&error),
         })?;
         let folder = self.path.parent().unwrap_or(Path::new(""));
         Ok((raw.unwrap_or_default(), SourceFile { path: &self.path, folder, origin: &self.origin, lines }))
@@ -120,6 +134,16 @@ impl SettingsFile {
             format!("'{key}' is the daemon's: it belongs in the settings with 'repositories' that name this file");
         Err(SettingsError::Invalid { path: self.path.clone(), line: Some(line), text })
     }
+}
+
+fn written(lines: &Lines, setting: &'static str) -> Written {
+    let value = lines.0.value.get(setting).map(json::compact).unwrap_or_default();
+    Written { setting, line: lines.find([setting]), value }
+}
+
+/// Returns true if this setting judges the tree: that of a file of the tree counts as the revision before has it.
+pub fn is_judging(setting: &str) -> bool {
+    judging_names().any(|name| name == setting)
 }
 
 /// Returns the settings of a file that judge the tree, for comparison.

@@ -23,7 +23,7 @@ use std::path::PathBuf;
 use crate::visible::visible;
 
 pub use confine::Refusal;
-pub use files::{MAX_SETTINGS_SIZE, Privilege, SettingsFile, judging};
+pub use files::{MAX_SETTINGS_SIZE, SettingsFile, Written, is_judging, judging};
 pub use limits::Limits;
 pub use origin::{Origin, TreeFolder};
 pub use profiles::*;
@@ -33,6 +33,16 @@ pub use top_level::{DatadirSetting, EnvironmentName, GlobalSetting};
 
 /// The name of settings files.
 pub const SETTINGS_FILE: &str = "hierad.yaml";
+
+/// Returns the names of all settings.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    keys::Settings::RULES.iter().map(|(name, _)| *name)
+}
+
+/// Returns true if a setting belongs to the daemon rather than to one of its repositories.
+pub fn is_of_daemon(setting: &str) -> bool {
+    keys::DAEMON_SETTINGS.contains(&setting)
+}
 
 /// Settings that cannot be used.
 #[derive(Debug, thiserror::Error)]

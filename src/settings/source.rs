@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::SettingsError;
 use super::origin::Origin;
 use super::raw::OneOrMany;
+use crate::pattern::nearest;
 use crate::puppet::document::{Marks, Parsed};
 use crate::puppet::yaml;
 use crate::value::Value;
@@ -107,7 +108,21 @@ impl Lines {
     }
 }
 
-/// Removes the location at the end of `serde_yaml`'s texts, which the error has already.
-pub(crate) fn strip_location(text: &str) -> String {
-    text.rsplit_once(" at line ").map_or(text, |(text, _)| text).to_owned()
+/// Returns the text of serde's error, without the location, which ours has already. Of an unknown name it tells the one
+/// that is meant, if one is near, in place of all that there are.
+pub(crate) fn text_of(error: &serde_yaml::Error) -> String {
+    let text = error.to_string();
+    let text = text.rsplit_once(" at line ").map_or(&*text, |(text, _)| text);
+    meant(text).unwrap_or_else(|| text.to_owned())
+}
+
+/// Returns the text with the name that is meant, or `None` if it is about something else, or no name is near.
+fn meant(text: &str) -> Option<String> {
+    let (start, known) = text.rsplit_once("`, expected ")?;
+    let (_, name) = start.split_once("unknown field `").or_else(|| start.split_once("unknown variant `"))?;
+    let known = || known.split('`').skip(1).step_by(2);
+    // Letters that are exchanged in a short name are much of it.
+    let exchanged = || known().find(|known| name.len() == known.len() && strsim::osa_distance(name, known) == 1);
+    let near = nearest(name, known(), 1).first().copied().or_else(exchanged)?;
+    Some(format!("{start}`: did you mean `{near}`?"))
 }

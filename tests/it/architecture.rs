@@ -40,7 +40,7 @@ fn each_module_uses_only_those_above_it() {
 
 /// The modules that `settings` may know, eight at most: nouns of the core, and the names of forges, which are names of
 /// settings. What settings are for is known in `app/settings`.
-const KNOWN_TO_SETTINGS: [&str; 7] = ["disk", "forge", "puppet", "tree", "value", "visible", "workers"];
+const KNOWN_TO_SETTINGS: [&str; 8] = ["disk", "forge", "pattern", "puppet", "tree", "value", "visible", "workers"];
 
 #[test]
 fn settings_know_the_core_alone() {

@@ -3,6 +3,7 @@
 //! Commands and the daemon make fleets and pipelines from a [`Workspace`]. It prints nothing: it reports unreadable
 //! profiles to callers, which decide how to show them.
 
+pub mod counting;
 mod deployed;
 mod fingerprints;
 mod global_layer;
@@ -20,6 +21,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use super::guard::Guard;
 use super::{Failure, Overrides, Result};
@@ -203,7 +205,9 @@ impl Workspace {
         if !self.what_if.is_empty() {
             source = Arc::new(WhatIf::new(source, self.what_if.clone()));
         }
+        let start = Instant::now();
         let (fleet, errors) = Fleet::load(source, &referenced, chosen);
+        tracing::info!(nodes = fleet.len(), faulty = errors.len(), took = ?start.elapsed(), "profiles are read");
         Ok((fleet, notices.into_iter().chain(errors).collect()))
     }
 

@@ -31,6 +31,10 @@ pub(in crate::app) struct FoundSettings {
     pub(super) is_tree_trusted: bool,
     /// The paths in the tree at which settings are read; the first is that of the ones that judge.
     pub(super) paths: Vec<String>,
+    /// The files, the one that wins first.
+    pub(super) files: Vec<SettingsFile>,
+    /// False if the settings of a daemon do not count.
+    pub(super) has_daemon: bool,
 }
 
 /// The files and flags that settings come from, besides the file of the tree.
@@ -151,17 +155,22 @@ pub(in crate::app) fn find(overrides: &Overrides, repository: &Repository) -> Re
     }
     let is_needed = ruling.is_none() && overrides.profiles.is_empty();
     let (mut combined, is_faulty) = combine(ruling.as_ref(), tree.as_ref(), is_needed)?;
-    if is_shared && !combined.settings.repositories.is_empty() {
+    let has_daemon = !is_shared || combined.settings.repositories.is_empty();
+    if !has_daemon {
         combined.settings = combined.settings.without_daemon();
     }
     refused.extend(combined.refused);
+    let files: Vec<SettingsFile> = ruling.iter().chain(tree.iter().filter(|_| !is_faulty)).cloned().collect();
+    for file in &files {
+        tracing::info!(path = %file.path.display(), trusted = file.origin == Origin::Trusted, "settings are read");
+    }
     let (trusted_tree, tree) = match tree {
         Some(file) if file.origin == Origin::Trusted => (Some(file), None),
         tree => (None, tree.filter(|_| !is_faulty)),
     };
     let is_tree_trusted = trusted_tree.is_some();
     let (settings, trusted) = (combined.settings, ruling.or(trusted_tree));
-    Ok(FoundSettings { settings, refused, tree, trusted, is_tree_trusted, paths })
+    Ok(FoundSettings { settings, refused, tree, trusted, is_tree_trusted, paths, files, has_daemon })
 }
 
 impl Places<'_> {
@@ -185,6 +194,7 @@ impl Places<'_> {
                     line: None,
                     setting: "",
                     text: "this file does not count, as it is inside of the tree".to_owned(),
+                    is_whole: true,
                     is_missed: true,
                 }),
                 // The system's settings may be only for its daemon.
@@ -223,7 +233,7 @@ fn whole_file(error: &SettingsError) -> Refusal {
         SettingsError::Invalid { path, line, .. } => (path, *line, "it has a fault: see `hierad trust`".to_owned()),
     };
     let text = format!("this file of the tree does not count: {reason}");
-    Refusal { path: path.clone(), line, setting: "", text, is_missed: true }
+    Refusal { path: path.clone(), line, setting: "", text, is_whole: true, is_missed: true }
 }
 
 /// Returns the settings files of the user and of the system.

@@ -15,7 +15,7 @@ use crate::app::settings::Settings;
 use crate::disk::{self, FileMode};
 use crate::git::{Environment, Repository};
 use crate::hex::Hex;
-use crate::settings::{MAX_SETTINGS_SIZE, Origin, Privilege, SETTINGS_FILE, SettingsFile, TreeFolder};
+use crate::settings::{MAX_SETTINGS_SIZE, Origin, SETTINGS_FILE, SettingsFile, TreeFolder, Written};
 
 use programs::Programs;
 
@@ -130,7 +130,7 @@ fn locate(repo: Option<&Path>) -> Result<Repository> {
 
 /// Records the settings file of the tree at `path`, or the usual one, as it is now. Returns its path in the tree, with
 /// the settings that count from now on.
-pub fn trust(repo: Option<&Path>, path: Option<&Path>) -> Result<(String, Vec<Privilege>)> {
+pub fn trust(repo: Option<&Path>, path: Option<&Path>) -> Result<(String, Vec<Written>)> {
     let repository = locate(repo)?;
     let file = file_of_tree(&repository, path)?;
     Settings::combine(&[SettingsFile { origin: Origin::Trusted, ..file.clone() }])?;

@@ -15,7 +15,7 @@ use tokio::process::Command;
 
 use super::judged::{Mode, check};
 use super::pushed::{Push, told};
-use super::{first_line, setting};
+use super::{GATE, GATE_TIMEOUT, first_line, setting};
 use crate::cli::output::log;
 use crate::cli::{Global, Result, Status};
 use crate::disk;
@@ -55,10 +55,10 @@ pub(super) fn run(global: &Global, arguments: &[OsString]) -> Result {
 
 /// Compares what the push moves.
 fn judge(global: &Global, lines: &str) -> Status {
-    let mode = match setting(global, "hierad.gate") {
+    let mode = match setting(global, GATE) {
         Ok(None) => Ok(Mode::Policies),
         Ok(Some(value)) if value == "off" => return Status::Done,
-        Ok(Some(value)) => Mode::parse("hierad.gate", &value).map_err(Into::into),
+        Ok(Some(value)) => Mode::parse(GATE, &value).map_err(Into::into),
         Err(failure) => Err(failure),
     };
     let checked = mode.and_then(|mode| Push::incoming(lines).and_then(|push| check(global, push, mode)));
@@ -72,9 +72,9 @@ fn judge(global: &Global, lines: &str) -> Status {
 /// Runs the comparison with a limit of time.
 #[tokio::main(flavor = "current_thread")]
 async fn limited(global: &Global, lines: &str) -> Result {
-    let seconds = match setting(global, "hierad.gateTimeout")? {
+    let seconds = match setting(global, GATE_TIMEOUT)? {
         None => TIMEOUT,
-        Some(value) => value.parse().map_err(|_| format!("hierad.gateTimeout is '{value}'; expected seconds"))?,
+        Some(value) => value.parse().map_err(|_| format!("{GATE_TIMEOUT} is '{value}'; expected seconds"))?,
     };
     let mut command = Command::new(std::env::current_exe()?);
     command.args(std::env::args_os().skip(1)).arg(COMPARE).stdin(Stdio::piped());
@@ -93,7 +93,7 @@ async fn limited(global: &Global, lines: &str) -> Result {
     let Ok(status) = tokio::time::timeout(Duration::from_secs(seconds), done).await else {
         return Ok(refuse(
             global,
-            &format!("cannot be checked: that takes more than {seconds} seconds (hierad.gateTimeout)"),
+            &format!("cannot be checked: that takes more than {seconds} seconds ({GATE_TIMEOUT})"),
         ));
     };
     Ok(match status?.code() {

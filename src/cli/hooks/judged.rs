@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 use super::pushed::{Push, Remote, Update};
+use super::unexpected;
 use crate::cli::diff::{HOOK_LINES, style};
 use crate::cli::output::log;
 use crate::cli::{Global, Result, output};
@@ -36,7 +37,7 @@ impl Mode {
             "policies" => Ok(Mode::Policies),
             "errors" => Ok(Mode::Errors),
             "changes" => Ok(Mode::Changes),
-            other => Err(format!("{name} is '{other}'; expected print, off, policies, errors or changes")),
+            other => Err(unexpected(name, other, &["print", "off", "policies", "errors", "changes"])),
         }
     }
 }

@@ -23,7 +23,8 @@ use super::{Global, Result, Status, output};
 use crate::app::Failure;
 use crate::diagnostic::describe;
 use crate::disk;
-use crate::git::{self, ConfigScope, Environment};
+use crate::git::{self, ConfigEntry, ConfigScope, Environment};
+use crate::pattern::nearest;
 
 use folder::{Slot, State};
 use script::Hook;
@@ -33,6 +34,13 @@ use script::Hook;
 pub(super) struct Arguments {
     #[command(subcommand)]
     command: Command,
+}
+
+impl Arguments {
+    /// Returns true if the command may compare what a hook is told of.
+    pub(super) fn reads_data(&self) -> bool {
+        matches!(self.command, Command::Run { .. })
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -94,6 +102,50 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
 /// Returns the first line of a failure: the reason without the advice.
 fn first_line(failure: &Failure) -> String {
     describe(&**failure).lines().next().unwrap_or_default().trim_end_matches('.').to_owned()
+}
+
+/// hierad's settings in git's configuration.
+const GIT_SETTINGS: [&str; 4] = [POST_COMMIT, PRE_PUSH, GATE, GATE_TIMEOUT];
+const POST_COMMIT: &str = "hierad.postCommit";
+const PRE_PUSH: &str = "hierad.prePush";
+const GATE: &str = "hierad.gate";
+const GATE_TIMEOUT: &str = "hierad.gateTimeout";
+
+/// hierad's settings in git's configuration.
+pub(super) struct GitSettings {
+    /// Those that count.
+    pub(super) known: Vec<ConfigEntry>,
+    /// Sentences about those that hierad does not know.
+    pub(super) unknown: Vec<String>,
+}
+
+/// Returns hierad's settings in git's configuration.
+pub(super) fn git_settings(global: &Global) -> Result<GitSettings> {
+    let folders = git::git_dirs(global.repo.as_deref(), &Environment::of_process())?;
+    let mut found = GitSettings { known: Vec::new(), unknown: Vec::new() };
+    for entry in git::config_section(&folders.own, "hierad")? {
+        let known = GIT_SETTINGS.into_iter().find(|known| known.eq_ignore_ascii_case(&entry.name));
+        if let Some(known) = known {
+            found.known.retain(|former| former.name != known);
+            found.known.push(ConfigEntry { name: known.to_owned(), ..entry });
+        } else {
+            let hint = hint(&entry.name, &GIT_SETTINGS);
+            found.unknown.push(format!("{}: unknown setting {}{hint}", entry.origin, entry.name));
+        }
+    }
+    Ok(found)
+}
+
+/// Returns the reason why a value of git's configuration is refused.
+fn unexpected(name: &str, value: &str, known: &[&str]) -> String {
+    let (last, others) = known.split_last().unwrap_or((&"", &[]));
+    format!("{name} is '{value}'; expected {} or {last}{}", others.join(", "), hint(value, known))
+}
+
+/// Returns the question that names the nearest of the `known` words, or nothing.
+fn hint(word: &str, known: &[&str]) -> String {
+    let near = nearest(word, known.iter().copied(), 1);
+    near.first().map(|near| format!(": did you mean `{near}`?")).unwrap_or_default()
 }
 
 /// Returns one of hierad's settings in git's configuration, which `git -c` overrides, or `None` if it is unset.

@@ -4,16 +4,16 @@ use std::ffi::OsString;
 
 use super::judged::{Mode, check};
 use super::pushed::Push;
-use super::{first_line, setting};
+use super::{PRE_PUSH, first_line, setting};
 use crate::cli::output::log;
 use crate::cli::{Global, Result, Status};
 
 pub(super) fn run(global: &Global, arguments: &[OsString]) -> Result {
     let push = Push::outgoing(arguments);
-    let mode = match setting(global, "hierad.prePush")?.as_deref() {
+    let mode = match setting(global, PRE_PUSH)?.as_deref() {
         None => Mode::Print,
         Some("off") => return Ok(Status::Done),
-        Some(value) => match Mode::parse("hierad.prePush", value) {
+        Some(value) => match Mode::parse(PRE_PUSH, value) {
             Ok(mode) => mode,
             // Somebody wants a check, and does not get it.
             Err(wrong) => return Ok(refuse(&format!("cannot be checked: {wrong}"))),

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use super::script::Hook;
-use super::{first_line, gate, push, setting};
+use super::{POST_COMMIT, first_line, gate, push, setting, unexpected};
 use crate::cli::{Global, Result, Status, diff, notify};
 
 pub(super) fn run(global: &Global, hook: Hook, arguments: &[OsString]) -> Result {
@@ -17,9 +17,9 @@ pub(super) fn run(global: &Global, hook: Hook, arguments: &[OsString]) -> Result
 
 fn post_commit(global: &Global) -> Result {
     notify::run(global);
-    match setting(global, "hierad.postCommit")?.as_deref() {
+    match setting(global, POST_COMMIT)?.as_deref() {
         None | Some("notify") => Ok(Status::Done),
         Some("print") => diff::run(global, &diff::Arguments::in_hook()).map_err(|failure| first_line(&failure).into()),
-        Some(other) => Err(format!("hierad.postCommit is '{other}': expected notify or print").into()),
+        Some(other) => Err(unexpected(POST_COMMIT, other, &["notify", "print"]).into()),
     }
 }

@@ -6,10 +6,10 @@ use clap::Args;
 use serde_json::json;
 
 use super::super::{Global, Result, Status, output};
-use super::table;
 use crate::cli::arguments::inspection::{Format, Inspection};
 use crate::cli::output::pager::Paged;
 use crate::cli::output::{HEADING, NEW, QUIET, painted};
+use crate::cli::output::table;
 use crate::fleet::Fleet;
 use crate::inventory::Overview;
 use crate::node::{NodeId, NodeSet};

@@ -6,9 +6,9 @@ use clap::Args;
 use serde_json::{Value as Json, json};
 
 use super::super::{Global, Result, Status, output};
-use super::table;
 use crate::cli::arguments::inspection::{Format, Inspection};
 use crate::cli::output::pager::Paged;
+use crate::cli::output::table;
 use crate::fleet::Fleet;
 use crate::pipeline::{LevelUse, VariableUse};
 use crate::puppet::json::compact;

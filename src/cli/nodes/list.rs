@@ -7,9 +7,9 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::super::{Global, Result, Status, output};
-use super::table;
 use crate::cli::arguments::inspection::Format;
 use crate::cli::output::pager::Paged;
+use crate::cli::output::table;
 use crate::git::BranchName;
 use crate::inventory::{KnownNode, Overview};
 use crate::node::timestamp;

@@ -5,7 +5,6 @@ mod facts;
 mod fetch;
 mod list;
 mod show;
-mod table;
 
 use clap::{Args, Subcommand};
 

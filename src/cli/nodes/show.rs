@@ -7,9 +7,9 @@ use serde_json::{Map, Value as Json, json};
 
 use super::super::lookup::unknown_node;
 use super::super::{Global, Result, Status, output};
-use super::table;
 use crate::cli::arguments::inspection::Format;
 use crate::cli::output::pager::Paged;
+use crate::cli::output::table;
 use crate::inventory::{Described, Origin};
 use crate::node::{Catalog, FACTS, FIELDS, Field, Names, VARIABLES, timestamp};
 use crate::puppet::json::compact;

@@ -3,6 +3,7 @@
 pub(super) mod fault;
 pub(super) mod log;
 pub(super) mod pager;
+pub(super) mod table;
 
 use std::borrow::Cow;
 use std::fs::File;

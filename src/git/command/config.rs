@@ -33,6 +33,34 @@ pub fn config_path(git_dir: &Path, name: &str) -> Result<Option<ConfigValue>, Co
     query(git_dir, &["config", "--null", "--show-scope", "--type=path", "--get", name])
 }
 
+/// A setting of git's configuration, with its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConfigEntry {
+    /// The name as git writes it: the section and the name in small letters.
+    pub name: String,
+    /// The value.
+    pub value: String,
+    /// The place as git names it, such as `file:.git/config`.
+    pub origin: String,
+}
+
+/// Returns the settings of a section, which must be a plain word, in git's order: of two of the same name the later
+/// one counts.
+pub fn config_section(git_dir: &Path, section: &str) -> Result<Vec<ConfigEntry>, CommandError> {
+    let names = format!("^{section}\\.");
+    let answer = GitCommand::for_git_dir(git_dir, &[])
+        .query(&["config", "--null", "--show-origin", "--get-regexp", &names])?
+        .unwrap_or_default();
+    let mut parts = answer.split('\0');
+    let entry = || {
+        let (origin, setting) = (parts.next()?, parts.next()?);
+        // A name alone means that it is true.
+        let (name, value) = setting.split_once('\n').unwrap_or((setting, "true"));
+        Some(ConfigEntry { name: name.to_owned(), value: value.to_owned(), origin: origin.to_owned() })
+    };
+    Ok(std::iter::from_fn(entry).collect())
+}
+
 fn query(git_dir: &Path, arguments: &[&str]) -> Result<Option<ConfigValue>, CommandError> {
     let answer = GitCommand::for_git_dir(git_dir, &[]).query(arguments)?;
     Ok(answer.as_deref().and_then(read))

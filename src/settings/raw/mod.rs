@@ -192,11 +192,35 @@ pub(crate) struct Limits {
 }
 
 /// The keys of encrypted data: `none`, or which.
-#[derive(Debug, PartialEq, Deserialize)]
-#[serde(untagged, expecting = "must be 'none', or a hash such as {pkcs7_private_key: FILE} or {allowed_keys: [PATH]}")]
+#[derive(Debug, PartialEq)]
 pub(crate) enum Eyaml {
     Word(String),
     Keys(EyamlKeys),
+}
+
+impl<'de> Deserialize<'de> for Eyaml {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Eyaml, D::Error> {
+        deserializer.deserialize_any(EyamlVisitor)
+    }
+}
+
+/// Names the expected forms and wrong names in errors, which an untagged enum would not.
+struct EyamlVisitor;
+
+impl<'de> Visitor<'de> for EyamlVisitor {
+    type Value = Eyaml;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("'none', or a hash such as {pkcs7_private_key: FILE} or {allowed_keys: [PATH]}")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Eyaml, E> {
+        Ok(Eyaml::Word(text.to_owned()))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, entries: A) -> Result<Eyaml, A::Error> {
+        Deserialize::deserialize(MapAccessDeserializer::new(entries)).map(Eyaml::Keys)
+    }
 }
 
 impl Default for Eyaml {

@@ -1,12 +1,14 @@
 //! The help texts, so that a change of them is seen: `tests/golden/help/`.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::support::golden::{Golden, folder};
-use crate::support::terminal::{hierad, run};
+use regex::Regex;
 
-const OF_EVERY_COMMAND: &str = "Options of every command:\n";
+use crate::support::Sandbox;
+use crate::support::golden::{Golden, folder};
+use crate::support::terminal::{SITE, hierad, run};
+
+const LINE: &str = "Options of every command: `hierad help options`";
 
 /// Returns the subcommands that a help text lists, but for `help`, which the parser adds to each list. A hidden command
 /// is one that no list has: nobody is to call it.
@@ -24,32 +26,76 @@ fn helps(here: &Path, words: &str) -> Vec<(String, String)> {
     [(words.to_owned(), help)].into_iter().chain(below).collect()
 }
 
-/// Splits a help text into what is about its command and the options that each command has.
-fn split(help: &str) -> (String, &str) {
-    let (before, rest) = help.split_once(OF_EVERY_COMMAND).unwrap_or_else(|| panic!("no options: {help}"));
-    let own = |at: &usize| rest[at + 2..].starts_with(|c: char| !c.is_whitespace());
-    let end = rest.match_indices("\n\n").map(|(at, _)| at).find(own).map_or(rest.len(), |at| at + 1);
-    (format!("{before}{OF_EVERY_COMMAND}  ...\n{}", &rest[end..]), &rest[..end])
-}
-
 #[test]
 fn help_texts() {
     let here = tempfile::tempdir().unwrap();
-    let (mut golden, mut of_every) = (Golden::default(), BTreeSet::new());
+    let mut golden = Golden::default();
     let helps = helps(here.path(), "");
     assert!(helps.len() > 20, "{helps:#?}");
     for (words, help) in &helps {
-        let (own, options) = split(help);
         let name = if words.is_empty() { "hierad".to_owned() } else { words.replace(' ', "-") };
-        golden.check(&folder("help").join(format!("{name}.txt")), &own);
-        of_every.insert(options);
+        golden.check(&folder("help").join(format!("{name}.txt")), help);
+        if !words.is_empty() {
+            assert!(help.ends_with(&format!("\n\n{LINE}\n")), "{words}: {help}");
+            assert!(!help.contains("--repo <") && !help.contains("--no-cache"), "{words}: {help}");
+        }
     }
-    // Those of a command with long descriptions stand in lines of their own.
-    assert_eq!(of_every.len(), 2, "not every command has the same options");
-    let of_every: Vec<&str> = of_every.into_iter().collect();
-    golden.check(&folder("help").join("options of every command.txt"), &of_every.join("\n"));
+    let every = run(hierad(here.path()).args(["help", "options"]));
+    golden.check(&folder("help").join("options.txt"), every.ok());
     golden.is_all_of(&folder("help"));
     golden.finish();
+}
+
+#[test]
+fn help_is_short() {
+    let here = tempfile::tempdir().unwrap();
+    let help = |words: &str| run(hierad(here.path()).args(words.split(' '))).ok().to_owned();
+    assert!(help("diff --help").lines().count() <= 60);
+    let [short, long, every] = ["-h", "--help", "help options"].map(help);
+    assert!(short.lines().count() < 35 && short.contains(LINE), "{short}");
+    for (flag, is_rare) in [
+        ("--repo", false),
+        ("--profiles", false),
+        ("--show-secrets", false),
+        ("--threads", true),
+        ("--cache-size", true),
+        ("--pkcs7-private-key", true),
+        ("--basemodulepath", true),
+        ("--fingerprint-key", true),
+    ] {
+        assert!(!short.contains(&format!("{flag} ")), "{flag}: {short}");
+        assert_eq!(long.contains(flag), !is_rare, "{flag}: {long}");
+        assert!(every.contains(flag), "{flag}: {every}");
+    }
+    assert!(!every.contains("--repo-is-trusted"), "{every}");
+    assert_eq!(help("options"), every);
+    assert_eq!(help("help diff"), help("diff --help"));
+}
+
+#[test]
+fn commands_without_data_refuse_flags_about_it() {
+    let site = Sandbox::of(SITE);
+    for command in ["notify", "trust --list", "queue list", "hooks list"] {
+        for flag in
+            ["--pkcs7-private-key x", "--no-keys", "--threads 2", "--profiles x", "--show-secrets", "--no-cache"]
+        {
+            let printed = site.hierad(&format!("{command} {flag}"));
+            printed.fails(&["unexpected argument '", flag.split(' ').next().unwrap(), "does nothing with data"]);
+            site.hierad(&format!("{flag} {command}")).fails(&["does nothing with data"]);
+        }
+    }
+    for flags in ["--color never", "-v", "--repo .", "--config hierad.yaml", "--no-pager"] {
+        site.hierad(&format!("notify {flags}")).ok();
+        site.hierad(&format!("hooks list {flags}")).ok();
+    }
+}
+
+#[test]
+fn the_version_may_name_the_commit() {
+    let here = tempfile::tempdir().unwrap();
+    let printed = run(hierad(here.path()).arg("--version"));
+    let form = concat!(r"^hierad ", env!("CARGO_PKG_VERSION"), r"( \([0-9a-f]{8}( \d{4}-\d\d-\d\d)?\))?\n$");
+    assert!(Regex::new(form).unwrap().is_match(printed.ok()), "{printed:?}");
 }
 
 #[test]

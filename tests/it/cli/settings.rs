@@ -305,3 +305,99 @@ fn hiera_yaml_may_lie_elsewhere() {
     site.write("hierad.yaml", "profiles: [profiles]\nhiera_config: site/hiera.yaml\n");
     assert_eq!(changes(&site.hierad("diff --format json").json()).first().unwrap(), "motd added db01,web01");
 }
+
+#[test]
+fn an_unknown_setting_names_the_one_that_is_meant() {
+    let site = Sandbox::of(SITE);
+    for (settings, line, meant) in [
+        ("profils: [p]\n", 1, "unknown field `profils`: did you mean `profiles`?"),
+        ("profiles: []\nenviroment: x\n", 2, "unknown field `enviroment`: did you mean `environment`?"),
+        ("limits:\n  stepps: 1\n", 2, "limits: unknown field `stepps`: did you mean `steps`?"),
+        ("check:\n  alow: []\n", 2, "check: unknown field `alow`: did you mean `allow`?"),
+        ("eyaml:\n  alowed_keys: []\n", 2, "unknown field `alowed_keys`: did you mean `allowed_keys`?"),
+        ("backends:\n  b:\n    vlues: x\n", 3, "backends.b: unknown field `vlues`: did you mean `values`?"),
+        ("global_hiera_config:\n  pth: x\n", 2, "unknown field `pth`: did you mean `path`?"),
+        ("sinks:\n  s:\n    foldr: x\n", 3, "sinks.s: unknown field `foldr`: did you mean `folder`?"),
+        ("profiles:\n- puppetdb: {ulr: x}\n", 2, "unknown field `ulr`: did you mean `url`?"),
+        ("profiles:\n- pupetdb: {url: x}\n", 2, "unknown field `pupetdb`: did you mean `puppetdb`?"),
+        ("http:\n  lisen: x\n", 2, "http: unknown field `lisen`: did you mean `listen`?"),
+    ] {
+        site.write(".git/hierad.yaml", settings);
+        site.hierad("check").fails(&[&format!(".git/hierad.yaml:{line}: "), meant]);
+    }
+    // Where none is near, all are named.
+    site.write(".git/hierad.yaml", "limits:\n  xyzzy: 1\n");
+    site.hierad("check").fails(&["unknown field `xyzzy`, expected one of `file`, `steps`"]);
+}
+
+#[test]
+fn settings_are_shown_with_their_places() {
+    let site = Sandbox::of(SITE);
+    site.write("hierad.yaml", "profiles: [profiles]\nsinks: {s: {stdout: true}}\npuppet: 7\ncheck: {severity: note}\n");
+    site.write(
+        ".git/hierad.yaml",
+        "environment: test\nhttp: {token_file: t}\nsinks:\n  s: {webhook: 'https://h/T0KEN'}\n",
+    );
+    let shown = site.hierad("settings --puppet 8 --no-keys");
+    for row in [
+        r#"profiles +\["profiles"\] +\S*hierad.yaml:1"#,
+        r#"puppet +"8" +--puppet"#,
+        r"eyaml +--no-keys",
+        r#"environment +"test" +\S*.git/hierad.yaml:1"#,
+        r#"check +\{"severity":"note"\} +\S*hierad.yaml:4, as the revision before has it"#,
+        r#"sinks +\{"s":\{"webhook":"https://h/\*\*\*"\}\} +\S*.git/hierad.yaml:3"#,
+    ] {
+        assert!(regex::Regex::new(row).unwrap().is_match(shown.ok()), "{row}: {}", shown.out);
+    }
+    assert!(!shown.out.contains("default") && !shown.out.contains("T0KEN"), "{}", shown.out);
+    assert!(site.hierad("settings --all").ok().contains("default"));
+    // Left out, with the reason and what to do.
+    site.write(".git/hierad.yaml", "environment: test\n");
+    let shown = site.hierad("settings");
+    let left_out = shown.ok().split_once("Left out").unwrap().1;
+    assert!(left_out.contains("hierad.yaml:2: 'sinks' does not count from the tree; it may stand in"), "{left_out}");
+    let shown: serde_json::Value = serde_json::from_str(site.hierad("settings --format json").ok()).unwrap();
+    assert_eq!(shown["left_out"][0]["setting"], "sinks");
+    assert_eq!(shown["left_out"][0]["line"], 2);
+    assert!(shown["left_out"][0]["advice"].as_str().unwrap().contains("hierad trust"));
+    let environment = shown["settings"].as_array().unwrap().iter().find(|row| row["setting"] == "environment").unwrap();
+    assert_eq!((&environment["value"], &environment["from"]["line"]), (&"test".into(), &1.into()));
+}
+
+#[test]
+fn settings_of_git_are_shown() {
+    let site = Sandbox::of(SITE);
+    site.git(["config", "hierad.prePush", "policies"]);
+    site.git(["config", "hierad.postComit", "print"]);
+    let shown = site.hierad("settings").ok().to_owned();
+    assert!(shown.contains("hierad.prePush") && shown.contains("git's configuration, file:"), "{shown}");
+    assert!(shown.contains("unknown setting hierad.postcomit: did you mean `hierad.postCommit`?"), "{shown}");
+}
+
+#[test]
+fn a_run_tells_what_it_reads() {
+    let site = Sandbox::of(SITE);
+    site.write("data/common.yaml", "port: 9\n");
+    site.commit("port");
+    let told = |arguments: &str, variables: &[(&str, &str)]| {
+        let mut command = hierad(site.root());
+        site.masked(command.args(arguments.split(' ')).envs(variables.iter().copied())).err
+    };
+    let first = told("diff -v", &[]);
+    for words in [
+        "no usable cache",
+        "reason=\"there is none\"",
+        "settings are read",
+        "profiles are read",
+        "a hiera.yaml is read",
+        "the cache was used",
+        "the comparison is done took=",
+    ] {
+        assert!(first.contains(words), "{words}: {first}");
+    }
+    assert!(told("diff -v", &[]).contains("the cache is read"));
+    assert_eq!(told("diff", &[]), "");
+    assert!(told("diff", &[("RUST_LOG", "hierad=info")]).contains("profiles are read"));
+    assert_eq!(told("diff", &[("RUST_LOG", "hierad=info"), ("HIERAD_LOG", "warn")]), "");
+    assert_eq!(told("diff", &[("RUST_LOG", "")]), "");
+}

@@ -143,9 +143,8 @@ fn an_unknown_mode_of_pre_push_refuses() {
     port(&site, "81");
     for mode in ["error", "Errors", "true", ""] {
         let refused = site.shell(&format!("git -c hierad.prePush={mode} push --quiet origin main"));
-        let words = format!(
-            "cannot be checked: hierad.prePush is '{mode}'; expected print, off, policies, errors or changes; "
-        );
+        let words =
+            format!("cannot be checked: hierad.prePush is '{mode}'; expected print, off, policies, errors or changes");
         refused.is(1).says(&["hierad: the push is refused, as it ", &words, "--no-verify"]);
     }
     assert_ne!(remote(&site, "main"), site.git(["rev-parse", "main"]));

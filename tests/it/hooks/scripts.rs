@@ -205,7 +205,7 @@ fn post_commit_can_print_the_diff() {
     assert!(site.was_told());
     // What hierad cannot do is told, and the commit is made.
     for (trouble, words) in [
-        ("git config hierad.postCommit loud", "hierad: hierad.postCommit is 'loud': expected notify or print\n"),
+        ("git config hierad.postCommit loud", "hierad: hierad.postCommit is 'loud'; expected notify or print\n"),
         ("git config hierad.postCommit print; echo nonsense: >> hierad.yaml", "nonsense"),
     ] {
         let before = site.id("HEAD");

@@ -13,7 +13,7 @@ use crate::visible::visible;
 const WIDEST: usize = 60;
 
 /// Writes rows in columns as wide as their widest entry. The last one is not padded; the first row is the heading.
-pub(super) fn write(rows: &[Vec<String>], color: bool, out: &mut dyn Write) -> std::io::Result<()> {
+pub(in crate::cli) fn write(rows: &[Vec<String>], color: bool, out: &mut dyn Write) -> std::io::Result<()> {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| rows.iter().filter_map(|row| Some(row.get(column)?.width())).max().unwrap_or(0);
     let widths: Vec<usize> = (0..count).map(|column| width(column).min(WIDEST)).collect();
@@ -32,11 +32,11 @@ pub(super) fn write(rows: &[Vec<String>], color: bool, out: &mut dyn Write) -> s
 }
 
 /// Returns the seconds since 1970.
-pub(super) fn now() -> i64 {
+pub(in crate::cli) fn now() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs().cast_signed())
 }
 
 /// Returns the age of a time, in seconds since 1970, such as `3 h`.
-pub(super) fn age(time: i64) -> String {
+pub(in crate::cli) fn age(time: i64) -> String {
     age_in_words(Duration::from_secs((now() - time).max(0).cast_unsigned()))
 }

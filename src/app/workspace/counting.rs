@@ -1,0 +1,111 @@
+//! Lists the settings that count, where each comes from, and those that do not: `hierad settings`.
+
+use std::ffi::OsStr;
+use std::path::PathBuf;
+
+use super::{not_located, settings_files};
+use crate::app::{Overrides, Result};
+use crate::settings::{Origin, Refusal, Written, is_judging, is_of_daemon, names};
+
+/// The variables that are as good as a flag.
+const VARIABLES: [(&str, &str); 2] = [("--config", "HIERAD_CONFIG"), ("--fingerprint-key", "HIERAD_FINGERPRINT_KEY")];
+
+/// The settings of a run.
+#[derive(Debug)]
+pub struct Counting {
+    /// The files that were read, the one that wins first; true for those that are trusted.
+    pub files: Vec<(PathBuf, bool)>,
+    /// The settings, in the order in which they are checked, then flags that are no settings.
+    pub settings: Vec<Counted>,
+    /// The settings and files that do not count.
+    pub refused: Vec<Refusal>,
+}
+
+/// A setting that counts.
+#[derive(Debug)]
+pub struct Counted {
+    /// The name.
+    pub setting: String,
+    /// The value as JSON; `None` for a default, and for flags without a value.
+    pub value: Option<String>,
+    /// The place that it comes from.
+    pub source: Source,
+}
+
+/// The place that a setting comes from.
+#[derive(Debug)]
+pub enum Source {
+    /// A flag.
+    Flag(&'static str),
+    /// A variable of the environment.
+    Variable(&'static str),
+    /// A file.
+    File {
+        /// The path.
+        path: PathBuf,
+        /// The line, counted from 1, if it is known.
+        line: Option<usize>,
+        /// True if it counts as the revision before has it.
+        is_of_base: bool,
+    },
+    /// No place: it has its default.
+    Default,
+}
+
+/// Returns what counts for a run with these flags. Fails if the settings cannot be used.
+pub fn counting(overrides: &Overrides) -> Result<Counting> {
+    let repository = overrides.repository().map_err(|error| not_located(error, overrides))?;
+    let found = settings_files::find(overrides, &repository)?;
+    overrides.lay_over(&mut found.settings.clone())?;
+    let mut written = Vec::new();
+    for file in &found.files {
+        written.push((file, file.counting()?));
+    }
+    let mut flags = flags(overrides);
+    let mut settings = Vec::new();
+    for name in names() {
+        let of_flags: Vec<Counted> = flags.extract_if(.., |flag| flag.setting == name).collect();
+        let is_meant = |setting: &&Written| setting.setting == name && (found.has_daemon || !is_of_daemon(name));
+        let of_file = written.iter().find_map(|(file, all)| Some((*file, all.iter().find(is_meant)?)));
+        match of_file {
+            _ if !of_flags.is_empty() => settings.extend(of_flags),
+            None => settings.push(Counted { setting: name.to_owned(), value: None, source: Source::Default }),
+            Some((file, Written { line, value, .. })) => {
+                let is_of_base = file.origin != Origin::Trusted && is_judging(name);
+                let source = Source::File { path: file.path.clone(), line: *line, is_of_base };
+                settings.push(Counted { setting: name.to_owned(), value: Some(value.clone()), source });
+            }
+        }
+    }
+    settings.extend(flags);
+    let files = found.files.iter().map(|file| (file.path.clone(), file.origin == Origin::Trusted)).collect();
+    Ok(Counting { files, settings, refused: found.refused })
+}
+
+/// Returns the flags by the settings that they win over. The value of a key is not among them.
+fn flags(overrides: &Overrides) -> Vec<Counted> {
+    let given = overrides.given().into_iter().map(|(flag, value)| {
+        let is_of = |(named, variable): &&(&str, &str)| {
+            *named == flag && std::env::var_os(variable).as_deref() == value.as_deref()
+        };
+        let variable = VARIABLES.iter().find(is_of).map(|(_, variable)| Source::Variable(variable));
+        let value = value.as_deref().map(OsStr::to_string_lossy);
+        let value = value.map(|value| serde_json::Value::from(&*value).to_string());
+        Counted { setting: setting_of(flag), value, source: variable.unwrap_or(Source::Flag(flag)) }
+    });
+    let key = overrides.fingerprint_key.as_ref().map(|key| {
+        let [_, (flag, variable)] = VARIABLES;
+        let is_variable = std::env::var(variable).is_ok_and(|value| value == *key);
+        let source = if is_variable { Source::Variable(variable) } else { Source::Flag(flag) };
+        Counted { setting: setting_of(flag), value: None, source }
+    });
+    given.chain(key).collect()
+}
+
+/// Returns the setting that a flag wins over.
+fn setting_of(flag: &str) -> String {
+    match flag {
+        "--pkcs7-private-key" | "--pkcs7-public-key" | "--no-keys" => "eyaml".to_owned(),
+        _ => flag.trim_start_matches('-').replace('-', "_"),
+    }
+}
