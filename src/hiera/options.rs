@@ -53,7 +53,7 @@ impl LookupOptions {
         for (key, value) in options.iter() {
             let name = text_key(key)?;
             if name.starts_with('^') {
-                let pattern = regexes.get(&name.to_arc()).map_err(|e| e.into_bare().sealed(name.secrecy()))?;
+                let pattern = regexes.get(&name.to_arc()).map_err(|e| e.sealed(name.secrecy()))?;
                 compiled.patterns.push((pattern, value.clone()));
             } else {
                 compiled.names.insert(key.clone(), value.clone());

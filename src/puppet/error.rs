@@ -52,12 +52,6 @@ impl Error {
         Error { kind: ErrorKind::Unknown, text: format!("unknown to hierad: {text}").into() }
     }
 
-    /// Returns the same failure, which stands for itself if Puppet has it.
-    #[must_use]
-    pub fn into_bare(self) -> Error {
-        if self.kind.is_unknown() { self } else { Error::bare(self.text) }
-    }
-
     /// Returns the same error, which may reveal something as secret as `secrecy`.
     #[must_use]
     pub fn sealed(self, secrecy: Option<Secrecy>) -> Error {

@@ -17,6 +17,7 @@ pub(super) fn write(
     rows: &[Row],
     refused: &[Refusal],
     unknown: &[String],
+    color: bool,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     for (path, is_trusted) in files {
@@ -30,7 +31,7 @@ pub(super) fn write(
     let head = ["SETTING", "VALUE", "FROM"].map(str::to_owned).to_vec();
     if !rows.is_empty() {
         writeln!(out)?;
-        table::write(&[head].into_iter().chain(rows.iter().map(row)).collect::<Vec<_>>(), out)?;
+        table::write(&[head].into_iter().chain(rows.iter().map(row)).collect::<Vec<_>>(), color, out)?;
     }
     if !refused.is_empty() {
         writeln!(out, "\nLeft out for lack of trust:")?;

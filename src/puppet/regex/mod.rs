@@ -71,7 +71,7 @@ impl RubyRegex {
     pub fn is_match_bytes(&self, bytes: &[u8]) -> Result<bool, Error> {
         if regexp::has_fixed_encoding(&self.source) {
             let text = "incompatible encoding regexp match (UTF-8 regexp with ASCII-8BIT string)";
-            return Err(Error::puppet(text));
+            return Err(Error::bare(text));
         }
         let ascii = compile(EncodedBytes::ascii(self.source.as_bytes()));
         let ascii = ascii.map_err(|e| Error::unknown(e.description()))?;

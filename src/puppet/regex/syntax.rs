@@ -79,7 +79,7 @@ pub(super) fn fault(pattern: &str, what: &str) -> Error {
     if is_other || renamed.is_none() && what.starts_with("invalid char in group name") {
         Error::unknown(text)
     } else {
-        Error::puppet(text)
+        Error::bare(text)
     }
 }
 
