@@ -320,7 +320,8 @@ fn with_value(path: &str, variable: &str, text: &str) -> String {
     while let Some((before, behind)) = rest.split_once("%{") {
         let (inner, behind) = behind.split_once('}').unwrap_or((behind, ""));
         replaced += before;
-        replaced += &if plain(inner) == name { text.to_owned() } else { format!("%{{{inner}}}") };
+        let as_written = ["%{", inner, "}"].concat();
+        replaced += if plain(inner) == name { text } else { &as_written };
         rest = behind;
     }
     replaced + rest
