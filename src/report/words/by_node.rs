@@ -46,6 +46,7 @@ impl Extent {
 
 /// The most changes that are compared for a brief list. Any number of nodes may have values of their own.
 const MAX_COMPARED: usize = 16;
+const MAX_VARIANTS: usize = 5;
 
 /// The most columns of the names of nodes in a brief list, and in another one.
 const NAME_COLUMNS: usize = 40;
@@ -153,7 +154,9 @@ impl Report {
     /// Returns the changes of an item, each variant by itself: as many as `most`.
     fn each_change<'r>(&'r self, item: &'r Item, most: usize) -> impl Iterator<Item = Cow<'r, KeyChange>> {
         let all = std::iter::once(&item.first).chain(&item.others).map(|at| &self.changes[*at]);
-        all.flat_map(move |change| change.first_variants(most)).take(most)
+        // Variants hardly ever have equal words, and each of them has to be made.
+        let variants = if most == MAX_COMPARED { MAX_VARIANTS } else { most };
+        all.flat_map(move |change| change.first_variants(variants)).take(most)
     }
 }
 
