@@ -184,7 +184,10 @@ async fn requests(client: &Client, ci: &Ci) -> Result<Vec<Request>> {
 
 /// Returns the comment with the name of its configuration, if it has one.
 fn with_name(text: String, target: &Target) -> String {
-    target.configuration_name().map_or(text.clone(), |name| format!("{text}\n<sub>{name}</sub>\n"))
+    match target.configuration_name() {
+        Some(name) => text + &format!("\n<sub>{name}</sub>\n"),
+        None => text,
+    }
 }
 
 /// Returns the comment for forges that find the whole too long.

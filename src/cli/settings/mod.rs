@@ -51,7 +51,9 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     }));
     let mut out = output::stdout();
     match arguments.format {
-        Format::Text => text::write(&found.files, &rows, &found.refused, &of_git.unknown, output::color(global), &mut out)?,
+        Format::Text => {
+            text::write(&found.files, &rows, &found.refused, &of_git.unknown, output::color(global), &mut out)?;
+        }
         Format::Json => json::write(&found.files, &rows, &found.refused, &of_git.unknown, &mut out)?,
     }
     out.flush()?;

@@ -191,15 +191,12 @@ impl List {
             }
             list.characters += name + new;
             list.compared += 1;
-            match at {
-                Some(at) => {
-                    list.entries[at].nodes.union_with(&change.nodes);
-                    list.entries[at].changes += 1;
-                }
-                None => {
-                    numbers.insert(lines.clone(), list.entries.len());
-                    list.entries.push(Entry { nodes: change.nodes.clone(), lines, changes: 1 });
-                }
+            if let Some(at) = at {
+                list.entries[at].nodes.union_with(&change.nodes);
+                list.entries[at].changes += 1;
+            } else {
+                numbers.insert(lines.clone(), list.entries.len());
+                list.entries.push(Entry { nodes: change.nodes.clone(), lines, changes: 1 });
             }
         }
         list

@@ -25,8 +25,11 @@ pub(super) struct Database {
     options: SqliteConnectOptions,
     connection: Mutex<Option<SqliteConnection>>,
     /// The file, and its identity once it was opened.
-    file: Arc<(PathBuf, OnceLock<Option<(u64, u64)>>)>,
+    file: KnownFile,
 }
+
+/// A path, and the identity of the file there once it was opened.
+type KnownFile = Arc<(PathBuf, OnceLock<Option<(u64, u64)>>)>;
 
 /// Another file, or none, is in the place of the database: what is written to the open one would be lost.
 #[derive(Debug, thiserror::Error)]
@@ -94,7 +97,7 @@ impl Database {
     }
 }
 
-fn file(path: &Path) -> Arc<(PathBuf, OnceLock<Option<(u64, u64)>>)> {
+fn file(path: &Path) -> KnownFile {
     Arc::new((path.to_owned(), OnceLock::new()))
 }
 

@@ -483,7 +483,7 @@ impl<'a> WireChanges<'a> {
                 match &change.variants {
                     None => add(Cow::Borrowed(&change.nodes)),
                     Some(variants) => {
-                        variants.classes(&change.nodes, usize::MAX).into_iter().map(Cow::Owned).for_each(add)
+                        variants.classes(&change.nodes, usize::MAX).into_iter().map(Cow::Owned).for_each(add);
                     }
                 }
             }
