@@ -34,7 +34,7 @@ use crate::hiera::layer::Environment;
 use crate::node::{NodeId, NodeSet, ProfileError};
 use crate::report::{BlindSpot, Commit, HIDDEN, Input, NodeNames, Report};
 use crate::tree::{Graft, GraftedTree, TreeError};
-use crate::workers::Workers;
+use crate::workers::{RUN, Workers};
 
 pub use module_clones::ModuleClones;
 pub use revisions::Revisions;
@@ -98,6 +98,18 @@ pub enum RevisionId {
     WorkTree,
     /// The empty tree before the first commit.
     Empty,
+}
+
+impl RevisionId {
+    /// Returns its name in the log.
+    fn name(self) -> String {
+        match self {
+            RevisionId::Commit(commit) => commit.to_string(),
+            RevisionId::Merged(_) => "the merge".to_owned(),
+            RevisionId::WorkTree => "the checked-out files".to_owned(),
+            RevisionId::Empty => "nothing".to_owned(),
+        }
+    }
 }
 
 /// The result of a comparison.
@@ -221,7 +233,7 @@ impl Pipeline {
     ) -> Result<Comparison, PipelineError> {
         let start = Instant::now();
         let compared = self.compared(sides, filter, workers, true);
-        tracing::info!(took = ?start.elapsed(), "the comparison is done");
+        tracing::debug!(target: RUN, took = ?start.elapsed(), "the comparison is done");
         compared
     }
 
@@ -307,7 +319,7 @@ impl Pipeline {
         let start = Instant::now();
         self.drop_outdated();
         let both = self.read_alike(Diff { before: self.load_cached(ids.before)?, after: self.load_cached(ids.after)? });
-        tracing::info!(took = ?start.elapsed(), "both revisions are read");
+        tracing::debug!(target: RUN, took = ?start.elapsed(), "both revisions are read");
         both
     }
 
@@ -337,7 +349,7 @@ impl Pipeline {
         let affected = fleet::affected_keys(revisions.before, revisions.after, &keys, workers);
         let [was, is] = fleet::resolve_all([revisions.before, revisions.after], &affected.keys, workers);
         let count = affected.keys.len();
-        tracing::info!(keys = keys.len(), affected = count, took = ?start.elapsed(), "affected keys are resolved");
+        tracing::debug!(target: RUN, keys = keys.len(), affected = count, took = ?start.elapsed(), "affected keys are resolved");
         (keys, affected, Diff::new(was, is))
     }
 

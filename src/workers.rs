@@ -8,6 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread::{self, Scope};
 
+/// The target of log lines about what a run reads and how long its phases take. A daemon makes a run for each commit.
+pub const RUN: &str = "hierad::run";
+
 /// The threads that work may use, and the receiver of its progress.
 #[derive(Clone)]
 pub struct Workers {

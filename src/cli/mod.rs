@@ -195,12 +195,11 @@ pub fn main() -> ExitCode {
         }
     };
     output::fault::keep_secrets(cli.global.show_secrets);
-    let log_format = if let Command::Watch(Deferred(arguments)) = &cli.command {
-        arguments.log_format
-    } else {
-        output::log::Format::Text
+    let (log_format, is_daemon) = match &cli.command {
+        Command::Watch(Deferred(arguments)) => (arguments.log_format, true),
+        _ => (output::log::Format::Text, false),
     };
-    output::log::start(&cli.global, log_format);
+    output::log::start(&cli.global, log_format, is_daemon);
     match run(&cli) {
         Ok(Status::Done) => ExitCode::SUCCESS,
         Ok(Status::NotFound) => ExitCode::from(1),

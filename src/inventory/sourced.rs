@@ -11,6 +11,7 @@ use super::{AnswerSet, FactNames};
 use crate::inventory::files::EnvironmentOfNodes;
 use crate::node::{Batch, NodeProfile, ProfileError, ProfilePlace, ProfileSource, Wanted};
 use crate::settings::ProfileEntry;
+use crate::workers::RUN;
 
 /// The most profiles in a batch.
 const BATCH: usize = 4096;
@@ -31,7 +32,7 @@ impl Inventory {
         let (state, notices) = self.read_files(FactNames::of(wanted))?;
         for (source, stored) in state.entries.iter().filter_map(|entry| entry.answer.as_ref()) {
             let age = age_in_words(stored.age());
-            tracing::info!(source = source.label(), nodes = stored.header.count, age, "a source of nodes has answered");
+            tracing::debug!(target: RUN, source = source.label(), nodes = stored.header.count, age, "a source of nodes has answered");
         }
         let source: Arc<dyn ProfileSource> =
             if has_sources { Arc::new(Sourced::new(self, state)) } else { Arc::new(state.files) };

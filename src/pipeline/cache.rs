@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use sha1::{Digest, Sha1};
 
 use crate::hiera::backend::{DataFile, DataFiles, FileId, Format, ParsedFiles};
+use crate::workers::RUN;
 
 /// The key of an entry: a data file's content and format, or the hash of a name for profiles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -51,11 +52,11 @@ impl Cache {
         let content = fs::read(&path).unwrap_or_default();
         let places = match places(&content) {
             Ok(places) => {
-                tracing::info!(path = %path.display(), entries = places.len(), "the cache is read");
+                tracing::debug!(target: RUN, path = %path.display(), entries = places.len(), "the cache is read");
                 places
             }
             Err(reason) => {
-                tracing::info!(path = %path.display(), reason, "no usable cache");
+                tracing::debug!(target: RUN, path = %path.display(), reason, "no usable cache");
                 BTreeMap::new()
             }
         };
@@ -108,7 +109,7 @@ impl Cache {
     /// Writes the new entries, those that were used and, if there is room, the others. A failure to write is ignored.
     pub fn save(&self, files: &DataFiles) {
         let hits = self.used.lock().unwrap_or_else(PoisonError::into_inner).len();
-        tracing::info!(hits, misses = self.misses.load(Ordering::Relaxed), "the cache was used");
+        tracing::debug!(target: RUN, hits, misses = self.misses.load(Ordering::Relaxed), "the cache was used");
         let mut new = self.new.lock().unwrap_or_else(PoisonError::into_inner);
         new.extend(files.parsed().iter().filter_map(|(id, file)| Some((key(*id), file.pack()?))));
         if new.is_empty() {

@@ -9,7 +9,7 @@ use crate::git::Repository;
 use crate::hiera::layer::roots::folders_in;
 use crate::hiera::layer::{Environment, EnvironmentOptions, Store};
 use crate::tree::{FileTree, MemoryTree};
-use crate::workers::Workers;
+use crate::workers::{RUN, Workers};
 
 /// A repository and the options for reading it, with the files parsed so far.
 #[derive(Clone)]
@@ -61,7 +61,7 @@ impl Revisions {
         let environment = Environment::load(self.tree(id)?, self.options.clone(), self.store.clone())?;
         for layer in environment.layers() {
             let module = layer.module.as_deref().map(tracing::field::display);
-            tracing::info!(revision = ?id, folder = layer.root, module, "a hiera.yaml is read");
+            tracing::debug!(target: RUN, revision = id.name(), folder = layer.root, module, "a hiera.yaml is read");
         }
         Ok(environment)
     }

@@ -13,6 +13,7 @@ pub(in crate::cli) use crate::cli::arguments::inspection::Format;
 use crate::cli::job::parted;
 use crate::cli::{Global, output};
 use crate::visible::{visible, visible_coloured, visible_json, visible_lines};
+use crate::workers::RUN;
 
 /// The target of lines that no filter hides.
 const NOTICE: &str = "hierad::notice";
@@ -43,11 +44,13 @@ const FILTERS: [&str; 2] = ["HIERAD_LOG", "RUST_LOG"];
 
 /// Starts logging: warnings by default, more with `-v` and `-vv`, or by a filter of the environment. Lines go above
 /// the line of progress.
-pub(in crate::cli) fn start(global: &Global, format: Format) {
+pub(in crate::cli) fn start(global: &Global, format: Format, is_daemon: bool) {
     let progress = global.progress.clone();
-    let default = match global.verbose {
+    let default: &str = match global.verbose {
         0 => "warn",
-        1 => "hierad=info,warn",
+        // A daemon would tell of each commit's run.
+        1 if is_daemon => "hierad=info,warn",
+        1 => &format!("hierad=info,{RUN}=debug,warn"),
         _ => "hierad=debug,info",
     };
     let chosen = FILTERS.into_iter().find(|name| std::env::var_os(name).is_some_and(|filter| !filter.is_empty()));

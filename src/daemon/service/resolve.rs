@@ -203,7 +203,7 @@ impl Resolver {
         let sinks: Vec<&Arc<SinkWorker>> = self.sinks.iter().filter(is_meant).collect();
         let names: Vec<&str> = sinks.iter().map(|worker| &*worker.sink.name).collect();
         if insist(&self.handle, shutdown, || self.queue.resolved(number, &report, &names, answers)).await.is_some() {
-            tracing::info!(headline, bytes = report.json.size(), sinks = names.len(), "resolved");
+            tracing::info!(bytes = report.json.size(), sinks = names.len(), headline, "resolved");
             // Snapshots fail for reasons of their own, which a new commit says nothing of.
             let receivers = sinks.iter().filter(|worker| worker.sink.repository().is_none());
             let receivers: Vec<&str> = receivers.map(|worker| &*worker.sink.name).collect();

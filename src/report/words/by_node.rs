@@ -17,6 +17,7 @@ use crate::diff::{Diff, LeafChange};
 use crate::hiera::Outcome;
 use crate::node::NodeSet;
 use crate::report::{Item, KeyChange, Report, Similarity};
+use crate::value::Segment;
 
 /// The part of a list that there is room for.
 #[derive(Debug, Clone, Copy)]
@@ -249,16 +250,22 @@ fn part(change: &KeyChange, leaf: &LeafChange, room: Room, is_brief: bool) -> Op
         Diff { before: Some(one), after: None } | Diff { before: None, after: Some(one) } => one,
         Diff { before: None, after: None } => String::new(),
     };
-    Some(if change.leaves.len() == 1 { text } else { format!("{}: {text}", path(change, leaf)) })
+    Some(if is_alone(change, leaf) { text } else { format!("{}: {text}", path(change, leaf)) })
 }
 
 fn block(change: &KeyChange, leaf: &LeafChange, room: Room) -> Vec<DetailLine> {
     let lines = detail::lines(leaf, room);
-    if change.leaves.len() == 1 {
+    if is_alone(change, leaf) {
         return lines;
     }
     let path = DetailLine { mark: Mark::Both, text: path(change, leaf) };
     std::iter::once(path).chain(lines).collect()
+}
+
+/// Returns true if the path of a difference says nothing: it is the only one, and not at a position in a list.
+fn is_alone(change: &KeyChange, leaf: &LeafChange) -> bool {
+    let is_position = |segment: &Segment| matches!(segment, Segment::Index(_));
+    change.leaves.len() == 1 && !leaf.path().is_some_and(|path| path.0.iter().any(is_position))
 }
 
 /// Returns the path of a difference below its key.

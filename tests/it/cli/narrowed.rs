@@ -107,7 +107,7 @@ fn code_that_may_take_part_is_a_blind_spot() {
 #[test]
 fn policies_judge_all_of_the_commit() {
     let site = Sandbox::of(SITE);
-    site.settings("profiles: [profiles]\npolicies:\n- {name: motd, level: failure, keys: [motd]}\n");
+    site.settings("profiles: [profiles]\npolicies:\n- {name: motd, level: failure, message: Ask., keys: motd}\n");
     site.commit("a policy");
     site.files("-- data/common.yaml\nmotd: welcome\nntp: [a, b]\n-- data/roles/web.yaml\nport: 8080\n");
     site.commit("two files");

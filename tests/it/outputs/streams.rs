@@ -12,8 +12,9 @@ const ACTIVE: &str = "\u{1b}]0;x\u{7}\u{1b}[2J\u{9b}31m\u{7f}\u{202e}";
 const COMMANDS: [&str; 4] = ["::error::FORGED", "##[add-mask]FORGED", "##vso[task.x]FORGED", "##teamcity[FORGED]"];
 
 /// The commands, by their first words, each with what it is called with. A command without any is told why.
-const CALLS: [(&str, &[&str]); 20] = [
+const CALLS: [(&str, &[&str]); 21] = [
     ("init", &["init --dry-run --yes --no-verify"]),
+    ("settings", &["settings", "settings --all", "settings --format json"]),
     (
         "diff",
         &[
