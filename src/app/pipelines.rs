@@ -1,5 +1,5 @@
-//! The pipelines of a workspace: one for each environment, and so for each branch if branches are environments, and for
-//! each answer of the sources of nodes that counts on some branch.
+//! The pipelines of a workspace: one for each environment (so one for each branch if branches are environments) and
+//! each set of answers of node sources that is in use on some branch.
 //!
 //! A pipeline is built when it is first needed, and rebuilt when profile files, or files outside of the repository,
 //! have changed. While somebody is still writing the profiles, the former pipeline stays in use.
@@ -20,15 +20,15 @@ use crate::pipeline::{Comparison, DiffFilter, Pipeline, PipelineError, RevisionI
 /// The pipelines of a workspace by environment.
 pub struct BranchPipelines {
     workspace: Workspace,
-    /// The looks at what lies outside of the repository.
+    /// The checks for changes outside the repository.
     outside: Looks,
     by_nodes: Recent<Nodes, Kept>,
-    /// The answers of sources that a pipeline was made with last.
+    /// The answers of sources with which a pipeline was last built.
     good: Option<AnswerSet>,
     trouble: SourceTrouble,
 }
 
-/// The reason why a source could not be asked the last time; `None` if all could.
+/// The reason why a source could not be asked last time; `None` if all could.
 pub(super) type SourceTrouble = Arc<Mutex<Option<String>>>;
 
 /// The nodes of a pipeline.
@@ -36,7 +36,7 @@ pub(super) type SourceTrouble = Arc<Mutex<Option<String>>>;
 struct Nodes {
     /// The branch that is their environment; `None` for the nodes of all branches.
     branch: Option<BranchName>,
-    /// The answers of sources that they are from; `None` for those that are still to come, or if there are no sources.
+    /// The answers of sources that they come from; `None` if these are not there yet or there are no sources.
     answers: Option<AnswerSet>,
 }
 
@@ -44,24 +44,24 @@ struct Nodes {
 struct Kept {
     pipeline: Arc<Pipeline>,
     outside: Arc<Outside>,
-    /// The looks at its profiles.
+    /// The checks for changes of its profiles.
     profiles: Looks,
 }
 
-/// The most pipelines that are kept: those asked for last.
+/// The maximum number of pipelines to keep: the most recently used ones.
 const KEPT: usize = 16;
 
-/// Looks for changed files, with a pause after some that took long: there may be a hundred thousand.
+/// Checks for changed files, with a pause after slow checks: there may be a hundred thousand files.
 struct Looks {
     next: Instant,
-    /// The time that the last looks took. One that took long by itself was held up by something else.
+    /// The time that the last checks took. A single slow one was held up by something else.
     took: [Duration; 3],
 }
 
-/// The time that looks take without a pause after them, so that few files are looked at for each commit.
+/// Checks up to this long need no pause after them, so a few files are checked at each commit.
 const SHORT: Duration = Duration::from_millis(20);
 
-/// The pause after longer looks, in multiples of the time that they took.
+/// The pause after slower checks, as a multiple of the time that they took.
 const PAUSE: u32 = 50;
 
 impl Looks {
@@ -69,7 +69,7 @@ impl Looks {
         Looks { next: Instant::now(), took: [Duration::ZERO; 3] }
     }
 
-    /// Returns the result of a look, or `None` during a pause.
+    /// Returns the result of a check, or `None` during a pause.
     fn look<T>(&mut self, look: impl FnOnce() -> T) -> Option<T> {
         let start = Instant::now();
         if start < self.next {
@@ -139,8 +139,8 @@ impl BranchPipelines {
         }
     }
 
-    /// Returns the pipeline of a branch for the nodes of these answers of sources. Their other files are the current
-    /// ones.
+    /// Returns the pipeline of a branch for the nodes in these answers of sources. All other files are in their
+    /// current state.
     pub(super) fn get_with(
         &mut self,
         branch: Option<&BranchName>,
@@ -213,7 +213,7 @@ impl BranchPipelines {
     }
 }
 
-/// The most times that something is resolved again because profiles have changed meanwhile.
+/// The maximum number of retries because profiles have changed in the meantime.
 pub(super) const ATTEMPTS: usize = 5;
 
 /// Returns what a commit changes, by the pipeline that `get` returns. If profiles turn out to have changed meanwhile,
@@ -243,7 +243,7 @@ fn compare_with(pipeline: &Pipeline, event: &CommitEvent) -> Result<Comparison> 
     }
     let before = before.map_or(RevisionId::Empty, RevisionId::Commit);
     let target = event.judge.filter(|judge| !repository.is_gone(*judge)).map(RevisionId::Commit);
-    // A new branch is judged by the default branch, which is to take its commits.
+    // A new branch is judged by the default branch, into which it is likely to be merged.
     let branch = (event.kind == EventKind::Created).then(|| repository.branch().ok().flatten()).flatten();
     let sides = Sides { before, after: RevisionId::Commit(event.after), target, branch, is_request: false };
     Ok(pipeline.diff_between(&sides, &DiffFilter::ALL)?)
@@ -262,8 +262,8 @@ mod tests {
         assert!(Command::new("git").arg("-C").arg(folder).args(who).args(arguments).status().unwrap().success());
     }
 
-    /// Each branch is an environment with a pipeline of its own, so a look at the profiles of one says nothing of
-    /// those of another, and the pause after it is no pause for others.
+    /// Each branch is an environment with a pipeline of its own, so a check of one's profiles says nothing about
+    /// another's, and a pause after it does not affect the others.
     #[test]
     fn the_pause_after_a_look_is_that_of_one_branch() {
         let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Runs a child process within limits of time and memory: what it reads comes from a repository that others may feed.
+//! Runs a child process within limits of time and memory: it reads from a repository that others may write to.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -10,27 +10,27 @@ use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The longest time of a command that only reads what is on disk.
+/// The time limit of a command that only reads from disk.
 pub(super) const QUERY: Duration = Duration::from_mins(2);
 
-/// The longest time of a command that writes, or uses the network.
+/// The time limit of a command that writes, or uses the network.
 pub(super) const TRANSFER: Duration = Duration::from_mins(30);
 
-/// The most memory of a process of git, in bytes, not counting the files that it maps.
+/// The memory limit of a git process, in bytes, not counting the files that it maps.
 pub const GIT_MEMORY: u64 = 4 << 30;
 
-/// The most bytes of a command's messages that are kept.
+/// The maximum number of bytes kept of a command's messages.
 const MESSAGES: usize = 64 << 10;
 
-/// The longest pause between two looks at a child.
+/// The longest pause between two checks on a child.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// The limits of a child.
 #[derive(Debug, Clone)]
 pub(super) struct Limits {
-    /// The longest time.
+    /// The time limit.
     pub(super) time: Duration,
-    /// A folder that it fills, and the most bytes in that.
+    /// A folder that it fills, and the maximum size of that in bytes.
     pub(super) folder: Option<(PathBuf, u64)>,
 }
 
@@ -53,7 +53,7 @@ impl Limits {
     }
 }
 
-/// The least that a file takes on disk, in bytes.
+/// The minimum space that a file takes on disk, in bytes.
 const BLOCK: u64 = 4096;
 
 /// Returns the bytes that all files in a folder take.
@@ -79,11 +79,11 @@ pub fn limit_memory(process: u32, bytes: u64) {
     let _ = (process, bytes);
 }
 
-/// The words that bind a command to this process.
+/// The command line that, put before a command, makes it end with this process.
 static BINDING: OnceLock<Vec<OsString>> = OnceLock::new();
 
-/// Makes git's exchanges with other repositories end with this process, whatever ends it. `words` are those of a
-/// program that leads a session of its own, runs the command that follows them, and kills its process group when its
+/// Makes git's exchanges with other repositories end with this process, however it ends. `words` is the command line
+/// of a program that starts its own session, runs the command that follows, and kills its process group when its
 /// standard input ends.
 pub fn bind_exchanges(words: Vec<OsString>) {
     // The first value stays: all callers set the same program.
@@ -107,7 +107,7 @@ pub(super) fn bound_output(command: &Command, limits: &Limits) -> io::Result<Out
     wait_with_output(child, limits)
 }
 
-/// Returns the same command behind the words of another one.
+/// Returns the command with the words of another one put before it.
 fn copy(command: &Command, behind: Option<(&OsString, &[OsString])>) -> Command {
     let mut copy = match behind {
         Some((program, arguments)) => {
@@ -159,8 +159,8 @@ impl Write for Messages {
     }
 }
 
-/// Waits for the end of a child, and returns what it writes until then, of its messages the last. If it goes beyond
-/// `limits` it is killed.
+/// Waits for a child to end, and returns its output and the last of its messages. If it exceeds `limits`, it is
+/// killed.
 pub(super) fn wait_with_output(mut child: Child, limits: &Limits) -> io::Result<Output> {
     let (out, err) = (child.stdout.take(), child.stderr.take());
     // A grandchild may hold the pipes open, so the readers are waited for only if the child itself has ended.
@@ -177,13 +177,13 @@ fn wait(child: &mut Child, limits: &Limits) -> io::Result<ExitStatus> {
         let status = child.try_wait()?;
         let look = Instant::now();
         let exceeded = limits.exceeded(start);
-        // To look at many files takes a while.
+        // Checking many files takes a while.
         let looked = look.elapsed();
         if let Some(status) = status {
             return exceeded.filter(|error| error.kind() == io::ErrorKind::FileTooLarge).map_or(Ok(status), Err);
         }
         if let Some(error) = exceeded {
-            // The end of its input ends one that is bound, with all that it has started.
+            // Closing its input ends a bound command and everything that it has started.
             if child.stdin.take().is_some() {
                 thread::sleep(LOOK);
             }

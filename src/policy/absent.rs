@@ -1,5 +1,4 @@
-//! Patterns that match nothing that is there: a rule with such a pattern may be written wrongly, or be about what is to
-//! come.
+//! Patterns that match nothing that exists: they may be misspelled, or be meant for future data.
 
 use std::sync::Arc;
 
@@ -45,7 +44,7 @@ impl Policies {
     }
 }
 
-/// The most patterns that similar names are looked for: each is compared with all names.
+/// The maximum number of patterns for which similar names are sought: each is compared with all names.
 const MAX_NEAR: usize = 20;
 
 /// Returns a name that is similar to a pattern, if there are patterns `left` to look for.

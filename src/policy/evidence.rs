@@ -10,10 +10,10 @@ use crate::node::NodeSet;
 use crate::report::{PolicyHit, Report, count};
 use crate::value::ValuePath;
 
-/// The most lines of a hit.
+/// The maximum number of lines of a hit.
 const MAX_PLACES: usize = 100;
 
-/// The most examples in a sentence.
+/// The maximum number of examples in a sentence.
 const MAX_EXAMPLES: usize = 2;
 
 /// The things in a report that a rule is about.
@@ -35,7 +35,7 @@ pub(super) struct TouchedChange {
     pub(super) nodes: NodeSet,
     /// The places in its value, each with the changed line that causes it if there is one.
     pub(super) places: Vec<(ValuePath, Option<Place>)>,
-    /// True if it is not known if the rule is about them, since a value is secret or unknown.
+    /// True if a secret or unknown value makes it uncertain whether the rule is about them.
     pub(super) is_unseen: bool,
 }
 

@@ -1,11 +1,11 @@
-//! Policies: rules on what a change does to effective values, and waivers of them.
+//! Policies: rules about how a change may affect effective values, and waivers of them.
 //!
 //! [`Policies::judge`] looks at a finished [`Report`] and returns the [hits](PolicyHit), which the report then shows.
-//! It depends on nothing but the rules, the report and the day that it is told: the clock, settings files and forges
-//! are others' concern.
+//! It depends on nothing but the rules, the report and the given day: the clock, settings files and forges are
+//! handled elsewhere.
 //!
 //! `selection` finds the places of a report that a rule is about, `value_test` looks at values there, `evidence` counts
-//! what was found, and `waivers` takes away what somebody has waived. `absent` tells of patterns that match nothing.
+//! them, and `waivers` removes those that somebody has waived. `absent` finds patterns that match nothing.
 
 mod absent;
 mod evidence;

@@ -7,11 +7,11 @@ use crate::hiera::key::{any_matches, root_apart};
 use crate::pattern::{Pattern, any};
 use crate::value::ValuePath;
 
-/// The places in the value of a key that patterns name. A pattern that names a key or an entry names what is below it.
+/// The places in the value of a key that patterns name. A pattern for a key or an entry also names all places in it.
 pub(super) struct Names<'a> {
     patterns: &'a [Pattern],
     key: &'a str,
-    /// The key as it stands in data, if it is asked for in another way.
+    /// The key as it is written in data, if it is looked up in another form.
     root: Option<Arc<str>>,
     extent: Extent,
 }
@@ -84,7 +84,7 @@ fn may_be_below(pattern: &Pattern, key: &str) -> bool {
     let text = pattern.as_str();
     let beginning = text.split(['*', '?']).next().unwrap_or_default();
     let is_open = beginning.len() < text.len();
-    // Behind the key there is the step to an entry or an item.
+    // The key is followed by the step to an entry or an item.
     let is_step = |rest: &str| rest.starts_with(['.', '[']) || rest.is_empty() && is_open;
     text.starts_with("re:") || beginning.strip_prefix(key).is_some_and(is_step) || is_open && key.starts_with(beginning)
 }

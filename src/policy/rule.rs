@@ -68,21 +68,21 @@ pub enum Kind {
     Changed,
     /// Something has the same parts in another order.
     Reordered,
-    /// A part of a value comes.
+    /// A part of a value is added.
     EntryAdded,
-    /// A part of a value goes.
+    /// A part of a value is removed.
     EntryRemoved,
     /// A value has another type.
     Type,
-    /// A key fails now, or in another way.
+    /// A key fails now, or fails in another way.
     Error,
     /// A value cannot be known any more.
     Unknown,
     /// A key fails no longer.
     Recovered,
-    /// A secret is another one, or a value becomes a secret or is so no longer.
+    /// A secret changes, or a value becomes a secret or is no longer one.
     Secret,
-    /// A secret stands in clear text.
+    /// A secret is in plaintext.
     ClearSecret,
 }
 
@@ -109,7 +109,7 @@ impl Kind {
 pub enum LineKind {
     /// Lines that change nothing, but are not just written in another way.
     NoEffect,
-    /// Lines with this reason why they have no effect, or it is unknown, as reports have it.
+    /// Lines that have no effect, or an unknown one, for this reason, as given in reports.
     Reason(LineReason),
 }
 
@@ -121,12 +121,12 @@ impl LineKind {
     }
 }
 
-/// Numbers that a hit exceeds, each that is given.
+/// Numbers that a hit must exceed: all that are given.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Thresholds {
     /// Nodes; a share is of those that the rule is about.
     pub nodes: Option<Amount>,
-    /// Keys; a share is of those that were there before, so that added ones make none smaller.
+    /// Keys; a share is of those that existed before, so that added keys do not reduce it.
     pub keys: Option<Amount>,
     /// Groups of the report.
     pub groups: Option<usize>,
@@ -137,7 +137,7 @@ pub struct Thresholds {
 pub enum Amount {
     /// This many.
     Count(usize),
-    /// This many of a hundred.
+    /// This percentage.
     Percent(f64),
 }
 

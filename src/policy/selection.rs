@@ -106,7 +106,7 @@ fn places(rule: &ChangeRule, names: &Names<'_>, change: &KeyChange, report: &Rep
         if is_out { None } else { Some(answers.contains(&None)) }
     };
     let mut meant: Vec<(bool, &Touch<'_>)> = touches.iter().filter_map(|touch| Some((answer(touch)?, touch))).collect();
-    // The whole value says nothing beside its differences.
+    // If differences match, the match of the whole value adds nothing.
     if meant.iter().any(|(_, touch)| touch.leaf.is_some()) {
         meant.retain(|(_, touch)| touch.leaf.is_some());
     }
@@ -135,7 +135,7 @@ fn touches(change: &KeyChange, is_deep: bool) -> Vec<Touch<'_>> {
     let is_unknown = change.outcome.as_ref().map(|outcome| is_unknown(outcome.as_deref()));
     let root = Touch { path: Cow::Owned(ValuePath::default()), before, after, is_unknown, leaf: None };
     let mut all = Vec::with_capacity(change.leaves.len() + 1);
-    // One side of a change without differences is not a value: all of the other one is new, or gone.
+    // If a change has no differences, one side is not a value, and the other one is entirely added or removed.
     if change.leaves.is_empty() && is_deep {
         push_all(root, &mut all);
         return all;
@@ -146,7 +146,7 @@ fn touches(change: &KeyChange, is_deep: bool) -> Vec<Touch<'_>> {
         let Some(path) = leaf.change.path() else { continue };
         let (before, after) = (part.before.map(|part| &part.value), part.after.map(|part| &part.value));
         let touch = Touch { path: Cow::Borrowed(path), before, after, is_unknown: Diff::default(), leaf: Some(leaf) };
-        // The parts of a value in a new order are what they were.
+        // Reordering a value leaves its parts unchanged.
         if is_deep && leaf.change.kind != LeafKind::Reordered { push_all(touch, &mut all) } else { all.push(touch) }
     }
     all
@@ -164,7 +164,7 @@ fn is_unknown(outcome: Option<&Outcome>) -> bool {
     matches!(outcome, Some(Outcome::Failed(_)))
 }
 
-/// Adds a place and all that are in it.
+/// Adds a place and all places in it.
 fn push_all<'a>(touch: Touch<'a>, all: &mut Vec<Touch<'a>>) {
     let Touch { path, before, after, is_unknown, leaf } = touch.clone();
     all.push(touch);
@@ -220,13 +220,13 @@ impl Touch<'_> {
         }
     }
 
-    /// Returns true if a secret is in clear text: it was hidden before, or looks like one.
+    /// Returns true if a secret is in plaintext: the value was hidden before, or looks like a secret.
     fn is_clear_secret(&self, key: &str) -> bool {
         let Some(after) = self.after else { return false };
         let is_same = self.leaf.is_some_and(|leaf| leaf.change.kind == LeafKind::Reordered);
         let is_bare = !matches!(after, Value::Array(_) | Value::Hash(_) | Value::Undef) && !is_hidden(after);
         let is_unsealed = self.leaf.is_some_and(|leaf| leaf.change.kind == LeafKind::Unsealed);
-        // It is unknown what is new in the whole value.
+        // For the whole value, it is unknown which parts are new.
         let is_new = self.leaf.is_some() || !matches!(self.before, Some(before) if before == after);
         is_new
             && !is_same

@@ -83,7 +83,7 @@ fn is_hidden(value: &Value) -> bool {
     }
 }
 
-/// Returns true if all answers are yes, and false if one is no, whatever the unknown ones are.
+/// Returns true if all answers are yes, false if any is no, and `None` otherwise.
 fn all(answers: impl IntoIterator<Item = Option<bool>>) -> Option<bool> {
     let mut is_known = true;
     for answer in answers {

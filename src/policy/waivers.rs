@@ -1,4 +1,4 @@
-//! Takes what somebody has waived away from what was found.
+//! Removes evidence that somebody has waived.
 
 use super::evidence::{Evidence, Other, TouchedChange};
 use super::names::Names;
@@ -41,7 +41,7 @@ fn take(evidence: &mut Evidence<'_>, rule: &Rule, waivers: &[&Waiver], has_expir
 }
 
 impl Evidence<'_> {
-    /// Takes away what a waiver covers, and returns it.
+    /// Removes the part that a waiver covers, and returns it.
     pub(super) fn take(&mut self, waiver: &Waiver, nodes: Option<&NodeSet>) -> Self {
         let mut taken = Evidence { changes: Vec::new(), others: Vec::new(), ..*self };
         for change in std::mem::take(&mut self.changes) {

@@ -13,7 +13,7 @@ use crate::pipeline::Pipeline;
 use crate::settings::Limits;
 use crate::workers::Stop;
 
-/// A repository as it was opened last, with the pipelines that read it.
+/// A repository as it was last opened, with the pipelines that read it.
 #[derive(Clone)]
 pub(super) struct OpenRepository {
     pub(super) repository: Repository,
@@ -39,12 +39,12 @@ pub(super) struct RepositoryHandle {
 pub(in crate::app) struct Absent(RepositoryName);
 
 impl RepositoryHandle {
-    /// Makes the handle of one that is not there yet.
+    /// Makes the handle of a repository that is not there yet.
     pub(super) fn new(name: &RepositoryName) -> RepositoryHandle {
         RepositoryHandle { name: name.clone(), open: Arc::default() }
     }
 
-    /// Returns the repository as it was opened last.
+    /// Returns the repository as it was last opened.
     pub(super) fn get(&self) -> std::result::Result<OpenRepository, Absent> {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.clone().ok_or_else(|| Absent(self.name.clone()))

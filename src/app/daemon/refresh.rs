@@ -1,4 +1,4 @@
-//! Asks the sources of nodes again when their answers are due, beside all other work: no commit waits for that.
+//! Asks node sources again when their answers are out of date. This runs in the background: no commit waits for it.
 
 use std::sync::{Mutex, PoisonError, Weak};
 use std::thread;
@@ -7,14 +7,14 @@ use std::time::{Duration, Instant};
 use crate::app::pipelines::{BranchPipelines, SourceTrouble};
 use crate::inventory::{FactNames, Inventory};
 
-/// The pause between two looks at the ages of answers.
+/// The interval at which the ages of answers are checked.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// The time after which a source that could not be asked is asked again.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// Keeps the answers of all sources fresh for as long as somebody uses the pipelines. They read the profiles again
-/// when there is another answer. Until then, and while a source is unavailable, the last answer counts.
+/// Keeps the answers of all sources fresh for as long as somebody uses the pipelines. These read the profiles again
+/// when there is a new answer. Until then, and while a source is unavailable, the last answer stays in use.
 pub(super) fn keep_fresh(inventory: Inventory, trouble: SourceTrouble, pipelines: Weak<Mutex<BranchPipelines>>) {
     if !inventory.has_sources() {
         return;

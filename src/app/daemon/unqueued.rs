@@ -25,7 +25,7 @@ pub async fn run_unqueued(
     let workspace = workspace.with_own_guard();
     let guard = workspace.guard();
     let mut pipelines = BranchPipelines::new(workspace);
-    // Trouble with the profiles shows at once.
+    // Report trouble with the profiles right away.
     pipelines.get(None)?;
     let mut reporter = Reporter { pipelines, guard, print };
     let mut signals = Signals::new()?;

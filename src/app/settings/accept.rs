@@ -10,10 +10,10 @@ use crate::settings::SettingsError;
 use crate::settings::raw::OneOrMany;
 use crate::settings::source::SourceFile;
 
-/// The most names that a file of the tree has: each is compiled, which takes time.
+/// The maximum number of names in a file of the tree: compiling each takes time.
 const MAX_NAMES: usize = 1000;
 
-/// The most bytes of a compiled name of the tree.
+/// The maximum size of a compiled name of the tree, in bytes.
 const MAX_PATTERN_SIZE: usize = 64 << 10;
 
 /// Checks the names and patterns of each code.

@@ -8,7 +8,7 @@ use crate::settings::source::SourceFile;
 /// The faults that `hierad check` reports, unless a flag says otherwise.
 #[derive(Debug, Clone, Default)]
 pub struct CheckSetting {
-    /// The least severity.
+    /// The minimum severity.
     pub severity: Option<Severity>,
 }
 

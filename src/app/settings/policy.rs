@@ -1,4 +1,4 @@
-//! Checks `policies:` and `waivers:`, the rules on what a change does.
+//! Checks `policies:` and `waivers:`, the rules about the effect of a change.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use crate::settings::SettingsError;
 use crate::settings::raw::{self, OneOrMany};
 use crate::settings::source::SourceFile;
 
-/// The most rules, waivers and patterns that a file of the tree has: each takes time.
+/// The maximum number of rules, waivers and patterns in a file of the tree: each takes time.
 const MAX_ENTRIES: usize = 1000;
 
-/// The most bytes of a compiled pattern of the tree.
+/// The maximum size of a compiled pattern of the tree, in bytes.
 const MAX_PATTERN_SIZE: usize = 64 << 10;
 
 /// The names of types that a condition on a value may have.
@@ -96,7 +96,7 @@ impl<'a> Entry<'a> {
         Entry { source, list, at: at.to_string(), title: title.to_owned() }
     }
 
-    /// Makes the error of a setting in it.
+    /// Returns an error about one of its settings.
     fn invalid(&self, setting: &str, text: &str) -> SettingsError {
         let names = [self.list, &self.at, setting];
         let line = self.source.lines.find(names).or_else(|| self.source.lines.find(names[..2].iter().copied()));
@@ -133,7 +133,7 @@ impl<'a> Entry<'a> {
         Ok(name.into())
     }
 
-    /// Returns a text that must be there.
+    /// Returns a required text.
     fn text(&self, setting: &str, text: Option<&str>, wanted: &str) -> Result<Arc<str>> {
         match text.map(str::trim) {
             None | Some("") => Err(self.invalid(setting, &format!("needs a '{setting}': {wanted}"))),

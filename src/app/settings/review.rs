@@ -12,7 +12,7 @@ use crate::settings::{RepositorySetting, SettingsError, raw};
 pub struct ReviewSetting {
     /// The name in the queue: the forge, the project and the id, if it has one.
     pub name: String,
-    /// The repository, of those that are watched; `None` for the only one.
+    /// The watched repository; `None` if there is only one.
     pub repository: Option<String>,
     /// The forge.
     pub forge: &'static dyn Forge,
@@ -37,7 +37,7 @@ const COMMENT: [&str; 3] = ["always", "changes", "none"];
 const CHECK: [&str; 2] = ["auto", "none"];
 const EXIT_CODE: [&str; 2] = ["changes", "errors"];
 
-/// The default of `retry_for`, and the most, in hours.
+/// The default and the maximum of `retry_for`, in hours.
 const RETRY_FOR: (f64, f64) = (24.0, 1_000_000.0);
 
 /// Checks all of them.
@@ -140,7 +140,7 @@ impl Checked<'_> {
         })
     }
 
-    /// Checks that one repository is meant. Of a daemon for the repository at hand, its start decides that.
+    /// Checks that one repository is meant. A daemon for the repository at hand is checked when it starts.
     fn check_repository(&self, repositories: &[RepositorySetting], name: Option<&String>) -> Result<(), SettingsError> {
         match name {
             None if repositories.len() > 1 => Err(self.invalid("need 'repository', one of those that are watched")),

@@ -31,11 +31,11 @@ const DEFAULT_MAX_SIZE: f64 = 16.0;
 /// The default time for which a delivery is retried, in hours.
 const DEFAULT_RETRY_FOR: f64 = 24.0;
 
-/// The most bytes of a file with certificates.
+/// The maximum size of a certificate file, in bytes.
 const MAX_PEM: u64 = 16 << 20;
 
-/// A sink as declared. The daemon opens it and reads its secrets then, since those who only compare revisions may not
-/// read them.
+/// A sink as declared. Its secrets are read only when the daemon opens it, since users who only compare revisions may
+/// not be allowed to read them.
 #[derive(Debug, Clone)]
 pub struct SinkSetting {
     /// The name.
@@ -124,7 +124,7 @@ impl SinkSetting {
         WholeReports { url, folders: sinks.iter().filter_map(folder).collect() }
     }
 
-    /// Opens the sink; lines for standard output go to `output`. What is too large for it can be read in `whole`.
+    /// Opens the sink; lines for standard output go to `output`. Reports too large for it can be read in `whole`.
     pub fn open(&self, output: &Stream, whole: &Arc<WholeReports>) -> Result<Sink, SinkError> {
         let target = self.target(output, whole).map_err(|fault| SinkError { sink: self.name.clone(), fault })?;
         Ok(Sink { name: self.name.clone(), filter: self.filter.clone(), retry_for: self.retry_for, target })

@@ -22,13 +22,13 @@ pub struct SnapshotSetting {
     pub place: SnapshotTarget,
     /// The branches.
     pub branches: BranchPatterns,
-    /// The time for which snapshots of a commit are tried again before they are set aside.
+    /// The time for which a commit's snapshots are retried before they are set aside.
     pub retry_for: Duration,
     /// The schedule; `None` for each commit.
     pub schedule: Option<Schedule>,
 }
 
-/// The default of `retry_for`, and the most, in hours.
+/// The default and the maximum of `retry_for`, in hours.
 const RETRY_FOR: (f64, f64) = (24.0, 1_000_000.0);
 
 /// A destination of snapshots.
@@ -38,7 +38,7 @@ pub enum SnapshotTarget {
     Reference {
         /// The remote that the references are pushed to.
         push: Option<PushTarget>,
-        /// True if the reference of a branch that is deleted is deleted, too.
+        /// True if a branch's reference is deleted along with the branch.
         prune: bool,
     },
     /// A folder, which holds the snapshots of the branch's tip in files of this mode.
@@ -50,7 +50,7 @@ pub enum SnapshotTarget {
 pub struct PushTarget {
     /// Its name or address.
     pub remote: String,
-    /// The longest time of an exchange with it.
+    /// The time limit of an exchange with it.
     pub limit: Duration,
 }
 

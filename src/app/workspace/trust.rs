@@ -1,7 +1,7 @@
 //! The settings files of the tree that the user trusts, as `hierad trust` has recorded them in the git directory.
 //!
-//! A record is the digest of a file's path in the tree, of its content, and of what its commands name in the tree. A
-//! file is no longer trusted once any of this changes. No commit writes in the git directory.
+//! A record is a digest of a file's path in the tree, its content, and the files in the tree that its commands name.
+//! A file is no longer trusted once any of this changes. No commit can write to the git directory.
 
 mod programs;
 
@@ -22,7 +22,7 @@ use programs::Programs;
 /// The file of the records, in the git directory that all work trees share.
 const RECORDS: &str = "hierad/trusted";
 
-/// The most bytes of the records.
+/// The maximum size of the records, in bytes.
 const MAX_SIZE: u64 = 64 << 20;
 
 /// The records of a repository.
@@ -39,7 +39,7 @@ pub struct TrustedFile {
 }
 
 impl TrustStore {
-    /// Finds the records. Fails where a commit of another repository may have written them.
+    /// Finds the records. Fails if a commit of another repository could have written them.
     pub(super) fn of(repository: &Repository) -> Result<TrustStore> {
         match repository.enclosing_work_dir() {
             Some(outer) => Err(format!(

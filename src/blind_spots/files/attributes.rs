@@ -1,4 +1,4 @@
-//! Finds what git's attributes make of data: a checkout has other files than the repository.
+//! Finds data that git's attributes convert: its files differ between a checkout and the repository.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -38,7 +38,7 @@ impl DiffContext<'_> {
     pub(crate) fn converted_files(&self, changed: Option<&BTreeSet<String>>) -> Result<Option<BlindSpot>, TreeError> {
         const CODE: &str = outside::OUTSIDE;
         let of = |revision: &Revision| {
-            // All others are what they were, and there are many.
+            // All others are unchanged, and there are many.
             let changed = changed.map(|paths| paths.iter().map(|path| path.as_str().into()).collect());
             checked_out(revision, changed.unwrap_or_else(|| read_paths(revision)))
         };

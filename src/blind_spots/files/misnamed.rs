@@ -1,5 +1,5 @@
-//! Finds files of data that levels do not read for their names: without an extension, with another one, or with letters
-//! of another case.
+//! Finds data files that levels do not read because of their names: without an extension, with the wrong one, or with
+//! the wrong case.
 
 use crate::blind_spots::wording::number;
 use crate::fleet::Revision;

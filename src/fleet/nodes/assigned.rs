@@ -9,7 +9,7 @@ use crate::hiera::derived::DerivedVariables;
 use crate::node::{Batch, NodeSet, Partition, ProfileError, ProfileSource, Wanted};
 use crate::value::Value;
 
-/// A variable by sets of nodes, all nodes together: its value, or the reason why that is not known.
+/// The values of a variable by sets of nodes, which together are all nodes: each a value, or why it is unknown.
 pub(in crate::fleet) type AssignedValues = Vec<(NodeSet, Result<Value, Arc<str>>)>;
 
 /// Variables that the nodes have beyond those of another fleet.
@@ -145,7 +145,7 @@ impl ProfileSource for AssignedSource {
         let mut wanted = wanted.clone();
         match &self.laid {
             Laid::Given { name, partition, values } => {
-                // A profile that has the variable itself must show it.
+                // Read the variable from profiles, too: those that set it keep their value.
                 wanted.add(name, &[]);
                 self.fleet.source.read(&wanted, &|mut batch| {
                     for (_, profile) in batch.profiles.iter_mut().filter(|(_, profile)| !profile.has_variable(name)) {

@@ -1,4 +1,4 @@
-//! The use of keys, as the catalogs of a fleet's nodes tell it.
+//! The use of keys according to the catalogs of a fleet's nodes.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,7 +15,7 @@ use crate::node::{Catalog, Names, NodeId, NodeSet, ProfileError, Wanted};
 pub struct Catalogs {
     /// The nodes by the classes in their catalogs.
     classes: Listed,
-    /// The nodes by the keys that were looked up for their catalogs, beside those of parameters of their classes.
+    /// The nodes by the keys that were looked up for their catalogs, apart from those of their classes' parameters.
     keys: Listed,
     /// The nodes by the keys of parameters that a classifier gives.
     given: Listed,
@@ -30,16 +30,16 @@ struct Listed {
     with: HashMap<Arc<str>, NodeSet, RandomState>,
 }
 
-/// The use of a key, as catalogs tell it.
+/// The use of a key according to catalogs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeyUse {
-    /// The class of whose parameter it is, if some catalog has that class.
+    /// The class that has it as a parameter, if some catalog has that class.
     pub class: Option<Arc<str>>,
     /// The nodes whose catalogs use it: they have the class, or it was looked up for them.
     pub with: NodeSet,
-    /// The nodes of whose catalogs it is known.
+    /// The nodes whose catalogs show if they use it.
     pub known: NodeSet,
-    /// Those of them of whose catalogs all lookups are known.
+    /// Those of them for which all lookups of the catalog are known.
     pub recorded: NodeSet,
 }
 
@@ -49,8 +49,8 @@ impl Catalogs {
         self.given.with.get(&root_of(key))
     }
 
-    /// Returns what is known of the use of a key, or `None` if that is nothing. A key of no class, or of one that no
-    /// catalog has, may be looked up explicitly: only records of lookups tell of it.
+    /// Returns the known use of a key, or `None` if nothing is known. A key that belongs to no class in any catalog
+    /// may be looked up explicitly, which only records of lookups show.
     pub fn use_of(&self, key: &Arc<str>) -> Option<KeyUse> {
         let of_class = class_of_parameter(key);
         let class = of_class.and_then(|class| self.classes.with.get_key_value(class));
@@ -92,8 +92,8 @@ impl Listed {
 type ByNames = HashMap<Names, Vec<NodeId>, RandomState>;
 
 impl Fleet {
-    /// Returns what the catalogs of the nodes tell, or `None` if nothing is known of any. The first call reads the
-    /// profiles once more, and all fail if it does.
+    /// Returns the data of the nodes' catalogs, or `None` if no catalog is known. The first call reads the profiles
+    /// once more; if that fails, all calls do.
     pub fn catalogs(&self) -> Result<Option<&Catalogs>, ProfileError> {
         if !self.has_catalogs {
             return Ok(None);
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(told("nosuch::x"), ["", "d", "d", "d"]);
         assert_eq!(told("plain"), ["", "d", "d e", "d e"]);
         assert_eq!(told("'dotted.key'"), ["", "d", "d e", "d e"]);
-        // Without records of lookups nothing is said of keys of no known class.
+        // Without records of lookups, nothing is known about keys of unknown classes.
         let fleet = Fleet::new(profiles[..3].to_vec());
         let catalogs = fleet.catalogs().unwrap().unwrap();
         assert_eq!((catalogs.use_of(&"plain".into()), catalogs.use_of(&"nosuch::x".into())), (None, None));

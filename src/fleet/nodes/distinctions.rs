@@ -1,4 +1,4 @@
-//! The variables that tell nodes apart, with the nodes that have each value: by these a set of nodes is described.
+//! The variables that tell nodes apart, with the nodes that have each value. They serve to describe sets of nodes.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::node::Partition;
 use crate::tree::{Target, TreeError, follow};
 use crate::value::Value;
 
-/// The most variables that are looked at, and the most values of one.
+/// The maximum number of variables examined, and of values of one.
 const MAX_VARIABLES: usize = 32;
 const MAX_VALUES: usize = 2048;
 /// The longest text that helps to describe nodes.

@@ -31,14 +31,14 @@ use crate::value::Value;
 /// Places inside variables.
 type Places = HashSet<VariablePath, RandomState>;
 
-/// The most times that profiles are read again for what their values refer to.
+/// The maximum number of times that profiles are read again for variables that their values refer to.
 const MOST_ROUNDS: usize = 16;
 
 /// The nodes for which a repository is resolved.
 ///
 /// It keeps the values at those places inside variables that data refers to, and that these values refer to in turn.
-/// They are read when it is loaded and when a revision is made of it. No lookup reads a profile: what one misses, since
-/// only a function knows of it, is read between lookups.
+/// They are read when it is loaded and when a revision is made of it. No lookup reads a profile: if one misses a
+/// variable that only a function knows of, that is read between lookups.
 pub struct Fleet {
     names: Vec<Arc<str>>,
     /// The place of each node's profile in the source.

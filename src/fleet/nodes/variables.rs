@@ -36,7 +36,7 @@ impl VariablePath {
     }
 }
 
-/// Returns what is wanted of profiles for the values at `paths`.
+/// Returns the parts of profiles that the values at `paths` require.
 pub(in crate::fleet) fn wanted<'p>(paths: impl IntoIterator<Item = &'p VariablePath>) -> Wanted {
     let mut wanted = Wanted::default();
     paths.into_iter().for_each(|path| wanted.add(&path.root, &path.segments));

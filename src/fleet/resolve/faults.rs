@@ -8,7 +8,7 @@ use crate::hiera::layer::Layer;
 use crate::hiera::{LookupError, Outcome};
 use crate::workers::Workers;
 
-/// A key that no data has: it fails where a lookup of any key fails.
+/// A key that no data has: its lookup fails only where every lookup fails.
 const PROBE: &str = "hierad_probe";
 
 impl Revision {

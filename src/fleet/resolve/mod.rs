@@ -33,14 +33,14 @@ pub fn resolve(revision: &Revision, keys: &NodesByKey, workers: &Workers) -> Eff
     filled::filled(effective, workers)
 }
 
-/// The steps of a key after which it is asked again if the work is to stop.
+/// The number of steps for a key after which to check again if the work should stop.
 const STEPS_A_QUESTION: usize = 100_000;
 
 /// Returns the effective values of some keys in several revisions; answers that differ from node to node only by
 /// texts inserted into them are templates. Equal outcomes and templates are shared, across all revisions. Keys for
 /// which the run's budget is too small fail.
 pub fn resolve_all<const N: usize>(revisions: [&Revision; N], keys: &NodesByKey, workers: &Workers) -> [Effective; N] {
-    // A command that fails again and again is given up, so the order of the requests counts.
+    // A command that fails repeatedly is no longer used, so the order of the requests matters.
     let asks_commands = revisions.iter().any(|revision| revision.asks_commands());
     let workers = &workers.at_most(if asks_commands { 1 } else { usize::MAX });
     let all = shared_classes::all_nodes(&revisions, keys);

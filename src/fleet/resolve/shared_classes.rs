@@ -10,10 +10,10 @@ use crate::fleet::NodesByKey;
 use crate::fleet::revision::Revision;
 use crate::node::{NodeClasses, NodeSet, Partition};
 
-/// The number of keys that save as much work as one more partition costs.
+/// The number of keys for which an additional partition pays off.
 const KEYS_PER_PARTITION: usize = 16;
 
-/// The least number of nodes of a class, on average.
+/// The minimum number of nodes in a class, on average.
 const NODES_PER_CLASS: usize = 8;
 
 /// Returns all nodes as a set of classes, or `None` if there are too few keys, or too many classes, to make that

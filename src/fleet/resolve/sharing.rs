@@ -8,7 +8,7 @@ use foldhash::fast::RandomState;
 use crate::hiera::Outcome;
 use crate::value::{Hash, Value};
 
-/// The number of outcomes of a key from which on parts are shared: few take little memory anyway.
+/// Parts are shared if a key has at least this many outcomes: fewer take little memory anyway.
 const MANY: usize = 16;
 
 /// The collections that stand in the outcomes of one key, one level down.
@@ -63,7 +63,7 @@ impl SharedParts {
         if let Some(Part(known)) = self.parts.get(&part) {
             return known.clone();
         }
-        // A secret is equal to other texts, but not to be taken for one.
+        // A secret may equal an ordinary text, but must not be replaced by it.
         if value.secrecy().is_none() {
             self.parts.insert(part);
         }

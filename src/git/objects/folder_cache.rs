@@ -11,7 +11,7 @@ use super::raw::TreeEntry;
 /// The entries of a folder.
 pub(in crate::git) type Folder = Arc<[TreeEntry]>;
 
-/// The most names that the folders of one generation hold together.
+/// The maximum number of names in all folders of one generation.
 const NAMES: usize = 1 << 13;
 
 /// A generation has room for this many of the largest folders.

@@ -1,5 +1,5 @@
-//! Reads loose objects: files of their own, one for each. libgit2 never ends with one that was cut, as a loss of power
-//! leaves it.
+//! Reads loose objects, each a file of its own. libgit2 hangs on a truncated one, as a power failure
+//! can leave it.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -15,11 +15,11 @@ const HEADER: u64 = 32;
 
 /// An object.
 pub(in crate::git) enum Object {
-    /// Its type and content, or the beginning of that where no more is wanted.
+    /// Its type and content, or only the beginning of that if no more is wanted.
     Whole(ObjectType, Vec<u8>),
-    /// Its size, which is more than is read.
+    /// Its size, which exceeds the limit.
     TooLarge(u64),
-    /// The size of all that it is made of, which is more than is read.
+    /// The size of everything that it is made of, which exceeds the limit.
     Chain(u64),
     /// The reason why it cannot be read.
     Damaged(String),

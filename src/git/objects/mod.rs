@@ -92,23 +92,24 @@ fn hint(partial: bool) -> &'static str {
 /// The number of times that a read is tried again with a fresh handle.
 const RETRIES: usize = 3;
 
-/// The number of looks whether all readers have finished, and the pause after each.
+/// The number of checks if all readers have finished, and the pause after each.
 const LOOKS: usize = 1000;
 const PAUSE: Duration = Duration::from_micros(100);
 
 /// The largest folder, commit or tag, in bytes: a folder of two million names has fewer.
 const LIMIT: u64 = 256 << 20;
 
-/// The most bytes of a commit that are looked at: the header of one with 300,000 parents. A longer message is not read.
+/// The maximum number of bytes read of a commit: the header of one with 300,000 parents. The rest of a message is
+/// ignored.
 const COMMIT_START: u64 = 16 << 20;
 
 /// The same for a tag, which names its target first.
 const TAG_START: u64 = 4096;
 
-/// The most bytes of all that an object is made of in a pack: a file of 20 MiB that was changed 50 times has as many.
+/// The maximum size of everything that an object in a pack is made of: enough for a 20 MiB file changed 50 times.
 const CHAIN: u64 = 1 << 30;
 
-/// The longest target of a symbolic link, in bytes: no path is longer for an operating system.
+/// The longest target of a symbolic link, in bytes: operating systems allow no longer paths.
 const LINK_LIMIT: u64 = 4096;
 
 type Handle = Arc<Opened>;
@@ -151,7 +152,7 @@ impl Objects {
         })
     }
 
-    /// Reads the header of a commit, and of its message what a summary can have.
+    /// Reads the header of a commit, and as much of its message as a summary needs.
     pub(super) fn commit(&self, id: CommitId) -> Result<RawCommit, ObjectError> {
         let content = self.read(id.0, ObjectType::Commit, ReadExtent::Start(COMMIT_START))?;
         raw::commit(&content).ok_or_else(|| self.damaged(id.0, "its header is not a commit's"))
@@ -247,7 +248,7 @@ impl Objects {
         Ok(fresh)
     }
 
-    /// Lets go of all packs if some have come or gone: those that are still needed are opened again.
+    /// Releases all packs if some were added or removed: those that are still needed are opened again.
     pub(super) fn follow(&self) {
         let mut known = self.packs.lock().unwrap_or_else(PoisonError::into_inner);
         let now = pack_times(&self.sources);

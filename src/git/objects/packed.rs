@@ -15,7 +15,7 @@ use std::time::SystemTime;
 
 use flate2::{Decompress, FlushDecompress};
 
-/// The head of an index, and the number of the first byte of ids in the table behind it.
+/// The header of an index, and the number of entries in the table of first bytes that follows it.
 const HEAD: [u8; 8] = [0xff, b't', b'O', b'c', 0, 0, 0, 2];
 const FIRST_BYTES: usize = 256;
 
@@ -23,10 +23,10 @@ const FIRST_BYTES: usize = 256;
 const IDS: u64 = (HEAD.len() + 4 * FIRST_BYTES) as u64;
 const ID: usize = 20;
 
-/// The most ids that are read together.
+/// The maximum number of ids read at once.
 const BLOCK: usize = 64;
 
-/// The most bytes of the size of an object or a delta.
+/// The maximum number of bytes read of a packed object to find its size.
 const START: usize = 4096;
 
 /// The longest chain of deltas. Git makes none longer than 4,095.
@@ -97,7 +97,7 @@ impl Packs {
 }
 
 impl Pack {
-    /// Opens a pack by its index; `None` if that is none of version 2.
+    /// Opens a pack by its index; `None` if the index is not of version 2.
     fn open(index: PathBuf, is_kept: bool) -> Option<Pack> {
         let files = Files::open(&index).ok()?;
         let start = read_at(&files.index, 0, HEAD.len() + 4 * FIRST_BYTES).ok()?;

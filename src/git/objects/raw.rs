@@ -92,7 +92,7 @@ pub(in crate::git) fn commit(content: &[u8]) -> Option<RawCommit> {
     let mut tree = None;
     for line in header.lines() {
         match line.split_once(' ') {
-            // As git does: one that follows is not a tree of the commit.
+            // As in git: only the first such line names the commit's tree.
             Some(("tree", id)) if tree.is_none() => tree = Some(CommitId::from_hex(id)?),
             Some(("parent", id)) => commit.parents.push(CommitId::from_hex(id)?),
             Some(("author", who)) => (commit.author, commit.time) = signature(who),
@@ -168,8 +168,8 @@ fn text(name: &[u8]) -> String {
     std::str::from_utf8(name).map_or_else(|_| String::from_utf8_lossy(name).into_owned(), str::to_owned)
 }
 
-/// Parses a tree object, sorted by the bytes of the names. A damaged one is told by what is wrong with it. A tree with
-/// names that no checkout takes is damaged: whatever is made of it, a path must not lead to another place.
+/// Parses a tree object; the result is sorted by the bytes of the names. Fails with the fault of a damaged one. A
+/// tree with names that git would not check out counts as damaged, so that no path leads to another place.
 pub(in crate::git) fn folder(mut content: &[u8]) -> Result<Vec<TreeEntry>, &'static str> {
     let mut items = Vec::new();
     while !content.is_empty() {
@@ -189,7 +189,7 @@ pub(in crate::git) fn folder(mut content: &[u8]) -> Result<Vec<TreeEntry>, &'sta
     Ok(items)
 }
 
-/// Parses the first entry of a tree object; returns what is behind it, too.
+/// Parses the first entry of a tree object. Returns it and the rest.
 fn entry(content: &[u8]) -> Option<(TreeEntry, &[u8])> {
     let space = content.iter().position(|byte| *byte == b' ')?;
     let end = space + content[space..].iter().position(|byte| *byte == 0)?;

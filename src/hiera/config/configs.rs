@@ -9,7 +9,7 @@ use super::{Owner, ReadConfig};
 use crate::puppet::Puppet;
 use crate::tree::{BlobId, FileTree, TreeError, read_config};
 
-/// A content, where it stands, whose it is and who reads it.
+/// A content, its place, its owner and its reader.
 type ConfigId = (BlobId, Arc<str>, Owner, Puppet);
 
 /// About how much memory is kept, in bytes.

@@ -1,4 +1,4 @@
-//! One level of a hierarchy as declared: the paths that it has, and what these depend on.
+//! One level of a hierarchy as declared: its paths, and the variables that they depend on.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub struct LevelConfig {
     pub locations: Locations,
     /// The options of the function, as written: a hash.
     pub options: Value,
-    /// Version 4's ways, where it differs.
+    /// Version 4's rules where they differ.
     pub version4: Option<Version4>,
 }
 

@@ -43,9 +43,9 @@ pub struct Config {
     pub levels: Vec<LevelConfig>,
     /// The levels that are searched when no layer has the key (modules only).
     pub default_hierarchy: Option<Vec<LevelConfig>>,
-    /// The reason for which no hierarchy can be made of it, though its form is right.
+    /// The reason why it cannot be resolved to a hierarchy although it is well-formed.
     pub fault: Option<LookupError>,
-    /// True if it stands for a file that is not there; then paths that are not there do not count.
+    /// True if it stands in for a missing file; missing paths are then ignored.
     pub implied: bool,
     /// The configuration of Hiera 3, if it answers instead of Puppet.
     pub hiera3: Option<Arc<Hiera3>>,
@@ -171,7 +171,7 @@ impl Config {
         self.source.len() + self.all_levels().map(of_level).sum::<usize>()
     }
 
-    /// Fails if no hierarchy can be made of it.
+    /// Fails if it cannot be resolved to a hierarchy.
     pub fn sound(&self) -> Result<(), LookupError> {
         self.fault.clone().map_or(Ok(()), Err)
     }

@@ -43,7 +43,7 @@ impl<'a> Node<'a> {
         self.entry(key).map_or_else(|| self.place(), |node| node.place())
     }
 
-    /// Refuses a file that is not of the type that Puppet declares for it.
+    /// Refuses a file that does not match the type that Puppet declares for it.
     pub(super) fn check(&self, kind: &Type) -> Result<(), LookupError> {
         let subject = format!("The Lookup Configuration at '{}'", self.path);
         let Some((error, path)) = types::misfit(&subject, kind, self.value)? else { return self.refuse_bytes() };

@@ -17,7 +17,7 @@ use crate::value::Value;
 pub struct ReadConfig {
     /// The configuration, or Puppet's error; `None` if Puppet ignores the file.
     pub config: Result<Option<Arc<Config>>, LookupError>,
-    /// True if it is one as Hiera 3 has them.
+    /// True if it is in the form of Hiera 3.
     pub is_hiera3: bool,
     /// The findings.
     pub diagnostics: Vec<Diagnostic>,

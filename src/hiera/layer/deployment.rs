@@ -117,7 +117,7 @@ impl Deployment {
     }
 }
 
-/// The ends of the names of files that no Puppetfile reads.
+/// The endings of files that no Puppetfile reads.
 const OF_OTHERS: [&str; 4] = [".pp", ".epp", ".erb", ".md"];
 
 /// Returns the folder of a statement that only says where modules are installed.
@@ -148,7 +148,7 @@ struct Options {
     install_path: Option<String>,
     /// True for a module of the repository itself.
     is_local: bool,
-    /// True if there are others, or none that can be told.
+    /// True if there are other options, or options that are not understood.
     are_odd: bool,
 }
 
@@ -210,7 +210,7 @@ fn is_between_words(c: char) -> bool {
 struct Statement {
     line: u32,
     text: String,
-    /// The module that it names.
+    /// The name of its module.
     name: Option<Arc<str>>,
     /// True if it says nothing but literals of a module, or a forge.
     is_understood: bool,

@@ -17,7 +17,7 @@ pub(super) struct EnvironmentConf {
     pub(super) data_provider: Option<String>,
     /// Puppet's error if it cannot read the file, so that nothing can be looked up.
     pub(super) fault: Option<LookupError>,
-    /// True if that is for the modulepath alone.
+    /// True if the error concerns only the modulepath.
     pub(super) fault_in_modulepath: bool,
 }
 

@@ -27,7 +27,7 @@ pub(super) struct Folder {
     pub(super) path: String,
 }
 
-/// A modulepath as it is written, and what leads out of the repository by it.
+/// A modulepath as written, and its folders and modules outside the repository.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ModulePath {
     /// The folders, in the order in which they are searched: paths of the repository, and others as written.
@@ -88,7 +88,7 @@ pub(super) struct Folders<'l, 'a> {
     place: Place,
     from_settings: bool,
     pub(super) found: Vec<Folder>,
-    /// The reason for which Puppet cannot make the environment.
+    /// The reason why Puppet cannot create the environment.
     pub(super) fault: Option<LookupError>,
     pub(super) module_path: ModulePath,
 }

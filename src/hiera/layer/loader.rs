@@ -10,7 +10,7 @@ use crate::hiera::config::{Config, Configs, Owner, ReadConfig};
 use crate::hiera::hierarchy::outside_repository;
 use crate::tree::{ATTRIBUTES, Attributes, BlobId, FileTree, IDENT, Target, TreeError, folder_of, follow, read_config};
 
-/// The most findings that are told of an environment.
+/// The maximum number of findings reported for an environment.
 const MOST: usize = 10_000;
 
 /// The files and options that are read, and the findings.
@@ -51,7 +51,7 @@ impl<'a> Loader<'a> {
         self.add(Diagnostic::note(code, Some(place), text));
     }
 
-    /// Adds a finding. That there are more than are told is the last one.
+    /// Adds a finding. Beyond the maximum, the last one says that there are more.
     fn add(&mut self, diagnostic: Diagnostic) {
         match self.diagnostics.len() {
             ..MOST => self.diagnostics.push(diagnostic),

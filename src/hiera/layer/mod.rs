@@ -1,7 +1,7 @@
 //! The layers: the global one, the environment's own, and those of its modules.
 //!
-//! An [`Environment`] is what one revision of a repository says, before any node comes into play, with what lies
-//! outside of the repository: each [`Layer`] has the tree that its files come from.
+//! An [`Environment`] is one revision of a repository, read independently of any node, together with the files
+//! outside the repository that it uses: each [`Layer`] has the tree that its files come from.
 //! Source: `pops/lookup/lookup_adapter.rb`, `node/environment.rb`, `settings/environment_conf.rb`, `module.rb`.
 
 mod data_files;
@@ -44,10 +44,10 @@ use crate::puppet::regex::Regexes;
 use crate::puppet::{Puppet, Ruby};
 use crate::tree::{BlobId, ContentIds, FileTree, MemoryTree, Target, TreeError, child, folder_of, follow};
 
-/// The environment layer's configuration where nothing else is said, relative to the environment's folder.
+/// The default configuration of the environment layer, relative to the environment's folder.
 pub const HIERA_YAML: &str = "hiera.yaml";
 
-/// The folder of manifests that Puppet evaluates first, where nothing else is said.
+/// The default folder of the manifests that Puppet evaluates first.
 const MANIFESTS: &str = "manifests";
 
 /// The options for reading an environment.
@@ -64,7 +64,7 @@ pub struct EnvironmentOptions {
     pub global: Option<GlobalConfig>,
     /// Options that win over those in the data.
     pub lookup_options: Arc<LookupOptions>,
-    /// True if the lookups of manifests say how keys are merged.
+    /// True if lookups in manifests determine how keys are merged.
     pub reads_manifests: bool,
     /// Variables of the top scope that the data gives, in the order in which they are set.
     pub variables: Arc<[VariableText]>,
@@ -218,7 +218,7 @@ pub struct Environment {
     pub contents: Arc<ContentIds>,
     /// The places in which modules are searched.
     pub module_path: ModulePath,
-    /// The modules that a Puppetfile brings.
+    /// The modules that a Puppetfile installs.
     pub deployment: Deployment,
     /// Modules that a Puppetfile or `.fixtures.yml` names, and that are in no folder of the modulepath.
     pub absent_modules: Vec<DeclaredModule>,
@@ -240,7 +240,7 @@ pub struct Environment {
     pub keys: Arc<Keys>,
     /// The root keys that its data files may have.
     pub quota: Arc<KeyQuota>,
-    /// The files that a checkout has otherwise.
+    /// The files whose content differs in a checkout.
     pub converted: ConvertedFiles,
     /// The data files, once somebody has asked for them.
     data_files: OnceLock<DataFileList>,

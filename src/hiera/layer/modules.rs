@@ -17,7 +17,7 @@ use crate::puppet::json;
 use crate::tree::{Entry, FileTree, Target, TreeError, child, follow};
 use crate::value::Value;
 
-/// The file that says what a module is.
+/// The file with a module's metadata.
 const METADATA: &str = "metadata.json";
 
 /// The files and folders beside a hiera.yaml that a module does not have.
@@ -48,13 +48,13 @@ pub(super) struct Modules {
     pub(super) folders: BTreeMap<Arc<str>, String>,
     /// The places in which they are searched.
     pub(super) path: ModulePath,
-    /// The modules that a Puppetfile brings.
+    /// The modules that a Puppetfile installs.
     pub(super) deployed: Deployment,
     /// Modules that are named for deployment, and are not here.
     pub(super) absent: Vec<DeclaredModule>,
-    /// The reason for which Puppet cannot load any module.
+    /// The reason why Puppet cannot load any module.
     pub(super) fault: Option<LookupError>,
-    /// The reason for which Puppet cannot make the environment.
+    /// The reason why Puppet cannot create the environment.
     pub(super) path_fault: Option<LookupError>,
 }
 

@@ -38,7 +38,7 @@ enum Pattern {
     /// A path outside of the repository. Where the repository is deployed is not known, so the path may lead back into
     /// it: each end of the path is a pattern.
     Outside(Vec<End>),
-    /// A path that is elsewhere for sure.
+    /// A path that is certainly elsewhere.
     Elsewhere,
 }
 
@@ -384,7 +384,7 @@ fn split(text: &str) -> Vec<String> {
 /// The extensions of data files, by format.
 const EXTENSIONS: [&[&str]; 3] = [&[".yaml", ".yml", ".eyaml"], &[".json"], &[".conf", ".hocon"]];
 
-/// The ends of names that make something else of a file, whatever it holds.
+/// The endings of files that are not data, whatever they contain.
 const OTHER_ENDS: [&str; 20] = [
     "adoc", "bak", "crt", "disabled", "erb", "epp", "j2", "key", "md", "off", "old", "orig", "pem", "pp", "py", "rb",
     "rst", "sh", "tmpl", "txt",
@@ -407,7 +407,7 @@ fn put_right(path: &str, first: &str, last: &str) -> Option<String> {
     let is_like = head.eq_ignore_ascii_case(first) && tail.eq_ignore_ascii_case(last);
     let middle = right.get(first.len()..right.len() - last.len()).filter(|_| is_like)?;
     let right = format!("{first}{middle}{last}");
-    // A path without variables is one and no more.
+    // A path without variables stands for exactly one path.
     (right != path && (!last.is_empty() || middle.is_empty())).then_some(right)
 }
 

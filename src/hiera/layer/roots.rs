@@ -1,7 +1,7 @@
 //! Several environments in one repository: each node is resolved in the folder of its own.
 //!
-//! The setting `hiera_config` names them all: `environments/%{environment}/hiera.yaml`. Which folders are environments
-//! is decided here, and which of them is a node's; a layer says by its id of which it is.
+//! The setting `hiera_config` names them all: `environments/%{environment}/hiera.yaml`. This module decides which
+//! folders are environments, and which of them is a node's; a layer's id names its environment.
 //! Source: `environments.rb` (`Directories`), `node/environment.rb` (`valid_name?`).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,13 +22,13 @@ pub const VARIABLE: &str = "%{environment}";
 /// The usual names of folders that environments are in.
 pub const USUAL_FOLDERS: [&str; 2] = ["environments", "envs"];
 
-/// The most environments of a repository.
+/// The maximum number of environments in a repository.
 const MOST: usize = 256;
 
-/// The most modules of all environments together: one that several have counts for each.
+/// The maximum number of modules in all environments together: a shared one counts once for each.
 const MOST_MODULES: usize = 200_000;
 
-/// The most levels, modules that are named for deployment, and findings of all environments together.
+/// The maximum number of levels, modules named for deployment, and findings in all environments together.
 const MOST_PARTS: usize = 1_000_000;
 
 /// The place of the `hiera.yaml` of each environment, as the settings name it.

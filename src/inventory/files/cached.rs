@@ -59,7 +59,7 @@ impl CacheWriter {
 
     pub(super) fn keep(self, cache: &Cache, name: &str) {
         let mut batches = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
-        // Threads come in any order, and the file is to be the same.
+        // Threads finish in any order, but the file must not depend on that.
         batches.sort_unstable_by_key(|(number, ..)| *number);
         let kept = batches.into_iter().map(|(number, places, profiles)| Some((number, places, profiles?)));
         let Some(kept) = kept.collect::<Option<Vec<_>>>() else { return };

@@ -7,7 +7,7 @@ use super::file::ProfileFile;
 use super::line_chunks::LineChunks;
 use crate::node::{Form, ProfileError, begins_with_row};
 
-/// The most files in a chunk.
+/// The maximum number of files in a chunk.
 const AT_ONCE: usize = 16;
 
 /// A unit of parallel work.

@@ -32,8 +32,8 @@ pub(super) struct ProfileFile {
     pub(super) has_content: AtomicBool,
 }
 
-/// The hash of a content. It tells a file from what it was before, and is taken for each commit that a daemon resolves:
-/// it has to be fast, and nobody gains by a file that has another content with the same one.
+/// The hash of a content. It shows if a file has changed, and is computed for each commit that a daemon resolves. So
+/// it has to be fast, and it need not be secure: nobody gains anything by a collision.
 type Hash = u64;
 
 /// The state of a file when it was first seen.
@@ -106,7 +106,7 @@ impl ProfileFile {
     pub(super) fn is_same(&self, other: &ProfileFile) -> bool {
         let is_same_content = match (self.content.get(), self.seen()) {
             (Some(content), _) => *content == other.content(),
-            // It is read once more if it may have changed without a trace.
+            // It is read once more if it may have changed unnoticed.
             (None, Some(seen)) => seen.is_settled || !seen.stamp.is_settled(),
             (None, None) => true,
         };
@@ -131,7 +131,7 @@ impl ProfileFile {
         self.seen().map(|seen| seen.stamp)
     }
 
-    /// Takes note of the content, so that others are told from it.
+    /// Records the hash of the content, so that changes of it are detected.
     pub(super) fn see_content(&self) {
         self.content.get_or_init(|| self.content());
     }

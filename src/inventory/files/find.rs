@@ -36,7 +36,7 @@ pub fn files<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Vec<PathBuf> {
     paths.flat_map(|path| find(path, &mut search).unwrap_or_default()).map(|file| file.path).collect()
 }
 
-/// A search at several paths, which have a bound in common: settings of a tree may name the same folder many times.
+/// A search at several paths with a common limit: settings of a tree may name the same folder many times.
 pub(super) struct Search {
     names: Names,
     left: usize,
@@ -118,7 +118,7 @@ fn matching(path: &Path, search: &mut Search) -> Result<Vec<PathBuf>> {
     Ok(below.map(|file| folder.join(file)).filter(|file| file.is_file()).collect())
 }
 
-/// Escapes a path to a pattern that matches only that path.
+/// Escapes a path so that the resulting pattern matches only that path.
 fn escaped(path: &str) -> String {
     path.chars().flat_map(|c| ['\\', c].into_iter().skip(usize::from(!r"*?[]{},\".contains(c)))).collect()
 }
@@ -221,7 +221,7 @@ fn file_at(tree: &dyn FileTree, path: &str) -> std::result::Result<Option<BlobId
     Ok(if let Target::File(_, id) = follow(tree, path)? { Some(id) } else { None })
 }
 
-/// Takes names from those that may still be looked at.
+/// Subtracts names from the number that may still be examined.
 fn spend(left: &mut usize, names: usize) -> std::result::Result<(), &'static str> {
     *left = left.checked_sub(names + 1).ok_or("all paths of profiles together lead to too many files")?;
     Ok(())

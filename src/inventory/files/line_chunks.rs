@@ -5,7 +5,7 @@ use std::io::{self, Read};
 
 use memchr::{memchr_iter, memrchr};
 
-/// The size of a chunk, about: a chunk and its results fit a processor's cache.
+/// The approximate size of a chunk: a chunk and its results fit into a processor's cache.
 const CHUNK: usize = 1 << 17;
 
 /// The longest line. The facts of one node take a thousandth of this.

@@ -2,7 +2,7 @@
 //!
 //! [`ProfileFiles`] is a [`ProfileSource`] over files, folders and globs. It finds the files, divides them into chunks
 //! that threads parse in parallel, and stores the parsed profiles in the [`Cache`] for the next run. A file that
-//! changes after it was first read is an error, so that all profiles are of one state.
+//! changes after it was first read is an error, so that all profiles are from the same state.
 
 mod cached;
 mod chunks;
@@ -277,7 +277,7 @@ fn found(within: Option<&Path>, paths: &[PathBuf]) -> Result<ProfileFileList, Fi
     Ok(found)
 }
 
-/// Makes the error of a file that is not read.
+/// Returns the error for a file that is not read.
 fn leads_out(file: &ProfilePath) -> ProfileError {
     ProfileError {
         path: file.path.to_string_lossy().into_owned(),

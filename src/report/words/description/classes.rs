@@ -9,11 +9,11 @@ use foldhash::fast::RandomState;
 use crate::fleet::{Distinction, VariableValue};
 use crate::node::NodeSet;
 
-/// The most classes of nodes; a variable that would make more is left out.
+/// The maximum number of classes of nodes; a variable that would make more is left out.
 const MAX_CLASSES: usize = 4096;
-/// The most nodes that are looked at, over all sets that are described.
+/// The maximum number of nodes examined for all described sets together.
 const MAX_NODES: usize = 1 << 22;
-/// The most steps of all searches: classes that are looked at, once for a variable or a term.
+/// The maximum number of steps of all searches: each class examined for a variable or a term is one.
 const MAX_STEPS: usize = 1 << 20;
 
 /// Describes sets of the nodes of a fleet.
@@ -36,7 +36,7 @@ pub(super) struct ClassValues {
 }
 
 impl Describer {
-    /// Makes the classes of `nodes` nodes by what distinguishes them.
+    /// Divides `nodes` nodes into classes by the variables that distinguish them.
     pub(in crate::report) fn new(nodes: usize, distinctions: &[Distinction]) -> Describer {
         let (mut of, mut count) = (vec![0_u32; nodes], usize::from(nodes > 0));
         let mut kept: Vec<&Distinction> = Vec::new();

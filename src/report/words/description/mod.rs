@@ -28,10 +28,9 @@ impl Describer {
 /// A description of a set of nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Description {
-    /// True if it is of all nodes but those that it describes.
+    /// True if the set is all nodes except those that it describes.
     pub is_all_but: bool,
-    /// The parts of the set, of which each node is in one at least; a node is in a part if all its terms are true of
-    /// it.
+    /// The parts of the set. Each node is in at least one of them: all terms of that part are true of the node.
     pub parts: Vec<Vec<Term>>,
 }
 
@@ -70,7 +69,7 @@ impl Description {
         self.parts.iter().map(Vec::len).sum()
     }
 
-    /// Returns the most columns of a list of `nodes` names that is easier to read.
+    /// Returns the maximum width, in columns, at which a list of `nodes` names is easier to read.
     pub(super) fn most_columns_of_names(&self, nodes: usize) -> usize {
         if nodes > FEW_NODES && self.terms() <= FEW_TERMS { 0 } else { self.to_string().width().saturating_sub(1) }
     }

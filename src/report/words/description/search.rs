@@ -11,20 +11,20 @@ use super::classes::{ClassValues, Describer};
 use super::{Description, Term};
 use crate::fleet::VariableValue;
 
-/// The most terms of a part, the most values of a term, and the most terms of one variable.
+/// The maximum number of terms of a part, values of a term, and terms of one variable.
 const MAX_TERMS: usize = 3;
 const MAX_VALUES: usize = 3;
 const MAX_EXCLUSIONS: usize = 8;
-/// The most values with which the first of two parts is tried.
+/// The maximum number of values tried for the first of two parts.
 const MAX_PARTS: usize = 12;
 /// The cost of the words between terms, and of those between parts or before an exception.
 const AND: usize = 5;
 const OR: usize = 8;
-/// The cost of a term's second value, and of an opposite, beyond their widths: they take longer to understand.
+/// The cost of a term's second value, and of a negation, beyond their widths: they take longer to understand.
 const VALUE: usize = 4;
 const NOT: usize = 8;
 
-/// A search with what it has left of the describer's steps.
+/// A search, with the steps that the describer has left.
 pub(super) struct Search<'d> {
     describer: &'d mut Describer,
 }
@@ -54,7 +54,7 @@ impl<'d> Search<'d> {
         if let Some(Found { terms, .. }) = self.part(set, &others, MAX_TERMS) {
             return Some(Description { is_all_but: false, parts: vec![terms] });
         }
-        // All but one term is the opposite term, and an exception of what is not the case is hard to read.
+        // "All but" a single term is just its negation, and an exception of a negated term is hard to read.
         let is_plain = |found: &Found| found.terms.len() > 1 && !found.terms.iter().any(|term| term.is_not);
         let exception = self.part(&others, set, MAX_TERMS - 1).filter(is_plain);
         let exception =
@@ -148,7 +148,7 @@ impl<'d> Search<'d> {
         }
     }
 
-    /// Takes steps from those that are left. Returns false if there are not so many.
+    /// Uses up some of the steps that are left. Returns false if there are too few.
     fn spend(&mut self, steps: usize) -> bool {
         let left = self.describer.steps_left.checked_sub(steps);
         self.describer.steps_left = left.unwrap_or(0);
