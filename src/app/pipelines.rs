@@ -128,7 +128,7 @@ impl BranchPipelines {
         let last = self.inventory().last_answers();
         match (self.get_with(branch, last.as_ref()), self.good.clone()) {
             (Err(error), Some(good)) if last.as_ref() != Some(&good) => {
-                tracing::warn!(%error, "the new answers of node sources are unusable: the former ones stay in use");
+                tracing::warn!(%error, "the new answers of node sources are unusable: the previous ones stay in use");
                 self.get_with(branch, Some(&good))
             }
             (Ok(pipeline), _) => {
@@ -171,7 +171,7 @@ impl BranchPipelines {
         match (self.make(nodes), former) {
             (Ok(pipeline), former) => {
                 if former.is_some() {
-                    tracing::info!("the node profiles have changed and were read again");
+                    tracing::info!("the node profiles have changed and have been read again");
                 }
                 let repository = &self.workspace.repository;
                 let is_there = |branch: &BranchName| !matches!(repository.tip(branch), Ok(None));
@@ -203,7 +203,7 @@ impl BranchPipelines {
     fn renew_outside(&mut self) {
         let workspace = &mut self.workspace;
         match self.outside.look(|| workspace.renew_outside()) {
-            Some(Ok(true)) => tracing::info!("files outside of the repository have changed and are read again"),
+            Some(Ok(true)) => tracing::info!("files outside the repository have changed: reading them again"),
             Some(Err(error)) => {
                 tracing::warn!(%error, "files outside of the repository have changed and cannot be read: the former \
                                         ones stay in use");
@@ -223,7 +223,7 @@ pub(super) fn compare(event: &CommitEvent, mut get: impl FnMut() -> Result<Arc<P
         |error: &Failure| matches!(error.downcast_ref::<PipelineError>(), Some(PipelineError::ProfilesChanged));
     for _ in 1..ATTEMPTS {
         match compare_with(&*get()?, event) {
-            Err(error) if have_changed(&error) => tracing::info!("{error}; the commit is compared again"),
+            Err(error) if have_changed(&error) => tracing::info!("{error}; comparing the commit again"),
             compared => return compared,
         }
     }
@@ -239,7 +239,7 @@ fn compare_with(pipeline: &Pipeline, event: &CommitEvent) -> Result<Comparison> 
     {
         before = repository.parents(event.after)?.first();
         let compared = before.map(tracing::field::display);
-        tracing::warn!(%gone, compared, "the former tip was collected; the commit is compared with its parent");
+        tracing::warn!(%gone, compared, "git has collected the former tip; comparing the commit with its parent");
     }
     let before = before.map_or(RevisionId::Empty, RevisionId::Commit);
     let target = event.judge.filter(|judge| !repository.is_gone(*judge)).map(RevisionId::Commit);

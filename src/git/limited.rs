@@ -44,11 +44,11 @@ impl Limits {
     /// Returns the limit that a child has exceeded, if it began at `start`.
     fn exceeded(&self, start: Instant) -> Option<io::Error> {
         if start.elapsed() >= self.time {
-            let text = format!("it was ended after {} seconds", self.time.as_secs_f32());
+            let text = format!("it was stopped after {} seconds", self.time.as_secs_f32());
             return Some(io::Error::new(io::ErrorKind::TimedOut, text));
         }
         let (folder, most) = self.folder.as_ref()?;
-        let text = || format!("it was ended, since what it fetches takes more than {} MiB", most >> 20);
+        let text = || format!("it was stopped, since it fetched more than {} MiB", most >> 20);
         (size(folder) > *most).then(|| io::Error::new(io::ErrorKind::FileTooLarge, text()))
     }
 }

@@ -164,7 +164,10 @@ fn a_clean_checkout_of_converted_files_is_no_change() {
     site.files("-- .gitattributes\ndata/*/n1.yaml filter=hide\n");
     site.commit("hidden");
     let said = site.hierad("diff").out;
-    assert!(said.contains("no change seen, but: .gitattributes changes, which says how git converts files"), "{said}");
+    assert!(
+        said.contains("no change seen, but: .gitattributes changes, which controls how git converts files"),
+        "{said}"
+    );
     site.hierad("lookup v --node n1").fails(&["unknown to hierad: data/sub/n1.yaml: "]);
     assert_eq!(site.hierad("lookup v --node n1 --rev HEAD~1").ok(), "--- stored\n");
 }

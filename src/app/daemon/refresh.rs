@@ -31,7 +31,7 @@ pub(super) fn keep_fresh(inventory: Inventory, trouble: SourceTrouble, pipelines
         }
     };
     if let Err(error) = thread::Builder::new().name("nodes".to_owned()).spawn(work) {
-        tracing::error!(%error, "nodes will not be asked for again: there is no thread for that");
+        tracing::error!(%error, "sources will not be asked for nodes again: cannot start a thread");
     }
 }
 

@@ -50,7 +50,7 @@ impl<P: FnMut(&Report) -> std::io::Result<()>> Reporter<P> {
         let compared = self.pipelines.compare(event).map_err(HandlerError::Runtime);
         if let Some(overrun) = self.guard.end() {
             let reason = overrun.reason();
-            tracing::warn!(%reason, "the commit was not resolved to its end");
+            tracing::warn!(%reason, "the commit was not fully resolved");
         }
         // The answers that were compared are dropped after the report is printed.
         let Comparison { mut report, effective: _effective } = compared?;

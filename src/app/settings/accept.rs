@@ -23,14 +23,14 @@ pub(super) fn check(source: &SourceFile<'_>, raw: BTreeMap<String, OneOrMany>) -
     let parse = |name: &String| if is_trusted { name.parse() } else { Pattern::bounded(name, MAX_PATTERN_SIZE) };
     let count: usize = raw.values().map(|names| names.as_slice().len()).sum();
     if !is_trusted && count > MAX_NAMES {
-        let text = format!("'accept' of the tree has {count} names: at most {MAX_NAMES} count");
+        let text = format!("'accept' in the tree has {count} names: at most {MAX_NAMES} are allowed");
         return Err(source.invalid(&["accept"], text));
     }
     for (code, names) in raw {
         let invalid = |text: String| source.invalid(&["accept", &code], text);
         if !acceptable().any(|(known, _)| known == code) {
             let known: Vec<String> = acceptable().map(|(code, names)| format!("{code} ({names})")).collect();
-            return Err(invalid(format!("'accept' has no '{code}'; it takes {}", known.join(", "))));
+            return Err(invalid(format!("'accept' has an unknown code '{code}'; use one of {}", known.join(", "))));
         }
         let patterns = names
             .as_slice()

@@ -19,7 +19,7 @@ pub(super) fn check(source: &SourceFile<'_>, raw: &raw::Check) -> Result<CheckSe
         Some("warning") => Some(Severity::Warning),
         Some("error") => Some(Severity::Error),
         Some(other) => {
-            let text = format!("'severity' is note, warning or error, not '{other}'");
+            let text = format!("'severity' must be note, warning or error, not '{other}'");
             return Err(source.invalid(&["check", "severity"], text));
         }
     };

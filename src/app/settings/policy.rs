@@ -52,7 +52,7 @@ pub(super) fn check(source: &SourceFile<'_>, rules: &[raw::Policy], waivers: &[r
         rules.iter().map(raw::Policy::entries).sum::<usize>() + waivers.iter().map(raw::Waiver::entries).sum::<usize>();
     if *source.origin != Origin::Trusted && count > MAX_ENTRIES {
         let text = format!(
-            "'policies' and 'waivers' of the tree have {count} entries and patterns: at most {MAX_ENTRIES} count"
+            "'policies' and 'waivers' in the tree have {count} entries and patterns: at most {MAX_ENTRIES} are allowed"
         );
         return Err(source.invalid(&["policies"], text));
     }
@@ -119,7 +119,7 @@ impl<'a> Entry<'a> {
 
     fn name(&self, name: Option<&str>, known: &[Rule]) -> Result<Arc<str>> {
         let Some(name) = name else {
-            return Err(self.invalid("name", "a policy needs a 'name', by which waivers and people refer to it"));
+            return Err(self.invalid("name", "a policy needs a 'name' that waivers and people can refer to"));
         };
         let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
         if name.is_empty() || !name.chars().all(is_plain) {
@@ -127,7 +127,7 @@ impl<'a> Entry<'a> {
             return Err(self.invalid("name", &text));
         }
         if known.iter().any(|rule| *rule.name == *name) {
-            let text = format!("there are two policies '{name}': give each a name of its own");
+            let text = format!("there are two policies '{name}': give each its own name");
             return Err(self.invalid("name", &text));
         }
         Ok(name.into())
@@ -154,7 +154,7 @@ impl<'a> Entry<'a> {
         let (lines, spots) = (!raw.lines.as_slice().is_empty(), !raw.blind_spots.as_slice().is_empty());
         match (lines, spots, of_changes) {
             (true, true, _) => {
-                Err(self.invalid("blind_spots", "'lines' and 'blind_spots' are two subjects: write two policies"))
+                Err(self.invalid("blind_spots", "'lines' and 'blind_spots' cannot be combined: write two policies"))
             }
             (true, ..) | (_, true, _) if of_changes.is_some() => {
                 let name = of_changes.unwrap_or_default();
@@ -172,9 +172,8 @@ impl<'a> Entry<'a> {
                 let kinds = self.codes(raw.blind_spots.as_slice())?;
                 Ok(Subject::BlindSpots(FileRule { kinds, files: self.names("files", &raw.files)? }))
             }
-            _ if !raw.files.as_slice().is_empty() => {
-                Err(self.invalid("files", "'files' is for 'lines' and 'blind_spots': name the 'keys' or 'nodes'"))
-            }
+            _ if !raw.files.as_slice().is_empty() => Err(self
+                .invalid("files", "'files' needs 'lines' or 'blind_spots': narrow this policy by 'keys' or 'nodes'")),
             _ => Ok(Subject::Changes(Box::new(self.changes(raw)?))),
         }
     }
@@ -204,9 +203,9 @@ impl<'a> Entry<'a> {
     /// Returns the message for a comparison in place of a pattern.
     fn no_name(&self, setting: &str, text: &str, number: &str) -> String {
         let instead = match (self.list, setting) {
-            _ if text.starts_with('!') => "patterns cannot exclude: name those to include".to_owned(),
-            ("policies", "keys" | "nodes") => format!("for a number write more_than: {{{setting}: {number}}}"),
-            _ => "numbers are for 'more_than' of a policy".to_owned(),
+            _ if text.starts_with('!') => "patterns cannot exclude: list the names to include".to_owned(),
+            ("policies", "keys" | "nodes") => format!("for a number, write more_than: {{{setting}: {number}}}"),
+            _ => "only 'more_than' of a policy takes numbers".to_owned(),
         };
         format!("'{setting}' takes patterns for names, not '{text}'; {instead}")
     }
@@ -243,13 +242,13 @@ impl<'a> Entry<'a> {
         let near = nearest(name, all.clone(), 1);
         let hint = near.first().map_or_else(String::new, |near| format!("did you mean {near}? "));
         let all = all.collect::<Vec<_>>().join(", ");
-        self.invalid(setting, &format!("'{setting}' has no '{name}'; {hint}It takes {all}"))
+        self.invalid(setting, &format!("'{setting}' cannot be '{name}'; {hint}Allowed: {all}"))
     }
 
     fn value_test(&self, setting: &str, raw: &raw::ValueTest) -> Result<ValueTest> {
         let equals = self.source.lines.value([self.list, &*self.at, setting, "equals"]).cloned();
         if let Some(name) = raw.type_name.as_ref().filter(|name| !TYPES.contains(&name.as_str())) {
-            let text = format!("'{setting}': there is no type '{name}'; it takes {}", TYPES.join(", "));
+            let text = format!("'{setting}': unknown type '{name}'; use one of {}", TYPES.join(", "));
             return Err(self.invalid(setting, &text));
         }
         let test =
@@ -306,11 +305,11 @@ impl<'a> Entry<'a> {
 
     fn day(&self, text: Option<&str>) -> Result<Day> {
         let Some(text) = text else {
-            return Err(self.invalid("expires", "needs the last day on which it counts: 'expires: 2027-01-31'"));
+            return Err(self.invalid("expires", "needs its last valid day, such as 'expires: 2027-01-31'"));
         };
         let is_plain = text.len() == "2027-01-31".len();
         text.parse().ok().filter(|_| is_plain).ok_or_else(|| {
-            self.invalid("expires", &format!("'expires': there is no day '{text}'; write one as 2027-01-31"))
+            self.invalid("expires", &format!("'expires': '{text}' is not a valid date such as 2027-01-31"))
         })
     }
 }
@@ -348,7 +347,7 @@ mod tests {
         for (settings, expected) in [
             (
                 "policies:\n  - {level: note, message: m}\n",
-                "3: a policy needs a 'name', by which waivers and people refer to it",
+                "3: a policy needs a 'name' that waivers and people can refer to",
             ),
             (
                 "policies:\n  - {name: 'a b', level: note, message: m}\n",
@@ -356,7 +355,7 @@ mod tests {
             ),
             (
                 "policies:\n  - {name: a, level: note, message: m}\n  - {name: a, level: note, message: m}\n",
-                "4: there are two policies 'a': give each a name of its own",
+                "4: there are two policies 'a': give each its own name",
             ),
             (
                 "policies:\n  - name: a\n    level: error\n    message: m\n",
@@ -369,7 +368,7 @@ mod tests {
             ),
             (
                 "policies:\n  - name: a\n    level: note\n    message: m\n    kinds: [error, aded]\n",
-                "6: policy 'a': 'kinds' has no 'aded'; did you mean added? It takes added, removed, ",
+                "6: policy 'a': 'kinds' cannot be 'aded'; did you mean added? Allowed: added, removed, ",
             ),
             ("policies:\n  - name: a\n    key: x\n", "4: policies[0]: unknown field `key`"),
             ("policies: {a: {level: note}}\n", "2: policies: invalid type: map, expected a sequence"),
@@ -383,7 +382,7 @@ mod tests {
             ),
             (
                 "policies:\n  - {name: a, level: note, message: m, after: {type: Strng}}\n",
-                "3: policy 'a': 'after': there is no type 'Strng'; it takes Array, ",
+                "3: policy 'a': 'after': unknown type 'Strng'; use one of Array, ",
             ),
             (
                 "policies:\n  - {name: a, level: note, message: m, after: {}}\n",
@@ -391,7 +390,7 @@ mod tests {
             ),
             (
                 "policies:\n  - {name: a, level: note, message: m, blind_spots: unreached}\n",
-                "3: policy 'a': 'blind_spots' has no 'unreached'; did you mean unreached-file? It takes any, ",
+                "3: policy 'a': 'blind_spots' cannot be 'unreached'; did you mean unreached-file? Allowed: any, ",
             ),
             (
                 "policies:\n  - {name: a, level: note, message: m, lines: no-effect, keys: x}\n",
@@ -400,11 +399,11 @@ mod tests {
             ),
             (
                 "policies:\n  - {name: a, level: note, message: m, lines: no-effect, blind_spots: any}\n",
-                "3: policy 'a': 'lines' and 'blind_spots' are two subjects: write two policies",
+                "3: policy 'a': 'lines' and 'blind_spots' cannot be combined: write two policies",
             ),
             (
                 "policies:\n  - {name: a, level: note, message: m, files: x}\n",
-                "3: policy 'a': 'files' is for 'lines' and 'blind_spots'",
+                "3: policy 'a': 'files' needs 'lines' or 'blind_spots'",
             ),
             (&format!("{base}waivers:\n  - {{reason: r}}\n"), "6: a waiver needs the name of its 'policy'"),
             (
@@ -417,11 +416,11 @@ mod tests {
             ),
             (
                 &format!("{base}waivers:\n  - policy: a\n    reason: r\n"),
-                "6: waiver of 'a': needs the last day on which it counts: 'expires: 2027-01-31'",
+                "6: waiver of 'a': needs its last valid day, such as 'expires: 2027-01-31'",
             ),
             (
                 &format!("{base}waivers:\n  - policy: a\n    reason: r\n    expires: 2027-02-30\n"),
-                "8: waiver of 'a': 'expires': there is no day '2027-02-30'; write one as 2027-01-31",
+                "8: waiver of 'a': 'expires': '2027-02-30' is not a valid date such as 2027-01-31",
             ),
             (
                 &format!("{base}waivers:\n  - {{policy: lines, keys: x, reason: r, expires: 2027-01-31}}\n"),
@@ -441,23 +440,23 @@ mod tests {
         for (settings, expected) in [
             (
                 "policies:\n  - name: a\n    level: note\n    message: m\n    nodes: '>50%'\n",
-                "6: policy 'a': 'nodes' takes patterns for names, not '>50%'; for a number write more_than: {nodes: 50%}",
+                "6: policy 'a': 'nodes' takes patterns for names, not '>50%'; for a number, write more_than: {nodes: 50%}",
             ),
             (
                 "policies:\n  - {name: a, level: note, message: m, keys: [port, '>= 3']}\n",
-                "3: policy 'a': 'keys' takes patterns for names, not '>= 3'; for a number write more_than: {keys: 3}",
+                "3: policy 'a': 'keys' takes patterns for names, not '>= 3'; for a number, write more_than: {keys: 3}",
             ),
             (
                 "policies:\n  - {name: a, level: note, message: m, nodes: 25%}\n",
-                "3: policy 'a': 'nodes' takes patterns for names, not '25%'; for a number write more_than: {nodes: 25%}",
+                "3: policy 'a': 'nodes' takes patterns for names, not '25%'; for a number, write more_than: {nodes: 25%}",
             ),
             (
                 "policies:\n  - {name: a, level: note, message: m, nodes: '!web01'}\n",
-                "3: policy 'a': 'nodes' takes patterns for names, not '!web01'; patterns cannot exclude: name those",
+                "3: policy 'a': 'nodes' takes patterns for names, not '!web01'; patterns cannot exclude: list the",
             ),
             (
                 "policies: [{name: a, level: note, message: m}]\nwaivers:\n  - {policy: a, nodes: '<5', reason: r, expires: 2027-01-31}\n",
-                "4: waiver of 'a': 'nodes' takes patterns for names, not '<5'; numbers are for 'more_than' of a policy",
+                "4: waiver of 'a': 'nodes' takes patterns for names, not '<5'; only 'more_than' of a policy takes numbers",
             ),
         ] {
             refuses(&format!("profiles: nodes\n{settings}"), &format!("/hierad.yaml:{expected}"));

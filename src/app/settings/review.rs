@@ -50,7 +50,7 @@ pub(super) fn check(
     for (at, raw) in raw.into_iter().enumerate() {
         let review = Checked { source, number: at + 1 }.check(repositories, raw)?;
         if found.iter().any(|other| other.name == review.name) {
-            let text = format!("are the second of {}: give each an 'id'", review.name);
+            let text = format!("'{}' occurs twice: give each entry its own 'id'", review.name);
             return Err(Checked { source, number: at + 1 }.invalid(&text));
         }
         found.push(review);
@@ -62,7 +62,7 @@ pub(super) fn check(
 fn need_forge() -> String {
     let names: Vec<String> = forge::reviewed().map(|forge| format!("'{}'", forge.name())).collect();
     let (last, others) = names.split_last().map_or(("", &[][..]), |(last, others)| (&**last, others));
-    format!("need 'forge: {} or {last}", others.join(", ").trim_start_matches('\''))
+    format!("needs 'forge: {} or {last}", others.join(", ").trim_start_matches('\''))
 }
 
 /// One entry of the list.
@@ -73,7 +73,7 @@ struct Checked<'a> {
 
 impl Checked<'_> {
     fn invalid(&self, text: &str) -> SettingsError {
-        self.source.invalid(&["reviews"], format!("'reviews', number {}, {text}", self.number))
+        self.source.invalid(&["reviews"], format!("'reviews', entry {}: {text}", self.number))
     }
 
     /// Returns the flags of `hierad review` for these settings, each with the values that it may have.
@@ -82,7 +82,7 @@ impl Checked<'_> {
         for (flag, value, values) in written {
             let Some(value) = value else { continue };
             if !values.contains(&&*value) {
-                return Err(self.invalid(&format!("have an invalid '{flag}': use one of {}", values.join(", "))));
+                return Err(self.invalid(&format!("has an invalid '{flag}': use one of {}", values.join(", "))));
             }
             flags.push(format!("--{}={value}", flag.replace('_', "-")));
         }
@@ -108,15 +108,15 @@ impl Checked<'_> {
         let has_numbers = forge.api().is_some_and(|api| api.is_nested);
         let number = || project.as_u64().filter(|_| has_numbers).map(|number| number.to_string());
         let Some(project) = project.as_str().map(str::to_owned).or_else(number) else {
-            return Err(self.invalid("need 'project', the name of the repository with its owner"));
+            return Err(self.invalid("needs 'project', the name of the repository with its owner"));
         };
         if api.is_none() && forge.public_api().is_none() {
-            return Err(self.invalid("need 'api', the address of the forge's API"));
+            return Err(self.invalid("needs 'api', the address of the forge's API"));
         }
         self.check_repository(repositories, repository.as_ref())?;
         if id.as_ref().is_some_and(|id| Id::new(id).is_none()) {
             return Err(
-                self.invalid("have an invalid 'id': use up to 64 letters, digits, dots, underscores and single dashes")
+                self.invalid("has an invalid 'id': use up to 64 letters, digits, dots, underscores and single dashes")
             );
         }
         let of = id.as_ref().map(|id| format!(" ({id})")).unwrap_or_default();
@@ -143,9 +143,9 @@ impl Checked<'_> {
     /// Checks that one repository is meant. A daemon for the repository at hand is checked when it starts.
     fn check_repository(&self, repositories: &[RepositorySetting], name: Option<&String>) -> Result<(), SettingsError> {
         match name {
-            None if repositories.len() > 1 => Err(self.invalid("need 'repository', one of those that are watched")),
+            None if repositories.len() > 1 => Err(self.invalid("needs 'repository', the name of a watched repository")),
             Some(name) if !repositories.is_empty() && !repositories.iter().any(|known| known.name == *name) => {
-                Err(self.invalid(&format!("are of a repository '{name}', which is not watched")))
+                Err(self.invalid(&format!("there is no watched repository '{name}'")))
             }
             _ => Ok(()),
         }
@@ -156,6 +156,6 @@ impl Checked<'_> {
         let hours = hours.unwrap_or(default);
         let time = Some(hours).filter(|hours| (0.0..=most).contains(hours));
         let time = time.and_then(|hours| Duration::try_from_secs_f64(hours * 3600.0).ok());
-        time.ok_or_else(|| self.invalid(&format!("need a number of hours for 'retry_for', not {hours}")))
+        time.ok_or_else(|| self.invalid(&format!("needs a number of hours for 'retry_for', not {hours}")))
     }
 }

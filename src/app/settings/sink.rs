@@ -225,7 +225,7 @@ impl SinkChecker<'_> {
         for (pattern, text) in repositories.iter().zip(raw.repositories.as_slice()) {
             // Otherwise the sink would get no reports and nobody would notice.
             if !self.repositories.iter().any(|repository| pattern.matches(&repository.name)) {
-                return Err(self.wrong("repositories", format!("no repository that is watched is called '{text}'")));
+                return Err(self.wrong("repositories", format!("there is no watched repository '{text}'")));
             }
         }
         Ok(Filter { repositories, branches, nodes, keys, minimum: raw.minimum })
@@ -322,7 +322,7 @@ impl SinkChecker<'_> {
         };
         let is_open = matches!(server.tls, MailTls::Opportunistic | MailTls::None) && !server.is_here();
         if user.is_some() && is_open {
-            return Err(wrong(&"with 'starttls: opportunistic' or 'none' the password could be read on its way"));
+            return Err(wrong(&"with 'starttls: opportunistic' or 'none', the password could be intercepted"));
         }
         let from = mailbox(&raw.from).map_err(|error| wrong(&error))?;
         let to = raw.to.as_slice().iter().map(|to| mailbox(to)).collect::<Result<Vec<_>, _>>();

@@ -137,7 +137,7 @@ fn check(
             }
             SnapshotTarget::Folder(FolderPattern(source.folder.join(folder).display().to_string()), mode)
         }
-        _ => return Err(invalid("need one of 'ref: true' and 'folder: DIR'")),
+        _ => return Err(invalid("need either 'ref: true' or 'folder: DIR'")),
     };
     if schedule.as_slice().is_empty() && time_zone.is_some() {
         return Err(invalid("have no 'schedule', so 'time_zone' has no effect"));

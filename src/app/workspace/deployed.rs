@@ -44,7 +44,7 @@ fn name_in(revision: &str) -> &str {
 fn unknown(revision: &str) -> String {
     let what = match name_in(revision) {
         "HEAD" => "no branch is checked out".to_owned(),
-        _ => format!("{revision} is of no branch that is known here"),
+        _ => format!("no known branch contains {revision}"),
     };
     format!(
         "the environment of the nodes is the name of a branch, and {what}: name the branch as the revision, or the \

@@ -43,7 +43,7 @@ impl TrustStore {
     pub(super) fn of(repository: &Repository) -> Result<TrustStore> {
         match repository.enclosing_work_dir() {
             Some(outer) => Err(format!(
-                "the git directory {} is in the work tree of {}, where a commit may write what is trusted: move it out of there",
+                "the git directory {} is in the work tree of {}, where a commit could forge the records of trust: move it elsewhere",
                 repository.common_dir().display(),
                 outer.display()
             )

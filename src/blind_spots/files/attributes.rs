@@ -23,9 +23,9 @@ impl DiffContext<'_> {
         let Some(first) = files.first() else { return Ok(None) };
         Ok(Some(BlindSpot {
             code: "changed-settings",
-            headline: format!("{first} changes, which says how git converts files"),
+            headline: format!("{first} changes, which controls how git converts files"),
             message: format!(
-                "{first} makes git convert files differently, and data is read as the repository stores it"
+                "{first} makes git convert files differently, but hierad reads data as the repository stores it"
             ),
             fix: Some(Remedy::words("compare a checkout before and after")),
             files,
@@ -58,10 +58,10 @@ impl DiffContext<'_> {
             code: CODE,
             headline: format!("git converts {short} as {ATTRIBUTES} says"),
             message: format!(
-                "git converts {names} as {ATTRIBUTES} says: nodes get what a checkout has, and it is not read"
+                "git converts {names} as {ATTRIBUTES} says: nodes get the converted files, which hierad does not read"
             ),
             fix: Some(Remedy::with_yaml(
-                "compare a checkout before and after or, if it is the same, add to hierad.yaml",
+                "compare a checkout before and after; if it is the same, add to hierad.yaml",
                 accept::line(CODE, files.iter().map(String::as_str)),
             )),
             files,

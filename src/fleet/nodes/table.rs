@@ -32,7 +32,7 @@ struct BatchTable {
 pub(super) type Row = (usize, NodeId);
 
 /// The reason why a variable of a node is unknown whose profile is gone.
-const GONE: &str = "the profile of this node is not where it was; run hierad again";
+const GONE: &str = "the profile of this node is no longer where it was; run hierad again";
 
 impl Table {
     /// Reads the values at `paths` of all profiles whose names are `chosen`. Returns the errors of unreadable profiles,

@@ -155,7 +155,7 @@ impl Objects {
     /// Reads the header of a commit, and as much of its message as a summary needs.
     pub(super) fn commit(&self, id: CommitId) -> Result<RawCommit, ObjectError> {
         let content = self.read(id.0, ObjectType::Commit, ReadExtent::Start(COMMIT_START))?;
-        raw::commit(&content).ok_or_else(|| self.damaged(id.0, "its header is not a commit's"))
+        raw::commit(&content).ok_or_else(|| self.damaged(id.0, "its header is not that of a commit"))
     }
 
     /// Returns the value of a trailer of a commit's message.
@@ -324,7 +324,7 @@ fn open_handle(repository: &Path, folders: &[PathBuf]) -> Result<Opened, ObjectE
     let closed = |reason: &str| ObjectError::Closed { repository: repository.to_owned(), reason: reason.to_owned() };
     let odb = Odb::new().map_err(|error| closed(error.message()))?;
     if !folders.first().is_some_and(|own| own.is_dir()) {
-        return Err(closed("its folder of objects is gone"));
+        return Err(closed("its object folder is gone"));
     }
     for folder in folders {
         let path = folder.to_str().ok_or_else(|| closed("its path is not UTF-8"))?;

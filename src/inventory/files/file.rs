@@ -85,7 +85,7 @@ impl ProfileFile {
     /// Takes note that the file has changed since it was first seen.
     fn changed(&self) -> ProfileError {
         self.has_changed.store(true, Ordering::Relaxed);
-        self.error("the file has changed since it was read first")
+        self.error("the file has changed since it was first read")
     }
 
     /// Reads the whole content, and takes note of it if `is_noted`.

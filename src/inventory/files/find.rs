@@ -90,7 +90,7 @@ pub(super) fn confined(root: &Path, path: &Path, search: &mut Search) -> Result<
     let folder = if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder };
     let Ok(real) = folder.canonicalize() else { return Ok((find(path, search)?, Vec::new())) };
     if real_below(root, &folder).is_err() {
-        let text = format!("{} leads out of the tree, whose own settings name it: it is not read", path.display());
+        let text = format!("{} leads out of the tree whose settings name it: it is not read", path.display());
         return Err(FindError(text));
     }
     let stays = |file: &ProfilePath| file.real.starts_with(&real) && real_below(root, &file.real).is_ok();
@@ -223,7 +223,7 @@ fn file_at(tree: &dyn FileTree, path: &str) -> std::result::Result<Option<BlobId
 
 /// Subtracts names from the number that may still be examined.
 fn spend(left: &mut usize, names: usize) -> std::result::Result<(), &'static str> {
-    *left = left.checked_sub(names + 1).ok_or("all paths of profiles together lead to too many files")?;
+    *left = left.checked_sub(names + 1).ok_or("the paths of profiles together lead to too many files")?;
     Ok(())
 }
 

@@ -257,7 +257,7 @@ fn findings_are_selected_by_severity_and_code() {
     assert_eq!(last("", 2), "3 errors, 4 warnings on 2 nodes");
     site.write("hierad.yaml", "accept: {nothing: '*'}\n");
     site.hierad("check").fails(&[
-        "hierad.yaml:1: 'accept' has no 'nothing'; it takes absent-module (modules), ",
+        "hierad.yaml:1: 'accept' has an unknown code 'nothing'; use one of absent-module (modules), ",
         "data-syntax (files)",
     ]);
     site.write("hierad.yaml", "check: {allow: [data-syntax]}\n");

@@ -201,7 +201,10 @@ fn attributes_that_convert_files_are_no_calm() {
             (&"no_change_seen".into(), &"changed-settings".into()),
             "{after}"
         );
-        assert!(spot["headline"].as_str().unwrap().ends_with("changes, which says how git converts files"), "{spot}");
+        assert!(
+            spot["headline"].as_str().unwrap().ends_with("changes, which controls how git converts files"),
+            "{spot}"
+        );
     }
     for (before, after) in [
         (root.to_owned(), format!("{root}* text=auto\n*.sh eol=lf\nspec export-ignore\n")),

@@ -74,7 +74,7 @@ fn faulty_sinks_are_named_with_lines() {
         ),
         (
             "{folder: x, repositories: [\"*l\", contrl]}\nrepositories: {control: {path: .}}",
-            "2: sink 's': 'repositories': no repository that is watched is called 'contrl'",
+            "2: sink 's': 'repositories': there is no watched repository 'contrl'",
         ),
         ("{folder: x, retry_for: -1}", "2: sink 's': 'retry_for': must be a number above 0, not -1"),
         ("{command: []}", "2: sink 's': 'command': needs a program"),
@@ -100,7 +100,7 @@ fn faulty_sinks_are_named_with_lines() {
         ),
         (
             "{mail: {server: 'smtp://m', from: a@b.c, to: a@b.c, user: u, password_file: f, starttls: none}}",
-            "2: sink 's': 'mail': with 'starttls: opportunistic' or 'none' the password could be read on its way",
+            "2: sink 's': 'mail': with 'starttls: opportunistic' or 'none', the password could be intercepted",
         ),
     ] {
         site.write(".git/hierad.yaml", format!("sinks:\n  s: {sink}\n"));

@@ -786,7 +786,7 @@ fn profiles_do_not_lead_out_of_their_folder() {
     assert!(!printed.err.contains("/d.yaml"), "{printed:#?}");
     for setting in ["folder", "folder/*.yaml", "folder/secret.yaml"] {
         site.write("hierad.yaml", format!("profiles: [{setting}]\n"));
-        site.hierad("render --format ndjson").fails(&["leads out of the tree, whose own settings name it"]);
+        site.hierad("render --format ndjson").fails(&["leads out of the tree whose settings name it"]);
     }
     // The user's own flags and settings lead anywhere but by links of the tree.
     symlink(site.beside("more"), site.beside("own")).unwrap();

@@ -538,7 +538,7 @@ fn exit_code_can_count_only_errors() {
 #[test]
 fn accepted_blind_spots_are_checked() {
     let site = Sandbox::of(&format!("{SITE}-- hierad.yaml\nprofiles: [profiles]\naccept: {{unreached: [a]}}\n"));
-    site.hierad("diff").fails(&["hierad.yaml:2", "'accept' has no 'unreached'", "unreached-file (files)"]);
+    site.hierad("diff").fails(&["hierad.yaml:2", "'accept' has an unknown code 'unreached'", "unreached-file (files)"]);
 }
 
 #[test]

@@ -117,8 +117,8 @@ fn failed_schedules_are_tried_again() {
 fn snapshots_that_cannot_be_are_refused() {
     for (snapshots, words) in [
         ("{ref: true}", "a name with a hash such as {ref: true}"),
-        ("{a: {}}", "hierad.yaml:3: snapshots 'a' need one of 'ref: true' and 'folder: DIR'"),
-        ("{a: {ref: true, folder: x}}", "need one of 'ref: true' and 'folder: DIR'"),
+        ("{a: {}}", "hierad.yaml:3: snapshots 'a' need either 'ref: true' or 'folder: DIR'"),
+        ("{a: {ref: true, folder: x}}", "need either 'ref: true' or 'folder: DIR'"),
         ("{a: {folder: x}}", "of several branches need a folder each: put {branch} into 'folder', or name one branch"),
         ("{a: {folder: x, branches: 'm*'}}", "of several branches need a folder each"),
         ("{a: {folder: x, branches: main, push: origin}}", "go to a folder, so 'push' has no effect"),

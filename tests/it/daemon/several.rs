@@ -208,7 +208,7 @@ fn hanging_pushes_are_ended_and_tried_again() {
     let daemon = several.start();
     site.commit("a");
     Silent::is_left(silent.connection());
-    several.wait("the reason", || several.queue().contains("it was ended after 0.3 seconds"));
+    several.wait("the reason", || several.queue().contains("it was stopped after 0.3 seconds"));
     Silent::is_left(silent.connection());
     several.end(daemon);
 }

@@ -171,7 +171,8 @@ fn the_log_names_job_and_sink() {
         &site,
         "  bad: {command: ['false']}\n  good: {command: ['true']}\n",
     );
-    let messages = ["resolved", "not delivered; trying again", "the node profiles have changed and were read again"];
+    let messages =
+        ["resolved", "not delivered; trying again", "the node profiles have changed and have been read again"];
     let resolved = || daemon.errors().matches("\"message\":\"resolved\"").count();
     let change = |number| {
         change(&site, number);

@@ -328,14 +328,14 @@ fn a_review_that_fails_is_tried_again_or_set_aside() {
 fn settings_of_impossible_reviews_are_refused() {
     let review = "forge: github, project: o/n, token_file: TOKEN";
     for (reviews, words) in [
-        ("[{forge: svn, project: o/n, token_file: TOKEN}]", "need 'forge: github', 'gitlab' or 'gitea'"),
-        ("[{forge: gitea, project: o/n, token_file: TOKEN}]", "need 'api', the address of the forge's API"),
+        ("[{forge: svn, project: o/n, token_file: TOKEN}]", "needs 'forge: github', 'gitlab' or 'gitea'"),
+        ("[{forge: gitea, project: o/n, token_file: TOKEN}]", "needs 'api', the address of the forge's API"),
         ("[{forge: github, project: o/n, token_file: nosuch}]", "cannot read"),
-        (&format!("[{{{review}}}, {{{review}}}]"), "number 2, are the second of github o/n: give each an 'id'"),
+        (&format!("[{{{review}}}, {{{review}}}]"), "entry 2: 'github o/n' occurs twice: give each entry its own 'id'"),
         (&format!("[{{{review}, comment: never}}]"), "invalid 'comment': use one of always, changes, none"),
-        (&format!("[{{{review}, id: 'a--b'}}]"), "have an invalid 'id'"),
-        (&format!("[{{{review}, repository: other}}]"), "are of a repository 'other'"),
-        (&format!("[{{{review}, retry_for: -1}}]"), "need a number of hours for 'retry_for', not -1"),
+        (&format!("[{{{review}, id: 'a--b'}}]"), "has an invalid 'id'"),
+        (&format!("[{{{review}, repository: other}}]"), "there is no watched repository 'other'"),
+        (&format!("[{{{review}, retry_for: -1}}]"), "needs a number of hours for 'retry_for', not -1"),
     ] {
         let hooked = Hooked::with(Scene::new(Kind::GitHub), &format!("reviews: {reviews}\n"));
         hooked.scene.site.hierad("--config ../daemon.yaml watch --check-config").fails(&[words]);

@@ -168,7 +168,7 @@ fn faults_are_told_with_their_lines() {
     for path in ["hierad.yaml", ".git/hierad.yaml"] {
         let profiles = site.root().join("profiles");
         site.write(path, format!("profiles: {}\npolicies:\n  - {{level: note, message: m}}\n", profiles.display()));
-        site.hierad("diff").fails(&["hierad.yaml:3: a policy needs a 'name', by which waivers and people refer to it"]);
+        site.hierad("diff").fails(&["hierad.yaml:3: a policy needs a 'name' that waivers and people can refer to"]);
         site.git(["checkout", "--quiet", "hierad.yaml"]);
     }
 }
@@ -180,7 +180,7 @@ fn a_file_of_the_tree_has_few_policies() {
     let many = (0..600).map(rule).collect::<Vec<_>>().concat();
     site.files(&of_tree(&format!("policies:\n{many}")));
     site.hierad("diff").fails(&[
-        "hierad.yaml:2: 'policies' and 'waivers' of the tree have 1200 entries and patterns: at most 1000 count",
+        "hierad.yaml:2: 'policies' and 'waivers' in the tree have 1200 entries and patterns: at most 1000 are allowed",
     ]);
     trust(&site, &format!("policies:\n{many}"));
     site.hierad("diff").is(0);

@@ -117,7 +117,7 @@ impl<'a> Programs<'a> {
                 let refused = |why: String| format!("a command names '{name}', which {why}");
                 match self.entry(&path, depth)? {
                     Found::Folder if whole => {
-                        return Err(refused("is a folder: what is in it may change unseen".into()).into());
+                        return Err(refused("is a folder, whose contents could change unnoticed".into()).into());
                     }
                     // Its content may be named from there.
                     Found::Folder => self.is_unclear = true,
@@ -166,7 +166,7 @@ impl<'a> Programs<'a> {
                 }
                 return Ok(Found::Added);
             }
-            Err(error) => return Ok(Found::Refused(format!("cannot be looked at: {error}"))),
+            Err(error) => return Ok(Found::Refused(format!("cannot be examined: {error}"))),
             Ok(_) => {}
         }
         let file = match disk::open_below(&self.place.root, &path) {
