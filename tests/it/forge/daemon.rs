@@ -334,7 +334,7 @@ fn settings_of_impossible_reviews_are_refused() {
         (&format!("[{{{review}}}, {{{review}}}]"), "entry 2: 'github o/n' occurs twice: give each entry its own 'id'"),
         (&format!("[{{{review}, comment: never}}]"), "invalid 'comment': use one of always, changes, none"),
         (&format!("[{{{review}, id: 'a--b'}}]"), "has an invalid 'id'"),
-        (&format!("[{{{review}, repository: other}}]"), "there is no watched repository 'other'"),
+        (&format!("[{{{review}, repository: other}}]"), "are of a repository 'other'"),
         (&format!("[{{{review}, retry_for: -1}}]"), "needs a number of hours for 'retry_for', not -1"),
     ] {
         let hooked = Hooked::with(Scene::new(Kind::GitHub), &format!("reviews: {reviews}\n"));
