@@ -117,7 +117,7 @@ fn every_code_is_documented() {
     none(&missing("docs/check.md", &hierad::checks::CODES));
     // An unknown code is refused with a list of those that there are.
     let refused = settings("accept: {nonsense: x}\n").unwrap_err();
-    let (_, accepted) = refused.split_once("it takes ").unwrap();
+    let (_, accepted) = refused.split_once("use one of ").unwrap();
     let accepted: Vec<&str> = accepted.split(", ").filter_map(|code| code.split(' ').next()).collect();
     assert!(accepted.len() > 5, "{accepted:?}");
     let (of_blind_spots, of_faults): (Vec<&str>, _) =
