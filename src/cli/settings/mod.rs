@@ -49,7 +49,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
         value: Some(entry.value.into()),
         from: From::Git(entry.origin),
     }));
-    let mut out = output::stdout();
+    let mut out = output::coloured(output::color(global) && matches!(arguments.format, Format::Text));
     match arguments.format {
         Format::Text => {
             text::write(&found.files, &rows, &found.refused, &of_git.unknown, output::color(global), &mut out)?;

@@ -313,7 +313,7 @@ fn an_unknown_setting_names_the_one_that_is_meant() {
         ("profils: [p]\n", 1, "unknown field `profils`: did you mean `profiles`?"),
         ("profiles: []\nenviroment: x\n", 2, "unknown field `enviroment`: did you mean `environment`?"),
         ("limits:\n  stepps: 1\n", 2, "limits: unknown field `stepps`: did you mean `steps`?"),
-        ("check:\n  sverity: x\n", 2, "check: unknown field `sverity`, expected `severity`"),
+        ("check:\n  sverity: x\n", 2, "check: unknown field `sverity`: did you mean `severity`?"),
         ("eyaml:\n  alowed_keys: []\n", 2, "unknown field `alowed_keys`: did you mean `allowed_keys`?"),
         ("backends:\n  b:\n    vlues: x\n", 3, "backends.b: unknown field `vlues`: did you mean `values`?"),
         ("global_hiera_config:\n  pth: x\n", 2, "unknown field `pth`: did you mean `path`?"),

@@ -56,7 +56,7 @@ fn a_reload_that_failed_is_in_health_and_metrics() {
     let is_good = || service.metric("hierad_last_reload_successful");
     service.wait("the start", || is_good() == Some(1) && service.get("/health/ready").status == 200);
     for (fault, reason) in
-        [("nonsense: 1\n", "unknown field `nonsense`"), ("fingerprint_key: 1\n  - x\n", "hierad.yaml")]
+        [("nonsense: 1\n", "unknown field `nonsense`"), ("fingerprint_key: 1\n  - x\n", "cannot read")]
     {
         fs::write(&settings, format!("{fault}{text}")).unwrap();
         reload();

@@ -95,6 +95,7 @@ fn collected_commits_delay_nothing() {
     let service = Service::new();
     let daemon = service.start();
     service.wait("the daemon", || service.log().contains("hierad: watching"));
+    service.wait("its first look", || service.get("/health/ready").status == 200);
     service.end(daemon);
     let collect = "git reflog expire --expire=now --all; git gc --quiet --prune=now";
     // What the daemon knows as the tip of main is gone when it is back.
@@ -102,7 +103,7 @@ fn collected_commits_delay_nothing() {
     let amended = service.site.id("HEAD").to_string();
     let daemon = service.start();
     service.wait("a report", || service.told().len() == 1);
-    assert!(service.log().contains("the former tip was collected"), "{}", service.log());
+    assert!(service.log().contains("git has collected the former tip"), "{}", service.log());
     service.end(daemon);
     service.check(&[("main".to_owned(), amended.clone())].into());
     // So is a commit that is a job, and it is no use to wait for it.
