@@ -146,7 +146,7 @@ fn writers(report: &Report) {
     let is_plain = headline.len() < 300 && headline.chars().all(|c| c.is_ascii_alphanumeric() || " ,".contains(c));
     for (full, lines) in [(true, None), (false, Some(10))] {
         let mut out = Vec::new();
-        text::write(report, text::Options { color: full, width: 10_000, full, lines }, &mut out).unwrap();
+        text::write(report, text::Options { color: full, width: 10_000, full, lines, one_line: false }, &mut out).unwrap();
         let page = String::from_utf8(out).unwrap();
         assert!(!is_plain || page.contains(&headline), "{headline}\n{page}");
     }
