@@ -60,7 +60,7 @@ fn comment(keys: usize) -> Result<()> {
     let made = Cliff::of_own_keys(keys)?;
     let subject = &made.subject;
     let time = |budget: &str| -> Result<Spread> {
-        let mut command = subject.diff("HEAD~1", "HEAD")?;
+        let mut command = subject.diff("HEAD~1", "HEAD");
         command.args(["--format", "markdown", "--budget", budget]);
         let runs: Vec<Run> = (0..runs(5)).map(|_| measured(&mut command)).collect::<Result<_>>()?;
         Ok(Spread::new(runs.iter().map(|run| run.time.as_secs_f64() * 1e3), "ms"))
@@ -68,7 +68,7 @@ fn comment(keys: usize) -> Result<()> {
     let more = time("60000")?.against(&time("100")?, "ms", |whole, verdict| whole - verdict);
     print(&format!("{}  comment", subject.name), &more, Some(Wanted::AtMost(50.0)));
     #[expect(clippy::cast_precision_loss, reason = "it is a number of thousands")]
-    let bytes = printed(subject.diff("HEAD~1", "HEAD")?.args(["--format", "markdown"]))? as f64;
+    let bytes = printed(subject.diff("HEAD~1", "HEAD").args(["--format", "markdown"]))? as f64;
     print(&format!("{}  comment", subject.name), &Spread::new([bytes], "bytes"), Some(Wanted::AtMost(65_536.0)));
     Ok(())
 }
@@ -99,13 +99,13 @@ fn diffs(subject: &Subject, revisions: [&str; 2], limits: &Limits) -> Result<(Sp
     let text = diff(subject, revisions, "text", Some(limits.seconds), limits.mebibytes)?;
     let json = diff(subject, revisions, "json", None, limits.mebibytes)?;
     #[expect(clippy::cast_precision_loss, reason = "it is shown in megabytes")]
-    let bytes = printed(subject.diff(revisions[0], revisions[1])?.args(["--format", "json"]))? as f64;
+    let bytes = printed(subject.diff(revisions[0], revisions[1]).args(["--format", "json"]))? as f64;
     Ok((text, json, bytes))
 }
 
 /// Measures the diff in a format; its time.
 fn diff(subject: &Subject, revisions: [&str; 2], format: &str, seconds: Option<f64>, mebibytes: f64) -> Result<Spread> {
-    let mut command = subject.diff(revisions[0], revisions[1])?;
+    let mut command = subject.diff(revisions[0], revisions[1]);
     command.args(["--format", format]);
     let runs: Vec<Run> = (0..runs(5)).map(|_| measured(&mut command)).collect::<Result<_>>()?;
     let time = Spread::new(runs.iter().map(|run| run.time.as_secs_f64() * 1e3), "ms");

@@ -56,7 +56,7 @@ fn measure(size: &Size, puppet: Option<Puppet>) -> Result<()> {
 
 /// Measures the diff of the commit of a kind; its time.
 fn diff(subject: &Subject, kind: &str, size: &Size) -> Result<Spread> {
-    let mut command = subject.diff(&format!("{kind}~1"), kind)?;
+    let mut command = subject.diff(&format!("{kind}~1"), kind);
     measured(&mut command)?;
     let runs: Vec<Run> = (0..runs(size.runs)).map(|_| measured(&mut command)).collect::<Result<_>>()?;
     let time = Spread::new(runs.iter().map(|run| run.time.as_secs_f64() * 1e3), "ms");

@@ -55,7 +55,7 @@ fn main() -> Result<()> {
 fn measure(subject: &Subject, wanted: Option<Wanted>) -> Result<Times> {
     let name = |what: &str| format!("{}  {what}", subject.name);
     let runs = runs(15);
-    let mut command = subject.diff(REVISIONS[0], REVISIONS[1])?;
+    let mut command = subject.diff(REVISIONS[0], REVISIONS[1]);
     let mut diff = || run(&mut command);
     let cache = Repository::discover(&subject.repository)?.common_dir().join("hierad/cache");
     let diff_with_cache = || run(subject.hierad().arg("diff").args(REVISIONS));

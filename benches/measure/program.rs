@@ -93,15 +93,10 @@ impl Subject {
     }
 
     /// `hierad diff` that remembers nothing of former runs.
-    pub(crate) fn diff(&self, before: &str, after: &str) -> Result<Command> {
+    pub(crate) fn diff(&self, before: &str, after: &str) -> Command {
         let mut command = self.hierad();
-        command.arg("diff");
-        let help = Command::new(&*HIERAD).args(["diff", "--help"]).output()?.stdout;
-        if String::from_utf8_lossy(&help).contains("--no-cache") {
-            command.arg("--no-cache");
-        }
-        command.args([before, after]);
-        Ok(command)
+        command.args(["diff", "--no-cache", before, after]);
+        command
     }
 
     /// Runs git on the repository.
