@@ -173,19 +173,26 @@ impl KeyChange {
     }
 
     /// Returns the nodes of the first variants, as many as `most`, in the order of their first nodes.
-    fn variant_nodes(&self, most: usize) -> Vec<NodeSet> {
-        self.variants.as_ref().map(|variants| variants.classes(&self.nodes, most)).unwrap_or_default()
+    fn variant_nodes(&self, most: usize, count: usize) -> Vec<NodeSet> {
+        match &self.variants {
+            None => Vec::new(),
+            Some(_) if count == self.nodes.len() => {
+                self.nodes.iter().take(most).map(|node| NodeSet::from_iter([node])).collect()
+            }
+            Some(variants) => variants.classes(&self.nodes, most),
+        }
     }
 
     /// Returns each variant as a separate change, in the order of their first nodes.
     pub(crate) fn each_variant(&self) -> impl Iterator<Item = Cow<'_, KeyChange>> {
-        self.first_variants(usize::MAX)
+        self.first_variants(usize::MAX, 0)
     }
 
-    /// Returns the first variants, as many as `most`.
-    fn first_variants(&self, most: usize) -> impl Iterator<Item = Cow<'_, KeyChange>> {
+    /// Returns the first variants, as many as `most`. Their number is `count`, or not known if that is 0: if each node
+    /// has its own, the nodes need not be divided.
+    fn first_variants(&self, most: usize, count: usize) -> impl Iterator<Item = Cow<'_, KeyChange>> {
         let whole = self.variants.is_none().then_some(Cow::Borrowed(self));
-        let classes = self.variant_nodes(most);
+        let classes = self.variant_nodes(most, count);
         whole.into_iter().chain(classes.into_iter().map(|nodes| Cow::Owned(self.on(nodes))))
     }
 

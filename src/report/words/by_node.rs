@@ -157,7 +157,8 @@ impl Report {
         let all = std::iter::once(&item.first).chain(&item.others).map(|at| &self.changes[*at]);
         // Variants hardly ever have equal words, and each of them has to be made.
         let variants = if most == MAX_COMPARED { MAX_VARIANTS } else { most };
-        all.flat_map(move |change| change.first_variants(variants)).take(most)
+        let count = if item.others.is_empty() { 1 + item.more } else { 0 };
+        all.flat_map(move |change| change.first_variants(variants, count)).take(most)
     }
 }
 
@@ -268,8 +269,9 @@ fn is_alone(change: &KeyChange, leaf: &LeafChange) -> bool {
     change.leaves.len() == 1 && !leaf.path().is_some_and(|path| path.0.iter().any(is_position))
 }
 
-/// Returns the path of a difference below its key.
+/// Returns the path of a difference: below its key, or from it if it is the only one.
 fn path(change: &KeyChange, leaf: &LeafChange) -> String {
     let path = leaf.path().map(|path| path.below(&change.key)).unwrap_or_default();
-    shorten_middle(&visible(path.strip_prefix(&*change.key).unwrap_or(&path)), MAX_NAMES)
+    let below = path.strip_prefix(&*change.key).filter(|_| change.leaves.len() > 1);
+    shorten_middle(&visible(below.unwrap_or(&path)), MAX_NAMES)
 }

@@ -43,7 +43,7 @@ fn positions_in_lists_make_no_groups() {
     let comment = super::markdown(&report, 60_000);
     assert!(comment.contains("</code> (positions differ) |"), "{comment}");
     let full = super::text(&report, super::text::Options { full: true, ..Default::default() });
-    assert!((1..=9).all(|at| full.contains(&format!("[{at}]: \"new\""))), "{full}");
+    assert!((1..=9).all(|at| full.contains(&format!("list[{at}]: \"new\""))), "{full}");
     // Other items are another change.
     let apart = lists(|node| if node % 2 == 0 { "even".to_owned() } else { "odd".to_owned() });
     assert_eq!(apart.groups.iter().map(|group| group.nodes.len()).collect::<Vec<_>>(), [5, 4]);
