@@ -61,10 +61,15 @@ fn judge(global: &Global, lines: &str) -> Status {
         Ok(Some(value)) => Mode::parse(GATE, &value).map_err(Into::into),
         Err(failure) => Err(failure),
     };
+    let is_shown_only = matches!(mode, Ok(Mode::Print));
     let checked = mode.and_then(|mode| Push::incoming(lines).and_then(|push| check(global, push, mode)));
     match checked {
         Ok(None) => Status::Done,
         Ok(Some(refusal)) => refuse(global, &refusal),
+        Err(failure) if is_shown_only => {
+            log::print(&format_args!("hierad: cannot show what the push changes: {}", first_line(&failure)));
+            Status::Done
+        }
         Err(failure) => refuse(global, &format!("cannot be checked: {}", first_line(&failure))),
     }
 }

@@ -75,6 +75,9 @@ fn the_gate_can_ask_for_more() {
         .is(1)
         .says(&["cannot be checked: hierad.gate is 'policy'; expected print, off, policies, errors or changes"]);
     push(&site, &["hierad.gate=print"], "origin main").is(0).says(&["fails  port"]);
+    site.sh("mv ../origin.git/profiles ../origin.git/nowhere");
+    commit(&site, "-- data/common.yaml\nmotd: bye\nntp: [a, b]\n");
+    push(&site, &[], "origin main").is(0).says(&["hierad: cannot show what the push changes: no node profiles at "]);
     commit(&site, "-- data/roles/web.yaml\nport: 81\n");
     assert_eq!(push(&site, &["hierad.gate=off"], "origin main").is(0).err, "");
 }
