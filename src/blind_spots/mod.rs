@@ -23,6 +23,7 @@ use crate::disclosure::Disclosure;
 use crate::fleet::{AffectedKeys, Effective, Fleet, Revision, RevisionError};
 use crate::hiera::layer::Environment;
 use crate::node::NodeSet;
+use crate::puppet::manifest::Language;
 use crate::report::{BlindSpot, HIDDEN, Remedy};
 use crate::tree::{self, TreeError};
 
@@ -241,13 +242,10 @@ pub(crate) fn hidden(changes: &Changes, all: usize) -> Option<BlindSpot> {
     })
 }
 
-/// The ends of the names of code, which decides values by ways that are not traced to its lines.
-const CODE_ENDS: [&str; 4] = [".pp", ".rb", ".epp", ".erb"];
-
 /// Returns a blind spot for changes that are left out of a report on some changed files because lines of others cause
 /// them: files of these that are code may take part in them.
 pub(crate) fn untraced_in(files: Vec<String>, left_out: usize) -> Option<BlindSpot> {
-    let files: Vec<String> = files.into_iter().filter(|file| CODE_ENDS.iter().any(|end| file.ends_with(end))).collect();
+    let files: Vec<String> = files.into_iter().filter(|file| Language::of(file).is_some()).collect();
     let first = files.first().filter(|_| left_out > 0)?;
     let (named, changes) = (wording::some(files.iter().map(String::as_str)), wording::count(left_out, "change"));
     Some(BlindSpot {

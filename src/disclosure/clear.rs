@@ -43,7 +43,7 @@ fn name<'a>(key: &'a str, path: &'a ValuePath) -> &'a str {
 }
 
 /// Returns true for names such as `db_password` and `tokens`, but not for `token_ttl` or `password_file`.
-fn is_secret_name(name: &str) -> bool {
+pub fn is_secret_name(name: &str) -> bool {
     let name = name.to_ascii_lowercase().replace(['-', '.', ' '], "_");
     let is_word_of = |name: &str| {
         WORDS

@@ -19,7 +19,7 @@ use crate::hiera::{LookupError, Outcome};
 use crate::puppet::json;
 use crate::value::{Form, Hidden, HiddenKind, Rich, Secrecy, Segment, Text, Value, ValuePath};
 
-pub use clear::is_clear_secret;
+pub use clear::{is_clear_secret, is_secret_name};
 pub use key::{Domain, Key};
 pub use same::is_same;
 

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::disclosure::is_secret_name;
+
 /// The sign in place of what is left out.
 const MASK: &str = "***";
 
@@ -24,18 +26,13 @@ pub(super) fn masked(name: &str, value: Value) -> Value {
         }
         Value::Array(items) => items.into_iter().map(|item| masked(name, item)).collect(),
         Value::String(text) => text_of(name, &text).into(),
-        _ if is_secret(name) => MASK.into(),
+        _ if is_secret_name(name) => MASK.into(),
         other => other,
     }
 }
 
-/// Returns true if a setting of this name holds a secret itself, rather than the file of one.
-fn is_secret(name: &str) -> bool {
-    ["token", "secret", "password"].iter().any(|word| name.contains(word)) && !name.contains("_file")
-}
-
 fn text_of(name: &str, text: &str) -> String {
-    if is_secret(name) {
+    if is_secret_name(name) {
         return MASK.to_owned();
     }
     let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };

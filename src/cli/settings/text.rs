@@ -21,7 +21,7 @@ pub(super) fn write(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     for (path, is_trusted) in files {
-        let trust = if *is_trusted { "trusted" } else { "of the tree: counts as far as `hierad trust` is not needed" };
+        let trust = if *is_trusted { "trusted" } else { "in the tree, not trusted: what needs no trust counts" };
         writeln!(out, "{}: {trust}", visible(&path.display().to_string()))?;
     }
     if files.is_empty() {
