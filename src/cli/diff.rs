@@ -34,9 +34,8 @@ pub(super) struct Arguments {
     /// The revision to compare to [default: HEAD]
     #[arg(value_name = "TO")]
     to: Option<String>,
-    /// Show only what changes because of these files and folders
-    ///
-    /// Names or globs, relative to the current folder. Changes whose causes are not known are shown, too.
+    /// Show only what these files and folders cause, and changes of unknown cause: names or globs, from the current
+    /// folder
     #[arg(value_name = "PATH", last = true, conflicts_with = "nodes_before")]
     paths: Vec<String>,
     /// Output format

@@ -73,7 +73,7 @@ pub(super) async fn noted(
     }
     queue.save_checkpoint(repository, first).await?;
     let (repository, branches) = (repository.as_str(), first.branches.len());
-    tracing::info!(
+    tracing::warn!(
         repository,
         branches,
         "the state knows nothing of the repository, which is new or whose state is gone: commits before now are not \

@@ -55,9 +55,12 @@ fn a_reload_that_failed_is_in_health_and_metrics() {
     let ready = || service.get("/health/ready").ok().to_owned();
     let is_good = || service.metric("hierad_last_reload_successful");
     service.wait("the start", || is_good() == Some(1) && service.get("/health/ready").status == 200);
-    for (fault, reason) in
-        [("nonsense: 1\n", "unknown field `nonsense`"), ("fingerprint_key: 1\n  - x\n", "cannot read")]
-    {
+    for (fault, reason) in [
+        ("nonsense: 1\n", "unknown field `nonsense`"),
+        ("branches: ['[']\n", "branches"),
+        ("fingerprint_key: 1\n  - x\n", "cannot read"),
+        ("limits:\n  steps: [\n", "hierad.yaml"),
+    ] {
         fs::write(&settings, format!("{fault}{text}")).unwrap();
         reload();
         service.wait("a failed reload", || is_good() == Some(0));
