@@ -13,7 +13,14 @@ pub fn can_write(folder: &Path) -> io::Result<()> {
     if !there.is_dir() {
         return Err(io::Error::new(ErrorKind::NotADirectory, format!("{} is not a folder", there.display())));
     }
-    system::may_write(there)
+    system::may_write(there).map_err(|error| match error.kind() {
+        ErrorKind::ReadOnlyFilesystem => {
+            let there = there.canonicalize().unwrap_or_else(|_| there.to_owned());
+            let words = format!("read-only file system; in a unit of systemd, add ReadWritePaths={}", there.display());
+            io::Error::new(error.kind(), words)
+        }
+        _ => error,
+    })
 }
 
 /// Tests if a program can be run, found as the system does: by its path or, without a `/`, in the folders of

@@ -242,10 +242,7 @@ fn read(line: &[u8], asked: u64) -> Result<Result<Answer, String>, String> {
     let garbage = |why: &str| Err(format!("gave an invalid answer: {why}"));
     let parsed = json::parse(line);
     let (None, Some(answer)) = (parsed.fault, parsed.value.as_hash()) else {
-        return garbage(
-            "it is not a JSON \
-                                                                                             object",
-        );
+        return garbage("it is not a JSON object");
     };
     match answer.get("id") {
         None => {}

@@ -17,6 +17,7 @@ use crate::app::{BranchPipelines, DaemonOptions, Overrides, Result, Workspace};
 use crate::daemon::MirrorFetcher;
 use crate::daemon::queue::Queue;
 use crate::daemon::service::{Look, Opened, ServedRepository};
+use crate::disk::can_write;
 use crate::event::RepositoryName;
 use crate::forge::Page;
 use crate::git::{BranchName, BranchPatterns, Mirror, OpenError};
@@ -89,19 +90,26 @@ impl WatchedRepository {
         WatchedRepository { page: requests::page(settings, &self.name), ..self }
     }
 
-    /// Checks that the repository can be opened, and that snapshots can be pushed from it. Mirrors are not checked.
-    pub(super) fn check(&self, options: &DaemonOptions, snapshots: &[SnapshotSetting]) -> Result<()> {
+    /// Checks that the repository can be opened, that what the settings write to it can be written, and that snapshots
+    /// can be pushed from it. Mirrors are not checked: they are in the folder of the state.
+    pub(super) fn check(&self, options: &DaemonOptions, settings: &Settings) -> Result<()> {
         if self.fetcher.is_some() {
             return Ok(());
         }
         let repository = self.open(options, &[])?.opened.repository;
-        for SnapshotSetting { name, place, .. } in snapshots {
-            if let SnapshotTarget::Reference { push: Some(PushTarget { remote, .. }), .. } = place
+        let folder = repository.common_dir();
+        for SnapshotSetting { name, place, .. } in &settings.snapshots {
+            let SnapshotTarget::Reference { push, .. } = place else { continue };
+            check_writable(&format!("snapshots '{name}'"), folder)?;
+            if let Some(PushTarget { remote, .. }) = push
                 && !repository.has_remote(remote)?
             {
-                let folder = repository.common_dir().display();
+                let folder = folder.display();
                 return Err(format!("snapshots '{name}': the repository {folder} has no remote '{remote}'").into());
             }
+        }
+        if let Some(review) = requests::reviews_of(settings, &self.name).next() {
+            check_writable(&format!("reviews of {}", review.name), folder)?;
         }
         Ok(())
     }
@@ -186,6 +194,11 @@ impl WatchedRepository {
         let open = OpenRepository { repository: repository.clone(), branches, pipelines, answers, guard, limits };
         Ok(Ready { opened: Opened { repository, checkpoint, options: watch, looks }, open, banner })
     }
+}
+
+/// Fails if a part of the settings, which is named, could not write to the folder.
+pub(super) fn check_writable(part: &str, folder: &Path) -> Result<()> {
+    Ok(can_write(folder).map_err(|error| format!("{part}: cannot write to {}: {error}", folder.display()))?)
 }
 
 /// Returns a look at a branch, if it exists. Trouble on the way shows with the next commit.

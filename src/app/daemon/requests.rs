@@ -71,7 +71,11 @@ pub(super) fn page(settings: &Settings, repository: &RepositoryName) -> Option<P
     })
 }
 
-fn reviews_of<'s>(settings: &'s Settings, repository: &'s RepositoryName) -> impl Iterator<Item = &'s ReviewSetting> {
+/// Returns the settings of a repository's reviews.
+pub(super) fn reviews_of<'s>(
+    settings: &'s Settings,
+    repository: &'s RepositoryName,
+) -> impl Iterator<Item = &'s ReviewSetting> {
     let is_of =
         move |review: &&ReviewSetting| review.repository.as_ref().is_none_or(|name| *name == repository.as_str());
     settings.reviews.iter().filter(is_of)

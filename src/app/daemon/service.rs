@@ -9,12 +9,12 @@ use tokio::runtime::Handle;
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::jobs::JobResolver;
-use super::repository::{self, WatchedRepository};
+use super::repository::{self, WatchedRepository, check_writable};
 use super::server::{self, listening};
 use super::signals::{Signal, Signals};
 use super::snapshots::SnapshotRepositories;
 use super::{requests, systemd};
-use crate::app::settings::{STDOUT, Settings, SinkSetting};
+use crate::app::settings::{STDOUT, Settings, SinkSetting, SnapshotSetting, SnapshotTarget};
 use crate::app::workspace::settings_files;
 use crate::app::{Announce, DaemonOptions, Overrides, Result, Workspace};
 use crate::daemon::http::Listener;
@@ -123,7 +123,11 @@ impl Plan {
         server::options(&self.settings)?;
         requests::check(&self.settings, &options.overrides)?;
         for repository in &self.repositories {
-            repository.check(options, &self.settings.snapshots)?;
+            repository.check(options, &self.settings)?;
+        }
+        for SnapshotSetting { name, place, .. } in &self.settings.snapshots {
+            let SnapshotTarget::Folder(folder, _) = place else { continue };
+            check_writable(&format!("snapshots '{name}'"), folder.root())?;
         }
         Queue::examine(&self.state).await?;
         let (repositories, snapshots) = (self.repositories.len(), self.settings.snapshots.len());

@@ -1,7 +1,7 @@
 //! Checks `snapshots:`, the snapshots that the daemon writes.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::STDOUT;
@@ -81,6 +81,15 @@ impl FolderPattern {
             }
         }
         folder.into()
+    }
+
+    /// Returns the folder that the folders of all branches are in.
+    pub fn root(&self) -> &Path {
+        let fixed = self.0.split_once('{').map_or(&*self.0, |(fixed, _)| fixed);
+        match fixed.rsplit_once('/') {
+            Some((folder, _)) if fixed.len() < self.0.len() => Path::new(folder),
+            _ => Path::new(fixed),
+        }
     }
 }
 

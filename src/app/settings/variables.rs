@@ -79,12 +79,8 @@ fn of_match(of: &Hash) -> Result<Formula, String> {
     let root = path.next().and_then(|root| root.as_str().map(|root| root.trim_start_matches("::").to_owned()));
     let root = root.filter(|root| is_name(root));
     let root = root.ok_or_else(|| format!("has a 'from' that is not a variable: '{from}'"))?;
-    let pattern = RubyRegex::compile(pattern).map_err(|error| {
-        format!(
-            "has a 'match' that is not a valid pattern: \
-                                                                       {error}"
-        )
-    })?;
+    let pattern =
+        RubyRegex::compile(pattern).map_err(|error| format!("has a 'match' that is not a valid pattern: {error}"))?;
     Ok(Formula::of_match((&root, path.collect()), pattern))
 }
 

@@ -74,8 +74,7 @@ pub(super) fn bounded(mut events: Vec<CommitEvent>, most: NonZeroUsize) -> Vec<C
     if extra > 0 {
         let CommitEvent { branch, before, judge, .. } = events[0].clone();
         let after = events[extra].after;
-        tracing::warn!(%branch, commits = extra + 1, until = %after, "too many new commits: the oldest are reported \
-                                                                      together");
+        tracing::warn!(%branch, commits = extra + 1, until = %after, "too many new commits: the oldest are reported together");
         let all = CommitEvent { branch, before, after, kind: EventKind::Combined, judge };
         events.splice(..=extra, [all]);
     }

@@ -169,6 +169,8 @@ fn check_config_finds_faults_and_changes_nothing() {
     refused("sinks: {x: {command: [../../file]}}", &["sink 'x'", "/file", "cannot be started"]);
     refused("sinks: {x: {command: [hierad-nosuch]}}", &["sink 'x'", "hierad-nosuch", "no such program in PATH"]);
     refused("sinks: {x: {folder: ../../file/reports}}", &["sink 'x'", "cannot write to", "file is not a folder"]);
+    let snapshots = "snapshots: {x: {folder: '../../file/of-{branch}'}}";
+    refused(snapshots, &["snapshots 'x'", "cannot write to ", "file is not a folder"]);
     refused("snapshots: {x: {ref: true, push: nosuch}}", &["snapshots 'x'", "no remote 'nosuch'"]);
     site.git(["remote", "add", "there", "../there.git"]);
     fs::write(&settings, "profiles: ../../profiles.ndjson\nsnapshots: {x: {ref: true, push: there}}\n").unwrap();
@@ -180,6 +182,31 @@ fn check_config_finds_faults_and_changes_nothing() {
     fs::write(state.join("queue.db"), "random bytes".repeat(1000)).unwrap();
     refused("", &["cannot use the database $BASE/state/queue.db", "file is not a database"]);
     site.hierad("watch").fails(&["cannot use the database $BASE/state/queue.db"]);
+}
+
+/// `ProtectSystem=strict` of the unit makes all file systems read-only, in this way.
+#[test]
+#[ignore = "needs a system that lets users mount"]
+fn folders_that_systemd_would_not_let_it_write_to_are_named() {
+    let service = Service::new();
+    for name in ["files", "tips", "state"] {
+        fs::create_dir(service.site.beside(name)).unwrap();
+    }
+    service.site.hierad("watch --check-config").ok();
+    for (folder, part) in [
+        (service.site.beside("files"), "sink 'files'"),
+        (service.site.beside("tips"), "snapshots 'tips'"),
+        (service.site.root().join(".git"), "snapshots 'history'"),
+        (service.site.beside("state"), ""),
+    ] {
+        let mut command = Command::new("unshare");
+        let script = "mount --bind $F $F && mount -o remount,bind,ro $F && exec $HIERAD watch --check-config";
+        command.args(["-rm", "sh", "-c", script]).current_dir(service.site.root());
+        command.env("F", &folder).env("HIERAD", hierad(service.site.root()).get_program());
+        let checked = run(&mut command);
+        let remedy = format!("in a unit of systemd, add ReadWritePaths={}", folder.display());
+        assert!(checked.status == 1 && checked.err.contains(part) && checked.err.contains(&remedy), "{checked:?}");
+    }
 }
 
 fn unit() -> String {
