@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::hiera::key::any_matches;
 use crate::pattern::Pattern;
+use crate::report::{Acceptable, Remedy};
 
 /// The codes of blind spots that settings may accept, with the things whose names are accepted.
 pub const CODES: [(&str, &str); 10] = [
@@ -45,4 +46,15 @@ impl Accepted {
 pub(crate) fn line<'n>(code: &str, names: impl IntoIterator<Item = &'n str>) -> String {
     let names: Vec<String> = names.into_iter().map(crate::blind_spots::suggestions::quoted).collect();
     format!("accept: {{{code}: [{}]}}", names.join(", "))
+}
+
+/// Returns the remedy that, besides what its words say, is to accept `names`.
+pub(crate) fn remedy<'n>(
+    words: impl Into<String>,
+    code: &'static str,
+    names: impl IntoIterator<Item = &'n str>,
+) -> Remedy {
+    let names: Vec<String> = names.into_iter().map(ToOwned::to_owned).collect();
+    let yaml = Some(line(code, names.iter().map(String::as_str)));
+    Remedy { words: words.into(), yaml, accepts: Some(Acceptable { code, names }) }
 }

@@ -28,7 +28,7 @@ use crate::value::ValuePath;
 pub use build::catalog_use::{CatalogUse, CountedChanges};
 pub use build::causes::Cause;
 pub use build::{ChangeOrigins, Input, LeafOrigins, Origins};
-pub use model::blind_spot::{BlindSpot, HIDDEN, Remedy, UnseenLevel, Verdict};
+pub use model::blind_spot::{Acceptable, BlindSpot, HIDDEN, Remedy, UnseenLevel, Verdict};
 pub use model::idle::{Idle, IdlePart, NoEffect};
 pub use model::line_reason::LineReason;
 pub use model::lines::{ChangedLines, Effect, FileChange, How, Side, Source, UnknownEffect};

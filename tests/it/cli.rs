@@ -12,6 +12,7 @@ mod environments;
 mod fingerprint_key;
 mod help;
 mod hiera3;
+mod init_accepts;
 mod inputs;
 mod keys_counted;
 mod lacking_facts;

@@ -60,9 +60,10 @@ impl DiffContext<'_> {
             message: format!(
                 "git converts {names} as {ATTRIBUTES} says: nodes get the converted files, which hierad does not read"
             ),
-            fix: Some(Remedy::with_yaml(
+            fix: Some(accept::remedy(
                 "compare a checkout before and after; if it is the same, add to hierad.yaml",
-                accept::line(CODE, files.iter().map(String::as_str)),
+                CODE,
+                files.iter().map(String::as_str),
             )),
             files,
             ..BlindSpot::default()

@@ -591,10 +591,10 @@ pub(crate) const MOST_ACCEPTED: usize = 8;
 
 /// Returns the advice, with the setting that accepts exactly these files. If there are many, there is no setting: a
 /// pattern for them would also silence others.
-pub(crate) fn remedy(code: &str, advice: &str, files: &[String]) -> Remedy {
+pub(crate) fn remedy(code: &'static str, advice: &str, files: &[String]) -> Remedy {
     if files.len() > MOST_ACCEPTED {
         return Remedy::words(advice);
     }
     let words = format!("{advice} or, to silence this, add to hierad.yaml");
-    Remedy::with_yaml(words, accept::line(code, files.iter().map(String::as_str)))
+    accept::remedy(words, code, files.iter().map(String::as_str))
 }

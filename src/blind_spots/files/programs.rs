@@ -9,7 +9,7 @@ use crate::fleet::Revision;
 use crate::hiera::backend::eyaml::NoKey;
 use crate::hiera::backend::{DataFile, is_own};
 use crate::hiera::options::LOOKUP_OPTIONS;
-use crate::report::{BlindSpot, Remedy};
+use crate::report::BlindSpot;
 use crate::tree::TreeError;
 use crate::value::Value;
 
@@ -42,9 +42,10 @@ impl DiffContext<'_> {
             message: format!(
                 "{names} may decide values: levels ask functions, or options convert to type aliases, and hierad runs neither"
             ),
-            fix: Some(Remedy::with_yaml(
+            fix: Some(accept::remedy(
                 "look at what they change or, if that is nothing, add to hierad.yaml",
-                accept::line(CODE, found.iter().map(String::as_str)),
+                CODE,
+                found.iter().map(String::as_str),
             )),
             files: found,
             ..BlindSpot::default()

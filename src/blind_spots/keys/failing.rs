@@ -10,7 +10,7 @@ use crate::disclosure::Disclosure;
 use crate::fleet::{Answer, Effective, Fleet};
 use crate::hiera::{LookupError, Outcome};
 use crate::node::NodeSet;
-use crate::report::{BlindSpot, Remedy};
+use crate::report::BlindSpot;
 
 /// The keys that fail for one cause, and their nodes.
 #[derive(Default)]
@@ -119,9 +119,8 @@ fn spot(disclosure: &Disclosure, error: &LookupError, Failing { nodes, keys }: F
     let fix = suggestions::fix_for_error(&error);
     let is_function = error.missing_function().is_some();
     let first = keys.first().map_or("", |key| &**key);
-    let accept = accept::line("failing-keys", [first]);
     let words = "`hierad check` names each cause; if they may fail, add to hierad.yaml";
-    let accept = || Remedy::with_yaml(words, accept);
+    let accept = || accept::remedy(words, "failing-keys", [first]);
     BlindSpot {
         code: if is_function { "unknown-function" } else { "failing-keys" },
         headline: format!("{count} {fails} before and after on {of}"),

@@ -109,10 +109,7 @@ fn fix(found: &[(Arc<str>, Vec<ManifestMerge>, NodeSet)]) -> Remedy {
     let options: Hash = found.iter().filter_map(of).take(MOST).collect();
     if options.is_empty() {
         let keys = found.iter().take(MOST).map(|(key, ..)| &**key);
-        return Remedy::with_yaml(
-            "look at the manifests or, if it is fine, add to hierad.yaml",
-            accept::line(MERGE, keys),
-        );
+        return accept::remedy("look at the manifests or, if it is fine, add to hierad.yaml", MERGE, keys);
     }
     let options = json::compact(&Value::Hash(options.into()));
     Remedy::with_yaml("to see in reports what they look up, add to hierad.yaml", format!("lookup_options: {options}"))

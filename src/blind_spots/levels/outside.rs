@@ -203,15 +203,15 @@ fn at_path<'f>(path: &str, text: String, found: &'f mut BTreeMap<String, Outside
 
 /// Returns the remedy for paths of the repository that have their data elsewhere.
 pub(crate) fn overlay(places: &[&str]) -> Remedy {
-    let line = accept::line(OUTSIDE, places.iter().copied());
+    let names = places.iter().copied();
     let Some(first) = places.iter().find(|place| !place.contains('*')) else {
-        return Remedy::with_yaml("to silence this, add to hierad.yaml", line);
+        return accept::remedy("to silence this, add to hierad.yaml", OUTSIDE, names);
     };
     let words = format!(
         "name the folder of this machine that has it in .git/hierad.yaml, such as datadirs: {{{}: /srv/DIR}} or, to silence this, add to hierad.yaml",
         suggestions::quoted(first)
     );
-    Remedy::with_yaml(words, line)
+    accept::remedy(words, OUTSIDE, names)
 }
 
 /// Returns a level that cannot be seen, with those behind it.

@@ -37,10 +37,9 @@ fn is_of_scope(name: &str) -> bool {
 /// Returns the remedy for a variable, given by its plain name, that profiles lack. A fact that each node has is not
 /// proposed to be accepted, and others only if they `may_be_accepted`.
 pub(crate) fn fix(name: &str, may_be_accepted: bool) -> Remedy {
-    let line = accept::line(UNDEFINED, [name]);
     if is_of_scope(name) || OF_HIERA3.contains(&name) {
         let words = "look at what catalogs give their classes or, if that is the same, add to hierad.yaml";
-        return Remedy::with_yaml(words, line);
+        return accept::remedy(words, UNDEFINED, [name]);
     }
     if let Some(remedy) = fix_of_fact(name) {
         return remedy;
@@ -50,7 +49,8 @@ pub(crate) fn fix(name: &str, may_be_accepted: bool) -> Remedy {
     if !may_be_accepted {
         return Remedy::words(format!("set it in the profiles of these nodes{from}, to null where a node has none"));
     }
-    Remedy::with_yaml(format!("set it in the profiles{from} or, if these nodes have none, add to hierad.yaml"), line)
+    let words = format!("set it in the profiles{from} or, if these nodes have none, add to hierad.yaml");
+    accept::remedy(words, UNDEFINED, [name])
 }
 
 /// Returns the remedy for a fact of Facter's own, given by its plain name, or `None` if it is none.

@@ -7,7 +7,7 @@ use crate::blind_spots::{DiffContext, accept, changed_nodes, wording};
 use crate::hiera::key::{colons, root_of};
 use crate::hiera::layer::Environment;
 use crate::node::NodeSet;
-use crate::report::{BlindSpot, Remedy};
+use crate::report::BlindSpot;
 
 const ABSENT: &str = "absent-module";
 
@@ -54,9 +54,10 @@ impl DiffContext<'_> {
                 wording::some(modules.iter().map(String::as_str)),
                 wording::count(keys.len(), "key"),
             ),
-            fix: Some(Remedy::with_yaml(
+            fix: Some(accept::remedy(
                 "deploy them and name their folder with basemodulepath or, if they have no data, add to hierad.yaml",
-                accept::line(ABSENT, [accepted]),
+                ABSENT,
+                [accepted],
             )),
             nodes,
             keys,

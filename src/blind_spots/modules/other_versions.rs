@@ -222,7 +222,7 @@ fn spot_with<'n>(
         Remedy::words(advice)
     } else {
         let words = format!("{advice} or, if it has no data, add to hierad.yaml");
-        Remedy::with_yaml(words, accept::line(OTHER_VERSION, names))
+        accept::remedy(words, OTHER_VERSION, names)
     };
     BlindSpot { code: OTHER_VERSION, fix: Some(fix), files: files.into_iter().collect(), ..BlindSpot::default() }
 }

@@ -3,7 +3,7 @@
 
 use crate::blind_spots::levels::outside;
 use crate::blind_spots::{DiffContext, accept, wording};
-use crate::report::{BlindSpot, Remedy};
+use crate::report::BlindSpot;
 
 impl DiffContext<'_> {
     /// Returns a blind spot for folders and modules outside of the repository that are added, removed or lead
@@ -24,7 +24,7 @@ impl DiffContext<'_> {
             code: CODE,
             headline: format!("the commit finds other modules outside of this repository, by {short}"),
             message: format!("modules outside of this repository are not read, and the commit finds others by {names}"),
-            fix: Some(Remedy::with_yaml(advice, accept::line(CODE, moved.iter().copied()))),
+            fix: Some(accept::remedy(advice, CODE, moved.iter().copied())),
             files: moved.iter().map(|name| (*name).to_owned()).collect(),
             ..BlindSpot::default()
         })

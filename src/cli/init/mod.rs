@@ -3,6 +3,7 @@
 //! `find` looks around and asks, `write` makes the settings files, and `show` fetches the nodes, asks Puppet for
 //! a sample and prints a report.
 
+mod accept;
 mod ask;
 mod find;
 mod show;
@@ -101,7 +102,26 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
             .undo()
             .and_then(|()| tell(&mut out, "undone", "the settings are unchanged, since this does not work:"));
     })?;
-    ready.show(global, arguments.no_verify, found.functions.is_run, &mut out)
+    ready.tell_nodes(&mut out)?;
+    // Functions answer key by key, so all keys on all nodes may take minutes.
+    if found.functions.is_run {
+        tell(
+            &mut out,
+            "later",
+            "`hierad check` tells of all keys, `hierad verify --run-code` compares them with Puppet's",
+        )?;
+    } else {
+        ready.tell_blind_spots(global, &mut out)?;
+        if !arguments.no_verify {
+            show::verify_some(global, &mut out)?;
+        }
+    }
+    let change = ready.last_change(global)?;
+    change.show(global, &mut out)?;
+    if let Some(settings) = files.of_tree(&top).filter(|_| !arguments.yes) {
+        accept::offer(change.blind_spots(), &settings, &mut out)?;
+    }
+    Ok(Status::Done)
 }
 
 /// Writes a line of what was found: of which kind, and what.

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use super::tell;
 use crate::app::Workspace;
 use crate::cli::diff::{HOOK_LINES, style};
-use crate::cli::{Global, Result, Status, output, verify};
+use crate::cli::{Global, Result, output, verify};
 use crate::git::CommitId;
 use crate::pipeline::{Comparison, DiffFilter, Pipeline, RevisionId};
-use crate::report::{Format, Verdict, count, write};
+use crate::report::{BlindSpot, Format, Verdict, count, write};
 use crate::snapshot;
 
 /// The most commits that are looked at for one that changes something, and about the longest time.
@@ -40,52 +40,23 @@ impl Ready {
         Ok(Ready { workspace, pipeline, head })
     }
 
-    /// Shows what there is, and the last change.
-    pub(super) fn show(&self, global: &Global, no_verify: bool, is_code_run: bool, out: &mut dyn Write) -> Result {
-        self.tell_nodes(out)?;
-        // Functions answer key by key, so all keys on all nodes may take minutes.
-        if is_code_run {
-            tell(
-                out,
-                "later",
-                "`hierad check` tells of all keys, `hierad verify --run-code` compares them with Puppet's",
-            )?;
-        } else {
-            self.tell_blind_spots(global, out)?;
-        }
-        if !no_verify && !is_code_run {
-            verify_some(global, out)?;
-        }
-        let progress = global.show_progress(&self.workspace);
+    /// Looks for the last change.
+    pub(super) fn last_change(&self, global: &Global) -> Result<LastChange> {
+        let _progress = global.show_progress(&self.workspace);
         let change = last_change(&self.workspace, &self.pipeline, self.head)?;
         self.workspace.save();
-        drop(progress);
-        let (before, after, comparison) = match change {
-            Ok(change) => change,
-            Err(looked_at) => {
-                tell(out, "last change", &looked_at.in_words())?;
-                return Ok(Status::Done);
-            }
-        };
-        let short = |id: CommitId| id.to_string().chars().take(10).collect::<String>();
-        tell(out, "last change", &format!("hierad diff {} {}", short(before), short(after)))?;
-        writeln!(out)?;
-        out.flush()?;
-        let mut out = output::coloured(output::color(global));
-        write(&comparison.report, Format::Text, &style(global, Some(HOOK_LINES)), &mut out)?;
-        out.flush()?;
-        Ok(Status::Done)
+        Ok(change)
     }
 
     /// Tells how many nodes and keys there are.
-    fn tell_nodes(&self, out: &mut dyn Write) -> Result<()> {
+    pub(super) fn tell_nodes(&self, out: &mut dyn Write) -> Result<()> {
         let keys = self.pipeline.cached_revision(RevisionId::Commit(self.head))?.keys.len();
         let (nodes, keys) = (count(self.pipeline.fleet.len(), "node"), count(keys, "key"));
         Ok(tell(out, "nodes", &format!("{nodes}, {keys} with data"))?)
     }
 
     /// Tells what cannot be seen of all keys.
-    fn tell_blind_spots(&self, global: &Global, out: &mut dyn Write) -> Result<()> {
+    pub(super) fn tell_blind_spots(&self, global: &Global, out: &mut dyn Write) -> Result<()> {
         let Ready { workspace, pipeline, head } = self;
         let (progress, head) = (global.show_progress(workspace), RevisionId::Commit(*head));
         let revision = pipeline.cached_revision(head)?;
@@ -103,7 +74,7 @@ impl Ready {
 }
 
 /// Compares a sample of answers with those of Puppet, if it is on the machine.
-fn verify_some(global: &Global, out: &mut dyn Write) -> Result<()> {
+pub(super) fn verify_some(global: &Global, out: &mut dyn Write) -> Result<()> {
     let text = match verify::sample(global, SAMPLE) {
         Some(Ok(text)) => text,
         Some(Err(failure)) => format!("could not be asked: {}", crate::diagnostic::describe(&*failure)),
@@ -113,11 +84,45 @@ fn verify_some(global: &Global, out: &mut dyn Write) -> Result<()> {
 }
 
 /// A commit and the one before it, compared.
-type Change = (CommitId, CommitId, Comparison);
+pub(super) type Change = (CommitId, CommitId, Comparison);
+
+/// The last change, or what was looked at without finding one.
+pub(super) enum LastChange {
+    Found(Box<Change>),
+    NotIn(LookedAt),
+}
+
+impl LastChange {
+    /// Returns the blind spots of its report.
+    pub(super) fn blind_spots(&self) -> &[BlindSpot] {
+        match self {
+            LastChange::Found(change) => &change.2.report.blind_spots,
+            LastChange::NotIn(_) => &[],
+        }
+    }
+
+    /// Shows it.
+    pub(super) fn show(&self, global: &Global, out: &mut dyn Write) -> Result<()> {
+        let (before, after, comparison) = match self {
+            LastChange::Found(change) => &**change,
+            LastChange::NotIn(looked_at) => {
+                tell(out, "last change", &looked_at.in_words())?;
+                return Ok(());
+            }
+        };
+        let short = |id: &CommitId| id.to_string().chars().take(10).collect::<String>();
+        tell(out, "last change", &format!("hierad diff {} {}", short(before), short(after)))?;
+        writeln!(out)?;
+        out.flush()?;
+        let mut out = output::coloured(output::color(global));
+        write(&comparison.report, Format::Text, &style(global, Some(HOOK_LINES)), &mut out)?;
+        Ok(out.flush()?)
+    }
+}
 
 /// The commits that were looked at in vain.
 #[derive(Default)]
-struct LookedAt {
+pub(super) struct LookedAt {
     count: usize,
     /// The number of those with blind spots.
     partly: usize,
@@ -139,13 +144,8 @@ impl LookedAt {
     }
 }
 
-/// Returns the last commit that changes something, or in which nothing can be read; or else the number of commits
-/// without a change.
-fn last_change(
-    workspace: &Workspace,
-    pipeline: &Pipeline,
-    head: CommitId,
-) -> Result<std::result::Result<Change, LookedAt>> {
+/// Returns the last commit that changes something, or in which nothing can be read.
+fn last_change(workspace: &Workspace, pipeline: &Pipeline, head: CommitId) -> Result<LastChange> {
     let (mut after, mut walk) = (head, workspace.repository.first_parents(head));
     let (mut looked_at, start) = (LookedAt::default(), Instant::now());
     while looked_at.count < COMMITS && start.elapsed() < PATIENCE {
@@ -156,9 +156,11 @@ fn last_change(
         match comparison.report.verdict() {
             Verdict::NoChange => {}
             Verdict::NoChangeSeen if !comparison.report.is_unreadable.after => looked_at.partly += 1,
-            Verdict::Changes | Verdict::NoChangeSeen => return Ok(Ok((before, after, comparison))),
+            Verdict::Changes | Verdict::NoChangeSeen => {
+                return Ok(LastChange::Found(Box::new((before, after, comparison))));
+            }
         }
         after = before;
     }
-    Ok(Err(looked_at))
+    Ok(LastChange::NotIn(looked_at))
 }

@@ -12,22 +12,36 @@ use crate::git::Repository;
 use crate::settings::SETTINGS_FILE;
 use crate::setup::Found;
 
+/// The path of a file, its content and its permissions.
+pub(super) type File = (PathBuf, String, FileMode);
+
 /// The settings files that are to be written.
 pub(super) struct Files {
-    /// Each file with its path, its content and its permissions.
-    files: Vec<(PathBuf, String, FileMode)>,
+    files: Vec<File>,
+}
+
+/// Returns the permissions of settings that are in the work tree.
+fn mode_of_tree() -> FileMode {
+    "0644".parse().unwrap_or(FileMode::PRIVATE)
 }
 
 impl Files {
     pub(super) fn of(found: &Found, repository: &Repository, top: &Path) -> Files {
         let own_file = |name: &str| repository.common_dir().join(name);
         let (tree, own) = (top.join(SETTINGS_FILE), own_file(SETTINGS_FILE));
-        let mode = |mode: &str| mode.parse::<FileMode>().unwrap_or(FileMode::PRIVATE);
-        let of_tree = found.of_tree().map(|text| (tree, text, mode("0644")));
-        let of_own = found.of_git_directory(top).map(|text| (own, text, mode("0600")));
+        let private = FileMode::PRIVATE;
+        let of_tree = found.of_tree().map(|text| (tree, text, mode_of_tree()));
+        let of_own = found.of_git_directory(top).map(|text| (own, text, private));
         let guessed = found.guessed.as_ref();
-        let of_guessed = guessed.map(|guessed| (own_file(GUESSED), guessed.profiles.clone(), mode("0600")));
+        let of_guessed = guessed.map(|guessed| (own_file(GUESSED), guessed.profiles.clone(), private));
         Files { files: of_guessed.into_iter().chain(of_tree).chain(of_own).collect() }
+    }
+
+    /// Returns the settings of the work tree if they are among the files, or empty ones if it has none.
+    pub(super) fn of_tree(&self, top: &Path) -> Option<File> {
+        let path = top.join(SETTINGS_FILE);
+        let own = self.files.iter().find(|(own, ..)| *own == path).cloned();
+        own.or_else(|| path.symlink_metadata().is_err().then(|| (path, String::new(), mode_of_tree())))
     }
 
     /// Shows the files.

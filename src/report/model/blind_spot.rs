@@ -37,17 +37,28 @@ pub struct Remedy {
     pub words: String,
     /// The lines of YAML to put into the settings, as they can be copied.
     pub yaml: Option<String>,
+    /// The names that these lines accept, if they do nothing else.
+    pub accepts: Option<Acceptable>,
+}
+
+/// Names that settings accept for blind spots with a code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Acceptable {
+    /// The code.
+    pub code: &'static str,
+    /// The names of files, keys, variables or the like.
+    pub names: Vec<String>,
 }
 
 impl Remedy {
     /// Makes a remedy of words alone.
     pub fn words(words: impl Into<String>) -> Remedy {
-        Remedy { words: words.into(), yaml: None }
+        Remedy { words: words.into(), yaml: None, accepts: None }
     }
 
     /// Makes a remedy of words and lines for the settings.
     pub fn with_yaml(words: impl Into<String>, yaml: impl Into<String>) -> Remedy {
-        Remedy { words: words.into(), yaml: Some(yaml.into()) }
+        Remedy { words: words.into(), yaml: Some(yaml.into()), accepts: None }
     }
 
     /// Makes a remedy of lines for `hierad.yaml`.

@@ -1,19 +1,11 @@
 //! The pager of a terminal, and what stands in for it.
 
 use crate::support::Sandbox;
-use crate::support::terminal::{Printed, SITE, hierad};
+use crate::support::terminal::{Printed, SITE};
 
 /// Runs `hierad diff` on a terminal of 30 lines.
 fn on_terminal(site: &Sandbox, environment: &[(&str, &str)], arguments: &str) -> Printed {
-    let mut command = hierad(site.root());
-    let call = format!("stty rows 30 cols 100; {} --color never diff {arguments}", command.get_program().display());
-    let shell: Vec<(String, Option<std::ffi::OsString>)> =
-        command.get_envs().map(|(name, value)| (name.to_string_lossy().into_owned(), value.map(Into::into))).collect();
-    command = std::process::Command::new("script");
-    command.env_clear().current_dir(site.root()).envs(environment.iter().copied());
-    command.envs(shell.into_iter().filter_map(|(name, value)| Some((name, value?))));
-    command.args(["--quiet", "--return", "--command", &call, "/dev/null"]);
-    site.masked(&mut command)
+    site.on_terminal(environment, &format!("--color never diff {arguments}"), "")
 }
 
 #[test]

@@ -116,6 +116,21 @@ impl Sandbox {
         self.masked(hierad(&self.root().join(folder)).args(arguments.split_whitespace()))
     }
 
+    /// Runs hierad on a terminal of 30 lines, by `script` of util-linux, with somebody who types `input`.
+    pub(crate) fn on_terminal(&self, environment: &[(&str, &str)], arguments: &str, input: &str) -> Printed {
+        let command = hierad(self.root());
+        let program = command.get_program().display();
+        let call = format!("stty rows 30 cols 100; {program} {arguments}");
+        let known = command.get_envs().map(|(name, value)| (name.to_owned(), value.map(ToOwned::to_owned)));
+        let known: Vec<_> = known.filter_map(|(name, value)| Some((name, value?))).collect();
+        let mut command = Command::new("script");
+        command.env_clear().current_dir(self.root()).envs(environment.iter().copied()).envs(known);
+        command.args(["--quiet", "--return", "--command", &call, "/dev/null"]);
+        let typed = self.beside("typed");
+        std::fs::write(&typed, input).unwrap();
+        self.masked(command.stdin(std::fs::File::open(typed).unwrap()))
+    }
+
     /// Runs a command, and masks the sandbox's own path in what it prints.
     pub(crate) fn masked(&self, command: &mut Command) -> Printed {
         let printed = run(command);

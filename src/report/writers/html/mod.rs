@@ -243,7 +243,7 @@ fn blind_spots(report: &Report, is_standing: bool, room: usize) -> Markup {
             div.panel.doubt {
                 div.body {
                     (visible(&spot.message))
-                    @if let Some(Remedy { words, yaml }) = &spot.fix {
+                    @if let Some(Remedy { words, yaml, .. }) = &spot.fix {
                         br; (visible(words))
                         @if let Some(yaml) = yaml { ":" pre { (shown(yaml)) } }
                     }

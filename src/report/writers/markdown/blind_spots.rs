@@ -40,7 +40,7 @@ fn all(report: &Report, options: &Options, is_standing: bool, budget: usize) -> 
 /// Returns a blind spot and what to do about it: words, and lines for the settings, which can be copied.
 fn item(spot: &BlindSpot) -> Item {
     let line = Line::from(shorten(&visible(&spot.message), MAX_MESSAGE));
-    let Some(Remedy { words, yaml }) = &spot.fix else { return line.into() };
+    let Some(Remedy { words, yaml, .. }) = &spot.fix else { return line.into() };
     let colon = if yaml.is_some() { ":" } else { "" };
     let settings = yaml.iter().flat_map(|yaml| yaml.lines()).map(|line| visible(line).into_owned()).collect();
     Item { line, remedy: Some(format!("{}{colon}", visible(words).trim_end()).into()), settings }

@@ -37,7 +37,7 @@ fn write_all(spots: &[&BlindSpot], page: &mut Page<'_>) -> io::Result<()> {
             let mark = if at == 0 { "? " } else { "  " };
             page.line(Line::new(2).add(NEW, mark).add(PLAIN, text))?;
         }
-        let Some(Remedy { words, yaml }) = &spot.fix else { continue };
+        let Some(Remedy { words, yaml, .. }) = &spot.fix else { continue };
         let colon = if yaml.is_some() { ":" } else { "" };
         for (at, text) in wrap(&format!("{}{colon}", visible(words)), page.width() - 7).into_iter().enumerate() {
             let mark = if at == 0 { "-> " } else { "   " };

@@ -1,0 +1,58 @@
+//! Offers to accept the blind spots that every commit has, so that reports go on to name what is new.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::io::Write;
+
+use super::write::File;
+use super::{ask, tell};
+use crate::cli::Result;
+use crate::disk::replace;
+use crate::puppet::json;
+use crate::report::{Acceptable, BlindSpot, count};
+
+/// The names to accept, by code.
+type Names<'s> = BTreeMap<&'static str, BTreeSet<&'s str>>;
+
+/// Asks whether to accept the blind spots whose remedy this is, and adds to the settings of the work tree what is
+/// wanted. Without a terminal nothing is accepted: somebody has to know that it is fine.
+pub(super) fn offer(spots: &[BlindSpot], settings: &File, out: &mut dyn Write) -> Result<()> {
+    let names = names(spots);
+    if names.is_empty() || !ask::is_possible() {
+        return Ok(());
+    }
+    let number = names.values().map(BTreeSet::len).sum();
+    for (code, names) in &names {
+        let names: Vec<&str> = names.iter().copied().collect();
+        tell(out, "accept?", &format!("{code}: {}", names.join(", ")))?;
+    }
+    let question = format!("Are these {} fine, so that reports name them no more?", count(number, "name"));
+    if !ask::is_wanted(&question, out)? {
+        return Ok(());
+    }
+    let (path, text, mode) = settings;
+    replace(path, (text.clone() + &lines(&names)).as_bytes(), *mode)
+        .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    Ok(tell(out, "written", &format!("{}: 'accept' counts once it is committed", path.display()))?)
+}
+
+fn names(spots: &[BlindSpot]) -> Names<'_> {
+    let mut all = Names::new();
+    let standing = spots.iter().filter(|spot| spot.is_standing);
+    for Acceptable { code, names } in standing.filter_map(|spot| spot.fix.as_ref()?.accepts.as_ref()) {
+        all.entry(code).or_default().extend(names.iter().map(String::as_str));
+    }
+    all
+}
+
+/// Returns the lines of the settings that accept these names.
+fn lines(names: &Names<'_>) -> String {
+    let mut text = "\n# Blind spots that all commits have, and that are fine here.\naccept:\n".to_owned();
+    for (code, names) in names {
+        _ = writeln!(text, "  {code}:");
+        for name in names {
+            _ = writeln!(text, "    - {}", json::string(name));
+        }
+    }
+    text
+}
