@@ -57,6 +57,27 @@ fn commands_can_be_run() {
 }
 
 #[test]
+fn recipes_run_commands_that_there_are() {
+    let call = Regex::new(r"(?:^|[\s/'])(hierad (?:review|diff)[^'|]*)").unwrap();
+    let variable = Regex::new(r#""?\$\{?[\w:/.-]+\}?"?"#).unwrap();
+    let (mut wrong, mut count) = (Vec::new(), 0);
+    for entry in std::fs::read_dir(root().join("examples/review")).unwrap() {
+        let path = entry.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        for line in text.lines().filter(|line| !line.contains("description:") && !line.starts_with('#')) {
+            let Some(call) = call.captures(line) else { continue };
+            count += 1;
+            // The flags that an action is given may be any.
+            let call = call[1].replace(" $ARGUMENTS", "");
+            let call = variable.replace_all(&call, "VALUE");
+            wrong.extend(fault(&words(&call)).map(|fault| format!("{}: {line}: {fault}", path.display())));
+        }
+    }
+    none(&wrong);
+    assert!(count >= 6, "{count} commands");
+}
+
+#[test]
 fn what_hierad_does_not_take_is_found() {
     let fault = |line: &str| fault(&words(line));
     assert_eq!(fault("hierad diff HEAD~2 --format json | head # all"), None);
