@@ -1,8 +1,11 @@
-//! The metrics of the daemon, in the form of `OpenMetrics`. They live as long as the process, through reloads; times of
+//! The metrics of the daemon, for Prometheus. They live as long as the process, through reloads; times of
 //! last successes begin with those that the queue knows of.
 //!
 //! Labels are repositories, sinks and other names of the settings, never nodes or keys, of which there may be very
 //! many. Each metric that a name can have is there from the start, with the value 0.
+
+mod exposition;
+mod process;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -10,7 +13,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use prometheus_client::encoding::{EncodeLabelSet, text};
+use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -21,6 +24,8 @@ use prometheus_client::registry::{Metric, Registry, Unit};
 use super::progress::Step;
 use super::queue::{Backlog, LastSuccesses, Stage, StageCount};
 use crate::event::RepositoryName;
+
+pub(super) use exposition::MEDIA_TYPE;
 
 /// A gauge of seconds.
 type Seconds = Gauge<f64, AtomicU64>;
@@ -216,7 +221,7 @@ impl Metrics {
     /// Makes metrics that count from 0.
     pub(super) fn new() -> Metrics {
         let mut registry = Registry::default();
-        let memory = register_process(&mut registry);
+        let memory = process::register(&mut registry);
         let hierad = registry.sub_registry_with_prefix("hierad");
         hierad.register("build", "The program", Info::new([("version", env!("CARGO_PKG_VERSION"))]));
         let mut names = Names(hierad);
@@ -467,10 +472,8 @@ impl Metrics {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         self.set_depth(queue);
         self.set_in_progress(under_way);
-        self.memory.set(resident().unwrap_or(0));
-        let mut text = String::new();
-        text::encode(&mut text, &self.registry)?;
-        Ok(text)
+        self.memory.set(process::resident().unwrap_or(0));
+        exposition::written(&self.registry)
     }
 
     /// Sets the gauges of the queue, or removes them if it cannot be read.
@@ -516,18 +519,6 @@ impl Metrics {
     }
 }
 
-/// Registers the metrics that all processes have, under their common names. Returns the gauge of memory.
-fn register_process(registry: &mut Registry) -> Gauge {
-    let (start, memory) = (Seconds::default(), Gauge::default());
-    start.set(now());
-    let help = "Start of the process, in seconds since 1970";
-    registry.register_with_unit("process_start_time", help, Unit::Seconds, start);
-    if resident().is_some() {
-        registry.register_with_unit("process_resident_memory", "Memory in use", Unit::Bytes, memory.clone());
-    }
-    memory
-}
-
 fn run_result(is_good: bool) -> &'static str {
     if is_good { "done" } else { "failed" }
 }
@@ -547,14 +538,6 @@ fn now() -> f64 {
 /// Returns the seconds since 1970.
 fn seconds(time: SystemTime) -> f64 {
     time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs_f64()
-}
-
-/// Returns the bytes of memory in use, or `None` if the system does not say.
-fn resident() -> Option<i64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    let kibibytes: i64 = line.trim().strip_suffix(" kB")?.trim().parse().ok()?;
-    kibibytes.checked_mul(1024)
 }
 
 #[cfg(test)]
@@ -586,7 +569,14 @@ mod tests {
         let text = metrics.text(None, &[]).unwrap();
         assert!(!text.contains("hierad_queue_items{") && !text.contains("hierad_oldest_undelivered_seconds{"));
         assert!(text.contains("hierad_job_in_progress_seconds{repository=\"data\"} 0.0"));
-        assert!(text.ends_with("# EOF\n"));
+        for line in [
+            "# HELP hierad_deliveries_total Times that a report was given to a sink.",
+            "# TYPE hierad_deliveries_total counter",
+            "# TYPE hierad_build_info gauge",
+            "# TYPE hierad_resolve_duration_seconds histogram",
+        ] {
+            assert!(text.lines().any(|found| found == line), "no {line} in {text}");
+        }
         metrics.retain(&Subjects::default());
         let text = metrics.text(None, &[]).unwrap();
         assert!(!text.contains("{repository=") && !text.contains("{sink="), "{text}");

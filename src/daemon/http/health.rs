@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::problem::Problem;
 use super::state::State;
-use crate::daemon::metrics::Unfinished;
+use crate::daemon::metrics::{MEDIA_TYPE, Unfinished};
 use crate::daemon::progress::{Step, minutes};
 use crate::daemon::queue::{Backlog, FailingWork, QueueError, Stage, StageCount};
 use crate::visible::visible_json;
@@ -101,8 +101,7 @@ pub(super) async fn metrics(extract::State(state): extract::State<Arc<State>>) -
     let unfinished = state.queue(unfinished).await.ok();
     let under_way = state.handle.progress.under_way();
     let text = state.handle.metrics.text(unfinished.as_ref(), &under_way).map_err(|error| Problem::fault(&error))?;
-    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    Ok((StatusCode::OK, [(CONTENT_TYPE, kind)], text).into_response())
+    Ok((StatusCode::OK, [(CONTENT_TYPE, MEDIA_TYPE)], text).into_response())
 }
 
 /// Counts a request by its route. Unknown paths share one label.

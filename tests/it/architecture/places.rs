@@ -31,7 +31,7 @@ pub(super) const RULES: [(Rule, &[&str]); 18] = [
                 "src/setup/",
                 "src/snapshot/replace.rs",
                 "src/daemon/queue/",
-                "src/daemon/metrics.rs",
+                "src/daemon/metrics/process.rs",
                 "src/daemon/watch/notification.rs",
                 "src/app/guard.rs",
                 "src/process/mark.rs",
