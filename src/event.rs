@@ -28,6 +28,36 @@ pub struct CommitEvent {
     /// The commit whose settings judge it: the tip of the branch before the push that brought it or, for a new branch,
     /// that of the checked-out one, which is a mirror's default branch. `None` if those of `before` do.
     pub judge: Option<CommitId>,
+    /// Its part in the push that brought it.
+    pub part: PushPart,
+}
+
+/// The part of an event in a push. Commits that come to a branch between two looks count as one push.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PushPart {
+    /// All of it: it brought one commit, or nobody wants whole pushes.
+    #[default]
+    Alone,
+    /// One of its commits, which are followed by [`PushPart::Whole`].
+    One,
+    /// All of its commits at once, for whoever does not want them one by one.
+    Whole,
+}
+
+impl PushPart {
+    /// Returns the word for it in the database.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            PushPart::Alone => "alone",
+            PushPart::One => "one",
+            PushPart::Whole => "whole",
+        }
+    }
+
+    /// Returns the part that a word stands for, or `None` if it stands for none.
+    pub fn from_word(word: &str) -> Option<PushPart> {
+        [PushPart::Alone, PushPart::One, PushPart::Whole].into_iter().find(|part| part.as_str() == word)
+    }
 }
 
 /// The way in which a commit has come to a branch.
@@ -44,8 +74,8 @@ pub enum EventKind {
     Rewritten,
     /// By no commit: sources have reported changed facts of nodes. `before` is the commit itself.
     Facts,
-    /// As the last of the oldest of very many commits that arrived at once and are reported together; `before` is the
-    /// commit before all of them.
+    /// As the last of several commits that arrived at once and are reported together: a whole push, or the oldest of
+    /// very many. `before` is the commit before all of them.
     Combined,
 }
 
@@ -176,6 +206,9 @@ mod tests {
     fn kinds_are_read_as_they_are_written() {
         assert!(EventKind::ALL.iter().all(|kind| EventKind::from_word(kind.as_str()) == Some(*kind)));
         assert_eq!(EventKind::from_word("other"), None);
+        for part in [PushPart::Alone, PushPart::One, PushPart::Whole] {
+            assert_eq!(PushPart::from_word(part.as_str()), Some(part));
+        }
     }
 
     #[test]

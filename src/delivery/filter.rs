@@ -1,6 +1,7 @@
 //! Selects the reports for a sink.
 
-use crate::git::{BranchName, BranchPatterns};
+use crate::event::{CommitEvent, PushPart};
+use crate::git::BranchPatterns;
 use crate::hiera::key::any_matches;
 use crate::node::NodeSet;
 use crate::pattern::{Pattern, any};
@@ -21,25 +22,51 @@ pub struct Filter {
     /// The least number of changes. A change is of one key, on nodes that have the same value before and after it. If
     /// nodes or keys are given, at least one change is needed.
     pub minimum: usize,
+    /// The events that have reports of their own.
+    pub each: Each,
+}
+
+/// The events that have reports of their own for a sink.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Each {
+    /// Every commit.
+    #[default]
+    Commit,
+    /// Every push: several commits that come to a branch at once are reported as one.
+    Push,
+}
+
+impl Each {
+    fn takes(self, part: PushPart) -> bool {
+        match self {
+            Each::Commit => part != PushPart::Whole,
+            Each::Push => part != PushPart::One,
+        }
+    }
 }
 
 impl Default for Filter {
     fn default() -> Filter {
         let (repositories, branches) = (Vec::new(), BranchPatterns::all());
-        Filter { repositories, branches, nodes: Vec::new(), keys: Vec::new(), minimum: 0 }
+        Filter { repositories, branches, nodes: Vec::new(), keys: Vec::new(), minimum: 0, each: Each::Commit }
     }
 }
 
 impl Filter {
-    /// Returns true if the filter passes the report of a commit on `branch` of `repository`.
-    pub fn wants(&self, repository: &str, branch: &BranchName, report: &Report) -> bool {
-        any(&self.repositories, repository) && self.branches.matches(branch) && self.has_enough(report)
+    /// Returns true if the filter passes the report of an event in `repository`.
+    pub fn wants(&self, repository: &str, event: &CommitEvent, report: &Report) -> bool {
+        self.takes(repository, event) && self.has_enough(report)
     }
 
-    /// Returns true if the filter passes all reports of commits on `branch` of `repository`.
-    pub(super) fn passes_all(&self, repository: &str, branch: &BranchName) -> bool {
+    /// Returns true if the filter passes the report of an event in `repository` whatever is in it.
+    pub(super) fn passes_all(&self, repository: &str, event: &CommitEvent) -> bool {
         let is_wide = self.nodes.is_empty() && self.keys.is_empty() && self.minimum == 0;
-        is_wide && any(&self.repositories, repository) && self.branches.matches(branch)
+        is_wide && self.takes(repository, event)
+    }
+
+    fn takes(&self, repository: &str, event: &CommitEvent) -> bool {
+        let is_there = any(&self.repositories, repository) && self.branches.matches(&event.branch);
+        is_there && self.each.takes(event.part)
     }
 
     fn has_enough(&self, report: &Report) -> bool {

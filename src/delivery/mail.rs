@@ -263,7 +263,7 @@ fn body(parcel: &Parcel, whole: Option<String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{JobId, JobNumber};
+    use crate::event::{JobId, JobNumber, PushPart};
     use crate::git::{BranchName, CommitId};
 
     fn parcel() -> Parcel {
@@ -279,6 +279,7 @@ mod tests {
                 after: CommitId::from_hex(&"b".repeat(40)).unwrap(),
                 kind: EventKind::New,
                 judge: None,
+                part: PushPart::Alone,
             },
             report: b"{}\n".as_slice().into(),
             text: Some("2 keys change on both nodes\nbefore a\n".into()),

@@ -24,11 +24,10 @@ use std::time::Duration;
 use tokio::task::spawn_blocking;
 
 use crate::event::{CommitEvent, JobName, RepositoryName};
-use crate::git::BranchName;
 use crate::report::Report;
 
 pub use command::Command;
-pub use filter::Filter;
+pub use filter::{Each, Filter};
 pub use folder::Folder;
 pub use mail::{Mail, MailError, MailOptions, MailServer, MailTls, Mailbox, mailbox};
 pub use one_line::{describe, one_line};
@@ -154,9 +153,9 @@ impl Sink {
         }
     }
 
-    /// Returns true if the sink wants the report of a commit on `branch` of `repository`.
-    pub fn wants(&self, repository: &RepositoryName, branch: &BranchName, report: &Report) -> bool {
-        self.repository().is_none_or(|own| own == repository) && self.filter.wants(repository.as_str(), branch, report)
+    /// Returns true if the sink wants the report of an event in `repository`.
+    pub fn wants(&self, repository: &RepositoryName, event: &CommitEvent, report: &Report) -> bool {
+        self.repository().is_none_or(|own| own == repository) && self.filter.wants(repository.as_str(), event, report)
     }
 
     /// Returns the repository of a sink that serves only one and needs the reports of each branch in order: a failed

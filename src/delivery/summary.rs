@@ -13,6 +13,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::{Filter, Parcel};
+use crate::event::{CommitEvent, EventKind, PushPart};
 
 /// The lists of a report, which a summary leaves empty.
 const LISTS: [&str; 7] = ["node_sets", "causes", "changes", "groups", "reencrypted", "lines", "diagnostics"];
@@ -51,7 +52,7 @@ impl WholeReports {
     /// Returns an address or a path at which a whole report can be read, or `None` if there is no such place.
     pub(super) fn place(&self, parcel: &Parcel) -> Option<String> {
         let link = self.url.as_ref().and_then(|url| link(url, parcel));
-        let gets_all = |filter: &Filter| filter.passes_all(parcel.job.repository.as_str(), &parcel.event.branch);
+        let gets_all = |filter: &Filter| filter.passes_all(parcel.job.repository.as_str(), &parcel.event);
         let file = || {
             let (folder, _) = self.folders.iter().find(|(_, filter)| gets_all(filter))?;
             Some(folder.join(parcel.file_name()).display().to_string())
@@ -65,6 +66,10 @@ fn link(url: &Url, parcel: &Parcel) -> Option<String> {
     url.path_segments_mut().ok()?.pop_if_empty().extend(["v1", "reports", &parcel.event.after.to_string()]);
     let (repository, branch) = (parcel.job.repository.as_str(), parcel.event.branch.as_str());
     url.query_pairs_mut().append_pair("repository", repository).append_pair("branch", branch);
+    let CommitEvent { kind, part, .. } = parcel.event;
+    if kind == EventKind::Facts || part == PushPart::Whole {
+        url.query_pairs_mut().append_pair("number", &parcel.job.number.to_string());
+    }
     Some(url.into())
 }
 

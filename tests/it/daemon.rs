@@ -8,6 +8,7 @@ mod judges;
 mod kills;
 mod mirrors;
 mod numbered;
+mod operations;
 mod progress;
 mod queue;
 mod receiver;

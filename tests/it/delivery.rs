@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hierad::delivery::{DeliveryError, Filter, Parcel, Sink, Target};
-use hierad::event::{CommitEvent, EventKind, JobId, JobName, JobNumber};
+use hierad::event::{CommitEvent, EventKind, JobId, JobName, JobNumber, PushPart};
 use hierad::git::{BranchName, CommitId};
 
 use crate::support::Sandbox;
@@ -40,6 +40,7 @@ fn parcel(report: &[u8]) -> Parcel {
             after: CommitId::from_hex(&"b".repeat(40)).unwrap(),
             kind: EventKind::New,
             judge: None,
+            part: PushPart::Alone,
         },
         report: Arc::from(report),
         text: Some("2 keys change on both nodes\n".into()),

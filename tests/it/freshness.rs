@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use hierad::app::{BranchPipelines, Overrides, Workspace};
-use hierad::event::{CommitEvent, EventKind};
+use hierad::event::{CommitEvent, EventKind, PushPart};
 use hierad::git::{BranchName, CommitId};
 use hierad::hiera::Outcome;
 use hierad::pipeline::RevisionId;
@@ -96,6 +96,7 @@ fn a_variable_that_appears_while_profiles_change_is_known() {
         after: commit,
         kind: EventKind::Created,
         judge: None,
+        part: PushPart::Alone,
     };
     let report = pipelines.compare(&event).unwrap().report;
     let outcome = report.changes.iter().find(|change| &*change.key == "x").unwrap().outcome.after.clone().unwrap();

@@ -64,9 +64,9 @@ impl DaemonOptions {
         })
     }
 
-    /// Returns how to watch `branches`.
-    pub(in crate::app) fn watch(&self, branches: BranchPatterns) -> WatchOptions {
-        WatchOptions { branches, poll: self.poll, notify: self.notify, catch_up: CATCH_UP }
+    /// Returns how to watch `branches`, with or without whole pushes.
+    pub(in crate::app) fn watch(&self, branches: BranchPatterns, pushes: bool) -> WatchOptions {
+        WatchOptions { branches, poll: self.poll, notify: self.notify, catch_up: CATCH_UP, pushes }
     }
 }
 

@@ -11,7 +11,7 @@ use super::options::banner;
 use super::refresh::keep_fresh;
 use super::requests;
 use super::requests::Place;
-use crate::app::settings::{PushTarget, Settings, SnapshotSetting, SnapshotTarget};
+use crate::app::settings::{PushTarget, Settings, SinkSetting, SnapshotSetting, SnapshotTarget};
 use crate::app::workspace::settings_files;
 use crate::app::{BranchPipelines, DaemonOptions, Overrides, Result, Workspace};
 use crate::daemon::MirrorFetcher;
@@ -39,6 +39,8 @@ pub(super) struct WatchedRepository {
     fetcher: Option<MirrorFetcher>,
     /// The repository on the forge where it is reviewed.
     page: Option<Page>,
+    /// True if a sink takes whole pushes.
+    pushes: bool,
 }
 
 /// A repository as the daemon's service takes it.
@@ -71,7 +73,14 @@ impl WatchedRepository {
         let config = setting.config.clone().or_else(|| overrides.config().map(Path::to_owned));
         let overrides = Overrides { repo: Some(folder), repo_is_trusted: true, config, ..overrides.clone() };
         let name = RepositoryName::from(setting.name.as_str());
-        Ok(WatchedRepository { name, overrides, patterns: setting.branches.clone(), fetcher, page: None })
+        Ok(WatchedRepository {
+            name,
+            overrides,
+            patterns: setting.branches.clone(),
+            fetcher,
+            page: None,
+            pushes: false,
+        })
     }
 
     /// Makes a repository of the one at hand.
@@ -82,12 +91,16 @@ impl WatchedRepository {
             patterns: patterns.to_vec(),
             fetcher: None,
             page: None,
+            pushes: false,
         }
     }
 
-    /// Links the repository to its pages on the forge if the settings have it reviewed.
-    pub(super) fn with_page(self, settings: &Settings) -> WatchedRepository {
-        WatchedRepository { page: requests::page(settings, &self.name), ..self }
+    /// Links the repository to its pages on the forge if the settings have it reviewed, and notes what their sinks
+    /// take.
+    pub(super) fn served_by(self, settings: &Settings) -> WatchedRepository {
+        let (page, pushes) =
+            (requests::page(settings, &self.name), settings.sinks.iter().any(SinkSetting::takes_pushes));
+        WatchedRepository { page, pushes, ..self }
     }
 
     /// Checks that the repository can be opened, that what the settings write to it can be written, and that snapshots
@@ -176,7 +189,7 @@ impl WatchedRepository {
         let repository = (*workspace.repository).clone();
         let checkpoint = options.checkpoint(&repository, &branches)?;
         let banner = banner(&repository, &branches)?;
-        let watch = options.watch(branches.clone());
+        let watch = options.watch(branches.clone(), self.pushes);
         let answers = answers(&workspace.with_own_guard(), self.page.clone());
         let (workspace, limits) = (workspace.with_own_guard(), workspace.settings.limits);
         let guard = workspace.guard();

@@ -76,7 +76,7 @@ impl Plan {
         let repositories =
             settings.repositories.iter().map(|setting| WatchedRepository::from_setting(setting, overrides, &state));
         let repositories =
-            repositories.map(|repository| Ok(repository?.with_page(&settings))).collect::<Result<_>>()?;
+            repositories.map(|repository| Ok(repository?.served_by(&settings))).collect::<Result<_>>()?;
         Ok(Some(Plan { settings, state, repositories }))
     }
 
@@ -94,7 +94,7 @@ impl Plan {
         }
         let (name, patterns) = (workspace.repository.name(), options.patterns(&settings.branches));
         requests::check_at_hand(&settings, &name)?;
-        let repository = WatchedRepository::at_hand(&name, &options.overrides, patterns).with_page(&settings);
+        let repository = WatchedRepository::at_hand(&name, &options.overrides, patterns).served_by(&settings);
         let state = state_folder(&options.overrides, options.state.as_deref())?;
         Ok(Some(Plan { settings, state, repositories: vec![repository] }))
     }

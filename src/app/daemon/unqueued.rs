@@ -21,7 +21,7 @@ pub async fn run_unqueued(
     let branches = BranchPatterns::new(options.patterns(&workspace.settings.branches))?;
     let repository = (*workspace.repository).clone();
     let checkpoint = options.checkpoint(&repository, &branches)?;
-    let watch = options.watch(branches);
+    let watch = options.watch(branches, false);
     let workspace = workspace.with_own_guard();
     let guard = workspace.guard();
     let mut pipelines = BranchPipelines::new(workspace);

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use super::HttpSetting;
 use crate::delivery::{
-    Command, Filter, Folder, Mail, MailError, MailOptions, MailServer, MailTls, Mailbox, Private, Sink, SizeLimit,
-    Stream, Target, Webhook, WebhookError, WebhookOptions, WholeReports, mailbox,
+    Command, Each, Filter, Folder, Mail, MailError, MailOptions, MailServer, MailTls, Mailbox, Private, Sink,
+    SizeLimit, Stream, Target, Webhook, WebhookError, WebhookOptions, WholeReports, mailbox,
 };
 use crate::disk::{FileMode, SecretError, read_regular, read_secret};
 use crate::git::BranchPatterns;
@@ -114,6 +114,11 @@ pub enum SinkFault {
 }
 
 impl SinkSetting {
+    /// Returns true if the sink takes whole pushes.
+    pub fn takes_pushes(&self) -> bool {
+        self.filter.each == Each::Push
+    }
+
     /// Returns the places of whole reports: the daemon's own address, if it has one, and the folders among its sinks.
     pub fn whole_reports(sinks: &[SinkSetting], http: Option<&HttpSetting>) -> WholeReports {
         let folder = |sink: &SinkSetting| match &sink.target {
@@ -228,7 +233,14 @@ impl SinkChecker<'_> {
                 return Err(self.wrong("repositories", format!("there is no watched repository '{text}'")));
             }
         }
-        Ok(Filter { repositories, branches, nodes, keys, minimum: raw.minimum })
+        // Nobody reads two hundred mails.
+        let default = if raw.mail.is_some() { "push" } else { "commit" };
+        let each = match raw.each.as_deref().unwrap_or(default) {
+            "push" => Each::Push,
+            "commit" => Each::Commit,
+            other => return Err(self.wrong("each", format!("must be commit or push, not '{other}'"))),
+        };
+        Ok(Filter { repositories, branches, nodes, keys, minimum: raw.minimum, each })
     }
 
     fn time(&self, setting: &str, number: f64, unit: f64) -> Result<Duration, SettingsError> {

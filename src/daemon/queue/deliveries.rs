@@ -6,7 +6,7 @@ use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
 use super::database::row::{Columns, one_more};
-use super::jobs::{JOB, job};
+use super::jobs::{BEHIND_JOB, JOB, job};
 use super::{Job, LONGEST_DELAY, Queue, QueueError, RenderedReport, body, duration, millis, now, until};
 use crate::event::{JobNumber, RepositoryName};
 
@@ -73,7 +73,7 @@ impl Queue {
         let first = sqlx::query(sqlx::AssertSqlSafe(first_delivery())).bind(sink).bind(now).bind(late);
         let first = first.bind(repository.map(RepositoryName::as_str));
         let Some(row) = self.first(first).await? else { return Ok(NextDelivery::Nothing) };
-        match until(row.try_get(9)?) {
+        match until(row.try_get(BEHIND_JOB)?) {
             Duration::ZERO => self.delivery_or_next((sink, repository), &row).await,
             time => Ok(NextDelivery::Later(time)),
         }
@@ -107,7 +107,8 @@ impl Queue {
 
     /// Returns the delivery in a row of [`first_delivery`], with its report if it is wanted.
     async fn delivery(&self, row: &SqliteRow, with_report: bool) -> Result<NextDelivery, QueueError> {
-        let (attempts, since, begun): (u32, i64, u32) = (row.count(10)?, row.try_get(11)?, row.count(12)?);
+        let (attempts, since, begun): (u32, i64, u32) =
+            (row.count(BEHIND_JOB + 1)?, row.try_get(BEHIND_JOB + 2)?, row.count(BEHIND_JOB + 3)?);
         let age = if attempts == 0 { Duration::ZERO } else { duration(now().saturating_sub(since)) };
         let job = Box::new(job(row)?);
         let report = if with_report { self.rendered(&job).await? } else { RenderedReport::default() };

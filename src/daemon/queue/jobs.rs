@@ -9,7 +9,7 @@ use sqlx::{Row, SqliteConnection};
 use super::checkpoints::set_tip;
 use super::database::row::{Columns, one_more};
 use super::{Body, Queue, QueueError, millis, now, until};
-use crate::event::{CommitEvent, EventKind, JobId, JobName, JobNumber, RepositoryName};
+use crate::event::{CommitEvent, EventKind, JobId, JobName, JobNumber, PushPart, RepositoryName};
 use crate::git::{BranchName, CommitId};
 use crate::hex::Hex;
 
@@ -69,8 +69,10 @@ impl RenderedReport {
 }
 
 /// The columns of [`Job`], in its order.
-pub(super) const JOB: &str =
-    "job.number, job.id, job.repository, job.branch, job.before, job.after, job.kind, job.attempts, job.judge";
+pub(super) const JOB: &str = "job.number, job.id, job.repository, job.branch, job.before, job.after, job.kind, job.attempts, job.judge, job.part";
+
+/// The number of these columns: the index of the first one behind them.
+pub(super) const BEHIND_JOB: usize = 10;
 
 impl Queue {
     /// Adds jobs for commits that have come to branches of the repository, and notes in the same transaction that
@@ -138,7 +140,7 @@ impl Queue {
         let mut number = job.name.number.0;
         while let Some(before) = job.event.before.filter(|_| job.event.kind != EventKind::Facts) {
             let query = "SELECT number, before FROM job WHERE after = ? AND repository = ? AND branch = ? \
-                AND state = 'failed' AND kind != 'facts' AND number < ? ORDER BY number DESC LIMIT 1";
+                AND state = 'failed' AND kind != 'facts' AND part != 'whole' AND number < ? ORDER BY number DESC LIMIT 1";
             let query = sqlx::query(query).bind(before.to_string()).bind(job.name.repository.as_str());
             let Some(row) = self.first(query.bind(job.event.branch.as_str()).bind(number)).await? else { break };
             // Behind one that cannot be read nothing is known. It was told when it was set aside.
@@ -253,10 +255,10 @@ pub(super) async fn insert(
         }
         earlier += 1;
     };
-    let insert = "INSERT INTO job (id, repository, branch, before, after, kind, judge, created) VALUES (?, ?, ?, nullif(?, ''), ?, ?, ?, ?)";
+    let insert = "INSERT INTO job (id, repository, branch, before, after, kind, judge, part, created) VALUES (?, ?, ?, nullif(?, ''), ?, ?, ?, ?, ?)";
     let query = sqlx::query(insert).bind(id).bind(repository).bind(branch).bind(before).bind(after);
     let judge = event.judge.map(|judge| judge.to_string());
-    query.bind(kind).bind(judge).bind(now()).execute(connection).await?;
+    query.bind(kind).bind(judge).bind(event.part.as_str()).bind(now()).execute(connection).await?;
     Ok(())
 }
 
@@ -286,6 +288,8 @@ pub(super) fn job(row: &SqliteRow) -> Result<Job, QueueError> {
         kind: EventKind::from_word(&kind)
             .ok_or_else(|| QueueError::Damaged(format!("'{kind}' is no kind of commit")))?,
         judge: row.commit_if_any(8)?,
+        // A part that cannot be read is not worth losing a report.
+        part: PushPart::from_word(&row.text(9)?).unwrap_or_default(),
     };
     let (id, repository): (String, String) = (row.try_get(1)?, row.try_get(2)?);
     let number = JobNumber(row.try_get(0)?);
@@ -302,7 +306,8 @@ pub(super) fn job_or_rest(row: &SqliteRow) -> Result<Job, QueueError> {
     let before = row.commit_if_any(4).unwrap_or_default();
     let after = row.commit(5).unwrap_or(CommitId::NOWHERE);
     let kind = EventKind::from_word(&row.text(6)?).unwrap_or(EventKind::New);
-    let event = CommitEvent { branch: BranchName::new(row.text(3)?), before, after, kind, judge: None };
+    let event =
+        CommitEvent { branch: BranchName::new(row.text(3)?), before, after, kind, judge: None, part: PushPart::Alone };
     let (id, repository) = (JobId::new(row.text(1)?), RepositoryName::new(row.text(2)?));
     let name = JobName { id, number: JobNumber(row.try_get(0)?), repository };
     Ok(Job { name, event, attempts: row.count(7)?.into(), set_aside: Vec::new(), is_delicate: false, answers: None })

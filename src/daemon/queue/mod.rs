@@ -53,7 +53,7 @@ const FILE: &str = "queue.db";
 const LOCK: &str = "lock";
 
 /// The steps of the schema: each makes a version of the one before.
-const SCHEMA: [&str; 1] = [include_str!("schema.sql")];
+const SCHEMA: [&str; 2] = [include_str!("schema.sql"), "ALTER TABLE job ADD COLUMN part TEXT NOT NULL DEFAULT 'alone'"];
 
 /// The version of the schema, as it stands in `user_version`.
 const VERSION: usize = SCHEMA.len();

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use sqlx::{Row, SqliteConnection};
 
 use super::database::row::Columns;
-use super::jobs::{JOB, job_or_rest};
+use super::jobs::{BEHIND_JOB, JOB, job_or_rest};
 use super::{Job, Queue, QueueError, now};
 use crate::event::JobNumber;
 
@@ -87,11 +87,12 @@ impl Queue {
         let rows = self.all(sqlx::query(sqlx::AssertSqlSafe(query)).bind(limit)).await?;
         let now = now();
         let row = |row: &sqlx::sqlite::SqliteRow| {
-            let due: i64 = row.try_get(12)?;
-            let stage = stage(&row.text(9)?);
-            let time = row.time(12)?;
+            let due: i64 = row.try_get(BEHIND_JOB + 3)?;
+            let stage = stage(&row.text(BEHIND_JOB)?);
+            let time = row.time(BEHIND_JOB + 3)?;
             let due = time.filter(|_| due > now && matches!(stage, Stage::Waiting | Stage::Undelivered));
-            let (sink, attempts, error) = (row.text_if_any(10)?, row.count(11)?.into(), row.text_if_any(13)?);
+            let (sink, attempts, error) =
+                (row.text_if_any(BEHIND_JOB + 1)?, row.count(BEHIND_JOB + 2)?.into(), row.text_if_any(BEHIND_JOB + 4)?);
             Ok(PendingItem { job: job_or_rest(row)?, stage, sink, attempts, due, error })
         };
         rows.iter().map(row).collect()

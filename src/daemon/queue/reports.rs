@@ -1,10 +1,10 @@
-//! The stored reports, for the HTTP interface.
+//! The stored reports, for the HTTP interface. Those of whole pushes are for sinks: here their commits are listed.
 
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
 use super::database::row::Columns;
-use super::jobs::{JOB, job_or_rest};
+use super::jobs::{BEHIND_JOB, JOB, job_or_rest};
 use super::{Job, Queue, QueueError, body};
 use crate::event::JobNumber;
 use crate::git::{CommitId, CommitTime};
@@ -46,7 +46,7 @@ impl Queue {
     pub async fn report(&self, wanted: ReportQuery<'_>) -> Result<Option<Vec<u8>>, QueueError> {
         let query = "SELECT body FROM report JOIN job ON job.number = report.job WHERE job.after = ?1 \
             AND (?2 IS NULL OR job.repository = ?2) AND (?3 IS NULL OR job.branch = ?3) \
-            AND (job.number = ?4 OR ?4 IS NULL AND job.kind != 'facts') ORDER BY job.number DESC LIMIT 1";
+            AND (job.number = ?4 OR ?4 IS NULL AND job.kind != 'facts' AND job.part != 'whole') ORDER BY job.number DESC LIMIT 1";
         let query = sqlx::query(query).bind(wanted.commit.to_string()).bind(wanted.repository).bind(wanted.branch);
         let query = query.bind(wanted.number.map(|number| number.0));
         match self.first(query).await? {
@@ -59,7 +59,7 @@ impl Queue {
     pub async fn reason(&self, wanted: ReportQuery<'_>) -> Result<Option<String>, QueueError> {
         let query = "SELECT error FROM job WHERE state = 'failed' AND after = ?1 \
             AND (?2 IS NULL OR repository = ?2) AND (?3 IS NULL OR branch = ?3) \
-            AND (number = ?4 OR ?4 IS NULL AND kind != 'facts') ORDER BY number DESC LIMIT 1";
+            AND (number = ?4 OR ?4 IS NULL AND kind != 'facts' AND part != 'whole') ORDER BY number DESC LIMIT 1";
         let query = sqlx::query(query).bind(wanted.commit.to_string()).bind(wanted.repository).bind(wanted.branch);
         let query = query.bind(wanted.number.map(|number| number.0));
         Ok(self.first(query).await?.map(|row| row.text_if_any(0)).transpose()?.flatten())
@@ -70,7 +70,7 @@ impl Queue {
     pub async fn reports(&self, before: JobNumber, limit: u32) -> Result<Vec<StoredReport>, QueueError> {
         let query = format!(
             "SELECT {JOB}, job.resolved FROM report JOIN job ON job.number = report.job \
-             WHERE report.job < ? ORDER BY report.job DESC LIMIT ?"
+             WHERE report.job < ? AND job.part != 'whole' ORDER BY report.job DESC LIMIT ?"
         );
         let query = sqlx::query(sqlx::AssertSqlSafe(query)).bind(before.0).bind(limit);
         self.all(query).await?.iter().map(stored).collect()
@@ -86,7 +86,7 @@ impl Queue {
     ) -> Result<Vec<StoredReport>, QueueError> {
         let query = format!(
             "SELECT {JOB}, job.resolved FROM resolution JOIN job ON job.number = resolution.job \
-             JOIN report ON report.job = job.number WHERE resolution.sequence > ? AND job.number < ? \
+             JOIN report ON report.job = job.number WHERE resolution.sequence > ? AND job.number < ? AND job.part != 'whole' \
              ORDER BY resolution.sequence LIMIT ?"
         );
         let query = sqlx::query(sqlx::AssertSqlSafe(query)).bind(cursor.0).bind(before.0).bind(limit);
@@ -114,8 +114,8 @@ impl Queue {
     /// Returns the first report after `cursor` with its position, or `None` if there is none yet. Unreadable ones are
     /// skipped.
     pub async fn report_after(&self, cursor: Cursor) -> Result<Option<(Cursor, JobNumber, Vec<u8>)>, QueueError> {
-        let query = "SELECT sequence, job, body FROM resolution JOIN report USING (job) \
-            WHERE sequence > ? ORDER BY sequence LIMIT 1";
+        let query = "SELECT sequence, job, body FROM resolution JOIN report USING (job) JOIN job ON job.number = job \
+            WHERE sequence > ? AND part != 'whole' ORDER BY sequence LIMIT 1";
         let mut after = cursor.0;
         while let Some(row) = self.first(sqlx::query(query).bind(after)).await? {
             after = row.try_get(0)?;
@@ -134,7 +134,7 @@ impl Queue {
 
 /// Reads a report without its body: the columns [`JOB`] and the time.
 fn stored(row: &SqliteRow) -> Result<StoredReport, QueueError> {
-    let resolved: Option<i64> = row.try_get(9)?;
+    let resolved: Option<i64> = row.try_get(BEHIND_JOB)?;
     let time = CommitTime { seconds: resolved.unwrap_or_default() / 1000, offset: 0 };
     Ok(StoredReport { job: job_or_rest(row)?, time })
 }

@@ -147,8 +147,7 @@ pub(super) fn address<'s>(
 }
 
 fn address_report<'s>(job: &Job, (report, json): (Report, Body), sinks: impl Iterator<Item = &'s Sink>) -> Addressed {
-    let wanting: Vec<&Sink> =
-        sinks.filter(|sink| sink.wants(&job.name.repository, &job.event.branch, &report)).collect();
+    let wanting: Vec<&Sink> = sinks.filter(|sink| sink.wants(&job.name.repository, &job.event, &report)).collect();
     let text = wanting.iter().any(|sink| sink.wants_text()).then(|| Body::of(plain_text(&report).as_bytes()));
     let blind = report.blind_spots.first().filter(|_| report.is_unreadable.after);
     let blind = blind.map(|spot| spot.headline.clone());

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use crate::event::{CommitEvent, EventKind};
+use crate::event::{CommitEvent, EventKind, PushPart};
 use crate::git::{BranchName, Chain, ChainEnd, CommitId, HistoryError, Repository};
 
 /// Returns the commits that have arrived on a branch whose tip moved from `old` to `new`, oldest first.
@@ -75,10 +75,29 @@ pub(super) fn bounded(mut events: Vec<CommitEvent>, most: NonZeroUsize) -> Vec<C
         let CommitEvent { branch, before, judge, .. } = events[0].clone();
         let after = events[extra].after;
         tracing::warn!(%branch, commits = extra + 1, until = %after, "too many new commits: the oldest are reported together");
-        let all = CommitEvent { branch, before, after, kind: EventKind::Combined, judge };
+        let all = CommitEvent { branch, before, after, kind: EventKind::Combined, judge, part: PushPart::Alone };
         events.splice(..=extra, [all]);
     }
     events
+}
+
+/// Adds an event of all commits of a push after those of each of them.
+pub(super) fn with_whole(mut events: Vec<CommitEvent>) -> Vec<CommitEvent> {
+    let [first, .., last] = events.as_slice() else { return events };
+    let kind = if first.kind == EventKind::Created { first.kind } else { EventKind::Combined };
+    let whole = CommitEvent { after: last.after, kind, part: PushPart::Whole, ..first.clone() };
+    for event in &mut events {
+        event.part = PushPart::One;
+    }
+    events.push(whole);
+    events
+}
+
+/// Returns how many of `events` are handed out together: `most` of them, and a whole push with its last commit, as the
+/// branch counts as seen up to there.
+pub(super) fn together(events: &[CommitEvent], most: usize) -> usize {
+    let is_whole = events.get(most).is_some_and(|event| event.part == PushPart::Whole);
+    events.len().min(most) + usize::from(is_whole)
 }
 
 fn one_by_one(
@@ -92,5 +111,5 @@ fn one_by_one(
 }
 
 fn event(branch: &BranchName, before: Option<CommitId>, after: CommitId, kind: EventKind) -> CommitEvent {
-    CommitEvent { branch: branch.clone(), before, after, kind, judge: None }
+    CommitEvent { branch: branch.clone(), before, after, kind, judge: None, part: PushPart::Alone }
 }

@@ -51,6 +51,8 @@ pub struct WatchOptions {
     /// The most commits that come to a branch at once and are handed out one by one. Beyond this, such as after a
     /// long time without a watch, the oldest are handed out as one.
     pub catch_up: NonZeroUsize,
+    /// True to hand out, after the commits of a push of several, all of them as one event.
+    pub pushes: bool,
 }
 
 /// The default of [`WatchOptions::catch_up`]: more than a repository gets in years.
@@ -59,7 +61,7 @@ pub const CATCH_UP: NonZeroUsize = NonZeroUsize::new(50_000).unwrap();
 impl Default for WatchOptions {
     fn default() -> WatchOptions {
         let poll = Duration::from_secs(2);
-        WatchOptions { branches: BranchPatterns::all(), poll, notify: true, catch_up: CATCH_UP }
+        WatchOptions { branches: BranchPatterns::all(), poll, notify: true, catch_up: CATCH_UP, pushes: false }
     }
 }
 
@@ -121,7 +123,7 @@ pub(super) async fn run(
 ) -> Result<(), WatchError> {
     let (sender, wakes) = mpsc::channel(wake::CAPACITY);
     let folder = repository.common_dir().to_owned();
-    let tracker = BranchTracker::new(repository, options.branches, options.catch_up, checkpoint);
+    let tracker = BranchTracker::new(repository, options.branches, (options.catch_up, options.pushes), checkpoint);
     tracing::info!(folder = %folder.display(), branches = tracker.count(), "watching");
     let mut workers = JoinSet::new();
     let _ = sender.try_send(Wake::Start);
@@ -200,7 +202,10 @@ impl Loop {
         tracker: &mut BranchTracker,
         handler: &mut H,
     ) -> Result<bool, WatchError> {
-        for commits in commits.chunks(H::TOGETHER) {
+        let mut rest = commits;
+        while !rest.is_empty() {
+            let (commits, later) = rest.split_at(arrivals::together(rest, H::TOGETHER));
+            rest = later;
             if self.shutdown.is_requested() {
                 return Ok(true);
             }

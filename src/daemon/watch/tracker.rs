@@ -57,6 +57,8 @@ pub(super) struct BranchTracker {
     patterns: BranchPatterns,
     /// The most commits of a branch that are handed out one by one.
     catch_up: NonZeroUsize,
+    /// True to hand out whole pushes, too.
+    pushes: bool,
     checkpoint: BranchCheckpoint,
     /// True if the checkpoint was not yet given to the handler as it is.
     is_unsaved: bool,
@@ -76,15 +78,16 @@ struct Moves {
 }
 
 impl BranchTracker {
-    /// Tracks the branches of `repository` that match `patterns`, from `checkpoint` on.
+    /// Tracks the branches of `repository` that match `patterns`, from `checkpoint` on. Commits are handed out as
+    /// `catch_up` and `pushes` of the options say.
     pub(super) fn new(
         repository: Repository,
         patterns: BranchPatterns,
-        catch_up: NonZeroUsize,
+        (catch_up, pushes): (NonZeroUsize, bool),
         checkpoint: BranchCheckpoint,
     ) -> BranchTracker {
         let failed = HashSet::new();
-        BranchTracker { repository, patterns, catch_up, checkpoint, is_unsaved: true, failed, longest: LONGEST }
+        BranchTracker { repository, patterns, catch_up, pushes, checkpoint, is_unsaved: true, failed, longest: LONGEST }
     }
 
     /// Returns true if the repository still exists.
@@ -145,7 +148,8 @@ impl BranchTracker {
                     found.extend(commits.iter().map(|commit| commit.after));
                     let for_all = commits.iter().filter(|commit| commit.kind.stands_for_all());
                     tips.extend(for_all.map(|commit| commit.after));
-                    look.commits.extend(arrivals::bounded(commits, self.catch_up));
+                    let commits = arrivals::bounded(commits, self.catch_up);
+                    look.commits.extend(if self.pushes { arrivals::with_whole(commits) } else { commits });
                 }
                 Err(error) => {
                     look.failures.push(Failure { about: format!("branch {branch}"), error });
@@ -275,7 +279,7 @@ mod tests {
         scratch.commit("two", 2).unwrap();
         scratch.branch("feature").unwrap();
         git(folder.path(), &["update-ref", "refs/heads/main", "main~1"]);
-        let mut tracker = BranchTracker::new(repository, BranchPatterns::all(), CATCH_UP, checkpoint);
+        let mut tracker = BranchTracker::new(repository, BranchPatterns::all(), (CATCH_UP, false), checkpoint);
         let look = tracker.look(|_| git(folder.path(), &["update-ref", "refs/heads/main", "feature"]));
         let found: Vec<_> = look.commits.iter().map(|commit| (commit.branch.as_str(), commit.kind)).collect();
         assert_eq!(found, [("main", EventKind::New)]);
@@ -297,7 +301,7 @@ mod tests {
         }
         scratch.commit("two", 2).unwrap();
         std::fs::write(folder.path().join(".git/refs/heads/a"), format!("{}\n", "1".repeat(40))).unwrap();
-        let mut tracker = BranchTracker::new(repository, BranchPatterns::all(), CATCH_UP, checkpoint);
+        let mut tracker = BranchTracker::new(repository, BranchPatterns::all(), (CATCH_UP, false), checkpoint);
         tracker.longest = Duration::ZERO;
         let mut seen = Vec::new();
         for _ in 0..5 {
@@ -316,7 +320,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let scratch = Scratch::init(folder.path()).unwrap();
         let repository = Repository::discover(folder.path()).unwrap();
-        let mut tracker = BranchTracker::new(repository, BranchPatterns::all(), CATCH_UP, BranchCheckpoint::default());
+        let mut tracker =
+            BranchTracker::new(repository, BranchPatterns::all(), (CATCH_UP, false), BranchCheckpoint::default());
         let mut commits = 0;
         let mut commit = |_| {
             commits += 1;

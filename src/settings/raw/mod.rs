@@ -119,6 +119,8 @@ pub(crate) struct Sink {
     pub(crate) nodes: OneOrMany,
     pub(crate) keys: OneOrMany,
     pub(crate) minimum: usize,
+    /// `commit` or `push`.
+    pub(crate) each: Option<String>,
 }
 
 /// Mail and its server.

@@ -13,7 +13,7 @@ use hierad::daemon::http::{
     NodeSnapshot, Options,
 };
 use hierad::daemon::queue::{Queue, RenderedReport};
-use hierad::event::{CommitEvent, EventKind, RepositoryName};
+use hierad::event::{CommitEvent, EventKind, PushPart, RepositoryName};
 use hierad::git::{BranchName, CommitId};
 use hierad::node::read_profiles;
 use hierad::workers::Stop;
@@ -75,6 +75,7 @@ async fn queue(folder: &std::path::Path) -> Queue {
         after: commit(digit),
         kind: EventKind::New,
         judge: None,
+        part: PushPart::Alone,
     };
     queue.add(&repository, &[b'1', b'2', b'3'].map(event)).await.unwrap();
     while let Some(first) = queue.waiting(&repository).await.unwrap().first() {

@@ -45,6 +45,40 @@ fn the_log_says_what_commits_do() {
     service.end(daemon);
 }
 
+/// A sink that takes pushes has one report of two hundred commits, the others and readers have one of each.
+#[test]
+fn pushes_are_told_once() {
+    let service = service();
+    let settings = service.site.root().join(".git/hierad.yaml");
+    let text = fs::read_to_string(&settings).unwrap();
+    let pushes = service.site.beside("pushes").display().to_string();
+    let command = format!("[sh, -c, 'echo $HIERAD_KIND $HIERAD_BEFORE $HIERAD_AFTER >> {pushes}']");
+    fs::write(&settings, format!("{text}  pushes: {{command: {command}, each: push}}\n")).unwrap();
+    let daemon = start(&service);
+    let site = &service.site;
+    let before = site.commit("alone").to_string();
+    service.wait("its report", || service.told().len() == 1);
+    site.sh("git checkout -q --detach");
+    let commits: Vec<String> = (0..200).map(|number| site.commit(&number.to_string()).to_string()).collect();
+    let tip = commits.last().unwrap();
+    site.git(["update-ref", "refs/heads/main", tip.as_str()]);
+    service.settle(201);
+    let told = fs::read_to_string(&pushes).unwrap();
+    let told: Vec<&str> = told.lines().collect();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told[0].starts_with("new ") && told[0].ends_with(&before), "{told:?}");
+    assert_eq!(told[1], format!("combined {before} {tip}"));
+    assert_eq!((service.files().len(), service.told().len()), (201, 201));
+    let of_tip: serde_json::Value = serde_json::from_str(service.get(&format!("/v1/reports/{tip}")).ok()).unwrap();
+    assert_eq!(of_tip["event"]["kind"], "new");
+    let listed: serde_json::Value = serde_json::from_str(service.get("/v1/reports?limit=1000").ok()).unwrap();
+    assert_eq!(listed["reports"].as_array().unwrap().len(), 201);
+    let number = 202;
+    let whole = service.get(&format!("/v1/reports/{tip}?number={number}"));
+    assert_eq!(serde_json::from_str::<serde_json::Value>(whole.ok()).unwrap()["event"]["kind"], "combined");
+    service.end(daemon);
+}
+
 #[test]
 fn a_reload_that_failed_is_in_health_and_metrics() {
     let service = service();

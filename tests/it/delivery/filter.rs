@@ -1,11 +1,13 @@
 //! Filters: which reports a sink gets.
 
-use hierad::delivery::Filter;
-use hierad::git::{BranchName, BranchPatterns};
+use hierad::delivery::{Each, Filter};
+use hierad::event::{CommitEvent, PushPart};
+use hierad::git::BranchPatterns;
 use hierad::report::Report;
 use serde_yaml::Value as Yaml;
 
 use crate::report::report;
+use crate::support::values::event;
 
 /// `motd` changes on both nodes, `port` on web01 only.
 fn change() -> Report {
@@ -48,20 +50,20 @@ fn filters_select_reports() {
         (&["other"], &["db*"], &["motd"], 1, false),
     ] {
         let filter = filter(branches, nodes, keys, minimum);
-        assert_eq!(filter.wants("control", &BranchName::new("main"), &report), expected, "{filter:?}");
+        assert_eq!(filter.wants("control", &event("main"), &report), expected, "{filter:?}");
     }
 }
 
 #[test]
 fn repositories_decide() {
-    let (report, main) = (change(), BranchName::new("main"));
+    let (report, main) = (change(), event("main"));
     for (repositories, expected) in
         [(&[][..], true), (&["control"], true), (&["data", "con*"], true), (&["data"], false), (&["cont"], false)]
     {
         let repositories = repositories.iter().map(|pattern| pattern.parse().unwrap()).collect();
         let filter = Filter { repositories, ..filter(&["main"], &[], &["motd"], 1) };
         assert_eq!(filter.wants("control", &main, &report), expected, "{filter:?}");
-        assert!(!filter.wants("control", &BranchName::new("other"), &report));
+        assert!(!filter.wants("control", &event("other"), &report));
     }
 }
 
@@ -69,10 +71,20 @@ fn repositories_decide() {
 fn a_report_without_changes_is_one() {
     let nothing =
         report(&serde_yaml::from_str("{nodes: [web01], before: {'*': {a: 1}}, after: {'*': {a: 1}}}").unwrap());
-    let main = BranchName::new("main");
+    let main = event("main");
     assert!(Filter::default().wants("control", &main, &nothing));
     assert!(filter(&["main"], &[], &[], 0).wants("control", &main, &nothing));
     assert!(!filter(&[], &[], &[], 1).wants("control", &main, &nothing));
     assert!(!filter(&[], &["*"], &[], 0).wants("control", &main, &nothing));
     assert!(!filter(&[], &[], &["*"], 0).wants("control", &main, &nothing));
+}
+
+#[test]
+fn commits_or_pushes_are_reported() {
+    let report = change();
+    for (each, expected) in [(Each::Commit, [true, true, false]), (Each::Push, [true, false, true])] {
+        let filter = Filter { each, ..Filter::default() };
+        let wants = |part| filter.wants("control", &CommitEvent { part, ..event("main") }, &report);
+        assert_eq!([PushPart::Alone, PushPart::One, PushPart::Whole].map(wants), expected);
+    }
 }

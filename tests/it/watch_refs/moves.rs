@@ -156,6 +156,29 @@ fn the_oldest_of_many_commits_are_one() {
 }
 
 #[test]
+fn whole_pushes_follow_their_commits() {
+    let pushes = WatchOptions { pushes: true, ..polling() };
+    check(
+        &pushes,
+        &[
+            ("c 1", &["main new first..1"]),
+            (
+                "git checkout -q --detach; c 2; c 3; git branch -qf main; git switch -q main",
+                &["main new 1..2", "main new 2..3", "main combined 1..3"],
+            ),
+            (
+                "git checkout -q --detach; c a; c b; git switch -q -c side",
+                &["side created 3..a", "side created a..b", "side created 3..b"],
+            ),
+            ("git commit -q --amend --allow-empty -m d", &["side rewritten b..d"]),
+        ],
+    );
+    let few = WatchOptions { catch_up: NonZeroUsize::new(2).unwrap(), ..pushes };
+    let three = "git checkout -q --detach; c 1; c 2; c 3; git branch -qf main; git switch -q main";
+    check(&few, &[(three, &["main combined first..2", "main new 2..3", "main combined first..3"])]);
+}
+
+#[test]
 fn branches_created_deleted_and_renamed() {
     check(
         &polling(),
