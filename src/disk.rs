@@ -31,8 +31,8 @@ pub use way::{Step, Way};
 
 use crate::tree::{BlobId, Entry, FILE_LIMIT, FileTree, TreeError, child, folder_of, too_large};
 
-/// The files of the machine by their absolute paths. They stay as they are when they, or others in their folder, are
-/// first accessed, so that two revisions of a repository see the same.
+/// The files of the machine by their absolute paths. What a folder contains is frozen when something in it is first
+/// accessed, and a file's content when that file is, so that two revisions of a repository see the same state.
 #[derive(Default)]
 pub struct Disk {
     seen: FrozenFiles,
@@ -43,27 +43,28 @@ pub struct Disk {
 /// The names in a folder.
 type Listing = Arc<BTreeMap<String, FileType>>;
 
-/// The answers to all questions so far: they are given again, and compared with the disk to see if it has changed.
+/// All answers so far. The same question gets the same answer, and the answers are compared with the disk to see if
+/// it has changed.
 #[derive(Default)]
 struct Answers {
     /// The kind of what is at each path, or `None` if nothing is there.
     kinds: HashMap<String, Option<FileType>>,
     links: HashMap<String, String>,
-    /// The folders of which all names were told.
+    /// The folders that were listed completely.
     listed: HashSet<String>,
 }
 
-/// The most paths that a view remembers for long.
+/// The number of paths above which a view is replaced by a new one.
 const MAX_ANSWERS: usize = 500_000;
 
 impl Disk {
-    /// Makes a view of the disk, of which nothing was accessed yet.
+    /// Makes a view of the disk in which nothing has been accessed yet.
     pub fn new() -> Disk {
         Disk::default()
     }
 
-    /// Returns true if everything that was accessed is unchanged, and the view has not grown so much with former
-    /// revisions that a new one is better.
+    /// Returns true if everything that was accessed is unchanged, and the view is not so large that a new one would
+    /// be better.
     pub fn is_current(&self) -> bool {
         let answers = self.lock();
         if answers.kinds.len() > MAX_ANSWERS {
@@ -214,7 +215,7 @@ enum Content {
     InMemory(Arc<[u8]>),
     /// Too large to keep: read again when it is asked for.
     OnDisk(PathBuf),
-    /// Too large to read: so many bytes.
+    /// Too large to read, with its size in bytes.
     TooLarge(u64),
 }
 
@@ -242,7 +243,7 @@ impl FrozenFiles {
     /// Returns the state and the content of the file at `disk`. A file that is too large has an id of its own that
     /// stands for its size.
     fn content_of(&self, disk: &Path) -> io::Result<(SeenFile, Content)> {
-        // Before the content: a change in between is seen later.
+        // Taken before the content is read, so that a change in between is noticed later.
         let stamp = Stamp::of(&fs::metadata(disk)?);
         let (size, is_settled) = (stamp.size(), stamp.is_settled());
         let file = |id| SeenFile { id, disk: disk.to_owned(), stamp, is_settled };
@@ -256,7 +257,7 @@ impl FrozenFiles {
         Ok((file(id), if is_large { Content::OnDisk(disk.to_owned()) } else { Content::InMemory(content.into()) }))
     }
 
-    /// Returns true if the files that were read are unchanged. Contents are compared if they are small.
+    /// Returns true if the files that were read are unchanged. Contents are compared if they are small in total.
     fn are_current(&self) -> bool {
         let seen = self.lock();
         let is_small = seen.files.values().map(|file| file.stamp.size()).sum::<u64>() <= SMALL;

@@ -40,8 +40,8 @@ impl Pattern {
         self.expression.is_match(name)
     }
 
-    /// Parses the pattern of a stranger: an expression that takes more than `limit` bytes, and so long to compile, is
-    /// an error.
+    /// Parses an untrusted pattern. An expression that compiles to more than `limit` bytes is an error, since
+    /// compiling it could take long.
     pub fn bounded(text: &str, limit: usize) -> Result<Pattern, PatternError> {
         Pattern::compile(text, Some(limit))
     }
@@ -93,7 +93,8 @@ pub fn is_within(patterns: &[Pattern], path: &str) -> bool {
 /// The least similarity, from 0 to 1, of a suggestion.
 const MIN_SIMILARITY: f64 = 0.75;
 
-/// The most bytes of names that are compared letter by letter, which takes as long as one times the other.
+/// The maximum length, in bytes, of names that are compared letter by letter: the time grows with the product of both
+/// lengths.
 const MAX_COMPARED: usize = 200;
 
 /// Returns at most `most` of `names` that are similar to `wanted`, the nearest first.

@@ -1,5 +1,5 @@
-//! Chooses the changes that are traced: the nodes that change alike take turns, so that each group of a report says
-//! why.
+//! Chooses the changes to trace. Groups of nodes that change alike take turns, so that a report can explain the
+//! changes of each group.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -7,10 +7,10 @@ use std::collections::HashMap;
 use crate::diff::Change;
 use crate::node::{NodeId, NodeSet};
 
-/// The most changes of a report that are traced.
+/// The maximum number of changes that are traced for one report.
 const TRACED_CHANGES: usize = 500;
 
-/// The most differences of these changes together. A change that has too many is not traced.
+/// The maximum number of differences in all traced changes. A change that would exceed it is not traced.
 const TRACED_LEAVES: usize = 20_000;
 
 /// Returns the positions of the changes that are traced: the first of each set of nodes, then the second of each, and

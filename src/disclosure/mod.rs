@@ -1,6 +1,6 @@
 //! Hides secrets from readers: they see only fingerprints, unless they ask for more.
 //!
-//! The answers of lookups carry their secrets as they are, marked as such. Whatever leaves the process (a report, a
+//! The answers of lookups contain secrets in plaintext, marked as secret. Whatever leaves the process (a report, a
 //! snapshot, an explanation, an error text, a diagnostic) goes through a [`Disclosure`] first, so that no writer needs
 //! to know of secrets.
 
@@ -30,12 +30,12 @@ type KeySource = Box<dyn FnOnce() -> Key + Send>;
 pub struct Disclosure(Option<LazyLock<Key, KeySource>>);
 
 impl Disclosure {
-    /// Secrets are replaced by fingerprints, made with the key that `source` gives, once there is a secret.
+    /// Replaces secrets by fingerprints. `source` makes their key, and is called when the first secret is met.
     pub fn masked(source: impl FnOnce() -> Key + Send + 'static) -> Disclosure {
         Disclosure(Some(LazyLock::new(Box::new(source))))
     }
 
-    /// Secrets are shown.
+    /// Shows secrets.
     pub fn shown() -> Disclosure {
         Disclosure(None)
     }
@@ -152,9 +152,8 @@ fn is_sensitive(value: &Value) -> bool {
     matches!(value.bare(), Value::Rich(rich) if matches!(**rich, Rich::Sensitive(_)))
 }
 
-/// Returns what stands for the secret `value`. Equal contents have equal fingerprints. Fingerprints of encrypted
-/// content have nothing in common with those of a `Sensitive` in clear: otherwise somebody who writes data could test
-/// guesses.
+/// Returns the stand-in for the secret `value`. Equal contents have equal fingerprints, but encrypted content never
+/// has the fingerprint of a plaintext `Sensitive`: otherwise somebody who writes data could test guesses.
 fn hidden(kind: HiddenKind, value: &Value, key: &Key) -> Hidden {
     let content = json::compact(&bared(value.content()));
     let domain = match value.secrecy().map(|secrecy| secrecy.form) {

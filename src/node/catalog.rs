@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use crate::value::Value;
 
-/// A node's last catalog, as far as it is known: what Puppet applied, and no part of any lookup.
+/// A node's last catalog, as far as it is known: what Puppet applied. Lookups never see it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Catalog {
     /// The names of the classes, in lower case, or `None` if they are not known.
     pub classes: Option<Names>,
-    /// The keys that were looked up for it, or `None` if they are not known. Those of the parameters of its classes may
-    /// be left out.
+    /// The keys that were looked up for it, or `None` if they are not known. Keys of class parameters may be missing.
     pub keys: Option<Names>,
 }
 
@@ -20,8 +19,8 @@ impl Catalog {
         self.classes.is_none() && self.keys.is_none()
     }
 
-    /// Replaces this by another one, if anything is known about it. The two may be from different times, so they are
-    /// not mixed.
+    /// Replaces this catalog by `above`, unless nothing is known about `above`. The two may be from different times,
+    /// so they are not mixed.
     pub fn overlay(&mut self, above: Catalog) {
         if !above.is_unknown() {
             *self = above;
@@ -31,20 +30,20 @@ impl Catalog {
 
 /// Names, each once and in order.
 ///
-/// They are one text, so that the nodes of a fleet cost little, and nodes with the same names have equal texts.
+/// They are stored as one string, which costs little memory per node. Equal lists of names are equal strings.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Names(Arc<str>);
 
-/// The character between two names, which no name has.
+/// The character between two names. It occurs in no name.
 const SEPARATOR: char = '\n';
 
 impl Names {
-    /// Makes the names of classes of those in catalogs, as `Apache::Mod` for `apache::mod`.
+    /// Converts class names from catalogs to those used in code, such as `Apache::Mod` to `apache::mod`.
     pub fn of_classes<'n>(names: impl IntoIterator<Item = &'n str>) -> Names {
         Names::of(names.into_iter().map(|name| name.strip_prefix("::").unwrap_or(name).to_lowercase()))
     }
 
-    /// Makes the names of keys.
+    /// Collects names of keys.
     pub fn of_keys<'n>(names: impl IntoIterator<Item = &'n str>) -> Names {
         Names::of(names.into_iter().map(str::to_owned))
     }
@@ -57,7 +56,7 @@ impl Names {
         Names(names.join("\n").into())
     }
 
-    /// Returns the names in a text that [`text`](Names::text) has written.
+    /// Converts the result of [`text`](Names::text) back to names.
     pub(super) fn of_text(text: &str) -> Names {
         Names(text.into())
     }

@@ -6,7 +6,7 @@ use super::Names;
 use crate::puppet::document::Marks;
 use crate::value::{Hash, Value};
 
-/// The field of external trusted data by itself, as Puppet's own files have it.
+/// The field that contains only external trusted data, as in Puppet's own files.
 pub(super) const TRUSTED_EXTERNAL: &str = "trusted_external";
 
 /// A document that is a profile, and the parts of it that are wanted.
@@ -46,7 +46,7 @@ pub(super) fn section<'h>(hash: &'h Hash, name: &str) -> Result<Option<&'h Arc<H
 }
 
 impl Document<'_> {
-    /// Returns the names in the list `field`; errors say that they are names of `what`.
+    /// Returns the names in the list `field`; errors call them names of `what`.
     pub(super) fn names(
         &self,
         field: &str,
@@ -60,7 +60,8 @@ impl Document<'_> {
         Ok(Some(if self.wants_catalogs { of(names) } else { Names::default() }))
     }
 
-    /// Returns the keys of the parameters in the classes of a classifier's answer. One without a value is looked up.
+    /// Returns the lookup keys of the parameters that a classifier's answer assigns to classes. A parameter without a
+    /// value is left out, since Puppet looks it up.
     ///
     /// Source: `set_resource_parameters` in `resource/type.rb`.
     pub(super) fn given(&self, field: &str) -> Option<Names> {
@@ -73,8 +74,8 @@ impl Document<'_> {
         Some(Names::of_keys(keys.collect::<Vec<_>>().iter().map(String::as_str)))
     }
 
-    /// Returns `$trusted` of the node with this name, as the `field` says it. Entries that it does not have are derived
-    /// from the certname (`context/trusted_information.rb`).
+    /// Returns `$trusted` of the node with this name, as given in `field`. Missing entries are derived from the
+    /// certname (`context/trusted_information.rb`).
     pub(super) fn trusted(&self, field: &str, certname: &str) -> Result<Hash, Refusal> {
         let declared = section(self.hash, field)?;
         let external = section(self.hash, TRUSTED_EXTERNAL)?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{Catalog, Names};
 use crate::value::{Hash, Value};
 
-/// A declared node fact profile. The members that documents have are the fields in `fields`.
+/// A declared node fact profile. The table in `fields` maps its members to the fields of documents.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct NodeProfile {
     /// The certname.
@@ -21,15 +21,15 @@ pub struct NodeProfile {
     pub variables: Hash,
     /// `$server_facts`, or `None` if the profile does not declare them.
     pub server_facts: Option<Hash>,
-    /// The time that the facts are of, in seconds since 1970, if the profile says it.
+    /// The time of the facts, in seconds since 1970, if the profile has one.
     pub time: Option<i64>,
     /// Variables that the node has, and whose values are not known, with the reasons. They win over all others.
     pub unresolved: BTreeMap<Arc<str>, Arc<str>>,
-    /// The node's last catalog, as far as it is known. No lookup sees it. Names are empty if they are known and were
-    /// not wanted.
+    /// The node's last catalog, as far as it is known. No lookup sees it. Lists of names that are known but were not
+    /// wanted are empty.
     pub catalog: Catalog,
     /// The keys of parameters that a node classifier gives to classes, or `None` if no classifier is known. Puppet does
-    /// not look them up for these classes. Names are empty if they are known and were not wanted.
+    /// not look them up for these classes. The list is empty if the keys are known but were not wanted.
     pub given: Option<Names>,
     /// True if the node and its facts are guessed.
     pub is_guessed: bool,
@@ -41,7 +41,7 @@ impl NodeProfile {
         self.variables.get(name).is_some() || self.facts.get(name).is_some() || self.unresolved.contains_key(name)
     }
 
-    /// Sets a variable of the top scope: to a value, or to one that is not known for this reason.
+    /// Sets a top-scope variable to a value, or marks it as unknown for the given reason.
     pub fn set_variable(&mut self, name: &Arc<str>, value: Result<Value, Arc<str>>) {
         match value {
             Ok(value) => _ = self.variables.insert(&**name, value),

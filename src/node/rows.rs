@@ -20,7 +20,7 @@ impl Row<'_> {
     fn of(value: &Value) -> Option<Row<'_>> {
         let hash = value.as_hash()?;
         let environment = hash.get("environment");
-        // Anything else is of another endpoint, such as the path of a part of a fact.
+        // A row with other columns is from another endpoint, such as the one with paths of parts of facts.
         let is_whole = hash.len() == 3 + usize::from(environment.is_some());
         let [certname, fact] = ["certname", "name"].map(|name| hash.get(name).and_then(Value::as_str));
         Some(Row { certname: certname?, environment, fact: fact?, value: hash.get("value")? }).filter(|_| is_whole)
@@ -50,7 +50,7 @@ struct Node {
 pub(super) struct Rows(IndexMap<Arc<str>, Node, RandomState>);
 
 impl Rows {
-    /// Adds a row, as far as it is `wanted`. Returns the fault if it is none.
+    /// Adds the `wanted` part of a row. Fails if `value` is not a row, or contradicts an earlier one.
     pub(super) fn add(&mut self, line: u32, value: &Value, wanted: &Selection) -> Result<(), String> {
         let Some(Row { certname, environment, fact, value }) = Row::of(value) else {
             return Err(

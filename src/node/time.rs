@@ -11,7 +11,7 @@ use crate::value::Value;
 pub(super) fn seconds(value: &Value) -> Option<i64> {
     let text = value.as_str()?.trim();
     let text = [" UTC", " Z"].iter().find_map(|zone| text.strip_suffix(zone)).unwrap_or(text);
-    // Ruby puts a blank before the zone, which no standard knows.
+    // Ruby writes a space before the zone, which no standard allows.
     let zone = text.rfind([' ', 'T']).filter(|at| text[at + 1..].starts_with(['+', '-']));
     let text = match zone {
         Some(at) => format!("{}{}", &text[..at], &text[at + 1..]),

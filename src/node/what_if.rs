@@ -84,7 +84,7 @@ impl Assignment {
             Variable::Facts(steps) => put(Arc::make_mut(&mut profile.facts), steps, &self.value),
             Variable::Trusted(steps) => put(Arc::make_mut(&mut profile.trusted), steps, &self.value),
             Variable::Top(steps) => {
-                // A name that is not a variable may be a fact, whose other parts stay.
+                // If the name is that of a fact and of no variable, the fact's other parts are kept.
                 let is_known = profile.variables.get(&steps[0]).is_some();
                 if let Some(fact) = profile.facts.get(&steps[0]).filter(|_| !is_known) {
                     let fact = fact.clone();
@@ -115,7 +115,7 @@ pub struct WhatIf {
 }
 
 impl WhatIf {
-    /// Returns the profiles of `source` with these values; the last of several for one place counts.
+    /// Returns the profiles of `source` with these values. If several set the same place, the last one wins.
     pub fn new(source: Arc<dyn ProfileSource>, assignments: Vec<Assignment>) -> WhatIf {
         WhatIf { source, assignments }
     }

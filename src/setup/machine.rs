@@ -1,4 +1,4 @@
-//! Puppet's own files on the machine: where its nodes are known.
+//! Puppet's own files on the machine, which show where its nodes are known.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -127,7 +127,7 @@ fn certname(folder: &Path, ssl: &Path) -> Option<String> {
     if names.len() == 1 { names.pop() } else { None }
 }
 
-/// Returns the folder that settings of r10k name; older ones have a colon before each name.
+/// Returns the `cachedir` in a settings file of r10k. Older files have a colon before each name.
 fn cache_folder(settings: &Path) -> Option<PathBuf> {
     let content = disk::read_regular(settings, SIZE).ok()?;
     let folder = |line: &str| {
@@ -137,7 +137,7 @@ fn cache_folder(settings: &Path) -> Option<PathBuf> {
     String::from_utf8_lossy(&content).lines().find_map(folder)
 }
 
-/// Reads a file of Puppet's settings: the last of several counts, whatever their sections.
+/// Reads a file of Puppet's settings. Sections are ignored: if a setting occurs several times, the last one wins.
 fn ini(path: &Path) -> BTreeMap<String, String> {
     let content = disk::read_regular(path, SIZE).unwrap_or_default();
     let content = String::from_utf8_lossy(&content);

@@ -35,7 +35,7 @@ impl AddAssign for Written {
     }
 }
 
-/// The most nodes that a fault names, and the most characters of a name.
+/// The maximum number of nodes that a fault names, and of characters in each name.
 const MAX_NAMED: usize = 3;
 const MAX_NAME: usize = 60;
 
@@ -75,7 +75,7 @@ pub fn write_folder(
         let written = names[node].as_ref().map(|name| (name, replace(&folder.join(name), text, mode)));
         match written {
             Some((_, Ok(changed))) => return Ok(changed),
-            // Some file systems take less than others.
+            // Some file systems accept only shorter names.
             Some((name, Err(error))) if error.kind() != ErrorKind::InvalidFilename => return Err(named(name, &error)),
             _ => refuse(node),
         }
@@ -116,8 +116,8 @@ pub(super) fn files_of(snapshots: &Snapshots<'_>) -> Vec<Option<String>> {
     (0..snapshots.nodes.len()).map(name).map(|name| Some(name).filter(|name| name.len() <= MAX_FILE_NAME)).collect()
 }
 
-/// Escapes the bytes of a certname that are not fit for a file name, such as `%2F`. No two nodes share a file, and none
-/// leaves the folder.
+/// Escapes the bytes of a certname that a file name should not contain, such as `/` as `%2F`. No two nodes share a
+/// file, and none leaves the folder.
 pub fn file_name(node: &str) -> String {
     let mut name = String::new();
     for (at, c) in node.char_indices() {

@@ -1,5 +1,5 @@
-//! The references of snapshots among each other. Git has no reference `a/b` beside a reference `a`, so the reference of
-//! a branch that was deleted makes way for that of a new one. It comes back with its branch.
+//! Resolves conflicts between the references of snapshots. Git cannot have a reference `a/b` beside a reference `a`,
+//! so the reference of a deleted branch makes way for that of a new one. It is restored if its branch comes back.
 //!
 //! The module `pushed` handles a remote that references are pushed to.
 
@@ -17,16 +17,16 @@ const SNAPSHOTS: &str = "refs/hierad/snapshots/";
 /// The references that had to make way. They have no slash in their names.
 const DELETED: &str = "refs/hierad/deleted/";
 
-/// The references to the snapshots that were pushed last. They stay here.
+/// The references to the snapshots that were pushed last. They are never pushed themselves.
 const PUSHED: &str = "refs/hierad/pushed/";
 
-/// The references that were fetched, for a moment.
+/// Temporary references to what was fetched.
 const FETCHED: &str = "refs/hierad/fetched/";
 
 /// The references, at a remote, to what somebody else had put in the place of snapshots.
 const FOREIGN: &str = "refs/hierad/foreign/";
 
-/// The longest name of a branch that names the reference of its own.
+/// The longest escaped branch name that becomes part of a reference's name; longer ones are hashed.
 const MAX_NAME: usize = 200;
 
 /// A failure to make way for a reference.
@@ -93,8 +93,8 @@ pub(super) fn exclude(one: &str, other: &str) -> bool {
     is_below(one, other) || is_below(other, one)
 }
 
-/// Returns the references of `all` that block those of a branch, with their branches. Fails if one of these branches
-/// exists.
+/// Returns the references in `all` that block the reference of a branch, with their branches. Fails if one of those
+/// branches still exists.
 pub(super) fn in_the_way(
     repository: &Repository,
     branch: &BranchName,
@@ -112,8 +112,8 @@ pub(super) fn in_the_way(
     Ok(found)
 }
 
-/// Makes room for the reference of a branch that has none, and puts back the one that it had before it was deleted, if
-/// that had to make way.
+/// Makes room for the reference of a branch that has none yet. If the branch existed before and its former reference
+/// had to make way, restores that.
 pub fn make_room(repository: &Repository, branch: &BranchName) -> Result<(), ReferenceError> {
     for (name, other, target) in in_the_way(repository, branch, &repository.references(SNAPSHOTS)?)? {
         let kept = kept(&other);
@@ -130,7 +130,8 @@ pub fn make_room(repository: &Repository, branch: &BranchName) -> Result<(), Ref
     Ok(())
 }
 
-/// Deletes the references of those of the given branches that were deleted, here and at `remote`. Returns their number.
+/// Deletes references of deleted branches, here and at `remote`: all that had to make way, and those of branches for
+/// which `is_meant` returns true. Returns their number.
 pub fn prune(
     repository: &Repository,
     remote: Option<&Remote>,

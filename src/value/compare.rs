@@ -117,7 +117,7 @@ fn hash_loosely(value: &Value, state: &mut DefaultHasher) {
     match value.bare() {
         Value::Float(f) => (if *f == 0.0 { 0.0 } else { *f }).to_bits().hash(state),
         Value::Array(items) => items.iter().for_each(|item| hash_loosely(item, state)),
-        // Whatever the order of the entries is.
+        // The order of the entries must not matter.
         Value::Hash(hash) => {
             let entry = |(key, value): (&Value, &Value)| {
                 let mut entry = DefaultHasher::new();

@@ -44,13 +44,13 @@ impl ValuePath {
         self.0.iter().map(name).fold(None, Secrecy::join)
     }
 
-    /// Returns `root` with this place as secret as `secrecy`, and the names on the way to it as secret as in this
-    /// path.
+    /// Returns `root` with `secrecy` applied to the value at this place. The names on the way to it become as secret
+    /// as they are in this path.
     pub fn seal(&self, root: &Value, secrecy: Option<Secrecy>) -> Value {
         seal(&self.0, root, secrecy)
     }
 
-    /// Returns the place, written behind the name of its key like Puppet's dotted keys: `key.entry[0]`.
+    /// Returns the place, written after the name of its key like Puppet's dotted keys: `key.entry[0]`.
     pub fn below(&self, key: &str) -> String {
         format!("{key}{self}")
     }
@@ -93,7 +93,7 @@ fn is_plain(key: &str) -> bool {
     !key.is_empty() && !key.contains(['.', '\'', '"', '[', ']', ' ', '\n', '\t'])
 }
 
-/// A dotted key's quoting knows no escapes: a key with both kinds of quotes is shown as Ruby would.
+/// Quotes in dotted keys have no escapes, so a key that single quotes cannot hold is shown as Ruby's `inspect` does.
 fn quote(key: &str) -> String {
     if !key.contains('\'') && !key.chars().any(char::is_control) {
         format!("'{key}'")

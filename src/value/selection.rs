@@ -22,11 +22,11 @@ impl Default for Selection {
     }
 }
 
-/// The most names of a path that are told apart: what lies deeper is wanted with all beside it.
+/// The maximum depth of a selection. Values at this depth are wanted whole.
 const DEEPEST: usize = 64;
 
 impl Selection {
-    /// Wants what lies at `path`, too: all of it.
+    /// Adds everything at `path` to the selection.
     pub fn add(&mut self, path: &[&str]) {
         let path = &path[..path.len().min(DEEPEST)];
         match (path.split_first(), &mut *self) {
@@ -36,7 +36,7 @@ impl Selection {
         }
     }
 
-    /// Wants what `other` wants, too.
+    /// Adds what `other` selects.
     pub fn extend(&mut self, other: &Selection) {
         match (&mut *self, other) {
             (Selection::Whole, _) => {}
@@ -63,8 +63,8 @@ impl Selection {
         format!("{entries:?}")
     }
 
-    /// Returns the wanted part of the entry `name`, or `None` if it is not wanted. A wish for `0` covers all names
-    /// with a line that is a number.
+    /// Returns the wanted part of the entry `name`, or `None` if it is not wanted. A selected entry `0` also selects
+    /// all names with a line that is a number.
     pub fn entry(&self, name: &str) -> Option<&Selection> {
         match self {
             Selection::Whole => Some(self),
@@ -79,14 +79,13 @@ pub fn is_number(name: &str) -> bool {
     name.as_bytes().split(|byte| *byte == b'\n').any(is_one)
 }
 
-/// Reads some entries of a hash. The first one that is left out stays as undef, so that it shows that there
-/// was one.
+/// Collects some entries of a hash. The first entry that is left out stays as undef, to show that there are others.
 pub struct Picked {
     entries: Vec<(Value, Value)>,
     is_left_out: bool,
 }
 
-/// The most entries that have room from the start.
+/// The maximum number of entries to reserve memory for at the start.
 const ROOM: usize = 8;
 
 impl Picked {

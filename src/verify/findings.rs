@@ -15,7 +15,7 @@ pub struct Findings {
     pub reference: Reference,
     /// Its version.
     pub version: String,
-    /// The version of its Ruby, if it tells.
+    /// The version of its Ruby, if it reports one.
     pub ruby: Option<String>,
     /// The seed of the sample, or `None` if all was compared.
     pub seed: Option<u64>,
@@ -27,7 +27,7 @@ pub struct Findings {
     pub left_out: usize,
     /// Nodes that were asked about.
     pub nodes: usize,
-    /// Different keys.
+    /// The number of distinct keys.
     pub keys: usize,
     /// Answers that were compared.
     pub answers: usize,
@@ -35,7 +35,7 @@ pub struct Findings {
     pub errors: usize,
     /// The answers that hierad does not know.
     pub unknown: usize,
-    /// The answers that take code of the repository, which may not run, or files that hierad does not read.
+    /// The answers that need code of the repository, which may not run, or files that hierad does not read.
     pub code: usize,
     /// The answers that the settings declare, which Puppet does not know.
     pub declared: usize,
@@ -67,7 +67,7 @@ pub struct Explained {
 }
 
 impl Explained {
-    /// The explanation is withheld, since the lookup meets secrets.
+    /// Returns stand-ins for explanations that are withheld, since the lookup meets secrets.
     pub(super) fn hidden() -> Explained {
         let hidden = "not shown: the lookup meets secrets\n";
         Explained { puppet: hidden.into(), hierad: hidden.into() }

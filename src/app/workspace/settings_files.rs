@@ -1,7 +1,8 @@
 //! Finds the settings files of a run, and decides by their places which of them are trusted.
 //!
-//! The first trusted file rules: the one that `--config` names, or that of the git directory, of the user or of the
-//! system. The file of the tree supplies settings that it does not have, as far as they count: see [`Origin`].
+//! The first trusted file takes precedence: the one that `--config` names, else that of the git directory, of the
+//! user or of the system. The file in the tree adds settings that this file lacks, if they count there: see
+//! [`Origin`].
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -29,11 +30,11 @@ pub(in crate::app) struct FoundSettings {
     pub(super) trusted: Option<SettingsFile>,
     /// True if that is the file of the tree.
     pub(super) is_tree_trusted: bool,
-    /// The paths in the tree at which settings are read; the first is that of the ones that judge.
+    /// The paths in the tree at which settings are read; the first is that of the settings that judge a change.
     pub(super) paths: Vec<String>,
-    /// The files, the one that wins first.
+    /// The files in order of precedence, the strongest first.
     pub(super) files: Vec<SettingsFile>,
-    /// False if the settings of a daemon do not count.
+    /// False if settings that belong to the daemon are ignored.
     pub(super) has_daemon: bool,
 }
 
@@ -57,13 +58,13 @@ impl SettingsSources {
     }
 }
 
-/// The places of a repository that tell trusted files from others.
+/// The places of a repository that decide which files are trusted.
 pub(super) struct Places<'a> {
     repository: &'a Repository,
-    /// The tops of the files that commits write, with all links resolved: of the repository, and of another one that
-    /// its git directory lies in.
+    /// The top folders of the work trees that commits write to, with all links resolved: that of the repository, and
+    /// that of another repository around its git directory.
     roots: Vec<PathBuf>,
-    /// The git directories, in which no commit writes.
+    /// The git directories, which no commit writes to.
     git_dirs: Vec<PathBuf>,
     /// The records of trust, if no commit can have written them.
     trusted: Option<TrustStore>,
@@ -79,7 +80,7 @@ impl Places<'_> {
         Places { repository, roots, git_dirs, trusted: TrustStore::of(repository).ok() }
     }
 
-    /// Returns the top of the tree that a path, whose folder has no links, is in.
+    /// Returns the top of the tree that contains a path. The path's folder must have its links resolved.
     fn root_of(&self, path: &Path) -> Option<PathBuf> {
         if self.git_dirs.iter().any(|git| path.starts_with(git)) {
             return None;
@@ -96,7 +97,7 @@ impl Places<'_> {
             let folder = path.parent()?.strip_prefix(&root).ok()?.to_owned();
             Some(TreeFolder { root, folder })
         };
-        // A link of the tree is the tree's, wherever it leads; so is a file of the tree that a link elsewhere leads to.
+        // A link in the tree is part of it, wherever it leads; so does a file in it that links elsewhere lead to.
         let whole = std::path::absolute(path).ok()?;
         let named = whole.parent().and_then(|folder| Some(folder.canonicalize().ok()?.join(whole.file_name()?)));
         if let Some(folder) = named.and_then(|named| folder_of(&named)) {
@@ -107,7 +108,8 @@ impl Places<'_> {
     }
 
     /// Returns the paths in the tree at which settings are read, whether they exist or not: that of the `named` file,
-    /// if it is there, and the usual one, unless the named file replaces it. A trusted file does not judge.
+    /// if it is in the tree, and the usual one, unless the named file replaces it. The path of a trusted file comes
+    /// last, since such a file does not judge.
     fn paths_in_tree(&self, overrides: &Overrides, named: Option<&SettingsFile>) -> Vec<String> {
         let named_path = overrides.config().and_then(|path| {
             let (place, path) = self.in_tree(path)?;
@@ -174,7 +176,7 @@ pub(in crate::app) fn find(overrides: &Overrides, repository: &Repository) -> Re
 }
 
 impl Places<'_> {
-    /// Returns the first trusted file of those that nobody names, and true if it is not specific to this repository.
+    /// Returns the first trusted file in the usual places, and true if it is not specific to this repository.
     fn ruling(
         &self,
         repository: &Repository,
@@ -226,7 +228,7 @@ fn combine(
     }
 }
 
-/// Makes the refusal of a whole file of the tree. Nothing of the file is in it.
+/// Makes the refusal of a whole file of the tree. It quotes nothing from the file.
 fn whole_file(error: &SettingsError) -> Refusal {
     let (path, line, reason) = match error {
         SettingsError::Read { path, source } => (path, None, source.to_string()),
@@ -244,8 +246,8 @@ fn shared_files() -> Vec<PathBuf> {
     user.into_iter().chain([PathBuf::from(SYSTEM_SETTINGS)]).collect()
 }
 
-/// Returns the settings that `--config` names, or `None` if it names none, or a file of the tree at hand. Fails if
-/// the file is in the tree of a repository that it names itself.
+/// Returns the settings that `--config` names, or `None` if it is not given or names a file of the current tree.
+/// Fails if the file is in the tree of a repository that its own settings name.
 pub(in crate::app) fn named(overrides: &Overrides) -> Result<Option<Settings>> {
     let Some(path) = overrides.config() else { return Ok(None) };
     if let Ok(repository) = overrides.repository()
@@ -275,7 +277,8 @@ fn check_place(path: &Path, folder: &Path) -> Result<()> {
         .into())
 }
 
-/// Checks the settings that the daemon's settings name for the repository at `folder`, which need not be there.
+/// Checks the settings file that the daemon's settings name for the repository at `folder`. The repository need not
+/// exist yet.
 pub(in crate::app) fn check_own(path: &Path, folder: &Path) -> Result<()> {
     let file = match Repository::discover(folder) {
         Ok(repository) => Places::of(&repository).read(path)?,

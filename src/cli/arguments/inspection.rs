@@ -1,4 +1,4 @@
-//! The arguments that commands share which inspect one revision.
+//! The arguments shared by the commands that inspect one revision.
 
 use clap::{Args, ValueEnum};
 

@@ -1,4 +1,4 @@
-//! Offers to accept the blind spots that every commit has, so that reports go on to name what is new.
+//! Offers to accept the blind spots that every commit has, so that reports name only new ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -26,7 +26,7 @@ pub(super) fn offer(spots: &[BlindSpot], settings: &File, out: &mut dyn Write) -
         let names: Vec<&str> = names.iter().copied().collect();
         tell(out, "accept?", &format!("{code}: {}", names.join(", ")))?;
     }
-    let question = format!("Are these {} fine, so that reports name them no more?", count(number, "name"));
+    let question = format!("Accept these blind spots ({}), so that reports omit them?", count(number, "name"));
     if !ask::is_wanted(&question, out)? {
         return Ok(());
     }
@@ -47,7 +47,7 @@ fn names(spots: &[BlindSpot]) -> Names<'_> {
 
 /// Returns the lines of the settings that accept these names.
 fn lines(names: &Names<'_>) -> String {
-    let mut text = "\n# Blind spots that all commits have, and that are fine here.\naccept:\n".to_owned();
+    let mut text = "\n# Blind spots that every commit has and that are harmless here.\naccept:\n".to_owned();
     for (code, names) in names {
         _ = writeln!(text, "  {code}:");
         for name in names {

@@ -16,7 +16,7 @@ use crate::report::{count, shorten};
 use crate::value::Value;
 use crate::visible::visible_json;
 
-/// The most values of a variable that are shown, and the most columns of one.
+/// The maximum number of values shown for a variable, and the maximum width of each in columns.
 const VALUES: usize = 4;
 const COLUMNS: usize = 24;
 
@@ -74,7 +74,7 @@ fn text(
     let inert = levels.iter().filter(|level| level.nodes.is_empty()).count();
     writeln!(
         out,
-        "\n{} of {} and {}, {inert} without data for any",
+        "\n{} on {}; {}, {inert} of them without data for any node",
         count(variables.len(), "variable"),
         count(nodes, "node"),
         count(levels.len(), "level")
@@ -98,7 +98,7 @@ fn row(variable: &VariableUse) -> Vec<String> {
 fn values(variable: &VariableUse) -> String {
     let known = &variable.values.known;
     if known.len() > 1 && known.iter().all(|(_, nodes)| nodes.len() == 1) {
-        return format!("{}: another one on each node", known.len());
+        return format!("{}: a different one on each node", known.len());
     }
     let mut shown: Vec<String> = known
         .iter()

@@ -1,7 +1,7 @@
-//! `hierad review`: posts what a request changes to its forge, or writes it for another job to post.
+//! `hierad review`: posts a review of a request's changes on its forge, or saves it for another job to post.
 //!
-//! `target` puts together what the job knows and what flags say, `post` talks to the forge, `saved` is a review that
-//! one job makes and another one posts, and `commands` writes the annotations of GitHub Actions.
+//! `target` combines what the job knows with the flags, `post` talks to the forge, and `saved` is a review that one
+//! job makes and another one posts.
 
 mod post;
 mod saved;
@@ -28,12 +28,12 @@ use post::Poster;
 use saved::Saved;
 use target::Target;
 
-/// The most characters of the summary of a step.
+/// The maximum number of characters in the summary of a step.
 const SUMMARY: usize = 200_000;
 
 /// Arguments of `review`.
 #[derive(Debug, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "flags are")]
+#[expect(clippy::struct_excessive_bools, reason = "each one is a flag")]
 pub(super) struct Arguments {
     /// The revision to compare with, at the merge base [default: the target branch of the request]
     #[arg(long, value_name = "REV")]
@@ -71,14 +71,14 @@ pub(super) struct Arguments {
     /// When to post the first comment, which is then kept up to date
     #[arg(long, value_name = "WHEN", default_value = "always")]
     comment: CommentMode,
-    /// The mark on the commit: a check run with annotations (GitHub) or a status, the first that the token may set
+    /// The mark on the commit: a check run with annotations (GitHub) or, if the token may not set that, a status
     #[arg(long, value_name = "CHECK", default_value = "auto")]
     check: CheckMode,
     #[command(flatten)]
     chosen: Chosen,
     /// Fail the check, and exit with status 2, if there are differences; with status 3 if none is seen, but not
-    /// everything can be seen; `errors` counts only keys that newly fail. A policy that fails always does so, with
-    /// status 4
+    /// everything can be seen; `errors` counts only keys that newly fail. A failing policy always fails the check,
+    /// with status 4
     #[arg(long, value_name = "OF", num_args = 0..=1, require_equals = true, default_missing_value = "changes")]
     exit_code: Option<ExitCode>,
     /// Read the keys that settings allow, if the commits are known not to come from a fork
@@ -99,7 +99,7 @@ pub(super) struct Arguments {
     /// Post nothing
     #[arg(long)]
     dry_run: bool,
-    /// End with standard input, as the daemon has it
+    /// Exit when standard input ends, so that the review ends with the daemon
     #[arg(long, hide = true)]
     bound: bool,
 }
@@ -190,7 +190,7 @@ fn compare(global: &Global, arguments: &Arguments, found: &Sides) -> Result<Repo
         is_request: found.is_request,
     };
     let progress = global.show_progress(&workspace);
-    // A job that names no branch is of a change for the one that takes it.
+    // Without a branch of its own, a job's change belongs to the branch that it is to be merged into.
     let is_branch = |name: &&str| matches!(workspace.repository.branch_called(name), Ok(Some(_)));
     let head = arguments.head.as_deref().filter(is_branch).unwrap_or("HEAD");
     let branch = workspace.branch(head).or_else(|error| found.branch.clone().map(Some).ok_or(error))?;
@@ -202,7 +202,7 @@ fn compare(global: &Global, arguments: &Arguments, found: &Sides) -> Result<Repo
     Ok(report)
 }
 
-/// Returns the conclusion of the check: that of the exit status, but policies that warn are reported, too.
+/// Returns the conclusion of the check. It follows the exit status, but a policy that warns turns success to neutral.
 fn conclusion(status: Status, report: &Report) -> Conclusion {
     match status {
         Status::Done if report.policy_level() == Some(PolicyLevel::Warning) => Conclusion::Neutral,
@@ -220,7 +220,7 @@ fn is_clean(report: &Report) -> bool {
         && report.policies.is_empty()
 }
 
-/// Returns the options of the comment on the commit `head`: its links are those that this job knows.
+/// Returns the options of the comment on the commit `head`, with the links that this job knows.
 fn comment_options(arguments: &Arguments, target: &Target, head: &str) -> markdown::Options {
     let budget = arguments.budget.unwrap_or(markdown::Options::default().budget);
     markdown::Options { budget, link_base: target.files(head), report_url: target.ci.url.clone() }
@@ -228,7 +228,7 @@ fn comment_options(arguments: &Arguments, target: &Target, head: &str) -> markdo
 
 fn write_summary(arguments: &Arguments, target: &Target, report: &Report, options: &markdown::Options) -> Result<()> {
     let Some(path) = arguments.summary.as_ref().or(target.ci.summary.as_ref()) else { return Ok(()) };
-    // It is the whole report itself, or as much of it as there can be.
+    // The summary is the report itself, as far as it fits, so it links to no other one.
     let options = markdown::Options { budget: SUMMARY, report_url: None, ..options.clone() };
     let text = markdown::document(report, &options).markdown(&options);
     if path == Path::new("-") {

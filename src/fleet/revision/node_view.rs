@@ -51,7 +51,7 @@ impl NodeView<'_> {
         Lookup::new(self.environment(&scope), self, &scope).find_options(of)
     }
 
-    /// Returns the environment of the node, on which every part of an evaluation depends if there are several.
+    /// Returns the node's environment. If there are several environments, every part of an evaluation depends on it.
     fn environment(&self, scope: &RecordingScope<'_>) -> &Environment {
         self.revision.environment.for_scope(scope)
     }

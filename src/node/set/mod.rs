@@ -30,8 +30,8 @@ impl NodeId {
 
 /// A set of nodes of one fleet; cheap to clone.
 ///
-/// It holds its nodes or, if it consists of whole classes of nodes, these. Operations on two sets of the same classes
-/// yield sets of classes.
+/// It stores its nodes or, if it is made of whole classes of nodes, those classes. Operations on two sets of the same
+/// classes yield sets of classes.
 #[derive(Clone)]
 pub struct NodeSet(Form);
 

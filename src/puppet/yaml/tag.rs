@@ -23,7 +23,7 @@ pub(super) enum Mapping {
     Text,
     /// The hash below its key `elements`; those of `ivars` are instance variables.
     WithVariables,
-    /// Nothing, but only once its entries were read.
+    /// Nothing: it is refused, but only after its entries were read.
     Late(Refusal),
 }
 
@@ -53,7 +53,7 @@ pub(super) fn scalar(tag: &str, text: &str, psych: Psych) -> Result<Value, Refus
     }
 }
 
-/// The encodings that Ruby knows, without those that are a number behind one of the other names.
+/// The encodings that Ruby knows, except those in [`NUMBERED`].
 const ENCODINGS: &str = "locale external filesystem ASCII US-ASCII ANSI_X3.4-1968 646 ASCII-8BIT BINARY UTF-7 UTF-8 UTF-8-HFS UTF-8-MAC UTF8-MAC
     UTF8-DoCoMo UTF8-KDDI UTF8-SoftBank UTF-16 UTF-16BE UTF-16LE UTF-32 UTF-32BE UTF-32LE UCS-2BE UCS-4BE UCS-4LE CESU-8 Big5 Big5-HKSCS
     Big5-HKSCS:2008 Big5-UAO csWindows31J ebcdic-cp-us Emacs-Mule EUC-CN EUC-JIS-2004 EUC-JISX0213 EUC-JP euc-jp-ms EUC-KR EUC-TW eucCN eucJP
@@ -61,7 +61,7 @@ const ENCODINGS: &str = "locale external filesystem ASCII US-ASCII ANSI_X3.4-196
     macCentEuro macCroatian macCyrillic macGreek macIceland MacJapan MacJapanese macRoman macRomania macThai macTurkish macUkraine PCK Shift_JIS
     SJIS SJIS-DoCoMo SJIS-KDDI SJIS-SoftBank stateless-ISO-2022-JP stateless-ISO-2022-JP-KDDI TIS-620 Windows-31J IBM037";
 
-/// Classes whose values are numbers behind a name.
+/// Families of encodings whose names are a prefix and a number.
 const NUMBERED: [(&[&str], &str); 4] = [
     (&["ISO-8859-", "ISO8859-"], "1 2 3 4 5 6 7 8 9 10 11 13 14 15 16"),
     (&["CP", "Windows-"], "1250 1251 1252 1253 1254 1255 1256 1257 1258 874"),
@@ -88,7 +88,7 @@ fn ruby(class: &'static str, name: &str) -> Value {
     Value::Rich(Rich::Ruby(class, name.into()).into())
 }
 
-/// Ruby's regular expressions take no other text.
+/// Fails for a tag that was not valid UTF-8 (the scanner makes it a NUL), as Ruby's regular expressions do.
 fn utf8(tag: &str) -> Result<(), Refusal> {
     if tag.contains('\0') { Err(Refusal::Error("invalid byte sequence in UTF-8".into())) } else { Ok(()) }
 }
@@ -160,7 +160,7 @@ pub(super) fn mapping(tag: &str) -> Result<Mapping, Refusal> {
     }
 }
 
-/// Why an instance variable cannot have the name that is a key, if it cannot.
+/// Returns the reason why a key cannot be the name of an instance variable, or `None` if it can.
 pub(super) fn refused_variable(key: &Value) -> Option<Refusal> {
     let text = match key {
         Value::String(_) | Value::Symbol(_) | Value::Bytes(_) => key.to_s(),
@@ -170,7 +170,7 @@ pub(super) fn refused_variable(key: &Value) -> Option<Refusal> {
     (!is_allowed).then(|| Refusal::Error(format!("`{text}' is not allowed as an instance variable name")))
 }
 
-/// Why a mapping of a text and its instance variables is refused, if it is.
+/// Returns the reason why a mapping of a text and its instance variables is refused, or `None` if it is not.
 pub(super) fn refused_text(entries: &Hash) -> Option<Refusal> {
     let variable = |key: &Value| {
         let key = key.to_s();
@@ -200,7 +200,7 @@ pub(super) fn refused_text(entries: &Hash) -> Option<Refusal> {
     variables.find_map(refused).map(Refusal::Error)
 }
 
-/// Why the class `name` cannot be had: `Symbol` is permitted, but makes no objects.
+/// Returns the refusal of the class `name`. Even `Symbol`, which is permitted, cannot be instantiated.
 fn class(name: &str) -> Refusal {
     match name {
         "" => Refusal::Error("undefined method `allocate' for nil:NilClass".into()),
@@ -209,7 +209,7 @@ fn class(name: &str) -> Refusal {
     }
 }
 
-/// Returns the class named behind a colon, or the one that a tag without a name stands for.
+/// Returns the refusal of the class named after a colon, or of `default` if the tag names none.
 fn class_or(name: &str, default: &str) -> Refusal {
     match name.strip_prefix(':').unwrap_or(name) {
         "" => Refusal::Class(default.into()),

@@ -11,9 +11,9 @@ pub enum LineReason {
     Same,
     /// The value moved with the commit.
     Moved,
-    /// They are merged with others, and what comes out is the same.
+    /// The lines are merged with others, and the result is the same.
     Merged,
-    /// No value changes by them.
+    /// The lines change no value.
     Unused,
     /// No profile reaches the file.
     Unreached,

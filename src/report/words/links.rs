@@ -9,7 +9,7 @@ use crate::report::{Commit, Report};
 /// Returns the address of a place below `base`, or `None` if there is no base that is valid in a link, or if the
 /// place is not in the repository.
 pub(in crate::report) fn address(base: Option<&str>, place: &Place) -> Option<String> {
-    // A browser would go up from the base.
+    // A browser would resolve such a path to an address outside of the base.
     let leaves = place.path.starts_with('/') || place.path.split('/').any(|name| matches!(name, "." | ".."));
     let base = base.filter(|base| is_address(base) && !leaves)?;
     let line = place.line.map(|line| format!("#L{line}")).unwrap_or_default();

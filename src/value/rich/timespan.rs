@@ -4,7 +4,7 @@
 
 use super::timestamp::SECOND;
 
-/// `1-02:03:04.5`. What is less than a second is written without zeros at its end, and without those at its start.
+/// `1-02:03:04.5`. The nanoseconds after the point have neither trailing nor leading zeros.
 pub fn text(span: i128) -> String {
     let sign = if span < 0 { "-" } else { "" };
     let nanos = span.unsigned_abs();

@@ -18,7 +18,7 @@ pub fn text(time: i128) -> String {
     format!("{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{nanos:09} UTC")
 }
 
-/// Returns the Gregorian date of a day counted from 1970 on: years are counted from March on, in eras of 400.
+/// Returns the Gregorian date of a day counted from 1970. Internally, years begin in March and form eras of 400.
 fn date(days: i128) -> (i128, i128, i128) {
     const ERA: i128 = 146_097;
     let shifted = days + 719_468;

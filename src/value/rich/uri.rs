@@ -15,19 +15,19 @@ pub struct Uri {
     pub userinfo: Option<String>,
     /// The host, an IPv6 address in brackets.
     pub host: Option<String>,
-    /// The port, the scheme's own where none is given.
+    /// The port; the scheme's default port if none is given.
     pub port: Option<Value>,
-    /// The path, nothing where there is an opaque part.
+    /// The path; `None` if there is an opaque part.
     pub path: Option<String>,
-    /// The text behind the scheme of a URI without a path.
+    /// The text after the scheme of a URI without a path.
     pub opaque: Option<String>,
-    /// The text behind `?`.
+    /// The text after `?`.
     pub query: Option<String>,
-    /// The text behind `#`.
+    /// The text after `#`.
     pub fragment: Option<String>,
 }
 
-/// The schemes with a class of their own: its name, and the port.
+/// The schemes that have their own Ruby class, with the name of the class and the default port.
 const CLASSES: [(&str, &str, Option<i64>); 8] = [
     ("http", "HTTP", Some(80)),
     ("https", "HTTPS", Some(443)),

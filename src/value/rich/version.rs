@@ -18,9 +18,9 @@ pub struct Version {
     pub minor: Value,
     /// The third number.
     pub patch: Value,
-    /// Numbers and texts behind `-`; of a version made by parts the whole text.
+    /// The numbers and texts after `-`; the whole text if the version was made from parts.
     pub prerelease: Option<Vec<Value>>,
-    /// The texts behind `+`.
+    /// The texts after `+`.
     pub build: Option<Vec<Value>>,
 }
 
@@ -45,7 +45,7 @@ impl Version {
         self.prerelease.as_ref().is_none_or(Vec::is_empty)
     }
 
-    /// Returns the next greater third number.
+    /// Returns the release with the next greater patch number.
     #[must_use]
     pub fn next_patch(&self) -> Version {
         Version::new(self.major.clone(), self.minor.clone(), Version::next_number(&self.patch))

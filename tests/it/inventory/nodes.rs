@@ -218,8 +218,8 @@ fn variables_and_levels_that_matter_are_told() {
     let told = rows(&ok(&site, "nodes facts"));
     for row in [
         "role hiera.yaml:4 1 of 2 1: web (1)",
-        "trusted.certname hiera.yaml:3 - 2: another one on each node",
-        "facts.os.family hiera.yaml:5 - 2: another one on each node",
+        "trusted.certname hiera.yaml:3 - 2: a different one on each node",
+        "facts.os.family hiera.yaml:5 - 2: a different one on each node",
         "facts.networking.ip data/roles/web.yaml:1 - 1: 10.0.0.1 (1)",
         "hiera.yaml:3 node 1 of 2 nodes nodes/%{trusted.certname}.yaml",
         "hiera.yaml:6 nobody no node nobody.yaml",

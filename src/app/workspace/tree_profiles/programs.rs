@@ -1,5 +1,5 @@
-//! The programs in the tree that the settings run for profiles and backends: they answer once for both sides, from
-//! the checked-out files, however a commit changes these.
+//! The programs in the tree that the settings run for profiles and backends. For both sides, the answers come from
+//! the programs as checked out, even if a commit changes them.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -25,8 +25,8 @@ impl TreePrograms {
         self.0.is_empty()
     }
 
-    /// Returns the files that may change the answers of the programs, if they differ between two trees: those that
-    /// commands name, those in folders that they name, and those that a script among them has beside it or mentions.
+    /// Returns the files that differ between two trees and may change the programs' answers: files that commands
+    /// name, files in folders that they name, and files that lie beside a script among them or are mentioned in it.
     pub(super) fn changed(&self, before: &dyn FileTree, after: &dyn FileTree) -> Result<BTreeSet<String>, TreeError> {
         let mut changed = changes(before, after)?;
         let mut scripts = Vec::new();
@@ -43,7 +43,7 @@ impl TreePrograms {
     }
 }
 
-/// A program that is a text.
+/// A program that is a script: its text begins with `#!`.
 struct Script {
     folder: String,
     /// The names in the text.
@@ -63,8 +63,8 @@ impl Script {
         Ok(Some(Script { folder: folder_of(&real).to_owned(), names: names.map(str::to_owned).collect() }))
     }
 
-    /// Returns true for a path beside the script, unless that is at the top, where everything is; and for a path that
-    /// contains a name from the script's text.
+    /// Returns true for a path in the script's folder, unless that is the top, which contains everything; and for a
+    /// path that contains a name from the script's text.
     fn may_read(&self, path: &str) -> bool {
         let is_beside = !self.folder.is_empty() && is_at_or_below(path, &self.folder);
         is_beside || path.split('/').any(|name| self.names.contains(name))

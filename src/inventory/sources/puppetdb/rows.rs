@@ -50,7 +50,7 @@ pub(super) fn certname(row: &Row<'_>) -> Option<String> {
     (!name.is_empty()).then_some(name)
 }
 
-/// Adds facts and trusted data. `PuppetDB` has trusted data as a fact, too, which no node has.
+/// Adds facts and trusted data. `PuppetDB` also lists trusted data as a fact `trusted`, which no node really has.
 fn add_facts(line: &mut Line<'_>, row: &Row<'_>) -> serde_json::Result<()> {
     let mut facts: Row<'_> = match row.get("facts") {
         Some(facts) => serde_json::from_str(facts.get())?,
@@ -128,7 +128,7 @@ fn push_text(out: &mut Vec<u8>, text: &str) {
     _ = serde_json::to_writer(out, text);
 }
 
-/// Copies a JSON value without the white space between its parts, which may be ends of lines.
+/// Copies a JSON value without the white space between its parts, which may contain line breaks.
 fn push_value(out: &mut Vec<u8>, value: &str) {
     if !value.contains('\n') {
         out.extend(value.as_bytes());

@@ -70,7 +70,7 @@ impl Range {
         at_most(&self.from, &other.from) && at_most(&other.to, &self.to)
     }
 
-    /// Returns true if both contain something in common.
+    /// Returns true if the two ranges overlap.
     pub fn meets(&self, other: &Range) -> bool {
         !(is_less(&self.to, &other.from) || is_less(&other.to, &self.from))
     }
@@ -83,7 +83,7 @@ impl Range {
         Range { from: from.clone(), to: to.clone() }
     }
 
-    /// Returns the same for a size, which is never negative.
+    /// Returns the range as one of sizes, which are never negative: the negative part is cut off.
     #[must_use]
     pub fn to_size(self) -> Range {
         let zero = Value::Integer(0);
@@ -112,7 +112,7 @@ impl PartialEq for Range {
 
 impl Eq for Range {}
 
-/// An integer counts as the float that is nearest to it, which it may be equal to.
+/// Hashes an integer as its nearest float, since the two may be equal.
 impl Hash for Range {
     fn hash<H: Hasher>(&self, state: &mut H) {
         for end in [&self.from, &self.to] {

@@ -120,7 +120,7 @@ impl Writer {
     }
 
     /// `Name[part, part]`, or the name alone.
-    #[expect(clippy::needless_pass_by_value, reason = "made for it at each call")]
+    #[expect(clippy::needless_pass_by_value, reason = "every caller builds a new Vec")]
     fn parts(&mut self, name: &str, parts: Vec<String>) {
         self.out.push_str(name);
         if !parts.is_empty() {
