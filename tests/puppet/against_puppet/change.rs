@@ -74,6 +74,17 @@ impl Answered<'_> {
         changed(self.puppet)
     }
 
+    /// Returns the keys that one side does not find and that fail on the other one, and that hierad does not list: no
+    /// level reads the files that have them.
+    pub(crate) fn unlisted(self, diff: &Changes) -> Vec<Place> {
+        let is_unlisted = |place: &Place| {
+            let fails =
+                matches!(sides(self.puppet, place), [None, Some(Answer::Error(_))] | [Some(Answer::Error(_)), None]);
+            fails && !diff.contains_key(place) && sides(self.hierad, place).iter().all(Option::is_none)
+        };
+        self.changed().into_iter().filter(is_unlisted).collect()
+    }
+
     fn agree(self, place: &Place, puppet: &Sides, change: Option<&Sides>) -> bool {
         let each = |ours: &Sides| (0..2).all(|side| difference::same(puppet[side].as_ref(), ours[side].as_ref()));
         let ours = sides(self.hierad, place);

@@ -108,6 +108,21 @@ impl Stage {
         Ok(left)
     }
 
+    /// Takes away the error of a key that hierad does not list, if it fails as well when it is asked for the key.
+    fn take_unlisted(
+        &self,
+        (at, version, commit): (&Layout, u8, &str),
+        (node, key): &Place,
+        answers: &mut Answers,
+    ) -> Result<(), Fault> {
+        let Some(keys) = answers.get_mut(node) else { return Ok(()) };
+        let is_error = matches!(keys.get(key), Some(Answer::Error(_)));
+        if is_error && self.hierad.fails(at.subject(), version, commit, (node, key))? {
+            keys.remove(key);
+        }
+        Ok(())
+    }
+
     /// Returns the differences between the explanations of a few keys.
     fn compare_stories(
         &mut self,
@@ -185,6 +200,11 @@ impl Stage {
             }
         }
         found.retain(|place, _| !by_order.contains(place));
+        for place in (Answered { puppet: [&sides[0], &sides[1]], hierad: [old, new] }).unlisted(&found) {
+            for (side, commit) in range.into_iter().enumerate() {
+                self.take_unlisted((at, version, commit), &place, &mut sides[side])?;
+            }
+        }
         let differences = Answered { puppet: [&sides[0], &sides[1]], hierad: [old, new] }.differences(&found);
         let kind = || [String::new(), "a change".to_owned(), String::new()];
         Ok(differences.into_iter().map(|text| Finding { kind: kind(), text }).collect())
