@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use crate::settings::Limits;
 use crate::workers::Stop;
 
-/// Work stops at this part of the ceiling of memory: the rest is for the steps that are under way by then.
+/// Work stops at this fraction of the memory limit. The rest is for steps that are already under way.
 const STOP_AT: (usize, usize) = (3, 4);
 
-/// Watches the time of the run that is under way, and the memory of the process.
+/// Watches the time of the current run, and the memory of the process.
 pub(super) struct Guard {
     time: Duration,
     memory: Option<usize>,
@@ -19,14 +19,14 @@ pub(super) struct Guard {
 
 #[derive(Default)]
 struct Run {
-    /// The time at which it has to be done, or `None` if none is under way.
+    /// The time by which the run has to end, or `None` if none is under way.
     end: Option<Instant>,
     overrun: Option<Overrun>,
-    /// True if its result counts only if it comes to its end.
+    /// True if the result is used only if it is complete.
     is_whole_or_nothing: bool,
 }
 
-/// The limit that a run went over, in words.
+/// The limit that a run exceeded, in words.
 #[derive(Debug, Clone)]
 pub(super) enum Overrun {
     /// The limit of time.
@@ -56,18 +56,18 @@ impl Guard {
         Guard { time: limits.time, memory: limits.memory, run: Mutex::default() }
     }
 
-    /// Begins a run. Its result counts as far as it comes.
+    /// Begins a run whose partial result is used if it is stopped.
     pub(super) fn begin(&self) {
         *self.lock() = Run { end: Instant::now().checked_add(self.time), ..Run::default() };
     }
 
-    /// Begins a run whose result counts only if it comes to its end.
+    /// Begins a run whose result is used only if it is complete.
     pub(super) fn begin_whole(&self) {
         self.begin();
         self.lock().is_whole_or_nothing = true;
     }
 
-    /// Ends the run, and returns the limit that has stopped it, if any.
+    /// Ends the run, and returns the limit that stopped it, if any.
     pub(super) fn end(&self) -> Option<Overrun> {
         std::mem::take(&mut *self.lock()).overrun
     }

@@ -1,4 +1,4 @@
-//! The form in which `hierad lookup` and the HTTP interface give a looked-up value, and the failure of a lookup.
+//! Formats a looked-up value, or the failure of a lookup, for `hierad lookup` and the HTTP interface.
 
 use super::Failure;
 use crate::blind_spots::suggestions::aliases;

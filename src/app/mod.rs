@@ -1,17 +1,17 @@
 //! The composition of a running program: it puts repositories, settings, pipelines, sinks and the HTTP server
 //! together.
 //!
-//! - [`settings`]: what the settings mean, and what is made of them.
+//! - [`settings`] checks the settings and builds what they ask for.
 //! - [`workspace`]: a [`Workspace`] is a repository with its effective settings and caches; every command begins with
-//!   one. Which settings and programs of the tree count is decided here.
+//!   one. It decides which settings of the tree apply, and which of its programs run.
 //! - [`BranchPipelines`] keeps the pipeline of each branch, and replaces it when profiles or files outside of the
 //!   repository change.
 //! - `daemon`: [`Plan`] is a daemon with a durable queue, and reloads it; [`run_unqueued`] is one without. Its
-//!   effective values, HTTP server, reviews and snapshots are put together here, too.
+//!   effective values, HTTP server, reviews and snapshots are also put together here.
 //! - [`review`] finds the commits of a request in the checkout of a CI job.
 //!
 //! It knows neither arguments nor the terminal: `cli` passes [`Overrides`] and [`DaemonOptions`], and prints. The
-//! mechanics of watching, queueing and serving are those of `daemon`.
+//! mechanics of watching, queueing and serving are in the crate's own `daemon` module.
 
 mod daemon;
 mod guard;

@@ -1,4 +1,4 @@
-//! The flags of every command for the composition: typed, and applied over the settings.
+//! The flags that all commands share, typed and applied over the settings.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -17,13 +17,13 @@ use crate::puppet::Puppet;
 use crate::settings::{GlobalSetting, ProfileEntry};
 use crate::workers::{Progress, Workers};
 
-/// The choices of one run, which win over the settings. The default overrides nothing.
+/// The choices of one run, which override the settings. The default overrides nothing.
 #[derive(Clone, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "one for each flag")]
 pub struct Overrides {
     /// The data repository, or a folder inside it.
     pub repo: Option<PathBuf>,
-    /// True if settings that count name the repository, which may then lie in the work tree of another one.
+    /// True if trusted settings name the repository, which may then lie in the work tree of another one.
     pub repo_is_trusted: bool,
     /// The settings file.
     pub config: Option<PathBuf>,
@@ -45,7 +45,7 @@ pub struct Overrides {
     pub threads: Option<NonZeroUsize>,
     /// True to neither read nor write the cache on disk.
     pub no_cache: bool,
-    /// The MiB of parsed data to keep.
+    /// The size of parsed data to keep, in MiB.
     pub cache_size: Option<u64>,
     /// The private key for all encrypted data.
     pub pkcs7_private_key: Option<PathBuf>,
@@ -57,9 +57,9 @@ pub struct Overrides {
     pub show_secrets: bool,
     /// The key of fingerprints: a file, or hexadecimal digits.
     pub fingerprint_key: Option<String>,
-    /// The objects of the repository that are in quarantine.
+    /// The folder with the repository's objects in quarantine.
     pub quarantine: Option<PathBuf>,
-    /// True if settings of the user and of the system do not count.
+    /// True to ignore settings of the user and of the system.
     pub is_isolated: bool,
     /// The listener for the progress of the work.
     pub progress: Option<Arc<dyn Progress>>,
@@ -115,8 +115,8 @@ impl Overrides {
         valued.into_iter().filter(|(_, value)| value.is_some()).chain(profiles).chain(switches).collect()
     }
 
-    /// Opens the repository. From then on no named path leads out of its work trees, or of its checkouts elsewhere,
-    /// through a link in them. Fails as [`Repository::locate`] does.
+    /// Opens the repository. From then on, links in its work trees, or in its checkouts elsewhere, lead no named path
+    /// out of them. Fails as [`Repository::locate`] does.
     pub fn repository(&self) -> std::result::Result<Repository, OpenError> {
         let repository = match &self.repo {
             Some(folder) if self.repo_is_trusted => Repository::discover_with(folder, self.quarantine.as_deref()),
@@ -184,12 +184,12 @@ fn version_of_hiera(reader: Reader) -> &'static str {
     }
 }
 
-/// Splits a path of folders.
+/// Splits a list of folders, separated by `:`.
 fn folders(text: &str) -> impl Iterator<Item = &str> {
     text.split(':').filter(|folder| !folder.is_empty())
 }
 
-/// Checks the flag's path, which is one inside the repository.
+/// Checks that the flag's path is inside the repository, and returns it without a leading `./`.
 fn hiera_config(path: &str) -> Result<String> {
     if path.starts_with('/') || path.split('/').any(|name| name == "..") {
         return Err(format!(

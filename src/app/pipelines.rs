@@ -166,7 +166,7 @@ impl BranchPipelines {
         self.workspace.with_answers(answers)
     }
 
-    /// Replaces a pipeline by a new one; the former one stays if that fails.
+    /// Replaces a pipeline with a new one, or keeps the former one if that fails.
     fn renewed(&mut self, nodes: &Nodes, former: Option<Kept>) -> Result<Kept> {
         match (self.make(nodes), former) {
             (Ok(pipeline), former) => {
@@ -189,7 +189,7 @@ impl BranchPipelines {
         }
     }
 
-    /// Reads the profiles of nodes.
+    /// Makes the pipeline of these nodes, whose profiles it reads.
     fn make(&self, Nodes { branch, answers }: &Nodes) -> Result<Pipeline> {
         let (workspace, branch) = (self.workspace.with_answers(answers.clone()), branch.as_ref());
         let tip = workspace.repository.resolve(branch.map_or("HEAD", BranchName::as_str)).ok().map(RevisionId::Commit);
@@ -213,11 +213,11 @@ impl BranchPipelines {
     }
 }
 
-/// The maximum number of retries because profiles have changed in the meantime.
+/// The maximum number of attempts while profiles keep changing.
 pub(super) const ATTEMPTS: usize = 5;
 
-/// Returns what a commit changes, by the pipeline that `get` returns. If profiles turn out to have changed meanwhile,
-/// it is compared again with the next pipeline.
+/// Returns what a commit changes, with the pipeline that `get` returns. If profiles turn out to have changed
+/// meanwhile, compares the commit again with the next pipeline.
 pub(super) fn compare(event: &CommitEvent, mut get: impl FnMut() -> Result<Arc<Pipeline>>) -> Result<Comparison> {
     let have_changed =
         |error: &Failure| matches!(error.downcast_ref::<PipelineError>(), Some(PipelineError::ProfilesChanged));

@@ -1,8 +1,8 @@
-//! A few values by their keys: those that were used last.
+//! A small store of values by key that keeps those used last.
 
 use std::collections::VecDeque;
 
-/// Keeps the values that were used last, and drops the others.
+/// Keeps the most recently used values, and drops the others.
 #[derive(Debug)]
 pub(super) struct Recent<K, V> {
     most: usize,
@@ -11,7 +11,7 @@ pub(super) struct Recent<K, V> {
 }
 
 impl<K: PartialEq, V> Recent<K, V> {
-    /// Returns an empty store for `most` values, few enough to look at each.
+    /// Returns an empty store for `most` values, which are few: each look-up is linear.
     pub(super) fn new(most: usize) -> Recent<K, V> {
         Recent { most, entries: VecDeque::new() }
     }
@@ -31,7 +31,7 @@ impl<K: PartialEq, V> Recent<K, V> {
         }
     }
 
-    /// Keeps the values of some keys only.
+    /// Keeps only the values of keys for which `keeps` returns true.
     pub(super) fn retain(&mut self, keeps: impl Fn(&K) -> bool) {
         self.entries.retain(|(key, _)| keeps(key));
     }

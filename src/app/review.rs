@@ -2,8 +2,8 @@
 //! are fetched from the remote into a quarantine, which is removed with the review: the author of a request may push
 //! to it any number of times.
 //!
-//! A shallow checkout, which a job has made for itself, is made a few commits deeper each time instead. What it gets
-//! has references of hierad's own, which no watch takes for branches. Those of another run never count: the branch has
+//! A shallow checkout, which a job has made for itself, is deepened step by step instead. The fetched commits get
+//! references of hierad's own, which no watch takes for branches. Those of another run are never used: the branch has
 //! moved since then, and the run may remove them at any time.
 
 use std::path::PathBuf;
@@ -15,41 +15,41 @@ use crate::diagnostic::describe;
 use crate::forge::ci;
 use crate::git::{BranchName, CommitId, PasswordPrompt, Quarantine, Repository};
 
-/// The most bytes that are fetched for a review.
+/// The maximum size of what is fetched for a review, in bytes.
 const MOST: u64 = 1 << 30;
 
-/// The references of hierad's own that what is fetched gets.
+/// The prefix of the references that fetched commits get.
 const REFERENCES: &str = "refs/hierad/review";
 
-/// The time after which the references of a run are taken for those of one that was killed.
+/// The time after which a run whose references are still there is presumed killed.
 const OUTDATED: Duration = Duration::from_hours(24);
 
-/// The runs of this process.
+/// The number of runs so far in this process.
 static RUNS: AtomicU64 = AtomicU64::new(0);
 
-/// The commits that each attempt goes deeper. The last one fetches all.
+/// The number of commits by which each attempt deepens the history. The last one fetches all of it.
 const DEEPER: [u32; 4] = [50, 250, 1250, i32::MAX as u32];
 
 /// The commits to be compared, by their names.
 #[derive(Debug, Clone, Default)]
 pub struct RequestCommits {
-    /// The last commit of the request, or a revision; the checked-out one without.
+    /// The last commit of the request, or a revision; the checked-out commit if `None`.
     pub head: Option<String>,
-    /// The reference of the remote that has it.
+    /// The remote's reference to it.
     pub head_ref: Option<String>,
     /// The branch that the request is to be merged into.
     pub base_branch: Option<String>,
-    /// A revision to compare with where there is no branch, or it is not found.
+    /// A revision to compare with if no branch is named.
     pub base: Option<String>,
-    /// The default branch of the remote, if it is known: it takes commits of which nothing else is known.
+    /// The remote's default branch, if it is known. It takes the commits if nothing else is known about them.
     pub default_branch: Option<String>,
     /// The remote, or its address.
     pub remote: String,
     /// The number of the request.
     pub number: Option<u64>,
-    /// True if there is that remote, for which [`sides`] looks.
+    /// True if the repository has that remote. [`sides`] finds out itself.
     pub has_remote: bool,
-    /// True to fetch all that the forge has of the request, even if the commits seem to be there.
+    /// True to fetch all that the forge has of the request, even if the commits seem to be there already.
     pub is_fetched: bool,
 }
 
@@ -60,26 +60,27 @@ pub struct Sides {
     pub before: Option<CommitId>,
     /// The last commit.
     pub after: CommitId,
-    /// The tip of the branch that takes the commits; `None` if there is no other than theirs.
+    /// The tip of the branch that takes the commits; `None` if none is known but their own.
     pub target: Option<CommitId>,
-    /// True if an unknown other branch takes the commits: the author of commits writes the parent of the last one.
+    /// True if another, unknown branch takes the commits. Then their author also wrote the parent that they are
+    /// compared with.
     pub is_target_unknown: bool,
-    /// True if the commits are to be merged: into a branch that is named, or as a request. A commit that is named
-    /// without either is the tip of a branch before a push, which may have replaced its commits.
+    /// True if the commits are to be merged, into a named branch or as a request. Otherwise, a commit named as the base
+    /// is the tip of a branch before a push, which may have replaced its commits.
     pub is_request: bool,
-    /// The name of that branch, if it is known.
+    /// The name of the branch that takes the commits, if it is known.
     pub branch: Option<BranchName>,
-    /// The sentences on names that were ambiguous.
+    /// Sentences about ambiguous names.
     pub ambiguities: Vec<String>,
 }
 
 impl RequestCommits {
-    /// The reference, or commit, of the remote that has the last commit.
+    /// Returns the remote's reference to the last commit, or that commit.
     fn head_there(&self) -> Option<&String> {
         self.head_ref.as_ref().or(self.head.as_ref())
     }
 
-    /// The reference, or commit, of the remote that is compared with.
+    /// Returns the remote's reference to the commit to compare with, or that commit.
     fn base_there(&self) -> Option<String> {
         let branch = |name: &String| format!("refs/heads/{name}");
         let default = || self.default_branch.as_ref().map_or_else(|| "HEAD".to_owned(), branch);
@@ -92,7 +93,7 @@ impl RequestCommits {
         self.has_remote && self.base_branch.is_none() && self.base.is_none()
     }
 
-    /// Returns the same with the repository's knowledge of the remote.
+    /// Returns a copy with the repository's knowledge of the remote.
     fn known_by(&self, repository: &Repository) -> Result<RequestCommits> {
         let told = || repository.default_branch_of(&self.remote).map(|branch| branch.to_string());
         let default_branch = self.default_branch.clone().or_else(told);
@@ -100,7 +101,7 @@ impl RequestCommits {
     }
 }
 
-/// The objects that were fetched for one request. They are there until this is dropped.
+/// The objects that were fetched for one request. They are kept until this is dropped.
 pub struct Fetched {
     quarantine: Option<Quarantine>,
     _references: Option<FetchedReferences>,
@@ -113,7 +114,7 @@ impl Fetched {
     }
 }
 
-/// The references of what a shallow checkout has fetched for one request.
+/// The references to the commits that a shallow checkout has fetched for one request.
 struct FetchedReferences {
     overrides: Overrides,
     head: String,
@@ -154,7 +155,7 @@ impl Drop for FetchedReferences {
     }
 }
 
-/// Finds the commits, fetching what is missing. What was fetched is there for as long as the second part is.
+/// Finds the commits, fetching what is missing. Fetched objects are kept until the second value is dropped.
 pub fn sides(overrides: &Overrides, wanted: &RequestCommits) -> Result<(Sides, Option<Fetched>)> {
     let repository = overrides.repository()?;
     let wanted = &wanted.known_by(&repository)?;
@@ -193,7 +194,7 @@ fn fetched(overrides: &Overrides, repository: &Repository, wanted: &RequestCommi
     Ok((find(&inside, wanted, base)?, Fetched { quarantine: Some(quarantine), _references: None }))
 }
 
-/// Fetches more of the history of a shallow checkout, until it has both commits. `reason` tells what it lacks.
+/// Fetches more of the history of a shallow checkout, until it has both commits. `reason` says what it lacks.
 fn deepened(overrides: &Overrides, wanted: &RequestCommits, mut reason: String) -> Result<(Sides, Fetched)> {
     let fetched = FetchedReferences::new(overrides, wanted);
     for deeper in DEEPER {
@@ -211,7 +212,7 @@ fn deepened(overrides: &Overrides, wanted: &RequestCommits, mut reason: String) 
     Err(reason.into())
 }
 
-/// Removes what runs that were killed have left.
+/// Removes the references that killed runs have left.
 fn remove_outdated(repository: &Repository) -> Result<()> {
     let is_outdated = |name: &str| {
         let begun = name.split('/').nth(4).and_then(|run| run.split('.').next()?.parse().ok());
@@ -239,7 +240,7 @@ fn too_shallow(reason: &str) -> super::Failure {
 fn find(repository: &Repository, wanted: &RequestCommits, branch: Option<CommitId>) -> Result<Sides> {
     let Some(base) = base(repository, wanted, branch)? else { return with_parent(repository, wanted) };
     let after = last(repository, wanted)?;
-    // A commit that the default branch already has is judged by what was there before it.
+    // A commit that the default branch already has is judged by its parent.
     if wanted.takes_default() && repository.is_ancestor(after, base)? {
         return with_parent(repository, wanted);
     }
@@ -270,8 +271,8 @@ fn with_parent(repository: &Repository, wanted: &RequestCommits) -> Result<Sides
     Ok(Sides { before, after, target: None, is_target_unknown, is_request, branch: None, ambiguities })
 }
 
-/// Returns the commit whose merge base counts: the tip of the branch, or the named commit. `None` if there is no remote
-/// that could have a branch.
+/// Returns the commit to take the merge base with: the tip of the branch, or the named commit. `None` if neither is
+/// named and there is no remote that could have a branch.
 fn base(repository: &Repository, wanted: &RequestCommits, branch: Option<CommitId>) -> Result<Option<CommitId>> {
     let default = || wanted.takes_default().then_some(wanted.default_branch.as_deref().unwrap_or("HEAD"));
     if let Some(name) = wanted.base_branch.as_deref().or_else(default) {
@@ -281,7 +282,7 @@ fn base(repository: &Repository, wanted: &RequestCommits, branch: Option<CommitI
     wanted.base.as_deref().map(|base| Ok(repository.resolve(base)?)).transpose()
 }
 
-/// Returns the tip of the branch that takes the commits, as last fetched from the remote. Its policies judge.
+/// Returns the tip of the branch that takes the commits, as last fetched from the remote. Its policies apply.
 fn known_branch(repository: &Repository, wanted: &RequestCommits) -> Option<CommitId> {
     let default = wanted.default_branch.as_ref().filter(|_| wanted.takes_default());
     let branch = wanted.base_branch.as_ref().or(default)?;

@@ -1,4 +1,4 @@
-//! The effective values behind the HTTP interface, by the settings of this run.
+//! Answers HTTP requests for effective values, with the settings of this run.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -26,17 +26,17 @@ use crate::report::{self, Report, Style};
 use crate::snapshot::{Format, Snapshots};
 use crate::workers::{Stop, Workers};
 
-/// The file name that stands for a profile in a question: it tells the format.
+/// The file name of a profile in a request. It sets the format.
 const PROFILE: &str = "profile.json";
 
 /// Returns the answers to questions about a repository. `page` is for links to its files.
 pub(in crate::app) fn answers(workspace: &Workspace, page: Option<Page>) -> Arc<dyn Answers> {
-    // Pipelines of its own: questions do not evict the revision that the next commit is compared with.
+    // These have separate pipelines, so they do not evict the revision that the next commit is compared with.
     let pipelines = Mutex::new(BranchPipelines::new(workspace.clone()));
     Arc::new(EffectiveValues { workspace: workspace.clone(), pipelines, page })
 }
 
-/// The most that the keys of one lookup request cost together.
+/// The maximum total cost of the keys of one lookup request.
 const REQUEST: Cost = Cost { steps: 4 * STEP_LIMIT, text: 4 * TEXT_LIMIT };
 
 /// Answers questions about effective values.
@@ -47,7 +47,7 @@ struct EffectiveValues {
     page: Option<Page>,
 }
 
-/// The commit of a question, and the branch that it was named by.
+/// The commit of a request, and the branch that the request named it by, if any.
 struct Revision {
     commit: CommitId,
     branch: Option<BranchName>,
@@ -142,7 +142,7 @@ impl EffectiveValues {
         pipelines.get(branch).map_err(AnswerError::Broken)
     }
 
-    /// Returns an answer by a pipeline whose profiles have not changed in the meantime.
+    /// Returns an answer of a pipeline whose profiles did not change in the meantime.
     fn settled<T>(
         &self,
         branch: Option<&BranchName>,
@@ -253,7 +253,7 @@ impl EffectiveValues {
     }
 }
 
-/// Writes a report, unless it is too large for an answer. `files` is the address of those of the commit.
+/// Writes a report, or fails if it is too large for an answer. `files` is the address of the commit's files.
 fn written(
     report: &Report,
     format: report::Format,
@@ -271,7 +271,7 @@ fn written(
     result.map(|()| out.text).map_err(too_large)
 }
 
-/// The largest report that is an answer, in bytes.
+/// The maximum size of a report in an answer, in bytes.
 const LARGEST_REPORT: usize = 64 << 20;
 
 /// Text of a limited length.
@@ -294,7 +294,7 @@ impl Write for Bounded {
     }
 }
 
-/// Stops when one of two does.
+/// Stops when either of the two does.
 struct Either([Arc<dyn Stop>; 2]);
 
 impl Stop for Either {
@@ -303,7 +303,7 @@ impl Stop for Either {
     }
 }
 
-/// Fails if the answer is not wanted any more.
+/// Fails if the answer is no longer wanted.
 fn wanted_still(stop: &Arc<dyn Stop>) -> std::result::Result<(), AnswerError> {
     stop.reason().map_or(Ok(()), |reason| Err(AnswerError::Later(reason.to_string())))
 }

@@ -1,4 +1,4 @@
-//! Resolves the jobs of a repository: in this process, or by the program in a process of its own.
+//! Resolves the jobs of a repository, in this process or by running the program in a separate one.
 
 use std::io::{self, BufWriter, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -37,7 +37,7 @@ impl Resolve for JobResolver {
         let result = resolved(&open.pipelines, job, &*open.guard);
         match open.guard.end() {
             None => {}
-            // The daemon has it for other things, too.
+            // Other work of the daemon may have used the memory.
             Some(Overrun::Memory(text)) if job.attempts <= 1 => {
                 return Err(Unresolved { error: (*text).into(), recovery: Recovery::RetryApart });
             }
@@ -101,7 +101,7 @@ pub(super) fn is_too_large(error: &(dyn std::error::Error + 'static)) -> bool {
     matches!(error.downcast_ref::<PipelineError>(), Some(PipelineError::Tree(tree)) if tree.is_too_large)
 }
 
-/// The number of attempts to read objects that are missing or damaged. They may be on their way.
+/// The number of attempts to read missing or damaged objects, which may still be on their way.
 const READS: i64 = 3;
 
 /// Returns true if it is useless to try again after this many attempts: a tree that is too large stays so, and lost
@@ -137,8 +137,8 @@ fn resolved(pipelines: &Mutex<BranchPipelines>, job: &Job, guard: &dyn Stop) -> 
     Ok(Resolved { report: Some((report, json)), answers })
 }
 
-/// Reports what a commit changes on the nodes of the last report of its branch: what newer answers of sources change is
-/// the matter of another job.
+/// Reports what a commit changes on the nodes of its branch's last report. Changes by newer answers of sources are
+/// left to another job.
 fn other_commit(pipelines: &Mutex<BranchPipelines>, Job { event, answers, .. }: &Job) -> Result<Report> {
     let answers = answers.as_deref().and_then(AnswerSet::from_text);
     let pipeline = || {
@@ -151,8 +151,8 @@ fn other_commit(pipelines: &Mutex<BranchPipelines>, Job { event, answers, .. }: 
     Ok(compare(event, pipeline)?.report)
 }
 
-/// Reports what the last answers of sources change at the commit of the last report, or `None` if that is nothing.
-/// Returns the answers that count from now on, too.
+/// Reports what the latest answers of sources change at the commit of the last report; `None` stands for no change.
+/// Also returns the answers that are in use from now on.
 fn other_facts(
     pipelines: &Mutex<BranchPipelines>,
     Job { event, answers, .. }: &Job,
@@ -174,7 +174,7 @@ fn other_facts(
     Ok((is_news.then_some(report), pair.pipeline.fleet.answers()))
 }
 
-/// The bytes that are written between two looks at the guard.
+/// The number of bytes written between two looks at the guard.
 const CHUNK: usize = 1 << 20;
 
 /// Writes as long as the result is wanted.

@@ -1,4 +1,4 @@
-//! The daemon's parts put together: its repositories, its jobs, its HTTP server and its snapshots.
+//! Puts the daemon together: its repositories, jobs, HTTP server and snapshots.
 
 mod answers;
 mod jobs;

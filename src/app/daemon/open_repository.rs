@@ -1,4 +1,4 @@
-//! An open repository, and the handle by which all parts of the daemon see the same one.
+//! An open repository, and the handle through which all parts of the daemon share it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -21,12 +21,12 @@ pub(super) struct OpenRepository {
     pub(super) branches: BranchPatterns,
     pub(super) pipelines: Arc<Mutex<BranchPipelines>>,
     pub(super) answers: Arc<dyn Answers>,
-    /// The watch over the runs of its pipelines.
+    /// Watches the runs of its pipelines.
     pub(super) guard: Arc<Guard>,
     pub(super) limits: Limits,
 }
 
-/// Gives access to a repository as soon as it is there. Cheap to clone; all clones see the same.
+/// Gives access to a repository as soon as it is there. Cheap to clone; all clones share the repository.
 #[derive(Clone)]
 pub(super) struct RepositoryHandle {
     name: RepositoryName,

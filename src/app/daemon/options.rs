@@ -11,7 +11,7 @@ use crate::daemon::{BranchCheckpoint, CATCH_UP, WatchOptions};
 use crate::delivery::Stream;
 use crate::git::{BranchPatterns, Repository};
 
-/// Tells the user a line that scripts wait for, such as that the daemon watches from now on.
+/// Shows the user a line that scripts wait for, such as the one that says that the daemon is watching.
 pub type Announce = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// The program of this process, and the arguments that it was started with.
@@ -21,7 +21,7 @@ pub struct Program {
     pub path: PathBuf,
     /// The arguments.
     pub arguments: Vec<OsString>,
-    /// The flag that has it resolve one job, whose number follows, and write the answer to standard output.
+    /// The flag that makes it resolve the job whose number follows, and write the answer to standard output.
     pub flag: &'static str,
 }
 
@@ -30,7 +30,7 @@ pub struct Program {
 pub struct DaemonOptions {
     /// The flags of every command.
     pub overrides: Overrides,
-    /// Patterns of the branches to watch; none for those of the settings.
+    /// Patterns of the branches to watch; if empty, those of the settings apply.
     pub branches: Vec<String>,
     /// A revision: the commits after it are reported first.
     pub since: Option<String>,
@@ -42,11 +42,11 @@ pub struct DaemonOptions {
     pub poll: Duration,
     /// True to have the system notify of changed files.
     pub notify: bool,
-    /// The program of this process, which resolves commits in processes of their own; `None` to do without.
+    /// The program of this process, which resolves commits in separate processes if need be; `None` to do without.
     pub program: Option<Arc<Program>>,
     /// Standard output, for reports.
     pub output: Stream,
-    /// Tells the user what scripts wait for.
+    /// Shows the user the lines that scripts wait for.
     pub announce: Announce,
 }
 

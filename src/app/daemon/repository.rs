@@ -1,5 +1,4 @@
-//! A repository that the daemon watches: how it is opened, as often as it has been away, and how its commits are
-//! resolved.
+//! A repository that the daemon watches. It is opened again each time that it comes back after it was missing.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -32,9 +31,9 @@ const MIRRORS: &str = "mirrors";
 pub(super) struct WatchedRepository {
     /// The name in the queue.
     name: RepositoryName,
-    /// The flags as they are for this repository.
+    /// The flags for this repository.
     pub(super) overrides: Overrides,
-    /// The patterns of branches; none for those of the repository's own settings.
+    /// The patterns of branches; if empty, those of the repository's own settings apply.
     patterns: Vec<String>,
     fetcher: Option<MirrorFetcher>,
     /// The repository on the forge where it is reviewed.
@@ -43,16 +42,16 @@ pub(super) struct WatchedRepository {
     pushes: bool,
 }
 
-/// A repository as the daemon's service takes it.
+/// A repository, ready for the daemon's service.
 pub(super) struct Prepared {
     pub(super) served: ServedRepository,
-    /// The line that tells that it is watched, if it is there.
+    /// The line that says that the repository is watched, if it is there.
     pub(super) banner: Option<String>,
     pub(super) handle: RepositoryHandle,
 }
 
 impl WatchedRepository {
-    /// Makes a repository of one that the settings name.
+    /// Makes the watched repository that a setting names.
     pub(super) fn from_setting(
         setting: &RepositorySetting,
         overrides: &Overrides,
@@ -83,7 +82,7 @@ impl WatchedRepository {
         })
     }
 
-    /// Makes a repository of the one at hand.
+    /// Makes a watched repository of the one at hand.
     pub(super) fn at_hand(name: &str, overrides: &Overrides, patterns: &[String]) -> WatchedRepository {
         WatchedRepository {
             name: name.into(),
@@ -95,16 +94,16 @@ impl WatchedRepository {
         }
     }
 
-    /// Links the repository to its pages on the forge if the settings have it reviewed, and notes what their sinks
-    /// take.
+    /// Links the repository to its pages on the forge if the settings ask for reviews of it, and notes if a sink
+    /// takes whole pushes.
     pub(super) fn served_by(self, settings: &Settings) -> WatchedRepository {
         let (page, pushes) =
             (requests::page(settings, &self.name), settings.sinks.iter().any(SinkSetting::takes_pushes));
         WatchedRepository { page, pushes, ..self }
     }
 
-    /// Checks that the repository can be opened, that what the settings write to it can be written, and that snapshots
-    /// can be pushed from it. Mirrors are not checked: they are in the folder of the state.
+    /// Checks that the repository can be opened, that snapshots and reviews can write to it, and that it has the
+    /// remotes that snapshots are pushed to. Mirrors are not checked: they are in the folder of the state.
     pub(super) fn check(&self, options: &DaemonOptions, settings: &Settings) -> Result<()> {
         if self.fetcher.is_some() {
             return Ok(());
@@ -138,7 +137,7 @@ impl WatchedRepository {
         &self.name
     }
 
-    /// Opens the repository, unless it is away.
+    /// Opens the repository, unless it is missing.
     pub(super) fn open_again(&self, options: &DaemonOptions) -> Result<RepositoryHandle> {
         let handle = RepositoryHandle::new(&self.name);
         match self.open(options, &[]) {
@@ -154,7 +153,7 @@ impl WatchedRepository {
     pub(super) async fn prepare(self, queue: &Queue, options: &DaemonOptions, is_only: bool) -> Result<Prepared> {
         let handle = RepositoryHandle::new(&self.name);
         let is_needed = is_only && self.fetcher.is_none();
-        // Settings that are read again may let their data be read.
+        // Reloaded settings may make their data readable.
         let blind = queue.blind(&self.name).await?;
         let blind: Vec<BranchName> = blind.into_iter().map(|(branch, _)| branch).collect();
         let found = match &self.fetcher {
@@ -180,7 +179,7 @@ impl WatchedRepository {
         Ok(Prepared { served, banner, handle })
     }
 
-    /// Opens the repository, and looks if the branches that were `blind` still are.
+    /// Opens the repository, with a look at each branch that was `blind`.
     fn open(&self, options: &DaemonOptions, blind: &[BranchName]) -> Result<Ready> {
         let workspace = Workspace::open(&self.overrides)?;
         workspace.log_refused();
@@ -209,12 +208,12 @@ impl WatchedRepository {
     }
 }
 
-/// Fails if a part of the settings, which is named, could not write to the folder.
+/// Fails if `folder` is not writable. `part` names the part of the settings that writes to it.
 pub(super) fn check_writable(part: &str, folder: &Path) -> Result<()> {
     Ok(can_write(folder).map_err(|error| format!("{part}: cannot write to {}: {error}", folder.display()))?)
 }
 
-/// Returns a look at a branch, if it exists. Trouble on the way shows with the next commit.
+/// Returns a look at a branch, if it exists. Errors on the way are left to the next commit.
 fn look(pipeline: &Arc<Pipeline>, branch: &BranchName) -> Option<Look> {
     let tip = pipeline.repository().tip(branch).ok()??;
     let pipeline = pipeline.clone();

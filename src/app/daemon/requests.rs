@@ -1,5 +1,5 @@
-//! Reviews of requests on forges by the daemon: each is a run of this program, `hierad review`, as its own process.
-//! The commits of strangers, and the answers of a forge, are so kept out of the daemon's.
+//! The daemon's reviews of requests on forges. Each runs this program, `hierad review`, in a separate process, which
+//! keeps the commits of strangers and the answers of a forge out of the daemon's.
 
 use std::ffi::OsString;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::event::RepositoryName;
 use crate::forge::{Page, ci};
 use crate::settings::Limits;
 
-/// The time that fetching and posting have, beyond that of the comparison: forges may have a client wait.
+/// The time for fetching and posting, on top of the comparison's: forges may make a client wait.
 const AROUND: Duration = Duration::from_mins(20);
 
 /// The remote of repositories that are not mirrors.
@@ -45,7 +45,7 @@ pub(in crate::app) fn check(settings: &Settings, overrides: &Overrides) -> Resul
     Ok(())
 }
 
-/// Checks that reviews of a daemon for the repository at hand name no other one.
+/// Checks that no review is of a repository other than the one at hand, which is the only one watched.
 pub(super) fn check_at_hand(settings: &Settings, name: &str) -> Result<()> {
     match settings.reviews.iter().find_map(|review| review.repository.as_ref().filter(|of| *of != name)) {
         Some(other) => Err(format!("'reviews' are of a repository '{other}', but '{name}' is watched").into()),
@@ -111,7 +111,7 @@ pub(super) fn reviews(
     reviews_of(settings, &place.name).map(reviews).collect()
 }
 
-/// Returns the arguments of all reviews of a project: all but the number of the request.
+/// Returns the arguments of a project's reviews, except for the number of the request.
 fn arguments(setting: &ReviewSetting, place: &Place) -> Vec<OsString> {
     let remote = setting.remote.as_ref().or(place.url.as_ref()).map_or(REMOTE, String::as_str);
     let mut arguments: Vec<OsString> = vec!["review".into(), "--bound".into(), "--fetch".into()];
@@ -128,11 +128,11 @@ fn arguments(setting: &ReviewSetting, place: &Place) -> Vec<OsString> {
     arguments
 }
 
-/// Reviews the requests of a project by runs of the program.
+/// Reviews the requests of a project by running the program.
 struct ForgeReview {
     program: Arc<Program>,
     arguments: Vec<OsString>,
-    /// In the environment, where others do not see it.
+    /// Passed in the environment, where other users do not see it.
     fingerprint_key: Option<String>,
     repository: RepositoryHandle,
 }

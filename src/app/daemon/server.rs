@@ -8,7 +8,7 @@ use crate::app::settings::{HttpSetting, Settings};
 use crate::daemon::http::{Listener, Options, Server};
 use crate::disk::read_token;
 
-/// Lays the flag's address over the settings.
+/// Overrides the address in the settings with the flag's.
 pub(super) fn listening(mut settings: Settings, address: Option<SocketAddr>) -> Result<Settings> {
     if let Some(listen) = address {
         let setting = HttpSetting { listen, ..settings.http.unwrap_or_default() };
@@ -27,8 +27,8 @@ pub(in crate::app) fn options(settings: &Settings) -> Result<Option<Options>> {
     Ok(Some(Options { listen: setting.listen, token, webhook_secrets, timeout: setting.timeout }))
 }
 
-/// Makes the server that the settings ask for, or returns `None` if they ask for none. It keeps `listener` if that
-/// has the right address.
+/// Makes the server that the settings ask for, or returns `None` if they ask for none. Reuses `listener` if it has
+/// the right address.
 pub(in crate::app) fn server(settings: &Settings, listener: Option<Listener>) -> Result<Option<(Server, Listener)>> {
     let Some(options) = options(settings)? else { return Ok(None) };
     let listener = match listener.filter(|listener| listener.asked == options.listen) {

@@ -1,4 +1,4 @@
-//! The daemon with a durable queue: its plan by the settings, its run, and its reload on SIGHUP.
+//! Plans the daemon with a durable queue from the settings, runs it, and reloads it on SIGHUP.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -41,7 +41,7 @@ struct Prepared {
     listener: Option<Listener>,
 }
 
-/// Returns the folder of the daemon's state: that of the flag, of the settings, or the one in the git directory.
+/// Returns the folder of the daemon's state: the flag's, else the settings', else the one in the git directory.
 pub fn state_folder(overrides: &Overrides, flag: Option<&Path>) -> Result<PathBuf> {
     if let Some(folder) = flag {
         return Ok(folder.to_owned());
@@ -149,7 +149,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Makes a service of the plan, which goes on with the listener of the former service.
+    /// Makes a service of the plan, which takes over the listener of the former service.
     async fn prepare(self, queue: &Queue, options: &DaemonOptions, listener: Option<Listener>) -> Result<Prepared> {
         self.check_secrets()?;
         requests::check(&self.settings, &options.overrides)?;
@@ -205,14 +205,14 @@ impl Plan {
         Ok(answer(&job, &resolver, &sinks, output)?)
     }
 
-    /// Prepares the service of the plan on a thread of its own: to read everything may take long, and signals are to be
-    /// heard meanwhile.
+    /// Prepares the service of the plan on a separate thread: reading everything may take long, and signals must be
+    /// handled meanwhile.
     fn begin(self, queue: Queue, options: &DaemonOptions) -> JoinHandle<Result<Prepared>> {
         let (options, runtime) = (options.clone(), Handle::current());
         spawn_blocking(move || runtime.block_on(self.prepare(&queue, &options, None)))
     }
 
-    /// Prepares the service that the settings describe now, likewise.
+    /// Prepares the service that the settings now describe, also on a separate thread.
     fn reload(self, queue: Queue, options: &DaemonOptions, listener: Option<Listener>) -> JoinHandle<Result<Prepared>> {
         let (options, runtime) = (options.clone(), Handle::current());
         spawn_blocking(move || {
@@ -250,7 +250,7 @@ impl Plan {
     ) -> Result<()> {
         let (mut listener, mut is_first) = (None, true);
         let mut preparing = Some(self.clone().begin(queue.clone(), options));
-        // A reload that was asked for while the former one, or the first service, is being prepared.
+        // True if a reload was asked for, maybe while the former one, or the first service, is being prepared.
         let mut is_due = false;
         loop {
             if is_due && preparing.is_none() {
@@ -306,7 +306,7 @@ impl Prepared {
     }
 }
 
-/// Waits for a reload that goes on, if there is one.
+/// Waits for the preparation in progress, or forever if there is none.
 async fn finished(reloading: &mut Option<JoinHandle<Result<Prepared>>>) -> Result<Prepared> {
     let Some(handle) = reloading else { return std::future::pending().await };
     let prepared = handle.await;

@@ -1,4 +1,4 @@
-//! The signals that end the daemon or have it reload its settings.
+//! The signals that end the daemon or make it reload its settings.
 
 use std::io;
 
@@ -20,7 +20,7 @@ mod unix {
 
     use super::{Signal, io};
 
-    /// SIGINT and SIGTERM end the process, SIGHUP has it reload its settings.
+    /// SIGINT and SIGTERM end the process, SIGHUP makes it reload its settings.
     pub(in crate::app) struct Signals {
         interrupt: Source,
         terminate: Source,

@@ -67,7 +67,7 @@ impl SnapshotRepositories {
     }
 }
 
-/// The trust that nobody else changes a folder.
+/// The trust that nobody else has changed a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Trust {
     /// A folder has what was written last.
@@ -85,16 +85,16 @@ struct SnapshotWriter {
     exporters: Recent<BranchName, (Arc<Pipeline>, Exporter)>,
     /// The commit whose snapshots a folder has, and the pipeline that made them.
     folders: Recent<PathBuf, (Weak<Pipeline>, CommitId)>,
-    /// The branches whose snapshots were taken from where they are pushed to.
+    /// The branches whose remote was checked for earlier snapshots.
     prepared: HashSet<BranchName>,
     /// The time of the next look for branches that are gone.
     next_look: Instant,
 }
 
-/// The most branches whose last snapshots are kept in memory.
+/// The maximum number of branches whose last snapshots are kept in memory.
 const EXPORTERS: usize = 16;
 
-/// The most folders whose commits are kept in memory.
+/// The maximum number of folders whose commits are kept in memory.
 const FOLDERS: usize = 256;
 
 /// The pause after a look for branches that are gone, in multiples of the time it took.
@@ -113,7 +113,7 @@ impl SnapshotWriter {
         }
     }
 
-    /// Writes the snapshots of a commit that has come to a branch, or tells what is to become of them.
+    /// Writes the snapshots of a commit that has come to a branch. An error says if a retry may help.
     fn deliver(&mut self, event: &CommitEvent) -> std::result::Result<(), Unwritten> {
         let branch = &event.branch;
         if !self.is_watched(branch) {
@@ -220,14 +220,14 @@ impl SnapshotWriter {
         Ok(())
     }
 
-    /// Warns of nodes that have no snapshot. The others have theirs, so nothing is tried again.
+    /// Warns of nodes that have no snapshot. The others have theirs, so there is no retry.
     fn warn(&self, branch: &BranchName, written: &Written) {
         if let Some(fault) = written.fault() {
             tracing::warn!(repository = self.name.as_str(), %branch, "{fault}");
         }
     }
 
-    /// Takes the snapshots of a branch from where they are pushed to, once.
+    /// Takes the snapshots of a branch from the remote that they are pushed to, once.
     fn prepare(&mut self, branch: &BranchName, target: Option<&PushTarget>) -> Result<()> {
         let Some(target) = target.filter(|_| !self.prepared.contains(branch)) else { return Ok(()) };
         let repository = self.repository.get()?.repository;
@@ -252,7 +252,8 @@ impl SnapshotWriter {
         Ok(pushed?)
     }
 
-    /// Forgets branches that are gone, and deletes their references if the settings say so. It does not look each time.
+    /// Forgets branches that are gone, and deletes their references if the settings say so. Does nothing if the last
+    /// look was too recent.
     fn forget_branches(&mut self) {
         let start = Instant::now();
         if start < self.next_look {
@@ -281,7 +282,7 @@ impl SnapshotWriter {
 
     /// Writes the snapshots of a branch's tip to a folder.
     fn fill(&mut self, branch: &BranchName, (folder, mode): (&PathBuf, FileMode), trust: Trust) -> Result<()> {
-        // A folder shows the last of several commits only.
+        // Of several commits, a folder shows only the last.
         let Some(tip) = self.repository.get()?.repository.tip(branch)? else { return Ok(()) };
         let pipeline = self.repository.pipeline(branch)?;
         let is_there = |(by, of): &(Weak<Pipeline>, CommitId)| by.as_ptr() == Arc::as_ptr(&pipeline) && *of == tip;

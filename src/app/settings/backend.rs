@@ -19,7 +19,7 @@ use crate::value::Hash;
 /// The default time limit of an answer, in seconds.
 const DEFAULT_TIMEOUT: f64 = 10.0;
 
-/// The most bytes of a file of values.
+/// The maximum size of a file of values, in bytes.
 const MAX_VALUES_SIZE: u64 = 64 << 20;
 
 /// The longest time limit of an answer, in seconds.
@@ -30,11 +30,11 @@ const MAX_TIMEOUT: f64 = 3600.0;
 pub struct Declared {
     /// The declarations.
     pub functions: Backends,
-    /// The files of values of some of them.
+    /// The files of values that they name.
     pub value_files: Vec<PathBuf>,
-    /// The words of the commands of some, with the folder that they run in.
+    /// The words of their commands, each with the folder that the command runs in.
     pub commands: Vec<(PathBuf, String)>,
-    /// Those that the machine's Puppet runs, which must be told their repository.
+    /// The bridges of those that the machine's Puppet runs. Each has yet to be told its repository.
     pub bridges: Vec<Arc<PuppetBridge>>,
 }
 
@@ -53,7 +53,7 @@ pub(super) fn check_all(
     Ok(declared)
 }
 
-/// Checks the declaration of the function `name`. Adds it to the `bridges` if the machine's Puppet runs it.
+/// Checks the declaration of the function `name`. Adds its bridge to `bridges` if the machine's Puppet runs it.
 fn check(
     source: &SourceFile<'_>,
     name: &str,

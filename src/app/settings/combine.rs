@@ -11,13 +11,13 @@ use crate::settings::{Origin, Refusal, SettingsError, SettingsFile};
 /// The settings of several files.
 #[derive(Debug, Default)]
 pub struct Combined {
-    /// The settings that count.
+    /// The effective settings.
     pub settings: Settings,
-    /// Settings that do not count.
+    /// The refused settings.
     pub refused: Vec<Refusal>,
 }
 
-/// The settings that judge the tree, as one revision has them.
+/// The settings of one revision that judge the tree.
 #[derive(Debug, Clone, Default)]
 pub struct Judgement {
     /// Blind spots that are accepted.
@@ -34,7 +34,7 @@ impl Settings {
         Ok(Settings::combine(&[SettingsFile::trusted(path)?])?.settings)
     }
 
-    /// Combines files: a setting counts as the first file that mentions it says.
+    /// Combines files. The first file that mentions a setting decides it.
     pub fn combine(files: &[SettingsFile]) -> Result<Combined, SettingsError> {
         let mut combined = Combined::default();
         for file in files.iter().rev() {
@@ -47,7 +47,7 @@ impl Settings {
     }
 }
 
-/// Checks a file by itself. Returns what counts of it, what does not, and its lines.
+/// Checks a single file. Returns its accepted settings, its refused ones, and its lines.
 fn check_file(file: &SettingsFile) -> Result<(Settings, Vec<Refusal>, Lines), SettingsError> {
     let (raw, source) = file.parse()?;
     let (raw, refused) = match &file.origin {

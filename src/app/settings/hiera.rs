@@ -36,7 +36,7 @@ impl SourceFile<'_> {
         }
     }
 
-    /// Compiles options in the form of `lookup_options` in data, each on its own first, to find the place of a fault.
+    /// Compiles options in the form of `lookup_options` in data, each separately first, to find the place of a fault.
     pub(super) fn lookup_options(&self) -> Result<Arc<LookupOptions>, SettingsError> {
         const NAME: &str = "lookup_options";
         let regexes = Regexes::default();
@@ -84,7 +84,7 @@ impl SourceFile<'_> {
     }
 }
 
-/// Makes a pair of a private key's file and, if there is one, that of its certificate.
+/// Makes a pair of a private key and, if there is one, its certificate.
 pub fn key_pair(private: KeyName, public: Option<KeyName>) -> KeyNames {
     KeyNames { private, public: public.unwrap_or_default() }
 }

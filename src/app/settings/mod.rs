@@ -1,7 +1,7 @@
-//! The checked [`Settings`] that everything else uses: what the settings of `hierad.yaml` mean, a row for each.
+//! The checked [`Settings`] that everything else uses, with a row for each setting of `hierad.yaml`.
 //!
-//! [`crate::settings`] reads the file, the places of its settings and what of it counts. Each section has a module here
-//! that checks it and makes of it what it asks for: sinks, policies, backends, schedules.
+//! [`crate::settings`] reads the file, finds the places of its settings, and decides which of them apply. Each section
+//! has a module here that checks it and builds what it asks for: sinks, policies, backends, schedules.
 
 mod accept;
 mod backend;
@@ -46,9 +46,9 @@ pub use variables::TopScope;
 /// The default of `keep_reports`.
 const DEFAULT_KEEP_REPORTS: Duration = Duration::from_hours(30 * 24);
 
-/// Declares the checked settings, a row for each, in the order in which they are checked: its name, its type, its
-/// default, the setting of the file that it is `of`, and how it is checked. A check gives the value, or none for the
-/// default. A setting counts as the first file has it that says anything of it.
+/// Declares the checked settings, a row for each, in the order in which they are checked. A row has the name, the type,
+/// the default, the setting in the file that it comes from (`of`), and the check, which returns the value, or `None`
+/// for the default. The first file that mentions a setting decides it.
 macro_rules! settings {
     (|$source:ident, $raw:ident| $(
         $(#[$attribute:meta])* $name:ident: $form:ty = $default:expr, of $key:ident => $check:expr;
@@ -66,13 +66,13 @@ macro_rules! settings {
         }
 
         impl Settings {
-            /// Checks what counts of a file.
+            /// Checks those settings of a file that apply.
             fn check($source: &SourceFile<'_>, $raw: keys::Settings) -> Result<Settings, SettingsError> {
                 $(let $name = Option::<$form>::from($check).unwrap_or_else(|| $default);)*
                 Ok(Settings { $($name,)* })
             }
 
-            /// Lays these settings over others: those count of which `says` returns true.
+            /// Takes the settings for which `says` returns true from `self`, and the others from `below`.
             fn over(self, below: Settings, says: impl Fn(&str) -> bool) -> Settings {
                 Settings { $($name: if says(stringify!($key)) { self.$name } else { below.$name },)* }
             }
@@ -116,7 +116,7 @@ settings! {
     /// Merge strategies and conversions that override those in data.
     lookup_options: Arc<LookupOptions> = Arc::default(),
         of lookup_options => raw.lookup_options.map(|_| source.lookup_options()).transpose()?;
-    /// True if the lookups of manifests say how keys are merged.
+    /// True if lookups in manifests decide how keys are merged.
     reads_manifests: bool = true, of manifests => raw.manifests;
     /// The version of Puppet whose behaviour is followed.
     puppet: Puppet = Puppet::default(), of puppet => raw.puppet.map(|number| source.puppet(number)).transpose()?;
@@ -155,7 +155,7 @@ settings! {
     reviews: Vec<ReviewSetting> = Vec::new(), of reviews => review::check(source, &repositories, raw.reviews)?;
     /// The daemon's HTTP server; `None` for none.
     http: Option<HttpSetting> = None, of http => raw.http.as_ref().map(|raw| http::check(source, raw)).transpose()?;
-    /// The most that hierad may use.
+    /// The limits on what hierad may use.
     limits: Limits = Limits::default(), of limits => limits::check(source, &raw.limits.unwrap_or_default())?;
 }
 
