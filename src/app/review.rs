@@ -65,8 +65,8 @@ pub struct Sides {
     /// True if another, unknown branch takes the commits. Then their author also wrote the parent that they are
     /// compared with.
     pub is_target_unknown: bool,
-    /// True if the commits are to be merged, into a named branch or as a request. Otherwise, a commit named as the base
-    /// is the tip of a branch before a push, which may have replaced its commits.
+    /// True if the commits are to be merged, into a named branch or as a request. Otherwise, a commit named as the
+    /// base is the tip of a branch before a push, which may have replaced its commits.
     pub is_request: bool,
     /// The name of the branch that takes the commits, if it is known.
     pub branch: Option<BranchName>,

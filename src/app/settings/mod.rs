@@ -1,7 +1,7 @@
 //! The checked [`Settings`] that everything else uses, with a row for each setting of `hierad.yaml`.
 //!
-//! [`crate::settings`] reads the file, finds the places of its settings, and decides which of them apply. Each section
-//! has a module here that checks it and builds what it asks for: sinks, policies, backends, schedules.
+//! [`crate::settings`] reads the file, finds the places of its settings, and decides which of them apply. Each
+//! section has a module here that checks it and builds what it asks for: sinks, policies, backends, schedules.
 
 mod accept;
 mod backend;
@@ -46,9 +46,9 @@ pub use variables::TopScope;
 /// The default of `keep_reports`.
 const DEFAULT_KEEP_REPORTS: Duration = Duration::from_hours(30 * 24);
 
-/// Declares the checked settings, a row for each, in the order in which they are checked. A row has the name, the type,
-/// the default, the setting in the file that it comes from (`of`), and the check, which returns the value, or `None`
-/// for the default. The first file that mentions a setting decides it.
+/// Declares the checked settings, a row for each, in the order in which they are checked. A row has the name, the
+/// type, the default, the setting in the file that it comes from (`of`), and the check, which returns the value, or
+/// `None` for the default. The first file that mentions a setting decides it.
 macro_rules! settings {
     (|$source:ident, $raw:ident| $(
         $(#[$attribute:meta])* $name:ident: $form:ty = $default:expr, of $key:ident => $check:expr;
@@ -84,7 +84,7 @@ settings! {
     |source, raw|
     /// Declarations of functions that hierad does not have.
     backends: Declared = Declared::default(), of backends => backend::check_all(source, raw.backends)?;
-    /// Variables of the top scope that the data gives, in the order in which they are set.
+    /// Variables of the top scope, from data or from other variables.
     variables: TopScope = TopScope::default(),
         of variables => raw.variables.map(|_| variables::check(source)).transpose()?;
     /// The snapshots that the daemon writes.

@@ -20,7 +20,7 @@ const MAX_ENTRIES: usize = 1000;
 /// The maximum size of a compiled pattern of the tree, in bytes.
 const MAX_PATTERN_SIZE: usize = 64 << 10;
 
-/// The names of types that a condition on a value may have.
+/// The names of types that a condition on a value may test for.
 const TYPES: [&str; 20] = [
     "Array",
     "Binary",
@@ -314,8 +314,8 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// Returns the number in a text such as `>50%`, which is a comparison or a share instead of a name; 10 if it has
-/// none.
+/// Returns the number in a text such as `>50%`, a comparison or a share, or 10 if it has none. Returns `None` if the
+/// text is a name.
 fn comparison(text: &str) -> Option<String> {
     let number = text.trim().trim_start_matches(['<', '>', '=', '!', '\u{2264}', '\u{2265}']).trim();
     let digits = number.strip_suffix('%').unwrap_or(number).trim_end();

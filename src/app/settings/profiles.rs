@@ -12,17 +12,18 @@ use crate::settings::{
     TokenSetting,
 };
 
-/// The default time limit of a server's answer and the most, in seconds.
+/// The default and the maximum time limit of a server's answer, in seconds.
 const TIMEOUT: (f64, f64) = (60.0, 3600.0);
 
-/// The default time limit of a program's answer and the most, in seconds.
+/// The default and the maximum time limit of a program's answer, in seconds.
 const PROGRAM_TIMEOUT: (f64, f64) = (10.0, 3600.0);
 
-/// The default number of nodes in an answer and the least. `PuppetDB` sorts all nodes for each, so few are best.
+/// The default and the minimum number of nodes in an answer. `PuppetDB` sorts all nodes for each answer, so few answers
+/// are best.
 const PAGE: usize = 20_000;
 const LEAST_PAGE: usize = 20;
 
-/// The default age from which a source is asked again and the most, in hours.
+/// The default and the maximum age from which a source is asked again, in hours.
 const REFRESH: (f64, f64) = (1.0, 1_000_000.0);
 
 impl Settings {
@@ -34,7 +35,7 @@ impl Settings {
         })
     }
 
-    /// Returns the words of the commands that profiles and backends ask, each with the folder where it runs.
+    /// Returns the words of the commands of profiles and backends, each with the folder where its command runs.
     pub fn commands(&self) -> impl Iterator<Item = (&Path, &str)> {
         let of_profiles = self.profiles.iter().filter_map(|entry| match entry {
             ProfileEntry::Source(SourceSetting::Enc(program) | SourceSetting::TrustedExternal(program)) => {
@@ -63,7 +64,7 @@ pub(super) fn check(source: &SourceFile<'_>, raw: Profiles) -> Result<Vec<Profil
 /// One entry.
 struct Checked<'a> {
     source: &'a SourceFile<'a>,
-    /// The number in the list, or `None` if it is not a list.
+    /// The number in the list, or `None` if `profiles` is not a list.
     number: Option<String>,
 }
 
@@ -174,7 +175,7 @@ impl Checked<'_> {
     }
 }
 
-/// Returns an address without a slash at its end.
+/// Checks the address of a server, and returns it without a slash at its end.
 fn server(text: &str) -> Result<String, String> {
     let url = Webhook::check(text).map_err(|error| format!("cannot be used: {error}"))?;
     if !url.username().is_empty() || url.password().is_some() {

@@ -32,7 +32,7 @@ pub struct ReviewSetting {
     pub retry_for: Duration,
 }
 
-/// The values of the flags of `hierad review`.
+/// The values that flags of `hierad review` may have.
 const COMMENT: [&str; 3] = ["always", "changes", "none"];
 const CHECK: [&str; 2] = ["auto", "none"];
 const EXIT_CODE: [&str; 2] = ["changes", "errors"];
@@ -40,7 +40,7 @@ const EXIT_CODE: [&str; 2] = ["changes", "errors"];
 /// The default and the maximum of `retry_for`, in hours.
 const RETRY_FOR: (f64, f64) = (24.0, 1_000_000.0);
 
-/// Checks all of them.
+/// Checks all entries.
 pub(super) fn check(
     source: &SourceFile<'_>,
     repositories: &[RepositorySetting],
@@ -76,7 +76,7 @@ impl Checked<'_> {
         self.source.invalid(&["reviews"], format!("'reviews', entry {}: {text}", self.number))
     }
 
-    /// Returns the flags of `hierad review` for these settings, each with the values that it may have.
+    /// Returns the flags of `hierad review` for settings, each of which comes with the values that it may have.
     fn flags(&self, written: [(&str, Option<String>, &[&str]); 3]) -> Result<Vec<String>, SettingsError> {
         let mut flags = Vec::new();
         for (flag, value, values) in written {
@@ -140,7 +140,7 @@ impl Checked<'_> {
         })
     }
 
-    /// Checks that one repository is meant. A daemon for the repository at hand is checked when it starts.
+    /// Checks that the entry means one repository. The name of a repository at hand is checked when the daemon starts.
     fn check_repository(&self, repositories: &[RepositorySetting], name: Option<&String>) -> Result<(), SettingsError> {
         match name {
             None if repositories.len() > 1 => Err(self.invalid("needs 'repository', the name of a watched repository")),

@@ -43,7 +43,7 @@ pub struct SinkSetting {
     filter: Filter,
     retry_for: Duration,
     limit: Duration,
-    /// The largest report in bytes.
+    /// The maximum size of a report, in bytes.
     max_size: usize,
     target: SinkTarget,
 }
@@ -62,7 +62,7 @@ struct WebhookSetting {
     url: Private<String>,
     secret_file: Option<PathBuf>,
     headers: Private<Vec<(String, String)>>,
-    /// Headers with the files that have their values.
+    /// The names of headers, each with the file that contains its value.
     header_files: Vec<(String, PathBuf)>,
     ca_file: Option<PathBuf>,
 }
@@ -129,7 +129,7 @@ impl SinkSetting {
         WholeReports { url, folders: sinks.iter().filter_map(folder).collect() }
     }
 
-    /// Opens the sink; lines for standard output go to `output`. Reports too large for it can be read in `whole`.
+    /// Opens the sink. Lines for standard output go to `output`; reports too large for the sink can be read in `whole`.
     pub fn open(&self, output: &Stream, whole: &Arc<WholeReports>) -> Result<Sink, SinkError> {
         let target = self.target(output, whole).map_err(|fault| SinkError { sink: self.name.clone(), fault })?;
         Ok(Sink { name: self.name.clone(), filter: self.filter.clone(), retry_for: self.retry_for, target })
@@ -233,7 +233,7 @@ impl SinkChecker<'_> {
                 return Err(self.wrong("repositories", format!("there is no watched repository '{text}'")));
             }
         }
-        // Nobody reads two hundred mails.
+        // Nobody reads two hundred mails about one push.
         let default = if raw.mail.is_some() { "push" } else { "commit" };
         let each = match raw.each.as_deref().unwrap_or(default) {
             "push" => Each::Push,

@@ -24,7 +24,7 @@ pub struct SnapshotSetting {
     pub branches: BranchPatterns,
     /// The time for which a commit's snapshots are retried before they are set aside.
     pub retry_for: Duration,
-    /// The schedule; `None` for each commit.
+    /// The schedule; `None` to write them for each commit.
     pub schedule: Option<Schedule>,
 }
 
@@ -72,7 +72,7 @@ impl FolderPattern {
     /// Returns the folder of a branch. A slash in a name becomes `%2F`, as in the files of nodes.
     pub fn folder(&self, repository: &str, branch: &BranchName) -> PathBuf {
         let mut folder = String::new();
-        // Part by part: a name may look like a placeholder.
+        // Goes part by part, since a name may look like a placeholder.
         for piece in self.0.split_inclusive('}') {
             let names = [(BRANCH_PLACEHOLDER, branch.as_str()), (REPOSITORY_PLACEHOLDER, repository)];
             match names.into_iter().find_map(|(mark, name)| Some((piece.strip_suffix(mark)?, name))) {
@@ -93,7 +93,7 @@ impl FolderPattern {
     }
 }
 
-/// Checks all of them. Their names in the queue are shared with `sinks`, so no two may be the same.
+/// Checks all snapshots. In the queue they share names with `sinks`, so no sink may have the same name.
 pub(super) fn check_all(
     source: &SourceFile<'_>,
     raw: BTreeMap<String, raw::Snapshots>,

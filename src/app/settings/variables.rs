@@ -1,4 +1,4 @@
-//! `variables`: variables of the top scope that the data gives, or that are matches in others.
+//! Checks `variables:`, the top-scope variables that are set from data or are matches in other variables.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::value::{Hash, Value};
 /// The name of the setting.
 const NAME: &str = "variables";
 
-/// The most variables: for each of them the hierarchies are resolved once more.
+/// The maximum number of variables: for each, the hierarchies are resolved once more.
 const MOST: usize = 10;
 
 /// Variables that Puppet sets itself.
@@ -24,13 +24,13 @@ const RESERVED: [&str; 8] =
 /// Variables of the top scope.
 #[derive(Debug, Clone, Default)]
 pub struct TopScope {
-    /// Those that the data gives, in the order in which they are set.
+    /// Variables from data, in the order in which they are set.
     pub given: Arc<[VariableText]>,
-    /// Those that are matches in others.
+    /// Variables that are matches in other variables.
     pub derived: Arc<[DerivedVariable]>,
 }
 
-/// Reads the variables, in their order.
+/// Reads the variables in order.
 pub(super) fn check(source: &SourceFile<'_>) -> Result<TopScope, SettingsError> {
     let form = || source.invalid(&[NAME], "'variables' must be a hash such as {role: \"%{lookup('role')}\"}");
     let all = source.lines.value([NAME]).and_then(Value::as_hash).ok_or_else(form)?;

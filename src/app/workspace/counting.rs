@@ -1,4 +1,4 @@
-//! Lists the settings that count, where each comes from, and those that do not: `hierad settings`.
+//! Lists the effective settings, with the source of each, and the refused ones, for `hierad settings`.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -7,21 +7,21 @@ use super::{not_located, settings_files};
 use crate::app::{Overrides, Result};
 use crate::settings::{Origin, Refusal, Written, is_judging, is_of_daemon, names};
 
-/// The variables that are as good as a flag.
+/// The flags that can be given as environment variables, too.
 const VARIABLES: [(&str, &str); 2] = [("--config", "HIERAD_CONFIG"), ("--fingerprint-key", "HIERAD_FINGERPRINT_KEY")];
 
 /// The settings of a run.
 #[derive(Debug)]
 pub struct Counting {
-    /// The files that were read, the one that wins first; true for those that are trusted.
+    /// The files that were read, in order of precedence; true for those that are trusted.
     pub files: Vec<(PathBuf, bool)>,
-    /// The settings, in the order in which they are checked, then flags that are no settings.
+    /// The settings, in the order in which they are checked, then flags that are not settings.
     pub settings: Vec<Counted>,
-    /// The settings and files that do not count.
+    /// The refused settings and files.
     pub refused: Vec<Refusal>,
 }
 
-/// A setting that counts.
+/// An effective setting.
 #[derive(Debug)]
 pub struct Counted {
     /// The name.
@@ -45,14 +45,14 @@ pub enum Source {
         path: PathBuf,
         /// The line, counted from 1, if it is known.
         line: Option<usize>,
-        /// True if it counts as the revision before has it.
+        /// True if the version of the file in the revision before applies.
         is_of_base: bool,
     },
-    /// No place: it has its default.
+    /// No place: the default applies.
     Default,
 }
 
-/// Returns what counts for a run with these flags. Fails if the settings cannot be used.
+/// Returns the settings of a run with these flags. Fails if they cannot be used.
 pub fn counting(overrides: &Overrides) -> Result<Counting> {
     let repository = overrides.repository().map_err(|error| not_located(error, overrides))?;
     let found = settings_files::find(overrides, &repository)?;
@@ -82,7 +82,7 @@ pub fn counting(overrides: &Overrides) -> Result<Counting> {
     Ok(Counting { files, settings, refused: found.refused })
 }
 
-/// Returns the flags by the settings that they win over. The value of a key is not among them.
+/// Returns the flags, each under the setting that it overrides. The value of a fingerprint key is left out.
 fn flags(overrides: &Overrides) -> Vec<Counted> {
     let given = overrides.given().into_iter().map(|(flag, value)| {
         let is_of = |(named, variable): &&(&str, &str)| {
@@ -102,7 +102,7 @@ fn flags(overrides: &Overrides) -> Vec<Counted> {
     given.chain(key).collect()
 }
 
-/// Returns the setting that a flag wins over.
+/// Returns the setting that a flag overrides.
 fn setting_of(flag: &str) -> String {
     match flag {
         "--pkcs7-private-key" | "--pkcs7-public-key" | "--no-keys" => "eyaml".to_owned(),

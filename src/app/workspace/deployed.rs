@@ -8,7 +8,7 @@ use crate::app::Result;
 use crate::forge::ci;
 use crate::git::{BranchName, Head, Repository};
 
-/// Returns the branch of a revision; `.` is the checked-out files.
+/// Returns the branch of a revision; `.` stands for the checked-out files.
 pub(in crate::app) fn branch(repository: &Repository, revision: &str) -> Result<BranchName> {
     let name = name_in(revision);
     let Head { branch: checked_out, commit: head } = repository.head()?;

@@ -7,7 +7,7 @@ use crate::app::{Overrides, Result};
 use crate::disclosure::{Disclosure, Key, key_file};
 use crate::git::is_tracked;
 
-/// Returns how secrets are shown, by the flags and by the settings' key file.
+/// Returns how secrets are shown, according to the flags and the settings' key file.
 pub(in crate::app) fn disclosure(overrides: &Overrides, key_file: Option<&Path>) -> Result<Disclosure> {
     if overrides.show_secrets {
         return Ok(Disclosure::shown());
@@ -25,8 +25,8 @@ pub(in crate::app) fn disclosure(overrides: &Overrides, key_file: Option<&Path>)
     Ok(Disclosure::masked(|| installation_key(path, fresh)))
 }
 
-/// Returns the key in a flag or the environment, or in the file that it names. Only an existing path is a file:
-/// anything else may be a mistyped key, which is not shown.
+/// Returns the key given by a flag or the environment, or read from the file named there. Text that is not the path of
+/// an existing file may be a mistyped key, so the error does not show it.
 fn named_key(text: &str) -> Result<Key> {
     if let Some(key) = Key::from_hex(text.trim()) {
         return Ok(key);
@@ -39,7 +39,7 @@ fn named_key(text: &str) -> Result<Key> {
     Ok(key_file::read(Path::new(text))?)
 }
 
-/// Returns the key of this installation, creating it if there is none. If it cannot be kept, `fresh` serves for this
+/// Returns the key of this installation, creating it if there is none. If it cannot be stored, `fresh` serves for this
 /// process.
 fn installation_key(path: Option<PathBuf>, fresh: Key) -> Key {
     let Some(path) = path else {
@@ -53,8 +53,8 @@ fn installation_key(path: Option<PathBuf>, fresh: Key) -> Key {
     })
 }
 
-/// Fails for a key file that a commit may have brought, in any work tree: where a service has its home in one, nobody
-/// has named that file.
+/// Fails for a key file that a commit may have brought, in any work tree: a service may have its home in one, and
+/// nobody has named this file.
 fn check_untracked(path: &Path) -> Result<()> {
     let why = match is_tracked(path) {
         Ok(false) => return Ok(()),
@@ -66,7 +66,7 @@ fn check_untracked(path: &Path) -> Result<()> {
     Err(format!("the key for fingerprints of secrets is not taken from {path}, since whoever made the commit may know it ({why}); name a file with 'fingerprint_key', --fingerprint-key or HIERAD_FINGERPRINT_KEY").into())
 }
 
-/// Returns the path of this installation's key by the process's environment, or `None` without a home directory.
+/// Returns the path of this installation's key from the process's environment, or `None` without a home directory.
 fn default_file(environment: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
     let absolute = |path: &PathBuf| path.is_absolute();
     let data = environment("XDG_DATA_HOME").filter(absolute);

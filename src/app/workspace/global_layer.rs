@@ -41,7 +41,7 @@ impl GlobalLayer {
         }
     }
 
-    /// Returns true unless the other repository is known to have another commit there.
+    /// Returns true unless the revision of the other repository is known to be another commit now.
     pub(super) fn is_current(&self, setting: &GlobalSetting) -> bool {
         let GlobalSetting::Repository { repo, rev, .. } = setting else { return true };
         let now = Repository::discover(repo).ok().and_then(|other| other.resolve_trusted(rev).ok());

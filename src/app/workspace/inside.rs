@@ -25,7 +25,7 @@ pub(super) fn read_from_revisions(repository: &Repository, settings: &mut Settin
     }
 }
 
-/// Returns the path of a file or folder inside the work tree, or `None` if it is elsewhere, or links lead out.
+/// Returns the path of a file or folder inside the work tree, or `None` if it is elsewhere, or if links lead out.
 pub(super) fn in_work_tree(repository: &Repository, path: &Path) -> Option<String> {
     let top = repository.work_dir()?.canonicalize().ok()?;
     let inside = below(&top, path)?;
@@ -46,7 +46,7 @@ pub(super) fn below(top: &Path, path: &Path) -> Option<String> {
     Some(inside.next()?.to_str()?.to_owned())
 }
 
-/// Returns `path` from the root of the disk. `..` removes a name, whether it exists or not, as in Puppet's settings.
+/// Returns `path` as an absolute one. `..` removes a name, whether it exists or not, as in Puppet's settings.
 pub fn absolute(path: &Path) -> String {
     let mut clean = PathBuf::new();
     for part in absolute_path(path).unwrap_or_else(|_| path.to_owned()).components() {
