@@ -48,7 +48,7 @@ pub(crate) fn line<'n>(code: &str, names: impl IntoIterator<Item = &'n str>) -> 
     format!("accept: {{{code}: [{}]}}", names.join(", "))
 }
 
-/// Returns the remedy that, besides what its words say, is to accept `names`.
+/// Returns a remedy with these words that also offers to accept `names`.
 pub(crate) fn remedy<'n>(
     words: impl Into<String>,
     code: &'static str,

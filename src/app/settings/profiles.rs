@@ -18,8 +18,8 @@ const TIMEOUT: (f64, f64) = (60.0, 3600.0);
 /// The default and the maximum time limit of a program's answer, in seconds.
 const PROGRAM_TIMEOUT: (f64, f64) = (10.0, 3600.0);
 
-/// The default and the minimum number of nodes in an answer. `PuppetDB` sorts all nodes for each answer, so few answers
-/// are best.
+/// The default and the minimum number of nodes in an answer. `PuppetDB` sorts all nodes for each answer, so few
+/// answers are best.
 const PAGE: usize = 20_000;
 const LEAST_PAGE: usize = 20;
 

@@ -129,7 +129,7 @@ impl SinkSetting {
         WholeReports { url, folders: sinks.iter().filter_map(folder).collect() }
     }
 
-    /// Opens the sink. Lines for standard output go to `output`; reports too large for the sink can be read in `whole`.
+    /// Opens the sink. Lines for standard output go to `output`; `whole` has reports that are too large for the sink.
     pub fn open(&self, output: &Stream, whole: &Arc<WholeReports>) -> Result<Sink, SinkError> {
         let target = self.target(output, whole).map_err(|fault| SinkError { sink: self.name.clone(), fault })?;
         Ok(Sink { name: self.name.clone(), filter: self.filter.clone(), retry_for: self.retry_for, target })

@@ -25,8 +25,8 @@ pub(in crate::app) fn disclosure(overrides: &Overrides, key_file: Option<&Path>)
     Ok(Disclosure::masked(|| installation_key(path, fresh)))
 }
 
-/// Returns the key given by a flag or the environment, or read from the file named there. Text that is not the path of
-/// an existing file may be a mistyped key, so the error does not show it.
+/// Returns the key given by a flag or the environment, or read from the file named there. Text that is not the path
+/// of an existing file may be a mistyped key, so the error does not show it.
 fn named_key(text: &str) -> Result<Key> {
     if let Some(key) = Key::from_hex(text.trim()) {
         return Ok(key);
@@ -39,8 +39,8 @@ fn named_key(text: &str) -> Result<Key> {
     Ok(key_file::read(Path::new(text))?)
 }
 
-/// Returns the key of this installation, creating it if there is none. If it cannot be stored, `fresh` serves for this
-/// process.
+/// Returns the key of this installation, creating it if there is none. If it cannot be stored, `fresh` serves for
+/// this process.
 fn installation_key(path: Option<PathBuf>, fresh: Key) -> Key {
     let Some(path) = path else {
         tracing::warn!("there is no home directory to keep the key in: fingerprints of secrets differ from run to run");

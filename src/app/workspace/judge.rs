@@ -20,31 +20,31 @@ use crate::report::{BlindSpot, PolicyHit, PolicyLevel, Remedy, Report, Verdict, 
 use crate::settings::{MAX_SETTINGS_SIZE, Origin, Reading, Refusal, SettingsError, SettingsFile, TreeFolder, judging};
 use crate::tree::{BlobId, FileTree, Target, TreeError, changes, follow};
 
-/// The code of the blind spot of settings and profiles of the tree that differ.
+/// The code of the blind spot for settings and profiles of the tree that differ.
 const CHANGED: &str = "changed-settings";
 
-/// The judge by the settings of a run.
+/// Judges by the settings of a run.
 pub(in crate::app) struct SettingsJudge {
     repository: Arc<Repository>,
-    /// The blind spots, faults and policies by trusted settings.
+    /// The blind spots, faults and policies in trusted settings.
     accept: Option<Accepted>,
     check: Option<CheckSetting>,
     policies: Option<Policies>,
-    /// The paths in the tree at which settings are read; the first is that of the ones that judge.
+    /// The paths in the tree at which settings are read. Those at the first path judge.
     paths: Vec<String>,
-    /// The top of the checked-out files, from which paths of the settings lead.
+    /// The top of the checked-out files, which paths of the settings are relative to.
     top: PathBuf,
     /// The content of the checked-out settings, if they are not trusted.
     checked_out: Option<SettingsFile>,
     refused: Vec<Refusal>,
     /// The node profiles that commits write.
     profiles: TreeProfiles,
-    /// True as soon as the user was told that other settings judge than those that are checked out.
+    /// True once the user was told that settings other than the checked-out ones judge.
     is_told: AtomicBool,
 }
 
 impl SettingsJudge {
-    /// Makes the judge of a run by the settings that were found, whose profiles may lie in the tree.
+    /// Makes the judge of a run from the settings that were found and their profiles in the tree.
     pub(super) fn new(repository: Arc<Repository>, found: &FoundSettings, profiles: TreeProfiles) -> SettingsJudge {
         SettingsJudge {
             top: repository.work_dir().and_then(|top| top.canonicalize().ok()).unwrap_or_else(|| "/".into()),
@@ -65,7 +65,7 @@ impl SettingsJudge {
         self.check.clone().unwrap_or_else(|| self.judgement(base).check)
     }
 
-    /// Returns the judgement in the settings of a revision. Settings that cannot be read have none.
+    /// Returns the judgement in the settings of a revision, or an empty one if they cannot be read.
     fn judgement(&self, base: RevisionId) -> Judgement {
         let read = self.file(base).and_then(|file| self.read(file.as_ref()));
         read.unwrap_or_else(|error| {
@@ -79,7 +79,7 @@ impl SettingsJudge {
         file.map_or_else(|| Ok(Judgement::default()), Judgement::read)
     }
 
-    /// Returns the policies of a revision. Settings that cannot be read may contain some.
+    /// Returns the policies of a revision. Fails if its settings cannot be read and may contain some.
     fn policies_of(&self, base: RevisionId) -> Result<Policies, SettingsError> {
         let file = self.file(base)?;
         match self.read(file.as_ref()) {
@@ -88,7 +88,7 @@ impl SettingsJudge {
         }
     }
 
-    /// Returns the policies that are tried on past commits up to `tip`.
+    /// Returns the policies to try on past commits up to `tip`.
     pub(super) fn policies_to_try(&self, tip: RevisionId) -> Result<Policies, SettingsError> {
         match (&self.policies, &self.checked_out) {
             (Some(policies), _) => Ok(policies.clone()),
@@ -111,8 +111,8 @@ impl SettingsJudge {
         );
     }
 
-    /// Returns the path of settings in the tree that change how it is read, whatever is checked out or trusted: other
-    /// users with that revision read it so.
+    /// Returns the path of settings in the tree that change how it is read. Settings that are checked out or trusted
+    /// here make no difference: other users of that revision read it as it says.
     fn changed_reading(&self, revisions: Diff<RevisionId>) -> Option<&String> {
         self.paths.iter().find(|path| {
             let found = revisions.map(|id| self.target(id, path));
@@ -126,8 +126,8 @@ impl SettingsJudge {
         })
     }
 
-    /// Returns the profiles in the tree that differ before and after, or were removed, and files of values. New
-    /// profiles are read on both sides, but a new node is not a change.
+    /// Returns the profiles and files of values in the tree that differ before and after, were removed, or are new and
+    /// may mean more than a new node.
     fn changed_profiles(&self, revisions: Diff<RevisionId>) -> Vec<String> {
         let Diff { before, after } = revisions.map(|id| self.profile_files(id));
         let changed = before.iter().filter(|(path, id)| after.get(*path) != Some(id));
@@ -135,7 +135,7 @@ impl SettingsJudge {
         changed.map(|(path, _)| path).chain(new).cloned().collect()
     }
 
-    /// Returns the files that differ and that programs of the settings may read, which answer once for both sides.
+    /// Returns the files that differ and that programs of the settings may read. Programs answer once for both sides.
     fn changed_for_programs(&self, revisions: Diff<RevisionId>) -> BTreeSet<String> {
         if !self.profiles.has_programs() {
             return BTreeSet::new();
@@ -157,13 +157,13 @@ impl SettingsJudge {
         changes(&*before, &*after).is_ok_and(|paths| paths.iter().all(is_profile))
     }
 
-    /// Returns the profile files of a revision, none if they cannot be read.
+    /// Returns the profile files of a revision, or none if they cannot be read.
     pub(super) fn profile_files(&self, id: RevisionId) -> BTreeMap<String, BlobId> {
         let tree = self.tree(id).ok().flatten();
         tree.and_then(|tree| self.profiles.files(&*tree).ok()).unwrap_or_default()
     }
 
-    /// Returns the policies that judge by a revision: the trusted ones or, without any, its own.
+    /// Returns the policies that apply if a revision judges: the trusted ones or, without any, its own.
     fn policies_by(&self, judge: RevisionId) -> Result<Policies, SettingsError> {
         self.policies.clone().map_or_else(|| self.policies_of(judge), Ok)
     }
@@ -174,7 +174,7 @@ impl SettingsJudge {
         !matches!(&readings, [Ok(here), Ok(there)] if here == there)
     }
 
-    /// Returns the settings file of a revision that judges, or `None` if there is none.
+    /// Returns the settings file by which a revision judges, or `None` if there is none. Only commits judge.
     pub(super) fn file(&self, id: RevisionId) -> Result<Option<SettingsFile>, SettingsError> {
         let is_commit = matches!(id, RevisionId::Commit(_));
         if is_commit { self.file_at(id, &self.paths[0]) } else { Ok(None) }
@@ -185,7 +185,7 @@ impl SettingsJudge {
     fn file_at(&self, id: RevisionId, path: &str) -> Result<Option<SettingsFile>, SettingsError> {
         let failed = |reason: String| SettingsError::Read { path: path.into(), source: io::Error::other(reason) };
         let damaged = |error: TreeError| failed(error.to_string());
-        // A work tree has what it was asked for.
+        // The empty revision has no tree.
         let Some(tree) = self.tree(id).map_err(damaged)? else { return Ok(None) };
         let content = match follow(&*tree, path).map_err(damaged)? {
             Target::File(_, blob) => tree.read(blob).map_err(damaged)?,
@@ -325,11 +325,11 @@ fn files_of<'r>(report: &'r Report, code: &'static str) -> impl Iterator<Item = 
     report.blind_spots.iter().filter(move |spot| spot.code == code).flat_map(|spot| &spot.files)
 }
 
-/// The advice for data that come with another version of a submodule or a module.
+/// The advice for data that comes with another version of a submodule or a module.
 const ELSEWHERE: &str = "its data is not read, so no policy has judged it: review what changes there";
 
-/// Returns the warning for data of another repository that a commit brings, which no policy can judge. Profiles are
-/// read as they were before.
+/// Returns the warning for data that a commit brings from another repository, which no policy can judge. Profiles are
+/// left out, since they are read as they were before.
 fn elsewhere(report: &Report) -> Option<PolicyHit> {
     let moved = files_of(report, OTHER_VERSION).find(|file| files_of(report, CHANGED).all(|other| other != *file))?;
     let hit = PolicyHit::unreadable(ELSEWHERE, format!("{moved} brings another version"));
@@ -337,8 +337,8 @@ fn elsewhere(report: &Report) -> Option<PolicyHit> {
 }
 
 impl SettingsJudge {
-    /// Returns the hit for an invisible change: of values, which are data but are read once for both sides; or of
-    /// data without a visible effect, together with the profiles of nodes.
+    /// Returns the hit for an invisible change: of a file of values, which is data but is read once for both sides, or
+    /// of data without a visible effect together with node profiles.
     fn hidden(&self, report: &Report) -> Option<PolicyHit> {
         if let Some(values) = files_of(report, CHANGED).find(|file| self.profiles.is_of_values(file)) {
             return Some(PolicyHit::unreadable(VALUES, format!("{values} changes, which says what a backend finds")));
@@ -361,7 +361,7 @@ fn reading(file: Option<&SettingsFile>) -> Result<Reading, SettingsError> {
     file.map_or_else(|| Ok(Reading::default()), SettingsFile::reading)
 }
 
-/// Returns true if both places have the same.
+/// Returns true if both targets have the same content.
 fn is_same(one: &Target, other: &Target) -> bool {
     match (one, other) {
         (Target::File(_, one), Target::File(_, other)) => one == other,

@@ -50,7 +50,7 @@ use outside::Outside;
 use settings_files::{FoundSettings, SettingsSources};
 use tree_profiles::TreeProfiles;
 
-/// The number of MiB of parsed data to keep by default.
+/// The default size of parsed data to keep, in MiB.
 const CACHE_SIZE: u64 = 256;
 
 /// A repository, its effective settings, and the caches that all pipelines over it share. Cheap to clone.
@@ -60,17 +60,17 @@ pub struct Workspace {
     pub repository: Arc<Repository>,
     /// The settings with the flags applied.
     pub settings: Settings,
-    /// The settings of the tree that do not count.
+    /// The refused settings of the tree.
     pub refused: Vec<Refusal>,
     /// The rules by which secrets are shown.
     pub disclosure: Arc<Disclosure>,
-    /// True if lookups have secrets themselves in place of names, to compare them with those of Puppet.
+    /// True if lookups return secrets themselves in place of their names, to compare them with Puppet's.
     pub compares_secrets: bool,
-    /// Other values for variables of all nodes.
+    /// Values that replace those of variables on all nodes.
     pub what_if: Vec<Assignment>,
-    /// True if the last answers of sources of nodes count however old they are, as others see to new ones.
+    /// True to use the last answers of sources of nodes however old they are, since new ones are fetched elsewhere.
     pub takes_old_answers: bool,
-    /// Answers of sources of nodes that count in place of the last ones.
+    /// The answers of sources of nodes to use in place of the last ones.
     pub answers: Option<AnswerSet>,
     /// The threads that resolve.
     pub workers: Workers,
@@ -87,12 +87,12 @@ pub struct Workspace {
 /// Profiles of another revision.
 struct Stage {
     _folder: TempDir,
-    /// The files of the repository that are not data by the settings that are checked out.
+    /// The files of the repository that are not data, according to the checked-out settings.
     own_files: BTreeSet<String>,
 }
 
 impl Workspace {
-    /// Finds the repository, reads the settings and lays the flags over them.
+    /// Finds the repository, reads the settings and applies the flags over them.
     pub fn open(overrides: &Overrides) -> Result<Workspace> {
         let repository = Arc::new(overrides.repository().map_err(|error| not_located(error, overrides))?);
         let found = settings_files::find(overrides, &repository)?;
@@ -149,7 +149,7 @@ impl Workspace {
         }
     }
 
-    /// Returns the same workspace for other work, whose time begins when the guard is told so.
+    /// Returns the same workspace with a separate guard, whose time begins when it is told that a run begins.
     pub(super) fn with_own_guard(&self) -> Workspace {
         let guard = Arc::new(Guard::idle(&self.settings.limits));
         let stop = Arc::new(Counted::new(guard.clone()));
@@ -226,8 +226,8 @@ impl Workspace {
         }
     }
 
-    /// Returns the branch of a revision if its name is the environment of all nodes, or `None` if they declare their
-    /// own or all are set to one.
+    /// Returns the branch of a revision if a branch's name is the environment of all nodes, or `None` if nodes declare
+    /// their own or `what_if` sets it.
     pub fn branch(&self, revision: &str) -> Result<Option<BranchName>> {
         let is_set = self.what_if.iter().any(Assignment::is_of_environment);
         let is_of_branch = self.settings.environment.is_of_branch() && !is_set;
@@ -245,7 +245,7 @@ impl Workspace {
         }
     }
 
-    /// Reads the fleet of the `chosen` nodes as `branch` is deployed, keeping the variables that `points` mention.
+    /// Reads the fleet of the `chosen` nodes when `branch` is deployed, keeping the variables that `points` mention.
     /// Profiles that cannot be read are reported and left out.
     pub fn fleet(
         &self,
@@ -321,13 +321,13 @@ impl Workspace {
         self.judge.check(base)
     }
 
-    /// Returns the policies to try on past commits: those that count, or else those of the checked-out file or,
+    /// Returns the policies to try on past commits: the trusted ones, or else those of the checked-out file or,
     /// without one, of `tip`. Trying a rule harms nobody, whoever writes it.
     pub fn policies_to_try(&self, tip: RevisionId) -> Result<Policies> {
         Ok(self.judge.policies_to_try(tip)?)
     }
 
-    /// Logs the settings of the tree that do not count.
+    /// Logs the refused settings of the tree.
     pub fn log_refused(&self) {
         for refusal in &self.refused {
             tracing::warn!("{refusal}");
@@ -375,7 +375,7 @@ impl Workspace {
         }
     }
 
-    /// Returns the point that a revision names; `.` is the checked-out files.
+    /// Returns the point that a revision names; `.` stands for the checked-out files.
     pub fn point(&self, revision: &str) -> Result<RevisionId> {
         if revision == "." {
             return Ok(RevisionId::WorkTree);
@@ -412,7 +412,7 @@ fn cache(overrides: &Overrides, repository: &Repository) -> Option<Arc<Cache>> {
     (!overrides.no_cache && limit > 0).then(|| Arc::new(Cache::open(&folder, limit)))
 }
 
-/// Names the current folder in place of a dot, which is the path without `--repo`.
+/// Returns the failure, with the current folder in place of a dot, which is the path without `--repo`.
 fn not_located(error: OpenError, overrides: &Overrides) -> Failure {
     match (error, std::env::current_dir()) {
         (OpenError::NotARepository { path }, Ok(here)) if overrides.repo.is_none() && path.as_os_str() == "." => {
@@ -422,7 +422,7 @@ fn not_located(error: OpenError, overrides: &Overrides) -> Failure {
     }
 }
 
-/// Returns the environment's name that r10k gives to a branch.
+/// Returns the name that r10k gives to the environment of a branch.
 fn environment_of(branch: &str) -> String {
     branch.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect()
 }

@@ -25,8 +25,9 @@ pub struct NodePair {
 }
 
 impl NodePair {
-    /// Reads the profiles of two workspaces that differ in nothing else, as `branch` is deployed, ready for a revision.
-    /// Profiles that cannot be read are reported and left out. Returns `None` if the two have no node in common.
+    /// Reads the profiles of two workspaces that differ in nothing else, when `branch` is deployed, with the variables
+    /// that the revision mentions. Profiles that cannot be read are reported and left out. Returns `None` if the two
+    /// have no node in common.
     pub(in crate::app) fn of(
         [first, second]: [&Workspace; 2],
         branch: Option<&BranchName>,
@@ -71,8 +72,8 @@ impl NodePair {
 }
 
 impl Workspace {
-    /// Reads the profiles at two paths, as `branch` is deployed, ready for a revision. Profiles that cannot be read are
-    /// reported and left out.
+    /// Reads the profiles at two paths, when `branch` is deployed, with the variables that the revision mentions.
+    /// Profiles that cannot be read are reported and left out.
     pub fn nodes_of_both(
         &self,
         paths: [&Path; 2],

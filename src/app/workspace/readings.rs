@@ -1,7 +1,7 @@
 //! Another reading of the tree: that of the revision that judges a change.
 //!
 //! A change is judged by policies that its author does not write. But its author may write how the tree is read: the
-//! settings in it, such as which hiera.yaml counts, and the profiles in it, which say what nodes there are. So
+//! settings in it, such as which hiera.yaml is read, and the profiles in it, which say what nodes there are. So
 //! policies judge a second comparison as well, by the settings and profiles of the revision that judges.
 
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::pipeline::judge::{OtherReading, Readings, Sides};
 use crate::pipeline::{Pipeline, RevisionId};
 use crate::settings::SettingsFile;
 
-/// The readings of a workspace, for nodes as a branch is deployed.
+/// The readings of a workspace, for nodes when a branch is deployed.
 struct TreeReadings {
     workspace: Workspace,
     branch: Option<BranchName>,
@@ -29,7 +29,7 @@ impl Readings for TreeReadings {
         let judge = sides.judge();
         let RevisionId::Commit(commit) = judge else { return Ok(None) };
         self.other(commit, sides).or_else(|failure| {
-            // A change of nothing else evades nothing.
+            // A change of profiles alone evades no policy.
             if self.workspace.judge.changes_profiles_alone(sides) {
                 return Ok(None);
             }
@@ -69,8 +69,8 @@ impl TreeReadings {
 }
 
 impl Workspace {
-    /// Makes a pipeline for the `chosen` nodes as `branch` is deployed, ready for `points`. Profiles that cannot be
-    /// read are reported and left out.
+    /// Makes a pipeline for the `chosen` nodes when `branch` is deployed, with the variables that `points` mention.
+    /// Profiles that cannot be read are reported and left out.
     pub fn pipeline_for(
         &self,
         branch: Option<&BranchName>,

@@ -31,7 +31,7 @@ const VALUES: [(&str, &str); 10] = [
 ];
 
 /// Returns the error text, which says what to write and where. `environment` is that of the last commit, if there is
-/// one; `folder` is where settings are searched.
+/// one; settings are searched for in `folder`.
 pub(super) fn no_profiles(environment: Option<&Environment>, folder: &Path) -> String {
     let variables = environment.map(variables).unwrap_or_default();
     let asked = match variables.len() {

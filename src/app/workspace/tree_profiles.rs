@@ -1,5 +1,5 @@
-//! The node profiles in the tree, which its commits write; and the files of values of `backends`, which are also read
-//! once for all revisions.
+//! The node profiles in the tree, which commits can change, and the files of values of `backends`. Both are read once
+//! for all revisions.
 
 mod programs;
 
@@ -44,7 +44,7 @@ impl TreeProfiles {
         TreeProfiles { top, paths, values, is_joined, programs }
     }
 
-    /// Returns the files of a revision, by path; a submodule that may contain some counts as one file, by its commit.
+    /// Returns the files of a revision, by path. A submodule that may contain some is listed as one file, its commit.
     pub(super) fn files(&self, tree: &dyn FileTree) -> std::result::Result<BTreeMap<String, BlobId>, TreeError> {
         let (mut files, mut left) = (BTreeMap::new(), SHARED_LIMIT);
         let tree = WithSubmodules::new(tree, |_, _| None);
@@ -55,7 +55,7 @@ impl TreeProfiles {
         Ok(files)
     }
 
-    /// Returns true for a file of values, or a submodule around one.
+    /// Returns true for a file of values, or a submodule that contains one.
     pub(super) fn is_of_values(&self, file: &str) -> bool {
         let is_in =
             |path: &String| path.strip_prefix(file).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
@@ -67,7 +67,7 @@ impl TreeProfiles {
         self.is_joined || self.is_of_values(file)
     }
 
-    /// Returns true if programs in the tree answer for the settings.
+    /// Returns true if the settings have programs in the tree.
     pub(super) fn has_programs(&self) -> bool {
         !self.programs.is_empty()
     }
@@ -85,9 +85,9 @@ impl TreeProfiles {
         if self.is_of_values(file) { "says what a backend finds" } else { "says what a node is" }
     }
 
-    /// Writes the profile files of a revision to `folder`, and has `settings` name them there. Paths at which it has
-    /// none stay. Those in submodules are read from where these are checked out; fails if one has not the commit,
-    /// unless that is among the `kept` files, so that nobody has moved it.
+    /// Writes the profile files of a revision to `folder`, and makes `settings` name them there. Paths at which the
+    /// revision has none stay. Files in submodules are read from the checked-out submodules. Fails if one of these
+    /// lacks the commit, unless the commit is among the `kept` files, so the submodule has not been moved.
     pub(super) fn stage(
         &self,
         tree: &dyn FileTree,

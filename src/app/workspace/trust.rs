@@ -1,4 +1,4 @@
-//! The settings files of the tree that the user trusts, as `hierad trust` has recorded them in the git directory.
+//! The settings files of the tree that the user trusts, which `hierad trust` records in the git directory.
 //!
 //! A record is a digest of a file's path in the tree, its content, and the files in the tree that its commands name.
 //! A file is no longer trusted once any of this changes. No commit can write to the git directory.
@@ -67,7 +67,7 @@ impl TrustStore {
         }
     }
 
-    /// Replaces the records of one path by those given.
+    /// Replaces the records of a path with `new`.
     fn replace(&self, path: &str, new: Option<String>) -> io::Result<()> {
         let mut records = self.read()?;
         records.retain(|record| path_of(record) != path);
@@ -128,8 +128,8 @@ fn locate(repo: Option<&Path>) -> Result<Repository> {
     Ok(Repository::locate(repo, &Environment::of_process())?)
 }
 
-/// Records the settings file of the tree at `path`, or the usual one, as it is now. Returns its path in the tree, with
-/// the settings that count from now on.
+/// Records the settings file of the tree at `path`, or the usual one, as it is now. Returns its path in the tree, and
+/// the settings that are in effect from now on because it is trusted.
 pub fn trust(repo: Option<&Path>, path: Option<&Path>) -> Result<(String, Vec<Written>)> {
     let repository = locate(repo)?;
     let file = file_of_tree(&repository, path)?;

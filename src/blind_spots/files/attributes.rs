@@ -10,7 +10,7 @@ use crate::report::Remedy;
 use crate::tree::{ATTRIBUTES, Attributes, BlobId, IDENT, Target, TreeError, converting_lines, follow, with_ident};
 
 impl DiffContext<'_> {
-    /// Returns a blind spot for changed files of attributes that make git convert files differently.
+    /// Returns a blind spot for changed attributes files that make git convert files differently.
     pub(crate) fn changed_attributes(&self, changed: &BTreeSet<String>) -> Result<Option<BlindSpot>, TreeError> {
         let mut files = Vec::new();
         for path in changed {
@@ -33,8 +33,8 @@ impl DiffContext<'_> {
         }))
     }
 
-    /// Returns a blind spot for files that git converts and that differ between both sides: the files themselves, or
-    /// their conversion. `changed` are those that nodes read, if only files have changed.
+    /// Returns a blind spot for files that git converts and that differ between both sides, in themselves or in their
+    /// conversion. `changed` has the changed files that nodes read, if only files have changed.
     pub(crate) fn converted_files(&self, changed: Option<&BTreeSet<String>>) -> Result<Option<BlindSpot>, TreeError> {
         const CODE: &str = outside::OUTSIDE;
         let of = |revision: &Revision| {
@@ -74,15 +74,15 @@ impl DiffContext<'_> {
 /// A file as a checkout has it.
 #[derive(PartialEq)]
 struct CheckedOut {
-    /// The file as the repository has it.
+    /// The content in the repository.
     id: BlobId,
     /// The attributes by which git converts it.
     made: Vec<String>,
-    /// True if hierad reads it as git makes it.
+    /// True if hierad reads it as git converts it.
     is_read: bool,
 }
 
-/// Returns true if a file may have another content than before, which is not seen, since changes are detected in the
+/// Returns true if the content of a checked-out file may have changed unseen, since changes are detected in the
 /// repository's content.
 fn is_unseen(before: Option<&CheckedOut>, after: Option<&CheckedOut>) -> bool {
     match (before, after) {

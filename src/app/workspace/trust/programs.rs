@@ -2,7 +2,7 @@
 //!
 //! Trust ends with any change of them. Something that exists but cannot be read could change unseen, so it cannot be
 //! trusted. A word that does not fully determine what it names, such as one that a shell expands, may name anything:
-//! then the whole tree counts.
+//! then the digest covers the whole tree.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -16,34 +16,34 @@ use crate::app::Result;
 use crate::disk::{self, Step, Way};
 use crate::settings::TreeFolder;
 
-/// Interpreters of interpreters are looked at to this depth; systems follow no more of them.
+/// The depth to which interpreters of interpreters are followed; no system follows more.
 const MAX_DEPTH: usize = 4;
 
-/// The most bytes of a line that names an interpreter: more than any system reads.
+/// The maximum size of a line that names an interpreter, in bytes: more than any system reads.
 const MAX_LINE: u64 = 4096;
 
-/// The most letters of an option before its argument.
+/// The maximum number of letters of an option before its argument.
 const MAX_LETTERS: usize = 16;
 
-/// The most names that are followed. With more, all of the tree counts.
+/// The maximum number of names to follow. With more, the digest covers the whole tree.
 const MAX_NAMES: usize = 10_000;
 
-/// Commands by which a shell, or a script in a word, goes to another folder, which later names are relative to.
+/// Commands with which a shell, or a script in a word, changes the folder that later names are relative to.
 const MOVES: [&str; 3] = ["cd", "chdir", "pushd"];
 
-/// Puts what the words of commands are into a digest.
+/// Adds the files that the words of commands name to a digest.
 pub(super) struct Programs<'a> {
     /// The place of the settings, which words are relative to.
     place: &'a TreeFolder,
     /// Adds a part of the digest.
     add: &'a mut dyn FnMut(&[u8]),
-    /// True once a word does not say by itself what it names.
+    /// True once a word does not fully determine what it names.
     is_unclear: bool,
     /// The paths in the tree that were added.
     added: BTreeSet<PathBuf>,
     /// The names in folders of the tree.
     listed: BTreeMap<PathBuf, Vec<OsString>>,
-    /// The relative names, and the folders elsewhere, from which they may lead back.
+    /// The relative names, and the folders outside the tree, from which they may lead back into it.
     relative: BTreeSet<String>,
     elsewhere: BTreeSet<PathBuf>,
 }
@@ -103,8 +103,8 @@ impl<'a> Programs<'a> {
         Ok(())
     }
 
-    /// Adds what a name stands for, if it leads into the tree. A folder is not a program, and refused where it is the
-    /// `whole` word.
+    /// Adds the file that a name stands for, if it leads into the tree. A folder is refused if it is the `whole` word,
+    /// since it is not a program.
     fn name(&mut self, name: &str, whole: bool, depth: usize) -> Result<()> {
         if Path::new(name).is_relative() {
             self.relative.insert(name.to_owned());
@@ -119,7 +119,7 @@ impl<'a> Programs<'a> {
                     Found::Folder if whole => {
                         return Err(refused("is a folder, whose contents could change unnoticed".into()).into());
                     }
-                    // Its content may be named from there.
+                    // Other words may name its content.
                     Found::Folder => self.is_unclear = true,
                     Found::Refused(why) => return Err(refused(why).into()),
                     Found::Added => {}
@@ -130,7 +130,7 @@ impl<'a> Programs<'a> {
         Ok(())
     }
 
-    /// Adds what is beside a path under its name with another ending, or none, since many programs leave that out.
+    /// Adds the files next to a path whose names differ only in their ending, since many programs let one omit it.
     fn siblings(&mut self, path: &Path) -> Result<()> {
         let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
             return Ok(());
@@ -155,7 +155,7 @@ impl<'a> Programs<'a> {
         Ok(())
     }
 
-    /// Adds what is at a path in the tree, once.
+    /// Adds the file at a path in the tree, or its absence, once.
     fn entry(&mut self, inside: &Path, depth: usize) -> Result<Found> {
         let path = self.place.root.join(inside);
         match path.symlink_metadata() {
@@ -196,9 +196,9 @@ impl<'a> Programs<'a> {
 enum Found {
     /// A file, or nothing yet, which is in the digest.
     Added,
-    /// A folder, which is not.
+    /// A folder, which is not in the digest.
     Folder,
-    /// It cannot be read, for this reason.
+    /// Something that cannot be read, for this reason.
     Refused(String),
 }
 
@@ -213,8 +213,8 @@ enum Lead {
     Unclear,
 }
 
-/// Follows a name from the place of the settings. Behind `..` in the tree nothing is sure, since the folder before it
-/// may become a link; nor is it on a way that leaves the tree and comes back.
+/// Follows a name from the place of the settings. After `..` in the tree nothing is certain, since the folder before
+/// it may become a link. Neither is a path that leaves the tree and comes back.
 fn lead(place: &TreeFolder, name: &Path) -> Lead {
     let below = name.strip_prefix(&place.root).unwrap_or(name);
     let is_upward = |part: &Component<'_>| matches!(part, Component::CurDir | Component::ParentDir);
@@ -227,7 +227,7 @@ fn lead(place: &TreeFolder, name: &Path) -> Lead {
             None => {}
         }
     }
-    // The place has no links, so what is above it is sure.
+    // The path of the place has no links, so the folders above it are certain.
     let up = name
         .components()
         .take_while(|part| name.is_relative() && is_upward(part))
@@ -251,7 +251,7 @@ fn leads_back(root: &Path, path: &Path) -> bool {
     let Ok(mut way) = Way::of(path) else { return true };
     for step in way.by_ref() {
         match step {
-            // Its content depends on the process that looks.
+            // The content of /proc depends on the process that looks.
             Ok(Step { entry, .. })
                 if entry.starts_with(root) || entry.starts_with("/proc") || is_same(&entry, root) =>
             {
@@ -279,7 +279,7 @@ fn is_expanded(word: &str) -> bool {
 }
 
 /// Returns the names that a line may contain: the line itself, the parts between spaces, quotes or the signs of a
-/// shell, the parts made of letters that are usual in names, and the arguments of options right behind their letters.
+/// shell, the parts made of characters that are usual in names, and the arguments right after the letters of options.
 fn names_in(line: &str) -> BTreeSet<&str> {
     let is_in_no_name = |c: char| !c.is_alphanumeric() && !"._-/+".contains(c);
     let mut names = BTreeSet::from([line]);
@@ -302,7 +302,7 @@ fn stem(name: &str) -> &str {
     &name[..end]
 }
 
-/// Returns true for a character that parts names in a line for a shell.
+/// Returns true for a character that separates names in a line for a shell.
 fn is_between_names(c: char) -> bool {
     c.is_whitespace() || "'\"`=:,;|&<>(){}$".contains(c)
 }
