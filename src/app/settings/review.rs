@@ -140,8 +140,8 @@ impl Checked<'_> {
         })
     }
 
-    /// Checks that the entry means one repository. For a daemon of the repository at hand, the name is checked when it
-    /// starts.
+    /// Checks that the entry means one repository. For a daemon of the repository at hand, the name is checked at its
+    /// start.
     fn check_repository(&self, repositories: &[RepositorySetting], name: Option<&String>) -> Result<(), SettingsError> {
         match name {
             None if repositories.len() > 1 => Err(self.invalid("needs 'repository', the name of a watched repository")),

@@ -126,8 +126,8 @@ impl SettingsJudge {
         })
     }
 
-    /// Returns the profiles and files of values in the tree that differ before and after, were removed, or are new and
-    /// may mean more than a new node.
+    /// Returns the profiles and files of values in the tree that differ before and after, were removed, or are new
+    /// and may mean more than a new node.
     fn changed_profiles(&self, revisions: Diff<RevisionId>) -> Vec<String> {
         let Diff { before, after } = revisions.map(|id| self.profile_files(id));
         let changed = before.iter().filter(|(path, id)| after.get(*path) != Some(id));
@@ -337,8 +337,8 @@ fn elsewhere(report: &Report) -> Option<PolicyHit> {
 }
 
 impl SettingsJudge {
-    /// Returns the hit for an invisible change: of a file of values, which is data but is read once for both sides, or
-    /// of data without a visible effect together with node profiles.
+    /// Returns the hit for an invisible change: of a file of values, which is data but is read once for both sides,
+    /// or of data without a visible effect together with node profiles.
     fn hidden(&self, report: &Report) -> Option<PolicyHit> {
         if let Some(values) = files_of(report, CHANGED).find(|file| self.profiles.is_of_values(file)) {
             return Some(PolicyHit::unreadable(VALUES, format!("{values} changes, which says what a backend finds")));

@@ -226,8 +226,8 @@ impl Workspace {
         }
     }
 
-    /// Returns the branch of a revision if a branch's name is the environment of all nodes, or `None` if nodes declare
-    /// their own or `what_if` sets it.
+    /// Returns the branch of a revision if a branch's name is the environment of all nodes, or `None` if nodes
+    /// declare their own or `what_if` sets it.
     pub fn branch(&self, revision: &str) -> Result<Option<BranchName>> {
         let is_set = self.what_if.iter().any(Assignment::is_of_environment);
         let is_of_branch = self.settings.environment.is_of_branch() && !is_set;

@@ -19,13 +19,13 @@ use crate::value::Value;
 /// The code of blind spots for files that no known node reads.
 const UNREACHED: &str = "unreached-file";
 
-/// The ends of the names of files that an unknown hierarchy may read; `.yaml` may be a whole name.
+/// The endings of files that an unknown hierarchy may read; `.yaml` may be a whole name.
 const DATA_ENDS: [&str; 5] = [".yaml", ".yml", ".json", ".eyaml", ".conf"];
 
 /// Files that define hierarchies and layers.
 const CONFIG_FILES: [&str; 4] = ["hiera.yaml", "environment.conf", DEPLOYMENT_FILES[0], DEPLOYMENT_FILES[1]];
 
-/// Those that only declare modules.
+/// Configuration files that only declare modules.
 const DEPLOYMENT_FILES: [&str; 2] = ["Puppetfile", ".fixtures.yml"];
 
 /// The role of a changed file.
@@ -46,22 +46,22 @@ pub(crate) enum FileKind {
 pub(crate) struct ChangedFiles {
     /// Data that some node reads, before or after.
     pub(crate) reached: BTreeSet<String>,
-    /// Those that only functions in Ruby may read.
+    /// Data that only functions in Ruby may read.
     pub(crate) opaque: BTreeSet<String>,
-    /// Files of modules that cannot be read and come to count, or no longer do, or whose modules change: nothing else
-    /// may tell of their keys.
+    /// Unreadable files of modules that are new, changed or gone, or whose modules change: their keys may be listed
+    /// nowhere else.
     pub(crate) unread: BTreeSet<String>,
     /// Data that no known node reads, in a datadir or at a path that a level has for some nodes.
     pub(crate) unreached: BTreeSet<String>,
-    /// Files that levels would read by another name.
+    /// Files that levels would read under another name.
     pub(crate) misnamed: Vec<Misnamed>,
     /// Files that look like data, in a folder that no level names.
     pub(crate) unnamed: BTreeSet<String>,
     /// Files that define hierarchies and layers.
     pub(crate) configs: BTreeSet<String>,
-    /// Files of git's attributes.
+    /// Attributes files of git.
     pub(crate) attributes: BTreeSet<String>,
-    /// True if nothing has changed but files: no link, submodule or configuration, and no attributes of git.
+    /// True if only files have changed: no link, submodule or configuration, and no attributes of git.
     pub(crate) are_all: bool,
     /// Files that no level reads.
     pub(crate) others: BTreeSet<String>,
@@ -177,7 +177,7 @@ impl ChangedFiles {
         self.configs.contains(path) || self.configs.iter().any(is_of_all)
     }
 
-    /// Returns true if they include neither a submodule nor configuration nor attributes of git.
+    /// Returns true if none of the files is a submodule, configuration or attributes of git.
     fn are_plain(&self) -> bool {
         self.configs.is_empty() && self.attributes.is_empty() && self.submodules.is_empty()
     }
@@ -199,7 +199,7 @@ impl ChangedFiles {
         all
     }
 
-    /// Returns true if the file at `path` is among [all](ChangedFiles::all) of them.
+    /// Returns true if the file at `path` is among [all](ChangedFiles::all) changed files of data.
     pub(crate) fn has(&self, path: &str) -> bool {
         [&self.reached, &self.unreached, &self.unnamed].iter().any(|files| files.contains(path))
     }
@@ -212,7 +212,7 @@ impl ChangedFiles {
 
 /// The levels outside of the repository that the settings do not map.
 struct Outside<'a> {
-    /// Folders of the repository that end like their datadirs.
+    /// Folders of the repository whose paths end like the datadirs of these levels.
     folders: BTreeSet<String>,
     patterns: Vec<PathPattern<'a>>,
 }
@@ -238,13 +238,13 @@ impl<'a> Outside<'a> {
     }
 }
 
-/// The most steps that all names of changed paths through links take: each link is compared with each name.
+/// The maximum number of steps to find all names of changed paths through links: each link is compared with each name.
 const MOST_STEPS: usize = 200_000_000;
 
-/// The most names of one changed path through links.
+/// The maximum number of names of one changed path through links.
 const MOST_NAMES: usize = 20_000;
 
-/// Returns true if a level of a side leads to a path, or if it is data in a datadir.
+/// Returns true if a level of either side leads to a path, or if the path is data in a datadir.
 fn may_be_read(sides: Option<&[Places<'_>; 2]>, path: &str, is_data: bool) -> Result<bool, TreeError> {
     for places in sides.into_iter().flatten() {
         if places.leads_to(path)? || is_data && places.has_datadir_of(path) {
@@ -268,7 +268,7 @@ struct Places<'a> {
 impl<'a> Places<'a> {
     fn of(revision: &'a Revision) -> Result<Places<'a>, TreeError> {
         let mut datadirs = datadirs(&revision.environment);
-        // The root of the repository does not count as a datadir.
+        // The root of the repository is not taken for a datadir.
         datadirs.remove("");
         let links = links(&*revision.environment.tree)?;
         Ok(Places { patterns: patterns(&revision.environment), datadirs, links, steps: Cell::new(MOST_STEPS) })
@@ -305,7 +305,7 @@ impl<'a> Places<'a> {
         Ok(found)
     }
 
-    /// Returns the files at the end of links that lead elsewhere in `other`, by the paths that levels lead to.
+    /// Returns the paths at which levels read files through links that lead elsewhere in `other`.
     fn led_elsewhere(&self, other: &Places<'_>, tree: &dyn FileTree) -> Result<BTreeSet<String>, TreeError> {
         let (mut found, known) = (BTreeSet::new(), BTreeSet::from_iter(&other.links));
         for (link, target) in self.links.iter().filter(|led| !known.contains(led)) {
@@ -322,8 +322,8 @@ impl<'a> Places<'a> {
     }
 }
 
-/// Returns the paths that levels lead to through links that now lead elsewhere, if no known node reads them and other
-/// files are there.
+/// Returns the paths that levels lead to through links that now lead elsewhere, if the files there differ and no known
+/// node reads them.
 fn led_elsewhere(revisions: [&Revision; 2], [before, after]: &[Places<'_>; 2]) -> Result<BTreeSet<String>, TreeError> {
     let trees = revisions.map(|revision| &*revision.environment.tree);
     let mut found = before.led_elsewhere(after, trees[0])?;
@@ -376,7 +376,7 @@ fn is_submodule(revision: &Revision, path: &str) -> bool {
     matches!(revision.environment.tree.entry(path), Ok(Some(Entry::Submodule(Some(_)))))
 }
 
-/// Returns the files of modules that cannot be read and do not count alike on both sides: the files themselves, or
+/// Returns the unreadable files of modules that may have another effect on one side: the files themselves differ, or
 /// the levels and options of their keys. Only the paths in `changed` differ.
 fn unread_of_modules(
     revisions: [&Revision; 2],
@@ -400,7 +400,7 @@ fn unread_of_modules(
 /// A file that cannot be read.
 struct Unreadable {
     id: BlobId,
-    /// The folder of its module, and where that is after links.
+    /// The folder of its module, as it is named and with links followed.
     folders: [String; 2],
 }
 
@@ -411,8 +411,8 @@ impl Unreadable {
     }
 }
 
-/// Returns the unreadable data files of modules that some node's hierarchy leads to; and each hiera.yaml whose
-/// content is unknown, so that neither keys nor files are.
+/// Returns the unreadable data files of modules that some node's hierarchy leads to, and each hiera.yaml whose content
+/// is unknown, along with its files and keys.
 fn unreadable_files(revision: &Revision) -> Result<BTreeMap<Arc<str>, Unreadable>, TreeError> {
     let (environment, mut found) = (&revision.environment, BTreeMap::new());
     let tree = &*environment.tree;
@@ -442,7 +442,7 @@ fn unreadable_files(revision: &Revision) -> Result<BTreeMap<Arc<str>, Unreadable
     Ok(found)
 }
 
-/// Returns true if one of some paths is a link on either side.
+/// Returns true if any of the paths is a link on either side.
 fn has_links(context: &DiffContext<'_>, paths: &BTreeSet<String>) -> bool {
     paths.iter().any(|path| context.both_revisions().iter().any(|revision| is_link(revision, path)))
 }
@@ -519,7 +519,7 @@ impl DiffContext<'_> {
     }
 
     /// Returns blind spots for changed files that no known node reads, in datadirs and elsewhere, without those
-    /// already `told`. If nodes may read them by facts that their profiles lack (`by_facts`), those are the remedy.
+    /// already `told`. If nodes may read them by facts that their profiles lack (`by_facts`), the remedy names those.
     pub(crate) fn unreached_files(
         &self,
         files: &ChangedFiles,
@@ -562,7 +562,7 @@ impl DiffContext<'_> {
         reach.into_iter().chain(name).chain(self.misnamed_files(files))
     }
 
-    /// Returns a blind spot for changed files that levels would read by another name.
+    /// Returns a blind spot for changed files that levels would read under another name.
     fn misnamed_files(&self, files: &ChangedFiles) -> Option<BlindSpot> {
         let found: Vec<_> = files.misnamed.iter().filter(|file| !self.accepted.has(UNREACHED, &file.path)).collect();
         let (text, advice) = Misnamed::fault_and_fix(&found)?;
@@ -586,11 +586,11 @@ pub(crate) fn short(files: &[String]) -> String {
     }
 }
 
-/// The most files that a suggested setting names.
+/// The maximum number of files that a suggested setting names.
 pub(crate) const MOST_ACCEPTED: usize = 8;
 
-/// Returns the advice, with the setting that accepts exactly these files. If there are many, there is no setting: a
-/// pattern for them would also silence others.
+/// Returns the advice, with the setting that accepts exactly these files. If there are many, the setting is left out:
+/// a pattern for them would also silence others.
 pub(crate) fn remedy(code: &'static str, advice: &str, files: &[String]) -> Remedy {
     if files.len() > MOST_ACCEPTED {
         return Remedy::words(advice);

@@ -6,19 +6,19 @@ use crate::fleet::Revision;
 use crate::hiera::layer::path_patterns::{PathPattern, datadirs, patterns};
 use crate::tree::{Entry, Extent, Target, TreeError, child, folder_of, follow};
 
-/// A file of data that a level would read by another name.
+/// A file of data that a level would read under another name.
 #[derive(Debug)]
 pub(crate) struct Misnamed {
     pub(crate) path: String,
     /// The path that a level would read.
     pub(crate) right: String,
-    /// True if there is a file, too.
+    /// True if there is a file at that path, too.
     is_taken: bool,
 }
 
 impl Misnamed {
-    /// Returns the file at `path` if it is misnamed, given the patterns of the revision's levels. No known node may
-    /// read it.
+    /// Returns the file at `path`, which no known node reads, if it is misnamed, given the patterns of the revision's
+    /// levels.
     pub(crate) fn of(
         revision: &Revision,
         patterns: &[PathPattern<'_>],
@@ -84,7 +84,7 @@ fn is_in(folder: &str, other: &str) -> bool {
 }
 
 /// Returns a path with its name in lower case, if that is the name of a known node and the path's own name is not:
-/// Puppet has names of nodes in lower case.
+/// Puppet writes names of nodes in lower case.
 fn in_lower_case(revision: &Revision, path: &str) -> Option<String> {
     let name = path.rsplit('/').next()?;
     let lower = name.to_ascii_lowercase();

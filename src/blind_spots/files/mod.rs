@@ -1,4 +1,4 @@
-//! Blind spots of changed files: what decides values without being data, and what is not read as it is stored.
+//! Blind spots of changed files: files that decide values without being data, and data that is not read as stored.
 
 pub(crate) mod attributes;
 pub(crate) mod changed;

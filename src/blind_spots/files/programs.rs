@@ -1,4 +1,4 @@
-//! Finds changes of what decides values without being data: type aliases, functions, and keys of encrypted data.
+//! Finds changes of files that decide values without being data: type aliases, functions, and keys of encrypted data.
 
 use std::collections::BTreeSet;
 
@@ -52,8 +52,8 @@ impl DiffContext<'_> {
         }))
     }
 
-    /// Returns a blind spot for changed keys of encrypted data that hierad must not read: other names, or other files
-    /// with these names.
+    /// Returns a blind spot for changed keys of encrypted data that hierad must not read: other names of keys, or other
+    /// files with the same names.
     pub(crate) fn other_keys(&self, files: &ChangedFiles) -> Option<BlindSpot> {
         let [before, after] = self.both_revisions().map(key_names);
         let ends =
@@ -75,7 +75,7 @@ impl DiffContext<'_> {
     }
 }
 
-/// Returns true if a path is a program in one of some folders of a module or of the environment.
+/// Returns true if a path is a program in one of these folders of a module or of the environment.
 fn is_program(revision: &Revision, path: &str, folders: &[&str]) -> bool {
     let mut roots = revision.environment.roots().flat_map(|root| {
         let modules = root.module_folders.values().map(String::as_str);

@@ -1,4 +1,4 @@
-//! Finds changed files that a Puppet server on JRuby reads otherwise than Ruby, by which all else is read.
+//! Finds changed files that a Puppet server on JRuby reads differently from Ruby, whose reading hierad follows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +25,7 @@ pub(crate) const READ_OTHERWISE: &str = "read-otherwise";
 pub(crate) const ORDER_OF_GLOB: &str =
     "Ruby sorts the files of a glob since 3.0; before, and on JRuby 9.3, they are in the order of the folder";
 
-/// Returns the places of a data file that a server reads otherwise.
+/// Returns the places of a data file that a server reads differently.
 pub(crate) fn places(environment: &Environment, id: BlobId, file: &DataFile) -> Result<Notes, TreeError> {
     match file.read_otherwise(|| environment.tree.read(id)) {
         Err(error) if error.is_too_large => Ok(Notes::default()),
@@ -33,7 +33,7 @@ pub(crate) fn places(environment: &Environment, id: BlobId, file: &DataFile) -> 
     }
 }
 
-/// Returns the places of a hiera.yaml that a server reads otherwise. Puppet takes a byte order mark away from it.
+/// Returns the places of a hiera.yaml that a server reads differently. Puppet removes a byte order mark from it.
 pub(crate) fn places_of_config(tree: &dyn FileTree, path: &str) -> Result<Notes, TreeError> {
     let Target::File(_, id) = follow(tree, path)? else { return Ok(Notes::default()) };
     let content = tree.read(id)?;
@@ -42,9 +42,8 @@ pub(crate) fn places_of_config(tree: &dyn FileTree, path: &str) -> Result<Notes,
 }
 
 impl DiffContext<'_> {
-    /// Returns blind spots for changed files that only a server reads, or that the server of the settings reads
-    /// otherwise: all else is read as Ruby reads it. What other servers read otherwise is added to the findings of both
-    /// sides.
+    /// Returns blind spots for changed files that only a server can read, or that the server of the settings reads
+    /// differently from Ruby. Differences on other servers are added to the findings of both sides.
     pub(crate) fn read_otherwise(
         &self,
         files: &ChangedFiles,
@@ -74,7 +73,7 @@ impl DiffContext<'_> {
         Ok(spots.chain(self.order_of_globs(files)).collect())
     }
 
-    /// Returns the changed data files that some node reads; also where no key can be looked up for them.
+    /// Returns the changed data files that some node reads, even if a side is unreadable and no keys are looked up.
     fn reached(&self, files: &ChangedFiles) -> Result<BTreeSet<String>, TreeError> {
         if self.unreadable.before.is_none() && self.unreadable.after.is_none() {
             return Ok(files.reached.clone());
@@ -85,8 +84,8 @@ impl DiffContext<'_> {
         Ok(reached.into_iter().map(str::to_owned).collect())
     }
 
-    /// Returns a blind spot for changed files that a glob finds beside others, if the settings say that the server's
-    /// Ruby does not sort them.
+    /// Returns a blind spot for changed files that a glob finds along with others, if the settings name a Ruby of the
+    /// server that does not sort them.
     fn order_of_globs(&self, files: &ChangedFiles) -> Option<BlindSpot> {
         if self.revisions.after.environment.options.ruby != Ruby::JRuby9_3 {
             return None;

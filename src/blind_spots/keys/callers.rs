@@ -1,4 +1,5 @@
-//! Finds levels and data that depend on the caller: classes get their parameters by the variables of their own scope.
+//! Finds levels and data that depend on the caller: parameters of classes are looked up with the variables of their
+//! own scope.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +13,7 @@ use crate::hiera::layer::path_patterns::{PathPattern, patterns, patterns_of_hier
 use crate::report::BlindSpot;
 use crate::tree::TreeError;
 
-/// The files that a commit may change for some of those who ask, by the variable.
+/// The files that a commit may change for some callers, by variable.
 type Files = BTreeMap<String, BTreeSet<String>>;
 
 impl DiffContext<'_> {

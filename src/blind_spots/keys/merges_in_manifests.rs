@@ -1,5 +1,5 @@
-//! Finds keys of the commit that manifests look up with a merge strategy of their own: nodes get what that merges, and
-//! the report shows what the data alone give.
+//! Finds keys of the commit for which manifests name a merge strategy: nodes get the value merged that way, but the
+//! report shows the value that the data alone yields.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::value::{Hash, Value};
 /// The code of such blind spots.
 const MERGE: &str = "merge-in-manifest";
 
-/// The most lookups on a node that are made to see if a merge makes a difference.
+/// The maximum number of lookups that are made to see if merges make a difference.
 const MOST_LOOKUPS: usize = 2000;
 
 impl DiffContext<'_> {
@@ -72,8 +72,7 @@ impl DiffContext<'_> {
 }
 
 impl DiffContext<'_> {
-    /// Returns those of some nodes whose value by one of the strategies changes; or may change, if no lookups are
-    /// `left`.
+    /// Returns the `nodes` whose value changes under one of the strategies, or may change if no lookups are `left`.
     fn differing(&self, key: &str, asked: &[ManifestMerge], nodes: &NodeSet, left: &mut usize) -> NodeSet {
         let strategy = |asked: &ManifestMerge| match &asked.merge {
             Value::Undef => Some(None),

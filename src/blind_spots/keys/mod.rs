@@ -1,4 +1,4 @@
-//! Blind spots of keys: nodes may get other values of them than a lookup has.
+//! Blind spots of keys: nodes may get other values than a lookup returns.
 
 pub(crate) mod callers;
 pub(crate) mod classified;

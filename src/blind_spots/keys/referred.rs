@@ -1,4 +1,4 @@
-//! Finds keys that data refer to and no file has, where a level may have them that has no file at any revision.
+//! Finds keys that data refers to and no file has, if a level without a file at any revision may have them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use crate::hiera::layer::path_patterns::{PathPattern, patterns};
 use crate::report::{BlindSpot, UnseenLevel};
 use crate::tree::{FileTree, Target, TreeError, child, folder_of, follow};
 
-/// Returns a blind spot for keys that data refers to and no file has, if a level may have them: one for which no
-/// revision has any file.
+/// Returns a blind spot for keys that data refers to and no file has, if a level for which no revision has any file may
+/// have them.
 pub(crate) fn referred(revisions: &[&Revision], accepted: &Accepted) -> Result<Option<BlindSpot>, TreeError> {
-    // A level outside may have them, too, and is reported.
+    // Levels outside may have them, too, and are reported already.
     if !outside(revisions.iter().copied(), &Accepted::default()).is_empty() {
         return Ok(None);
     }
@@ -67,7 +67,7 @@ fn empty(revision: &Revision) -> Result<BTreeMap<String, UnseenLevel>, TreeError
     Ok(found)
 }
 
-/// Returns the first missing part of a path, as far as the names of folders show.
+/// Returns the first part of a path that is missing for all values of its variables, or `None` if none is.
 fn absent_part(tree: &dyn FileTree, path: &str, pattern: &PathPattern<'_>) -> Result<Option<String>, TreeError> {
     let parts = path.match_indices('/').map(|(at, _)| &path[..at]).chain([path]);
     for part in parts.take_while(|part| !part.contains('*')) {

@@ -11,7 +11,7 @@ use crate::report::BlindSpot;
 
 const ABSENT: &str = "absent-backend";
 
-/// Returns a blind spot for each backend of Hiera 3 that counts as not installed.
+/// Returns a blind spot for each backend of Hiera 3 that is presumed not installed.
 pub(crate) fn absent_backends(revisions: &[&Revision]) -> Vec<BlindSpot> {
     let mut found: BTreeMap<&str, (&Finding, Vec<NodeSet>)> = BTreeMap::new();
     let all = revisions.first().map_or(0, |revision| revision.fleet.len());

@@ -1,4 +1,4 @@
-//! Finds levels of encrypted data whose keys the settings do not allow, where encrypted values are shown.
+//! Finds levels of encrypted data whose keys the settings do not allow, if encrypted values are shown.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::value::Secrecy;
 pub(crate) const NOT_ALLOWED: &str = "eyaml-key-not-allowed";
 
 impl DiffContext<'_> {
-    /// Returns a blind spot if what changes is encrypted with keys that are not allowed.
+    /// Returns a blind spot if a changed value is encrypted with keys that are not allowed.
     pub(crate) fn keys_not_allowed(&self) -> Option<BlindSpot> {
         let outcomes = self.changes.changes.iter().flat_map(|change| [&change.outcome.before, &change.outcome.after]);
         of_outcomes(&self.both_revisions(), outcomes.flatten().map(|outcome| &**outcome))
@@ -56,7 +56,7 @@ fn of_outcomes<'o>(revisions: &[&Revision], mut outcomes: impl Iterator<Item = &
     })
 }
 
-/// Says what it means that keys are not allowed.
+/// Returns the consequence of keys that are not allowed, in words.
 pub(crate) fn text() -> &'static str {
     "no settings allow the keys that hiera.yaml names, so encrypted values are compared by their ciphertext"
 }

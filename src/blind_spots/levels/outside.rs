@@ -27,9 +27,9 @@ pub(crate) struct OutsideLevels {
     pub(crate) places: BTreeSet<Place>,
     /// The nodes that have such a level.
     pub(crate) nodes: NodeSet,
-    /// The remedy: what the settings can say of the place.
+    /// The remedy: settings for the place.
     pub(crate) fix: Option<Remedy>,
-    /// The path of the repository, if it is one that leads outside.
+    /// The path in the repository that leads outside, if the place is one.
     path: Option<String>,
     /// True if a folder of the repository ends like the place.
     is_similar: bool,
@@ -96,7 +96,7 @@ pub(crate) fn outside<'r>(
     joined(found)
 }
 
-/// The most paths of a folder that are listed one by one.
+/// The maximum number of paths of a folder that are listed one by one.
 const PATHS: usize = 3;
 
 /// Joins the paths of each folder that has many of them.
@@ -127,8 +127,8 @@ fn joined(mut found: BTreeMap<String, OutsideLevels>) -> BTreeMap<String, Outsid
 const MANY: &str = "name the folders of this machine that have them in .git/hierad.yaml, as `datadirs`, or accept their \
 paths there as `outside-repository`";
 
-/// Returns the levels outside of the repository at one revision, or at one of two, as blind spots of a fleet of `all`
-/// nodes.
+/// Returns the levels outside of the repository at one revision, or at either of two, as blind spots of a fleet of
+/// `all` nodes.
 pub(crate) fn outside_spots(revisions: &[&Revision], accepted: &Accepted, all: usize) -> Vec<BlindSpot> {
     let each = revisions.iter().map(|revision| outside([*revision], accepted)).collect::<Vec<_>>();
     let is_standing = |place: &str| match &each[..] {
@@ -173,7 +173,7 @@ fn collect_outside(revision: &Revision, accepted: &Accepted, found: &mut BTreeMa
     }
 }
 
-/// Returns the levels in the folder outside that is written this way.
+/// Returns the entry of the levels in an outside folder, which hiera.yaml names as `written`.
 fn at_datadir<'f>(
     environment: &Environment,
     written: &str,
@@ -193,7 +193,7 @@ fn at_datadir<'f>(
     outside
 }
 
-/// Returns the levels at a path of the repository, which a text describes.
+/// Returns the entry of the levels at a path of the repository, which `text` describes.
 fn at_path<'f>(path: &str, text: String, found: &'f mut BTreeMap<String, OutsideLevels>) -> &'f mut OutsideLevels {
     let outside = found.entry(text).or_default();
     outside.fix.get_or_insert_with(|| overlay(&[path]));
@@ -214,7 +214,7 @@ pub(crate) fn overlay(places: &[&str]) -> Remedy {
     accept::remedy(words, OUTSIDE, names)
 }
 
-/// Returns a level that cannot be seen, with those behind it.
+/// Returns a level that cannot be seen, with the levels after it.
 pub(crate) fn unseen(environment: &Environment, level: &LevelConfig) -> UnseenLevel {
     let configs = environment.layers().filter_map(|layer| layer.config.as_ref().ok());
     let all = configs.flat_map(|config| config.all_levels());
@@ -231,7 +231,7 @@ impl OutsideLevels {
         }
     }
 
-    /// Adds the level of a path that no node finds.
+    /// Adds the level of a path at which no node finds a file.
     fn add_everywhere(&mut self, revision: &Revision, pattern: &PathPattern<'_>) {
         self.nodes.union_with(&revision.fleet.all());
         self.places.insert(pattern.declared.place.clone());
@@ -247,7 +247,7 @@ impl OutsideLevels {
 
     /// Describes the levels at `place` and their absence.
     pub(crate) fn text(&self, place: &str) -> String {
-        // Hiera 3 has no levels of their own; the finding says that they are absent.
+        // Paths of Hiera 3 have no separate levels; the finding says that they are absent.
         if self.levels.is_empty() {
             return place.to_owned();
         }

@@ -1,4 +1,4 @@
-//! Finds levels whose files are in no commit since git ignores them: a deployment may put them beside those of the
+//! Finds levels whose files are in no commit because git ignores them: a deployment may add them to those of the
 //! repository.
 
 use crate::fleet::Revision;
@@ -10,7 +10,7 @@ use crate::tree::{Target, TreeError, follow};
 pub(crate) struct Untracked<'r> {
     /// The path, with `*` for variables.
     pub(crate) place: String,
-    /// The file that has git ignore it.
+    /// The file that makes git ignore it.
     pub(crate) file: String,
     pub(crate) pattern: PathPattern<'r>,
 }

@@ -1,4 +1,4 @@
-//! Variables of paths that profiles lack: what they are called, and what to do about them.
+//! Variables of paths that profiles lack, and remedies for them.
 
 use crate::blind_spots::accept;
 use crate::hiera::config::Config;
@@ -34,8 +34,8 @@ fn is_of_scope(name: &str) -> bool {
     is_of_class || ["module_name", "caller_module_name", "title", "name"].contains(&name)
 }
 
-/// Returns the remedy for a variable, given by its plain name, that profiles lack. A fact that each node has is not
-/// proposed to be accepted, and others only if they `may_be_accepted`.
+/// Returns the remedy for a variable, given by its plain name, that profiles lack. It suggests accepting variables of
+/// the caller, and others that are not facts of Facter if they `may_be_accepted`.
 pub(crate) fn fix(name: &str, may_be_accepted: bool) -> Remedy {
     if is_of_scope(name) || OF_HIERA3.contains(&name) {
         let words = "look at what catalogs give their classes or, if that is the same, add to hierad.yaml";
@@ -53,7 +53,7 @@ pub(crate) fn fix(name: &str, may_be_accepted: bool) -> Remedy {
     accept::remedy(words, UNDEFINED, [name])
 }
 
-/// Returns the remedy for a fact of Facter's own, given by its plain name, or `None` if it is none.
+/// Returns the remedy for one of Facter's facts, given by its plain name, or `None` for any other variable.
 pub(crate) fn fix_of_fact(name: &str) -> Option<Remedy> {
     let fact = name.strip_prefix("facts.").unwrap_or(name);
     let fact = fact.split('.').next().unwrap_or(fact);

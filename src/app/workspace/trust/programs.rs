@@ -103,8 +103,8 @@ impl<'a> Programs<'a> {
         Ok(())
     }
 
-    /// Adds the file that a name stands for, if it leads into the tree. A folder is refused if it is the `whole` word,
-    /// since it is not a program.
+    /// Adds the file that a name stands for, if it leads into the tree. A folder is refused if it is the `whole`
+    /// word, since it is not a program.
     fn name(&mut self, name: &str, whole: bool, depth: usize) -> Result<()> {
         if Path::new(name).is_relative() {
             self.relative.insert(name.to_owned());
