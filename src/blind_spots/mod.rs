@@ -1,8 +1,8 @@
-//! Finds the blind spots of a diff: what could not be seen and may be changed by the commit.
+//! Finds the blind spots of a diff: changes that the commit may make but that could not be seen.
 //!
 //! A blind spot concerns the commit at hand. A commit that touches nothing of Hiera has none, but there is always one
-//! if nothing of the repository can be read ([`unreadable`]). Each kind has a file of its own, and [`accept`] holds
-//! those that the settings accept. `DiffContext` is the shared input.
+//! if nothing of the repository can be read ([`unreadable`]). Each kind has its own file, and [`accept`] holds those
+//! that the settings accept. `DiffContext` is the shared input.
 
 pub mod accept;
 pub(crate) mod files;
@@ -74,11 +74,11 @@ pub(crate) struct DiffContext<'a> {
     pub(crate) effective: &'a Diff<Effective>,
     /// The changes of their values.
     pub(crate) changes: &'a Changes,
-    /// The reason for each side of which nothing can be read.
+    /// The reason why nothing can be read, for each side of which that is so.
     pub(crate) unreadable: &'a Diff<Option<BlindSpot>>,
     /// The blind spots that the settings accept.
     pub(crate) accepted: &'a Accepted,
-    /// The blind spots of settings of the tree that differ, and of those that do not count.
+    /// The blind spots for settings of the tree that differ, and for refused ones.
     pub(crate) settings: [Option<BlindSpot>; 2],
     /// The parts of secrets that may be shown.
     pub(crate) disclosure: &'a Disclosure,
@@ -242,8 +242,8 @@ pub(crate) fn hidden(changes: &Changes, all: usize) -> Option<BlindSpot> {
     })
 }
 
-/// Returns a blind spot for changes that are left out of a report on some changed files because lines of others cause
-/// them: files of these that are code may take part in them.
+/// Returns a blind spot for changes that are left out of a report on `files` because lines of other files cause them:
+/// code among `files` may take part in them.
 pub(crate) fn untraced_in(files: Vec<String>, left_out: usize) -> Option<BlindSpot> {
     let files: Vec<String> = files.into_iter().filter(|file| Language::of(file).is_some()).collect();
     let first = files.first().filter(|_| left_out > 0)?;

@@ -1,4 +1,4 @@
-//! Finds configuration of environments without known nodes, which changes no value that is shown.
+//! Finds changed configuration of environments without known nodes, which affects no value that is shown.
 
 use std::collections::BTreeSet;
 
@@ -27,7 +27,7 @@ struct Side<'a> {
     revision: &'a Revision,
     /// The folder that environments are in, if there are several.
     around: Option<&'a str>,
-    /// The folders of those that nodes are in, and of their modules, after links.
+    /// The folders of environments with nodes, and of their modules, with links followed.
     own: BTreeSet<String>,
 }
 
@@ -49,8 +49,8 @@ impl Side<'_> {
         Ok(Side { revision, around, own })
     }
 
-    /// Returns true for a file in an environment without nodes: one of several, or one that the settings do not know,
-    /// by its usual place.
+    /// Returns true for a file in an environment without nodes: one of several, or one in a usual place that the
+    /// settings do not name.
     fn is_of_other(&self, path: &str) -> bool {
         if let Some(around) = self.around {
             return is_below(path, around) && !is_below_any(path, &self.own);

@@ -17,16 +17,16 @@ use crate::report::{BlindSpot, Remedy, UnseenLevel};
 use crate::tree::TreeError;
 use crate::value::Value;
 
-/// The nodes without a variable, and the files that it may lead to: changed ones, or such with keys that change.
+/// The nodes without a variable, and the files that it may lead to: changed ones, or ones with keys that change.
 #[derive(Default, PartialEq)]
 struct Undefined {
     nodes: NodeSet,
     files: BTreeSet<String>,
     /// The manifests that may set it, in a way that is not known.
     set_by: BTreeSet<String>,
-    /// The levels that need it, if others may count in their place.
+    /// The levels that need it, if the values shown may come from others in their place.
     levels: Vec<UnseenLevel>,
-    /// True if the commit changes one of the files, and nothing else says that it may change values unseen.
+    /// True if the commit changes one of the files, and no other blind spot says that it may change values unseen.
     is_touched: bool,
 }
 
@@ -49,7 +49,7 @@ impl Undefined {
 
 impl DiffContext<'_> {
     /// Returns blind spots for variables that some profile lacks, if a path with one of them may lead to a changed
-    /// file; for those that no profile has, or that manifests set, also if it may lead to one with keys that change.
+    /// file. For variables that no profile has, or that manifests set, a file with keys that change is enough.
     pub(super) fn undefined_variables(&self, files: &ChangedFiles) -> Result<Vec<BlindSpot>, TreeError> {
         let [before, after] = self.both_revisions().map(|revision| self.undefined_at(revision, files));
         let (before, mut after) = (before?, after?);
@@ -83,7 +83,7 @@ impl DiffContext<'_> {
         Ok(spots.into_iter().map(spot).collect())
     }
 
-    /// Returns blind spots for variables that some profile lacks, and levels or data read, if changed manifests of
+    /// Returns blind spots for variables that some profile lacks and that levels or data read, if changed manifests of
     /// the nodes' environment set them in an unknown way.
     pub(super) fn variables_of_manifests(&self) -> Result<Vec<BlindSpot>, TreeError> {
         let mut without: BTreeMap<String, (NodeSet, BTreeSet<&str>)> = BTreeMap::new();
@@ -147,7 +147,7 @@ impl DiffContext<'_> {
                     if !able.is_empty() {
                         let undefined = found.entry(plain(variable).to_owned()).or_default();
                         undefined.add(&able, led.clone());
-                        // A file that no node reads is told of by itself.
+                        // A file that no node reads has its own blind spot.
                         let is_told = |file: &&String| *nodes == of_root && files.unreached.contains(*file);
                         for file in led.iter().filter(|file| !is_told(file)) {
                             undefined.is_touched |= !undefined.is_touched && self.changes_data(file, files)?;
@@ -198,7 +198,7 @@ impl DiffContext<'_> {
         if is_all {
             led.extend(environment.data_files()?.files.iter().map(|(path, _)| path).filter(is_led_to).cloned());
         } else if environment.is_hiera3 {
-            // All keys count as affected.
+            // All keys are presumed affected, so only changed ones are of interest.
             let changed: HashSet<&str> = self.changes.changes.iter().map(|change| &*change.key).collect();
             led.extend(files_with(environment, pattern, |file| has_some(file, &changed))?);
         } else {
@@ -218,10 +218,10 @@ pub(super) fn facts(spots: &[BlindSpot]) -> Vec<(BTreeSet<String>, Remedy)> {
     spots.iter().filter_map(of_fact).collect()
 }
 
-/// The most comparisons of a value with a file for a variable; beyond it all its nodes count.
+/// The maximum number of comparisons of a value with a file for a variable. With more, no nodes are ruled out by it.
 const MOST_COMPARED: usize = 1_000_000;
 
-/// Returns those of the `nodes` without a variable on which a level may read one of some files by the values of the
+/// Returns those of the `nodes` without a variable on which a level may read one of `files`, given the values of the
 /// other variables in its path.
 fn nodes_led(pattern: &PathPattern<'_>, variable: &str, nodes: &NodeSet, files: &[String], fleet: &Fleet) -> NodeSet {
     let mut led = if files.is_empty() { NodeSet::new() } else { nodes.clone() };
@@ -245,8 +245,8 @@ fn nodes_led(pattern: &PathPattern<'_>, variable: &str, nodes: &NodeSet, files: 
     led
 }
 
-/// Returns those of some nodes on which keys change that a level may have a value for, and the files that it may
-/// read.
+/// Returns the `nodes` on which keys change for which a level may have a value, and the files with such keys that it
+/// may read.
 fn counted_before(
     root: &Environment,
     pattern: &PathPattern<'_>,
@@ -268,7 +268,7 @@ fn counted_before(
     Ok(Some(found).filter(|found| !found.files.is_empty()))
 }
 
-/// Returns the wanted ones of the files that a level may read.
+/// Returns the wanted files among those that a level may read.
 fn files_with(
     environment: &Environment,
     pattern: &PathPattern<'_>,

@@ -1,13 +1,13 @@
-//! The work that tracing may take: a costly key must not hold up the report, and its causes are not known then.
+//! Limits the work of tracing, so that a costly key does not hold up the report. Its causes are then unknown.
 
 use std::cell::Cell;
 
 use crate::hiera::budget::Cost;
 
-/// The most work for all changes of a report together: some seconds.
+/// The maximum work for all changes of a report together: a few seconds.
 const ALL: Cost = Cost { steps: 200_000_000, text: 512 << 20 };
 
-/// The most lookups for all changes of a report together: each may need a file that is put together for it.
+/// The maximum number of lookups for all changes of a report together: each may need a file to be assembled for it.
 const LOOKUPS: usize = 100_000;
 
 /// The work that the lookups of one change may still take. Each change has the same share, so that the result depends
@@ -18,8 +18,8 @@ pub(super) struct Allowance {
 }
 
 impl Allowance {
-    /// Returns the share of one of this many changes. `steps` is the setting for all keys of a run: if it is set,
-    /// tracing takes at most twice as many, since both sides are looked at.
+    /// Returns the share of one of this many changes. `steps` is the setting for all keys of a run. If it is set,
+    /// tracing takes at most twice as many steps, since it looks at both sides.
     pub(super) fn share(steps: Option<usize>, changes: usize) -> Allowance {
         let changes = changes.max(1);
         let all = steps.map_or(ALL.steps, |steps| ALL.steps.min(steps.saturating_mul(2)));
@@ -27,8 +27,8 @@ impl Allowance {
         Allowance { work: Cell::new(work), lookups: Cell::new(LOOKUPS / changes) }
     }
 
-    /// Does a lookup that may take what is left, but no more than any lookup. Returns `None` if it takes more than is
-    /// left: its outcome then says nothing about the data.
+    /// Does a lookup within the work that is left and the limit of any lookup. Returns `None` if it exceeds the work
+    /// that is left: its outcome then says nothing about the data.
     pub(super) fn look_up<T>(&self, lookup: impl FnOnce(Cost) -> (T, Cost)) -> Option<T> {
         self.lookups.set(self.lookups.get().checked_sub(1)?);
         let limit = self.work.get().at_most(Cost::OF_KEY);

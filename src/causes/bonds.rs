@@ -1,7 +1,7 @@
-//! Finds edits that hold each other: with one of them undone something changes that the commit leaves as it is.
+//! Finds edits that depend on each other: undoing one of them alone changes a value that the commit leaves as it is.
 //!
-//! Data that moves from one file to another changes nothing; either half alone does. Such lines are undone together,
-//! and are told together.
+//! Data that moves from one file to another changes nothing; either half alone does. Such lines are undone together
+//! and reported together.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::report::Side;
 use crate::value::Segment;
 use crate::workers::Workers;
 
-/// The most keys for which such edits are looked for.
+/// The maximum number of keys for which such edits are looked for.
 const MAX_KEYS: usize = 500;
 
 /// Lines, and others that have to be undone with them.
@@ -30,11 +30,11 @@ pub(super) struct Bond {
     pub(super) with: BTreeSet<usize>,
 }
 
-/// The edits of a commit that hold each other.
+/// The edits of a commit that depend on each other.
 #[derive(Default)]
 pub(super) struct Bonds {
     pub(super) all: Vec<Bond>,
-    /// The edits that are not fully known.
+    /// The edits whose dependencies are not fully known.
     pub(super) unknown: BTreeSet<usize>,
 }
 
@@ -102,7 +102,7 @@ struct OfKey<'a> {
 }
 
 impl OfKey<'_> {
-    /// Returns the edits that depend on each other for this key, or `None` if finding them takes too much.
+    /// Returns the edits that depend on each other for this key, or `None` if finding them takes too much work.
     fn bonds(&self) -> Option<Vec<Bond>> {
         let parts = self.parts();
         if parts.len() > MAX_PARTS {
@@ -135,7 +135,7 @@ impl OfKey<'_> {
     }
 }
 
-/// Adds the edits that hold each other on a node. Returns `None` if to find them takes too much.
+/// Adds the edits that depend on each other on a node. Returns `None` if finding them takes too much work.
 fn add_bonds(on_node: &OnNode<'_>, bonds: &mut Vec<Bond>) -> Option<()> {
     let groups = on_node.groups();
     if groups.len() < 2 {
@@ -157,14 +157,14 @@ fn add_bonds(on_node: &OnNode<'_>, bonds: &mut Vec<Bond>) -> Option<()> {
     Some(())
 }
 
-/// The changes of a key on a node that a commit makes.
+/// The changes that a commit makes to a key on a node.
 struct CommitEffect<'a> {
     on_node: &'a OnNode<'a>,
     trial: Trial<'a>,
     leaves: Vec<Arc<LeafChange>>,
 }
 
-/// A difference, or nothing for the value as a whole.
+/// A difference, or `None` for the value as a whole.
 type Difference = Option<Arc<LeafChange>>;
 
 impl<'a> CommitEffect<'a> {
@@ -193,7 +193,7 @@ impl<'a> CommitEffect<'a> {
         self.leaves.iter().any(|own| segments(own).iter().zip(&path).all(is_like))
     }
 
-    /// Returns the fewest of `groups` that must be undone with `group` so that nothing else changes.
+    /// Returns a minimal set of `groups` that must be undone with `group` so that nothing else changes.
     fn remedy(&self, group: usize, groups: &[usize]) -> Option<Vec<usize>> {
         let mut undone = groups.to_vec();
         for other in groups.iter().filter(|other| **other != group) {

@@ -26,8 +26,8 @@ pub struct NodePair {
 
 impl NodePair {
     /// Reads the profiles of two workspaces that differ in nothing else, when `branch` is deployed, with the
-    /// variables that the revision mentions. Profiles that cannot be read are reported and left out. Returns `None` if
-    /// the two have no node in common.
+    /// variables that the revision mentions. Profiles that cannot be read are reported and left out. Returns `None`
+    /// if the two have no node in common.
     pub(in crate::app) fn of(
         [first, second]: [&Workspace; 2],
         branch: Option<&BranchName>,

@@ -238,7 +238,8 @@ impl<'a> Outside<'a> {
     }
 }
 
-/// The maximum number of steps to find all names of changed paths through links: each link is compared with each name.
+/// The maximum number of steps to find all names of changed paths through links: each link is compared with each
+/// name.
 const MOST_STEPS: usize = 200_000_000;
 
 /// The maximum number of names of one changed path through links.
@@ -257,7 +258,7 @@ fn may_be_read(sides: Option<&[Places<'_>; 2]>, path: &str, is_data: bool) -> Re
 /// The paths and folders that the levels of a revision read.
 struct Places<'a> {
     patterns: Vec<PathPattern<'a>>,
-    /// The datadirs, as far as they do not depend on variables.
+    /// The datadirs, each up to its first variable.
     datadirs: BTreeSet<String>,
     /// The links of the tree, with the paths that they lead to.
     links: Vec<(String, String)>,
@@ -322,8 +323,8 @@ impl<'a> Places<'a> {
     }
 }
 
-/// Returns the paths that levels lead to through links that now lead elsewhere, if the files there differ and no known
-/// node reads them.
+/// Returns the paths that levels lead to through links that now lead elsewhere, if the files there differ and no
+/// known node reads them.
 fn led_elsewhere(revisions: [&Revision; 2], [before, after]: &[Places<'_>; 2]) -> Result<BTreeSet<String>, TreeError> {
     let trees = revisions.map(|revision| &*revision.environment.tree);
     let mut found = before.led_elsewhere(after, trees[0])?;
@@ -411,8 +412,8 @@ impl Unreadable {
     }
 }
 
-/// Returns the unreadable data files of modules that some node's hierarchy leads to, and each hiera.yaml whose content
-/// is unknown, along with its files and keys.
+/// Returns the unreadable data files of modules that some node's hierarchy leads to, and each hiera.yaml whose
+/// content is unknown, along with its files and keys.
 fn unreadable_files(revision: &Revision) -> Result<BTreeMap<Arc<str>, Unreadable>, TreeError> {
     let (environment, mut found) = (&revision.environment, BTreeMap::new());
     let tree = &*environment.tree;

@@ -52,8 +52,8 @@ impl DiffContext<'_> {
         }))
     }
 
-    /// Returns a blind spot for changed keys of encrypted data that hierad must not read: other names of keys, or other
-    /// files with the same names.
+    /// Returns a blind spot for changed keys of encrypted data that hierad must not read: other names of keys, or
+    /// other files with the same names.
     pub(crate) fn other_keys(&self, files: &ChangedFiles) -> Option<BlindSpot> {
         let [before, after] = self.both_revisions().map(key_names);
         let ends =

@@ -11,8 +11,8 @@ use crate::hiera::layer::path_patterns::{PathPattern, patterns};
 use crate::report::{BlindSpot, UnseenLevel};
 use crate::tree::{FileTree, Target, TreeError, child, folder_of, follow};
 
-/// Returns a blind spot for keys that data refers to and no file has, if a level for which no revision has any file may
-/// have them.
+/// Returns a blind spot for keys that data refers to and no file has, if a level for which no revision has any file
+/// may have them.
 pub(crate) fn referred(revisions: &[&Revision], accepted: &Accepted) -> Result<Option<BlindSpot>, TreeError> {
     // Levels outside may have them, too, and are reported already.
     if !outside(revisions.iter().copied(), &Accepted::default()).is_empty() {

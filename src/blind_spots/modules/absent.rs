@@ -1,5 +1,5 @@
-//! Finds modules that are not in the repository. Their `lookup_options` may merge values that a commit changes at a
-//! level that others shadow.
+//! Finds modules that are not in the repository. Their `lookup_options` may merge in values that a commit changes at a
+//! level that others would hide.
 
 use std::collections::BTreeSet;
 
@@ -12,8 +12,8 @@ use crate::report::BlindSpot;
 const ABSENT: &str = "absent-module";
 
 impl DiffContext<'_> {
-    /// Returns a blind spot for absent modules if the commit touches keys of theirs whose values do not change on all
-    /// affected nodes.
+    /// Returns a blind spot for absent modules if the commit touches keys in their namespaces whose values do not
+    /// change on all affected nodes.
     pub(crate) fn absent_modules(&self) -> Option<BlindSpot> {
         let environment = &self.revisions.after.environment;
         let absent = || environment.roots().flat_map(|root| &root.absent_modules);

@@ -13,13 +13,13 @@ use crate::tree::{BlobId, Entry, FileTree, TreeError, folder_of, read_config};
 /// The code of such blind spots.
 pub const OTHER_VERSION: &str = "other-version";
 
-/// The advice on them.
+/// The advice for them.
 const ADVICE: &str = "look at what changes there";
 
-/// The most names that a suggested setting has.
+/// The maximum number of names in a suggested setting.
 const MOST_ACCEPTED: usize = 8;
 
-/// The declarations of modules before and after, by the names of these and the Puppetfiles.
+/// The declarations of modules before and after, by the names of the module and its Puppetfile.
 type OtherModules<'e> = BTreeMap<(&'e str, &'e str), [String; 2]>;
 
 impl DiffContext<'_> {
@@ -84,9 +84,9 @@ impl DiffContext<'_> {
         })
     }
 
-    /// Returns the modules of the Puppetfile that are declared differently before, newly or no longer, and those that
-    /// are searched elsewhere; with both declarations. Modules that are in the repository on both sides, where
-    /// modules are searched first, are read.
+    /// Returns the modules of the Puppetfile that are declared differently, newly or no longer, and those that are
+    /// searched elsewhere, with both declarations. Modules that are read on both sides are left out, such as those in
+    /// the folder of the repository that is searched first.
     fn other_modules(&self) -> OtherModules<'_> {
         self.both_environments().into_iter().flat_map(|environments| self.other_modules_of(environments)).collect()
     }
@@ -152,7 +152,7 @@ impl DiffContext<'_> {
         })
     }
 
-    /// Returns what to do about modules that are not read.
+    /// Returns the advice for modules that are not read.
     fn advice(&self, names: &BTreeSet<&str>) -> &'static str {
         let roots = self.both_environments().into_iter().flatten();
         let mut declared =
@@ -171,12 +171,12 @@ fn named(tree: &dyn FileTree) -> Result<BTreeSet<String>, TreeError> {
     Ok(names_by_path(&read_config(tree, GITMODULES, id)?).into_keys().collect())
 }
 
-/// Returns what a Puppetfile says about a module before and after.
+/// Describes the declarations of a module before and after.
 fn step([before, after]: &[String; 2]) -> String {
     if before == after { format!("{before}, searched elsewhere") } else { format!("{before} -> {after}") }
 }
 
-/// Returns the first of some texts, and the number of the others.
+/// Lists the first texts, and the number of the others.
 fn listed<'t>(texts: impl ExactSizeIterator<Item = &'t str>) -> String {
     const SHOWN: usize = 3;
     let rest = texts.len().saturating_sub(SHOWN);
@@ -185,7 +185,7 @@ fn listed<'t>(texts: impl ExactSizeIterator<Item = &'t str>) -> String {
     shown.collect::<Vec<_>>().join("; ")
 }
 
-/// Returns the modules of the Puppetfile with what it says of them.
+/// Returns the modules of the Puppetfile with their declarations.
 fn declared(environment: &Environment) -> BTreeMap<&str, String> {
     let mut found: BTreeMap<&str, String> = BTreeMap::new();
     for DeclaredModule { name, declaration, .. } in &environment.deployment.modules {
@@ -200,7 +200,7 @@ fn is_first(environment: &Environment, name: &str) -> bool {
     environment.module_folders.get(name).is_some_and(|folder| environment.module_path.begins_with(folder_of(folder)))
 }
 
-/// Returns true if everything that the Puppetfile says about a module is read, where it is installed.
+/// Returns true if the files of all declarations of a module are read, in the folders where it is installed.
 fn is_read(environment: &Environment, name: &str) -> bool {
     let mut declared = environment.deployment.modules.iter().filter(|module| &*module.name == name);
     let is_grafted = |folder: &String| matches!(environment.tree.commit_at(folder), Ok(Some(_)));
@@ -212,7 +212,7 @@ fn spot<'n>(files: impl IntoIterator<Item = String>, names: impl ExactSizeIterat
     spot_with(ADVICE, files, names)
 }
 
-/// Returns the same with other advice.
+/// Returns such a blind spot with other advice.
 fn spot_with<'n>(
     advice: &str,
     files: impl IntoIterator<Item = String>,

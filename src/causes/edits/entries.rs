@@ -6,7 +6,7 @@ use crate::hiera::backend::DataFile;
 use crate::puppet::document::Marks;
 use crate::value::{Segment, Value};
 
-/// The most entries of a file that are looked at: aliases may repeat entries.
+/// The maximum number of entries of a file that are looked at: aliases may repeat entries.
 const MAX_ENTRIES: usize = 500_000;
 
 /// The paths of all entries and items by the lines on which they begin.
@@ -70,8 +70,8 @@ impl Entries {
     }
 }
 
-/// Returns a path as a text in which all array positions are the same, and which begins with the text of any path
-/// above it.
+/// Returns a path as a text that does not tell array positions apart, and that begins with the text of each path above
+/// it.
 pub(in crate::causes) fn normal(path: &[Segment]) -> String {
     let mut text = String::new();
     for segment in path {

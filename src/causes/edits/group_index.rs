@@ -7,10 +7,10 @@ use foldhash::fast::RandomState;
 
 use super::{Edit, Group};
 
-/// The path of a level and a root key; none for a whole file.
+/// The path of a level and a root key, which is `None` for a whole file.
 type Place = (Arc<str>, Option<Arc<str>>);
 
-/// Groups by what they are for.
+/// Groups by place, root key and name.
 #[derive(Default)]
 pub(in crate::causes) struct GroupIndex {
     /// Groups by path of a level and root key; whole files have no root key.

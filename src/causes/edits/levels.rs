@@ -7,7 +7,7 @@ use crate::diff::Diff;
 use crate::fleet::Revision;
 use crate::hiera::config::{Config, LevelConfig};
 
-/// The most levels by which a change is divided.
+/// The maximum number of levels by which a change is divided.
 const MAX_LEVELS: usize = 200;
 
 /// The levels of one version of a `hiera.yaml`, with their first and last lines.
