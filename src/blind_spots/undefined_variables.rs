@@ -83,8 +83,8 @@ impl DiffContext<'_> {
         Ok(spots.into_iter().map(spot).collect())
     }
 
-    /// Returns blind spots for variables that some profile lacks and that levels or data read, if changed manifests of
-    /// the nodes' environment set them in an unknown way.
+    /// Returns blind spots for variables that some profile lacks and that levels or data read, if changed manifests
+    /// of the nodes' environment set them in an unknown way.
     pub(super) fn variables_of_manifests(&self) -> Result<Vec<BlindSpot>, TreeError> {
         let mut without: BTreeMap<String, (NodeSet, BTreeSet<&str>)> = BTreeMap::new();
         let both = self.both_revisions();

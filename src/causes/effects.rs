@@ -1,4 +1,4 @@
-//! Turns the causes of changes round: what each changed line does, or why it does nothing.
+//! Turns the causes of changes around: finds what each changed line does, or why it does nothing.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::hiera::key::{asks_for, root_of};
 use crate::node::NodeSet;
 use crate::report::{BlindSpot, ChangedLines, Effect, HIDDEN, NoEffect, UnknownEffect};
 
-/// The most pairs of lines that are reported as belonging together.
+/// The maximum number of pairs of lines that are reported as belonging together.
 const MAX_PAIRS: usize = 200_000;
 
 pub(super) struct Effects<'a> {
@@ -28,17 +28,17 @@ pub(super) struct Effects<'a> {
     pub(super) blind_spots: &'a [BlindSpot],
 }
 
-/// The means to find out why lines do nothing.
+/// The state of the search for reasons why lines do nothing.
 struct Why<'a> {
     reasons: Reasons<'a>,
-    /// For each level, true if it leads no node to anything.
+    /// For each level, true if it leads no node to any data.
     levels: HashMap<usize, bool>,
-    /// True if the change of the configuration is one.
+    /// True if at most one part of the configuration changes.
     is_lone: bool,
     failing: Failing,
 }
 
-/// The nodes on which lookups fail, or may find something else than what is shown, on either side: by root key, and all
+/// The nodes on which lookups fail, or may find something other than is shown, on either side: by root key, and all
 /// together.
 #[derive(Default)]
 struct Failing {
@@ -75,7 +75,7 @@ fn shown(line: &EditedLine) -> Option<Arc<str>> {
 }
 
 impl Effects<'_> {
-    /// Returns the changed lines, and for each edited line the position of those that it is among.
+    /// Returns the changed lines, and for each edited line the position of the changed lines that it belongs to.
     pub(super) fn find(&self) -> (Vec<ChangedLines>, Vec<usize>) {
         let changed = self.changed();
         let untraced = self.untraced();
@@ -124,7 +124,7 @@ impl Effects<'_> {
         (found, positions)
     }
 
-    /// Adds to each of `lines` those that have to be undone with it. `positions` has the place of each edited line.
+    /// Adds to each of `lines` those that have to be undone with it. `positions` has the position of each edited line.
     pub(super) fn add_bonds(&self, lines: &mut [ChangedLines], positions: &[usize]) {
         let at = |of: &BTreeSet<usize>| of.iter().map(|line| positions[*line]).collect::<BTreeSet<_>>();
         let mut with: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
@@ -149,8 +149,8 @@ impl Effects<'_> {
         }
     }
 
-    /// Returns the lines of each key that only spell it differently, with the lines among them: a single one may have
-    /// another place in the key's order, or be a duplicate.
+    /// Returns the lines of each key that only spell it differently, with the lines next to them: a single one may
+    /// have another place in the order of the key, or be a duplicate.
     fn equal(&self, lines: &[ChangedLines], positions: &[usize]) -> Vec<BTreeSet<usize>> {
         let mut hunks: BTreeSet<(usize, &Arc<str>, u32)> = BTreeSet::new();
         let mut equal: BTreeMap<(usize, &Arc<str>), BTreeSet<usize>> = BTreeMap::new();
@@ -262,7 +262,7 @@ impl Effects<'_> {
     fn no_effect_of_config(&self, line: &EditedLine, why: &mut Why<'_>) -> Effect {
         let edits = self.search.edits;
         if !edits.all[line.edit].path.ends_with(".yaml") {
-            // Modules that come or go are elsewhere.
+            // Modules that are added or removed have their data elsewhere.
             return Effect::Unknown(UnknownEffect::Value);
         }
         let mut is_idle = |group: usize| *why.levels.entry(group).or_insert_with(|| self.is_idle(group));
@@ -280,7 +280,7 @@ impl Effects<'_> {
         self.blind_spots.iter().all(|spot| spot.is_standing)
     }
 
-    /// Returns true for a level that leads no node to anything, on either side.
+    /// Returns true for a level that leads no node to any data, on either side.
     fn is_idle(&self, group: usize) -> bool {
         let of = &self.search.edits.groups[group];
         let Some(ConfigPart::Level(name)) = &of.config else { return false };

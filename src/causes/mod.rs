@@ -2,14 +2,14 @@
 //! and for each changed line of the commit the keys and nodes that it changes, or why it changes none.
 //!
 //! A line is a cause of a difference if the difference is gone without the entry that the line belongs to, or if that
-//! entry alone makes it. That is not worked out from the rules of merging, but tried: the key is looked up once more,
-//! with the entry as it is on the other side. Work is bounded, and what is beyond is "not traced".
+//! entry alone makes it. This is not derived from the rules of merging, but tried: the key is looked up once more,
+//! with the entry as it is on the other side. Work is bounded, and causes beyond the bound are "not traced".
 //!
 //! `edits` has the changed files, entries, levels and lines; `trace` is one lookup of a key on a node, with all that it
-//! read; `sources` tells which places take part in a value. `search` finds the lines that cause a change, by a `trial`
-//! of each entry, and `effects` turns that round, with the `reasons` of lines that do nothing. `bonds` has the lines
-//! that change nothing only together. `turns` and `allowance` bound the work. `unread` has the
-//! lines of files that no node reads.
+//! read; `sources` finds the places that contribute to a value. `search` finds the lines that cause a change, by a
+//! `trial` of each entry, and `effects` turns this around, with the `reasons` of lines that do nothing. `bonds` has the
+//! lines that change nothing only together. `turns` and `allowance` bound the work. `unread` has the lines of files
+//! that no node reads.
 
 mod allowance;
 mod bonds;
@@ -37,11 +37,11 @@ use edits::Edits;
 use search::{Lines, Search, Traced, TracedChange, TracedLeaf};
 use trace::Trace;
 
-/// The most secrets that were encrypted anew whose origin is found.
+/// The maximum number of newly encrypted secrets whose origin is looked for.
 const TRACED_SECRETS: usize = 500;
 
 /// Returns the origins of `changes`, which must not be redacted yet, and the effects of the changed lines of `files`.
-/// Lines of keys that `blind_spots` name are never said to have no effect.
+/// Lines of keys that `blind_spots` name are never reported to have no effect.
 pub(crate) fn find(
     changes: &Changes,
     (revisions, effective): (Diff<&Revision>, Diff<&Effective>),

@@ -1,4 +1,4 @@
-//! A key on a node, on both sides: the edits that it may have to do with, and their lines.
+//! A key on a node, on both sides: the edits that may concern it, and their lines.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub(super) struct OnNode<'a> {
 }
 
 impl<'a> OnNode<'a> {
-    /// Looks `key` up on a node. Returns `None` if that takes too much.
+    /// Looks `key` up on a node. Returns `None` if that takes too much work.
     pub(super) fn new(
         (revisions, edits): (Diff<&'a Revision>, &'a Edits),
         key: &'a Arc<str>,
@@ -101,7 +101,7 @@ impl<'a> OnNode<'a> {
         if leaf.kind == LeafKind::Reordered {
             return lines;
         }
-        // Of the path of a line, as far as it leads to the item: shorter if the line is one around it.
+        // The part of a line's path that leads to the item. It is shorter if the line is around the item.
         let place = |line: &usize| {
             let line = &self.edits.lines[*line];
             let part = line.side.pick(&leaf.part).as_ref()?;

@@ -17,22 +17,22 @@ use crate::node::{NodeId, NodeSet};
 use crate::report::{Idle, NoEffect, Side};
 use crate::value::{Segment, Value, ValuePath};
 
-/// The most entries whose reasons are looked for.
+/// The maximum number of entries whose reasons are looked for.
 const MAX_ENTRIES: usize = 500;
 
-/// The most parts of nodes that are distinguished for one entry.
+/// The maximum number of parts of nodes that are distinguished for one entry.
 const MAX_PARTS: usize = 250;
 
-/// The most parts of nodes beyond the first of each entry, for all entries together.
+/// The maximum number of parts of nodes beyond the first of each entry, for all entries together.
 const MAX_FURTHER: usize = 1000;
 
-/// The most nodes whose hierarchies are kept.
+/// The maximum number of nodes whose hierarchies are kept.
 const MAX_VIEWS: usize = 64;
 
 /// The files of a revision that nodes read, by path.
 type Files = BTreeMap<Arc<str>, ReadFile>;
 
-/// The reasons that are looked for.
+/// Finds the reasons of entries, and keeps the lookups for them.
 pub(super) struct Reasons<'a> {
     search: &'a Search<'a>,
     entries: HashMap<(usize, Side), Vec<SameFiles>>,
@@ -44,8 +44,8 @@ pub(super) struct Reasons<'a> {
     views: HashMap<NodeId, Diff<NodeRevision<'a>>>,
 }
 
-/// Nodes for which an entry is among the same files, and the lookups of its root key on one of them; none if they take
-/// too much.
+/// Nodes that read an entry along with the same files, and the lookups of its root key on one of them, or `None` if
+/// these take too much work.
 struct SameFiles {
     nodes: usize,
     traces: Option<Diff<Trace>>,
@@ -56,7 +56,7 @@ impl<'a> Reasons<'a> {
         Reasons { search, entries: HashMap::new(), files: None, left: MAX_FURTHER, views: HashMap::new() }
     }
 
-    /// Returns the reasons why an entry has no effect, or `None` if finding them takes too much.
+    /// Returns the reasons why an entry has no effect, or `None` if finding them takes too much work.
     pub(super) fn find(&mut self, group: usize, side: Side, path: &ValuePath) -> Option<Idle> {
         let edits = self.search.edits;
         let of = &edits.groups[group];
@@ -91,7 +91,7 @@ impl<'a> Reasons<'a> {
                 Some(Diff::new(traces.before?, traces.after?))
             });
             self.left -= usize::from(is_further && may);
-            // Nodes that were not told apart may differ.
+            // Nodes that were not distinguished may differ.
             let alike = if are_exact { part.len() } else { 1 };
             looked_up.push(SameFiles { nodes: alike, traces });
             looked_up.extend((alike < part.len()).then(|| SameFiles { nodes: part.len() - alike, traces: None }));
@@ -108,8 +108,8 @@ impl<'a> Reasons<'a> {
         self.views.entry(node).or_insert_with(|| revisions.map(|revision| revision.of_node(node)))
     }
 
-    /// Divides nodes by the files that they read and that have the key `root`, or options. Returns false if nodes that
-    /// differ may be left together.
+    /// Divides nodes by the files that they read and that have the key `root`, or options. Also returns false if a part
+    /// may contain nodes that differ.
     fn parts(&mut self, root: &Arc<str>, nodes: &NodeSet) -> (Vec<NodeSet>, bool) {
         let search = self.search;
         let files = self.files.get_or_insert_with(|| {
@@ -166,7 +166,7 @@ fn has<'k>(file: &DataFile, keys: impl IntoIterator<Item = &'k str>) -> bool {
     keys.into_iter().chain([LOOKUP_OPTIONS]).any(|key| content.get(key).is_some())
 }
 
-/// Returns true if the outcome has a collection, or an item of an array, at `path`, which others may have filled.
+/// Returns true if the outcome has a collection, or an item of an array, at `path`, to which others may contribute.
 fn is_of_collection(path: &ValuePath, outcome: &Outcome) -> bool {
     let Outcome::Found(value) = outcome else { return false };
     let is_item = path.0.iter().any(|segment| matches!(segment, Segment::Index(_)));

@@ -14,9 +14,9 @@ use crate::hiera::key::root_of;
 use crate::node::{NodeId, NodeSet};
 use crate::report::{Origin, Source};
 
-/// The most entries that are tried for one change on one node.
+/// The maximum number of entries that are tried for one change on one node.
 pub(super) const MAX_GROUPS: usize = 24;
-/// The most sets of nodes with other files of one change.
+/// The maximum number of sets of nodes that read different files, for one change.
 pub(super) const MAX_PARTS: usize = 24;
 
 /// The lines that cause something, or `None` if they are not known.
@@ -27,9 +27,9 @@ pub(super) type Lines = Option<BTreeSet<usize>>;
 pub(super) struct TracedChange {
     pub(super) leaves: Vec<TracedLeaf>,
     pub(super) lines: Lines,
-    /// The causes on some of the nodes each.
+    /// The causes on each part of the nodes.
     pub(super) parts: Vec<(NodeSet, Lines)>,
-    /// The nodes of which nothing is known.
+    /// The nodes on which the causes are unknown.
     pub(super) untraced: NodeSet,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct TracedLeaf {
 pub(super) struct Search<'a> {
     pub(super) revisions: Diff<&'a Revision>,
     pub(super) edits: &'a Edits,
-    /// The most steps of a run, if that is set.
+    /// The maximum number of steps of a run, if it is set.
     pub(super) steps: Option<usize>,
 }
 
@@ -86,7 +86,7 @@ impl Search<'_> {
         traced
     }
 
-    /// Looks the key up on a node. Returns `None` if that takes too much.
+    /// Looks the key up on a node. Returns `None` if that takes too much work.
     fn on_node<'c>(&'c self, change: &'c Change, node: NodeId, allowance: &'c Allowance) -> Option<OnNode<'c>> {
         OnNode::new((self.revisions, self.edits), &change.key, node, allowance)
     }
@@ -99,7 +99,7 @@ impl Search<'_> {
         diff::leaves(on_node.trace.as_ref().map(|trace| found(&trace.outcome)))
     }
 
-    /// Divides the nodes of a change by the files with candidates that they read.
+    /// Divides the nodes of a change by the files with candidate entries that they read.
     fn parts(&self, change: &Change, groups: &[usize]) -> Vec<NodeSet> {
         let own = root_of(&change.key);
         let mut roots: BTreeSet<Option<&Arc<str>>> = BTreeSet::from([Some(&own)]);
@@ -120,7 +120,7 @@ impl Search<'_> {
     }
 }
 
-/// Adds what causes the change on another node.
+/// Adds the lines that cause the change on another node, and returns them.
 fn add_part(traced: &mut TracedChange, change: &Change, on_node: &OnNode<'_>) -> Lines {
     let (leaves, lines) = lines(on_node, &Search::leaves(change, on_node), &on_node.groups());
     let add = |all: &mut Lines, more: &Lines| match (all, more) {
@@ -140,7 +140,7 @@ fn lines(on_node: &OnNode<'_>, leaves: &[Arc<LeafChange>], groups: &[usize]) -> 
         return unknown();
     }
     let has_secrets = on_node.trace.before.steps.has_secrets() || on_node.trace.after.steps.has_secrets();
-    // Nothing else that it read differs.
+    // Nothing else that the lookup read differs.
     if let ([only], false) = (groups, has_secrets) {
         return lines_of(on_node, leaves, vec![vec![*only]; leaves.len()], &[*only]);
     }
@@ -148,7 +148,7 @@ fn lines(on_node: &OnNode<'_>, leaves: &[Arc<LeafChange>], groups: &[usize]) -> 
 }
 
 /// Returns the lines that cause each of `leaves`, and the change as a whole, by trial. Returns `None` if the trials
-/// take too much.
+/// take too much work.
 fn tried_lines(on_node: &OnNode<'_>, leaves: &[Arc<LeafChange>], groups: &[usize]) -> Option<(Vec<Lines>, Lines)> {
     let trial = Trial::new(on_node, leaves);
     let gone: Vec<Vec<bool>> = groups.iter().map(|group| trial.causes(&[*group])).collect::<Option<_>>()?;

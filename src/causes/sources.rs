@@ -1,4 +1,4 @@
-//! Tells which places take part in a value, and how.
+//! Finds the places that contribute to a value, and how each does.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::node::NodeId;
 use crate::report::{How, Origin, Side, Source};
 use crate::value::{Hash, Segment, Value};
 
-/// The most places that are reported for one side of a difference.
+/// The maximum number of places that are reported for one side of a difference.
 const MAX_SOURCES: usize = 12;
 
 /// The lookups of a key, whose sources are reported.
@@ -146,7 +146,7 @@ impl<'a> Sources<'a> {
         Some(Source { place: asked.place.clone(), level: None, how: How::Manifest })
     }
 
-    /// Returns the place of a level, if some hiera.yaml differs.
+    /// Returns the place of the origin's level, if some hiera.yaml differs.
     fn level(&self, side: Side, origin: &Origin) -> Option<Source> {
         self.edits.all.iter().find(|edit| edit.kind == FileKind::Config)?;
         let revision = side.pick(&self.revisions);
@@ -154,7 +154,7 @@ impl<'a> Sources<'a> {
         let configs = environment.layers().filter_map(|layer| layer.config.as_ref().ok());
         let levels = configs.flat_map(|config| config.all_levels()).filter(|level| level.name == origin.level);
         let levels: Vec<&LevelConfig> = levels.collect();
-        // Modules call their levels alike, and each reads files of its own.
+        // Modules name their levels alike, but each reads its own files.
         let reads =
             |pattern: &PathPattern<'_>| pattern.level.name == origin.level && pattern.matches(&origin.place.path);
         let own = if levels.len() > 1 { patterns(environment) } else { Vec::new() };
@@ -206,8 +206,8 @@ fn text_at<'f, 'p>(file: &'f Arc<DataFile>, root: &str, path: &'p [Segment]) -> 
     }
 }
 
-/// Tells `found` the places of what was found for `key` in lookups for the sake of others: the line of its part at
-/// `rest`, and the lines of what it refers to itself.
+/// Passes to `found` the places of values that interpolations found for `key`: the line of its part at `rest`, and the
+/// lines of the values that it refers to itself.
 fn found_of(step: &Step, key: &str, rest: &[Segment], found: &mut dyn FnMut(Place, Option<&Arc<str>>)) {
     for inner in &step.steps {
         match &inner.branch {
@@ -260,7 +260,7 @@ fn knock_out(trace: &Trace, other: &PlacedValue) -> Option<Source> {
     })
 }
 
-/// Adds the place that makes a text empty: one whose own text begins with the prefix of knock-outs.
+/// Adds the place that makes a text empty: one whose own text has a line that begins with the knockout prefix.
 fn emptied(trace: &Trace, part: &PlacedValue, origin: &mut Origin, sources: &mut Vec<Source>) {
     let prefix = merge_options_of_any(&trace.steps).and_then(|options| options.get("knockout_prefix")?.as_str());
     let (Some(prefix), Some("")) = (prefix, part.value.as_str()) else { return };

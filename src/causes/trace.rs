@@ -23,7 +23,7 @@ pub(super) struct Trace {
 }
 
 impl Trace {
-    /// Looks `key` up on a node. Returns `None` if that takes too much.
+    /// Looks `key` up on a node. Returns `None` if that takes too much work.
     pub(super) fn of(revision: &NodeRevision<'_>, key: &str, allowance: &Allowance) -> Option<Trace> {
         let recorder = Recorder::default();
         let outcome = allowance.look_up(|limit| revision.explain(key, &recorder, limit))?;

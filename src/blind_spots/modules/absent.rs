@@ -1,5 +1,5 @@
-//! Finds modules that are not in the repository. Their `lookup_options` may merge in values that a commit changes at a
-//! level that others would hide.
+//! Finds modules that are not in the repository. Their `lookup_options` may merge in values that a commit changes at
+//! a level that others would hide.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,4 @@
-//! Finds modules outside of the repository that a commit brings or takes away: by links, by the modulepath, or by what
-//! stands before them.
+//! Finds modules outside of the repository that a commit adds or removes: by links, by the modulepath, or by its order.
 
 use crate::blind_spots::levels::outside;
 use crate::blind_spots::{DiffContext, accept, wording};

@@ -70,8 +70,8 @@ impl Entries {
     }
 }
 
-/// Returns a path as a text that does not tell array positions apart, and that begins with the text of each path above
-/// it.
+/// Returns a path as a text that does not tell array positions apart, and that begins with the text of each path
+/// above it.
 pub(in crate::causes) fn normal(path: &[Segment]) -> String {
     let mut text = String::new();
     for segment in path {

@@ -46,7 +46,7 @@ pub(super) struct Group {
     pub(super) root: Option<Arc<str>>,
     /// The name in `lookup_options`, if it is one of those.
     pub(super) option: Option<Arc<str>>,
-    /// The part of the configuration, if it is of that.
+    /// The part of the configuration, if it is one.
     pub(super) config: Option<ConfigPart>,
     /// The path of the entry in the file.
     path: Vec<Value>,
@@ -70,7 +70,7 @@ pub(super) struct EditedLine {
     pub(super) number: u32,
     /// The groups that it belongs to, with its paths in them. A line whose data is the same has none.
     pub(super) entries: Vec<(usize, ValuePath)>,
-    /// The root key that it stands below.
+    /// The root key that it is below.
     pub(super) root: Option<Arc<str>>,
     /// The number of unchanged lines above it: lines with the same number stand together.
     pub(super) hunk: u32,
@@ -87,9 +87,9 @@ pub(super) struct Edits {
     pub(super) groups: Vec<Group>,
     /// The lines, by file, side and number.
     pub(super) lines: Vec<EditedLine>,
-    /// The groups by what they are for.
+    /// The index of the groups.
     pub(super) index: GroupIndex,
-    /// The groups of the configuration: those of levels by file and name, and the one of all else.
+    /// The groups of the configuration: those of levels by file and name, and the one of everything else by `None`.
     of_config: HashMap<Option<(usize, Arc<str>)>, usize>,
 }
 
@@ -136,11 +136,11 @@ impl Edits {
         Ok(edits)
     }
 
-    /// Finds the nodes that read the files, and what is in them.
+    /// Finds the nodes that read the files, and the data in them.
     fn find_readers(&mut self, side: Side, revision: &Revision) {
         let by_path: HashMap<Arc<str>, usize> = self.all.iter().map(|edit| edit.path.clone()).zip(0..).collect();
         let tree = &*revision.environment.tree;
-        // Other paths may lead to them by links; the files there are the same then.
+        // Other paths may lead to the same files through links.
         let same = revision.files_read(&|path, _| by_path.contains_key(path));
         let files: HashSet<usize> = same.values().map(|read| Arc::as_ptr(&read.file).addr()).collect();
         let linked =
@@ -216,7 +216,7 @@ impl Edits {
             let (name, next) = (normal(entries.first_at(number)?), names.len());
             Some(*names.entry(name).or_insert(next))
         });
-        // They were added last.
+        // The groups of this file were added last.
         let is_other = |group: &Group| group.edit != at;
         let first = self.groups.iter().rposition(is_other).map_or(0, |last| last + 1);
         let groups: Vec<usize> = (first..self.groups.len()).collect();
@@ -314,7 +314,7 @@ impl Edits {
         self.lines.push(line);
     }
 
-    /// Returns the paths inside of a group at which the data differs on a side.
+    /// Returns the paths inside a group at which the data of a side differs.
     fn differing_paths(&self, group: usize, side: Side) -> DifferingPaths {
         let mut paths = DifferingPaths::default();
         for leaf in diff::leaves(Diff::new(self.value(group, Side::Before), self.value(group, Side::After))) {
@@ -333,7 +333,7 @@ impl Edits {
         group.path.iter().try_fold(file.value(), |value, key| value.as_hash()?.get_value(key))
     }
 
-    /// Returns the groups of the configuration, in their order.
+    /// Returns the groups of the configuration, in order.
     pub(super) fn of_config(&self) -> BTreeSet<usize> {
         self.of_config.values().copied().collect()
     }
@@ -345,13 +345,13 @@ impl Edits {
         (0..self.all.len()).any(|edit| self.all[edit].paths.contains(&place.path) && at(edit).is_ok())
     }
 
-    /// Returns true if a group is all of the configuration that cannot be divided.
+    /// Returns true if a group is the part of the configuration that cannot be divided.
     pub(super) fn is_whole_config(&self, group: usize) -> bool {
         self.groups[group].config == Some(ConfigPart::Whole)
     }
 
-    /// Returns the replacements for files and levels of the side `base` of `revisions` if `groups` are as on the
-    /// other side.
+    /// Returns the replacements for files and levels of the side `base` of `revisions` that make `groups` as they are
+    /// on the other side.
     pub(super) fn replaced<'r>(
         &self,
         groups: &[usize],
@@ -413,7 +413,7 @@ fn is_options(path: &[Segment]) -> bool {
     matches!(path, [Segment::Key(key)] if key.as_str() == Some(LOOKUP_OPTIONS))
 }
 
-/// Returns the groups that the entry at `path` of a file belongs to, with the path inside of them.
+/// Returns the groups that the entry at `path` of a file belongs to, with its path inside each.
 fn of_groups(path: &[Segment], by_path: &HashMap<&[Value], usize>) -> impl Iterator<Item = (usize, ValuePath)> {
     let keys: Vec<Value> = path
         .iter()

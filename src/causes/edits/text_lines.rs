@@ -1,12 +1,12 @@
-//! The lines that differ between two versions of a file. A line that stays as it is, but belongs to another entry now,
-//! differs, too: it says something else.
+//! Finds the lines that differ between two versions of a file. An unchanged line that now belongs to another entry
+//! differs, too: it means something else.
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use crate::diff::Diff;
 use crate::report::Side;
 
-/// The most pairs of lines that are compared; where more are left, all lines between equal ends count as changed.
+/// The maximum number of pairs of lines to compare. With more, all lines between equal ends are taken as changed.
 const MAX_PAIRS: usize = 25_000_000;
 
 /// A line of a file.
@@ -17,10 +17,10 @@ struct TextLine<'a> {
     entry: Option<usize>,
 }
 
-/// Names the entry that a line of a side belongs to, or nothing if that does not matter.
+/// Returns the number of the entry that a line of a side belongs to, or `None` if that does not matter.
 pub(super) type EntryOf<'a> = dyn FnMut(Side, u32, &[u8]) -> Option<usize> + 'a;
 
-/// Returns the numbers of the lines that are on one side only, counted from 1.
+/// Returns the numbers of the lines that are on only one side, counted from 1.
 pub(super) fn changed_lines(content: Diff<&[u8]>, entry: &mut EntryOf<'_>) -> Diff<Vec<u32>> {
     let mut lines_of = |side: Side| -> Vec<TextLine<'_>> {
         let texts = side.pick(&content).split_inclusive(|byte| *byte == b'\n');

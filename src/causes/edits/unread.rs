@@ -1,5 +1,5 @@
 //! The lines of files that no known node reads, as they are written. Nothing is looked up in such files, so nothing
-//! else tells what a commit changes there, and nothing marks secrets: lines whose values may be secret are left out.
+//! else shows what a commit changes there, and nothing marks secrets: lines whose values may be secret are left out.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::report::Side;
 use crate::tree::TreeError;
 use crate::value::{Hash, Value};
 
-/// The most lines that are shown of all files together, and the most characters of one.
+/// The maximum number of lines shown of all files together, and of characters shown of one line.
 const MAX_LINES: usize = 1000;
 const MAX_CHARACTERS: usize = 400;
 
@@ -80,12 +80,12 @@ fn may_be_secret(value: &Value) -> bool {
     }
 }
 
-/// The keys that the `lookup_options` of any data file convert: to `Sensitive` perhaps, or to an alias of it.
+/// The keys that the `lookup_options` of any data file convert, perhaps to `Sensitive` or an alias of it.
 #[derive(Default)]
 struct Converted {
     names: BTreeSet<String>,
     patterns: Vec<Arc<RubyRegex>>,
-    /// True if not all is known, so that any key may be among them.
+    /// True if the keys are not all known, so that any key may be among them.
     is_any: bool,
 }
 
@@ -102,7 +102,7 @@ impl Converted {
                     found.add(&file, revision);
                 }
             }
-            // Others have any name, or are outside of the repository.
+            // Other files may have any name, or be outside of the repository.
             let has_options = |_: &Arc<str>, file: &Arc<DataFile>| options(file).is_some();
             revision.files_read(&has_options).values().for_each(|read| found.add(&read.file, revision));
         }
