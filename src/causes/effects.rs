@@ -124,7 +124,7 @@ impl Effects<'_> {
         (found, positions)
     }
 
-    /// Adds to each of `lines` those that have to be undone with it. `positions` has the position of each edited line.
+    /// Adds to each of `lines` those that have to be undone with it. `positions` has the index of each edited line.
     pub(super) fn add_bonds(&self, lines: &mut [ChangedLines], positions: &[usize]) {
         let at = |of: &BTreeSet<usize>| of.iter().map(|line| positions[*line]).collect::<BTreeSet<_>>();
         let mut with: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();

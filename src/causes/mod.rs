@@ -5,11 +5,11 @@
 //! entry alone makes it. This is not derived from the rules of merging, but tried: the key is looked up once more,
 //! with the entry as it is on the other side. Work is bounded, and causes beyond the bound are "not traced".
 //!
-//! `edits` has the changed files, entries, levels and lines; `trace` is one lookup of a key on a node, with all that it
-//! read; `sources` finds the places that contribute to a value. `search` finds the lines that cause a change, by a
-//! `trial` of each entry, and `effects` turns this around, with the `reasons` of lines that do nothing. `bonds` has the
-//! lines that change nothing only together. `turns` and `allowance` bound the work. `unread` has the lines of files
-//! that no node reads.
+//! `edits` has the changed files, entries, levels and lines; `trace` is one lookup of a key on a node, with all that
+//! it read; `sources` finds the places that contribute to a value. `search` finds the lines that cause a change, by a
+//! `trial` of each entry, and `effects` turns this around, with the `reasons` of lines that do nothing. `bonds` has
+//! the lines that change nothing only together. `turns` and `allowance` bound the work. `unread` has the lines of
+//! files that no node reads.
 
 mod allowance;
 mod bonds;

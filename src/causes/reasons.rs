@@ -108,8 +108,8 @@ impl<'a> Reasons<'a> {
         self.views.entry(node).or_insert_with(|| revisions.map(|revision| revision.of_node(node)))
     }
 
-    /// Divides nodes by the files that they read and that have the key `root`, or options. Also returns false if a part
-    /// may contain nodes that differ.
+    /// Divides nodes by the files that they read and that have the key `root`, or options. Also returns false if a
+    /// part may contain nodes that differ.
     fn parts(&mut self, root: &Arc<str>, nodes: &NodeSet) -> (Vec<NodeSet>, bool) {
         let search = self.search;
         let files = self.files.get_or_insert_with(|| {

@@ -206,8 +206,8 @@ fn text_at<'f, 'p>(file: &'f Arc<DataFile>, root: &str, path: &'p [Segment]) -> 
     }
 }
 
-/// Passes to `found` the places of values that interpolations found for `key`: the line of its part at `rest`, and the
-/// lines of the values that it refers to itself.
+/// Passes to `found` the places of values that interpolations found for `key`: the line of its part at `rest`, and
+/// the lines of the values that it refers to itself.
 fn found_of(step: &Step, key: &str, rest: &[Segment], found: &mut dyn FnMut(Place, Option<&Arc<str>>)) {
     for inner in &step.steps {
         match &inner.branch {

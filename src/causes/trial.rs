@@ -10,7 +10,7 @@ use crate::hiera::Outcome;
 use crate::report::Side;
 use crate::value::Value;
 
-/// Trials of what would be without an edit, or with it alone. They return `None` if they take too much.
+/// Tries what a key would be without an edit, or with it alone. Trials return `None` if they take too much work.
 pub(super) struct Trial<'a> {
     on_node: &'a OnNode<'a>,
     leaves: &'a [Arc<LeafChange>],
@@ -28,7 +28,7 @@ impl<'a> Trial<'a> {
     pub(super) fn outcome(&self, groups: &[usize], base: Side) -> Option<Outcome> {
         let OnNode { revisions, edits, key, allowance, .. } = self.on_node;
         let is_whole = groups.iter().any(|group| edits.is_whole_config(*group));
-        // With all of the configuration the other side is nearer.
+        // If all of the configuration is among them, fewer changes lead there from the other side.
         let others: Vec<usize> = self.relevant.iter().copied().filter(|group| !groups.contains(group)).collect();
         let (groups, base) = if is_whole { (&others[..], base.other()) } else { (groups, base) };
         let replaced = edits.replaced(groups, base, revisions);
@@ -41,7 +41,7 @@ impl<'a> Trial<'a> {
         self.leaves.len().max(1)
     }
 
-    /// Tells of each difference if these entries cause it.
+    /// Returns for each difference if these entries cause it.
     pub(super) fn causes(&self, groups: &[usize]) -> Option<Vec<bool>> {
         let gone = self.gone(groups)?;
         if gone.iter().all(|gone| *gone) {
@@ -50,17 +50,17 @@ impl<'a> Trial<'a> {
         Some(gone.iter().zip(self.made(groups)?).map(|(gone, made)| *gone || made).collect())
     }
 
-    /// Tells of each difference if it is gone when these entries are undone.
+    /// Returns for each difference if it is gone when these entries are undone.
     pub(super) fn gone(&self, groups: &[usize]) -> Option<Vec<bool>> {
         Some(self.there(groups, Side::After)?.into_iter().map(|there| !there).collect())
     }
 
-    /// Tells of each difference if these entries alone make it.
+    /// Returns for each difference if these entries alone make it.
     pub(super) fn made(&self, groups: &[usize]) -> Option<Vec<bool>> {
         self.there(groups, Side::Before)
     }
 
-    /// Tells of each difference if it is there when these entries are as on the other side than `base`.
+    /// Returns for each difference if it is there when these entries are as on the side other than `base`.
     fn there(&self, groups: &[usize], base: Side) -> Option<Vec<bool>> {
         let other = self.outcome(groups, base)?;
         let trace = self.on_node.trace.as_ref();
@@ -92,10 +92,10 @@ fn place(leaf: &LeafChange) -> (LeafKind, String) {
     (leaf.kind, leaf.path().map(|path| normal(&path.0)).unwrap_or_default())
 }
 
-/// Returns true if two outcomes say the same.
+/// Returns true if two outcomes are the same, apart from the places of errors.
 pub(super) fn is_same(one: &Outcome, other: &Outcome) -> bool {
     match (one, other) {
-        // Their places may differ: a file that was put together knows no lines.
+        // Their places may differ: a file that was assembled for a trial has no line numbers.
         (Outcome::Failed(one), Outcome::Failed(other)) => one.text == other.text,
         _ => one == other,
     }

@@ -1,4 +1,4 @@
-//! Finds references to keys that no data file has: Puppet puts nothing in their place, and tells nobody.
+//! Finds references to keys that no data file has: Puppet silently puts nothing in their place.
 
 use std::sync::Arc;
 

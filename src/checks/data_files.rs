@@ -1,4 +1,4 @@
-//! Checks data files: those that cannot be read, and those that no node's hierarchy leads to.
+//! Finds data files that cannot be read, and those that no node's hierarchy leads to.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -66,7 +66,7 @@ impl Pipeline {
     }
 }
 
-/// Returns the paths by facts of Facter's own that some node lacks, with the remedy.
+/// Returns the paths with one of Facter's facts that some node lacks, each with the remedy.
 fn by_facts(revision: &Revision) -> Vec<(PathPattern<'_>, Remedy)> {
     let lacking = |name: &&str| !revision.fleet.nodes_without(name).is_empty();
     let fix = |pattern: &PathPattern<'_>| {
@@ -90,7 +90,7 @@ fn fault_of(path: &str, file: &DataFile, format: Format, strict: bool) -> Option
     if let Some(fault) = file.fault() {
         let text = format!("the file cannot be read: {}", fault.text.replace(['\n', '\r'], " "));
         let told = Fault::new(Severity::Error, "data-syntax", text).at(Some(Place::line(path, fault.line)));
-        // Puppet itself takes aliases.
+        // Puppet itself accepts aliases.
         let is_told = |subject: &Subject| *subject != Subject::Alias || format == Format::Hiera3Yaml;
         return Some(told.about(fault.subject().filter(is_told).as_ref()));
     }
@@ -100,7 +100,7 @@ fn fault_of(path: &str, file: &DataFile, format: Format, strict: bool) -> Option
     file.is_no_hash().then(|| told().at(Some(Place::line(path, 1))))
 }
 
-/// The data files of each folder in a datadir, and those among them that no node reads.
+/// The number of data files in each folder of a datadir, and those among them that no node reads.
 #[derive(Default)]
 struct Folders(BTreeMap<String, Folder>);
 
@@ -121,7 +121,7 @@ fn files_of(folder: &str) -> String {
 }
 
 impl Folders {
-    /// Adds a file, with the remedy if no node reads it, but nodes may do so by facts that their profiles lack.
+    /// Adds a file. `fact` is the remedy if no node reads it, but nodes may do so by facts that their profiles lack.
     fn add(&mut self, path: &str, datadirs: &BTreeSet<String>, is_reached: bool, fact: Option<String>) {
         let below = datadirs.iter().filter(|datadir| is_below(path, datadir)).max_by_key(|datadir| datadir.len());
         let datadir = below.map_or("", |datadir| datadir.as_str());

@@ -19,7 +19,7 @@ pub(super) fn with_what_fails(mut fault: Fault, path: &str, causes: &Causes) -> 
     fault
 }
 
-/// Returns a fault for each cause, except for those in `files`, which have faults of their own.
+/// Returns a fault for each cause, except for those in `files`, which have their own faults.
 pub(super) fn faults(causes: &Causes, files: &[Fault], disclosure: &Disclosure) -> Vec<Fault> {
     let paths: BTreeSet<&Arc<str>> = files.iter().flat_map(|fault| &fault.places).map(|place| &place.path).collect();
     let is_told = |error: &LookupError| error.place.as_ref().is_some_and(|place| paths.contains(&place.path));

@@ -45,7 +45,7 @@ pub(super) fn faults(revision: &Revision, accepted: &Accepted) -> Vec<Fault> {
     faults
 }
 
-/// Returns faults for levels that depend on the caller, by the variable.
+/// Returns faults for levels that depend on the caller, by variable.
 fn callers(revision: &Revision) -> impl Iterator<Item = (String, Fault)> {
     let mut faults: BTreeMap<String, Fault> = BTreeMap::new();
     for pattern in of_callers(&revision.environment) {

@@ -1,4 +1,4 @@
-//! Finds manifests that look up keys with another merge strategy than the data has, so that nodes get other values than
+//! Finds manifests that look up keys with a merge strategy other than the data's, so that nodes get other values than
 //! reports show.
 
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use crate::puppet::json;
 use crate::value::{Hash, Value};
 
 impl Pipeline {
-    /// Returns faults for the keys that a manifest merges differently, on the nodes where that changes the value.
+    /// Returns faults for keys that a manifest merges differently, on the nodes where that changes the value.
     pub(super) fn manifest_faults(
         &self,
         id: RevisionId,
@@ -52,7 +52,7 @@ impl Pipeline {
         Ok(faults)
     }
 
-    /// Returns the keys that have another value with these strategies, with the nodes.
+    /// Returns the keys whose values differ with these strategies, and the nodes on which they do.
     fn changed_by(
         &self,
         id: RevisionId,

@@ -1,7 +1,7 @@
 //! Finds everything wrong with one revision, for `hierad check`.
 //!
-//! A [`Fault`] is one cause, with all its places, nodes and keys, and with a remedy. Each source of faults has a file
-//! of its own.
+//! A [`Fault`] is one cause, with all its places, nodes and keys, and with a remedy. Each source of faults has its own
+//! file.
 
 mod absent_keys;
 mod data_files;
@@ -103,7 +103,7 @@ impl Fault {
         Fault { places: diagnostic.place.into_iter().collect(), ..fault }.about(diagnostic.subject.as_ref())
     }
 
-    /// Takes the remedy that there is for `subject`.
+    /// Uses the remedy for `subject`, if there is one.
     fn about(self, subject: Option<&Subject>) -> Fault {
         match subject.and_then(fix_for) {
             Some(fix) => self.with_fix(fix.to_string()),
@@ -211,7 +211,7 @@ fn absent_hierarchy(environment: &Environment) -> Option<Diagnostic> {
 /// The codes of faults of a file. Two files are two causes, even with the same fault.
 const OF_A_FILE: [&str; 4] = ["data-no-hash", "data-syntax", "module-metadata", "profile"];
 
-/// Joins the faults with one cause and sorts them, the worst first and then by their first places.
+/// Joins faults with the same cause and sorts them, the worst first and then by their first places.
 fn merged(faults: Vec<Fault>) -> Vec<Fault> {
     let mut by_cause: BTreeMap<_, Fault> = BTreeMap::new();
     for fault in faults {

@@ -1,4 +1,4 @@
-//! Finds the places of data that a Puppet server on JRuby reads otherwise.
+//! Finds the places of data that a Puppet server on JRuby reads differently.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub(super) fn faults(
     Ok(faults_of(path, &places(environment, id, file)?))
 }
 
-/// Returns the same of each hiera.yaml.
+/// Returns such faults for each hiera.yaml.
 pub(super) fn faults_of_configs(environment: &Environment) -> Result<Vec<Fault>, TreeError> {
     let mut faults = Vec::new();
     for layer in environment.layers() {
@@ -42,7 +42,7 @@ fn faults_of(path: &str, notes: &Notes) -> Vec<Fault> {
     faults.into_values().collect()
 }
 
-/// Returns the fault of a file that cannot be read, and says if a server reads it anyway.
+/// Returns the fault of a data file. If the file cannot be read but a server reads it, the text says so.
 pub(super) fn qualified(fault: Fault, otherwise: &[Fault]) -> Fault {
     if fault.code != "data-syntax" || otherwise.is_empty() {
         return fault;

@@ -1,4 +1,4 @@
-//! `hierad bound`: runs a program that ends with the daemon. Not for people.
+//! `hierad bound`: runs a program that ends with the daemon. For hierad's own use.
 
 use std::ffi::OsString;
 use std::process::{Command, Stdio};
@@ -23,12 +23,12 @@ pub(super) struct Arguments {
 /// that it has started.
 pub(super) fn end_with_daemon() {
     Group::end_with_input();
-    // If the system runs out of memory, it is to end this process and not the daemon.
+    // If the system runs out of memory, it should kill this process and not the daemon.
     _ = std::fs::write("/proc/self/oom_score_adj", "1000");
 }
 
-/// Runs the program, which is killed with everything that it has started when standard input ends. Only the program's
-/// own messages are printed.
+/// Runs the program. When standard input ends, it is killed along with everything that it has started. Only the
+/// program's own messages are printed.
 pub(super) fn run(arguments: &Arguments) -> Result {
     let Some((program, words)) = arguments.words.split_first() else { return Err("no program is named".into()) };
     Group::lead_session();

@@ -46,7 +46,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
         Some(folder) => folder.clone(),
         None => temporary.path().to_owned(),
     };
-    // A link of a repository around the demo leads nowhere.
+    // From here on, no link of a repository around the demo leads elsewhere.
     _ = global.overrides().repository();
     disk::check_output(&folder)?;
     let demo = Demo::start(global, &folder)?;

@@ -20,7 +20,7 @@ use crate::report::writers::{markdown, text};
 use crate::report::{BlindSpot, Format, KeyChange, PolicyLevel, Report, Style, Verdict, count, write};
 use crate::visible::visible;
 
-/// About how many lines a report may have in a hook: a screen.
+/// The approximate maximum number of lines of a report in a hook: a screenful.
 pub(super) const HOOK_LINES: usize = 40;
 
 /// Arguments of `diff`.

@@ -1,4 +1,5 @@
-//! Finds modules outside of the repository that a commit adds or removes: by links, by the modulepath, or by its order.
+//! Finds modules outside of the repository that a commit adds or removes: by links, by the modulepath, or by the
+//! order in it.
 
 use crate::blind_spots::levels::outside;
 use crate::blind_spots::{DiffContext, accept, wording};

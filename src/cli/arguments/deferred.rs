@@ -1,5 +1,5 @@
-//! Arguments of a subcommand that are built only when it is called: building those of all takes longer than most
-//! commands do.
+//! Arguments of a subcommand that are built only when it is called: building those of all subcommands takes longer
+//! than most commands.
 
 use clap::builder::Resettable;
 use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
@@ -21,8 +21,8 @@ impl<A: Args> Args for Deferred<A> {
 /// The line in place of the options that every command has.
 pub(in crate::cli) const LINE: &str = "Options of every command: `hierad help options`";
 
-/// Adds the arguments to the command, and keeps its own description. Its help and that of the commands below it have a
-/// line in place of the options of every command.
+/// Adds the arguments to the command, and keeps its own description. In its help, and in that of its subcommands, a
+/// line replaces the options of every command.
 fn with_arguments<A: Args>(command: Command) -> Command {
     let (about, more) = (command.get_about().cloned(), command.get_long_about().cloned());
     let hidden = |arg: Arg| if arg.is_global_set() { arg.hide(true) } else { arg };
@@ -31,7 +31,7 @@ fn with_arguments<A: Args>(command: Command) -> Command {
     command.long_about(Resettable::from(more)).mut_subcommands(below).after_help(LINE)
 }
 
-/// No arguments. The help shows every option of every command, but for those that only hierad itself uses.
+/// No arguments. The help shows the options that every command has, except for those that only hierad itself uses.
 #[derive(Debug)]
 pub(in crate::cli) struct EveryOption;
 

@@ -12,7 +12,7 @@ use crate::pattern::{Pattern, any, nearest};
 use crate::pipeline::judge::Sides;
 use crate::pipeline::{Comparison, DiffFilter, Pipeline, RevisionId};
 
-/// The most names to suggest.
+/// The maximum number of names to suggest.
 const SUGGESTED: usize = 3;
 
 /// The nodes and keys of a comparison.

@@ -11,13 +11,13 @@ use crate::pipeline::Pipeline;
 use crate::pipeline::judge::Sides;
 use crate::tree::FileTree;
 
-/// Returns the patterns of paths in the repository for paths as they are written: relative to the current folder, as
-/// those of git are.
+/// Returns patterns of paths in the repository for paths as the user writes them: relative to the current folder, like
+/// git's.
 pub(in crate::cli) fn patterns(global: &Global, workspace: &Workspace, paths: &[String]) -> Result<Vec<Pattern>> {
     paths.iter().map(|path| Ok(inside(global, workspace, path)?.parse()?)).collect()
 }
 
-/// Returns the path in the repository that a path as it is written means; `*` for all of it.
+/// Returns the path in the repository for a path as the user writes it; `*` stands for the whole repository.
 fn inside(global: &Global, workspace: &Workspace, path: &str) -> Result<String> {
     if path.starts_with("re:") {
         return Ok(path.to_owned());

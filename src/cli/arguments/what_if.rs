@@ -21,7 +21,7 @@ impl WhatIf {
         self.set.iter().for_each(|assignment| assignment.put_into(profile));
     }
 
-    /// Opens the workspace that the flags name, with other nodes if these flags say so.
+    /// Opens the workspace that the flags name, with these values on all nodes.
     pub(in crate::cli) fn open(&self, global: &Global) -> Result<Workspace> {
         let mut workspace = global.open()?;
         if !self.set.is_empty() {

@@ -88,10 +88,10 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     Ok(if found.is_faulty { Status::Found } else { Status::Done })
 }
 
-/// The faults that are asked for.
+/// The faults to report.
 struct Found {
     faults: Vec<Fault>,
-    /// The number of faults that are allowed or too harmless.
+    /// The number of faults that are allowed or below the severity asked for.
     hidden: usize,
     is_faulty: bool,
 }

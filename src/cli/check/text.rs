@@ -10,10 +10,10 @@ use crate::diagnostic::Severity;
 use crate::fleet::Fleet;
 use crate::visible::visible;
 
-/// The most faults that are shown one by one: a screen.
+/// The maximum number of faults that are shown one by one: a screenful.
 pub(super) const SHOWN: usize = 17;
 
-/// The lines that a fault takes.
+/// The number of lines that a fault takes.
 pub(super) const LINES: usize = 2;
 
 /// Writes about `most` faults, and counts the others.
@@ -45,7 +45,8 @@ pub(super) fn write(
     writeln!(out, "{errors}, {warnings}{notes} on {of}{hidden}")
 }
 
-/// `data/common.yaml:25: error: the file cannot be read: ... [data-syntax] (149 keys on all 143 nodes)`
+/// Returns the line of a fault, such as
+/// `data/common.yaml:25: error: the file cannot be read: ... [data-syntax] (149 keys on all 143 nodes)`.
 fn line(fault: &Fault, fleet: &Fleet, color: bool) -> String {
     let place = fault.places.first().map(|place| painted(color, HEADING, &format!("{place}: "))).unwrap_or_default();
     let severity = match fault.severity {
