@@ -1,5 +1,4 @@
-//! Stops work that takes too long or too much memory: the last resort, since all else has limits that do not depend on
-//! the machine.
+//! Stops work that takes too long or too much memory. This is the last resort: no other limit depends on the machine.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};

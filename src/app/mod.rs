@@ -11,7 +11,7 @@
 //! - [`review`] finds the commits of a request in the checkout of a CI job.
 //!
 //! It knows neither arguments nor the terminal: `cli` passes [`Overrides`] and [`DaemonOptions`], and prints. The
-//! mechanics of watching, queueing and serving are in the crate's own `daemon` module.
+//! mechanics of watching, queueing and serving are in `crate::daemon`.
 
 mod daemon;
 mod guard;

@@ -11,7 +11,7 @@ pub(super) struct Recent<K, V> {
 }
 
 impl<K: PartialEq, V> Recent<K, V> {
-    /// Returns an empty store for `most` values, which are few: each look-up is linear.
+    /// Returns an empty store for `most` values, which must be few: each is looked at to find one.
     pub(super) fn new(most: usize) -> Recent<K, V> {
         Recent { most, entries: VecDeque::new() }
     }

@@ -62,8 +62,8 @@ pub struct Sides {
     pub after: CommitId,
     /// The tip of the branch that takes the commits; `None` if none is known but their own.
     pub target: Option<CommitId>,
-    /// True if another, unknown branch takes the commits. Then their author also wrote the parent that they are
-    /// compared with.
+    /// True if another, unknown branch takes the commits. Then their author may also have written the parent that
+    /// they are compared with.
     pub is_target_unknown: bool,
     /// True if the commits are to be merged, into a named branch or as a request. Otherwise, a commit named as the
     /// base is the tip of a branch before a push, which may have replaced its commits.

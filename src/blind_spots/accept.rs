@@ -7,7 +7,7 @@ use crate::hiera::key::any_matches;
 use crate::pattern::Pattern;
 use crate::report::{Acceptable, Remedy};
 
-/// The codes of blind spots that settings may accept, with the things whose names are accepted.
+/// The codes of blind spots that settings may accept, each with the kind of things that are accepted by name.
 pub const CODES: [(&str, &str); 10] = [
     ("absent-module", "modules"),
     ("failing-keys", "keys"),

@@ -149,8 +149,8 @@ impl Effects<'_> {
         }
     }
 
-    /// Returns the lines of each key that only spell it differently, with the lines next to them: a single one may
-    /// have another place in the order of the key, or be a duplicate.
+    /// Returns the lines of each key that only spell it differently, with its other lines in the same hunks: a single
+    /// line may have another place in the order of the key, or be a duplicate.
     fn equal(&self, lines: &[ChangedLines], positions: &[usize]) -> Vec<BTreeSet<usize>> {
         let mut hunks: BTreeSet<(usize, &Arc<str>, u32)> = BTreeSet::new();
         let mut equal: BTreeMap<(usize, &Arc<str>), BTreeSet<usize>> = BTreeMap::new();

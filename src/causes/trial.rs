@@ -28,7 +28,7 @@ impl<'a> Trial<'a> {
     pub(super) fn outcome(&self, groups: &[usize], base: Side) -> Option<Outcome> {
         let OnNode { revisions, edits, key, allowance, .. } = self.on_node;
         let is_whole = groups.iter().any(|group| edits.is_whole_config(*group));
-        // If all of the configuration is among them, fewer changes lead there from the other side.
+        // If all of the configuration is among them, the other side is the nearer start.
         let others: Vec<usize> = self.relevant.iter().copied().filter(|group| !groups.contains(group)).collect();
         let (groups, base) = if is_whole { (&others[..], base.other()) } else { (groups, base) };
         let replaced = edits.replaced(groups, base, revisions);

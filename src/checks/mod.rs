@@ -1,7 +1,7 @@
 //! Finds everything wrong with one revision, for `hierad check`.
 //!
-//! A [`Fault`] is one cause, with all its places, nodes and keys, and with a remedy. Each source of faults has its own
-//! file.
+//! A [`Fault`] is one cause, with all its places, nodes and keys, and with a remedy. Each source of faults has its
+//! own file.
 
 mod absent_keys;
 mod data_files;
@@ -65,8 +65,8 @@ pub const CODES: [&str; 32] = [
     "unreached-file",
 ];
 
-/// Returns the codes that settings may accept, those of blind spots and of faults, with the things whose names are
-/// accepted.
+/// Returns the codes that settings may accept, those of blind spots and of faults, each with the kind of things that
+/// are accepted by name.
 pub fn acceptable() -> impl Iterator<Item = (&'static str, &'static str)> {
     let is_blind = |code: &&str| accept::CODES.iter().any(|(known, _)| known == code);
     accept::CODES.into_iter().chain(CODES.into_iter().filter(move |code| !is_blind(code)).map(|code| (code, "files")))

@@ -203,7 +203,7 @@ impl EffectiveValues {
         Ok(profile)
     }
 
-    /// Looks the keys up on the node of a profile, with the variables that the data gives.
+    /// Looks the keys up on the node of a profile, with its variables from the data.
     fn find_with(
         &self,
         asked: &Revision,
@@ -219,7 +219,7 @@ impl EffectiveValues {
         self.find(asked, environment, (&profile.name, &scope, &sources), request)
     }
 
-    /// Looks the keys up on a node, and returns the first that is found.
+    /// Looks the keys up on a node, and returns the value of the first that is found.
     fn find(
         &self,
         asked: &Revision,

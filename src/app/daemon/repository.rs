@@ -157,7 +157,7 @@ impl WatchedRepository {
         let blind = queue.blind(&self.name).await?;
         let blind: Vec<BranchName> = blind.into_iter().map(|(branch, _)| branch).collect();
         let found = match &self.fetcher {
-            // Commits that the first fetch of a mirror brings count as known, so it is opened after that.
+            // Commits that the first fetch of a mirror brings are taken as known, so it is opened after that.
             Some(_) if queue.checkpoint(&self.name).await?.is_none() => None,
             Some(_) => self.open(options, &blind).ok(),
             None => match self.open(options, &blind) {

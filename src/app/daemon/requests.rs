@@ -1,5 +1,5 @@
 //! The daemon's reviews of requests on forges. Each runs this program, `hierad review`, in a separate process, which
-//! keeps the commits of strangers and the answers of a forge out of the daemon's.
+//! keeps the commits of strangers and the answers of a forge out of the daemon's own.
 
 use std::ffi::OsString;
 use std::sync::Arc;

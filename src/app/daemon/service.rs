@@ -250,7 +250,7 @@ impl Plan {
     ) -> Result<()> {
         let (mut listener, mut is_first) = (None, true);
         let mut preparing = Some(self.clone().begin(queue.clone(), options));
-        // True if a reload was asked for, maybe while the former one, or the first service, is being prepared.
+        // True if a reload is due. It waits while the former one, or the first service, is being prepared.
         let mut is_due = false;
         loop {
             if is_due && preparing.is_none() {

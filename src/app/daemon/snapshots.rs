@@ -70,7 +70,7 @@ impl SnapshotRepositories {
 /// The trust that nobody else has changed a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Trust {
-    /// A folder has what was written last.
+    /// The folder still has what was written last.
     Known,
     /// Look at each file.
     Nothing,

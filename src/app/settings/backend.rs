@@ -34,7 +34,7 @@ pub struct Declared {
     pub value_files: Vec<PathBuf>,
     /// The words of their commands, each with the folder that the command runs in.
     pub commands: Vec<(PathBuf, String)>,
-    /// The bridges of those that the machine's Puppet runs. Each has yet to be told its repository.
+    /// The bridges of those that the machine's Puppet runs. Their repository is set later.
     pub bridges: Vec<Arc<PuppetBridge>>,
 }
 

@@ -39,7 +39,7 @@ pub(in crate::app) struct SettingsJudge {
     refused: Vec<Refusal>,
     /// The node profiles that commits write.
     profiles: TreeProfiles,
-    /// True once the user was told that settings other than the checked-out ones judge.
+    /// True once the user has been warned that settings other than the checked-out ones judge.
     is_told: AtomicBool,
 }
 
@@ -97,7 +97,7 @@ impl SettingsJudge {
         }
     }
 
-    /// Tells once that the checked-out settings do not judge.
+    /// Warns once that the checked-out settings do not judge.
     fn tell(&self, base: Option<&SettingsFile>) {
         let Some(file) = &self.checked_out else { return };
         let [here, there] = [Some(file), base].map(|file| judging(file.map_or("", |file| &file.text).as_bytes()));
@@ -111,8 +111,8 @@ impl SettingsJudge {
         );
     }
 
-    /// Returns the path of settings in the tree that change how it is read. Settings that are checked out or trusted
-    /// here make no difference: other users of that revision read it as it says.
+    /// Returns the path of settings in the tree that change how it is read. This does not depend on the settings that
+    /// are checked out or trusted here, since other users of that revision read it so.
     fn changed_reading(&self, revisions: Diff<RevisionId>) -> Option<&String> {
         self.paths.iter().find(|path| {
             let found = revisions.map(|id| self.target(id, path));
@@ -185,7 +185,7 @@ impl SettingsJudge {
     fn file_at(&self, id: RevisionId, path: &str) -> Result<Option<SettingsFile>, SettingsError> {
         let failed = |reason: String| SettingsError::Read { path: path.into(), source: io::Error::other(reason) };
         let damaged = |error: TreeError| failed(error.to_string());
-        // The empty revision has no tree.
+        // The empty revision has no tree, nor does the work tree of a bare repository.
         let Some(tree) = self.tree(id).map_err(damaged)? else { return Ok(None) };
         let content = match follow(&*tree, path).map_err(damaged)? {
             Target::File(_, blob) => tree.read(blob).map_err(damaged)?,

@@ -149,7 +149,7 @@ impl Workspace {
         }
     }
 
-    /// Returns the same workspace with a separate guard, whose time begins when it is told that a run begins.
+    /// Returns the same workspace with a separate guard, whose time begins with its next run.
     pub(super) fn with_own_guard(&self) -> Workspace {
         let guard = Arc::new(Guard::idle(&self.settings.limits));
         let stop = Arc::new(Counted::new(guard.clone()));

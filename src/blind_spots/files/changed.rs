@@ -520,7 +520,7 @@ impl DiffContext<'_> {
     }
 
     /// Returns blind spots for changed files that no known node reads, in datadirs and elsewhere, without those
-    /// already `told`. If nodes may read them by facts that their profiles lack (`by_facts`), the remedy names those.
+    /// already `told`. If nodes may read them by facts that their profiles lack, `by_facts` has the remedy.
     pub(crate) fn unreached_files(
         &self,
         files: &ChangedFiles,

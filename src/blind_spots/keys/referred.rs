@@ -67,7 +67,8 @@ fn empty(revision: &Revision) -> Result<BTreeMap<String, UnseenLevel>, TreeError
     Ok(found)
 }
 
-/// Returns the first part of a path that is missing for all values of its variables, or `None` if none is.
+/// Returns the first part of a path that is missing for all values of its variables, or `None` if none is known to
+/// be.
 fn absent_part(tree: &dyn FileTree, path: &str, pattern: &PathPattern<'_>) -> Result<Option<String>, TreeError> {
     let parts = path.match_indices('/').map(|(at, _)| &path[..at]).chain([path]);
     for part in parts.take_while(|part| !part.contains('*')) {

@@ -50,7 +50,8 @@ impl Entries {
         }
     }
 
-    /// Returns the paths of the entries that a line belongs to: those that begin on it, or else the last before it.
+    /// Returns the paths of the entries that a line belongs to: those that begin on it, or else on the nearest line
+    /// above.
     pub(super) fn at(&self, line: u32) -> impl Iterator<Item = &[Segment]> {
         self.begun(line).iter().map(|(path, _)| &**path)
     }

@@ -11,8 +11,8 @@ use crate::pipeline::Pipeline;
 use crate::pipeline::judge::Sides;
 use crate::tree::FileTree;
 
-/// Returns patterns of paths in the repository for paths as the user writes them: relative to the current folder, like
-/// git's.
+/// Returns patterns of paths in the repository for paths as the user writes them: relative to the current folder,
+/// like git's.
 pub(in crate::cli) fn patterns(global: &Global, workspace: &Workspace, paths: &[String]) -> Result<Vec<Pattern>> {
     paths.iter().map(|path| Ok(inside(global, workspace, path)?.parse()?)).collect()
 }
