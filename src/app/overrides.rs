@@ -1,4 +1,4 @@
-//! The flags that all commands share, typed and applied over the settings.
+//! The flags that all commands share, in typed form. They override the settings.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -139,7 +139,7 @@ impl Overrides {
         }
     }
 
-    /// Applies the choices over the settings.
+    /// Overrides the settings with the choices.
     pub(super) fn lay_over(&self, settings: &mut Settings) -> Result<()> {
         if !self.profiles.is_empty() {
             settings.profiles = self.profiles.iter().map(ProfileEntry::files).collect();

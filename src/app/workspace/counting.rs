@@ -45,7 +45,7 @@ pub enum Source {
         path: PathBuf,
         /// The line, counted from 1, if it is known.
         line: Option<usize>,
-        /// True if the version of the file in the revision before applies.
+        /// True if the setting applies as it is in the base revision.
         is_of_base: bool,
     },
     /// No place: the default applies.

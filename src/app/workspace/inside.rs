@@ -46,7 +46,7 @@ pub(super) fn below(top: &Path, path: &Path) -> Option<String> {
     Some(inside.next()?.to_str()?.to_owned())
 }
 
-/// Returns `path` as an absolute one. `..` removes a name, whether it exists or not, as in Puppet's settings.
+/// Makes `path` absolute. `..` removes a name, whether it exists or not, as in Puppet's settings.
 pub fn absolute(path: &Path) -> String {
     let mut clean = PathBuf::new();
     for part in absolute_path(path).unwrap_or_else(|_| path.to_owned()).components() {

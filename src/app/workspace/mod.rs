@@ -92,7 +92,7 @@ struct Stage {
 }
 
 impl Workspace {
-    /// Finds the repository, reads the settings and applies the flags over them.
+    /// Finds the repository, reads the settings and overrides them with the flags.
     pub fn open(overrides: &Overrides) -> Result<Workspace> {
         let repository = Arc::new(overrides.repository().map_err(|error| not_located(error, overrides))?);
         let found = settings_files::find(overrides, &repository)?;

@@ -44,7 +44,8 @@ impl TreeProfiles {
         TreeProfiles { top, paths, values, is_joined, programs }
     }
 
-    /// Returns the files of a revision, by path. A submodule that may contain some is listed as one file, its commit.
+    /// Returns the files of a revision, by path. A submodule that may contain some is listed as one file, with its
+    /// commit as the id.
     pub(super) fn files(&self, tree: &dyn FileTree) -> std::result::Result<BTreeMap<String, BlobId>, TreeError> {
         let (mut files, mut left) = (BTreeMap::new(), SHARED_LIMIT);
         let tree = WithSubmodules::new(tree, |_, _| None);

@@ -214,7 +214,7 @@ enum Lead {
 }
 
 /// Follows a name from the place of the settings. After `..` in the tree nothing is certain, since the folder before
-/// it may become a link. Neither is a path that leaves the tree and comes back.
+/// it may become a link. Nor is a path that leaves the tree and comes back.
 fn lead(place: &TreeFolder, name: &Path) -> Lead {
     let below = name.strip_prefix(&place.root).unwrap_or(name);
     let is_upward = |part: &Component<'_>| matches!(part, Component::CurDir | Component::ParentDir);
