@@ -102,16 +102,16 @@ pub(super) struct Global {
     pub(super) no_pager: bool,
     #[arg(skip)]
     pub(super) progress: Progress,
-    /// The objects of the repository that are in quarantine.
+    /// The folder with objects of the repository that are in quarantine.
     #[arg(skip)]
     quarantine: Option<PathBuf>,
-    /// True if settings of the user and of the system do not count.
+    /// True if settings of the user and of the system are ignored.
     #[arg(skip)]
     is_isolated: bool,
 }
 
 impl Global {
-    /// Returns the flags as the composition takes them.
+    /// Returns the flags as overrides of the settings.
     pub(super) fn overrides(&self) -> Overrides {
         let flags = self.clone();
         Overrides {
@@ -139,13 +139,14 @@ impl Global {
         }
     }
 
-    /// Returns the first flag that only commands which read data use, or `None` if there is none.
+    /// Returns the first given flag that only affects commands that read data, or `None` if there is none.
     pub(super) fn of_data(&self) -> Option<&'static str> {
         let flags = self.overrides().given();
         flags.into_iter().map(|(flag, _)| flag).find(|flag| !["--repo", "--repo-is-trusted", "--config"].contains(flag))
     }
 
-    /// Returns the same flags, but with profiles in the form in which the settings of the repository name them.
+    /// Returns the flags without `--profiles`, unless `--config` is given, so that the repository's own settings name
+    /// them.
     pub(super) fn with_profiles_of_settings(&self) -> Global {
         let profiles = if self.config.is_some() { self.profiles.clone() } else { Vec::new() };
         Global { profiles, ..self.clone() }
@@ -167,7 +168,7 @@ impl Global {
         Global { quarantine, ..self.clone() }
     }
 
-    /// Returns a text that distinguishes this configuration from others; empty without flags that do.
+    /// Returns texts that distinguish this configuration from others; empty if no flag does.
     pub(super) fn configuration(&self) -> Vec<String> {
         let path = |name: &str, path: &PathBuf| format!("{name}={}", path.display());
         let text = |name: &str, text: &String| format!("{name}={text}");
@@ -183,7 +184,7 @@ impl Global {
         parts
     }
 
-    /// Opens the workspace that the flags name, and prints which settings of the tree do not count.
+    /// Opens the workspace that the flags name, and prints which settings of the tree are ignored.
     pub(super) fn open(&self) -> Result<Workspace> {
         let workspace = Workspace::open(&self.overrides())?;
         for refusal in &workspace.refused {

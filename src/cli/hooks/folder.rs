@@ -1,7 +1,7 @@
 //! The folder of a repository's hooks, and the installation and removal of hierad's hooks there.
 //!
 //! An existing hook is renamed, and hierad's hook runs it. It gets its own name back when hierad's hook is removed.
-//! At every moment there is a hook.
+//! If the file system has hard links, a hook is in place at every moment.
 
 use std::fs::{self, Metadata};
 use std::io;
@@ -11,10 +11,10 @@ use super::script::{Hook, asks_for_its_name, is_marked};
 use crate::cli::Result;
 use crate::disk::{self, FileMode, replace_durably};
 
-/// The most bytes of a hook that is looked at.
+/// The maximum size of a hook that is read, in bytes.
 const MAX_SIZE: u64 = 64 << 20;
 
-/// The content of the place of a hook.
+/// The state of a hook's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum State {
     /// There is no hook.
@@ -32,14 +32,14 @@ pub(super) enum State {
 pub(super) struct Slot {
     pub(super) hook: Hook,
     pub(super) state: State,
-    /// True if there is a hook from before hierad's.
+    /// True if there is a previous hook that was put aside.
     pub(super) has_before: bool,
     path: PathBuf,
     before: PathBuf,
 }
 
 impl Slot {
-    /// Examines the place of a hook.
+    /// Examines a hook's file.
     pub(super) fn look(folder: &Path, hook: Hook) -> Result<Slot> {
         let (path, before) = (folder.join(hook.name()), folder.join(hook.before()));
         let state = state(&path, hook).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
@@ -63,7 +63,7 @@ impl Slot {
         }
     }
 
-    /// Returns the reason why hierad's hook can be removed only with `--force`, or `None` if it can.
+    /// Returns the reason why hierad's hook can be removed only with `--force`, or `None` if it needs no force.
     pub(super) fn keeping(&self, insisting: bool) -> Option<String> {
         (self.state == State::Changed && !insisting).then(|| self.changed())
     }
@@ -72,7 +72,7 @@ impl Slot {
         format!("{} was changed by hand, which would be lost; confirm with --force", self.path.display())
     }
 
-    /// Installs hierad's hook. Another hook that is there is renamed.
+    /// Installs hierad's hook. Another hook in its place is renamed.
     pub(super) fn install(&self, program: &str) -> Result<()> {
         let wanted = State::Installed { program: program.to_owned(), is_executable: true };
         if self.state == wanted {
@@ -84,7 +84,7 @@ impl Slot {
         written.map_err(|error| format!("cannot install {}: {error}", self.path.display()).into())
     }
 
-    /// Removes hierad's hook, and restores the hook from before.
+    /// Removes hierad's hook, and restores the previous one.
     pub(super) fn remove(&self) -> Result<()> {
         let removed = match self.state {
             State::Foreign { .. } => Ok(()),
@@ -104,7 +104,7 @@ fn state(path: &Path, hook: Hook) -> io::Result<State> {
     }
     let (content, metadata) = match (disk::read_regular(path, MAX_SIZE), fs::metadata(path)) {
         (Ok(content), Ok(metadata)) => (content, metadata),
-        // A dangling link belongs to somebody, too.
+        // A dangling link is somebody's hook, too.
         (Err(error), _) | (_, Err(error)) if error.kind() == io::ErrorKind::NotFound => {
             return Ok(State::Foreign { asks_for_its_name: false });
         }
@@ -118,7 +118,7 @@ fn state(path: &Path, hook: Hook) -> io::Result<State> {
     })
 }
 
-/// Gives the file at `path` a second name. The first name is replaced by what is written over it, or at once if the
+/// Gives the file at `path` a second name. The first name is freed when the script replaces it, or at once if the
 /// file system has no hard links.
 fn put_aside(path: &Path, before: &Path) -> io::Result<()> {
     fs::hard_link(path, before).or_else(|_| fs::rename(path, before))

@@ -1,8 +1,8 @@
 //! The hook `pre-receive`, the gate of a repository: it tells whoever pushes what the push changes on the nodes, and
 //! may refuse it.
 //!
-//! Git runs it while the objects of the push are in quarantine, and waits for it. So the comparison is a run of this
-//! program by itself, which has a limit of time: when that is over, it is ended with everything that it has started.
+//! Git runs it while the objects of the push are in quarantine, and waits for it. So the comparison is a separate run
+//! of this program with a time limit: after that, it is ended along with everything that it has started.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -25,7 +25,7 @@ use crate::process::Group;
 /// The last argument of the run that compares; git passes none.
 const COMPARE: &str = "compare";
 
-/// The seconds that a comparison has, unless `hierad.gateTimeout` says otherwise.
+/// The time limit of a comparison in seconds, unless `hierad.gateTimeout` sets another one.
 const TIMEOUT: u64 = 60;
 
 /// The option of a push that lets it past the gate: `git push -o hierad-bypass=REASON`.
@@ -53,7 +53,7 @@ pub(super) fn run(global: &Global, arguments: &[OsString]) -> Result {
     }
 }
 
-/// Compares what the push moves.
+/// Compares the branches that the push moves.
 fn judge(global: &Global, lines: &str) -> Status {
     let mode = match setting(global, GATE) {
         Ok(None) => Ok(Mode::Policies),
@@ -74,7 +74,7 @@ fn judge(global: &Global, lines: &str) -> Status {
     }
 }
 
-/// Runs the comparison with a limit of time.
+/// Runs the comparison with a time limit.
 #[tokio::main(flavor = "current_thread")]
 async fn limited(global: &Global, lines: &str) -> Result {
     let seconds = match setting(global, GATE_TIMEOUT)? {
@@ -121,7 +121,7 @@ fn refuse(global: &Global, reason: &str) -> Status {
     Status::Found
 }
 
-/// Returns the reason that the push gives for going past the gate, or `None`. Git passes options on only where
+/// Returns the reason that the push gives for bypassing the gate, or `None`. Git passes options on only if
 /// `receive.advertisePushOptions` allows them.
 fn bypass() -> Option<String> {
     let count: usize = std::env::var("GIT_PUSH_OPTION_COUNT").ok()?.parse().ok()?;
@@ -130,7 +130,7 @@ fn bypass() -> Option<String> {
     reason.filter(|reason| !reason.is_empty())
 }
 
-/// Notes a push that is let past. Fails if it cannot be noted.
+/// Logs a push that is let past. Fails if the log cannot be written.
 fn note(global: &Global, lines: &str, reason: &str) -> Result<()> {
     let folders = git::git_dirs(global.repo.as_deref(), &Environment::of_process())?;
     let who = WHO.into_iter().find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));

@@ -90,8 +90,8 @@ pub(super) fn check(global: &Global, push: Push, mode: Mode) -> Result<Option<St
     Ok(brought.refusal(mode))
 }
 
-/// Returns the sides of an update. The remote's current commit judges it; a new branch is judged by its default
-/// branch.
+/// Returns the sides of an update. The remote's current commit judges it; for a new branch, the remote's default
+/// branch does.
 fn sides(repository: &Repository, remote: &Remote, update: &Update, before: CommitId) -> Sides {
     let sides = Sides::of(RevisionId::Commit(before), RevisionId::Commit(update.new));
     let default = || match remote {
@@ -163,7 +163,7 @@ struct Brought {
     failing: BTreeSet<String>,
     /// The policies that fail.
     policies: BTreeSet<String>,
-    /// The reason if something cannot be checked.
+    /// The reason why something cannot be checked.
     unchecked: Option<String>,
 }
 

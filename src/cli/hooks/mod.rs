@@ -37,7 +37,7 @@ pub(super) struct Arguments {
 }
 
 impl Arguments {
-    /// Returns true if the command may compare what a hook is told of.
+    /// Returns true if the command may read data, to compare the commits of a hook.
     pub(super) fn reads_data(&self) -> bool {
         matches!(self.command, Command::Run { .. })
     }
@@ -104,7 +104,7 @@ fn first_line(failure: &Failure) -> String {
     describe(&**failure).lines().next().unwrap_or_default().trim_end_matches('.').to_owned()
 }
 
-/// hierad's settings in git's configuration.
+/// The names of hierad's settings in git's configuration.
 const GIT_SETTINGS: [&str; 4] = [POST_COMMIT, PRE_PUSH, GATE, GATE_TIMEOUT];
 const POST_COMMIT: &str = "hierad.postCommit";
 const PRE_PUSH: &str = "hierad.prePush";
@@ -113,9 +113,9 @@ const GATE_TIMEOUT: &str = "hierad.gateTimeout";
 
 /// hierad's settings in git's configuration.
 pub(super) struct GitSettings {
-    /// Those that count.
+    /// The settings in effect.
     pub(super) known: Vec<ConfigEntry>,
-    /// Sentences about those that hierad does not know.
+    /// Messages about settings that hierad does not know.
     pub(super) unknown: Vec<String>,
 }
 
@@ -234,7 +234,7 @@ impl Place {
         }
     }
 
-    /// Fails if husky makes the folder anew each time that the packages of the work tree are installed.
+    /// Fails if the folder is husky's, which recreates it whenever the packages of the work tree are installed.
     fn refuse_generated(&self, hooks: &[Hook]) -> Result<()> {
         let Some(own) = self.folder.parent().filter(|own| self.folder.ends_with("_") && own.ends_with(".husky")) else {
             return Ok(());

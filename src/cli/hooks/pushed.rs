@@ -1,4 +1,4 @@
-//! The branches that a push moves: as git tells its hooks, or as the pre-commit framework does.
+//! The branches that a push moves, as git or the pre-commit framework passes them to hooks.
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, Read};
@@ -15,7 +15,7 @@ pub(super) struct Remote {
     pub(super) is_here: bool,
 }
 
-/// A branch of the remote that the push moves or makes.
+/// A branch of the remote that the push moves or creates.
 #[derive(Debug)]
 pub(super) struct Update {
     pub(super) branch: BranchName,
@@ -24,7 +24,7 @@ pub(super) struct Update {
     pub(super) old: Option<CommitId>,
 }
 
-/// A push before anything of it is compared.
+/// A push that has not been compared yet.
 #[derive(Debug)]
 pub(super) struct Push {
     pub(super) remote: Remote,
@@ -34,15 +34,15 @@ pub(super) struct Push {
 /// The updates of a push.
 #[derive(Debug)]
 pub(super) enum Updates {
-    /// All of them, as git tells. Deleted branches and tags are left out.
+    /// All updates that git reports, except for deleted branches and tags.
     All(Vec<Update>),
-    /// Names of two commits, as the pre-commit framework tells of the first branch.
+    /// Two commits by name: the pre-commit framework reports only the first branch.
     Range { branch: Option<BranchName>, from: String, to: String },
 }
 
 impl Push {
-    /// Reads what git tells `pre-push`: its arguments name the remote, and standard input has a line for each
-    /// reference. Without any line the variables of the pre-commit framework count.
+    /// Reads what git passes to `pre-push`: its arguments name the remote, and standard input has a line for each
+    /// reference. Without any line, the variables of the pre-commit framework are used.
     pub(super) fn outgoing(arguments: &[OsString]) -> Result<Push> {
         let lines = told()?;
         if !lines.is_empty() {
@@ -53,7 +53,7 @@ impl Push {
         by_pre_commit(variable)
     }
 
-    /// Reads what git tells `pre-receive` on standard input.
+    /// Reads the lines that git passes to `pre-receive` on standard input.
     pub(super) fn incoming(lines: &str) -> Result<Push> {
         let remote = Remote { is_here: true, ..Remote::default() };
         Ok(Push { remote, updates: Updates::All(incoming(lines)?) })
@@ -96,7 +96,7 @@ impl Remote {
     }
 }
 
-/// Returns what is on standard input. A terminal tells nothing: a manager of hooks has passed it on.
+/// Returns what is on standard input. A terminal, which a hook manager has passed on, is not read.
 pub(super) fn told() -> Result<String> {
     let mut lines = String::new();
     let mut input = std::io::stdin();
@@ -150,7 +150,7 @@ fn not_understood(line: &str) -> crate::app::Failure {
     format!("git told '{line}' of the push").into()
 }
 
-/// Returns the update of a reference, or `None` if it is deleted or no branch.
+/// Returns the update of a reference, or `None` if it is deleted or not a branch.
 fn update(old: &str, new: &str, reference: &str) -> Result<Option<Update>> {
     let Some(branch) = branch(reference).filter(|_| !is_zero(new)) else { return Ok(None) };
     let id = |hex| CommitId::from_hex(hex).ok_or_else(|| format!("'{hex}' is not a commit id that hierad can read"));
@@ -158,8 +158,8 @@ fn update(old: &str, new: &str, reference: &str) -> Result<Option<Update>> {
     Ok(Some(Update { branch, new: id(new)?, old }))
 }
 
-/// Returns the branch of a reference of the remote, or the branch that Gerrit reviews it for. Returns `None` for tags
-/// and the like.
+/// Returns the branch of a remote reference, or the branch that Gerrit reviews it for. Returns `None` for other
+/// references, such as tags.
 fn branch(reference: &str) -> Option<BranchName> {
     let name = ["refs/heads/", "refs/for/"].iter().find_map(|prefix| reference.strip_prefix(prefix))?;
     Some(BranchName::new(name.split('%').next().unwrap_or(name)))

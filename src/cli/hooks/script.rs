@@ -44,7 +44,7 @@ impl Hook {
         }
     }
 
-    /// Returns the name of the hook from before, which the script runs first.
+    /// Returns the new name of the previous hook, which the script runs first.
     pub(super) fn before(self) -> String {
         format!("{}.before-hierad", self.name())
     }

@@ -9,7 +9,7 @@ pub(super) fn is_possible() -> bool {
     std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
 }
 
-/// Asks for one of several answers, of which the first is taken if nothing is said. Returns its number.
+/// Asks for one of several answers, the first by default, and returns the index of the chosen one.
 pub(super) fn choose(question: &str, answers: &[&str], out: &mut dyn Write) -> std::io::Result<usize> {
     writeln!(out, "{question}")?;
     for (number, answer) in answers.iter().enumerate() {
@@ -34,7 +34,7 @@ pub(super) fn line(question: &str, out: &mut dyn Write) -> std::io::Result<Strin
     Ok(line.trim().to_owned())
 }
 
-/// Asks a question that is answered by yes or no, which is the answer if nothing is said.
+/// Asks a yes-or-no question. The default is no.
 pub(super) fn is_wanted(question: &str, out: &mut dyn Write) -> std::io::Result<bool> {
     let answer = line(&format!("{question} [y/N] "), out)?;
     Ok(matches!(answer.to_lowercase().as_str(), "y" | "yes"))

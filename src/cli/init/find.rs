@@ -1,4 +1,5 @@
-//! Looks around, says what is found and what is guessed, and asks where there are several answers.
+//! Examines the repository and the machine, says what is found and what is guessed, and asks if there are several
+//! possible answers.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -21,11 +22,11 @@ use crate::setup::{
 };
 use crate::tree::{FileTree, files_called};
 
-/// The references of the origin's branches, and the usual names of a default branch.
+/// The prefix of references to the origin's branches, and the usual names of a default branch.
 const ORIGIN: &str = "refs/remotes/origin/";
 const DEFAULT_BRANCHES: [&str; 3] = ["production", "main", "master"];
 
-/// Looks around in a repository.
+/// Finds what the settings of a repository need.
 pub(super) struct Finder<'a> {
     pub(super) global: &'a Global,
     pub(super) arguments: &'a Arguments,
@@ -77,7 +78,7 @@ impl Finder<'_> {
         })
     }
 
-    /// Returns the folder with clones of the modules that a Puppetfile brings.
+    /// Returns the folder with clones of the modules that a Puppetfile lists.
     fn module_clones(&mut self, tree: &dyn FileTree) -> Result<Option<PathBuf>> {
         let has_modules = !Deployment::read(tree, "")?.modules.is_empty();
         let found = self.machine().module_clones().filter(|_| has_modules);
@@ -93,7 +94,7 @@ impl Finder<'_> {
         hierarchy.is_on_disk() || hierarchy.is_installed() && self.global.overrides().hiera_config.is_none()
     }
 
-    /// Returns the release of the machine's Puppet, and its Ruby, if they must be written.
+    /// Returns the release of the machine's Puppet, and its Ruby, if the settings must name them.
     fn puppet(&mut self) -> Result<(Option<Puppet>, Option<Ruby>)> {
         let versions = if self.arguments.no_verify { None } else { ruby::versions() };
         let Some((version, ruby_version)) = versions else { return Ok((None, None)) };
@@ -109,7 +110,7 @@ impl Finder<'_> {
         Ok((puppet, ruby))
     }
 
-    /// Returns the functions in Ruby that Puppet could run, if it is here.
+    /// Returns the functions in Ruby that Puppet could run, if it is on this machine.
     fn functions(&mut self, tree: &dyn FileTree, hierarchy: &Hierarchy) -> Result<Functions> {
         let names = if ruby::has_puppet() { setup::functions(tree, hierarchy)? } else { Vec::new() };
         if names.is_empty() {
@@ -135,7 +136,7 @@ impl Finder<'_> {
         Ok(Functions { names, revision, is_run })
     }
 
-    /// Returns the branch of the origin that is most likely its default one, if the clone does not know it.
+    /// Returns the most likely default branch of the origin, if the clone does not know it.
     fn default_branch(&self) -> Result<Option<String>> {
         if self.repository.resolve_trusted(&format!("{ORIGIN}HEAD")).is_ok() {
             return Ok(None);
@@ -205,8 +206,8 @@ impl Finder<'_> {
         !self.arguments.yes && ask::is_possible()
     }
 
-    /// Returns the path of the hiera.yaml for the settings, and the paths that it stands for: more than one if there
-    /// are several environments, with Puppet's default first.
+    /// Returns the path of the hiera.yaml for the settings, and the hierarchies that it stands for: more than one if
+    /// there are several environments, with Puppet's default first.
     fn hierarchies(&mut self, tree: &dyn FileTree) -> Result<(String, Vec<Hierarchy>)> {
         let (mut all, refused) = setup::hierarchies(tree)?;
         for error in &refused {
@@ -298,12 +299,12 @@ impl Finder<'_> {
         Ok(found)
     }
 
-    /// Returns the file for nodes that are guessed.
+    /// Returns the path of the file for guessed nodes.
     fn guessed_file(&self) -> PathBuf {
         self.repository.common_dir().join(GUESSED)
     }
 
-    /// Guesses nodes.
+    /// Guesses nodes from the data files.
     fn guessed(
         &mut self,
         tree: &dyn FileTree,
@@ -408,7 +409,7 @@ impl Finder<'_> {
     }
 }
 
-/// Returns the datadirs of some hierarchies that lie elsewhere, each once.
+/// Returns the datadirs of the hierarchies that are not where hiera.yaml says, each once.
 fn datadirs(tree: &dyn FileTree, hierarchies: &[Hierarchy]) -> Result<Vec<Mapped>> {
     let (mut found, mut known) = (Vec::new(), BTreeSet::new());
     for hierarchy in hierarchies {
@@ -418,7 +419,7 @@ fn datadirs(tree: &dyn FileTree, hierarchies: &[Hierarchy]) -> Result<Vec<Mapped
     Ok(found)
 }
 
-/// Returns the hierarchies that count, each with the name of its environment if there are several at `path`.
+/// Returns the hierarchies in use, each with the name of its environment if there are several at `path`.
 fn by_environment<'h>(path: &'h str, hierarchies: &'h [Hierarchy]) -> Vec<(Option<&'h str>, &'h Hierarchy)> {
     match Folders::of(path) {
         Some(folders) => hierarchies.iter().map(|of| (folders.name_of(&of.path), of)).collect(),
@@ -435,16 +436,16 @@ fn in_words(source: &Source) -> String {
     }
 }
 
-/// The file for nodes that are guessed, in the git directory.
+/// The file for guessed nodes, in the git directory.
 pub(super) const GUESSED: &str = "hierad-guessed-nodes.yaml";
 
-/// The largest hiera.yaml on disk.
+/// The maximum size of a hiera.yaml on disk, in bytes.
 const SIZE: u64 = 8 << 20;
 
 /// The advice for a repository without nodes.
 const NO_NODES: &str = "--profiles PATH names files or a folder of facts, --puppetdb URL a PuppetDB, --puppet-cache DIR \
 the caches of a server";
 
-/// The words for a repository without a hiera.yaml.
+/// The error for a repository without a hiera.yaml.
 const NO_HIERA_YAML: &str = "no hiera.yaml is in the last commit. If this repository has data alone, name the hiera.yaml \
 of the Puppet server, or a copy of it: --global-hiera-config FILE";

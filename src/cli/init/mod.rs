@@ -1,7 +1,7 @@
 //! `hierad init`: from a repository that hierad has never seen to the report of its last change.
 //!
-//! `find` looks around and asks, `write` makes the settings files, and `show` fetches the nodes, asks Puppet for
-//! a sample and prints a report.
+//! `find` examines the repository and asks, `write` makes the settings files, and `show` fetches the nodes, asks
+//! Puppet for a sample and prints a report.
 
 mod accept;
 mod ask;
@@ -76,7 +76,7 @@ impl Arguments {
     }
 }
 
-/// Returns a path that is the same from every folder.
+/// Returns the path made absolute, if possible.
 fn absolute(path: &std::path::Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
@@ -124,7 +124,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     Ok(Status::Done)
 }
 
-/// Writes a line of what was found: of which kind, and what.
+/// Writes a line about something, with its kind in front.
 fn tell(out: &mut dyn Write, kind: &str, text: &str) -> std::io::Result<()> {
     writeln!(out, "{kind:<11} {}", crate::visible::visible(text))?;
     out.flush()

@@ -1,4 +1,4 @@
-//! Shows what the settings give: the nodes, a sample of answers beside Puppet's, and the last change.
+//! Shows the effect of the settings: the nodes, a sample of answers compared with Puppet's, and the last change.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -12,11 +12,11 @@ use crate::pipeline::{Comparison, DiffFilter, Pipeline, RevisionId};
 use crate::report::{BlindSpot, Format, Verdict, count, write};
 use crate::snapshot;
 
-/// The most commits that are looked at for one that changes something, and about the longest time.
+/// The maximum number of commits examined to find one that changes something, and the approximate time limit.
 const COMMITS: usize = 200;
 const PATIENCE: Duration = Duration::from_secs(8);
 
-/// The most blind spots that are told.
+/// The maximum number of blind spots shown.
 const BLIND_SPOTS: usize = 5;
 
 /// The number of answers that Puppet is asked for.
@@ -48,14 +48,14 @@ impl Ready {
         Ok(change)
     }
 
-    /// Tells how many nodes and keys there are.
+    /// Prints how many nodes and keys there are.
     pub(super) fn tell_nodes(&self, out: &mut dyn Write) -> Result<()> {
         let keys = self.pipeline.cached_revision(RevisionId::Commit(self.head))?.keys.len();
         let (nodes, keys) = (count(self.pipeline.fleet.len(), "node"), count(keys, "key"));
         Ok(tell(out, "nodes", &format!("{nodes}, {keys} with data"))?)
     }
 
-    /// Tells what cannot be seen of all keys.
+    /// Prints the blind spots of all keys.
     pub(super) fn tell_blind_spots(&self, global: &Global, out: &mut dyn Write) -> Result<()> {
         let Ready { workspace, pipeline, head } = self;
         let (progress, head) = (global.show_progress(workspace), RevisionId::Commit(*head));
@@ -86,7 +86,7 @@ pub(super) fn verify_some(global: &Global, out: &mut dyn Write) -> Result<()> {
 /// A commit and the one before it, compared.
 pub(super) type Change = (CommitId, CommitId, Comparison);
 
-/// The last change, or what was looked at without finding one.
+/// The last change, or the commits examined without finding one.
 pub(super) enum LastChange {
     Found(Box<Change>),
     NotIn(LookedAt),
@@ -101,7 +101,7 @@ impl LastChange {
         }
     }
 
-    /// Shows it.
+    /// Shows the report, or says that no change was found.
     pub(super) fn show(&self, global: &Global, out: &mut dyn Write) -> Result<()> {
         let (before, after, comparison) = match self {
             LastChange::Found(change) => &**change,
@@ -120,11 +120,11 @@ impl LastChange {
     }
 }
 
-/// The commits that were looked at in vain.
+/// The commits examined without finding a change.
 #[derive(Default)]
 pub(super) struct LookedAt {
     count: usize,
-    /// The number of those with blind spots.
+    /// The number of commits with blind spots.
     partly: usize,
 }
 

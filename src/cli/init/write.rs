@@ -37,7 +37,7 @@ impl Files {
         Files { files: of_guessed.into_iter().chain(of_tree).chain(of_own).collect() }
     }
 
-    /// Returns the settings of the work tree if they are among the files, or empty ones if it has none.
+    /// Returns the settings file of the work tree if it is among the files, or an empty one if it does not exist yet.
     pub(super) fn of_tree(&self, top: &Path) -> Option<File> {
         let path = top.join(SETTINGS_FILE);
         let own = self.files.iter().find(|(own, ..)| *own == path).cloned();
@@ -51,7 +51,7 @@ impl Files {
         })
     }
 
-    /// Writes the files. Returns what takes them away again.
+    /// Writes the files. Returns the means to undo that.
     pub(super) fn write(&self, arguments: &Arguments, out: &mut dyn Write) -> Result<Undo> {
         if let Some((path, ..)) =
             self.files.iter().find(|(path, ..)| !arguments.force && path.symlink_metadata().is_ok())
