@@ -177,7 +177,7 @@ impl LookupRequest<'_> {
         self.kind.as_ref().map_or(Ok(()), |kind| check_type(subject, value, kind).map_err(LookupError::from))
     }
 
-    /// Writes a value. The text of it alone is for programs, and written as it is.
+    /// Writes a value. Plain text is for programs, and is written unchanged.
     fn write(&self, value: &Value, out: &mut dyn Write) -> Result<()> {
         let text = render(value, self.format);
         if self.format == RenderAs::S {
@@ -187,7 +187,7 @@ impl LookupRequest<'_> {
     }
 }
 
-/// Puppet's words for the value whose type it checks.
+/// Puppet's words for the value in errors about its type.
 const FOUND: &str = "Found value";
 const DEFAULT: &str = "Default value";
 
@@ -243,15 +243,15 @@ impl Subject<'_> {
         Ok(Status::Done)
     }
 
-    /// Explains how the first key is found, or that none is. A lookup that fails is explained, too, and does not fail
-    /// the command; a value of the wrong type does.
+    /// Explains how the first key is found, or that none is. A failed lookup is explained, too, and the command
+    /// succeeds; a value of the wrong type makes it fail.
     fn explain(&self, wanted: &LookupRequest<'_>, only_options: bool, color: bool, out: &mut dyn Write) -> Result {
         let recorder = Recorder::default();
         let mut lookup = Lookup::new(self.environment, self.sources, self.scope).explained_by(&recorder);
         let mut keys: Vec<&str> = wanted.keys.iter().map(String::as_str).collect();
         if only_options {
             lookup = lookup.only_options();
-            // Any key outside of modules serves.
+            // Any key outside of modules will do.
             keys.extend(keys.is_empty().then_some("__global__"));
         }
         let answer = |key| match lookup.get(key, wanted.strategy.as_ref()) {
@@ -332,7 +332,7 @@ fn origins(value: &Value, path: &ValuePath, visit: &mut dyn FnMut(&ValuePath)) {
 }
 
 impl RenderAs {
-    /// Returns the requested format, in any case of letters.
+    /// Returns the requested format, ignoring case.
     fn of(arguments: &Arguments) -> Result<RenderAs> {
         let explains = arguments.explain || arguments.explain_options;
         let Some(name) = arguments.render_as.as_deref().map(str::to_lowercase) else {
@@ -360,8 +360,8 @@ fn render(value: &Value, format: RenderAs) -> String {
     if text.ends_with('\n') { text } else { text + "\n" }
 }
 
-/// Returns a value as YAML, like Ruby's except for characters that a terminal would act on. JSON is YAML, and has
-/// escapes for them.
+/// Returns a value as Ruby writes it in YAML. If a terminal would act on any of its characters, the value is written
+/// as JSON, which is YAML, too, and escapes them.
 fn yaml(value: &Value) -> String {
     let text = emit::document(value);
     match visible_output(&text) {
@@ -397,9 +397,9 @@ fn strategy(arguments: &Arguments) -> Result<Option<Strategy>> {
     Ok(Some(Strategy::from_option(&Value::hash(options))?))
 }
 
-/// Returns the node's profile with the facts and the environment of the flags.
+/// Returns the node's profile with the facts and the environment that flags set.
 fn profile(global: &Global, workspace: &Workspace, arguments: &Arguments) -> Result<NodeProfile> {
-    // The flag is that of `puppet lookup`.
+    // As with `puppet lookup`, the flag names the environment, so the branch does not.
     let is_given = arguments.environment.is_some();
     let branch = if is_given { None } else { workspace.branch(&arguments.rev)? };
     let (fleet, errors) =
@@ -424,7 +424,7 @@ fn profile(global: &Global, workspace: &Workspace, arguments: &Arguments) -> Res
         (None, _) => return Err("name the node with --node".into()),
     };
     let given = facts(&profile.name)?.map(|given| given.facts).unwrap_or_default();
-    // Given facts name the node, too: trusted facts follow from the name of its certificate.
+    // Given facts may name the node, too: its trusted facts follow from the name of its certificate.
     if let Some(certname) = given.get("clientcert").and_then(Value::as_str) {
         Arc::make_mut(&mut profile.trusted).extend(trusted_names(certname));
     }
@@ -434,7 +434,7 @@ fn profile(global: &Global, workspace: &Workspace, arguments: &Arguments) -> Res
     if let Some(environment) = &arguments.environment {
         profile.environment = environment.as_str().into();
     }
-    // Also where the node is none of the profiles, and over what else is given.
+    // This applies even to a node without a profile, and overrides the other flags.
     arguments.what_if.put_into(&mut profile);
     Ok(profile)
 }
@@ -454,7 +454,7 @@ fn facts(path: &Path, name: &str, environment: &str) -> Result<NodeProfile> {
     Ok(profile)
 }
 
-/// The most nodes to name in an error.
+/// The maximum number of nodes to name in an error.
 const NAMED: usize = 5;
 
 pub(super) fn unknown_node(name: &str, fleet: &Fleet) -> Failure {

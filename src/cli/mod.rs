@@ -1,8 +1,8 @@
 //! The `hierad` command: arguments, subcommands, printing, exit statuses and the set-up of the log.
 //!
 //! Each subcommand has a file with its arguments and its work. `global` has the flags of every command; it opens the
-//! [`Workspace`](crate::app::Workspace) that nearly all commands begin with. Only this module prints. Whatever a run
-//! is composed of, such as pipelines and the daemon, is `app`'s.
+//! [`Workspace`](crate::app::Workspace) that nearly all commands begin with. Only this module prints. The parts of a
+//! run, such as pipelines and the daemon, are composed by `app`.
 //!
 //! Exit status: 0 done, 1 failed, 2 differences or faults found, 3 no difference seen but not all could be seen, 4 a
 //! policy fails.
@@ -184,7 +184,7 @@ fn print_options() -> Result {
 pub fn main() -> ExitCode {
     let cli = match parse() {
         Ok(cli) => cli,
-        // A message on wrong arguments has their text, which a stranger may have written, among its colours.
+        // A coloured message about wrong arguments quotes them, and a stranger may have written them.
         Err(error) if error.use_stderr() => {
             output::log::print(&error.render().to_string().trim_end());
             return ExitCode::from(1);

@@ -1,4 +1,4 @@
-//! `hierad notify`: has a daemon look for commits. It is quick, and never hinders a commit.
+//! `hierad notify`: asks a daemon to look for commits. It is quick, and never makes a commit fail.
 
 use clap::Args;
 
@@ -10,7 +10,7 @@ use crate::git::{self, Environment};
 #[derive(Debug, Args)]
 pub(super) struct Arguments {}
 
-/// Failures are only logged, since a daemon finds the commit by its clock, too.
+/// Notifies the daemon. Failures are only logged, since the daemon also looks for commits from time to time.
 pub(super) fn run(global: &Global) -> Status {
     if let Err(failure) = tell(global) {
         tracing::info!("no daemon was notified: {}", describe(&*failure));

@@ -19,10 +19,10 @@ use crate::visible::{visible, visible_json};
 /// The version of the JSON form.
 const SCHEMA: &str = "hierad.policies/1";
 
-/// The most characters of the last hit.
+/// The maximum number of characters shown of the last hit.
 const MAX_HIT: usize = 100;
 
-/// The most commits that could not be resolved whose reasons are shown.
+/// The maximum number of unresolved commits whose reasons are shown.
 const MAX_UNRESOLVED: usize = 3;
 
 /// Arguments of `policies`.

@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// The time between two drawings of the line.
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// The line, which is hidden until it is shown. Other output is printed above it.
+/// The progress line, which is hidden at first. Other output is printed above it.
 #[derive(Debug, Clone)]
 pub(super) struct Progress {
     line: ProgressBar,
@@ -39,7 +39,7 @@ impl workers::Progress for Stages {
 }
 
 impl Stages {
-    /// Returns the text of the innermost stage. Between two stages this is the former one.
+    /// Returns the text of the innermost stage. Between two stages, it is that of the former one.
     fn text(&self) -> Option<String> {
         let mut stages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if stages.iter().any(goes_on) {
@@ -71,7 +71,7 @@ impl Default for Progress {
 }
 
 impl Progress {
-    /// Returns the listener that the line shows.
+    /// Returns the listener whose stages the line shows.
     pub(super) fn listener(&self) -> Arc<dyn workers::Progress> {
         self.stages.clone()
     }
@@ -94,7 +94,7 @@ impl Progress {
         Some(Shown { running: Some((stop, thread)) })
     }
 
-    /// Draws the line again and again until it is stopped.
+    /// Redraws the line until it is stopped.
     fn draw(&self, stopped: &Receiver<()>) {
         loop {
             if let Some(text) = self.stages.text() {
@@ -117,13 +117,13 @@ impl Progress {
         });
     }
 
-    /// Returns standard error for whole lines, which go above the line of progress.
+    /// Returns standard error for whole lines, which go above the progress line.
     pub(super) fn stderr(&self) -> impl Write + use<> {
         Above(self.line.clone())
     }
 }
 
-/// Waits, and returns true if the other side is still there then.
+/// Waits, and returns true if the sender is still there afterwards.
 fn goes_on_for(time: Duration, stopped: &Receiver<()>) -> bool {
     stopped.recv_timeout(time) == Err(RecvTimeoutError::Timeout)
 }
@@ -165,7 +165,7 @@ mod tests {
     use super::Progress;
     use crate::workers::Workers;
 
-    /// A terminal of one line, and all that stood there.
+    /// A terminal of one line, with everything that it has shown.
     #[derive(Debug, Clone, Default)]
     struct Screen(Arc<Mutex<(String, Vec<String>)>>);
 
@@ -174,7 +174,7 @@ mod tests {
             self.0.lock().unwrap().0.trim_end().to_owned()
         }
 
-        /// Fails if the line does not come to read `text` before long.
+        /// Fails if the line does not read `text` before long.
         #[track_caller]
         fn comes_to(&self, text: &str) {
             let deadline = Instant::now() + Duration::from_secs(30);
@@ -219,7 +219,7 @@ mod tests {
         }
     }
 
-    /// A line on a screen, and workers that tell it what they do.
+    /// A line on a screen, and workers that report to it.
     fn shown(patience: Duration) -> (Progress, Screen, Workers, Option<super::Shown>) {
         let (progress, screen) = (Progress::default(), Screen::default());
         let target = screen.clone();

@@ -17,10 +17,10 @@ use crate::pipeline::VariableUse;
 use crate::report::count;
 use crate::visible::{visible, visible_json};
 
-/// The seconds of a day.
+/// A day in seconds.
 const DAY: i64 = 86_400;
 
-/// The most nodes that are named, and the most columns of their names if there are several.
+/// The maximum number of nodes that are named, and the maximum width of their names if there are several.
 const NAMED: usize = 3;
 const COLUMNS: usize = 60;
 
@@ -37,7 +37,7 @@ pub(super) struct Arguments {
 /// A fault of some profiles.
 struct Fault {
     code: &'static str,
-    /// The place that reads a variable, or nothing.
+    /// The place that reads a variable, or empty.
     place: String,
     text: String,
     fix: String,
@@ -71,7 +71,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     Ok(if faults.is_empty() { Status::Done } else { Status::Found })
 }
 
-/// Returns the fault of a variable that some of its readers do not have.
+/// Returns a fault if some of the nodes that read a variable do not have it.
 fn lacking(variable: &VariableUse, fleet: &Fleet) -> Option<Fault> {
     let without = |readers: &NodeSet| variable.values.without.intersection(readers);
     let (mut nodes, mut readers) = (without(&variable.readers), &variable.readers);
@@ -95,7 +95,7 @@ fn lacking(variable: &VariableUse, fleet: &Fleet) -> Option<Fault> {
     })
 }
 
-/// Returns the fault of profiles whose facts are older than some days.
+/// Returns a fault if facts of profiles are older than `days`.
 fn old(overview: &Overview, fleet: &Fleet, days: u32) -> Option<Fault> {
     let limit = table::now() - i64::from(days) * DAY;
     let is_old = |(node, time): &(NodeId, i64)| (*time < limit).then_some(*node);
@@ -117,7 +117,7 @@ fn old(overview: &Overview, fleet: &Fleet, days: u32) -> Option<Fault> {
     })
 }
 
-/// Returns the fault of profiles whose nodes are in no `PuppetDB`, if there is one that knows all nodes.
+/// Returns a fault if profiles belong to nodes that are missing from every `PuppetDB` that knows all nodes.
 fn unknown(overview: &Overview, fleet: &Fleet) -> Option<Fault> {
     let all: Vec<usize> = (0..overview.entries.len()).filter(|at| overview.entries[*at].knows_all).collect();
     let label = &overview.entries[*all.first()?].label;
@@ -136,7 +136,7 @@ fn unknown(overview: &Overview, fleet: &Fleet) -> Option<Fault> {
 /// `2 of 161 nodes: db01, db02`
 fn on(nodes: &NodeSet, of: &NodeSet, fleet: &Fleet) -> String {
     let names: Vec<&str> = fleet.names(nodes).take(NAMED).map(|name| &**name).collect();
-    // Long names are so much noise.
+    // Several long names would be noise.
     let shown = if names.concat().len() > COLUMNS { 1 } else { names.len() };
     let names = names[..shown].join(", ");
     match (nodes.len(), of.len()) {

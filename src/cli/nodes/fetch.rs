@@ -48,7 +48,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
         answer?;
     }
     let pipeline = super::pipeline(global, &workspace, point)?;
-    // Some variables show only as values are looked up.
+    // Some variables are seen to be read only when values are looked up.
     let revision = pipeline.revision(point)?;
     drop(pipeline.effective(&revision, revision.keys.iter()));
     let (lines, left_out) = lines(&pipeline.fleet, &revision.fleet.wanted(), arguments);
@@ -87,7 +87,7 @@ fn lines(fleet: &Fleet, read: &Wanted, arguments: &Arguments) -> (Vec<u8>, LeftO
     (lines.into_bytes(), left_out)
 }
 
-/// Returns true for a secret, by the names that lead to it.
+/// Returns true if a value is a secret, judging by its content and the names that lead to it.
 fn is_secret(patterns: &[Pattern], names: &[&str], value: &Value) -> bool {
     let inside = if matches!(names.first(), Some(&"facts" | &"trusted")) { &names[1..] } else { names };
     let Some((first, rest)) = inside.split_first() else { return false };
@@ -95,7 +95,7 @@ fn is_secret(patterns: &[Pattern], names: &[&str], value: &Value) -> bool {
     is_clear_secret(first, &path, value) || (!patterns.is_empty() && any(patterns, &names.join(".")))
 }
 
-/// Tells what is left out.
+/// Prints what is left out.
 fn tell(left_out: &LeftOut) {
     let of = |names: &BTreeSet<String>| names.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
     if !left_out.volatile.is_empty() {

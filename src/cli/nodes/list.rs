@@ -21,7 +21,7 @@ pub(super) fn run(global: &Global, format: Format) -> Result {
     let progress = global.show_progress(&workspace);
     let branch = workspace.branch("HEAD")?;
     let revisions = workspace.revisions();
-    // These name the nodes that are left out, and what to do without any profile.
+    // Reading the fleet reports nodes that are left out, and says what to do if there are no profiles.
     let fleet = workspace.fleet(&revisions, branch.as_ref(), &[], &|_| true, &|error| {
         global.print_profile_error(error);
     })?;

@@ -66,7 +66,7 @@ fn pipeline(global: &Global, workspace: &Workspace, point: RevisionId) -> Result
     global.pipeline(workspace, branch.as_ref(), &[point], &|_| true)
 }
 
-/// Returns the sources of nodes when the checked-out branch is deployed.
+/// Returns the sources of nodes for the checked-out branch.
 fn inventory(workspace: &Workspace) -> Result<Inventory> {
     let branch = workspace.branch("HEAD")?;
     Ok(workspace.inventory(branch.as_ref().map(BranchName::as_str)))

@@ -17,7 +17,7 @@ use crate::report::shorten;
 use crate::value::Value;
 use crate::visible::{visible, visible_json};
 
-/// The most columns of a value that is not asked for in full.
+/// The maximum width of a value, unless `--full` is given.
 const COLUMNS: usize = 60;
 
 /// Arguments of `nodes show`.
@@ -81,7 +81,7 @@ fn text(described: &Described, is_full: bool, color: bool, out: &mut dyn Write) 
     catalog(&described.profile.catalog, is_full, out)
 }
 
-/// Writes what is known of the node's last catalog.
+/// Writes what is known about the node's last catalog.
 fn catalog(Catalog { classes, keys }: &Catalog, is_full: bool, out: &mut dyn Write) -> std::io::Result<()> {
     let listed = |names: &Names| {
         let names = visible(&names.iter().collect::<Vec<_>>().join(", ")).into_owned();
@@ -118,7 +118,7 @@ fn all(described: &Described) -> Vec<VariableRow> {
     let profile = &described.profile;
     let mut told = Vec::new();
     let mut fields: Vec<(&Field, &str)> = FIELDS.iter().filter_map(|field| Some((field, field.prefix?))).collect();
-    // There are many facts.
+    // Facts come last, since there are many.
     fields.sort_by_key(|(field, _)| field.name == FACTS);
     for (field, prefix) in fields {
         let hash = match field.written(profile) {
@@ -148,7 +148,7 @@ fn all(described: &Described) -> Vec<VariableRow> {
     told
 }
 
-/// Calls `tell` for each value that is not a hash or array with something in it, with its name as data would have it.
+/// Calls `tell` for each value that is not a hash or array with something in it, under the name that data would use.
 fn leaves(name: String, value: &Value, tell: &mut dyn FnMut(String, String)) {
     match value {
         Value::Hash(hash) if !hash.is_empty() => {

@@ -18,7 +18,7 @@ pub(in crate::cli) fn keep_secrets(show_secrets: bool) {
     }));
 }
 
-/// A literal message holds no data; a formatted one may.
+/// Returns a panic's message if it is a literal, which contains no data; a formatted one may.
 fn message(payload: &(dyn Any + Send)) -> &'static str {
     let written = payload.downcast_ref::<&'static str>().copied();
     written.unwrap_or("the message is left out, since it may show a secret; --show-secrets shows it")

@@ -18,7 +18,7 @@ use crate::workers::RUN;
 /// The target of lines that no filter hides.
 const NOTICE: &str = "hierad::notice";
 
-/// Tells the user a line that no filter hides, and that scripts may wait for.
+/// Prints a line that no filter hides, and that scripts may wait for.
 pub(in crate::cli) fn tell(format: Format, line: &dyn Display) {
     match format {
         Format::Text => anstream::eprintln!("hierad: {}", parted(&visible(&line.to_string()))),
@@ -26,7 +26,7 @@ pub(in crate::cli) fn tell(format: Format, line: &dyn Display) {
     }
 }
 
-/// Tells the reason why the process ends.
+/// Prints the reason why the process ends.
 pub(in crate::cli) fn fail(format: Format, line: &dyn Display) {
     match format {
         Format::Text => print(&format_args!("hierad: {line}")),
@@ -34,21 +34,21 @@ pub(in crate::cli) fn fail(format: Format, line: &dyn Display) {
     }
 }
 
-/// Prints lines to standard error, with nothing in them that a terminal would act on.
+/// Prints lines to standard error, without anything that a terminal would act on.
 pub(in crate::cli) fn print(lines: &dyn Display) {
     anstream::eprintln!("{}", parted(&visible_lines(&lines.to_string())));
 }
 
-/// The variables with a `tracing` filter; the first that is set counts.
+/// The variables with a `tracing` filter; the first one that is set is used.
 const FILTERS: [&str; 2] = ["HIERAD_LOG", "RUST_LOG"];
 
-/// Starts logging: warnings by default, more with `-v` and `-vv`, or by a filter of the environment. Lines go above
-/// the line of progress.
+/// Starts logging: warnings by default, more with `-v` and `-vv`, or by a filter in the environment. Lines go above
+/// the progress line.
 pub(in crate::cli) fn start(global: &Global, format: Format, is_daemon: bool) {
     let progress = global.progress.clone();
     let default: &str = match global.verbose {
         0 => "warn",
-        // A daemon would tell of each commit's run.
+        // A daemon would log each commit's run.
         1 if is_daemon => "hierad=info,warn",
         1 => &format!("hierad=info,{RUN}=debug,warn"),
         _ => "hierad=debug,info",
@@ -70,8 +70,8 @@ pub(in crate::cli) fn start(global: &Global, format: Format, is_daemon: bool) {
     };
 }
 
-/// Writes a field of a message, or the message itself, with nothing in it that a terminal would act on: what does so
-/// after that is a colour of the log.
+/// Writes a field of a message, or the message itself, without anything that a terminal would act on. Any such
+/// sequence that is then in the line is one of the log's own colours.
 fn write_field(out: &mut Writer<'_>, field: &Field, value: &dyn Debug) -> fmt::Result {
     let value = format!("{value:?}");
     let value = visible(&value);
@@ -82,11 +82,11 @@ fn write_field(out: &mut Writer<'_>, field: &Field, value: &dyn Debug) -> fmt::R
     }
 }
 
-/// The name of a field.
+/// The style of a field's name.
 const FIELD: Style = Style::new().italic();
 
-/// Takes whole lines of the log, and leaves nothing in them that a terminal would act on but the log's own colours. A
-/// message of several lines becomes one, so that no data can forge another message.
+/// Takes whole lines of the log, and makes everything in them harmless that a terminal would act on, except for the
+/// log's own colours. A message of several lines becomes one, so that no data can forge another message.
 struct Lines<W> {
     out: W,
     format: Format,

@@ -25,7 +25,7 @@ use crate::visible::{visible, visible_coloured, visible_output};
 /// The width without a terminal.
 const DEFAULT_WIDTH: usize = 100;
 
-/// The least number of lines for a report.
+/// The minimum number of lines for a report.
 const LEAST_HEIGHT: usize = 20;
 
 /// Returns true if standard output gets colour.
@@ -68,7 +68,7 @@ pub(super) fn stdout() -> Output {
     Output::new(Content::Text)
 }
 
-/// Returns the same for a writer that makes each text harmless before it adds a colour to it.
+/// Returns standard output for a caller that makes each text harmless before adding colour.
 pub(super) fn coloured(color: bool) -> Output {
     Output::new(Content::of_colour(color))
 }
@@ -79,13 +79,13 @@ pub(super) const QUIET: Style = Style::new().dimmed();
 pub(super) const BAD: Style = AnsiColor::Red.on_default();
 pub(super) const NEW: Style = AnsiColor::Yellow.on_default();
 
-/// Makes a foreign text harmless and adds a style, if there is colour.
+/// Makes untrusted text harmless, and adds a style if there is colour.
 pub(super) fn painted(color: bool, style: Style, text: &str) -> String {
     let text = visible(text);
     if color { format!("{style}{text}{style:#}") } else { text.into_owned() }
 }
 
-/// Prints what a user asks the parser of arguments for, which has no text of a stranger.
+/// Prints the help that the argument parser returns, which contains no text by strangers.
 pub(super) fn print_help(help: &StyledStr) -> Result<()> {
     let is_coloured = has_color(&Global::default(), &std::io::stdout());
     let mut out = Output::new(Content::of_colour(is_coloured));
@@ -94,7 +94,7 @@ pub(super) fn print_help(help: &StyledStr) -> Result<()> {
     out.flush()
 }
 
-/// Returns a writer that leaves nothing in what a pager gets that [`coloured`] would not leave.
+/// Returns a writer that makes text for a pager harmless, as [`coloured`] does.
 pub(super) fn to_pager(pager: ChildStdin, color: bool) -> Harmless<ChildStdin> {
     Harmless { pending: Pending { content: Content::of_colour(color), piece: Vec::new() }, out: pager }
 }
@@ -104,8 +104,8 @@ pub(super) fn commands() -> Output {
     Output::new(Content::Commands)
 }
 
-/// Fails if the runner of this job would take a line of a value for a command, and standard output may be its log: a
-/// pipe that leads there is like any other, and a value that is parted is another one.
+/// Fails if the runner of this job would take a line of a value for a command, and standard output may be its log. A
+/// pipe to the log looks like any other, and breaking up the line would change the value.
 pub(super) fn refuse_commands(value: &str) -> super::Result<()> {
     let out = std::io::stdout();
     let is_file = || Ok::<_, Error>(File::from(out.as_fd().try_clone_to_owned()?).metadata()?.is_file());
@@ -116,12 +116,12 @@ pub(super) fn refuse_commands(value: &str) -> super::Result<()> {
     Err(format!("{why}: write the value to a file (`> FILE`), or take --render-as json").into())
 }
 
-/// Returns standard output for bytes that must stay what they are, buffered: unless it is a terminal.
+/// Returns standard output, buffered, for bytes that must not change, unless it is a terminal.
 pub(super) fn bytes() -> Output {
     Output::new(if std::io::stdout().is_terminal() { Content::Text } else { Content::Bytes })
 }
 
-/// Returns standard output for another process of hierad, buffered: its bytes are not looked at.
+/// Returns standard output, buffered, for another process of hierad: bytes are written unchanged.
 pub(super) fn for_process() -> Output {
     Output::new(Content::Bytes)
 }
@@ -135,7 +135,7 @@ enum Content {
     Coloured,
     /// Lines for the runner of a CI job.
     Commands,
-    /// Bytes that are not looked at.
+    /// Bytes that are written unchanged.
     Bytes,
 }
 
@@ -163,11 +163,11 @@ impl Content {
     }
 }
 
-/// The bytes that are written at a time. Most reports are smaller and need no thread. A reader that has gone is
-/// noticed after a piece.
+/// The size of a piece, in bytes. Most reports are smaller and need no thread. A reader that is gone is noticed when
+/// the next piece is written.
 const PIECE: usize = 1 << 19;
 
-/// The most pieces that wait for the reader: two megabytes.
+/// The maximum number of pieces that wait for the reader: two megabytes.
 const WAITING: usize = 4;
 
 /// Standard output. A thread writes pieces while the next one is made.
@@ -182,13 +182,13 @@ struct Pending {
     piece: Vec<u8>,
 }
 
-/// Another place than standard output for what people read.
+/// Makes text harmless on its way to something other than standard output, such as a pager.
 pub(super) struct Harmless<W> {
     pending: Pending,
     out: W,
 }
 
-/// Returns the length of bytes without the beginning of a character at their end.
+/// Returns the length of the bytes without an incomplete character at their end.
 fn whole_characters(bytes: &[u8]) -> usize {
     match std::str::from_utf8(bytes) {
         Err(error) if error.error_len().is_none() => error.valid_up_to(),
@@ -203,7 +203,7 @@ struct Writer {
 }
 
 impl Pending {
-    /// Adds bytes, and returns what is to be written of them.
+    /// Adds bytes, and returns a piece to write if there are enough.
     fn add(&mut self, bytes: &[u8]) -> Option<Vec<u8>> {
         self.piece.extend_from_slice(bytes);
         (self.piece.len() >= PIECE).then(|| self.take())

@@ -23,7 +23,7 @@ pub(in crate::cli) struct Pager {
 }
 
 impl Paged {
-    /// Starts the pager if standard output is a terminal and there is one.
+    /// Starts the pager if standard output is a terminal and a pager is available.
     pub(in crate::cli) fn new(workspace: &Workspace, global: &Global) -> Paged {
         let is_wanted = !global.no_pager && std::io::stdout().is_terminal();
         let command = is_wanted.then(|| chosen(workspace)).flatten();
@@ -31,7 +31,7 @@ impl Paged {
         pager.map_or_else(|| Paged::plain(output::coloured(output::color(global))), Paged::Pager)
     }
 
-    /// Returns the same for a text, and standard output for documents that programs read.
+    /// Returns [`Paged::new`] for a text, and standard output for documents that programs read.
     pub(in crate::cli) fn of(is_text: bool, workspace: &Workspace, global: &Global) -> Paged {
         if is_text { Paged::new(workspace, global) } else { Paged::plain(output::stdout()) }
     }

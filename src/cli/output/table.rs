@@ -9,7 +9,7 @@ use crate::cli::output::{HEADING, painted};
 use crate::inventory::age_in_words;
 use crate::visible::visible;
 
-/// The widest column that later ones are aligned behind.
+/// The maximum width to which a column is padded.
 const WIDEST: usize = 60;
 
 /// Writes rows in columns as wide as their widest entry. The last one is not padded; the first row is the heading.
