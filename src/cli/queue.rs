@@ -178,7 +178,7 @@ fn review_wire(review: &PendingReview) -> serde_json::Value {
     serde_json::json!({"review": name, "request": request, "state": state, "attempts": attempts, "error": error})
 }
 
-/// Tells of the attempts so far, and of the next one.
+/// Describes the attempts so far, and the next one.
 fn attempts(tried: i64, due: Option<SystemTime>, error: Option<&str>) -> String {
     let tried = match tried {
         0 => String::new(),

@@ -95,7 +95,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     render(global, &workspace, branch.as_ref(), arguments)
 }
 
-/// Writes the values as `branch` is deployed.
+/// Writes the values that nodes get if `branch` is deployed.
 pub(super) fn render(
     global: &Global,
     workspace: &Workspace,
@@ -139,10 +139,10 @@ pub(super) fn render(
 /// The codes of blind spots that were printed before.
 const TOLD: [&str; 2] = ["profile-left-out", "refused-setting"];
 
-/// The most blind spots that are shown one by one.
+/// The maximum number of blind spots that are shown one by one.
 const WARNINGS: usize = 3;
 
-/// Warns of blind spots. Errors of profiles and settings that do not count were printed when they were read.
+/// Warns of blind spots, except for left-out profiles and refused settings, which were printed when they were read.
 fn warn(progress: &Progress, spots: &[BlindSpot]) {
     let spots: Vec<&BlindSpot> = spots.iter().filter(|spot| !TOLD.contains(&spot.code)).collect();
     for spot in spots.iter().take(WARNINGS) {

@@ -1,4 +1,4 @@
-//! `hierad trust`: lets the settings of the tree count, until they change.
+//! `hierad trust`: trusts the settings of the tree until they change.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use super::{Global, Result, Status, output};
 use crate::app::workspace::trust;
 use crate::visible::visible;
 
-/// The most characters of a value that are shown.
+/// The maximum number of characters shown of a value.
 const MAX_VALUE: usize = 300;
 
 /// Arguments of `trust`.
@@ -52,7 +52,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     Ok(Status::Done)
 }
 
-/// Returns a value as it is safe to show, cut if it is long.
+/// Returns a value made safe to show, cut if it is long.
 fn shown(value: &str) -> String {
     let start: String = value.chars().take(MAX_VALUE).collect();
     let rest = if start.len() < value.len() { " ... (cut)" } else { "" };

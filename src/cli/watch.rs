@@ -59,7 +59,7 @@ pub(super) struct Arguments {
 const RESOLVE_JOB: &str = "--resolve-job";
 
 impl Arguments {
-    /// Returns the arguments as the composition takes them.
+    /// Returns the arguments as options of the daemon.
     fn options(&self, global: &Global) -> DaemonOptions {
         let log_format = self.log_format;
         DaemonOptions {
@@ -83,8 +83,8 @@ fn program() -> Option<Arc<Program>> {
     Some(Arc::new(Program { path, arguments: std::env::args_os().skip(1).collect(), flag: RESOLVE_JOB }))
 }
 
-/// Resolves one job for the daemon, and ends with it, together with all that was started: the daemon holds the other
-/// end of standard input.
+/// Resolves one job for the daemon. If the daemon, which holds the other end of standard input, ends, so does this
+/// process, along with everything that it has started.
 fn resolve_job(number: JobNumber, mode: Mode, options: &DaemonOptions, runtime: &Runtime) -> Result {
     let Mode::Queue(plan) = mode else { return Err("there is no durable queue".into()) };
     bound::end_with_daemon();
@@ -144,7 +144,7 @@ impl Mode {
         }
         let workspace = Workspace::open(&options.overrides)?;
         let plan = Plan::of_repository(&workspace, options)?;
-        // A plan logs them for each of its repositories.
+        // A plan logs the refused settings for each of its repositories.
         if plan.is_none() {
             workspace.log_refused();
         }
@@ -167,7 +167,7 @@ impl Mode {
     }
 }
 
-/// Prints a report, with an empty line after the forms for people.
+/// Prints a report, followed by an empty line in formats for people.
 fn print(report: &Report, format: Format, global: &Global) -> std::io::Result<()> {
     let mut out = output::coloured(output::color(global));
     write(report, format, &style(global, None), &mut out)?;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use backon::{BackoffBuilder, ExponentialBuilder};
 
-/// The pause after the first failure, before dice.
+/// The pause after the first failure, before jitter.
 const FIRST: Duration = Duration::from_millis(500);
 
 /// Returns the pause after a number of failures in a row: each is about twice as long as the one before, and random

@@ -1,5 +1,5 @@
 //! The handle that all parts of a service share: its metrics, its health, the steps that are under way, and the bells
-//! by which parts wake each other. It is the same for all services of a process, which follow each other.
+//! by which parts wake each other. All services of a process, which run one after another, have the same handle.
 
 use std::fmt;
 use std::time::Duration;
@@ -21,11 +21,11 @@ pub(super) struct ServiceHandle {
     pub(super) health: Health,
     /// The steps that are under way.
     pub(super) progress: Progress,
-    /// Makes all watches look at once.
+    /// Makes all watches look now.
     pub(super) look: Bell,
-    /// Rings when a report is there.
+    /// Rings when a report is ready.
     pub(super) resolved: Bell,
-    /// Rings when a review is asked for.
+    /// Rings when a review is requested.
     pub(super) asked: Bell,
 }
 
@@ -37,19 +37,19 @@ impl ServiceHandle {
         ServiceHandle { metrics, health, progress, look, resolved, asked }
     }
 
-    /// Forgets all names but these, which the settings have now.
+    /// Forgets all names except those in the current settings.
     pub(super) fn retain(&self, kept: &Subjects) {
         self.metrics.retain(kept);
         self.health.retain(|repository| kept.repositories.contains(repository));
     }
 
-    /// Adds a watch that looks at least once in each `poll`.
+    /// Adds a watch that looks at least once every `poll`.
     pub(super) fn add_watch(&self, repository: &RepositoryName, poll: Duration, is_mirror: bool) {
         self.metrics.add_watch(repository);
         self.health.expect_watch(repository, poll, is_mirror);
     }
 
-    /// Adds a mirror that is fetched at least once in each `period`.
+    /// Adds a mirror that is fetched at least once every `period`.
     pub(super) fn add_mirror(&self, repository: &RepositoryName, period: Duration) {
         self.metrics.add_mirror(repository);
         self.health.expect_mirror(repository, period);
@@ -82,13 +82,13 @@ impl ServiceHandle {
         true
     }
 
-    /// Notes when the sources of the nodes of a repository were asked, and the reason if one could not be asked since.
+    /// Notes when the sources of a repository's nodes were asked, and the reason if one of them has failed since.
     pub(super) fn saw_sources(&self, repository: &RepositoryName, fetched: u64, trouble: Option<String>) {
         self.metrics.set_nodes_fetched(repository, fetched);
         self.health.see_sources(repository, trouble);
     }
 
-    /// Forgets the branches of a repository that are not there any more.
+    /// Forgets the branches of a repository that no longer exist.
     pub(super) fn retain_branches(&self, repository: &RepositoryName, is_there: impl Fn(&BranchName) -> bool) {
         self.health.retain_branches(repository, is_there);
         self.metrics.set_blind(repository, self.health.blind_count(repository));

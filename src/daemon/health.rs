@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::event::RepositoryName;
 use crate::git::BranchName;
 
-/// The time that may pass since the last success of a watch or a mirror, besides its own periods.
+/// The time that may pass since the last success of a watch or a mirror, in addition to its own periods.
 const LATELY: Duration = Duration::from_secs(30);
 
 /// The health of a service.
@@ -25,11 +25,11 @@ pub(super) struct Health {
     sources: Mutex<BTreeMap<RepositoryName, String>>,
     /// The reason why the settings could not be read again the last time.
     reload: Mutex<Option<String>>,
-    /// The number of queue steps that are tried again.
+    /// The number of queue steps that are being retried.
     stuck: Arc<AtomicUsize>,
 }
 
-/// The reasons why nothing can be read of branches.
+/// The branches that cannot be read at all, with the reasons.
 type BlindBranches = BTreeMap<(RepositoryName, BranchName), String>;
 
 /// The last successes of a kind of work, by repository.
@@ -39,14 +39,14 @@ struct Successes(Mutex<BTreeMap<RepositoryName, Success>>);
 /// The last success of one piece of work.
 #[derive(Debug)]
 struct Success {
-    /// True once it was tried, with success or without, or if it need not be for the daemon to work.
+    /// True once the work was tried, successfully or not, or if the daemon does not depend on that.
     is_tried: bool,
     last: Option<Instant>,
     /// The time after which the work counts as late.
     patience: Duration,
 }
 
-/// Marks a queue step as tried again until it is dropped.
+/// Marks a queue step as being retried, until it is dropped.
 pub(super) struct Stuck(Arc<AtomicUsize>);
 
 impl Drop for Stuck {
@@ -60,7 +60,7 @@ impl Successes {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Expects successes. What is known of the repository from before a reload counts.
+    /// Expects successes. What is known about the repository from before a reload is kept.
     fn expect(&self, repository: &RepositoryName, is_tried: bool, last: Option<Instant>, period: Duration) {
         let fresh = Success { is_tried, last, patience: Duration::ZERO };
         self.locked().entry(repository.clone()).or_insert(fresh).patience = LATELY + 2 * period;
@@ -86,14 +86,14 @@ impl Successes {
 }
 
 impl Health {
-    /// Expects a watch to look once in each `poll`. The watch of a mirror may have to wait for the first fetch, and a
+    /// Expects a watch to look once every `poll`. The watch of a mirror may have to wait for the first fetch, and a
     /// watch added by a reload does not delay running ones.
     pub(super) fn expect_watch(&self, repository: &RepositoryName, poll: Duration, is_mirror: bool) {
         let are_at_work = self.watches.locked().values().any(|success| success.last.is_some());
         self.watches.expect(repository, is_mirror || are_at_work, None, poll);
     }
 
-    /// Expects a mirror to be fetched once in each `period`, from now on.
+    /// Expects a mirror to be fetched once every `period`, from now on.
     pub(super) fn expect_mirror(&self, repository: &RepositoryName, period: Duration) {
         self.mirrors.expect(repository, true, Some(Instant::now()), period);
     }
@@ -108,7 +108,7 @@ impl Health {
         self.mirrors.tried(repository, is_good);
     }
 
-    /// Expects nothing of other repositories, and forgets their branches.
+    /// Forgets all other repositories and their branches.
     pub(super) fn retain(&self, is_kept: impl Fn(&RepositoryName) -> bool) {
         self.watches.locked().retain(|repository, _| is_kept(repository));
         self.mirrors.locked().retain(|repository, _| is_kept(repository));
@@ -116,7 +116,7 @@ impl Health {
         self.sources.lock().unwrap_or_else(PoisonError::into_inner).retain(|repository, _| is_kept(repository));
     }
 
-    /// Marks a step in the queue as tried again, as long as the result is held.
+    /// Marks a step in the queue as being retried, as long as the result is held.
     pub(super) fn stuck(&self) -> Stuck {
         self.stuck.fetch_add(1, Ordering::Relaxed);
         Stuck(self.stuck.clone())
@@ -142,12 +142,12 @@ impl Health {
         }
     }
 
-    /// Notes how a reload has ended: the reason if the old settings stay.
+    /// Notes the result of a reload: the reason why the old settings stay, or `None`.
     pub(super) fn reloaded(&self, failure: Option<String>) {
         *self.reload.lock().unwrap_or_else(PoisonError::into_inner) = failure;
     }
 
-    /// Returns the reason why the settings that count are not the last ones, if so.
+    /// Returns the reason why the settings in effect are not the latest ones, if so.
     pub(super) fn old_settings(&self) -> Option<String> {
         let reload = self.reload.lock().unwrap_or_else(PoisonError::into_inner);
         reload.as_ref().map(|why| format!("the last reload has failed, so the old settings stay: {why}"))
@@ -159,7 +159,7 @@ impl Health {
         sources.iter().map(|(repository, why)| format!("the nodes of {repository} are old: {why}")).collect()
     }
 
-    /// Forgets the branches of a repository that are not there any more.
+    /// Forgets the branches of a repository that no longer exist.
     pub(super) fn retain_branches(&self, repository: &RepositoryName, is_there: impl Fn(&BranchName) -> bool) {
         self.blind_branches().retain(|(of, branch), _| of != repository || is_there(branch));
     }

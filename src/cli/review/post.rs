@@ -27,7 +27,7 @@ impl Poster<'_> {
         Ok(Poster { arguments, client: target.client(arguments)? })
     }
 
-    /// Asks the forge for what the job does not know of its request.
+    /// Asks the forge for what the job does not know about its request.
     pub(super) async fn complete(&self, target: &mut Target) -> Result<()> {
         let ci = &target.ci;
         let is_known = ci.head.is_some() && (ci.base_branch.is_some() || self.arguments.base.is_some());
@@ -45,7 +45,7 @@ impl Poster<'_> {
             ci.number = Some(request.number);
             ci.head = Some(ci.head.take().unwrap_or(request.head));
             ci.base_branch = Some(ci.base_branch.take().unwrap_or(request.base));
-            // The forge tells of its last commit, the job of the one that it runs for.
+            // The forge names the request's last commit, the job the one that it runs for.
             ci.is_own = !request.is_fork && (ci.is_own || is_last);
             ci.is_closed |= !request.is_open;
             target.set_wanted(self.arguments);
@@ -53,7 +53,7 @@ impl Poster<'_> {
         Ok(())
     }
 
-    /// Posts a review, and returns true if a check with annotations has it.
+    /// Posts a review, and returns true if its annotations are in a check.
     pub(super) async fn post(&self, target: &Target, review: &Review<'_>) -> Result<bool> {
         let Some(client) = self.client.as_ref().filter(|_| !self.arguments.dry_run) else {
             self.tell_why_not(target)?;
@@ -74,7 +74,7 @@ impl Poster<'_> {
         Ok(has_marks)
     }
 
-    /// Posts the comment that another job has saved, on the requests of which its commit is the last one.
+    /// Posts the comment that another job has saved, on the requests whose last commit it is about.
     pub(super) async fn saved(&self, target: &Target, saved: &Saved) -> Result {
         let client = self.client.as_ref().ok_or("the forge is not known: name it with --forge and --project")?;
         let ci = &target.ci;
@@ -119,7 +119,7 @@ impl Poster<'_> {
         sticky.post(wanted).await.map(Some)
     }
 
-    /// Returns the comment as this job writes it, whatever job has saved it.
+    /// Returns the comment as this job writes it, whichever job has saved it.
     fn markdown(&self, target: &Target, saved: &Saved) -> String {
         saved.comment.markdown(&comment_options(self.arguments, target, &saved.head))
     }
@@ -160,7 +160,7 @@ impl Poster<'_> {
         }
     }
 
-    /// Tells why nothing is posted, unless that was asked for.
+    /// Fails, since nothing is posted, unless this is a dry run or the review is written to a summary.
     fn tell_why_not(&self, target: &Target) -> Result<()> {
         let is_written = self.arguments.summary.is_some() || target.ci.summary.is_some();
         if self.arguments.dry_run || is_written {
@@ -173,7 +173,7 @@ impl Poster<'_> {
     }
 }
 
-/// Returns the open requests that the run that this one follows was for.
+/// Returns the open requests that the run before this one was for.
 async fn requests(client: &Client, ci: &Ci) -> Result<Vec<Request>> {
     let (Some((owner, branch)), Some(head)) = (&ci.from, &ci.head) else {
         return Err("the number of the request is not known: name it with --request".into());
@@ -190,7 +190,7 @@ fn with_name(text: String, target: &Target) -> String {
     }
 }
 
-/// Returns the comment for forges that find the whole too long.
+/// Returns a short comment, for forges that refuse the whole one as too long.
 fn short(saved: &Saved, target: &Target) -> String {
     let place = match &target.ci.url {
         Some(url) => format!("[The job]({url}) has the whole review."),

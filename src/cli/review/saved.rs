@@ -1,6 +1,6 @@
-//! A review as one job saves it and another one posts it. The job that saved it may be that of a stranger, so the
-//! file contains data and no Markdown: the job that posts it writes the comment, with its own links, and knows the
-//! request from elsewhere.
+//! A review that one job saves and another one posts. The job that saved it may run for a stranger, so the file
+//! contains data and no Markdown: the job that posts it writes the comment, with its own links, and does not take the
+//! request from the file.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::git::CommitId;
 use crate::report::Report;
 use crate::report::writers::markdown::{self, Document, Options};
 
-/// The most bytes of a saved review.
+/// The maximum size of a saved review, in bytes.
 const MAX_SIZE: u64 = 4 << 20;
 
 const SCHEMA: &str = "hierad.review/2";
@@ -28,13 +28,13 @@ pub(super) struct Saved {
     schema: String,
     /// The id of the commit that was reviewed.
     pub(super) head: String,
-    /// True if there is nothing to say.
+    /// True if there is nothing to report.
     pub(super) is_clean: bool,
     /// The comment.
     pub(super) comment: Document,
 }
 
-/// The field that all forms of a saved review have.
+/// The field that all formats of a saved review have.
 #[derive(Deserialize)]
 struct Form {
     schema: String,

@@ -1,4 +1,4 @@
-//! Puts together what the job knows of the request and what flags say of it.
+//! Combines what the job knows about the request with the flags.
 
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -14,11 +14,11 @@ use crate::forge::ci::Ci;
 use crate::forge::{Client, ClientOptions, Forge, Id, Page, Run};
 use crate::hex::Hex;
 
-/// The most bytes of a token's file, and of an event.
+/// The maximum sizes of a token's file and of an event, in bytes.
 const MAX_TOKEN: u64 = 64 << 10;
 const MAX_EVENT: u64 = 32 << 20;
 
-/// The id of a configuration that no flag tells from others.
+/// The id of a configuration that no flag distinguishes from others.
 const DEFAULT_ID: &str = "default";
 
 /// The name of the check, unless a flag gives the configuration a name.
@@ -28,7 +28,7 @@ const PLAIN_NAME: &str = "hierad";
 pub(super) struct Target {
     pub(super) ci: Ci,
     pub(super) id: Id,
-    /// True if a flag says the id.
+    /// True if a flag sets the id.
     has_own_id: bool,
     pub(super) run: Run,
     /// The commits that are compared.
@@ -36,16 +36,16 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// Reads the environment of the job, and lays the flags over it.
+    /// Reads the environment of the job, which the flags override.
     pub(super) fn find(arguments: &Arguments, global: &Global) -> Result<Target> {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let read = |path: &Path| disk::read_regular(path, MAX_EVENT);
         let mut ci = Ci::detect(&variable, &read)?;
-        // Pages that the job knows are those of its own repository.
+        // The job knows only the pages of its own repository.
         if [&arguments.api, &arguments.project].into_iter().any(Option::is_some) || arguments.forge.is_some() {
             ci.page = None;
         }
-        // The summary is that of the job which has saved the review.
+        // The job that has saved the review has the summary.
         if arguments.post.is_some() {
             ci.url = ci.followed.take().or(ci.url);
         }
@@ -70,7 +70,7 @@ impl Target {
         Ok(target)
     }
 
-    /// Sets the commits by what is known.
+    /// Sets the commits to compare, from what is known so far.
     pub(super) fn set_wanted(&mut self, arguments: &Arguments) {
         let Ci { head, base_branch, base, default_branch, number, .. } = self.ci.clone();
         let is_named = arguments.base.is_some();
@@ -82,7 +82,7 @@ impl Target {
         self.wanted.default_branch = default_branch;
     }
 
-    /// Makes the client of the forge, or returns `None` if it or the repository there is not known.
+    /// Makes a client of the forge, or returns `None` if the forge or its project is not known.
     pub(super) fn client(&self, arguments: &Arguments) -> Result<Option<Client>> {
         let (Some(forge), Some(project)) = (self.ci.forge, self.ci.project.clone()) else { return Ok(None) };
         let token = token(arguments, forge)?;
@@ -97,7 +97,7 @@ impl Target {
         self.ci.api.clone().or(forge.public_api().map(str::to_owned))
     }
 
-    /// Returns the address below which the files of the commit `head` are.
+    /// Returns the base address of the files of the commit `head`.
     pub(super) fn files(&self, head: &str) -> Option<String> {
         let Ci { forge, page, project, .. } = &self.ci;
         let forge = (*forge)?;
@@ -105,12 +105,12 @@ impl Target {
         page.or_else(|| Page::beside(forge, &self.api(forge)?, project.as_deref()?))?.files(head)
     }
 
-    /// Returns the name of the check: one that can be required, whatever other flags say.
+    /// Returns the name of the check. Only `--id` changes it, so that it can be required.
     pub(super) fn check_name(&self) -> String {
         if self.has_own_id { self.name() } else { PLAIN_NAME.to_owned() }
     }
 
-    /// Returns the name of the configuration, or `None` if no flag tells it from others.
+    /// Returns the name of the configuration, or `None` if no flag distinguishes it from others.
     pub(super) fn configuration_name(&self) -> Option<String> {
         (self.id.as_str() != DEFAULT_ID).then(|| self.name())
     }
@@ -120,7 +120,7 @@ impl Target {
     }
 }
 
-/// Returns the run of a job that has no number: the later one is the later run.
+/// Returns a run for a job without a number, taken from the clock so that later runs are greater.
 fn now() -> Run {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Run(now.as_secs(), u64::from(now.subsec_millis()))

@@ -1,14 +1,15 @@
-//! Leaves out of settings what may be a secret.
+//! Masks possible secrets in settings.
 
 use serde_json::Value;
 
 use crate::disclosure::is_secret_name;
 
-/// The sign in place of what is left out.
+/// The text in place of what is masked.
 const MASK: &str = "***";
 
-/// Returns the value of a setting without what may be a secret: paths and users of addresses, values of headers,
-/// arguments of programs, and texts under names such as `token`. The names of files with secrets stay.
+/// Returns the value of a setting with possible secrets masked: users and queries of addresses, paths of webhooks,
+/// values of headers, arguments of programs, and texts under names such as `token`. The names of files with secrets
+/// stay.
 pub(super) fn masked(name: &str, value: Value) -> Value {
     match value {
         Value::Object(entries) if name == "headers" => {

@@ -1,4 +1,4 @@
-//! `hierad settings`: which settings count, where each is from, and what was left out.
+//! `hierad settings`: which settings are in effect, where each comes from, and what was left out.
 
 mod json;
 mod masked;
@@ -27,7 +27,7 @@ pub(super) struct Arguments {
 /// A setting as it is shown.
 struct Row {
     setting: String,
-    /// Without secrets.
+    /// The value, with secrets masked.
     value: Option<Value>,
     from: From,
 }

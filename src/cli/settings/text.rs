@@ -9,7 +9,7 @@ use crate::cli::output::table;
 use crate::settings::Refusal;
 use crate::visible::visible;
 
-/// The most characters of a value.
+/// The maximum number of characters of a value.
 const WIDEST: usize = 60;
 
 pub(super) fn write(

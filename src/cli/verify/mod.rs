@@ -1,4 +1,4 @@
-//! `hierad verify`: the answers of hierad against those of the Puppet that is installed on the machine.
+//! `hierad verify`: compares hierad's answers with those of the Puppet that is installed on the machine.
 
 mod report;
 
@@ -53,7 +53,7 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     })
 }
 
-/// Compares a sample of the last commit's answers, and returns what came of it in one line; `None` if there is no
+/// Compares a sample of the last commit's answers, and returns the result in one line, or `None` if there is no
 /// Puppet on the machine.
 pub(super) fn sample(global: &Global, sample: usize) -> Option<Result<String>> {
     let at = Inspection { revision: "HEAD".to_owned(), format: Format::Text };
@@ -65,7 +65,7 @@ pub(super) fn sample(global: &Global, sample: usize) -> Option<Result<String>> {
 fn findings(global: &Global, arguments: &Arguments) -> Result<Findings> {
     let mut workspace = global.open()?;
     workspace.compares_secrets = true;
-    // Puppet is asked as `puppet lookup` does it, and not as manifests do.
+    // Puppet is asked as by `puppet lookup`, and not as by manifests.
     workspace.settings.reads_manifests = false;
     let _progress = global.show_progress(&workspace);
     let code = if arguments.run_code { Code::All } else { Code::Installed };

@@ -10,7 +10,7 @@ use crate::value::Value;
 use crate::verify::{Answer, Disagreement, Explained, Findings, Reference};
 use crate::visible::visible_json;
 
-/// Returns the two answers as they may be shown.
+/// Returns the two answers, with secrets replaced.
 fn shown(one: &Disagreement) -> [String; 2] {
     if one.puppet.is_secret() || one.hierad.is_secret() {
         return ["[secret]", "[another secret]"].map(str::to_owned);

@@ -1,4 +1,4 @@
-//! The interface to effective values. The caller implements it, since it takes settings to find them.
+//! The interface to effective values. The caller implements it, since finding them takes settings.
 
 use std::sync::Arc;
 
@@ -6,13 +6,13 @@ use crate::report::Format;
 use crate::value::Value;
 use crate::workers::Stop;
 
-/// Answers questions about effective values, several at a time. Each may block for a while, but not much longer than
-/// until `stop` has a reason.
+/// Answers questions about effective values, several at a time. A call may block for a while, but returns soon once
+/// `stop` has a reason.
 pub trait Answers: Send + Sync {
     /// Returns the names of all nodes, in order.
     fn nodes(&self) -> Result<Vec<Arc<str>>, AnswerError>;
 
-    /// Returns the effective values of a node: those of `keys` or, if there are none, of all keys.
+    /// Returns the effective values of a node: those of `keys` or, if that is empty, of all keys.
     fn snapshot(
         &self,
         node: &str,
@@ -44,7 +44,7 @@ pub struct DiffRequest {
     pub from: Option<String>,
     /// The later revision.
     pub to: String,
-    /// The form of the report.
+    /// The format of the report.
     pub format: Format,
 }
 
@@ -66,7 +66,7 @@ pub struct LookupRequest {
     pub node: LookupNode,
     /// The keys.
     pub keys: Vec<String>,
-    /// The merge strategy in place of that of `lookup_options`, in their form.
+    /// The merge strategy, in the form of `lookup_options`, which it overrides.
     pub merge: Option<Value>,
 }
 

@@ -15,7 +15,7 @@ use super::connections::clients::Client;
 use super::problem::Problem;
 use super::state::State;
 
-/// The longest JSON in bytes: some hundred times the facts of a node.
+/// The maximum size of JSON in bytes: some hundred times that of a node's facts.
 const MAX_JSON: usize = 1 << 20;
 
 /// A body of JSON.
@@ -35,7 +35,7 @@ impl<T: DeserializeOwned> FromRequest<Arc<State>> for Json<T> {
     }
 }
 
-/// Reads a body of at most `most` bytes that takes at most `time`, and calls `each` for each piece.
+/// Reads a body of at most `most` bytes within `time`, and calls `each` for each piece.
 pub(super) async fn read(
     request: Request,
     most: usize,

@@ -14,7 +14,7 @@ use super::problem::Problem;
 use super::state::State;
 use crate::disclosure::is_same;
 
-/// Lets clients pass that know the token, if there is one.
+/// Lets only clients pass that know the token, if there is one.
 pub(super) async fn token(
     extract::State(state): extract::State<Arc<State>>,
     request: Request,
@@ -34,9 +34,9 @@ fn bearer(request: &Request) -> Option<&[u8]> {
     scheme.eq_ignore_ascii_case(b"bearer ").then(|| token.trim_ascii())
 }
 
-/// Lets requests pass that say in at most one header whom they are for. Without a token they must address this machine
-/// by a name of its own, wherever they say so. This keeps out web pages whose own name was made to resolve to this
-/// machine (DNS rebinding).
+/// Refuses requests with several `Host` headers. Without a token, also refuses requests whose header or target names
+/// anything but localhost or an IP address. This keeps out web pages whose domain was made to resolve to this machine
+/// (DNS rebinding).
 pub(super) async fn host(
     extract::State(state): extract::State<Arc<State>>,
     request: Request,
@@ -55,7 +55,7 @@ pub(super) async fn host(
 /// Returns true if a request is for localhost or an IP address.
 fn is_local(request: &Request) -> bool {
     let header = request.headers().get(HOST).map(|host| Authority::try_from(host.as_bytes()).ok());
-    // As in `GET http://localhost/ HTTP/1.1`: it counts before the header.
+    // As in `GET http://localhost/ HTTP/1.1`: it takes precedence over the header.
     let target = request.uri().authority().cloned().map(Some);
     header.into_iter().chain(target).all(|host| host.is_some_and(|host| is_own_name(host.host())))
 }

@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 enum Stage {
     /// Has not sent a whole request yet.
     Asking,
-    /// Its request is worked on.
+    /// Its request is being handled.
     Waiting,
     /// Reads an answer.
     Reading,
@@ -33,14 +33,14 @@ pub(in crate::daemon::http) struct Clients {
 /// A client.
 #[derive(Debug)]
 pub(in crate::daemon::http) struct Client {
-    /// Its address; none if it is in this process.
+    /// Its address, or `None` if it is in this process.
     pub(in crate::daemon::http) peer: Option<IpAddr>,
     stage: Mutex<Stage>,
     leave: Notify,
     moved: Arc<Notify>,
 }
 
-/// A client among the others, until it is dropped.
+/// A client's entry in the list, removed when it is dropped.
 #[derive(Debug)]
 pub(in crate::daemon::http) struct Member {
     pub(in crate::daemon::http) client: Arc<Client>,
@@ -48,13 +48,14 @@ pub(in crate::daemon::http) struct Member {
 }
 
 impl Clients {
-    /// Makes an empty list for at most so many clients.
+    /// Makes an empty list for at most `most` clients.
     pub(in crate::daemon::http) fn new(most: usize) -> Arc<Clients> {
         Arc::new(Clients { most, list: Mutex::default(), moved: Arc::default() })
     }
 
-    /// Adds a client. If there are too many, the oldest one has to leave that has not sent a whole request or, if all
-    /// have, that still reads an answer. Nobody leaves whose request is worked on: then the new client waits.
+    /// Adds a client. If there are too many, the oldest one that has not sent a whole request has to leave or, if
+    /// there is none, the oldest one that still reads an answer. If all requests are being handled, the new client
+    /// waits.
     pub(in crate::daemon::http) async fn add(self: &Arc<Self>, peer: Option<IpAddr>) -> Member {
         while !self.has_room() {
             self.moved.notified().await;
@@ -99,7 +100,7 @@ impl Client {
         self.moves_to(Stage::Waiting);
     }
 
-    /// Notes that the client gets an answer, until its body is dropped.
+    /// Notes that the client reads an answer, until the returned body is dropped.
     pub(in crate::daemon::http) fn reads(self: &Arc<Self>, body: Body) -> Reading {
         self.moves_to(Stage::Reading);
         Reading { body, client: self.clone() }
@@ -163,7 +164,7 @@ mod tests {
         let fifth = clients.add(None).await;
         reading.client.left().await;
         fifth.client.has_asked();
-        // All work: the next one waits until one of them is done.
+        // All requests are being handled: the next client waits until one of them is done.
         let next = tokio::spawn({
             let clients = clients.clone();
             async move { clients.add(None).await }

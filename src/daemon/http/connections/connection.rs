@@ -21,16 +21,16 @@ use super::clients::{Clients, Member};
 use crate::daemon::repeated::RepeatedFailures;
 use crate::daemon::shutdown::Shutdown;
 
-/// The most connections; for more, slow ones are ended.
+/// The maximum number of connections. Beyond that, slow ones are ended.
 pub(in crate::daemon::http) const MAX_CONNECTIONS: usize = 256;
 
-/// The longest head of a request, in bytes.
+/// The maximum size of a request's head, in bytes.
 const MAX_HEAD: usize = 1 << 16;
 
-/// The time that connections may go on when the service ends.
+/// The time for which connections may go on when the service ends.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// The pause after a connection could not be accepted, for want of file descriptors perhaps.
+/// The pause after a connection could not be accepted, perhaps for lack of file descriptors.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Accepts connections until the service ends. A client has `patience` for each read and write.

@@ -1,4 +1,4 @@
-//! Places for work that many clients may ask for at once, of which no address has all.
+//! Places for work that many clients may ask for at once. No single client can take them all.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Some places, and for each address a share of them.
+/// A number of places, and how many of them each client has.
 pub(in crate::daemon::http) struct Places {
     all: Arc<Semaphore>,
     share: usize,
@@ -20,7 +20,7 @@ pub(in crate::daemon::http) struct Place {
 }
 
 impl Places {
-    /// Makes so many places, of which one address can have at most `share`.
+    /// Makes `all` places, of which one client can have at most `share`.
     pub(in crate::daemon::http) fn new(all: usize, share: usize) -> Places {
         Places { all: Arc::new(Semaphore::new(all)), share, shares: Mutex::default() }
     }
@@ -42,7 +42,7 @@ impl Places {
     }
 }
 
-/// Returns the network of one client: with IPv6, all addresses with the same first half.
+/// Returns the network that counts as one client: with IPv6, all addresses with the same first half.
 fn network(peer: IpAddr) -> IpAddr {
     match peer.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
