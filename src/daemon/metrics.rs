@@ -1,8 +1,8 @@
-//! The metrics of the daemon, for Prometheus. They live as long as the process, through reloads; times of
-//! last successes begin with those that the queue knows of.
+//! The metrics of the daemon, for Prometheus. They live as long as the process, through reloads. Times of last
+//! successes start with those that the queue knows.
 //!
-//! Labels are repositories, sinks and other names of the settings, never nodes or keys, of which there may be very
-//! many. Each metric that a name can have is there from the start, with the value 0.
+//! Labels are repositories, sinks and other names in the settings, never nodes or keys, of which there may be very
+//! many. The counters of each name exist from the start, with the value 0.
 
 mod exposition;
 mod process;
@@ -83,9 +83,9 @@ struct RequestLabels {
 pub(super) enum Attempt {
     /// The sink has the report.
     Taken,
-    /// The sink has refused the report, and it is tried again.
+    /// The sink has refused the report, which will be tried again.
     Refused,
-    /// The sink has refused the report, and it is set aside.
+    /// The sink has refused the report, which was set aside.
     Dead,
     /// Nobody needs the report any more.
     Skipped,
@@ -127,7 +127,7 @@ impl ReviewResult {
     }
 }
 
-/// The names that metrics have as labels.
+/// The names that are labels of metrics.
 #[derive(Debug, Default)]
 pub(super) struct Subjects {
     /// The repositories.
@@ -140,7 +140,7 @@ pub(super) struct Subjects {
     pub(super) reviews: BTreeSet<String>,
 }
 
-/// The work in the queue that is not done.
+/// The unfinished work in the queue.
 #[derive(Debug)]
 pub(super) struct Unfinished {
     /// The amounts.
@@ -316,7 +316,7 @@ impl Metrics {
         }
     }
 
-    /// Forgets all names but these, which the settings have now.
+    /// Forgets all names except those in the current settings.
     pub(super) fn retain(&self, kept: &Subjects) {
         let mut subjects = self.subjects();
         for repository in subjects.repositories.difference(&kept.repositories) {
@@ -357,7 +357,7 @@ impl Metrics {
         subjects.schedules.retain(|name| kept.schedules.contains(name));
     }
 
-    /// Begins with the last successes of the past, as far as the settings have what they are of.
+    /// Restores the times of last successes, for names that are in the settings.
     pub(super) fn restore(&self, last: LastSuccesses, subjects: &Subjects) {
         for (repository, time) in last.resolved {
             if subjects.repositories.contains(&RepositoryName::from(&*repository)) {
@@ -395,7 +395,7 @@ impl Metrics {
         }
     }
 
-    /// Sets whether the settings that count are the last ones.
+    /// Sets whether the settings in effect are the latest ones.
     pub(super) fn reloaded(&self, is_good: bool) {
         self.reload_good.set(i64::from(is_good));
     }
@@ -463,7 +463,7 @@ impl Metrics {
         self.requests.get_or_create(&RequestLabels { method, route, code }).inc();
     }
 
-    /// Returns all metrics as text, including the steps under way. Without `queue` its gauges are left out.
+    /// Returns all metrics as text, including the steps under way. Without `queue`, its gauges are left out.
     pub(super) fn text(
         &self,
         queue: Option<&Unfinished>,

@@ -1,4 +1,5 @@
-//! Keeps the mirror of a remote repository up to date. The watch of the mirror sees by itself that branches have moved.
+//! Keeps the mirror of a remote repository up to date. The watch of the mirror notices by itself that branches have
+//! moved.
 
 use std::io::Write as _;
 use std::pin::pin;
@@ -18,13 +19,13 @@ use crate::event::RepositoryName;
 use crate::git::{GIT_MEMORY, Messages, Mirror, MirrorError, bound, limit_memory};
 use crate::process::Group;
 
-/// The longest pause after fetches that failed.
+/// The longest pause after failed fetches.
 const LONGEST_PAUSE: Duration = Duration::from_mins(5);
 
 /// The time that git has to clean up when it is asked to stop.
 const LAST_MOMENTS: Duration = Duration::from_secs(2);
 
-/// The most bytes of an answer of git.
+/// The maximum size of an answer from git, in bytes.
 const MAX_ANSWER: u64 = 1 << 20;
 
 /// A mirror, and the schedule of its fetches.
@@ -54,7 +55,7 @@ enum FetchError {
 }
 
 impl MirrorFetcher {
-    /// Fetches again and again until the service ends, and notifies `fetched` of each success.
+    /// Fetches repeatedly until the service ends, and notifies `fetched` of each success.
     pub(super) async fn run(
         self,
         repository: &RepositoryName,
@@ -120,7 +121,7 @@ impl MirrorFetcher {
         Err(error)
     }
 
-    /// Makes a new mirror beside the old one, and puts it in its place when it is complete.
+    /// Makes a new mirror beside the old one, and replaces the old one when the new one is complete.
     async fn fetch_anew(&self, shutdown: &mut Shutdown) -> Result<(), FetchError> {
         let fresh = self.mirror.beside()?;
         self.git(fresh.fetch(), shutdown).await?;
@@ -133,14 +134,14 @@ impl MirrorFetcher {
         Ok(self.mirror.replace(&fresh)?)
     }
 
-    /// Makes the default branch of a mirror that of its remote.
+    /// Sets the default branch of a mirror to that of its remote.
     async fn follow_head(&self, mirror: &Mirror, shutdown: &mut Shutdown) -> Result<(), FetchError> {
         let answer = self.git(mirror.ask_head(), shutdown).await?;
         Ok(mirror.set_head(&answer)?)
     }
 
-    /// Runs git, and returns its output. If it is late or the service ends, it is killed with all that it has started;
-    /// it does not outlive the daemon, even if that is killed.
+    /// Runs git, and returns its output. If it is late or the service ends, it is killed along with everything that
+    /// it has started. It does not outlive the daemon, even if the daemon is killed.
     async fn git(&self, command: Command, shutdown: &mut Shutdown) -> Result<String, FetchError> {
         let bound = bound(&command);
         let leads_session = bound.is_some();
@@ -148,7 +149,7 @@ impl MirrorFetcher {
         let mut group = if leads_session { Group::marked(command.as_std_mut()) } else { Group::led(&mut command) };
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().map_err(FetchError::NotRun)?;
-        let _input = child.stdin.take(); // its end is that of the command
+        let _input = child.stdin.take(); // the command ends when this is dropped
         if let Some(id) = child.id() {
             limit_memory(id, GIT_MEMORY);
         }
@@ -165,14 +166,14 @@ impl MirrorFetcher {
             () = sleep(self.limit) => FetchError::Late(self.limit),
             () = shutdown.requested() => FetchError::Shutdown,
         };
-        // If it were killed at once, it would leave its locks behind.
+        // If git were killed at once, it would leave its locks behind.
         group.terminate();
         _ = timeout(LAST_MOMENTS, output).await;
         Err(error)
     }
 }
 
-/// Reads an answer of git. One that is too long is cut, which ends git.
+/// Reads an answer from git. If it is too long, it is cut, which ends git.
 async fn answer_of(pipe: Option<impl AsyncRead + Unpin>) -> String {
     let mut answer = Vec::new();
     if let Some(pipe) = pipe {

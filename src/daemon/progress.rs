@@ -1,8 +1,8 @@
 //! The steps that are under way, and whether work advances.
 //!
-//! A task notes each step that may take long for as long as it takes: looks, commits, deliveries, scheduled work,
-//! reviews and steps in the queue. While each of them ends within its limit, work advances; a late one counts as
-//! stuck, with everything that waits for it. An idle task has no step.
+//! A task registers each step that may take long, for as long as it lasts: looks, commits, deliveries, scheduled
+//! work, reviews and steps in the queue. While each of them ends within its limit, work advances; a late one counts
+//! as stuck, with everything that waits for it. An idle task has no step.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -43,7 +43,7 @@ impl fmt::Display for Step {
     }
 }
 
-/// The steps that are under way. Cheap to clone; all clones are the same.
+/// The steps that are under way. Cheap to clone; all clones share them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Progress(Arc<Mutex<Steps>>);
 
@@ -69,8 +69,7 @@ pub(super) struct UnderWay {
 }
 
 impl Progress {
-    /// Notes that a step begins. After the time `limit` it stands still, so that must be far beyond what it may take by
-    /// limits of its own.
+    /// Notes that a step begins. After `limit` it counts as stuck, so that must be far beyond the step's own limits.
     pub(super) fn begin(&self, step: Step, limit: Duration) -> UnderWay {
         let mut steps = self.steps();
         let number = steps.begun;

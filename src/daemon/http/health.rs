@@ -22,10 +22,10 @@ pub(super) async fn live() -> Response {
     status("live")
 }
 
-/// The time after which work that is not done counts as a problem that lasts.
+/// The time after which unfinished work counts as a lasting problem.
 const LASTING: Duration = Duration::from_mins(15);
 
-/// Answers whether the daemon can work, and if so, what lasts that it cannot help.
+/// Answers whether the daemon can work and, if so, which lasting problems it cannot solve itself.
 pub(super) async fn ready(extract::State(state): extract::State<Arc<State>>) -> Result<Response, Problem> {
     let mut trouble = state.handle.health.trouble();
     let unfinished = state.queue(unfinished_for_long(&state)).await;
@@ -42,7 +42,7 @@ pub(super) async fn ready(extract::State(state): extract::State<Arc<State>>) -> 
     reasons.extend(handle.health.old_settings());
     reasons.extend(unfinished.into_iter().flatten());
     let under_way = handle.progress.under_way();
-    // Forges may have a review wait.
+    // A review may have to wait for its forge.
     let long = under_way.iter().filter(|(step, time)| *time > LASTING && !matches!(step, Step::Review(_)));
     reasons.extend(long.map(|(step, time)| format!("{step} takes {} min", minutes(*time))));
     if reasons.is_empty() {
@@ -52,7 +52,7 @@ pub(super) async fn ready(extract::State(state): extract::State<Arc<State>>) -> 
     }
 }
 
-/// Returns texts about work in the queue that waits for long, fails, or was set aside.
+/// Returns texts about work in the queue that has waited long, fails, or was set aside.
 async fn unfinished_for_long(state: &State) -> Result<Vec<String>, QueueError> {
     let queue = &state.queue;
     let mut texts: Vec<String> = queue.counts().await?.iter().filter_map(set_aside).collect();

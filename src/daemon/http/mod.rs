@@ -52,7 +52,7 @@ use state::State;
 
 /// The options of the server.
 pub struct Options {
-    /// The address to listen at.
+    /// The address to listen on.
     pub listen: SocketAddr,
     /// The token that clients must know, or `None` to answer everybody on this machine.
     pub token: Option<Zeroizing<Vec<u8>>>,
@@ -69,7 +69,7 @@ pub struct Project {
     pub reviews: String,
     /// The forge.
     pub forge: &'static dyn Forge,
-    /// The name of the project or, where it may have one, its number.
+    /// The name of the project, or its number if the forge has numbers for projects.
     pub name: String,
 }
 
@@ -81,7 +81,7 @@ pub struct ListenError {
     source: io::Error,
 }
 
-/// A listening socket, for one server after the other.
+/// A listening socket, for one server after another.
 #[derive(Debug, Clone)]
 pub struct Listener {
     /// The address that was asked for.
@@ -99,13 +99,13 @@ impl Listener {
         Ok(Listener { asked: address, socket: socket.map_err(|source| ListenError { address, source })? })
     }
 
-    /// Returns the address that it listens at. The system may have chosen the port.
+    /// Returns the address that it listens on. The system may have chosen the port.
     pub fn address(&self) -> SocketAddr {
         self.socket.local_addr().unwrap_or(self.asked)
     }
 }
 
-/// The HTTP server of a service, which begins with it.
+/// The HTTP server of a service, which starts with the service.
 pub struct Server {
     listener: Listener,
     options: Options,

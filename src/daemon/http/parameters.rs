@@ -21,7 +21,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Name {
     }
 }
 
-/// The parameters behind the question mark.
+/// The parameters after the question mark.
 pub(super) struct Parameters(Vec<(String, String)>);
 
 impl<S: Send + Sync> FromRequestParts<S> for Parameters {
@@ -34,7 +34,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Parameters {
 }
 
 impl Parameters {
-    /// Checks that there are no other parameters than `names`, and each at most once but for `key`.
+    /// Checks that there are no parameters except `names`, and each at most once except for `key`.
     pub(super) fn only(self, names: &[&str]) -> Result<Parameters, Problem> {
         for (at, (name, _)) in self.0.iter().enumerate() {
             if !names.contains(&name.as_str()) {

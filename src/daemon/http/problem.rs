@@ -1,4 +1,4 @@
-//! The answer to a request that fails, in the form of RFC 9457.
+//! The answer to a request that fails, in the format of RFC 9457.
 
 use std::any::Any;
 
@@ -33,7 +33,7 @@ impl Problem {
         Problem::new(StatusCode::BAD_REQUEST, detail)
     }
 
-    /// Makes the problem of a request for something that there is not.
+    /// Makes the problem of a request for something that does not exist.
     pub(super) fn unknown(detail: impl Into<String>) -> Problem {
         Problem::new(StatusCode::NOT_FOUND, detail)
     }
@@ -43,7 +43,7 @@ impl Problem {
         Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail)
     }
 
-    /// Makes the problem of a fault in the service or around it. Only the log tells which.
+    /// Makes the problem of a fault in the service or its environment. Only the log has the details.
     pub(super) fn fault(error: &dyn std::fmt::Display) -> Problem {
         tracing::error!(%error, "a request cannot be answered");
         Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "see the log")
@@ -94,8 +94,8 @@ pub(super) async fn not_allowed(method: Method) -> Problem {
     Problem::new(StatusCode::METHOD_NOT_ALLOWED, format!("this path does not support {method}"))
 }
 
-/// Answers a request whose handler has panicked, which is a fault in hierad. The message of the panic may show a
-/// secret.
+/// Answers a request whose handler has panicked, which is a fault in hierad. The panic's message is left out, since
+/// it may show a secret.
 pub(super) fn panicked(_: Box<dyn Any + Send>) -> Response {
     Problem::fault(&"a panic").into_response()
 }

@@ -15,7 +15,7 @@ use crate::daemon::queue::{Job, ReportQuery, StoredReport};
 use crate::event::{CommitEvent, JobName, JobNumber};
 use crate::git::CommitId;
 
-/// The default and the largest number of reports in a list.
+/// The default and the maximum number of reports in a list.
 const LIMIT: u32 = 50;
 const MAX_LIMIT: u32 = 1000;
 
@@ -55,7 +55,7 @@ impl From<StoredReport> for Summary {
     }
 }
 
-/// Lists the latest reports, those with numbers before one, or those that were made after one.
+/// Lists the latest reports, those with lower numbers than `before`, or those made later than `after`.
 pub(super) async fn list(
     extract::State(state): extract::State<Arc<State>>,
     parameters: Parameters,
@@ -78,7 +78,7 @@ pub(super) async fn list(
     json(&List { reports: reports.into_iter().map(Summary::from).collect(), next })
 }
 
-/// Answers with the last report of a commit, or with that of its coming to a branch.
+/// Answers with the last report of a commit, or the last one for a repository, branch or number.
 pub(super) async fn one(
     extract::State(state): extract::State<Arc<State>>,
     Name(commit): Name,

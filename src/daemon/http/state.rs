@@ -1,4 +1,4 @@
-//! The state that all requests share, with bounds on what one request may take of it.
+//! The state that all requests share, with limits on what one request may use.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::event::RepositoryName;
 use crate::forge::Forge;
 use crate::workers::Stop;
 
-/// The questions that are worked on at a time: each may take all threads.
+/// The number of questions that are answered at a time: each may use all threads.
 const AT_WORK: usize = 2;
 
 /// The time that a question waits for its turn.
@@ -32,10 +32,10 @@ const ANSWER: Duration = Duration::from_mins(1);
 /// The time that a client waits for the queue.
 const QUEUE: Duration = Duration::from_secs(5);
 
-/// The most clients of the stream.
+/// The maximum number of clients of the stream.
 const LISTENERS: usize = 64;
 
-/// The most webhooks about requests whose bodies are kept at a time, and the most of them from one address.
+/// The maximum number of webhooks about requests whose bodies are kept at a time, in total and from one client.
 const BODIES: usize = 8;
 const BODIES_OF_ONE: usize = 4;
 
@@ -49,7 +49,7 @@ pub(super) struct State {
     pub(super) listeners: Arc<Semaphore>,
     /// The projects whose requests are reviewed.
     pub(super) projects: Vec<Project>,
-    /// The places of bodies that are kept.
+    /// The places for bodies that are kept.
     pub(super) bodies: Places,
     /// The effective values, by repository.
     answers: BTreeMap<RepositoryName, Arc<dyn Answers>>,
@@ -57,7 +57,7 @@ pub(super) struct State {
     work: Arc<Semaphore>,
 }
 
-/// The wish for an answer. The work for it stops when nobody has it any more.
+/// A client's wish for an answer. The work stops when the wish is over, or too old.
 struct Wish {
     end: Instant,
     is_over: AtomicBool,
@@ -144,7 +144,7 @@ impl State {
         }
     }
 
-    /// Returns the forge of a name with its secret, or `None` if it may not send webhooks.
+    /// Returns the forge called `name` with its secret, or `None` if it may not send webhooks.
     pub(super) fn forge(&self, name: &str) -> Option<(&'static dyn Forge, &[u8])> {
         let (forge, secret) = self.options.webhook_secrets.iter().find(|(forge, _)| forge.name() == name)?;
         Some((*forge, secret))

@@ -18,10 +18,10 @@ use super::state::State;
 use crate::daemon::queue::Cursor;
 use crate::event::JobNumber;
 
-/// The header with which a client continues where it was.
+/// The header with which a client continues where it left off.
 const LAST: &str = "last-event-id";
 
-/// Sends each report that is made from now on, or after the last one that the client has had.
+/// Sends each report that is made from now on, or after the last one that the client has received.
 pub(super) async fn listen(
     extract::State(state): extract::State<Arc<State>>,
     headers: HeaderMap,
@@ -34,7 +34,7 @@ pub(super) async fn listen(
     let rings = state.handle.resolved.listen();
     let (cursor, place) = match headers.get(LAST) {
         None => {
-            // In this order, so that nothing is left out that is made in between.
+            // In this order, so that nothing that is made in between is left out.
             let last = state.queue(state.queue.last()).await?;
             (state.queue(state.queue.cursor_at(last)).await?, Some(last))
         }
@@ -68,8 +68,8 @@ impl Listener {
         unfold(self, async |mut listener| Some((Ok(listener.next().await?), listener)))
     }
 
-    /// Waits for the next report. Returns `None` if the service ends or the queue cannot be read: the client comes
-    /// back.
+    /// Waits for the next report. Returns `None` if the service ends or the queue cannot be read: the client then
+    /// reconnects.
     async fn next(&mut self) -> Option<Event> {
         loop {
             if let Some((cursor, number, report)) = self.state.queue.report_after(self.cursor).await.ok()? {

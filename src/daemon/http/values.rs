@@ -18,18 +18,18 @@ use crate::puppet::json as values;
 use crate::report::Format;
 use crate::workers::Stop;
 
-/// The default and the largest number of nodes in a list.
+/// The default and the maximum number of nodes in a list.
 const LIMIT: usize = 1000;
 const MAX_LIMIT: usize = 10_000;
 
-/// The longest name of a revision, in bytes.
+/// The maximum length of a revision's name, in bytes.
 const MAX_REVISION: usize = 250;
 
-/// The notations of git that search the whole history with a regular expression: any client could have git do that
-/// again and again.
+/// The notations of git that search the whole history with a regular expression, which any client could otherwise
+/// make git do again and again.
 const SEARCHES: [&str; 2] = [":/", "^{/"];
 
-/// The most keys of one request.
+/// The maximum number of keys in one request.
 const MAX_KEYS: usize = 1000;
 
 #[derive(Serialize)]

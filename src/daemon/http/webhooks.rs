@@ -1,8 +1,8 @@
-//! The webhooks of forges, which tell of pushes and of requests.
+//! The webhooks of forges, which announce pushes and requests.
 //!
-//! A push has all watches look, and nothing else: a look for nothing costs little, and git knows best which branches
-//! have moved. An event of a request has it reviewed, if its project is one of the settings. Bodies of other events are
-//! not kept, but for their signature.
+//! A push makes all watches look, and nothing else: a look in vain costs little, and git knows best which branches
+//! have moved. An event about a request starts its review, if its project is in the settings. Bodies of other events
+//! are only read to verify their signatures, and not kept.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -25,17 +25,17 @@ use super::state::State;
 use crate::forge::Forge;
 use crate::forge::webhook::Verifier;
 
-/// The longest body in bytes: GitHub's own limit.
+/// The maximum size of a body in bytes: GitHub's own limit.
 const MAX_BODY: usize = 25 << 20;
 
-/// The longest body of an event of a request, which is kept.
+/// The maximum size in bytes of the body of an event about a request, which is kept.
 const MAX_REQUEST: usize = 4 << 20;
 
-/// The longest time that such a body may take, since its place is taken before it is known who sends it. GitHub gives
-/// up after 10 seconds, too.
+/// The time limit for such a body, since it takes up a place before its sender is known. GitHub, too, gives up after
+/// 10 seconds.
 const REQUEST: Duration = Duration::from_secs(5);
 
-/// Takes a webhook.
+/// Receives a webhook.
 pub(super) async fn receive(
     extract::State(state): extract::State<Arc<State>>,
     Name(forge): Name,
@@ -96,7 +96,7 @@ async fn verified(
     Ok(kept)
 }
 
-/// Asks for the reviews of the request that a body tells of, and returns their number.
+/// Queues the reviews of the request that a body is about, and returns their number.
 async fn ask(state: &State, forge: &'static dyn Forge, body: &[u8]) -> Result<usize, Problem> {
     let event = forge.news(body).map_err(|error| {
         tracing::warn!(forge = forge.name(), %error, "a webhook about a request cannot be read");

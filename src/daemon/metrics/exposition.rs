@@ -1,5 +1,5 @@
 //! The text format of Prometheus, which Prometheus, its `promtool` and all agents read. The library writes
-//! `OpenMetrics`, which differs in the names of counters, in types, and in an end that is marked.
+//! `OpenMetrics`, which differs in the names of counters, in types, and in its end marker.
 
 use std::fmt;
 use std::fmt::Write;

@@ -5,7 +5,7 @@ use prometheus_client::registry::{Registry, Unit};
 
 use super::{Seconds, now};
 
-/// Registers them, and returns the gauge of memory.
+/// Registers the metrics, and returns the gauge of memory.
 pub(super) fn register(registry: &mut Registry) -> Gauge {
     let (start, memory) = (Seconds::default(), Gauge::default());
     start.set(now());
@@ -17,7 +17,7 @@ pub(super) fn register(registry: &mut Registry) -> Gauge {
     memory
 }
 
-/// Returns the bytes of memory in use, or `None` if the system does not say.
+/// Returns the memory in use, in bytes, or `None` if the system does not say.
 pub(super) fn resident() -> Option<i64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

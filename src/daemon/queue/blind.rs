@@ -1,4 +1,4 @@
-//! The branches of which nothing can be read, over restarts.
+//! The branches of which nothing can be read, kept across restarts.
 
 use super::database::row::Columns;
 use super::{Queue, QueueError};
@@ -6,7 +6,7 @@ use crate::event::RepositoryName;
 use crate::git::BranchName;
 
 impl Queue {
-    /// Notes that nothing of a branch can be read, and the reason; `None` if something can.
+    /// Notes the reason why nothing of a branch can be read, or `None` if something can.
     pub async fn set_blind(
         &self,
         repository: &RepositoryName,

@@ -1,4 +1,4 @@
-//! The stored form of reports: compressed, since they are many and say the same things.
+//! The stored form of reports: compressed, since they are many and much alike.
 
 use std::io::{self, Read, Write};
 
@@ -9,7 +9,7 @@ use tokio::task::spawn_blocking;
 
 use super::QueueError;
 
-/// The size in bytes from which the work is done on a thread of its own.
+/// The size in bytes from which the work is done on a separate thread.
 const LARGE: usize = 1 << 16;
 
 /// A report in its stored form.
@@ -20,7 +20,7 @@ pub struct Body {
 }
 
 impl Body {
-    /// Makes the body of what `write` writes. That is never in memory as a whole.
+    /// Makes the body of what `write` writes, which is never in memory as a whole.
     pub fn written(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<Body> {
         let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
         write(&mut encoder)?;
@@ -30,11 +30,11 @@ impl Body {
 
     /// Makes the body of `content`.
     pub fn of(content: &[u8]) -> Body {
-        // Memory takes all that is written to it.
+        // Writing to memory does not fail.
         Body::written(|out| out.write_all(content)).unwrap_or_default()
     }
 
-    /// Takes a body that somebody else has made, or returns `None` if it is not whole: a report ends with its line.
+    /// Accepts a body from elsewhere, or returns `None` if it is incomplete: a report ends with a line feed.
     pub fn received(bytes: Vec<u8>) -> Option<Body> {
         let (mut size, mut last, mut chunk) = (0, None, [0; 1 << 14]);
         let mut content = reader(&bytes);
@@ -85,7 +85,7 @@ fn read(stored: &[u8]) -> io::Result<Vec<u8>> {
     Ok(content)
 }
 
-/// Reads a report in its own form.
+/// Returns a reader of the uncompressed report.
 fn reader(stored: &[u8]) -> impl Read + '_ {
     ZlibDecoder::new(stored)
 }

@@ -1,4 +1,5 @@
-//! The checkpoints of watches over restarts: the last seen commits of branches, as the watch's tracker gives them.
+//! The checkpoints of watches, kept across restarts: the last seen commits of branches, as the watch's tracker gives
+//! them.
 
 use std::collections::VecDeque;
 
@@ -64,8 +65,8 @@ async fn save_former(
     Ok(())
 }
 
-/// Returns the branch and the tip at the beginning of a row; or `None` if the tip is not a commit, so that the branch
-/// counts as new.
+/// Returns the branch and the tip in the first two columns of a row, or `None` if the tip is not a commit, so that
+/// the branch counts as new.
 pub(super) fn seen(row: &SqliteRow) -> Result<Option<(BranchName, CommitId)>, QueueError> {
     let branch = BranchName::new(row.text(0)?);
     match row.commit(1) {

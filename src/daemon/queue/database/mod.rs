@@ -16,7 +16,7 @@ use crate::disk::identity;
 /// The time that one process waits for another one that writes.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The most bytes of the log of changes that stay on disk after a large transaction.
+/// The maximum size, in bytes, of the write-ahead log that stays on disk after a large transaction.
 const LOG_SIZE: &str = "16777216";
 
 /// A database and the connection to it. After a failed step the connection is reopened, since its state is unknown.
@@ -31,7 +31,7 @@ pub(super) struct Database {
 /// A path, and the identity of the file there once it was opened.
 type KnownFile = Arc<(PathBuf, OnceLock<Option<(u64, u64)>>)>;
 
-/// Another file, or none, is in the place of the database: what is written to the open one would be lost.
+/// The file of the database was removed or replaced: what is written to the open one would be lost.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "{} was removed or replaced under the daemon: put it back, or restart the daemon, which goes on with what is there",

@@ -1,5 +1,5 @@
-//! Reads the columns of rows. `SQLite` only distinguishes integers from texts: if somebody or a disk has changed the
-//! database, an integer may have any value, and a text any bytes.
+//! Reads the columns of rows. `SQLite` only distinguishes integers from texts: if a person or a faulty disk has
+//! changed the database, an integer may have any value, and a text any bytes.
 
 use std::time::{Duration, SystemTime};
 
@@ -9,10 +9,10 @@ use sqlx::sqlite::SqliteRow;
 use crate::daemon::queue::QueueError;
 use crate::git::CommitId;
 
-/// The most attempts and events that are counted.
+/// The largest number of attempts or events that is counted.
 const MOST: i64 = 1_000_000;
 
-/// One more than a counter, in SQL: at most one more than [`MOST`], since `SQLite` has no integers beyond its largest.
+/// A counter plus one, in SQL: at most [`MOST`] plus one, so that no value overflows the integers of `SQLite`.
 macro_rules! one_more {
     ($column:literal) => {
         concat!("max(0, min(", $column, ", 1000000)) + 1")
@@ -20,9 +20,9 @@ macro_rules! one_more {
 }
 pub(in crate::daemon::queue) use one_more;
 
-/// The columns of a row as what is stored in them.
+/// The columns of a row, as values of their types.
 pub(in crate::daemon::queue) trait Columns {
-    /// Returns a text, or `None` if there is none. Bytes that are not text are escaped, and name nothing.
+    /// Returns a text, or `None` if there is none. Bytes that are not UTF-8 are replaced, so that they match no name.
     fn text_if_any(&self, column: usize) -> Result<Option<String>, sqlx::Error>;
 
     /// Returns the number of attempts or failures.
