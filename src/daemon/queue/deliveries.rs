@@ -16,9 +16,10 @@ const HURRY: &str = "UPDATE delivery SET due = ?1 WHERE due > ?1 AND sink = ?2 A
       AND repository = (SELECT repository FROM job WHERE number = ?3) \
       AND branch = (SELECT branch FROM job WHERE number = ?3))";
 
-/// Returns the query for the first delivery to the sink `?1`, on all branches of the repository `?4` unless that is
-/// null: the one that is due first, if that is later than `?2` and not after `?3`. Only the oldest delivery of each
-/// branch is looked at, and the tables are joined in this order, since the deliveries of weeks may be there.
+/// Returns the query for the first delivery to the sink `?1`, from the repository `?4` or, if that is null, from all.
+/// Those that are due later than `?2` and not after `?3` come last, by the time; the others are sorted by job. Only
+/// the oldest delivery of each branch is considered, and the tables are joined in this order, since there may be
+/// deliveries of several weeks.
 fn first_delivery() -> String {
     let waiting = "FROM delivery WHERE state = 'waiting' AND sink = ?1";
     format!(
@@ -79,7 +80,7 @@ impl Queue {
         }
     }
 
-    /// Tries the first report that waits for one of these sinks on the branch of a job now. So a new report soon
+    /// Makes the first report that waits for each of these sinks on the branch of a job due now. So a new report soon
     /// shows that a sink works again, and does not overtake older ones.
     pub async fn hurry(&self, job: JobNumber, sinks: &[&str]) -> Result<(), QueueError> {
         for sink in sinks {
@@ -88,7 +89,7 @@ impl Queue {
         Ok(())
     }
 
-    /// Returns the delivery in a row. If it cannot be read it is set aside, and the next one is due.
+    /// Returns the delivery in a row. If it cannot be read, it is set aside, and the next one is due.
     async fn delivery_or_next(
         &self,
         (sink, repository): (&str, Option<&RepositoryName>),
@@ -126,14 +127,14 @@ impl Queue {
         Ok(RenderedReport { json: body::unpack(report.try_get(0)?).await?, text })
     }
 
-    /// Returns true if somebody has asked to [try again](Queue::retry) at once what `sink` has refused.
+    /// Returns true if somebody has asked for an immediate [retry](Queue::retry) of what `sink` has refused.
     pub async fn is_retry_requested(&self, sink: &str) -> Result<bool, QueueError> {
         let query =
             "SELECT 1 FROM delivery WHERE sink = ? AND state = 'waiting' AND due = 0 AND error IS NOT NULL LIMIT 1";
         Ok(self.first(sqlx::query(query).bind(sink)).await?.is_some())
     }
 
-    /// Notes that an attempt at a delivery begins in which the daemon may end.
+    /// Notes that an attempt at a delivery begins during which the daemon may be killed.
     pub async fn begin_delivery(&self, job: JobNumber, sink: &str) -> Result<(), QueueError> {
         let update = concat!("UPDATE delivery SET begun = ", one_more!("begun"), " WHERE job = ? AND sink = ?");
         self.execute(sqlx::query(update).bind(job.0).bind(sink)).await?;
@@ -151,14 +152,14 @@ impl Queue {
         Ok(())
     }
 
-    /// Notes that a sink needs a report no more.
+    /// Notes that a sink no longer needs a report.
     pub async fn skipped(&self, job: JobNumber, sink: &str, reason: &str) -> Result<(), QueueError> {
         let update = "UPDATE delivery SET state = 'skipped', error = ? WHERE job = ? AND sink = ?";
         self.execute(sqlx::query(update).bind(reason).bind(job.0).bind(sink)).await?;
         Ok(())
     }
 
-    /// Skips what waits for `sink` from other repositories than these. Returns the number of reports.
+    /// Skips the reports that wait for `sink` from repositories other than these, and returns their number.
     pub async fn skip_others(
         &self,
         sink: &str,
@@ -171,8 +172,8 @@ impl Queue {
         self.execute(sqlx::query(update).bind(reason).bind(sink).bind(names.to_string())).await
     }
 
-    /// Notes that a sink has refused a report. `again` is the delay of the next attempt; without it the report is set
-    /// aside.
+    /// Notes that a sink has refused a report. `again` is the delay of the next attempt; without it, the report is
+    /// set aside.
     pub async fn not_delivered(
         &self,
         job: JobNumber,
@@ -183,7 +184,7 @@ impl Queue {
         let state = if again.is_some() { "waiting" } else { "dead" };
         let now = now();
         let due = now.saturating_add(again.map_or(0, millis));
-        // A first failure that is still to come was noted by a clock that was ahead.
+        // A first failure in the future was noted while the clock was ahead.
         let update = concat!(
             "UPDATE delivery SET state = ?1, since = iif(attempts = 0 OR since > ?2, ?2, since), attempts = ",
             one_more!("attempts"),
@@ -195,7 +196,7 @@ impl Queue {
     }
 }
 
-/// Returns the times between which a delivery is due later: now, and the latest time to which any is postponed.
+/// Returns the times between which a delivery is not due yet: now, and the latest time to which any is postponed.
 pub(super) fn due_between() -> (i64, i64) {
     let now = now();
     (now, now.saturating_add(millis(LONGEST_DELAY)))
@@ -208,7 +209,7 @@ mod tests {
     use super::{HURRY, first_delivery};
     use crate::daemon::queue::Queue;
 
-    /// Both are asked for each report and each sink, and the table has the deliveries of weeks.
+    /// Both queries run for each report and each sink, and the table has the deliveries of weeks.
     #[tokio::test]
     async fn no_query_of_each_delivery_reads_all_deliveries() {
         let folder = tempfile::tempdir().unwrap();

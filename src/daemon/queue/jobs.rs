@@ -30,7 +30,7 @@ pub struct Job {
     pub answers: Option<String>,
 }
 
-/// The first job of a branch that is not resolved.
+/// The first unresolved job of a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waiting {
     /// Its number.
@@ -71,7 +71,7 @@ impl RenderedReport {
 /// The columns of [`Job`], in its order.
 pub(super) const JOB: &str = "job.number, job.id, job.repository, job.branch, job.before, job.after, job.kind, job.attempts, job.judge, job.part";
 
-/// The number of these columns: the index of the first one behind them.
+/// The number of these columns: the index of the first one after them.
 pub(super) const BEHIND_JOB: usize = 10;
 
 impl Queue {
@@ -89,9 +89,9 @@ impl Queue {
         Ok(())
     }
 
-    /// Returns the first job of each branch of the repository that is not resolved, in the order of their numbers.
+    /// Returns the first unresolved job of each branch of the repository, ordered by number.
     pub async fn waiting(&self, repository: &RepositoryName) -> Result<Vec<Waiting>, QueueError> {
-        // A cross join is made from left to right: the jobs are looked up by their numbers.
+        // A cross join runs from left to right, so that jobs are looked up by number.
         let query = "WITH RECURSIVE first (branch, number) AS ( \
             SELECT * FROM (SELECT branch, number FROM job \
                 WHERE state = 'waiting' AND repository = ?1 ORDER BY branch, number LIMIT 1) \
@@ -133,7 +133,7 @@ impl Queue {
         }
     }
 
-    /// Reads a job, and has it begin where the last one of its branch did that was resolved.
+    /// Reads a job, and makes it begin where the last resolved job of its branch ended.
     async fn whole(&self, row: &SqliteRow) -> Result<Job, QueueError> {
         let mut job = job(row)?;
         job.answers = self.answers(&job.name.repository, &job.event.branch).await?;
@@ -143,7 +143,7 @@ impl Queue {
                 AND state = 'failed' AND kind != 'facts' AND part != 'whole' AND number < ? ORDER BY number DESC LIMIT 1";
             let query = sqlx::query(query).bind(before.to_string()).bind(job.name.repository.as_str());
             let Some(row) = self.first(query.bind(job.event.branch.as_str()).bind(number)).await? else { break };
-            // Behind one that cannot be read nothing is known. It was told when it was set aside.
+            // What came before an unreadable job is not known. The job was logged when it was set aside.
             let Ok(earlier) = row.commit_if_any(1) else { break };
             number = row.try_get(0)?;
             job.event.before = earlier;
@@ -170,7 +170,7 @@ impl Queue {
         Ok(())
     }
 
-    /// Notes that an attempt was none.
+    /// Takes back an attempt, which does not count.
     pub async fn give_back(&self, job: JobNumber) -> Result<(), QueueError> {
         let update = "UPDATE job SET attempts = max(attempts - 1, 0) WHERE number = ?";
         self.execute(sqlx::query(update).bind(job.0)).await?;
@@ -221,8 +221,8 @@ impl Queue {
         Ok(())
     }
 
-    /// Notes that the attempt at a job has failed. `again` is the delay of the next attempt; without it the job is set
-    /// aside.
+    /// Notes that the attempt at a job has failed. `again` is the delay of the next attempt; without it, the job is
+    /// set aside.
     pub async fn not_resolved(&self, job: JobNumber, error: &str, again: Option<Duration>) -> Result<(), QueueError> {
         let state = if again.is_some() { "waiting" } else { "failed" };
         let due = now().saturating_add(again.map_or(0, millis));
@@ -232,7 +232,7 @@ impl Queue {
     }
 }
 
-/// Adds a job. `nodes` are the answers of sources of nodes that it is about, if it is not about the commit.
+/// Adds a job. `nodes` are the answers of sources of nodes that it is about, or empty if it is about the commit.
 pub(super) async fn insert(
     connection: &mut SqliteConnection,
     repository: &RepositoryName,
@@ -247,7 +247,7 @@ pub(super) async fn insert(
     let id = loop {
         let occurrence = if nodes.is_empty() { earlier.to_string() } else { format!("{earlier} {nodes}") };
         let id = id(&[repository, branch, &before, &after, kind, &occurrence]);
-        // Earlier ones may be forgotten, so the count alone does not tell a free id.
+        // Earlier jobs may be forgotten, so the count alone does not ensure a free id.
         let taken = sqlx::query_scalar("SELECT count(*) FROM job WHERE id = ?").bind(&id);
         let taken: i64 = taken.fetch_one(&mut *connection).await?;
         if taken == 0 {
@@ -262,7 +262,7 @@ pub(super) async fn insert(
     Ok(())
 }
 
-/// Notes the answers that a job was resolved with; none if all nodes are in files.
+/// Notes the answers that a job was resolved with; `None` if all nodes are in files.
 async fn made_with(connection: &mut SqliteConnection, job: JobNumber, answers: Option<&str>) -> Result<(), QueueError> {
     let Some(answers) = answers else { return Ok(()) };
     let insert = "INSERT INTO nodes (repository, branch, answers) SELECT repository, branch, ? FROM job WHERE number = ? \
@@ -281,7 +281,7 @@ fn id(parts: &[&str]) -> String {
 pub(super) fn job(row: &SqliteRow) -> Result<Job, QueueError> {
     let kind = row.text(6)?;
     let event = CommitEvent {
-        // Something that is not text names nothing.
+        // Fails if this is not text, since other bytes name nothing.
         branch: BranchName::new(row.try_get::<String, _>(3)?),
         before: row.commit_if_any(4)?,
         after: row.commit(5)?,
@@ -297,7 +297,7 @@ pub(super) fn job(row: &SqliteRow) -> Result<Job, QueueError> {
     Ok(Job { name, event, attempts: row.count(7)?.into(), set_aside: Vec::new(), is_delicate: false, answers: None })
 }
 
-/// Reads a job to show it: of one that cannot be read, what is left.
+/// Reads a job to show it. If it is damaged, its readable parts are returned.
 pub(super) fn job_or_rest(row: &SqliteRow) -> Result<Job, QueueError> {
     match job(row) {
         Err(error) if error.is_damage() => {}

@@ -2,8 +2,8 @@
 //! requests on forges that are to be reviewed.
 //!
 //! It is an `SQLite` database in a folder of the user's choice. Each step is a transaction, so that a process that is
-//! killed loses nothing and begins again with the step that it was at. Ids and kinds become text here and nowhere
-//! else in the daemon.
+//! killed loses nothing and goes on with the step that it was at. Ids and kinds become text here and nowhere else in
+//! the daemon.
 //!
 //! A database of any former version is upgraded when it is opened (`SCHEMA`). One of a newer version is refused.
 
@@ -52,13 +52,13 @@ const FILE: &str = "queue.db";
 /// The file that the working daemon holds a lock on.
 const LOCK: &str = "lock";
 
-/// The steps of the schema: each makes a version of the one before.
+/// The steps of the schema: each upgrades it to the next version.
 const SCHEMA: [&str; 2] = [include_str!("schema.sql"), "ALTER TABLE job ADD COLUMN part TEXT NOT NULL DEFAULT 'alone'"];
 
-/// The version of the schema, as it stands in `user_version`.
+/// The version of the schema, as stored in `user_version`.
 const VERSION: usize = SCHEMA.len();
 
-/// The longest time until failed work is tried again. Work with a later time was postponed by a clock that was ahead,
+/// The longest time until failed work is tried again. Work with a later time was postponed while the clock was ahead,
 /// and is due now.
 pub const LONGEST_DELAY: Duration = Duration::from_hours(1);
 
@@ -147,8 +147,8 @@ pub struct QueueLock {
 }
 
 impl Queue {
-    /// Opens the queue in a folder for the one daemon that works on it. Makes the folder and the database if they are
-    /// not there.
+    /// Opens the queue in a folder for the one daemon that works on it. Creates the folder and the database if they
+    /// do not exist.
     pub async fn create(folder: &Path) -> Result<(Queue, QueueLock), QueueError> {
         let failed = |source| QueueError::Folder { folder: folder.into(), source };
         FileMode::PRIVATE.create_folder(folder).map_err(failed)?;
@@ -201,7 +201,7 @@ impl Queue {
         Ok(())
     }
 
-    /// Checks that a daemon could work on the queue in a folder, which need not be there. Nothing is changed.
+    /// Checks that a daemon could work on the queue in a folder, which need not exist. Nothing is changed.
     pub async fn examine(folder: &Path) -> Result<(), QueueError> {
         can_write(folder).map_err(|source| QueueError::Folder { folder: folder.into(), source })?;
         let path = folder.join(FILE);
@@ -281,7 +281,7 @@ async fn check_version(connection: &mut SqliteConnection, folder: &Path) -> Resu
     known.ok_or_else(|| QueueError::Newer { folder: folder.into(), version })
 }
 
-/// Upgrades the schema to the last version. Another process may be doing the same.
+/// Upgrades the schema to the latest version. Another process may be doing the same.
 async fn upgrade(step: &mut Step<'_>) -> Result<(), sqlx::Error> {
     step.begin().await?;
     let version = usize::try_from(version(step).await?).unwrap_or(VERSION);
@@ -301,17 +301,17 @@ fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// Returns a time in the future, or zero if it has passed.
+/// Returns a number of milliseconds as a duration, or zero if it is negative.
 fn duration(millis: i64) -> Duration {
     Duration::from_millis(u64::try_from(millis).unwrap_or(0))
 }
 
-/// Returns the time until failed work is `due`.
+/// Returns the time until failed work is `due`, or zero if that is in the past or later than can be.
 fn until(due: i64) -> Duration {
     Some(duration(due.saturating_sub(now()))).filter(|time| *time <= LONGEST_DELAY).unwrap_or_default()
 }
 
-/// Opens a file, which need not be there, and makes it its owner's alone, since reports may be confidential.
+/// Opens or creates a file, and makes it accessible to its owner only, since reports may be confidential.
 fn private(path: &Path) -> std::io::Result<File> {
     let file = match FileMode::create_new(path) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => File::options().write(true).open(path)?,

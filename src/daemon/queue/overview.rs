@@ -18,12 +18,12 @@ pub enum Stage {
     Failed,
     /// A report that is to be delivered, for the first time or again.
     Undelivered,
-    /// A report that a sink did not take in the time it had.
+    /// A report that a sink did not accept in time.
     Dead,
 }
 
 impl Stage {
-    /// Returns the word for it.
+    /// Returns the word for the stage.
     pub fn as_str(self) -> &'static str {
         match self {
             Stage::Waiting => "waiting",

@@ -1,4 +1,5 @@
-//! The stored reports, for the HTTP interface. Those of whole pushes are for sinks: here their commits are listed.
+//! The stored reports, for the HTTP interface. Reports of whole pushes are only for sinks; here, their commits are
+//! listed.
 
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
@@ -9,7 +10,7 @@ use super::{Job, Queue, QueueError, body};
 use crate::event::JobNumber;
 use crate::git::{CommitId, CommitTime};
 
-/// The position of a reader of all reports, which come in the order in which they were made.
+/// A reader's position among all reports, in the order in which they were made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cursor(i64);
 
@@ -18,8 +19,8 @@ impl Cursor {
     pub const START: Cursor = Cursor(i64::MIN);
 }
 
-/// Selects the last report of a commit that has come to a repository and a branch, or one of what other facts change
-/// there.
+/// Selects the last report of a commit, in a repository and on a branch if these are given, or the report with a
+/// number, which may be about changed facts.
 #[derive(Debug, Clone, Copy)]
 pub struct ReportQuery<'a> {
     /// The commit.
@@ -65,8 +66,8 @@ impl Queue {
         Ok(self.first(query).await?.map(|row| row.text_if_any(0)).transpose()?.flatten())
     }
 
-    /// Returns the reports of jobs with numbers below `before`, the latest first, at most `limit` of them. Jobs that
-    /// cannot be read have their readable parts.
+    /// Returns the reports of jobs with numbers below `before`, the latest first, at most `limit` of them. Damaged
+    /// jobs have their readable parts.
     pub async fn reports(&self, before: JobNumber, limit: u32) -> Result<Vec<StoredReport>, QueueError> {
         let query = format!(
             "SELECT {JOB}, job.resolved FROM report JOIN job ON job.number = report.job \
@@ -76,7 +77,7 @@ impl Queue {
         self.all(query).await?.iter().map(stored).collect()
     }
 
-    /// Returns the reports after `cursor` of jobs with numbers below `before`, the first one first, at most `limit` of
+    /// Returns the reports after `cursor` of jobs with numbers below `before`, the earliest first, at most `limit` of
     /// them.
     pub async fn reports_after(
         &self,

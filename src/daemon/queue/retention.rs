@@ -1,4 +1,4 @@
-//! Forgets what is old, a little at a time, and gives the room on disk back.
+//! Forgets old work, a little at a time, and frees its space on disk.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -6,23 +6,23 @@ use std::time::Duration;
 use super::{Queue, QueueError, millis, now};
 use crate::event::RepositoryName;
 
-/// The most jobs that are deleted in one step. Others take their steps in between.
+/// The maximum number of jobs that are deleted in one step. Other steps run in between.
 const BATCH: u64 = 200;
 
-/// The most pages of the file that are given back in one step.
+/// The maximum number of pages of the file that are freed in one step.
 const PAGES: u32 = 1000;
 
-/// The free pages that stay in the file.
+/// The number of free pages that stay in the file.
 const SPARE: i64 = 256;
 
 /// The rule for dropping old work.
 #[derive(Debug, Clone)]
 pub struct Retention {
-    /// The time after which it is.
+    /// The time after which work is dropped.
     pub keep: Duration,
     /// The sinks of the settings.
     pub sinks: Vec<String>,
-    /// Sinks that need no reports of repositories other than these.
+    /// The sinks that need no reports of repositories other than those in the settings.
     pub ordered: BTreeSet<String>,
     /// The repositories of the settings.
     pub repositories: Vec<RepositoryName>,
@@ -57,7 +57,7 @@ impl Queue {
         Ok(Forgotten { done, set_aside })
     }
 
-    /// Sets times that are still to come to now: the clock was ahead when they were noted.
+    /// Sets times in the future to now: the clock was ahead when they were noted.
     async fn correct_times(&self) -> Result<(), QueueError> {
         for correct in [
             "UPDATE job SET resolved = ?1 WHERE resolved > ?1",
@@ -111,7 +111,7 @@ impl Queue {
         }
     }
 
-    /// Gives room on disk back that nothing needs any more.
+    /// Frees space on disk that is no longer needed.
     pub async fn shrink(&self) -> Result<(), QueueError> {
         let mut free = self.pragma("freelist_count").await?;
         while free > SPARE {

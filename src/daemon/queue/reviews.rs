@@ -19,9 +19,9 @@ pub struct ReviewJob {
     pub request: u64,
     /// The number of attempts that have failed.
     pub attempts: u32,
-    /// The time since the first of them.
+    /// The time since the first failed attempt.
     pub age: Duration,
-    /// The number of times that it was asked for.
+    /// The number of times that the review was requested.
     events: i64,
 }
 
@@ -52,7 +52,7 @@ impl Queue {
             ", state = 'waiting', attempts = 0, since = ?3, due = 0, error = NULL"
         );
         let mut step = self.database.connection().await?;
-        // The forge has been told that it is known, and will not announce it again.
+        // The forge takes the event as received, and will not announce it again.
         step.begin_durably().await?;
         for name in names {
             sqlx::query(insert).bind(*name).bind(stored(request)).bind(now()).execute(&mut *step).await?;
@@ -79,13 +79,13 @@ impl Queue {
         Ok(self.execute(sqlx::query(delete).bind(job.number).bind(job.events)).await? > 0)
     }
 
-    /// Notes that a review has failed. `again` is the delay of the next attempt; without it the request is set aside.
-    /// Nothing is noted if it was requested again meanwhile.
+    /// Notes that a review has failed. `again` is the delay of the next attempt; without it, the request is set
+    /// aside. Nothing is noted if it was requested again meanwhile.
     pub async fn not_reviewed(&self, job: &ReviewJob, error: &str, again: Option<Duration>) -> Result<(), QueueError> {
         let state = if again.is_some() { "waiting" } else { "dead" };
         let now = now();
         let due = now.saturating_add(again.map_or(0, millis));
-        // A first failure that is still to come was noted by a clock that was ahead.
+        // A first failure in the future was noted while the clock was ahead.
         let update = concat!(
             "UPDATE review SET state = ?1, since = iif(attempts = 0 OR since > ?2, ?2, since), attempts = ",
             one_more!("attempts"),
@@ -126,7 +126,8 @@ impl Queue {
         self.execute(sqlx::query("DELETE FROM review WHERE state = 'dead'")).await
     }
 
-    /// Sets aside reviews that the settings do not have any more, and forgets those that were set aside before then.
+    /// Sets aside old reviews that are no longer in the settings, and forgets those that were set aside before
+    /// `before`.
     pub(super) async fn forget_reviews(&self, names: &[String], before: i64) -> Result<u64, QueueError> {
         self.execute(sqlx::query("UPDATE review SET since = ?1 WHERE since > ?1").bind(now())).await?;
         self.execute(sqlx::query("UPDATE review SET due = ?1 WHERE state = 'dead' AND due > ?1").bind(now())).await?;

@@ -16,7 +16,7 @@ impl Queue {
         Ok(done.unwrap_or(SystemTime::UNIX_EPOCH))
     }
 
-    /// Notes that the work `name` was done `now` at the latest: the clock was ahead.
+    /// Sets the last run of the work `name` to `now`, since the clock was ahead when it was noted.
     pub async fn put_last_done_right(&self, name: &str, now: SystemTime) -> Result<(), QueueError> {
         let update = "UPDATE schedule SET done = ? WHERE name = ?";
         self.execute(sqlx::query(update).bind(since_1970(now)).bind(name)).await?;
@@ -51,7 +51,7 @@ impl Queue {
         Ok(())
     }
 
-    /// Returns the scheduled work whose last run failed, by name.
+    /// Returns the scheduled work whose last run failed, ordered by name.
     pub async fn failing_work(&self) -> Result<Vec<FailingWork>, QueueError> {
         let select = "SELECT name, failures, error FROM schedule WHERE failures > 0 ORDER BY name";
         let rows = self.all(sqlx::query(select)).await?;

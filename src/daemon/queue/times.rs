@@ -1,4 +1,4 @@
-//! Times of the past: the last successes, and since when work is waiting.
+//! The times of the last successes, and since when work is waiting.
 
 use std::time::{Duration, SystemTime};
 
@@ -8,7 +8,7 @@ use sqlx::sqlite::SqliteRow;
 use super::database::row::Columns;
 use super::{Query, Queue, QueueError, duration, now};
 
-/// The last successes that the queue knows of, each with the name of what it is of.
+/// The last successes that the queue knows, each with the name of the repository, sink or scheduled work.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LastSuccesses {
     /// The last commits that were resolved, by repository.
@@ -26,7 +26,7 @@ pub struct Backlog {
     pub name: String,
     /// The number of commits or reports.
     pub number: u64,
-    /// The time since the oldest of them is there.
+    /// The age of the oldest of them.
     pub age: Duration,
 }
 

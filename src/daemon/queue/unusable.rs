@@ -1,10 +1,10 @@
-//! Forgets what no step of the daemon can use, and what would have every later step of its kind fail. Other rows that
-//! are damaged are found when their turn comes, and are set aside then.
+//! Forgets rows that no step of the daemon can use, and that would make every later step of their kind fail. Other
+//! damaged rows are found when their turn comes, and are set aside then.
 
 use super::{Queue, QueueError};
 
-/// The rows that are forgotten, and the statement for them. `SQLite` gives no number after the largest, and JSON none
-/// after 2^53.
+/// The rows that are forgotten, and the statement for them. `SQLite` assigns no number after the largest, and JSON
+/// has no exact ones beyond 2^53.
 const UNUSABLE: [(&str, &str); 5] = [
     ("commits whose number is none", "DELETE FROM job WHERE number NOT BETWEEN 1 AND 9007199254740991"),
     ("places of reports that are none", "DELETE FROM resolution WHERE sequence NOT BETWEEN 1 AND 9007199254740991"),
@@ -21,7 +21,7 @@ const UNUSABLE: [(&str, &str); 5] = [
 ];
 
 impl Queue {
-    /// Forgets what cannot be used, and tells the log.
+    /// Forgets what cannot be used, and logs that.
     pub(super) async fn forget_unusable(&self) -> Result<(), QueueError> {
         for (what, statement) in UNUSABLE {
             let rows = self.execute(sqlx::query(statement)).await?;

@@ -1,5 +1,5 @@
-//! Runs this program in a process of its own, which is killed with all that it has started when it takes too long, and
-//! resolves a job so.
+//! Runs this program in a separate process, which is killed along with everything that it has started if it takes too
+//! long, and resolves jobs in such processes.
 //!
 //! The process writes a header, which is a line of JSON, and then the report as the queue stores it. It ends when its
 //! standard input does, so it does not outlive the daemon.
@@ -17,8 +17,8 @@ use crate::delivery::Sink;
 use crate::git::limit_memory;
 use crate::process::Group;
 
-/// The memory that the process has besides what it may use, in bytes: what the allocator reserves, and some for the
-/// stacks of threads. Without the latter, a small limit ended it at random before it could say why.
+/// The memory that the process gets in addition to its limit, in bytes: what the allocator reserves, and some for the
+/// stacks of threads. Without the latter, a small limit would end it at random before it could say why.
 const RESERVED: usize = (1 << 30) + (64 << 20);
 
 /// The first line of an answer.
@@ -33,13 +33,13 @@ enum Header {
         headline: String,
         answers: Option<String>,
     },
-    /// There is nothing to tell.
+    /// There is nothing to report.
     Nothing { answers: Option<String> },
     /// The job could not be resolved.
     Unresolved { error: String, recovery: Recovery },
 }
 
-/// Resolves a job for the daemon in another process, which reads the answer from `output`.
+/// Resolves a job for the daemon, which is another process and reads the answer from `output`.
 pub fn answer(job: &Job, resolve: &dyn Resolve, sinks: &[Sink], output: &mut dyn Write) -> io::Result<()> {
     let outcome = resolve.resolve(job).map(|resolved| address(job, resolved, sinks.iter()));
     let (header, report) = match outcome {
@@ -57,7 +57,7 @@ pub fn answer(job: &Job, resolve: &dyn Resolve, sinks: &[Sink], output: &mut dyn
     output.flush()
 }
 
-/// The end of a process that has no output.
+/// The reason why a process has no output.
 pub(super) enum Ended {
     /// Could not be started.
     NotStarted(io::Error),

@@ -17,7 +17,7 @@ use crate::daemon::queue::Job;
 pub(super) struct Attempts {
     resolve: Arc<dyn Resolve>,
     sinks: Arc<[Arc<SinkWorker>]>,
-    /// An attempt that goes on, though it was given up.
+    /// An attempt that was given up, but still runs.
     stray: Option<JoinHandle<Result<Outcome, Unresolved>>>,
 }
 
@@ -31,7 +31,7 @@ impl Attempts {
         &*self.resolve
     }
 
-    /// Returns true while an attempt that was given up goes on: nothing else may be resolved here meanwhile.
+    /// Returns true while an attempt that was given up still runs: nothing else may be resolved here meanwhile.
     pub(super) fn is_lost(&self) -> bool {
         self.stray.as_ref().is_some_and(|stray| !stray.is_finished())
     }

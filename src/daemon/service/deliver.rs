@@ -1,4 +1,4 @@
-//! Delivers to a sink the reports that wait for it.
+//! Delivers the reports that wait for a sink.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,10 +16,10 @@ use crate::daemon::queue::{Job, LONGEST_DELAY, NextDelivery, Queue, QueueError, 
 use crate::daemon::shutdown::Shutdown;
 use crate::delivery::{DeliveryError, Parcel, Sink};
 
-/// The time after which a delivery stands still: each kind of sink has a far shorter limit of its own.
+/// The time after which a delivery counts as stuck: each kind of sink has a far shorter limit.
 const LONGEST_DELIVERY: Duration = Duration::from_hours(2);
 
-/// The longest rest of a sink that refuses reports and asks for none.
+/// The longest rest of a sink that refuses reports and asks for no rest.
 const LONGEST_REST: Duration = Duration::from_secs(10);
 
 /// Delivers reports to a sink.
@@ -62,7 +62,7 @@ impl SinkWorker {
                     }
                     match self.give(&job, report, (attempts + 1, age), &mut shutdown).instrument(span).await? {
                         Given::Taken => failures = 0,
-                        // A fault in one branch says nothing of the others.
+                        // A fault in one branch says nothing about the others.
                         Given::Refused { .. } if self.sink.repository().is_some() => {}
                         // A sink that refuses one report is spared the others for a while.
                         Given::Refused { retry_after } => {
@@ -130,7 +130,7 @@ impl SinkWorker {
         }
     }
 
-    /// Leaves the sink alone for some time, or until its reports are asked to be tried again.
+    /// Leaves the sink alone for some time, or until a retry of its reports is requested.
     async fn rest(&self, time: Duration, shutdown: &mut Shutdown) {
         let end = Instant::now() + time;
         loop {
@@ -151,7 +151,7 @@ impl SinkWorker {
         insist(&self.handle, shutdown, || self.queue.delivered(job.name.number, &self.sink.name)).await;
     }
 
-    /// Notes that the sink needs the report no more.
+    /// Notes that the sink no longer needs the report.
     async fn skipped(&self, job: &Job, reason: &str, shutdown: &mut Shutdown) {
         tracing::warn!(reason, "it is not delivered, and not tried again");
         self.handle.metrics.delivered(&self.sink.name, Attempt::Skipped);

@@ -12,7 +12,7 @@ use crate::daemon::queue::{Queue, QueueError};
 use crate::daemon::watch::{BranchCheckpoint, Handler, HandlerError};
 use crate::event::{CommitEvent, RepositoryName};
 
-/// The time after which a look stands still.
+/// The time after which a look counts as stuck.
 const LONGEST_LOOK: Duration = Duration::from_hours(2);
 
 /// Makes a job of each commit of a repository.
@@ -22,7 +22,7 @@ pub(super) struct Enqueuer {
     /// Notified when there are new jobs.
     pub(super) wake: Arc<Notify>,
     pub(super) handle: Arc<ServiceHandle>,
-    /// Held while there is something that the queue has not taken.
+    /// Held while the queue has refused something.
     stuck: Option<Stuck>,
     /// Held during a look.
     look: Option<UnderWay>,
@@ -89,7 +89,7 @@ mod tests {
         let (folder, away) = (base.path().join("state"), base.path().join("away"));
         let (queue, _lock) = Queue::create(&folder).await.unwrap();
         let handle = Arc::new(ServiceHandle::new());
-        // By a connection that is still to be opened.
+        // Uses a connection that is still to be opened.
         let mut enqueuer = Enqueuer::new(queue.beside(), "data".into(), Arc::default(), handle.clone());
         let after = CommitId::from_hex(&"1".repeat(40)).unwrap();
         let events = [CommitEvent {
