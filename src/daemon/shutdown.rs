@@ -1,4 +1,4 @@
-//! The end of a watch or a service, as its tasks learn of it.
+//! Tells the tasks of a watch or a service when to end.
 
 use std::time::Duration;
 

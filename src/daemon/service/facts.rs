@@ -1,4 +1,4 @@
-//! Reports newer answers of sources of nodes: their effect is reported separately, after all earlier commits.
+//! Makes jobs for newer answers of sources of nodes. Their effect is reported separately, after all earlier commits.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -26,7 +26,7 @@ pub(super) struct FactsWatch {
 pub(super) enum FactsLook {
     /// There are new jobs.
     Jobs,
-    /// There are none.
+    /// There are no new jobs.
     Nothing,
     /// There are no sources, or they have not answered yet.
     NoSources,
@@ -42,14 +42,14 @@ impl FactsWatch {
         let FactsWatch { repository, queue, handle, .. } = &*self;
         handle.saw_sources(repository, sources.fetched, sources.trouble);
         let last = sources.answers;
-        // New branches are seen to from time to time.
+        // Even so, new branches are looked for from time to time.
         if self.seen.as_ref().is_some_and(|(seen, at)| *seen == last && at.elapsed() < LOOK) {
             return FactsLook::Nothing;
         }
         let Some(jobs) = insist(handle, shutdown, || queue.have_nodes(repository, &last)).await else {
             return FactsLook::Nothing;
         };
-        // Before a newer answer may take the place of one that a report is still to be made with.
+        // This comes before a newer answer can replace one that a report still needs.
         if let Some(answers) = insist(handle, shutdown, || queue.answers_in_use(repository)).await {
             let resolve = self.resolve.clone();
             _ = spawn_blocking(move || resolve.mark_in_use(&answers)).await;

@@ -6,10 +6,10 @@ use super::ServiceError;
 use crate::daemon::queue::{Forgotten, Queue, QueueError, Retention};
 use crate::daemon::shutdown::Shutdown;
 
-/// The time from one time to the next.
+/// The time between two runs.
 const PERIOD: Duration = Duration::from_hours(1);
 
-/// Forgets what is old by `rule`, until the service ends.
+/// Forgets old work according to `rule`, until the service ends.
 pub(super) async fn forget(queue: Queue, rule: Retention, mut shutdown: Shutdown) -> Result<(), ServiceError> {
     loop {
         if let Err(error) = tidy(&queue, &rule).await {

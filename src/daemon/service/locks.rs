@@ -22,8 +22,7 @@ pub(super) enum Work {
     Review,
 }
 
-/// The locks of services that follow each other: the next one begins each piece of work as soon as the former has
-/// ended it.
+/// The locks of successive services: the next one begins each piece of work as soon as the former one has ended it.
 #[derive(Debug, Default)]
 pub(super) struct WorkLocks(HashMap<Work, Arc<Mutex<()>>>);
 

@@ -1,15 +1,15 @@
 //! The service: a daemon with a durable queue.
 //!
-//! Commits that a watch finds become jobs, jobs become reports, and reports go to sinks. Each step has a task of its
-//! own that takes from the queue and puts into it, so that it can begin again at any time. A slow or dead sink delays
-//! no other.
+//! Commits that a watch finds become jobs, jobs become reports, and reports go to sinks. Each step has a separate
+//! task that takes from the queue and adds to it, so that it can begin again at any time. A slow or dead sink does
+//! not delay the others.
 //!
-//! - [`Service`] is what a daemon is made of; [`Services`] runs one, and replaces it by another when settings are
+//! - [`Service`] has the parts of a daemon; [`Services`] runs one, and replaces it by another when settings are
 //!   reloaded.
 //! - `watching` and `enqueue` bring commits into the queue, `resolve` makes their reports, `deliver` gives these to
-//!   the sinks, `scheduled` does work that is due at times, and `review` reviews the requests that forges tell of.
-//! - `turns` decides which commit of a repository is tried next, and where: in this process (`attempt`), or `apart` in
-//!   one of its own. `resolution` has the types for that.
+//!   the sinks, `scheduled` does scheduled work, and `review` reviews the requests that forges announce.
+//! - `turns` decides which commit of a repository is tried next, and where: in this process (`attempt`) or in a
+//!   separate one (`apart`). `resolution` has the types for that.
 //! - `locks` keeps two services from doing the same work at once.
 
 mod apart;
@@ -65,14 +65,14 @@ pub use watching::{Look, Open, Opened};
 /// The longest pause before a step is tried again.
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
-/// The time after which a step in the queue stands still.
+/// The time after which a step in the queue counts as stuck.
 const LONGEST_STEP: Duration = Duration::from_mins(5);
 
 /// The longest time between two looks at the queue: another process, such as `hierad queue retry`, may have changed it.
 const LOOK: Duration = Duration::from_secs(5);
 
-/// The number of times that the daemon itself may end in an attempt at the same work. From the second one on a commit
-/// is resolved in a process of its own, so it is hardly the commit that ends it.
+/// The number of times that the daemon itself may end during attempts at the same work. From the second attempt on, a
+/// commit is resolved in a separate process, so the commit is hardly the cause.
 const MAX_ENDS: u32 = 20;
 
 /// A repository of a service, and how its commits are resolved.
@@ -101,7 +101,7 @@ pub struct Service {
     pub repositories: Vec<ServedRepository>,
     /// The sinks of reports.
     pub sinks: Vec<Sink>,
-    /// The work that is due at times.
+    /// The scheduled work.
     pub scheduled: Vec<Scheduled>,
     /// The reviews of requests on forges.
     pub reviews: Vec<Reviews>,
@@ -133,7 +133,7 @@ pub enum ServiceError {
     Task(#[from] JoinError),
 }
 
-/// The tasks of a service that begins.
+/// The tasks of a service that is starting.
 struct Tasks<'a> {
     set: JoinSet<Result<(), ServiceError>>,
     shutdown: Shutdown,
@@ -156,8 +156,7 @@ impl Tasks<'_> {
 }
 
 impl Service {
-    /// Begins to work, with each piece of work as soon as a former service has ended it. No commit that comes later
-    /// is missed.
+    /// Begins each piece of work as soon as a former service has ended it. No commit that comes later is missed.
     async fn start(self, locks: &mut WorkLocks, handle: &Arc<ServiceHandle>) -> Result<Running, ServiceError> {
         for ServedRepository { name, opened, .. } in &self.repositories {
             if let Some(opened) = opened {
@@ -184,7 +183,7 @@ impl Service {
         for repository in &subjects.repositories {
             blind.extend(self.queue.blind(repository).await?.into_iter().map(|found| (repository, found)));
         }
-        // From here on nothing fails: the former settings do not stay.
+        // From here on, nothing can fail, so the former settings can go.
         handle.retain(&subjects);
         handle.metrics.restore(last, &subjects);
         for (repository, (branch, reason)) in blind {
@@ -267,8 +266,8 @@ fn span(job: &Job, sink: Option<&str>) -> Span {
     tracing::error_span!("job", job = number, commit = %event.after, branch = %event.branch, repository, sink)
 }
 
-/// Takes a step in the queue again and again until it succeeds, since the disk may be full. Returns `None` if the
-/// service ends before.
+/// Repeats a step in the queue until it succeeds, since the disk may be full. Returns `None` if the service ends
+/// first.
 async fn insist<T, F>(handle: &ServiceHandle, shutdown: &mut Shutdown, step: impl Fn() -> F) -> Option<T>
 where
     F: Future<Output = Result<T, QueueError>>,

@@ -47,7 +47,7 @@ pub struct Sources {
     pub answers: String,
     /// The time of the oldest of them, in seconds since 1970.
     pub fetched: u64,
-    /// The reason if one could not be asked the last time.
+    /// The reason why one of them could not be asked the last time, if so.
     pub trouble: Option<String>,
 }
 
@@ -56,7 +56,7 @@ pub struct Sources {
 pub struct AttemptLimits {
     /// The time after which the work stops by itself.
     pub time: Duration,
-    /// The memory of a process of its own, in bytes.
+    /// The memory of a separate process, in bytes.
     pub memory: Option<usize>,
 }
 
@@ -67,16 +67,16 @@ impl AttemptLimits {
     }
 }
 
-/// The time that an attempt has, beyond a tenth of its own, to stop by itself and to write its report.
+/// The time that an attempt gets, in addition to a tenth of its limit, to stop by itself and to write its report.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The most characters of a headline in the log.
+/// The maximum number of characters of a headline in the log.
 const MAX_HEADLINE: usize = 300;
 
 /// The outcome of a job.
 pub struct Resolved {
-    /// The report, and the same as one line of JSON, with its end. `None` if there is nothing to tell: facts that
-    /// change nothing come with each answer of a source.
+    /// The report, and the same as one line of JSON, with its end. `None` if there is nothing to report, as for most
+    /// answers of sources: their facts often change nothing.
     pub report: Option<(Report, Body)>,
     /// The answers of sources of nodes that it was made with.
     pub answers: Option<String>,
@@ -95,13 +95,13 @@ pub struct Unresolved {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Recovery {
-    /// Try it again some times.
+    /// Try it again a few times.
     Retry,
-    /// Try it again, but soon set it aside: the attempt has not come to its end.
+    /// Try it again, but soon set it aside: the attempt did not finish.
     RetryApart,
     /// Set it aside, since it would fail again.
     SetAside,
-    /// Wait for the repository to be back. This was no attempt.
+    /// Wait for the repository to be back. This does not count as an attempt.
     Wait,
 }
 
@@ -120,7 +120,7 @@ impl Recovery {
 /// The outcome of a job, ready for the queue.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Outcome {
-    /// The report, or `None` if there is nothing to tell.
+    /// The report, or `None` if there is nothing to report.
     pub(super) report: Option<Addressed>,
     /// The answers of sources of nodes that it was made with.
     pub(super) answers: Option<String>,
@@ -131,7 +131,7 @@ pub(super) struct Outcome {
 pub(super) struct Addressed {
     pub(super) report: PackedReport,
     pub(super) sinks: Vec<String>,
-    /// The reason if nothing of the commit can be read.
+    /// The reason why nothing of the commit can be read, if so.
     pub(super) blind: Option<String>,
     /// The headline, for the log.
     pub(super) headline: String,

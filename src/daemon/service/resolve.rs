@@ -27,7 +27,7 @@ use crate::git::BranchName;
 /// The pause between two looks at the answers of sources of nodes.
 const FACTS_LOOK: Duration = Duration::from_secs(1);
 
-/// The pause between two looks at what waits while a process of its own may be needed, or may have to make way.
+/// The pause between two looks at waiting jobs while a separate process may be needed, or its job may have to yield.
 const APART_LOOK: Duration = Duration::from_secs(1);
 
 /// Resolves the jobs of one repository.
@@ -50,7 +50,7 @@ struct Attempt {
 impl Resolver {
     /// Resolves jobs until the service ends.
     pub(super) async fn run(self, resolve: Arc<dyn Resolve>, shutdown: Shutdown) -> Result<(), ServiceError> {
-        // A former service may have resolved some in the end.
+        // A former service may have resolved some jobs while it ended.
         self.notify(self.sinks.iter());
         let turns = Turns::new(self.wake.clone(), resolve.has_apart());
         tokio::join!(self.here(resolve.clone(), &turns, shutdown.clone()), self.apart(&*resolve, &turns, shutdown));
@@ -97,7 +97,7 @@ impl Resolver {
         shutdown.sleep_until_woken(&self.wake, pause).await;
     }
 
-    /// Resolves in processes of their own, one at a time, what is not for this process or does not wait for it.
+    /// Resolves jobs that are not for this process, or do not wait for it, in separate processes, one at a time.
     async fn apart(&self, resolve: &dyn Resolve, turns: &Turns, mut shutdown: Shutdown) {
         while !shutdown.is_requested() {
             let waiting = if turns.wants_apart() { self.waiting(&mut shutdown).await } else { Some(Vec::new()) };
@@ -145,11 +145,11 @@ impl Resolver {
         turn.end();
     }
 
-    /// Resolves when the job of a turn has to make way for another one.
+    /// Resolves when the job of a turn has to yield to another one.
     async fn has_to_make_way(&self, turn: &Turn) {
         loop {
             sleep(APART_LOOK).await;
-            // Any later step that uses the queue reports that it cannot be used.
+            // If the queue cannot be used, a later step reports that.
             if let Ok(waiting) = self.queue.waiting(&self.repository).await
                 && turn.makes_way(&waiting)
             {
@@ -162,7 +162,7 @@ impl Resolver {
         insist(&self.handle, shutdown, || self.queue.waiting(&self.repository)).await
     }
 
-    /// Notes that an attempt at a job begins, before it is made, since it may be the end of the daemon.
+    /// Notes that an attempt at a job begins, before it is made, since it may kill the daemon.
     async fn begin(&self, mut job: Job, resolve: &dyn Resolve, shutdown: &mut Shutdown) -> Option<Attempt> {
         insist(&self.handle, shutdown, || self.queue.begin(job.name.number)).await?;
         job.attempts += 1;
@@ -195,7 +195,7 @@ impl Resolver {
         };
         let branch = (&job.event.branch, blind.as_deref());
         saw_branch(&self.handle, &self.queue, &self.repository, branch, shutdown).await;
-        // A process of its own may have read other settings.
+        // A separate process may have read other settings.
         let is_meant = |worker: &&Arc<SinkWorker>| {
             let of = worker.sink.repository();
             sinks.contains(&worker.sink.name) && of.is_none_or(|of| *of == self.repository)
@@ -204,7 +204,7 @@ impl Resolver {
         let names: Vec<&str> = sinks.iter().map(|worker| &*worker.sink.name).collect();
         if insist(&self.handle, shutdown, || self.queue.resolved(number, &report, &names, answers)).await.is_some() {
             tracing::info!(bytes = report.json.size(), sinks = names.len(), headline, "resolved");
-            // Snapshots fail for reasons of their own, which a new commit says nothing of.
+            // Snapshots fail for other reasons, about which a new commit says nothing.
             let receivers = sinks.iter().filter(|worker| worker.sink.repository().is_none());
             let receivers: Vec<&str> = receivers.map(|worker| &*worker.sink.name).collect();
             insist(&self.handle, shutdown, || self.queue.hurry(number, &receivers)).await;
@@ -232,7 +232,7 @@ impl Resolver {
     }
 }
 
-/// Returns the reason to give up a job: the daemon itself has ended during it again and again.
+/// Returns the reason to give up a job, if the daemon itself has ended too often during it.
 fn worn_out(job: &Job) -> Option<Unresolved> {
     let text = format!("the daemon has ended {MAX_ENDS} times while this was resolved");
     (job.attempts > i64::from(MAX_ENDS)).then(|| Unresolved { error: text.into(), recovery: Recovery::SetAside })

@@ -22,16 +22,16 @@ use crate::delivery::one_line;
 /// The number of times that the process of a review may die.
 const MAX_DEATHS: u32 = 3;
 
-/// The pause after a failure, in times of what the attempt took. A request whose fetch is ended by its size would
-/// otherwise keep the machine busy.
+/// The pause after a failure, as a multiple of the time that the attempt took. A request that is too large to be
+/// fetched would otherwise keep the machine busy.
 const REST: u32 = 20;
 
-/// The most characters of the reason of a failure.
+/// The maximum number of characters of the reason for a failure.
 const MAX_REASON: usize = 1000;
 
 /// Reviews the requests of one project.
 pub trait Review: Send + Sync {
-    /// Returns the command that reviews a request and posts the review. Its exit status is 1 if it could not.
+    /// Returns the command that reviews a request and posts the review. Its exit status is 1 if that fails.
     fn command(&self, request: u64) -> Command;
 
     /// Returns the limits of a review.
@@ -55,7 +55,7 @@ struct Failure {
     is_final: bool,
 }
 
-/// Reviews what the queue has.
+/// Reviews the requests in the queue.
 pub(super) struct Reviewer {
     reviews: Vec<Reviews>,
     queue: Queue,
@@ -132,12 +132,12 @@ impl Reviewer {
     }
 }
 
-/// Returns the pause after a number of attempts, of which the last one took some time.
+/// Returns the pause after a number of attempts, the last of which took the time `took`.
 fn pause(attempts: u32, took: Duration) -> Duration {
     backoff(attempts, LONGEST_DELAY).max(took.saturating_mul(REST).min(LONGEST_DELAY))
 }
 
-/// Rests until the time is over, a review is asked for, or the task has to end.
+/// Rests until the time is over, a review is requested, or the task has to end.
 async fn rest(time: Duration, asked: &mut flag::Receiver<()>, shutdown: &mut Shutdown) {
     tokio::select! {
         _ = shutdown.interrupts(time) => {}
@@ -145,7 +145,7 @@ async fn rest(time: Duration, asked: &mut flag::Receiver<()>, shutdown: &mut Shu
     }
 }
 
-/// Reviews a request, and returns the last line that was said.
+/// Reviews a request, and returns the last line that the process printed.
 async fn attempt(review: &dyn Review, job: &ReviewJob) -> Result<String, Failure> {
     let mut command = review.command(job.request);
     command.stdout(Stdio::null()).stderr(Stdio::piped());
@@ -161,7 +161,7 @@ async fn attempt(review: &dyn Review, job: &ReviewJob) -> Result<String, Failure
     };
     let said = last_line(&stderr);
     match status.code() {
-        // Differences, that not all could be seen, and policies that fail are no failure of the review.
+        // Differences, blind spots and failing policies are not failures of the review.
         Some(0 | 2..=4) => Ok(said),
         Some(_) if !said.is_empty() => Err(Failure { reason: said, is_final: false }),
         _ => {

@@ -10,7 +10,7 @@ use super::{Service, ServiceError, WorkLocks};
 use crate::daemon::handle::ServiceHandle;
 use crate::daemon::shutdown::Trigger;
 
-/// The time that steps may go on when the daemon ends; the rest stays in the queue.
+/// The time for which steps may go on when the daemon ends. Unfinished work stays in the queue.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// A service at work.
@@ -53,11 +53,11 @@ pub struct Services {
     current: Option<Running>,
     former: JoinSet<()>,
     locks: WorkLocks,
-    /// Shared by all of them.
+    /// Shared by all services.
     handle: Arc<ServiceHandle>,
 }
 
-/// Tells if the work of all services advances. Cheap to clone.
+/// Tells whether the work of all services advances. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Advance(Arc<ServiceHandle>);
 
@@ -84,13 +84,13 @@ impl Services {
         Ok(())
     }
 
-    /// Notes how a reload has ended: the reason if the old settings stay.
+    /// Notes the result of a reload: the reason why the old settings stay, or `None`.
     pub fn reloaded(&self, failure: Option<String>) {
         self.handle.metrics.reloaded(failure.is_none());
         self.handle.health.reloaded(failure);
     }
 
-    /// Returns the function that tells if their work advances.
+    /// Returns a view that tells whether their work advances.
     pub fn advance(&self) -> Advance {
         Advance(self.handle.clone())
     }

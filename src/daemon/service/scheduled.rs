@@ -16,13 +16,14 @@ use crate::schedule::{Runs, Schedule};
 /// The longest pause before failed work is done again.
 const LONGEST_DELAY: Duration = Duration::from_mins(10);
 
-/// The time after which scheduled work stands still.
+/// The time after which scheduled work counts as stuck.
 const LONGEST_RUN: Duration = Duration::from_hours(24);
 
 /// The work itself. It may block, and it may fail: then it is done again.
 pub type ScheduledWork = Box<dyn FnMut() -> Result<(), String> + Send>;
 
-/// Work that is due at times. Times that are missed while the daemon is down or busy are made up for once.
+/// Work that is due at scheduled times. If some are missed while the daemon is down or busy, it is done once for all
+/// of them.
 pub struct Scheduled {
     /// The name in the queue.
     pub name: String,
@@ -48,7 +49,7 @@ impl Scheduled {
         let Scheduled { name, schedule, mut work } = self;
         handle.metrics.add_schedule(&name);
         let now = SystemTime::now();
-        // Work that was never done was not missed before now.
+        // Work that was never done has not been missed.
         let Some(last) = insist(handle, &mut shutdown, || queue.last_done(&name, now)).await else { return Ok(()) };
         let mut runs = Runs::since(schedule, last);
         let mut failures = 0;

@@ -1,9 +1,10 @@
 //! Decides which commit of a repository is resolved next, and where. Branches take turns, the default branch first, and
 //! the commits of each branch come in their order.
 //!
-//! There are two places. Most commits are resolved in this process, one at a time. Beside it one more may be in a
-//! process of its own: one that has failed before, or one of another branch while that in this process takes long. A
-//! commit that takes long there makes way for one of another branch, and has twice as long when it is begun once more.
+//! There are two places. Most commits are resolved in this process, one at a time. At the same time, one more may be
+//! resolved in a separate process: one that has failed before, or one of another branch while the one in this process
+//! takes long. A commit that takes long there yields to one of another branch, and gets twice as long when it is
+//! begun again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,13 +17,13 @@ use crate::daemon::queue::Waiting;
 use crate::event::JobNumber;
 use crate::git::BranchName;
 
-/// The time that a commit may take before those of other branches wait no longer for its end.
+/// The time after which commits of other branches no longer wait for a commit to end.
 const TURN: Duration = Duration::from_secs(10);
 
-/// The time after which the default branch waits no longer: everybody works with it.
+/// The time after which the default branch no longer waits, since everybody works with it.
 const DEFAULT_TURN: Duration = Duration::from_secs(1);
 
-/// The most branches whose last turns are remembered.
+/// The maximum number of branches whose last turns are remembered.
 const REMEMBERED: usize = 10_000;
 
 /// A place in which commits are resolved, one at a time.
@@ -30,11 +31,11 @@ const REMEMBERED: usize = 10_000;
 pub(super) enum Place {
     /// This process.
     Here,
-    /// A process of its own.
+    /// A separate process.
     Apart,
 }
 
-/// The turns of the branches of a repository. Cheap to clone; all clones are the same.
+/// The turns of the branches of a repository. Cheap to clone; all clones share them.
 #[derive(Debug, Clone)]
 pub(super) struct Turns {
     state: Arc<Mutex<State>>,
@@ -46,7 +47,7 @@ pub(super) struct Turns {
 
 #[derive(Debug, Default)]
 struct State {
-    /// True if there can be a process of its own.
+    /// True if there can be a separate process.
     has_apart: bool,
     /// True if nothing can be resolved in this process any more.
     is_here_lost: bool,
@@ -57,9 +58,9 @@ struct State {
     under_way: BTreeMap<BranchName, (Place, Instant)>,
     /// Jobs that are not to be resolved in this process.
     delicate: BTreeSet<JobNumber>,
-    /// The number of times that jobs have made way.
+    /// The number of times that jobs have yielded.
     made_way: BTreeMap<JobNumber, u32>,
-    /// True if one waits for a process of its own, as far as is known.
+    /// True if a job is known to wait for a separate process.
     is_apart_wanted: bool,
 }
 
@@ -69,7 +70,7 @@ impl State {
         self.has_apart && (self.is_here_lost || waiting.attempts > 0 || self.delicate.contains(&waiting.number))
     }
 
-    /// Returns the time that a branch waits at most for another branch's commit to end.
+    /// Returns the longest time that a branch waits for another branch's commit to end.
     fn patience(&self, branch: &BranchName) -> Duration {
         if self.is_default(branch) { DEFAULT_TURN } else { TURN }
     }
@@ -163,12 +164,12 @@ impl Turns {
 }
 
 impl Turn {
-    /// Leaves the job to a process of its own.
+    /// Leaves the job to a separate process.
     pub(super) fn leave_to_apart(self) {
         self.turns.state().delicate.insert(self.number);
     }
 
-    /// Returns true if the job in a separate process has to make way for one of the waiting jobs.
+    /// Returns true if the job in a separate process has to yield to one of the waiting jobs.
     pub(super) fn makes_way(&self, waiting: &[Waiting]) -> bool {
         let (state, took) = (self.turns.state(), self.since.elapsed());
         if state.is_default(&self.branch) {
@@ -183,7 +184,7 @@ impl Turn {
         waiting.iter().any(is_held_up)
     }
 
-    /// Ends the turn of a job that makes way.
+    /// Ends the turn of a job that yields.
     pub(super) fn make_way(self) {
         *self.turns.state().made_way.entry(self.number).or_default() += 1;
     }

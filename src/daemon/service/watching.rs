@@ -23,10 +23,10 @@ pub type Open = Arc<dyn Fn() -> Result<Opened, Box<dyn std::error::Error + Send 
 /// The longest pause before a repository is opened again.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// The longest time of the first look at the data.
+/// The time limit of the first look at the data.
 const LOOK_PATIENCE: Duration = Duration::from_mins(1);
 
-/// A repository that is there.
+/// A repository that has been opened.
 pub struct Opened {
     /// The repository.
     pub repository: Repository,
@@ -49,7 +49,8 @@ pub struct Look {
     pub blind: Box<dyn FnOnce() -> Option<Option<String>> + Send>,
 }
 
-/// Notes whether the data of a branch can be read; `blind` is the reason if not. A later process knows it, too.
+/// Notes whether the data of a branch can be read; `blind` is the reason if not. This is kept for later processes,
+/// too.
 pub(super) async fn saw_branch(
     handle: &ServiceHandle,
     queue: &Queue,
@@ -108,14 +109,14 @@ pub(super) struct RepositoryWatch {
 }
 
 impl RepositoryWatch {
-    /// Watches the repository until the service ends, at first as it was `opened`, if it was.
+    /// Watches the repository until the service ends, beginning with `opened` if it is open already.
     pub(super) async fn run(
         self,
         mut opened: Option<Opened>,
         mut enqueuer: Enqueuer,
         mut shutdown: Shutdown,
     ) -> Result<(), ServiceError> {
-        // A former service may have found more in the end.
+        // A former service may have found more commits while it ended.
         enqueuer.wake.notify_one();
         loop {
             let found = match opened.take() {
@@ -126,7 +127,7 @@ impl RepositoryWatch {
             let Enqueuer { queue, repository: name, handle, .. } = &enqueuer;
             let checkpoint = insist(handle, &mut shutdown, || noted(queue, name, &checkpoint)).await;
             let Some(checkpoint) = checkpoint else { return Ok(()) };
-            // Another tip is about to be a job.
+            // Any other tip is about to become a job.
             for look in looks.into_iter().filter(|look| checkpoint.branches.get(&look.branch) == Some(&look.tip)) {
                 first_look(&enqueuer, look, &mut shutdown).await;
             }
@@ -140,7 +141,7 @@ impl RepositoryWatch {
         }
     }
 
-    /// Opens the repository as soon as it is there. Returns `None` if the service ends before.
+    /// Opens the repository as soon as it is there. Returns `None` if the service ends first.
     async fn opened(&self, enqueuer: &Enqueuer, shutdown: &mut Shutdown) -> Result<Option<Opened>, ServiceError> {
         let (mut logged, mut failures) = (RepeatedFailures::default(), 0);
         let fetched = self.fetched.clone().unwrap_or_default();

@@ -81,7 +81,7 @@ pub(super) fn bounded(mut events: Vec<CommitEvent>, most: NonZeroUsize) -> Vec<C
     events
 }
 
-/// Adds an event of all commits of a push after those of each of them.
+/// Adds an event of a whole push after those of its commits, if there are several.
 pub(super) fn with_whole(mut events: Vec<CommitEvent>) -> Vec<CommitEvent> {
     let [first, .., last] = events.as_slice() else { return events };
     let kind = if first.kind == EventKind::Created { first.kind } else { EventKind::Combined };
@@ -93,8 +93,8 @@ pub(super) fn with_whole(mut events: Vec<CommitEvent>) -> Vec<CommitEvent> {
     events
 }
 
-/// Returns how many of `events` are handed out together: `most` of them, and a whole push with its last commit, as the
-/// branch counts as seen up to there.
+/// Returns how many of `events` are handed out together: `most` of them, and the event of a whole push along with its
+/// last commit, since the branch counts as seen up to there.
 pub(super) fn together(events: &[CommitEvent], most: usize) -> usize {
     let is_whole = events.get(most).is_some_and(|event| event.part == PushPart::Whole);
     events.len().min(most) + usize::from(is_whole)

@@ -7,7 +7,7 @@ use crate::git::{BranchPatterns, Branches, CommitId, RefsError, Repository};
 /// The number of former tips to remember.
 const FORMER_TIPS: usize = 1000;
 
-/// The most times to read a list of branches until two readings are equal.
+/// The maximum number of times that a list of branches is read until two readings are equal.
 const LIST_ATTEMPTS: usize = 5;
 
 /// The branches of a repository up to where their commits were handed out. A watch reports what comes on top of them.

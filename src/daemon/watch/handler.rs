@@ -7,7 +7,7 @@ use crate::event::CommitEvent;
 
 /// Takes commits, in the order in which they came to their branches.
 pub trait Handler: Send {
-    /// The most commits that are handed out together.
+    /// The maximum number of commits that are handed out together.
     const TOGETHER: usize;
 
     /// Takes all of `commits`, or none.

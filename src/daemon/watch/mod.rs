@@ -5,8 +5,8 @@
 //! have come (`arrivals`). So it does not matter how many notifications come or get lost, or how often a branch moved
 //! between two looks.
 //!
-//! "Once" is meant for each branch: a commit that comes to a second branch that was there before is an event of that
-//! branch, too. A branch that appears brings only the commits that no other local branch has, watched or not.
+//! "Once" means once per branch: a commit that comes to a second existing branch is an event of that branch, too. A
+//! branch that appears brings only the commits that no other local branch has, watched or not.
 //!
 //! `BranchTracker` is the one owner of the last seen commits, a [`BranchCheckpoint`]; a
 //! handler may store it. Nothing here knows of queues or reports.
@@ -48,10 +48,10 @@ pub struct WatchOptions {
     pub poll: Duration,
     /// True to have the system notify of changed files.
     pub notify: bool,
-    /// The most commits that come to a branch at once and are handed out one by one. Beyond this, such as after a
-    /// long time without a watch, the oldest are handed out as one.
+    /// The maximum number of commits that come to a branch at once and are handed out one by one. If there are more,
+    /// such as after a long time without a watch, the oldest are handed out as one.
     pub catch_up: NonZeroUsize,
-    /// True to hand out, after the commits of a push of several, all of them as one event.
+    /// True to hand out pushes of several commits as one event, too, after their commits.
     pub pushes: bool,
 }
 
@@ -113,7 +113,7 @@ pub async fn watch(
     running.await
 }
 
-/// Watches `repository` until the shutdown, and looks at each of the `requests`, too.
+/// Watches `repository` until the shutdown, and also looks whenever one of the `requests` comes.
 pub(super) async fn run(
     repository: Repository,
     checkpoint: BranchCheckpoint,
@@ -138,13 +138,13 @@ pub(super) async fn run(
     watch.run(tracker, wakes, handler).await
 }
 
-/// The state of the loop besides the branches and the reasons to wake.
+/// The state of the loop, apart from the branches and the reasons to wake.
 struct Loop {
     shutdown: Shutdown,
     folder: PathBuf,
     poll: Duration,
     logged: RepeatedFailures,
-    /// The looks in a row that failed or whose commits were refused.
+    /// The number of looks in a row that failed or whose commits were refused.
     failures: u32,
 }
 
@@ -184,7 +184,7 @@ impl Loop {
                 continue;
             }
             self.failures = self.failures.saturating_add(1);
-            // Without the pause there would be a look for each change of a file.
+            // Without the pause, there would be a look for each change of a file.
             if !is_taken && self.shutdown.interrupts(backoff(self.failures, LONGEST_REST)).await {
                 return Ok(());
             }
@@ -194,8 +194,8 @@ impl Loop {
         }
     }
 
-    /// Hands out the commits of a look and the checkpoint behind them. Returns true if all were taken; the others are
-    /// found again by the next look.
+    /// Hands out the commits of a look and then the checkpoint. Returns false if something was refused, which the
+    /// next look finds again.
     async fn hand_out<H: Handler>(
         &mut self,
         commits: &[CommitEvent],

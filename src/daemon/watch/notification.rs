@@ -1,6 +1,7 @@
-//! File notification: wakes the watch when a file of the git directory has changed that may have moved a branch.
+//! File notification: wakes the watch when a file in the git directory has changed, which may mean that a branch has
+//! moved.
 //!
-//! It only makes the watch faster. If it is missing, breaks down or misses something, the clock makes up for it.
+//! It only makes the watch faster. If it is missing, breaks down or misses something, polling makes up for it.
 
 use std::ffi::OsStr;
 use std::fs::{OpenOptions, remove_file};
@@ -92,8 +93,8 @@ fn changes(kind: EventKind) -> bool {
     !matches!(kind, EventKind::Access(access) if access != AccessKind::Close(AccessMode::Write))
 }
 
-/// Returns true if a file contains branches, or requests a look. Lock files do not count, but the files that they
-/// guard do.
+/// Returns true if a file contains branches, or requests a look. Lock files are ignored, but not the files that they
+/// guard.
 fn matters(root: &Path, path: &Path) -> bool {
     let Ok(inside) = path.strip_prefix(root) else { return true };
     let is_lock = path.extension() == Some(OsStr::new("lock"));
