@@ -1,5 +1,5 @@
-//! Diagnostics: findings about data, configuration or settings, with their places. They travel beside values and stop
-//! nothing.
+//! Diagnostics: findings about data, configuration or settings, with their places. They travel along with values and
+//! stop nothing.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub enum Severity {
 pub struct Place {
     /// The file: relative to the root of the repository, absolute outside of it.
     pub path: Arc<str>,
-    /// The line, counted from 1, where it is known.
+    /// The line, counted from 1, if it is known.
     pub line: Option<u32>,
 }
 
@@ -45,24 +45,24 @@ impl fmt::Display for Place {
     }
 }
 
-/// A thing that a finding or a failed lookup is about, for those who decide by it; the words name it, too.
+/// The subject of a finding or a failed lookup, for code that decides by it; the text names it, too.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Subject {
     /// An alias of a YAML document that its reader refuses.
     Alias,
     /// A backend of Hiera 3, by its name.
     Backend(Arc<str>),
-    /// A file that has another content in a checkout.
+    /// A file whose content is different in a checkout.
     Converted,
     /// A function that nothing here has, by its name.
     Function(Arc<str>),
-    /// A method of interpolation, where there may be none.
+    /// A method of interpolation, where none is allowed.
     Method,
     /// A module, by its name.
     Module(Arc<str>),
-    /// A path that leads out of the repository, and the words that say how it does.
+    /// A path that leads out of the repository, and a clause that says how.
     Outside {
-        /// The path, as far as it is the reason.
+        /// The part of the path that is the reason.
         path: Arc<str>,
         /// A clause such as `data/x is a submodule`.
         how: Arc<str>,
@@ -86,7 +86,7 @@ pub struct Diagnostic {
     pub code: &'static str,
     /// One sentence for a person.
     pub text: String,
-    /// The thing that it is about, where something is decided by that.
+    /// The subject, if code decides by it.
     pub subject: Option<Subject>,
 }
 

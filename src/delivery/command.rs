@@ -15,7 +15,7 @@ use crate::disk::can_run;
 use crate::event::{CommitEvent, JobName};
 use crate::process::Group;
 
-/// The most bytes of a command's standard error that an error quotes.
+/// The maximum number of bytes of a command's standard error that an error quotes.
 const MAX_STDERR: usize = 1000;
 
 /// The time for which standard error is read after a command has ended: its children may keep it open for ever.
@@ -24,8 +24,8 @@ const LINGER: Duration = Duration::from_millis(200);
 /// A command that is run for each report. The report is its standard input; the rest is in environment variables
 /// (`HIERAD_ID`, `HIERAD_NUMBER`, `HIERAD_REPOSITORY`, `HIERAD_BRANCH`, `HIERAD_BEFORE`, `HIERAD_AFTER`,
 /// `HIERAD_KIND`). The delivery succeeds if the command exits with status 0. Its standard output is dropped; if it
-/// fails, the error quotes the start of its standard error, with nothing in it that a terminal would act on. It runs in
-/// a [group](Group) of its own, all of which is killed if it fails or takes too long.
+/// fails, the error quotes the start of its standard error, without anything that a terminal would act on. It runs in
+/// a separate [group](Group), all of which is killed if it fails or takes too long.
 #[derive(Debug)]
 pub struct Command {
     program: String,
@@ -41,7 +41,7 @@ impl Command {
         Command { program, arguments, folder, limit, size: SizeLimit::default() }
     }
 
-    /// Makes the command read summaries of reports that are too large.
+    /// Makes the command get summaries in place of reports that are too large.
     #[must_use]
     pub fn with_size(self, size: SizeLimit) -> Command {
         Command { size, ..self }

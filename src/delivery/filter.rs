@@ -19,14 +19,14 @@ pub struct Filter {
     pub nodes: Vec<Pattern>,
     /// Keys; all if empty.
     pub keys: Vec<Pattern>,
-    /// The least number of changes. A change is of one key, on nodes that have the same value before and after it. If
-    /// nodes or keys are given, at least one change is needed.
+    /// The minimum number of changes. A change is of one key, on nodes that have the same value before and after it.
+    /// If nodes or keys are given, at least one change is needed.
     pub minimum: usize,
-    /// The events that have reports of their own.
+    /// The events that have separate reports.
     pub each: Each,
 }
 
-/// The events that have reports of their own for a sink.
+/// The events that have separate reports for a sink.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Each {
     /// Every commit.
@@ -58,7 +58,7 @@ impl Filter {
         self.takes(repository, event) && self.has_enough(report)
     }
 
-    /// Returns true if the filter passes the report of an event in `repository` whatever is in it.
+    /// Returns true if the filter passes the report of an event in `repository` whatever it contains.
     pub(super) fn passes_all(&self, repository: &str, event: &CommitEvent) -> bool {
         let is_wide = self.nodes.is_empty() && self.keys.is_empty() && self.minimum == 0;
         is_wide && self.takes(repository, event)

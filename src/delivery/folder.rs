@@ -10,9 +10,9 @@ use super::Parcel;
 use crate::disk::{FileMode, can_write};
 use crate::disk::{replace_durably, tidy};
 
-/// A folder with a file `NUMBER-ID.json` for each report, which appears at once and whole. A repeated report replaces
-/// itself. Several daemons may share a folder, since no two reports have the same id. Files that a killed daemon left
-/// half written are removed with the first delivery.
+/// A folder with a file `NUMBER-ID.json` for each report, which is written atomically. A repeated report replaces its
+/// earlier file. Several daemons may share a folder, since no two reports have the same id. Files that a killed
+/// daemon left half written are removed with the first delivery.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,

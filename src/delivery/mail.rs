@@ -21,10 +21,10 @@ use crate::visible::visible;
 
 pub use lettre::message::Mailbox;
 
-/// The time for the end of a connection after the server has the mail.
+/// The time limit for closing a connection after the server has the mail.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// The most characters of the headline in a subject.
+/// The maximum number of characters of the headline in a subject.
 const MAX_VERDICT: usize = 200;
 
 /// Sends a mail for each report through an SMTP server: the headline is in the subject, the report as text, limited in

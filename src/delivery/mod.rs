@@ -116,7 +116,7 @@ pub enum DeliveryError {
     /// No later attempt can succeed.
     #[error("{0}")]
     Impossible(String),
-    /// Nobody needs it any more, for this reason.
+    /// Nobody needs the report any more, for this reason.
     #[error("{0}")]
     Obsolete(String),
     /// The stream has no reader any more.
@@ -132,7 +132,7 @@ impl DeliveryError {
 }
 
 impl Sink {
-    /// Checks that the sink could take reports, as far as that shows on this machine. Changes nothing.
+    /// Checks that the sink could take reports, as far as that can be seen on this machine without changing anything.
     pub fn check(&self) -> Result<(), String> {
         match &self.target {
             Target::Folder(folder) => folder.check(),
@@ -141,7 +141,7 @@ impl Sink {
         }
     }
 
-    /// Delivers a report. The sink has the report when this returns, and may have it if this fails.
+    /// Delivers a report. If this succeeds, the sink has the report; if it fails, the sink may have it.
     pub async fn deliver(&self, parcel: &Parcel) -> Result<(), DeliveryError> {
         match &self.target {
             Target::Stream(stream) => write(stream, parcel).await,
@@ -159,7 +159,7 @@ impl Sink {
     }
 
     /// Returns the repository of a sink that serves only one and needs the reports of each branch in order: a failed
-    /// one delays those behind it on its branch.
+    /// one delays those after it on its branch.
     pub fn repository(&self) -> Option<&RepositoryName> {
         match &self.target {
             Target::Snapshots(snapshots) => Some(snapshots.repository()),

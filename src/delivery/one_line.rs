@@ -3,7 +3,7 @@
 use crate::diagnostic;
 use crate::visible::visible;
 
-/// Decodes a foreign text to one line without active characters.
+/// Decodes untrusted text to one line, without anything that a terminal would act on.
 pub fn one_line(words: &[u8]) -> String {
     let words = String::from_utf8_lossy(words);
     visible(&words.trim_matches([' ', '\n', '\r', '\t', '\0']).replace(['\n', '\r', '\t'], " ")).into_owned()

@@ -5,10 +5,10 @@ use std::io::{self, Write};
 use crate::report::Report;
 use crate::report::writers::text;
 
-/// The columns, as is usual in mail.
+/// The width in columns, as is usual in mail.
 const WIDTH: usize = 78;
 
-/// The most bytes. What is beyond them is not even rendered.
+/// The maximum size in bytes. What is beyond it is not even rendered.
 const MAX_BYTES: usize = 128 << 10;
 
 /// Returns the report as text of limited size; its headline is the first line.

@@ -23,7 +23,7 @@ pub enum Unwritten {
     Obsolete(String),
 }
 
-/// A sink that has the snapshots of one repository written. The writer does not use the report itself.
+/// A sink that calls the writer of one repository's snapshots. The writer does not use the report itself.
 pub struct SnapshotSink {
     repository: RepositoryName,
     write: Arc<Mutex<WriteSnapshots>>,

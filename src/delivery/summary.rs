@@ -1,4 +1,4 @@
-//! Puts a summary in the place of a report that is too large for a sink.
+//! Replaces a report that is too large for a sink by a summary.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,13 +18,13 @@ use crate::event::{CommitEvent, EventKind, PushPart};
 /// The lists of a report, which a summary leaves empty.
 const LISTS: [&str; 7] = ["node_sets", "causes", "changes", "groups", "reencrypted", "lines", "diagnostics"];
 
-/// The lists whose entries stay, without their sets of nodes, as far as there is room; the most important first.
+/// The lists whose entries are kept while there is room, without their sets of nodes; the most important first.
 const KEPT: [&str; 2] = ["policies", "blind_spots"];
 
-/// The most bytes of a report that a sink takes, and the places where the whole report can be read.
+/// The maximum size of a report that a sink accepts, and the places where the whole report can be read.
 #[derive(Debug, Clone, Default)]
 pub struct SizeLimit {
-    /// The most bytes, or `None` for reports of any size.
+    /// The maximum size in bytes, or `None` for reports of any size.
     pub bytes: Option<usize>,
     /// The places of whole reports.
     pub whole: Arc<WholeReports>,
@@ -73,8 +73,8 @@ fn link(url: &Url, parcel: &Parcel) -> Option<String> {
     Some(url.into())
 }
 
-/// Returns the summary of a report: the same document with its lists empty, and the place of the whole. Entries of
-/// kept lists beyond the limit are counted. Returns `None` if it is not a report.
+/// Returns the summary of a report: the same document with its lists empty, and the place of the whole report.
+/// Entries of kept lists that do not fit are only counted. Returns `None` if it is not a report.
 fn summary(report: &[u8], place: Option<&str>, limit: usize) -> Option<Vec<u8>> {
     let mut fields: Fields<'_> = serde_json::from_slice(report).ok()?;
     let mut kept: Vec<(&str, Vec<Value>)> = Vec::new();
@@ -85,7 +85,7 @@ fn summary(report: &[u8], place: Option<&str>, limit: usize) -> Option<Vec<u8>> 
     }
     kept.sort_by_key(|(name, _)| KEPT.iter().position(|known| known == name));
     let mut left_out: BTreeMap<&str, usize> = kept.iter().map(|(name, entries)| (*name, entries.len())).collect();
-    // All that is said in any case, with the numbers at their largest.
+    // The rest is written in any case; here, with the numbers at their largest.
     let mut room = limit.saturating_sub(written(&fields, report.len(), place, &left_out)?.len());
     for (name, entries) in kept {
         let fits = |entry: &Value| {
@@ -126,7 +126,7 @@ fn written(fields: &Fields<'_>, size: usize, place: Option<&str>, left_out: &BTr
     Some(text)
 }
 
-/// The fields of a report in their order. Its lists are passed over, not read into memory.
+/// The fields of a report in their order. Its lists are skipped, not read into memory.
 struct Fields<'a>(Vec<(&'a str, Field<'a>)>);
 
 enum Field<'a> {

@@ -12,7 +12,7 @@ use super::one_line::{describe, one_line};
 use super::{DeliveryError, Parcel, Private, SizeLimit};
 use crate::hex::Hex;
 
-/// The most bytes of a refusal that are read, and the most characters of it that an error quotes.
+/// The maximum number of bytes of a refusal that are read, and of characters that an error quotes.
 const MAX_BODY: usize = 4096;
 const MAX_TOLD: usize = 300;
 
@@ -37,13 +37,13 @@ pub struct WebhookOptions {
     pub url: Private<String>,
     /// The key that signs bodies.
     pub secret: Option<Private<Zeroizing<Vec<u8>>>>,
-    /// Headers besides those that are always sent.
+    /// Headers in addition to those that are always sent.
     pub headers: Private<Vec<(String, String)>>,
     /// Certificates of authorities for the server, in PEM form, in place of the system's.
     pub authorities: Option<Vec<u8>>,
     /// The time limit of an answer.
     pub limit: Duration,
-    /// The largest body. Larger reports are summed up.
+    /// The maximum size of a body. Larger reports are replaced by summaries.
     pub size: SizeLimit,
 }
 
@@ -108,7 +108,7 @@ impl Webhook {
         }
         match request.body(body).send().await {
             Ok(response) if response.status().is_success() => Ok(()),
-            // It will be as large the next time, and others wait behind it.
+            // It will be as large the next time, and others wait for it.
             Ok(response) if response.status() == StatusCode::PAYLOAD_TOO_LARGE => {
                 Err(DeliveryError::Impossible(self.refusal(response).await))
             }
@@ -142,7 +142,7 @@ impl Webhook {
     }
 }
 
-/// Returns the wait that an answer asks for, in seconds or up to a moment.
+/// Returns the wait that an answer asks for, given in seconds or as a date.
 fn retry_after(status: StatusCode, headers: &HeaderMap, now: SystemTime) -> Duration {
     let is_meant = matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE);
     let text = headers.get(RETRY_AFTER).filter(|_| is_meant).and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -165,7 +165,7 @@ fn default_headers(headers: &[(String, String)]) -> Result<HeaderMap, WebhookErr
 /// Returns the texts to hide from errors: servers repeat requests that they do not understand, such as `Cannot POST
 /// /hooks/TOKEN`.
 fn hidden(url: &Url, headers: &[(String, String)]) -> Vec<String> {
-    /// Shorter parts are no tokens and may be ordinary words.
+    /// Shorter parts are not tokens, and may be ordinary words.
     const SHORTEST: usize = 5;
     let parts = url.path().split('/').chain(url.query()).chain(url.password());
     let pairs: Vec<_> = url.query_pairs().map(|(_, value)| value.into_owned()).collect();

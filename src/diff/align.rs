@@ -1,8 +1,8 @@
 //! Pairs the items of an array with those that they have become.
 //!
 //! The work is bounded whatever the arrays hold: `similar`'s Myers gives up searching for the shortest script after a
-//! number of steps, and gaps that are too large to compare everything with everything are paired by position. No clock
-//! is involved, so the result is always the same.
+//! number of steps, and gaps that are too large to compare everything with everything are paired by position, or not
+//! at all. No clock is involved, so the result is always the same.
 
 use std::collections::HashMap;
 
@@ -127,7 +127,7 @@ impl Pairing<'_> {
     }
 }
 
-/// The entry that tells the hashes of two arrays apart.
+/// The entry that distinguishes the hashes of two arrays.
 struct Identity(Option<&'static str>);
 
 impl Identity {

@@ -1,4 +1,4 @@
-//! The state of the branches, and the commits that a look finds new.
+//! The state of the branches, and the new commits that a look finds.
 //!
 //! [`BranchTracker`] owns the last seen commit of each branch. A branch counts as seen up to the last of its commits
 //! that was handed out. So a look that fails or is cut short loses nothing: the next one finds the same commits
@@ -18,7 +18,7 @@ use crate::git::{
 /// of them one after another, which takes longer on a busy machine.
 const QUIET: Duration = Duration::from_millis(5);
 
-/// The time after which changes count even if branches go on to move.
+/// The time after which changes count even if branches keep moving.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// The time after which a look hands out what it has, since it may take long to compare many branches with each other.
@@ -55,16 +55,16 @@ pub(super) enum LookError {
 pub(super) struct BranchTracker {
     repository: Repository,
     patterns: BranchPatterns,
-    /// The most commits of a branch that are handed out one by one.
+    /// The maximum number of commits of a branch that are handed out one by one.
     catch_up: NonZeroUsize,
     /// True to hand out whole pushes, too.
     pushes: bool,
     checkpoint: BranchCheckpoint,
-    /// True if the checkpoint was not yet given to the handler as it is.
+    /// True if the handler does not have the current checkpoint yet.
     is_unsaved: bool,
-    /// The branches that the last look could not read. They come last, so that they delay no other.
+    /// The branches that the last look could not read. They come last, so as not to delay others.
     failed: HashSet<BranchName>,
-    /// The longest time of a look.
+    /// The time limit of a look.
     longest: Duration,
 }
 
@@ -78,8 +78,8 @@ struct Moves {
 }
 
 impl BranchTracker {
-    /// Tracks the branches of `repository` that match `patterns`, from `checkpoint` on. Commits are handed out as
-    /// `catch_up` and `pushes` of the options say.
+    /// Tracks the branches of `repository` that match `patterns`, from `checkpoint` on. `catch_up` and `pushes` are
+    /// as in the options.
     pub(super) fn new(
         repository: Repository,
         patterns: BranchPatterns,
@@ -185,8 +185,8 @@ impl BranchTracker {
     }
 
     /// Returns the commits that have arrived on one watched branch. The list may have been read while git packed
-    /// references, so the branch's own tip counts. `tips` are those whose history is known, `found` the commits that
-    /// the look has found so far.
+    /// references, so the branch's tip is read again. `tips` are those whose history is known, `found` the commits
+    /// that the look has found so far.
     fn examine(
         &mut self,
         change: RefChange,

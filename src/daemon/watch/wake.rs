@@ -24,16 +24,16 @@ pub(super) enum Wake {
     Shutdown,
 }
 
-/// The most reasons that may wait; more say nothing new.
+/// The maximum number of reasons that may wait; more would say nothing new.
 pub(super) const CAPACITY: usize = 16;
 
-/// The least time between two looks that only the clock asks for.
+/// The minimum time between two looks that only the clock asks for.
 const SHORTEST_POLL: Duration = Duration::from_millis(10);
 
 /// The delay after the first failed look; each further failure doubles it.
 const FIRST_RETRY: Duration = Duration::from_millis(50);
 
-/// Ticks once in each `period`.
+/// Ticks once every `period`.
 pub(super) async fn poll(period: Duration, wakes: mpsc::Sender<Wake>) {
     let period = period.max(SHORTEST_POLL);
     loop {
