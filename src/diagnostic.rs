@@ -54,7 +54,7 @@ pub enum Subject {
     Backend(Arc<str>),
     /// A file whose content is different in a checkout.
     Converted,
-    /// A function that nothing here has, by its name.
+    /// A function that cannot be found here, by its name.
     Function(Arc<str>),
     /// A method of interpolation, where none is allowed.
     Method,
@@ -69,7 +69,7 @@ pub enum Subject {
     },
     /// An error that the code of a function raises, as Puppet words it.
     Raised(Arc<str>),
-    /// A secret that is not open here.
+    /// A secret that is not decrypted here.
     Secret,
     /// A variable without a value, by its name.
     Variable(Arc<str>),

@@ -50,7 +50,7 @@ type Result<T = Status> = std::result::Result<T, Failure>;
 enum Status {
     /// Done.
     Done,
-    /// Done, but the requested data is not there.
+    /// Done, but the requested data does not exist.
     NotFound,
     /// Done, and differences or faults were found.
     Found,

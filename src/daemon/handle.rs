@@ -1,5 +1,5 @@
 //! The handle that all parts of a service share: its metrics, its health, the steps that are under way, and the bells
-//! by which parts wake each other. All services of a process, which run one after another, have the same handle.
+//! by which parts wake each other. The successive services of a process share it.
 
 use std::fmt;
 use std::time::Duration;

@@ -121,7 +121,7 @@ impl MirrorFetcher {
         Err(error)
     }
 
-    /// Makes a new mirror beside the old one, and replaces the old one when the new one is complete.
+    /// Makes a new mirror next to the old one, and replaces the old one when the new one is complete.
     async fn fetch_anew(&self, shutdown: &mut Shutdown) -> Result<(), FetchError> {
         let fresh = self.mirror.beside()?;
         self.git(fresh.fetch(), shutdown).await?;

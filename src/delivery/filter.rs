@@ -15,12 +15,12 @@ pub struct Filter {
     pub repositories: Vec<Pattern>,
     /// The branches.
     pub branches: BranchPatterns,
-    /// Names of nodes; all if empty. A change counts if one of its nodes matches.
+    /// Names of nodes; all if empty. A change matches if one of its nodes does.
     pub nodes: Vec<Pattern>,
     /// Keys; all if empty.
     pub keys: Vec<Pattern>,
-    /// The minimum number of changes. A change is of one key, on nodes that have the same value before and after it.
-    /// If nodes or keys are given, at least one change is needed.
+    /// The minimum number of changes. A change concerns one key, on nodes that share its values before and after. If
+    /// nodes or keys are given, at least one change is needed.
     pub minimum: usize,
     /// The events that have separate reports.
     pub each: Each,

@@ -85,7 +85,7 @@ fn summary(report: &[u8], place: Option<&str>, limit: usize) -> Option<Vec<u8>> 
     }
     kept.sort_by_key(|(name, _)| KEPT.iter().position(|known| known == name));
     let mut left_out: BTreeMap<&str, usize> = kept.iter().map(|(name, entries)| (*name, entries.len())).collect();
-    // The rest is written in any case; here, with the numbers at their largest.
+    // Reserves space for what is always written, with the numbers at their largest.
     let mut room = limit.saturating_sub(written(&fields, report.len(), place, &left_out)?.len());
     for (name, entries) in kept {
         let fits = |entry: &Value| {

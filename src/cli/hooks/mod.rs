@@ -1,4 +1,4 @@
-//! `hierad hooks`: git's hooks that tell a daemon of commits, and that show what a push changes.
+//! `hierad hooks`: git's hooks that notify a daemon of commits, and that show what a push changes.
 //!
 //! The scripts are those of `hooks/`. They only find hierad and call `hierad hooks run`, so that they need not change
 //! when hierad does.

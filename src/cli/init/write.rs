@@ -72,11 +72,11 @@ impl Files {
     }
 }
 
-/// The settings files as they were before, with their permissions.
+/// The contents that the files had before, if they existed, and the permissions with which they are written back.
 pub(super) struct Undo(Vec<(PathBuf, Option<Vec<u8>>, FileMode)>);
 
 impl Undo {
-    /// Puts the files back as they were.
+    /// Restores the former contents, and removes files that did not exist.
     pub(super) fn undo(&self) -> std::io::Result<()> {
         self.0.iter().try_for_each(|(path, content, mode)| match content {
             Some(content) => replace(path, content, *mode).map(drop),

@@ -58,7 +58,7 @@ fn text(
     writeln!(out, "{}{}", count(nodes.len(), "node"), visible(&asked.collect::<String>()))
 }
 
-/// Returns the entries that say something about a node: files by their places, others by their names.
+/// Returns the entries with information about a node: files by their places, others by their names.
 fn from(overview: &Overview, node: &KnownNode) -> String {
     let mut from: Vec<&str> = Vec::new();
     for (entry, place) in &node.places {

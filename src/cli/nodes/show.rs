@@ -148,7 +148,7 @@ fn all(described: &Described) -> Vec<VariableRow> {
     told
 }
 
-/// Calls `tell` for each value that is not a hash or array with something in it, under the name that data would use.
+/// Calls `tell` for each value except non-empty hashes and arrays, under the name that data would use.
 fn leaves(name: String, value: &Value, tell: &mut dyn FnMut(String, String)) {
     match value {
         Value::Hash(hash) if !hash.is_empty() => {

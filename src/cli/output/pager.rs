@@ -31,13 +31,14 @@ impl Paged {
         pager.map_or_else(|| Paged::plain(output::coloured(output::color(global))), Paged::Pager)
     }
 
-    /// Returns [`Paged::new`] for a text, and standard output for documents that programs read.
+    /// Starts a pager for a text, as [`Paged::new`] does, and returns standard output for documents that programs
+    /// read.
     pub(in crate::cli) fn of(is_text: bool, workspace: &Workspace, global: &Global) -> Paged {
         if is_text { Paged::new(workspace, global) } else { Paged::plain(output::stdout()) }
     }
 
     /// Returns how many entries of this many lines are shown: all in a pager, a screen of them on a terminal without
-    /// one, and `otherwise` many where there is no terminal.
+    /// one, and `otherwise` many without a terminal.
     pub(in crate::cli) fn entries(&self, lines: usize, otherwise: usize) -> usize {
         match self {
             Paged::Pager(_) => usize::MAX,

@@ -16,7 +16,7 @@ pub(super) struct Review<'a> {
     pub(super) conclusion: Conclusion,
 }
 
-/// Posts reviews as the flags say.
+/// Posts reviews according to the flags.
 pub(super) struct Poster<'a> {
     arguments: &'a Arguments,
     client: Option<Client>,
@@ -173,7 +173,7 @@ impl Poster<'_> {
     }
 }
 
-/// Returns the open requests that the run before this one was for.
+/// Returns the open requests of the run that this one follows.
 async fn requests(client: &Client, ci: &Ci) -> Result<Vec<Request>> {
     let (Some((owner, branch)), Some(head)) = (&ci.from, &ci.head) else {
         return Err("the number of the request is not known: name it with --request".into());

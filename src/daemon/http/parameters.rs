@@ -34,7 +34,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Parameters {
 }
 
 impl Parameters {
-    /// Checks that there are no parameters except `names`, and each at most once except for `key`.
+    /// Checks that there are no parameters except `names`, and that each is given at most once, except for `key`.
     pub(super) fn only(self, names: &[&str]) -> Result<Parameters, Problem> {
         for (at, (name, _)) in self.0.iter().enumerate() {
             if !names.contains(&name.as_str()) {

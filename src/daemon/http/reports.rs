@@ -78,7 +78,7 @@ pub(super) async fn list(
     json(&List { reports: reports.into_iter().map(Summary::from).collect(), next })
 }
 
-/// Answers with the last report of a commit, or the last one for a repository, branch or number.
+/// Answers with the last report of a commit, for a repository, branch or number if these are given.
 pub(super) async fn one(
     extract::State(state): extract::State<Arc<State>>,
     Name(commit): Name,

@@ -80,8 +80,8 @@ impl Queue {
         }
     }
 
-    /// Makes the first report that waits for each of these sinks on the branch of a job due now. So a new report soon
-    /// shows that a sink works again, and does not overtake older ones.
+    /// For each of these sinks, makes the first report that waits on the branch of a job due at once. So a new report
+    /// soon shows that a sink works again, and does not overtake older ones.
     pub async fn hurry(&self, job: JobNumber, sinks: &[&str]) -> Result<(), QueueError> {
         for sink in sinks {
             self.execute(sqlx::query(HURRY).bind(now()).bind(*sink).bind(job.0)).await?;
@@ -134,7 +134,7 @@ impl Queue {
         Ok(self.first(sqlx::query(query).bind(sink)).await?.is_some())
     }
 
-    /// Notes that an attempt at a delivery begins during which the daemon may be killed.
+    /// Notes the beginning of an attempt at a delivery that may kill the daemon.
     pub async fn begin_delivery(&self, job: JobNumber, sink: &str) -> Result<(), QueueError> {
         let update = concat!("UPDATE delivery SET begun = ", one_more!("begun"), " WHERE job = ? AND sink = ?");
         self.execute(sqlx::query(update).bind(job.0).bind(sink)).await?;

@@ -170,7 +170,7 @@ impl Queue {
         Ok(())
     }
 
-    /// Takes back an attempt, which does not count.
+    /// Takes back an attempt at a job, since it does not count.
     pub async fn give_back(&self, job: JobNumber) -> Result<(), QueueError> {
         let update = "UPDATE job SET attempts = max(attempts - 1, 0) WHERE number = ?";
         self.execute(sqlx::query(update).bind(job.0)).await?;

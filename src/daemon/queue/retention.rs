@@ -40,8 +40,8 @@ pub struct Forgotten {
 }
 
 impl Queue {
-    /// Forgets jobs that are older than the rule says: those that were resolved and whose reports all sinks have, and
-    /// what was set aside. What waits for a sink or a repository that is gone is set aside after the same time.
+    /// Forgets jobs that are older than the rule allows: those that were resolved and whose reports all sinks have,
+    /// and what was set aside. What waits for a sink or a repository that is gone is set aside after the same time.
     pub async fn forget(&self, rule: &Retention) -> Result<Forgotten, QueueError> {
         self.correct_times().await?;
         self.set_strays_aside(rule).await?;

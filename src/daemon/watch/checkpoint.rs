@@ -42,7 +42,7 @@ impl BranchCheckpoint {
         Ok(last.into())
     }
 
-    /// Sets the branches that match `patterns` and contain `commit` back to it: the commits after it count as not seen.
+    /// Sets the branches that match `patterns` and contain `commit` back to it: the commits after it count as unseen.
     pub fn since(
         repository: &Repository,
         patterns: &BranchPatterns,

@@ -68,7 +68,7 @@ impl Default for WatchOptions {
 /// The watch has ended without being told to.
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
-    /// The repository is not there any more.
+    /// The repository no longer exists.
     #[error("the repository {} is gone", .0.display())]
     Gone(PathBuf),
     /// The handler cannot go on.

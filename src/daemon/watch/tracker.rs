@@ -14,11 +14,11 @@ use crate::git::{
     BranchName, BranchPatterns, Branches, CommitId, HistoryError, RefChange, RefsError, Repository, changes,
 };
 
-/// The time for which branches must not move before a change counts. A fetch, a push or a transaction moves several
-/// of them one after another, which takes longer on a busy machine.
+/// The time for which branches must not move before changes are examined. A fetch, a push or a transaction moves
+/// several of them one after another, which takes longer on a busy machine.
 const QUIET: Duration = Duration::from_millis(5);
 
-/// The time after which changes count even if branches keep moving.
+/// The time after which changes are examined even if branches keep moving.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// The time after which a look hands out what it has, since it may take long to compare many branches with each other.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// A number of places, and how many of them each client has.
+/// A number of places, and each client's share of them.
 pub(in crate::daemon::http) struct Places {
     all: Arc<Semaphore>,
     share: usize,
