@@ -1,9 +1,9 @@
-//! A commit that has come to a branch, or facts that have come to its nodes: the one event that goes from the look at
-//! the references through the queue and the report to the sinks.
+//! A commit that has come to a branch, or new facts of its nodes: the event that goes from the scan of the references
+//! through the queue and the report to the sinks.
 //!
-//! [`CommitEvent`] says what has happened, and [`JobName`] identifies it in a durable queue. Ids keep their types all
-//! the way; they become text in the database, in JSON and for the sinks. How events are found and stored is the
-//! daemon's business.
+//! [`CommitEvent`] says what has happened, and [`JobName`] identifies it in a durable queue. Ids keep their types
+//! until they become text in the database, in JSON and for the sinks. How events are found and stored is the daemon's
+//! business.
 
 use std::fmt;
 use std::num::ParseIntError;
@@ -25,14 +25,14 @@ pub struct CommitEvent {
     pub after: CommitId,
     /// The way in which it has come.
     pub kind: EventKind,
-    /// The commit whose settings judge it: the tip of the branch before the push that brought it or, for a new branch,
-    /// that of the checked-out one, which is a mirror's default branch. `None` if those of `before` do.
+    /// The commit whose settings judge it: the tip of the branch before the push or, for a new branch, the tip of the
+    /// checked-out branch, which in a mirror is the default branch. `None` if the settings of `before` do.
     pub judge: Option<CommitId>,
     /// Its part in the push that brought it.
     pub part: PushPart,
 }
 
-/// The part of an event in a push. Commits that come to a branch between two looks count as one push.
+/// The part of an event in a push. Commits that come to a branch between two scans count as one push.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PushPart {
     /// All of it: it brought one commit, or nobody wants whole pushes.
@@ -54,7 +54,7 @@ impl PushPart {
         }
     }
 
-    /// Returns the part that a word stands for, or `None` if it stands for none.
+    /// Returns the part that a word stands for, or `None` for an unknown word.
     pub fn from_word(word: &str) -> Option<PushPart> {
         [PushPart::Alone, PushPart::One, PushPart::Whole].into_iter().find(|part| part.as_str() == word)
     }
@@ -67,7 +67,7 @@ pub enum EventKind {
     New,
     /// With a new branch; `before` is its first parent.
     Created,
-    /// By a merge that has the branch's former tip as another parent than its first; `before` is the former tip.
+    /// By a merge that has the branch's former tip as a parent, but not the first; `before` is the former tip.
     Joined,
     /// Instead of the former tip, which is not part of its history (an amended commit, a rebase, a reset). `before`
     /// is the former tip, whose objects may be collected before long. A shallow fetch looks the same.
@@ -101,12 +101,12 @@ impl EventKind {
         }
     }
 
-    /// Returns the kind that a word stands for, or `None` if it stands for none.
+    /// Returns the kind that a word stands for, or `None` for an unknown word.
     pub fn from_word(word: &str) -> Option<EventKind> {
         EventKind::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
 
-    /// Returns true if the commit stands for all commits behind it that were not on the branch before.
+    /// Returns true if the commit stands for all its ancestors that were not on the branch before.
     pub fn stands_for_all(self) -> bool {
         matches!(self, EventKind::Joined | EventKind::Rewritten)
     }
@@ -123,8 +123,8 @@ pub struct JobName {
     pub repository: RepositoryName,
 }
 
-/// An id of 32 hexadecimal digits. It is the same whenever the same report is delivered, and no other report that is
-/// kept has it.
+/// An id of 32 hexadecimal digits. It is the same in each delivery of a report, and no other report that is kept has
+/// it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JobId(String);
 
@@ -133,12 +133,12 @@ pub struct JobId(String);
 #[serde(transparent)]
 pub struct JobNumber(pub i64);
 
-/// The name of a watched repository, by settings or by its folder.
+/// The name of a watched repository, given by the settings or its folder.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RepositoryName(Arc<str>);
 
 impl JobId {
-    /// Makes an id of its digits.
+    /// Makes an id from its digits.
     pub fn new(digits: impl Into<String>) -> JobId {
         JobId(digits.into())
     }
@@ -163,7 +163,7 @@ impl FromStr for JobNumber {
 }
 
 impl RepositoryName {
-    /// Makes a name of its text.
+    /// Makes a name from its text.
     pub fn new(name: impl Into<Arc<str>>) -> RepositoryName {
         RepositoryName(name.into())
     }

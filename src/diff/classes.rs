@@ -34,7 +34,7 @@ pub(super) fn change_classes(answers: Diff<&[Answer]>) -> Vec<ChangeClass<'_>> {
     classes
 }
 
-/// Divides the nodes of one answer before by their answers after.
+/// Divides the nodes of one old answer by their new answers.
 fn split<'a>(before: &'a Answer, after: &mut Side<'a>, classes: &mut Vec<ChangeClass<'a>>) {
     let mut rest = after.changed(before);
     while let Some(node) = rest.first() {
@@ -84,7 +84,7 @@ fn union(answers: &[Answer]) -> NodeSet {
     nodes
 }
 
-/// Beyond this many answers, a table looks up the answer of each node.
+/// With more answers than this, the answer of a node is looked up in a table.
 const FEW: usize = 16;
 
 /// The answers of one side, to look up by node.
@@ -92,7 +92,7 @@ struct Side<'a> {
     answers: &'a [Answer],
     /// The position of each node's answer; empty if there are few answers.
     table: Vec<usize>,
-    /// The number of nodes of each answer that had an answer before, so far.
+    /// For each answer, the number of its nodes that had an answer before, as counted so far.
     met: Vec<usize>,
     nodes: OnceCell<NodeSet>,
 }
@@ -127,7 +127,7 @@ impl<'a> Side<'a> {
         self.table.get(node.0 as usize).copied().filter(|at| *at < self.answers.len())
     }
 
-    /// Returns the nodes of an answer before, without those that keep it as a shared outcome, which most do.
+    /// Returns the nodes of an old answer, without those whose new answer shares its outcome, as most do.
     fn changed(&mut self, before: &Answer) -> NodeSet {
         let is_kept = |answer: &Answer| match (&answer.template, &before.template) {
             (Some(template), Some(before)) => Arc::ptr_eq(template, before),

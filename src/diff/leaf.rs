@@ -14,13 +14,13 @@ pub enum LeafKind {
     Added,
     /// An entry or item that is gone.
     Removed,
-    /// Another value.
+    /// A different value.
     Changed,
-    /// A collection whose remaining entries or items stand in another order.
+    /// A collection whose remaining entries or items are in a different order.
     Reordered,
-    /// A secret now. It is the same value, if that is known.
+    /// A value that is a secret now, and is otherwise the same if that can be known.
     Sealed,
-    /// A secret no longer. It is the same value, if that is known.
+    /// A value that is no longer a secret, and is otherwise the same if that can be known.
     Unsealed,
 }
 
@@ -49,7 +49,7 @@ impl LeafChange {
     }
 }
 
-/// Returns all differences of two values in reading order. A value that comes or goes is one difference.
+/// Returns all differences of two values in reading order. A value that is added or removed is one difference.
 ///
 /// Hashes are compared by key. The items of arrays are paired: equal ones first, wherever they moved to; then hashes
 /// with the same `name`, `id`, `title` or `key`; then items in the same gap.
@@ -72,11 +72,11 @@ pub fn leaves(value: Diff<Option<&Value>>) -> Vec<Arc<LeafChange>> {
 pub(super) struct Differences {
     /// Differences in meaning or in secrecy.
     pub(super) leaves: Vec<Arc<LeafChange>>,
-    /// The places, after, of secrets that were re-encrypted without a change of meaning.
+    /// The places, in the new value, of secrets that were re-encrypted without a change of meaning.
     pub(super) reencrypted: Vec<ValuePath>,
 }
 
-/// The differences of entries that are known.
+/// The known differences of entries.
 pub(super) type EntryMemo = Memo<Differences>;
 
 /// Returns all differences of two values. `memo` remembers those of other values of the same key.
@@ -126,7 +126,7 @@ impl Walk<'_> {
                 self.arrays(Diff::new(a, b), &partners);
             }
             _ if before.content() == after.content() => self.secrecy(before, after),
-            // Nothing tells if the secret that there is a name for on one side is what the other side says openly.
+            // It cannot be known if an opaque secret on one side is the plain value on the other.
             _ => match (whole_secrecy(before), whole_secrecy(after)) {
                 (None, Some(secrecy)) if secrecy.is_opaque() && is_plain(before) => self.push(LeafKind::Sealed, both),
                 (Some(secrecy), None) if secrecy.is_opaque() && is_plain(after) => self.push(LeafKind::Unsealed, both),
@@ -149,14 +149,14 @@ impl Walk<'_> {
         }
     }
 
-    /// Compares the entries of hashes: removed and changed ones in their order before, then the added ones.
+    /// Compares the entries of hashes: removed and changed ones in their old order, then the added ones.
     fn hashes(&mut self, before: &Hash, after: &Hash) {
         for (key, value) in before.iter() {
             let Some((new_key, new_value)) = after.entry(key) else {
                 self.child(same(key), Diff::new(Some(value), None));
                 continue;
             };
-            // A name that is a secret on one side must not show on the other.
+            // A name that is a secret on one side must not be shown on the other.
             let name = if key.secrecy().is_some() { key } else { new_key };
             self.entry(name, Diff::new(value, new_value));
             if !key.is_written_like(new_key) {
@@ -196,7 +196,7 @@ impl Walk<'_> {
         });
     }
 
-    /// Compares the items of arrays by position, removed ones before those in their place.
+    /// Compares the items of arrays by position. Removed items come before those that take their place.
     fn arrays(&mut self, items: Diff<&[Value]>, partners: &[Option<usize>]) {
         let mut partner_of = vec![None; items.after.len()];
         for (a, b) in partners.iter().enumerate() {
@@ -204,7 +204,7 @@ impl Walk<'_> {
                 partner_of[*b] = Some(a);
             }
         }
-        // The removed items that come before each item after: those up to its partner, or up to the next partner.
+        // For each new item, removed items before this old position come first: its partner's, or the next partner's.
         let mut until = vec![usize::MAX; items.after.len() + 1];
         for b in (0..items.after.len()).rev() {
             until[b] = partner_of[b].unwrap_or(until[b + 1]);
@@ -257,7 +257,7 @@ fn same(key: &Value) -> Diff<Segment> {
     Diff::new(Segment::Key(key.clone()), Segment::Key(key.clone()))
 }
 
-/// Returns true if the positions that are given are not ascending.
+/// Returns true if the known positions are not ascending.
 fn is_reordered(positions: impl Iterator<Item = Option<usize>>) -> bool {
     !positions.flatten().is_sorted()
 }
@@ -281,7 +281,7 @@ mod tests {
         }
     }
 
-    /// `KIND path-before path-after` of every leaf.
+    /// Compares two JSON values, and checks `KIND path-before path-after` of every leaf.
     fn check(before: &str, after: &str, expected: &[&str]) {
         let [before, after] = [before, after].map(|text| value(&serde_json::from_str(text).unwrap()));
         let path = |part: &Option<PlacedValue>| part.as_ref().map_or("nothing".into(), |part| part.path.below("k"));

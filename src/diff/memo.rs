@@ -1,4 +1,4 @@
-//! Remembers the differences of shared parts: where nodes have values of their own, most entries change alike.
+//! Remembers the differences of shared parts: even if each node has its own value, most entries change alike.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -27,13 +27,13 @@ impl<T> Memo<T> {
     /// identities.
     pub(super) fn entry(&mut self, key: &Value, value: Diff<&Value>, compare: impl FnOnce() -> T) -> Option<Arc<T>> {
         let id = (key.clone(), Diff::new(identity(value.before)?, identity(value.after)?));
-        // The values are kept, so that their identities stay theirs.
+        // Keeps the values alive, so that their addresses are not reused.
         let known = self.entries.entry(id).or_insert_with(|| (value.map(Value::clone), Arc::new(compare())));
         Some(known.1.clone())
     }
 }
 
-/// Returns the identity of a collection: copies of one have the same.
+/// Returns the identity of a collection, which its clones share.
 fn identity(value: &Value) -> Option<usize> {
     match value {
         Value::Array(items) => Some(Arc::as_ptr(items).addr()),

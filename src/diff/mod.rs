@@ -1,9 +1,9 @@
 //! Compares the effective values of two revisions of one fleet.
 //!
-//! Only differences of meaning count: an answer that is equal on both sides is not a change, whichever level it
-//! comes from. The order of hash entries and of array items is part of a value; a change of nothing but an order says
-//! so. [`changes`] finds the [`Changes`] of all keys, [`leaves`] the places inside a value. Nothing here knows of
-//! commits, files or how a change is shown.
+//! Only differences of meaning count: an answer that is equal on both sides is not a change, whichever level it comes
+//! from. The order of hash entries and of array items is part of a value; a change of order alone is reported as
+//! such. [`changes`] finds the [`Changes`] of all keys, [`leaves`] the places inside a value. This module knows
+//! nothing of commits, files or how changes are shown.
 
 mod align;
 mod classes;
@@ -58,7 +58,7 @@ impl<T> Diff<T> {
         Diff { before: f(self.before), after: f(self.after) }
     }
 
-    /// Exchanges both.
+    /// Swaps both.
     #[must_use]
     pub fn reversed(self) -> Diff<T> {
         Diff { before: self.after, after: self.before }
@@ -72,15 +72,15 @@ pub enum ChangeKind {
     Added,
     /// The key had a value, and is no longer found.
     Removed,
-    /// The key has another value.
+    /// The key has a different value.
     Changed,
-    /// Its value has the same parts in another order.
+    /// Its value has the same parts in a different order.
     Reordered,
-    /// The key is an error now.
+    /// The lookup of the key fails now.
     Failed,
-    /// The key is no longer an error.
+    /// The lookup of the key no longer fails.
     Recovered,
-    /// The key was an error, and is another one now.
+    /// The lookup of the key fails with a different error.
     ErrorChanged,
 }
 
@@ -97,7 +97,7 @@ pub struct Change {
     pub nodes: NodeSet,
     /// The places at which the values differ; empty if one side is an error.
     pub leaves: Vec<Arc<LeafChange>>,
-    /// The values on the other nodes, if they are not the same: outcomes and leaves are those of the first node.
+    /// The values on the other nodes, if they differ: `outcome` and `leaves` are those of the first node.
     pub variants: Option<Variants>,
 }
 
@@ -106,12 +106,12 @@ pub struct Change {
 pub struct Changes {
     /// All changes, sorted by key, then by first node. No node is in two changes of a key.
     pub changes: Vec<Change>,
-    /// Secrets of which only the ciphertext differs, sorted by key. These are not changes.
+    /// Secrets that differ only in their ciphertext, sorted by key. These are not changes.
     pub reencrypted: Vec<Reencrypted>,
 }
 
-/// Returns the nodes on which some answer differs at all, even in a way that is not a change, and perhaps more nodes.
-/// The fleet has `all` nodes.
+/// Returns the nodes on which any answer differs, even in a way that is not a change, and perhaps more nodes. The
+/// fleet has `all` nodes.
 pub fn touched(effective: Diff<&Effective>, all: usize) -> NodeSet {
     let answers = effective.map(|effective| &effective.keys);
     let keys = answers.before.keys().chain(answers.after.keys().filter(|key| !answers.before.contains_key(*key)));
@@ -225,7 +225,7 @@ impl Changes {
         if let Some(after) = outcome.after {
             compared.reencrypted.into_iter().for_each(|path| self.add_reencrypted(key, path, after, &nodes));
         }
-        // Answers that differ only in ciphertext do not count as a change.
+        // Answers that differ only in ciphertext are not a change.
         if compared.leaves.is_empty() && !fails {
             return;
         }
@@ -261,8 +261,8 @@ fn is_same_error(answer: Diff<Option<&Answer>>) -> bool {
     text.before.is_some() && text.before == text.after
 }
 
-/// Returns the outcome of `answer`. Of several errors with the same text it is that of the first of `nodes`, whose
-/// place is shown.
+/// Returns the outcome of `answer`. If errors with the same text were joined, returns the one of the first of
+/// `nodes`, since its place is shown.
 fn exact<'a>(answers: &'a [Answer], answer: Option<&'a Answer>, nodes: &NodeSet) -> Option<&'a Arc<Outcome>> {
     let outcome = answer.map(|answer| &answer.outcome);
     let Some(first) = nodes.first().filter(|_| is_error(outcome)) else { return outcome };

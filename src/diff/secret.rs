@@ -12,9 +12,9 @@ use crate::value::{Secrecy, Value, ValuePath};
 pub struct Reencrypted {
     /// The key.
     pub key: Arc<str>,
-    /// The place of the secret in the value after.
+    /// The place of the secret in the new value.
     pub path: ValuePath,
-    /// The answer after of the first of the nodes.
+    /// The new answer of the first of the nodes.
     pub outcome: Arc<Outcome>,
     /// The nodes.
     pub nodes: NodeSet,
@@ -36,7 +36,7 @@ impl Changes {
 }
 
 impl Change {
-    /// Seals the parts that are secret on one side only on the other side, too, so that they show on neither.
+    /// Seals parts that are secret on only one side on the other side as well, so that neither side shows them.
     pub(super) fn seal(&mut self) {
         let mut sealed = self.outcome.as_ref().map(|outcome| value(outcome.as_ref()).cloned());
         for leaf in &self.leaves {
@@ -57,7 +57,7 @@ impl Change {
     }
 }
 
-/// Returns the secrecy of a difference of secrecy, or `None` for other differences.
+/// Returns the secrecy that a difference adds or removes, or `None` for other differences.
 fn secrecy(leaf: &LeafChange) -> Option<Secrecy> {
     let of = |part: &Option<PlacedValue>| {
         let name = part.as_ref()?.path.secrecy();

@@ -27,7 +27,7 @@ impl Variants {
         (template.before.is_some() || template.after.is_some()).then_some(Variants { template })
     }
 
-    /// Returns true for a side whose values differ from node to node.
+    /// Returns true for each side whose values differ from node to node.
     pub fn sides(&self) -> Diff<bool> {
         self.template.as_ref().map(Option::is_some)
     }
@@ -61,7 +61,7 @@ impl Variants {
         put(self.template.as_ref().map(|template| Some(template.as_ref()?.on(node))), outcome, leaves);
     }
 
-    /// Sets outcomes and differences to those with `mark` for each variable, by its place among
+    /// Sets outcomes and differences to those with `mark` in place of each variable, given its position in
     /// [`Variants::variables`].
     pub fn mark<'l>(
         &self,
@@ -85,8 +85,7 @@ impl Variants {
         if self.are_all_distinct(nodes) { nodes.len() } else { self.classes(nodes, usize::MAX).len() }
     }
 
-    /// Returns the nodes of each variant, in the order of their first nodes. Only as many as `most` are made: those of
-    /// the last nodes are then left out.
+    /// Returns the nodes of each variant, in the order of their first nodes: at most the first `most`.
     pub fn classes(&self, nodes: &NodeSet, most: usize) -> Vec<NodeSet> {
         if self.are_all_distinct(nodes) {
             return nodes.iter().take(most).map(|node| NodeSet::from_iter([node])).collect();
@@ -123,8 +122,7 @@ impl Variants {
         classes
     }
 
-    /// Divides `nodes` into those whose change is the same but for the values, and classes with the same values. Both
-    /// answers on them are values, or there is none.
+    /// Divides `nodes` into those whose changes differ only in the inserted values, and classes with equal values.
     pub(super) fn divided(&self, answer: Diff<Option<&Answer>>, nodes: &NodeSet) -> (NodeSet, Vec<NodeSet>) {
         if !self.templates().any(|template| template.has_more_classes(FEW, nodes)) {
             return (NodeSet::new(), self.split(nodes));
@@ -176,7 +174,7 @@ fn put<'l>(
 }
 
 impl Change {
-    /// Returns the change restricted to `nodes`, some of its own.
+    /// Returns the change restricted to `nodes`, which must be some of its own.
     #[must_use]
     pub fn on(&self, nodes: NodeSet) -> Change {
         let mut change = Change { nodes, ..self.clone() };

@@ -1,8 +1,8 @@
-//! Secrets that stand in clear text are known by the names of their places and by their form.
+//! Recognises secrets in clear text by the names of their places and by their form.
 
 use crate::value::{Segment, Value, ValuePath};
 
-/// The ends of names under which secrets stand, in lower case.
+/// The endings of names under which secrets are kept, in lower case.
 const WORDS: [&str; 13] = [
     "password",
     "passwd",
@@ -19,7 +19,7 @@ const WORDS: [&str; 13] = [
     "access_key",
 ];
 
-/// Words that are not secrets, wherever they stand.
+/// Words that are never secrets.
 const NO_SECRETS: [&str; 12] =
     ["absent", "present", "undef", "none", "nil", "null", "true", "false", "yes", "no", "default", "disabled"];
 
@@ -33,7 +33,7 @@ pub fn is_clear_secret(key: &str, path: &ValuePath, value: &Value) -> bool {
     }
 }
 
-/// Returns the name of a place: that of the last entry, or of the key without its namespace.
+/// Returns the name of a place: that of its last entry, or else of the key, without its namespace.
 fn name<'a>(key: &'a str, path: &'a ValuePath) -> &'a str {
     let entry = path.0.iter().rev().find_map(|segment| match segment {
         Segment::Key(name) => Some(name.as_str().unwrap_or_default()),
@@ -53,7 +53,7 @@ pub fn is_secret_name(name: &str) -> bool {
     is_word_of(&name) || name.strip_suffix('s').is_some_and(is_word_of)
 }
 
-/// Returns true for a text that may be a secret: not a word that never is, a path, an address or a digest.
+/// Returns true for a text that may be a secret, and is not just a common word, a path, an address or a digest.
 fn may_be_secret(text: &str) -> bool {
     let text = text.trim();
     let is_path = text.starts_with(['/', '~']) || text.contains("://");

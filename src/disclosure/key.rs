@@ -18,16 +18,16 @@ pub struct Key(Zeroizing<[u8; LENGTH]>);
 pub enum Domain {
     /// A plaintext, for its name in lookups.
     Name,
-    /// A name, or what was made of names.
+    /// A name, or a text made of names.
     Secret,
-    /// Ciphertext, or what was made of it.
+    /// Ciphertext, or data made of it.
     Encrypted,
-    /// A `Sensitive` of data in clear.
+    /// A `Sensitive` of data in clear text.
     Sensitive,
 }
 
 impl Domain {
-    /// Returns the text before the content; no such text is the beginning of another.
+    /// Returns the text that precedes the content. No label is a prefix of another.
     fn label(self) -> &'static [u8] {
         match self {
             Domain::Name => b"name\0",
@@ -60,7 +60,7 @@ impl Key {
         text
     }
 
-    /// Returns the fingerprint of `content`: the first half of its HMAC, behind the name of the domain.
+    /// Returns the fingerprint of `content`: the first half of the HMAC of the domain's label and `content`.
     pub fn fingerprint(&self, domain: Domain, content: &[u8]) -> [u8; 16] {
         let mut fingerprint = [0; 16];
         // HMAC takes keys of any length.

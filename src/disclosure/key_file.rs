@@ -9,10 +9,10 @@ use crate::disk::{FileMode, SecretError, is_of_work_tree, read_secret};
 /// A key file that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
-    /// It cannot be read, or is not taken.
+    /// It cannot be read, or is refused.
     #[error("the key for fingerprints of secrets: {0}")]
     Secret(#[from] SecretError),
-    /// It lies where commits put files.
+    /// It is where commits can put files.
     #[error(
         "the key for fingerprints of secrets would be {path} in the work tree, where a commit may put one that its author knows: name a file elsewhere with 'fingerprint_key', --fingerprint-key or HIERAD_FINGERPRINT_KEY"
     )]
@@ -20,7 +20,7 @@ pub enum KeyError {
         /// The file.
         path: PathBuf,
     },
-    /// It holds something else.
+    /// It does not hold a key.
     #[error(
         "{path} does not hold a key for fingerprints of secrets: 64 hexadecimal digits, as `openssl rand -hex 32` prints"
     )]
@@ -28,7 +28,7 @@ pub enum KeyError {
         /// The file.
         path: PathBuf,
     },
-    /// It cannot be made.
+    /// It cannot be created.
     #[error("cannot keep the key for fingerprints of secrets in {path}: {source}")]
     Write {
         /// The file.
@@ -67,7 +67,7 @@ pub fn read_or_make(path: &Path, fresh: &Key) -> Result<Key, KeyError> {
 fn make(path: &Path, key: &Key) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     FileMode::PRIVATE.create_folder(folder)?;
-    // Temporary files are their owner's alone, and stay so under their new name.
+    // Temporary files are private to their owner, and stay so under their new name.
     let mut file = tempfile::Builder::new().prefix(".fingerprint-").tempfile_in(folder)?;
     file.write_all(key.to_hex().as_bytes())?;
     file.write_all(b"\n")?;

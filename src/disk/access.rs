@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::named::check_output;
 
-/// Tests if files can be made in a folder that is named, or the folder itself if it is not there. Changes nothing.
+/// Tests if files can be created in a named folder, or the folder itself if it does not exist. Changes nothing.
 pub fn can_write(folder: &Path) -> io::Result<()> {
     check_output(folder)?;
     let folder = std::path::absolute(folder)?;

@@ -11,7 +11,7 @@ use super::named::check_output;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileMode(u32);
 
-/// A text that is not a mode of a file.
+/// A text that is not a file mode.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "'{0}' is not a valid file mode: use an octal number such as 0640 that lets the owner read and write, and \
@@ -26,8 +26,8 @@ impl FileMode {
     /// Executable by everybody.
     pub const PROGRAM: FileMode = FileMode(0o755);
 
-    /// Creates a folder and those above it, for everybody who may read the files in it, whatever the mask of the
-    /// process. Leaves those that are there. Fails as [`check_output`] does.
+    /// Creates a folder and its missing ancestors, open to everybody who may read files with this mode, whatever the
+    /// umask of the process. Leaves existing folders alone. Fails as [`check_output`] does.
     pub fn create_folder(self, folder: &Path) -> io::Result<()> {
         check_output(folder)?;
         let is_missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
@@ -51,7 +51,7 @@ impl FileMode {
         std::fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(self.of_folder()))
     }
 
-    /// Creates a file that must not be there. It is its owner's alone until its mode is [given](FileMode::give).
+    /// Creates a file that must not exist yet. It is private to its owner until its mode is [given](FileMode::give).
     pub fn create_new(path: &Path) -> io::Result<File> {
         let mut options = File::options();
         options.write(true).create_new(true);
@@ -60,7 +60,7 @@ impl FileMode {
         options.open(path)
     }
 
-    /// Gives a file this mode, whatever the mask of the process.
+    /// Gives a file this mode, whatever the umask of the process.
     #[cfg(unix)]
     pub fn give(self, file: &File) -> io::Result<()> {
         file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(self.0))

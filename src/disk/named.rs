@@ -1,8 +1,9 @@
 //! Files at paths that the user names.
 //!
-//! In a work tree that is looked at, a commit may have put a link where the user, or a recipe for CI, names a file. So
-//! below such a work tree no link leads out of it, or into its git directory, and nothing is written through one. Paths
-//! elsewhere, what no commit writes (`.git`), pipes and devices are the user's own.
+//! In a work tree that hierad examines, a commit may have put a link where the user, or a recipe for CI, names a
+//! file. So named paths are confined there: a link that leads out of the work tree or into its git directory is
+//! refused, and nothing is written through any link. Paths elsewhere, what no commit writes (`.git`), pipes and
+//! devices are the user's own.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
@@ -12,13 +13,13 @@ use std::sync::{PoisonError, RwLock};
 
 use super::regular;
 
-/// The work trees that are looked at, without links.
+/// The confined work trees, with links resolved.
 static WORK_TREES: RwLock<Vec<PathBuf>> = RwLock::new(Vec::new());
 
-/// Finds the top of the files that a git directory has checked out at or above a folder.
+/// Finds the top of a git directory's checkout at or above a folder.
 type FindCheckout = fn(&Path, &Path) -> Option<PathBuf>;
 
-/// The git directories that are looked at, of which files may be checked out elsewhere than they say.
+/// Git directories whose checkouts are confined, wherever they are.
 static CHECKOUTS: RwLock<Vec<(PathBuf, FindCheckout)>> = RwLock::new(Vec::new());
 
 /// Confines named paths to the work tree at `top`.
@@ -64,7 +65,7 @@ pub fn leaves(from: &Path, to: &Path) -> bool {
     around(from).is_some_and(|top| !is_of_commits(&top, to))
 }
 
-/// Fails if the link at a path, whose folder is without links, leads out of a work tree that is looked at.
+/// Fails if the link at a path leads out of a confined work tree. The path's folder must contain no links.
 pub(super) fn check_link(path: &Path) -> io::Result<()> {
     match (path.parent(), path.canonicalize()) {
         (Some(folder), Ok(real)) if leaves(folder, &real) => Err(refused(path, LEADS_OUT)),
@@ -82,7 +83,8 @@ fn checked(path: &Path) -> io::Result<Option<PathBuf>> {
     let (mut place, mut inside) = (PathBuf::new(), None);
     for part in whole.components() {
         match part {
-            // `..` is meant to leave: it is the folder above the target of a link, as the system resolves it.
+            // `..` may leave on purpose. After a link it is the folder above the link's target, as the system
+            // resolves it.
             Component::ParentDir => {
                 place = place.canonicalize().unwrap_or(place);
                 place.pop();
@@ -108,7 +110,7 @@ fn refused(path: &Path, why: &str) -> io::Error {
     io::Error::new(ErrorKind::InvalidInput, format!("{} {why}", path.display()))
 }
 
-/// Fails if a link leads from the named path out of a work tree that is looked at.
+/// Fails if a link in the named path leads out of a confined work tree.
 pub fn check_named(path: &Path) -> io::Result<()> {
     checked(path).map(drop)
 }
@@ -118,8 +120,7 @@ pub fn is_of_work_tree(path: &Path) -> io::Result<bool> {
     Ok(checked(path)?.is_some())
 }
 
-/// Reads a named regular file of at most `limit` bytes. A pipe, a device or a folder is an error, and is not waited
-/// for.
+/// Reads a named regular file of at most `limit` bytes. Fails for a pipe, a device or a folder, without waiting.
 pub fn read_regular(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     check_named(path)?;
     regular::read_regular(path, limit)
@@ -131,9 +132,9 @@ pub fn read_named(path: &Path) -> io::Result<Vec<u8>> {
     fs::read(path)
 }
 
-/// Fails if something is written through a link of a work tree that is looked at.
+/// Fails if the named path would be written through a link of a confined work tree.
 pub fn check_output(path: &Path) -> io::Result<()> {
-    // A slash at its end would have the link followed.
+    // With a slash at the end, the link would be followed.
     let plain: PathBuf = path.components().collect();
     let is_link = plain.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
     if checked(path)?.is_some() && is_link {
@@ -142,13 +143,13 @@ pub fn check_output(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Opens a named file to add to its end.
+/// Opens a named file for appending.
 pub fn append_named(path: &Path) -> io::Result<File> {
     check_output(path)?;
     OpenOptions::new().append(true).create(true).open(path)
 }
 
-/// Writes a named file, in place of what it holds.
+/// Writes a named file, replacing its content.
 pub fn write_named(path: &Path, content: &[u8]) -> io::Result<()> {
     check_output(path)?;
     OpenOptions::new().write(true).create(true).truncate(true).open(path)?.write_all(content)

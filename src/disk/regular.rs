@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-/// Reads a regular file of at most `limit` bytes. A pipe, a device or a folder is an error, and is not waited for.
+/// Reads a regular file of at most `limit` bytes. Fails for a pipe, a device or a folder, without waiting.
 pub(super) fn read_regular(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     read(&open_regular(path)?, limit)
 }
@@ -15,7 +15,7 @@ pub fn read_below(root: &Path, path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     read(&open_below(root, path)?, limit)
 }
 
-/// Opens a regular file below `root` in the same way.
+/// Opens a regular file below `root`, with the checks of [`read_below`].
 pub fn open_below(root: &Path, path: &Path) -> io::Result<File> {
     regular(open(&real_below(root, path)?, true)?)
 }
@@ -53,7 +53,8 @@ fn refused(text: &str) -> io::Error {
     io::Error::new(ErrorKind::InvalidInput, text)
 }
 
-/// Opens a file without waiting for the other end of a pipe. If `is_real`, a link that has come meanwhile is an error.
+/// Opens a file without waiting for the other end of a pipe. If `is_real`, a link that has appeared meanwhile is an
+/// error.
 #[cfg(unix)]
 fn open(path: &Path, is_real: bool) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;

@@ -24,8 +24,8 @@ pub fn replace(path: &Path, content: &[u8], mode: FileMode) -> io::Result<bool> 
     Ok(true)
 }
 
-/// Replaces the file so that it survives a loss of power from when this returns. After a loss before, it has the old or
-/// the new content.
+/// Replaces the file so that, once this returns, it survives a loss of power. After an earlier loss, it has the old
+/// or the new content.
 pub fn replace_durably(path: &Path, content: &[u8], mode: FileMode) -> io::Result<()> {
     if holds(path, content, mode).unwrap_or(false) {
         File::open(path)?.sync_all()?;
@@ -35,9 +35,9 @@ pub fn replace_durably(path: &Path, content: &[u8], mode: FileMode) -> io::Resul
     File::open(folder_of(path))?.sync_all()
 }
 
-/// Writes a temporary file beside `path`, has it `settled`, and moves it there.
+/// Writes a temporary file in the folder of `path`, has it `settled`, and renames it to `path`.
 fn put(path: &Path, content: &[u8], mode: FileMode, settled: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
-    // Made by hand, so that errors do not tell its random name.
+    // Created with our own function, so that errors do not show the random name.
     let file =
         tempfile::Builder::new().prefix(PREFIX).rand_bytes(RANDOM).make_in(folder_of(path), FileMode::create_new)?;
     file.as_file().write_all(content)?;
@@ -78,8 +78,8 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().unwrap_or(Path::new("."))
 }
 
-/// Returns true if the file at `path`, which is not a link, contains exactly `content`, and then gives it its mode. A
-/// file of another size is not read.
+/// Returns true if the file at `path` is not a link and contains exactly `content`; then gives it `mode`. A file of a
+/// different size is not read.
 fn holds(path: &Path, content: &[u8], mode: FileMode) -> io::Result<bool> {
     let metadata = fs::symlink_metadata(path)?;
     if !metadata.is_file() || metadata.len() != content.len() as u64 {

@@ -16,7 +16,7 @@ use super::way::{Step, Way};
 /// A secret, which is wiped from memory when it is dropped.
 pub type Secret = Zeroizing<Vec<u8>>;
 
-/// A secret that cannot be read, or is not taken.
+/// A secret that cannot be read, or is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum SecretError {
     /// The file cannot be read.
@@ -36,7 +36,7 @@ pub enum SecretError {
     /// Others can write the file.
     #[error("others can write the file {path} and choose the secret in it: run `chmod go-w {path}`", path = .0.display())]
     Writable(PathBuf),
-    /// The file, or a link to it, belongs to somebody else.
+    /// The file, or a folder or link on the way to it, belongs to somebody else.
     #[error(
         "{place} belongs to another user, who can choose the secret in {path}: give it to the user that runs hierad, or to root, with `chown`",
         place = .place.display(), path = .path.display()
@@ -47,7 +47,7 @@ pub enum SecretError {
         /// The file, folder or link of another user.
         place: PathBuf,
     },
-    /// Others can put another file in its place.
+    /// Others can put a different file in its place.
     #[error(
         "others can write the folder {place} and put another secret in the place of {path}: run `chmod go-w {place}`",
         place = .place.display(), path = .path.display()
@@ -67,13 +67,13 @@ pub enum SecretError {
     Short(PathBuf),
 }
 
-/// The least number of characters of a token.
+/// The minimum length of a token, in characters.
 const SHORTEST_TOKEN: usize = 16;
 
-/// The most bytes of a secret.
+/// The maximum size of a secret, in bytes.
 const MAX_SIZE: u64 = 1 << 20;
 
-/// Reads a secret by which others prove themselves, such as a token. It must not be short.
+/// Reads a secret by which others prove who they are, such as a token. It must not be short.
 pub fn read_token(path: &Path) -> Result<Secret, SecretError> {
     let token = read_secret(path)?;
     let is_long = String::from_utf8_lossy(&token).chars().count() >= SHORTEST_TOKEN;
@@ -81,13 +81,13 @@ pub fn read_token(path: &Path) -> Result<Secret, SecretError> {
 }
 
 /// Reads the secret in a file, without white space at its end. Others must be able neither to write the file nor to
-/// replace it. If they can read it, the log tells: containers mount secrets so.
+/// replace it. If others can read it, there is only a warning in the log: containers mount secrets like that.
 pub fn read_secret(path: &Path) -> Result<Secret, SecretError> {
     check_way(path)?;
     read(path, owner::is_own)
 }
 
-/// Reads a key by which hierad proves itself, such as that of a certificate. It may belong to another user, as
+/// Reads a key by which hierad proves its identity, such as that of a certificate. It may belong to another user, as
 /// Puppet's do: replacing it gains nothing.
 pub fn read_key(path: &Path) -> Result<Secret, SecretError> {
     read(path, |_| true)
@@ -108,7 +108,7 @@ fn read(path: &Path, is_own: impl Fn(&Metadata) -> bool) -> Result<Secret, Secre
     if metadata.len() > MAX_SIZE {
         return Err(SecretError::TooLarge(path.into()));
     }
-    // With room for all of it, since what is left behind when it grows is not wiped.
+    // Reserves room for all of it: if the buffer grew, the old copy would not be wiped.
     let mut content = Zeroizing::new(Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default() + 1));
     file.take(MAX_SIZE).read_to_end(&mut content).map_err(failed)?;
     if content.trim_ascii_end().is_empty() {
@@ -121,8 +121,8 @@ fn read(path: &Path, is_own: impl Fn(&Metadata) -> bool) -> Result<Secret, Secre
     Ok(Zeroizing::new(content.trim_ascii_end().to_vec()))
 }
 
-/// Fails if others can have the path lead to another file: by a folder on the way that they can write, or by a link of
-/// theirs. In a folder such as `/tmp`, which has the sticky bit, nobody replaces what is another's.
+/// Fails if others can make the path lead to a different file: by a folder on the way that they can write, or by a
+/// link of theirs. In a folder with the sticky bit, such as `/tmp`, nobody can replace the files of others.
 fn check_way(path: &Path) -> Result<(), SecretError> {
     let failed = |source| SecretError::Read { path: path.into(), source };
     for step in Way::of(path).map_err(failed)? {
@@ -157,8 +157,8 @@ mod owner {
         metadata.uid() == 0 || metadata.uid() == rustix::process::geteuid().as_raw()
     }
 
-    /// Returns true for a folder that others can write. A group with the number of the folder's owner counts as the
-    /// owner alone: where each user has a group, folders are often open to it. With an access control list, the group
+    /// Returns true for a folder that others can write. A group with the same number as the owner is taken to be
+    /// private: where each user has a group, folders are often open to it. With an access control list, the group
     /// bits are the most that the list allows to any user or group.
     pub(super) fn is_open(path: &Path, folder: &Metadata) -> bool {
         let is_private = folder.gid() == folder.uid();
@@ -222,7 +222,7 @@ mod tests {
             self.0.path().join(path)
         }
 
-        /// Makes a file with a secret, and the folder that it is in.
+        /// Makes a file with a secret, and its folder.
         fn secret(&self, path: &str) -> PathBuf {
             let path = self.at(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -265,7 +265,7 @@ mod tests {
             assert!(matches!(read_secret(path), Err(SecretError::Replaceable { .. })), "{}", path.display());
         }
         assert!(read_key(&open).is_ok());
-        // With the sticky bit, what is one's own stays.
+        // With the sticky bit, one's own files stay.
         mode(&place.at("open"), 0o1777);
         assert!(is_taken(&open) && is_taken(&place.at("into")));
     }
@@ -331,7 +331,7 @@ mod tests {
     #[test]
     fn what_belongs_to_others_is_not_taken() {
         if !rustix::process::geteuid().is_root() {
-            return; // who is not root gives nothing away
+            return; // only root can give files away
         }
         let place = Place(tempfile::tempdir().unwrap());
         let give = |path: &str| chown(place.at(path), Some(1234), None).unwrap();
@@ -345,7 +345,7 @@ mod tests {
         let above = place.secret("c/deep/token");
         give("c");
         assert!(foreign(&above));
-        // A link of another in a folder such as /tmp.
+        // A link of another user in a folder such as /tmp.
         let own = place.secret("own/token");
         fs::create_dir(place.at("d")).unwrap();
         mode(&place.at("d"), 0o1777);

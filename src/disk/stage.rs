@@ -1,7 +1,7 @@
 //! Writes files of a tree to a private folder, for other programs to read.
 //!
-//! This is the one place that makes files of a stranger's names: nothing is written over anything or through a link,
-//! so all of it stays in the folder.
+//! This is the only place that creates files with names from a stranger. Nothing is overwritten or written through a
+//! link, so everything stays in the folder.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -25,10 +25,10 @@ pub enum StageError {
         /// The system's error.
         error: io::Error,
     },
-    /// A name stands for another place than an entry of its folder.
+    /// A name cannot be that of an entry of its folder, such as `..`.
     #[error("{0} is not a valid file name")]
     Name(String),
-    /// The caller that chooses what is written has refused.
+    /// The caller, which chooses what is written, has refused.
     #[error("{0}")]
     Refused(String),
 }
@@ -38,14 +38,14 @@ pub enum StageError {
 pub enum Choice {
     /// Nothing.
     Nothing,
-    /// The entry: of a folder all that is chosen in it, of a submodule nothing.
+    /// The entry. A folder is written with the entries chosen in it; a submodule is not written.
     Entry,
     /// This content in place of the file's own.
     Content(Vec<u8>),
 }
 
-/// Writes what is in the folder `from` of a tree to `to`, which is made if it is not there. `choose` is asked of each
-/// entry, with its path in the tree and the path to write it to. Links are written as they are.
+/// Writes the entries of the folder `from` of a tree to `to`, which is created if missing. `choose` is called for
+/// each entry, with its path in the tree and the path to write it to. Links are written as they are.
 pub fn stage(
     tree: &dyn FileTree,
     from: &str,
@@ -82,7 +82,7 @@ fn failed(path: &str, error: io::Error) -> StageError {
     StageError::Disk { path: path.to_owned(), error }
 }
 
-/// Makes a temporary folder that only its owner may look into, whatever the mask of the process.
+/// Makes a temporary folder that only its owner can access, whatever the umask of the process.
 pub fn private_folder(prefix: &str) -> io::Result<TempDir> {
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
@@ -90,7 +90,7 @@ pub fn private_folder(prefix: &str) -> io::Result<TempDir> {
     builder.prefix(prefix).tempdir()
 }
 
-/// Writes a new file. Fails if anything has its name.
+/// Writes a new file. Fails if something exists at `path`.
 pub fn create(path: &Path, content: &[u8]) -> io::Result<()> {
     OpenOptions::new().write(true).create_new(true).open(path)?.write_all(content)
 }
@@ -101,7 +101,7 @@ pub fn link(to: &str, at: &Path) -> io::Result<()> {
     std::os::unix::fs::symlink(to, at)
 }
 
-/// Fails, since links differ here.
+/// Fails, since links work differently here.
 #[cfg(not(unix))]
 pub fn link(_: &str, _: &Path) -> io::Result<()> {
     Err(io::Error::other("links are not written on this system"))

@@ -1,11 +1,11 @@
-//! The state of a file, as far as the disk shows it without reading the content.
+//! The state of a file, as its metadata shows it.
 
 use std::fs::{self, Metadata};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-/// The metadata that shows changes of a file. Programs set some of it, clocks are coarse, and images of file systems
-/// have it all alike, so equal stamps do not prove equal contents.
+/// The metadata that shows changes of a file. Programs can set some of it, clocks are coarse, and file system images
+/// may have the same for all files, so equal stamps do not prove equal contents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
     size: u64,
@@ -21,7 +21,7 @@ struct Inode {
     changed: Option<SystemTime>,
 }
 
-/// Files that have so many bytes together are small: their contents are compared, whatever their stamps say.
+/// The total size in bytes up to which files are small: their contents are compared, whatever their stamps say.
 pub const SMALL: u64 = 32 << 20;
 
 /// A file that changed less than this ago may change again without a trace: the clocks of file systems are coarse.
@@ -33,7 +33,7 @@ impl Stamp {
         Stamp { size: metadata.len(), modified: metadata.modified().ok(), inode: inode(metadata) }
     }
 
-    /// Returns the stamp of the file at `path`, links followed, or `None` if there is none.
+    /// Returns the stamp of the file at `path`, following links, or `None` if there is no file.
     pub fn at(path: &Path) -> Option<Stamp> {
         fs::metadata(path).ok().as_ref().map(Stamp::of)
     }
@@ -43,7 +43,7 @@ impl Stamp {
         self.size
     }
 
-    /// Returns true if any later change of the file gives it another stamp.
+    /// Returns true if any later change of the file gives it a different stamp.
     pub fn is_settled(&self) -> bool {
         let Some(settled) = SystemTime::now().checked_sub(SETTLED) else { return false };
         let is_before = |touched: Option<SystemTime>| touched.is_some_and(|touched| touched < settled);
@@ -62,8 +62,8 @@ fn inode(metadata: &Metadata) -> Option<Inode> {
     Some(Inode { device: metadata.dev(), number: metadata.ino(), changed })
 }
 
-/// Returns what tells the file at `path` from any other that is there at the same time, links followed, or `None` if
-/// there is none or the system has no such thing.
+/// Returns the device and inode of the file at `path`, following links. No other file has both at the same time.
+/// Returns `None` if there is no file or the system has no inodes.
 pub fn identity(path: &Path) -> Option<(u64, u64)> {
     inode(&fs::metadata(path).ok()?).map(|inode| (inode.device, inode.number))
 }

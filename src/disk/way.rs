@@ -4,18 +4,18 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-/// The most links that lead to a file, as on Linux.
+/// The maximum number of links to follow, as on Linux.
 const MAX_LINKS: usize = 40;
 
-/// A name on the way of a path.
+/// A step on the way to a file: one name of its path.
 pub struct Step {
     /// The folder, without links.
     pub folder: PathBuf,
-    /// The path of that name in it. If it is a link, the next steps follow it.
+    /// The path of the name in `folder`. If it is a link, the next steps follow it.
     pub entry: PathBuf,
 }
 
-/// The steps of a path. It ends with an error where the next entry cannot be looked at.
+/// The steps of a path. They end with an error at an entry that cannot be read.
 pub struct Way {
     place: PathBuf,
     /// The names that are left, the next one last.
@@ -33,7 +33,7 @@ impl Way {
         Ok(way)
     }
 
-    /// Returns where the steps so far have led; it contains no links once all steps are taken.
+    /// Returns the place that the steps so far have led to. It contains no links once all steps are taken.
     pub fn place(&self) -> &Path {
         &self.place
     }

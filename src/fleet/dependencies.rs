@@ -1,6 +1,6 @@
 //! Records what an evaluation depends on.
 //!
-//! Two nodes on which all dependencies of an evaluation are equal get the same result of it. The record is the basis of
+//! Two nodes on which all dependencies of an evaluation are equal get the same result. The record is the basis of
 //! node classes (`node_classes`); it knows nothing of how nodes are told apart.
 
 mod answer_classes;
@@ -27,7 +27,8 @@ pub(in crate::fleet) use answer_classes::AnswerClasses;
 pub(in crate::fleet) enum Dependency {
     /// A variable, or a place inside one.
     Variable(VariablePath),
-    /// A variable, or a place inside one, in so far as it is a text that can be put into others unread, or is not.
+    /// A variable, or a place inside one, of which it only matters if it is a text that can be put into others
+    /// unread.
     Hole(VariablePath),
     /// The data of a layer for a root key.
     Key(Arc<str>, LayerId),
@@ -69,8 +70,8 @@ impl Dependencies {
         }
     }
 
-    /// Ends what [`Dependencies::open`] began: makes the result of an evaluation free of holes. The variables in holes
-    /// that somebody has read become dependencies.
+    /// Ends what [`Dependencies::open`] began: makes the result of an evaluation free of holes. The variables in
+    /// holes that were read become dependencies.
     pub(in crate::fleet) fn close(&self, outcome: Outcome) -> Evaluated {
         let Some(holes) = self.holes.take().filter(|holes| !holes.is_empty()) else {
             return Evaluated { outcome, template: None };
@@ -86,7 +87,7 @@ impl Dependencies {
     fn hole(&self, name: &str, scope: FleetScope<'_>) -> Option<Arc<Hole>> {
         let mut holes = self.holes.borrow_mut();
         let holes = holes.as_mut()?;
-        // Two revisions may give other values to a variable of the data, which a template would not show.
+        // Two revisions may give different values to a variable of the data, which a template would not show.
         let path = VariablePath::parse(name).filter(|path| !scope.fleet.assigns(&path.root))?;
         self.record(|| Dependency::Hole(path.clone()));
         if let Some((hole, _)) = holes.get(&path) {
@@ -110,7 +111,7 @@ impl Dependencies {
         self.record_levels(|| (dependency(), 1));
     }
 
-    /// Records a dependency on the first levels of a layer, as many as the number says.
+    /// Records a dependency on the first levels of a layer, and their number.
     pub(in crate::fleet) fn record_levels(&self, dependency: impl FnOnce() -> (Dependency, usize)) {
         if self.is_recording {
             let (dependency, levels) = dependency();
@@ -125,7 +126,7 @@ impl Dependencies {
         self.is_recording
     }
 
-    /// Does a part of the evaluation, and returns the dependencies of that part, too.
+    /// Runs a part of the evaluation, and returns its dependencies along with its result.
     pub(in crate::fleet) fn of_part<T>(&self, part: impl FnOnce() -> T) -> (T, DependencySet) {
         let before = self.set.take();
         // A lookup asks for options once, so the part knows those that were asked for before it.

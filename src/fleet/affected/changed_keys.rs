@@ -19,7 +19,7 @@ type FileAt<'a> = (&'a Arc<str>, &'a Arc<DataFile>);
 #[derive(Default)]
 pub(super) struct ChangedKeys {
     keys: HashMap<Arc<str>, NodeSet, RandomState>,
-    /// The keys that differ between two versions of a file, by their addresses.
+    /// The keys that differ between two versions of a file, by the addresses of the versions.
     compared: HashMap<(usize, usize), Arc<[Arc<str>]>, RandomState>,
     /// True if functions in Ruby were asked because files that they read differ.
     pub(super) asks_functions: bool,
@@ -62,8 +62,8 @@ impl ChangedKeys {
         Some(())
     }
 
-    /// Adds the keys that differ for `nodes`, which are of the class `b` before and of the class `a` after. Returns
-    /// `None` if any key may differ.
+    /// Adds the keys that differ for `nodes`, which are in class `b` before and in class `a` after. Returns `None` if
+    /// any key may differ.
     fn compare_classes(
         &mut self,
         (before, b): (&ResolvedLevels, usize),
@@ -83,12 +83,12 @@ impl ChangedKeys {
             old.iter().zip(&new).for_each(|((_, old), (_, new))| self.compare_files(old, new, nodes));
             return Some(());
         }
-        // A value that is found at one place only is not merged, not even with itself.
+        // A value that is found in only one place is not merged, not even with itself.
         if old.len() != new.len() && old.len().min(new.len()) <= 1 {
             old.iter().chain(&new).for_each(|(_, file)| self.add_file(file, nodes));
             return Some(());
         }
-        // Files that both begin or end with are equal.
+        // Leaves out the equal files at the beginning and the end of both lists.
         let equal = |old: FileAt<'_>, new: FileAt<'_>| is_same && old.0 == new.0 && Arc::ptr_eq(old.1, new.1);
         let head = old.iter().zip(&new).take_while(|(old, new)| equal(**old, **new)).count();
         let tails = old[head..].iter().rev().zip(new[head..].iter().rev());

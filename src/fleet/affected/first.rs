@@ -1,8 +1,8 @@
 //! Finds nodes that find the same text first, before and after. Adding or removing a level changes nothing for nodes
 //! that have a key from another level, or that find the same text in the next one.
 //!
-//! This pays only for texts that read variables, so that each node may have an answer of its own: any other key is
-//! evaluated as fast. And the texts must not fail, because an error names the place of the text.
+//! This pays off only for texts that read variables, for which each node may have its own answer: any other key is
+//! evaluated just as fast. The texts must not fail, because an error names the place of the text.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -54,7 +54,7 @@ impl<'a> First<'a> {
         }
     }
 
-    /// Returns the `nodes` that may find another text first.
+    /// Returns the `nodes` that may find a different text first.
     fn changed(&self, key: &str, nodes: &NodeSet) -> NodeSet {
         let mut changed = nodes.clone();
         if self.takes_first(key) {

@@ -1,4 +1,4 @@
-//! The references that functions in Ruby make: those in the answers of the ones whose files show any.
+//! The references that functions in Ruby make, taken from the answers of functions whose files contain any.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::hiera::layer::LayerId;
 use crate::hiera::options::LOOKUP_OPTIONS;
 use crate::node::NodeId;
 
-/// The most classes of nodes for which functions are asked for all keys to see their references.
+/// The maximum number of node classes for which functions are asked for all keys, to see their references.
 const MAX_CLASSES: usize = 64;
 
 /// The root keys that functions in Ruby are asked for, and the references in the files that they read.
@@ -68,7 +68,7 @@ impl Comparison<'_> {
             .as_ref()
     }
 
-    /// Returns the references of each resolved level, equal ones once. `None` if some cannot be seen in the data.
+    /// Returns the references of each resolved level, without duplicates. `None` if some cannot be seen in the data.
     pub(super) fn of_levels(&self) -> Option<Vec<Arc<KeyReferences>>> {
         let mut of_levels: Vec<Arc<KeyReferences>> = Vec::new();
         let levels = [self.before, self.after].into_iter().flat_map(|revision| &revision.levels);
@@ -83,8 +83,8 @@ impl Comparison<'_> {
         Some(of_levels)
     }
 
-    /// Returns the references that functions make. Functions whose files show any are asked for all keys. `None` if
-    /// there are too many references, or if they cannot be seen.
+    /// Returns the references that functions make. Functions whose files contain any are asked for all keys. `None`
+    /// if these are too many, or if their references cannot be seen.
     pub(super) fn function_references(&self) -> Option<FunctionReferences> {
         let asked = self.asked()?;
         let mut references = FunctionReferences::default();

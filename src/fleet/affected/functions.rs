@@ -1,5 +1,5 @@
 //! Compares the answers of functions in Ruby in two revisions where files that they read differ: the affected keys
-//! are those with other answers.
+//! are those with different answers.
 
 use std::sync::Arc;
 
@@ -25,12 +25,12 @@ impl<'a> Functions<'a> {
         Functions { comparison, layer }
     }
 
-    /// Reports that the functions of so many pairs of classes are compared.
+    /// Reports that the functions of `count` pairs of classes are compared.
     pub(super) fn begin(&self, count: usize) -> Option<Arc<Stage>> {
         (count > 0).then(|| self.comparison.workers.begin("comparing answers of functions", Some(count)))
     }
 
-    /// Returns the root keys for which the function of a level may have another answer: all remaining ones if the
+    /// Returns the root keys for which the function of a level may answer differently, and all remaining keys if the
     /// work is to stop. `None` if they cannot be determined.
     pub(super) fn differing(&self, before: &Level, after: &Level) -> Option<Vec<Arc<str>>> {
         let is_promised = |level: &Level| level.data_read().is_some_and(Data::is_promised);
@@ -51,7 +51,7 @@ impl<'a> Functions<'a> {
                 Some(bridged_answers(&calls, (&revision.environment, layer, &scope)))
             };
             let (old, new) = (answers(self.comparison.before, before)?, answers(self.comparison.after, after)?);
-            // Answers that may depend on more than the level may differ.
+            // Answers that may depend on more than the level count as different.
             let differs = |(old, new): (&Option<_>, &Option<_>)| old.is_none() || old != new;
             let pairs = roots.iter().zip(old.iter().zip(&new));
             differing.extend(pairs.filter(|(_, pair)| differs(*pair)).map(|(root, _)| root.clone()));

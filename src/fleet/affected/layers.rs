@@ -41,8 +41,8 @@ impl DeclaredLevel {
 }
 
 impl Comparison<'_> {
-    /// Adds the keys for which the levels of some layer have other data on some node. Returns `None` if that may be any
-    /// key.
+    /// Adds the keys for which the levels of some layer have different data on some node. Returns `None` if that may
+    /// be any key.
     pub(super) fn add_layers(&self, changed: &mut ChangedKeys) -> Option<()> {
         let ids = |revision: &Revision| revision.environment.layer_ids().collect::<BTreeSet<LayerId>>();
         ids(self.before).union(&ids(self.after)).try_for_each(|id| self.add_layer(id, changed))
@@ -61,7 +61,7 @@ impl Comparison<'_> {
         let (old, new) = (DeclaredLevel::all(before), DeclaredLevel::all(after));
         let (before, after) = (self.before.levels_of(id), self.after.levels_of(id));
         let functions = Functions::new(self, id);
-        // Levels of version 3 are resolved together, so that there are fewer resolved ones.
+        // Levels of version 3 are resolved together, so there are fewer resolved than declared ones.
         if before.len() != old.len() || after.len() != new.len() {
             let are_same = old.len() == new.len()
                 && before.len() == after.len()
@@ -72,7 +72,7 @@ impl Comparison<'_> {
                 before.iter().chain(after).try_for_each(|levels| changed.add_all(levels))
             };
         }
-        // A value that is found at one level only is not merged, not even with itself.
+        // A value that is found at only one level is not merged, not even with itself.
         if merges_differ(&old, &new) {
             return before.iter().chain(after).try_for_each(|levels| changed.add_all(levels));
         }
@@ -88,7 +88,7 @@ impl Comparison<'_> {
     }
 }
 
-/// Returns true if one of the two has at most one level and the other another number, in the own hierarchy or in the
+/// Returns true if the numbers of levels differ and one of them is at most one, in the hierarchy itself or in the
 /// default one.
 fn merges_differ(old: &[DeclaredLevel], new: &[DeclaredLevel]) -> bool {
     let counts = |levels: &[DeclaredLevel]| {
@@ -98,11 +98,11 @@ fn merges_differ(old: &[DeclaredLevel], new: &[DeclaredLevel]) -> bool {
     counts(old).iter().zip(&counts(new)).any(|(old, new)| old != new && *old.min(new) <= 1)
 }
 
-/// The most pairs of items that are compared to find those that are paired.
+/// The maximum number of pairs of items to compare.
 const PAIRS: usize = 1_000_000;
 
-/// Pairs equal items of two lists in order, as many as possible unless that takes too long. Each other item stands
-/// alone.
+/// Pairs equal items of two lists in order, as many as possible unless that takes too long. Each other item is
+/// returned alone.
 fn align<T>(before: &[T], after: &[T], equal: impl Fn(&T, &T) -> bool) -> Vec<(Option<usize>, Option<usize>)> {
     let shortest = before.len().min(after.len());
     let first = before.iter().zip(after).take_while(|(old, new)| equal(old, new)).count();
@@ -117,14 +117,14 @@ fn align<T>(before: &[T], after: &[T], equal: impl Fn(&T, &T) -> bool) -> Vec<(O
     same.chain(between).chain(rest).collect()
 }
 
-/// Does the same for lists that begin and end with other items. Of long ones none are paired.
+/// Pairs equal items of lists that begin and end differently. If the lists are long, no items are paired.
 fn align_all<T>(before: &[T], after: &[T], equal: impl Fn(&T, &T) -> bool) -> Vec<(Option<usize>, Option<usize>)> {
     let (rows, columns) = (before.len(), after.len());
     if rows.saturating_mul(columns) > PAIRS {
         let (old, new) = ((0..rows).map(|row| (Some(row), None)), (0..columns).map(|column| (None, Some(column))));
         return old.chain(new).collect();
     }
-    // The length of the longest common list of what follows each pair of positions.
+    // The length of the longest common subsequence after each pair of positions.
     let mut longest = vec![vec![0_usize; columns + 1]; rows + 1];
     for row in (0..rows).rev() {
         for column in (0..columns).rev() {
@@ -155,7 +155,7 @@ fn align_all<T>(before: &[T], after: &[T], equal: impl Fn(&T, &T) -> bool) -> Ve
 mod tests {
     use super::*;
 
-    /// Returns the pairs of equal signs, and checks that each sign is there once and in order.
+    /// Returns the number of pairs of equal characters, and checks that each character is there once and in order.
     fn pairs(before: &str, after: &str) -> usize {
         let [before, after] = [before, after].map(|text| text.chars().collect::<Vec<_>>());
         let pairs = align(&before, &after, |old, new| old == new);
@@ -185,11 +185,11 @@ mod tests {
     fn lists_of_any_length_are_aligned_soon() {
         let many = "ab".repeat(100_000);
         assert_eq!(pairs(&many, &many), 200_000);
-        // One that comes, one that goes, one that is another, at any place.
+        // One that is added, one that is removed, one that is replaced, at any place.
         assert_eq!(pairs(&many, &format!("{}x{}", &many[..70_000], &many[70_000..])), 200_000);
         assert_eq!(pairs(&format!("y{many}"), &many), 200_000);
         assert_eq!(pairs(&format!("{many}y"), &format!("{many}x")), 200_000);
-        // Levels between two changes also stand alone.
+        // Levels between two changes are not paired, either.
         assert_eq!(pairs(&format!("xc{many}dx"), &format!("yc{many}dy")), 0);
         assert_eq!(pairs(&format!("a{many}cb"), &format!("ac{many}b")), 2);
     }

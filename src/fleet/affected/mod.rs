@@ -1,8 +1,8 @@
-//! Finds the keys that may have other answers in another revision, and the nodes on which they may.
+//! Finds the keys whose answers may differ between two revisions, and the nodes on which they may.
 //!
 //! The answer of a key follows from the data that its levels have for it, from its options, and from the keys that it
-//! refers to. Where all of these are equal in both revisions the answer is, too, and nothing has to be evaluated. Nor
-//! does a level matter that comes or goes behind the one in which a node finds the key.
+//! refers to. If all of these are equal in both revisions, so is the answer, and nothing has to be evaluated. Nor
+//! does it matter if a level is added or removed after the one in which a node finds the key.
 //!
 //! The result may contain too many keys and nodes, never too few.
 
@@ -33,14 +33,14 @@ use references::References;
 /// The keys that a change can affect.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AffectedKeys {
-    /// The keys that may have other answers, with the nodes on which they may.
+    /// The keys whose answers may differ, with the nodes on which they may.
     pub keys: NodesByKey,
     /// True if the data of some node differs at all, even if no answer can.
     pub touches_data: bool,
 }
 
-/// Returns the `keys` that may have other answers in `after` than in `before`, and the nodes on which they may.
-/// Both revisions are of the same fleet. The result does not depend on `workers`.
+/// Returns the `keys` whose answers may differ between `before` and `after`, and the nodes on which they may. Both
+/// revisions are of the same fleet. The result does not depend on `workers`.
 pub fn affected_keys(
     before: &Revision,
     after: &Revision,
@@ -108,7 +108,7 @@ impl Comparison<'_> {
                 self.add_options(&references, &mut affected);
                 references.close(&mut affected);
             } else {
-                // They are equal, so they need not be found again.
+                // The options are equal, so they need not be found again.
                 self.after.adopt_options(self.before);
             }
         }
@@ -118,7 +118,7 @@ impl Comparison<'_> {
         Some(affected)
     }
 
-    /// Returns the root keys that manifests look up with another strategy, or `None` if any key may be one.
+    /// Returns the root keys that manifests look up with a different strategy, or `None` if any key may be one.
     fn asked_otherwise(&self) -> Option<BTreeSet<Arc<str>>> {
         let mut keys = BTreeSet::new();
         for [before, after] in self.before.environment.roots_in_both(&self.after.environment) {

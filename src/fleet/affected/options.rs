@@ -18,7 +18,7 @@ use crate::hiera::sources::{Merged, OptionsOf};
 type RootsByModule = IndexMap<Option<Arc<str>>, Vec<Arc<str>>, RandomState>;
 
 impl Comparison<'_> {
-    /// Adds the keys whose options differ, of all keys and of those that others refer to.
+    /// Adds the keys whose options differ, among all keys and those that others refer to.
     pub(super) fn add_options(&self, references: &References, affected: &mut NodesByKey) {
         let roots = self.roots(references);
         let mut modules: HashMap<(OptionsOf, OptionsOf), Vec<Option<Arc<str>>>> = HashMap::default();
@@ -36,8 +36,8 @@ impl Comparison<'_> {
         }
     }
 
-    /// Adds the keys of `modules` for which `before` and `after` give other options, and those for which the search for
-    /// these options meets others on the way.
+    /// Adds the keys of `modules` for which `before` and `after` give different options, and those of modules whose
+    /// options are met on the way to these and differ.
     fn add_options_of(
         &self,
         before: &OptionsOf,
@@ -54,7 +54,7 @@ impl Comparison<'_> {
                     affected.entry(key).or_default().union_with(&nodes);
                 }
             };
-            // A lookup that comes from other modules merges the options again, and may get others.
+            // A lookup that comes from other modules merges the options again, and may get different ones.
             let is_alone =
                 |module: &Option<Arc<str>>| before.is_alone(module.as_ref()) && after.is_alone(module.as_ref());
             let (alone, not_alone): (Vec<_>, Vec<_>) = modules.iter().cloned().partition(is_alone);
@@ -105,7 +105,7 @@ fn has_data(revision: &Revision, module: &Arc<str>) -> bool {
     revision.environment.roots().any(|root| root.modules.contains_key(module))
 }
 
-/// Returns the keys of `modules` that have other options.
+/// Returns the keys of `modules` whose options differ.
 fn differing(
     before: Option<&Merged>,
     after: Option<&Merged>,

@@ -18,7 +18,7 @@ pub(in crate::fleet) struct AnswerClasses {
 }
 
 impl AnswerClasses {
-    /// Makes one without answers; `partition` divides the nodes by these dependencies.
+    /// Makes classes without answers. `partition` must divide the nodes by these dependencies.
     pub(in crate::fleet) fn new(dependencies: DependencySet, partition: Partition) -> AnswerClasses {
         AnswerClasses { partition, dependencies, answers: Mutex::default() }
     }
