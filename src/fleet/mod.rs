@@ -2,9 +2,9 @@
 //!
 //! A fleet has many nodes and few distinct answers. A key is evaluated on one node, and the evaluation records its
 //! dependencies: variables, options, and the places that define the keys it searches. All nodes on which these are
-//! equal form one node class with one answer; the evaluation goes on with a node of the rest. The same method resolves
-//! the levels of a hierarchy and merges the options. Answers are kept as `key -> [(NodeSet, outcome)]`, never as a
-//! table of nodes and keys.
+//! equal form one node class with one answer; then the key is evaluated on one of the remaining nodes. The same
+//! method resolves the levels of a hierarchy and merges the options. Answers are kept as `key -> [(NodeSet,
+//! outcome)]`, never as a table of nodes and keys.
 //!
 //! The submodules, each of which uses only those before it:
 //!
@@ -13,11 +13,11 @@
 //! - `template` has answers that differ from node to node only by what is put into their texts.
 //! - `dependencies` records what an evaluation read; `node_classes` evaluates once for each class.
 //! - `levels` resolves one level of a hierarchy on all nodes.
-//! - `revision` holds the [`Revision`]: all levels of all layers, made from nothing or from the revision before.
+//! - `revision` holds the [`Revision`]: all levels of all layers, made from scratch or from the revision before.
 //! - `resolve` finds the answers; `affected` tells which of them may differ between two revisions.
 //!
-//! Invariants: results do not depend on the number of threads, nor on whether a revision was made from nothing or from
-//! another one. This module knows nothing of git, reports or disks.
+//! Invariants: results do not depend on the number of threads, nor on whether a revision was made from scratch or
+//! from another one. This module knows nothing of git, reports or disks.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -91,7 +91,7 @@ pub struct Answer {
     pub nodes: NodeSet,
     /// The outcome on these nodes; never [`Outcome::NotFound`].
     pub outcome: Arc<Outcome>,
-    /// The template of the value, if that differs from node to node: the outcome is that of the first node.
+    /// The template of the value, if that differs from node to node. The outcome is then that of the first node.
     pub template: Option<Arc<Template>>,
 }
 

@@ -24,10 +24,10 @@ impl KnownEqual {
     }
 }
 
-/// The most times that something is evaluated since it missed variables: a function may read one after the other.
+/// The maximum number of evaluations if variables are missed: a function may read one after the other.
 const MOST_ATTEMPTS: usize = 1000;
 
-/// Evaluates something on a node of `fleet`. Variables that it misses are read after it, and it is evaluated again.
+/// Evaluates something on a node of `fleet`. Variables that it misses are read, and then it is evaluated again.
 pub(in crate::fleet) fn evaluate_on<T>(
     node: NodeId,
     fleet: &Fleet,
@@ -57,7 +57,7 @@ pub(in crate::fleet) fn evaluate_per_class<T>(
     let mut pending: Vec<(NodeSet, Option<Rc<KnownEqual>>)> = vec![(nodes, None)];
     while let Some((nodes, known)) = pending.pop() {
         let Some(node) = nodes.first() else { continue };
-        // There is nothing to tell a single node from.
+        // A single node need not be told from others.
         let (result, dependencies) = evaluate_on(node, fleet, !nodes.is_singleton(), &evaluate);
         let dependencies = dependencies.into_set();
         let mut classes = vec![nodes];
@@ -82,7 +82,8 @@ pub(in crate::fleet) fn evaluate_per_class<T>(
     results
 }
 
-/// Does the same for an evaluation that depends on variables only; `split` divides nodes by their values of one.
+/// Evaluates something that depends on variables only, once for each class. `split` divides nodes by their values of
+/// a variable.
 pub(in crate::fleet) fn evaluate_per_variable_class<T>(
     nodes: (NodeSet, &Fleet),
     evaluate: impl Fn(NodeId, &Dependencies) -> T,

@@ -46,7 +46,7 @@ impl From<HierarchyPart> for ClassLevels {
         let is_opaque = |level: &Arc<Level>| match &level.backend {
             Backend::Declared(DeclaredFunction::Values(_)) => true,
             Backend::Declared(DeclaredFunction::Command(command)) => match (&command.runner, &level.reads) {
-                // It is not called.
+                // The function is not called.
                 (Runner::Bridge(_), None) => false,
                 (Runner::Bridge(_), Some(Ok(reads))) => !reads.data.is_promised(),
                 _ => true,
@@ -64,7 +64,7 @@ impl From<HierarchyPart> for ClassLevels {
 }
 
 impl ClassLevels {
-    /// Returns the levels; none if there is an error in their place.
+    /// Returns the levels. There are none if there is an error in their place.
     pub(in crate::fleet) fn levels(&self) -> impl Iterator<Item = &Arc<Level>> {
         self.part.levels.iter().flatten()
     }
@@ -80,7 +80,7 @@ impl ClassLevels {
     }
 }
 
-/// All that decides the answers of some levels; compared by its hash first.
+/// Everything that determines the answers of some levels. Hashes are compared first.
 struct Signature {
     levels: Result<Vec<LevelSignature>, LookupError>,
     hash: u64,

@@ -13,12 +13,12 @@ use crate::hiera::hierarchy::{HierarchyPart, Level, Location};
 use crate::node::Partition;
 use crate::value::Value;
 
-/// The number of keys that are searched class by class; for more an index is made.
+/// The number of searches class by class before an index is made.
 const SEARCHES_BEFORE_INDEX: usize = 32;
 
 /// One location of resolved levels, or all of them together: which node classes find which root keys there.
 ///
-/// Its partition may be coarser than that of the levels: the classes that find the same file at the location are one.
+/// Its partition may be coarser than that of the levels: classes that find the same file at the location are joined.
 pub(in crate::fleet) struct KeyLocations {
     /// The nodes by what they find.
     pub(in crate::fleet) partition: Partition,

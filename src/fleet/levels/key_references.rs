@@ -30,7 +30,7 @@ pub(in crate::fleet) struct KeyReferences {
 }
 
 impl KeyReferences {
-    /// Collects the references in `sources`, which may contain one twice. `is_opaque` says that there are references
+    /// Collects the references in `sources`, which may contain duplicates. `is_opaque` tells if there are references
     /// that cannot be seen.
     pub(super) fn new<'k>(sources: impl Iterator<Item = &'k KeySource>, is_opaque: bool) -> KeyReferences {
         let mut references = KeyReferences { is_opaque, ..KeyReferences::default() };

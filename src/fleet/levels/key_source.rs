@@ -34,7 +34,7 @@ impl KeySource {
         }
     }
 
-    /// Returns the data file, or `None` if it is none.
+    /// Returns the data file, or `None` for declared values.
     pub(in crate::fleet) fn file(&self) -> Option<&Arc<DataFile>> {
         match self {
             KeySource::File(file) => Some(file),
@@ -42,7 +42,7 @@ impl KeySource {
         }
     }
 
-    /// Returns its identity: copies of one source have the same.
+    /// Returns the identity of the source, which its clones share.
     fn address(&self) -> usize {
         match self {
             KeySource::File(file) => Arc::as_ptr(file).addr(),

@@ -4,8 +4,8 @@
 //! equal files, and keeps the levels of each class. It remembers which paths of the repository were accessed for which
 //! nodes, so that a commit resolves it again only on the nodes that a changed path may concern.
 //!
-//! Hierarchies of version 3 are resolved as a whole: there all levels together are one part. Nothing here knows of
-//! lookups.
+//! Hierarchies of version 3 are resolved as a whole: there all levels together are one part. This module knows
+//! nothing of lookups.
 
 pub(in crate::fleet) mod class_levels;
 pub(in crate::fleet) mod key_locations;
@@ -36,7 +36,7 @@ use path_dependencies::PathDependencies;
 use per_node_paths::PerNodePaths;
 use resolving::PartialResolution;
 
-/// A part of the hierarchy of a layer: a declared level or, of version 3, all of them.
+/// A part of the hierarchy of a layer: a declared level or, in version 3, all levels.
 #[derive(Clone, Copy)]
 pub(in crate::fleet) struct PartRef<'a> {
     /// The environment that has the layer, or `None` if all have it.
@@ -65,7 +65,7 @@ pub(in crate::fleet) struct ResolvedLevels {
 }
 
 impl ResolvedLevels {
-    /// Puts the resolutions on some nodes each together, which are all nodes.
+    /// Puts resolutions together. Each is for some nodes, and together they are for all nodes.
     pub(in crate::fleet) fn new(
         fleet: &Fleet,
         paths: &PerNodePaths,
@@ -86,7 +86,7 @@ impl ResolvedLevels {
         resolved
     }
 
-    /// Returns the nodes that may get other levels if the files of the repository differ at the paths `changed`.
+    /// Returns the nodes that may get different levels if the files of the repository differ at the paths `changed`.
     pub(in crate::fleet) fn nodes_affected_by(&self, changed: &BTreeSet<String>) -> NodeSet {
         self.paths.nodes_affected_by(changed)
     }

@@ -12,7 +12,7 @@ use crate::tree::{AccessedPaths, folder_of};
 /// Paths, and the nodes for which each was accessed.
 type Paths = HashMap<String, NodeSet, RandomState>;
 
-/// The nodes for which each path was accessed; possibly more nodes than that.
+/// The nodes for which each path was accessed, and possibly more nodes.
 #[derive(Clone, Default)]
 pub(super) struct PathDependencies {
     entries: Arc<Paths>,
@@ -36,7 +36,7 @@ impl PathDependencies {
         }
     }
 
-    /// Adds patterns of paths: each node accesses the one that its value of the variable makes.
+    /// Adds patterns of paths: each node accesses the path that its value of the variable makes.
     pub(super) fn add_patterns(&mut self, patterns: &[Arc<PathPattern>]) {
         for pattern in patterns {
             if !self.patterns.contains(pattern) {

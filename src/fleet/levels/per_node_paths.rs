@@ -1,4 +1,4 @@
-//! Paths that are made of one variable, such as `nodes/%{trusted.certname}.yaml`.
+//! Paths that contain one variable, such as `nodes/%{trusted.certname}.yaml`.
 //!
 //! Usually each node has its own value there, and most nodes have no such file. These nodes see the same, so they
 //! need not be distinguished.
@@ -22,7 +22,7 @@ use crate::tree::{FileTree, Target, child, folder_of, follow};
 /// A map by variable.
 type ByVariable<T> = HashMap<VariablePath, T, RandomState>;
 
-/// The files at the paths of a level that are made of one variable.
+/// The files at the paths of a level that contain one variable.
 #[derive(Default)]
 pub(in crate::fleet) struct PerNodePaths {
     /// The nodes by their values of the variable; those that find no file are one class.
@@ -41,18 +41,18 @@ pub(in crate::fleet) struct PathPattern {
 #[derive(PartialEq, Eq)]
 struct PerNodePath {
     folder: String,
-    /// The text of the name before the variable, and behind it.
+    /// The text of the name before and after the variable.
     around: [String; 2],
 }
 
 impl PerNodePaths {
-    /// Finds those of a part of a hierarchy.
+    /// Finds the files of a part of a hierarchy.
     pub(in crate::fleet) fn of(tree: &dyn FileTree, of: PartRef<'_>, fleet: &Fleet) -> PerNodePaths {
         let mut found = PerNodePaths::default();
         let is_plain = of.config.version > 3 && of.config.hiera3.is_none() && tree.root().is_empty();
         let level = of.config.all_levels().nth(of.number).filter(|_| is_plain);
         for (variable, paths) in level.and_then(|level| per_node_paths(level, &of.layer.root)).unwrap_or_default() {
-            // An odd folder is left to the nodes, one by one.
+            // With a folder that cannot be listed, each value of the variable is resolved separately.
             let listed: Option<Vec<_>> = paths.into_iter().map(|path| path.listed(tree)).collect();
             let Some(listed) = listed else { continue };
             let classes = fleet.variable_classes(variable.by_ref());
@@ -126,7 +126,7 @@ impl PerNodePath {
                 Some((PerNodePath { folder, ..self }, names))
             }
             Target::Absent => Some((self, HashSet::default())),
-            // A link that leads nowhere here is reported in the same words for any path behind it.
+            // A link that leads nowhere in the tree is reported in the same words for any path below it.
             outside @ (Target::Dangling(_) | Target::Loop(_) | Target::Outside(_)) => {
                 let is_same = follow(tree, &child(&self.folder, "x")).ok()? == outside;
                 is_same.then(|| (self, HashSet::default()))
@@ -135,7 +135,7 @@ impl PerNodePath {
         }
     }
 
-    /// Returns the last name with this value of the variable.
+    /// Returns the last name of the path with this value of the variable.
     fn name(&self, value: &str) -> String {
         let [before, behind] = &self.around;
         [before, value, behind].concat()
@@ -149,7 +149,7 @@ impl PerNodePath {
 }
 
 /// Returns the paths of a level with one variable in their last names, by that variable. Leaves out variables that
-/// matter in other ways than by the presence of a file.
+/// affect more than the presence of a file.
 fn per_node_paths(level: &LevelConfig, root: &str) -> Option<ByVariable<Vec<PerNodePath>>> {
     let declared = level.locations.plain_paths()?;
     let is_simple =

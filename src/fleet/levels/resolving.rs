@@ -29,7 +29,7 @@ pub(in crate::fleet) struct PartialResolution {
     pub(super) accessed: Vec<(NodeSet, AccessedPaths)>,
 }
 
-/// Resolves the levels of a part on `nodes`. `paths` are its paths that are made of one variable.
+/// Resolves the levels of a part on `nodes`. `paths` are its paths that contain one variable.
 pub(in crate::fleet) fn resolve_levels(
     environment: &Environment,
     part: PartRef<'_>,
@@ -56,7 +56,7 @@ pub(in crate::fleet) fn resolve_levels(
         resolution.accessed.push((nodes.clone(), accessed));
         resolution.classes.entry(Arc::new(ClassLevels::from(part))).or_default().union_with(&nodes);
     }
-    // The folders on the way are the same for all of them.
+    // Keeps the folders on the way, which are the same for all classes, only once.
     let common = AccessedPaths::common(resolution.accessed.iter_mut().map(|(_, accessed)| accessed));
     resolution.accessed.insert(0, (nodes, common));
     resolution

@@ -1,4 +1,4 @@
-//! A fleet whose nodes have additional variables: one from the data of a revision, or those that it computes from
+//! A fleet whose nodes have additional variables: one from the data of a revision, or those that are computed from
 //! others.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
@@ -9,7 +9,8 @@ use crate::hiera::derived::DerivedVariables;
 use crate::node::{Batch, NodeSet, Partition, ProfileError, ProfileSource, Wanted};
 use crate::value::Value;
 
-/// The values of a variable by sets of nodes, which together are all nodes: each a value, or why it is unknown.
+/// The values of a variable by sets of nodes, which together are all nodes. Each is a value, or the reason why it is
+/// unknown.
 pub(in crate::fleet) type AssignedValues = Vec<(NodeSet, Result<Value, Arc<str>>)>;
 
 /// Variables that the nodes have beyond those of another fleet.
@@ -21,7 +22,7 @@ pub(super) struct Assigned {
 /// Variables that the profiles of a fleet do not have.
 #[derive(Clone)]
 enum Variables {
-    /// One that data gives.
+    /// A variable that data gives.
     Given(Arc<str>, AssignedValues),
     /// Variables that are computed from others.
     Derived(DerivedVariables),
@@ -136,7 +137,7 @@ struct AssignedSource {
 enum Laid {
     /// A variable, with the value of each class of nodes.
     Given { name: Arc<str>, partition: Partition, values: Vec<Result<Value, Arc<str>>> },
-    /// Variables that are made of others.
+    /// Variables that are computed from others.
     Derived(DerivedVariables),
 }
 

@@ -10,7 +10,7 @@ use crate::hiera::class_of_parameter;
 use crate::hiera::key::root_of;
 use crate::node::{Catalog, Names, NodeId, NodeSet, ProfileError, Wanted};
 
-/// The last catalogs of nodes. No lookup sees them.
+/// The latest catalogs of nodes. Lookups do not see them.
 #[derive(Debug, Clone, Default)]
 pub struct Catalogs {
     /// The nodes by the classes in their catalogs.
@@ -39,12 +39,12 @@ pub struct KeyUse {
     pub with: NodeSet,
     /// The nodes whose catalogs show if they use it.
     pub known: NodeSet,
-    /// Those of them for which all lookups of the catalog are known.
+    /// The nodes of `known` for which all lookups of the catalog are known.
     pub recorded: NodeSet,
 }
 
 impl Catalogs {
-    /// Returns the nodes on which a classifier gives the parameter that a key is of.
+    /// Returns the nodes for which a classifier gives the parameter that belongs to a key.
     pub fn given(&self, key: &Arc<str>) -> Option<&NodeSet> {
         self.given.with.get(&root_of(key))
     }
@@ -54,7 +54,7 @@ impl Catalogs {
     pub fn use_of(&self, key: &Arc<str>) -> Option<KeyUse> {
         let of_class = class_of_parameter(key);
         let class = of_class.and_then(|class| self.classes.with.get_key_value(class));
-        // Keys of the parameters of a catalog's classes need not be among those that were looked up.
+        // Lookups of the parameters of a catalog's classes need not be recorded.
         let recorded = match of_class {
             Some(_) => self.keys.known.intersection(&self.classes.known),
             None => self.keys.known.clone(),
@@ -88,7 +88,7 @@ impl Listed {
     }
 }
 
-/// Nodes by equal lists.
+/// Nodes by their lists of names.
 type ByNames = HashMap<Names, Vec<NodeId>, RandomState>;
 
 impl Fleet {

@@ -19,8 +19,8 @@ pub struct ChangedVariable {
 }
 
 impl Fleet {
-    /// Returns the variables with other values than in the fleet `before`, of those that one of the two knows, by name.
-    /// Both have the same nodes.
+    /// Returns the variables whose values differ from those in the fleet `before`, sorted by name. Only variables
+    /// that one of the two knows are compared. Both fleets must have the same nodes.
     pub fn changed_variables(&self, before: &Fleet) -> Result<Vec<ChangedVariable>, ProfileError> {
         self.read_as(before)?;
         before.read_as(self)?;

@@ -136,7 +136,7 @@ fn text_of(value: &Value) -> Option<Arc<str>> {
     }
 }
 
-/// Returns the name of a place inside a variable with the hash of all facts, and without it.
+/// Returns the name of a place inside a variable, with and without the name of the hash of all facts.
 pub(super) fn names_of(path: &VariablePath) -> (String, String) {
     let segment = |segment: &Value| match segment {
         Value::String(text) if !text.is_empty() && !text.contains(['.', ' ', '\'', '"']) => (**text).to_owned(),
