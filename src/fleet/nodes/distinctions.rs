@@ -27,7 +27,7 @@ pub struct Distinction {
     pub name: Arc<str>,
     /// The nodes by their values.
     pub(crate) partition: Partition,
-    /// The value of each class of nodes; no two are equal, but for [`VariableValue::Other`].
+    /// The value of each class of nodes. No two are equal.
     pub(crate) values: Vec<VariableValue>,
 }
 

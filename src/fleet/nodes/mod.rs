@@ -1,7 +1,7 @@
 //! The nodes of a fleet, and the values of their variables.
 //!
 //! A [`Fleet`] holds no profiles. It reads the variables that were asked for from its source, and keeps equal values
-//! once. The nodes are numbered in the order of their names.
+//! only once. The nodes are numbered in the order of their names.
 
 pub(in crate::fleet) mod assigned;
 pub(in crate::fleet) mod catalogs;
@@ -36,9 +36,9 @@ const MOST_ROUNDS: usize = 16;
 
 /// The nodes for which a repository is resolved.
 ///
-/// It keeps the values at those places inside variables that data refers to, and that these values refer to in turn.
-/// They are read when it is loaded and when a revision is made of it. No lookup reads a profile: if one misses a
-/// variable that only a function knows of, that is read between lookups.
+/// It keeps the values at the places inside variables that data refers to, and at those that these values refer to in
+/// turn. They are read when the fleet is loaded and when a revision is made of it. Lookups read no profiles: if one
+/// misses a variable that only a function knows of, the variable is read between lookups.
 pub struct Fleet {
     names: Vec<Arc<str>>,
     /// The place of each node's profile in the source.
@@ -48,9 +48,9 @@ pub struct Fleet {
     variables: RwLock<IndexMap<VariablePath, Arc<VariableClasses>, RandomState>>,
     /// Held while the profiles are read.
     reading: Mutex<()>,
-    /// The first failure to read what lookups missed; the same for all fleets that are made of one.
+    /// The first failure to read what lookups missed. Fleets that are made from the same one share it.
     failure: Arc<Mutex<Option<ProfileError>>>,
-    /// The places that are to be read with the next ones.
+    /// The places to read along with the next ones.
     pending: Vec<VariablePath>,
     /// The data files whose references were read with the profiles.
     scanned: ScannedFiles,
@@ -59,7 +59,7 @@ pub struct Fleet {
     left_out: Vec<ProfileError>,
     /// The nodes whose profiles are guessed.
     guessed: NodeSet,
-    /// A variable that the data gives.
+    /// Variables that the profiles do not have.
     assigned: Option<Assigned>,
     /// True if the classes in the catalog of some node are known.
     has_catalogs: bool,
@@ -73,7 +73,7 @@ pub(in crate::fleet) struct VariableClasses {
     pub(in crate::fleet) partition: Partition,
     /// The value of each class.
     readings: Vec<Reading>,
-    /// True if some value has interpolations of its own.
+    /// True if some value itself contains interpolations.
     interpolates: OnceLock<bool>,
     /// The length of the longest text; `None` unless all values are texts.
     longest: OnceLock<Option<usize>>,
@@ -131,7 +131,7 @@ impl Default for Fleet {
 }
 
 impl Fleet {
-    /// Makes a fleet of `profiles`; of two with the same name the last one counts.
+    /// Makes a fleet of `profiles`. If several have the same name, the last one wins.
     pub fn new(profiles: impl IntoIterator<Item = NodeProfile>) -> Fleet {
         let profiles: Vec<NodeProfile> = profiles.into_iter().collect();
         Fleet::load(Arc::new(profiles), &ReferencedVariables::default(), &|_| true).0
@@ -139,8 +139,8 @@ impl Fleet {
 
     /// Loads the profiles of `source` whose names are `chosen`, with the values of the variables `referenced`.
     ///
-    /// Leaves out profiles that cannot be read, and nodes that one declaration has two profiles of; returns their
-    /// errors. Of several declarations of a node the last one counts.
+    /// Leaves out profiles that cannot be read, and nodes with two profiles in one declaration, and returns their
+    /// errors. If several declarations have the same node, the last one wins.
     pub fn load(
         source: Arc<dyn ProfileSource>,
         referenced: &ReferencedVariables,
@@ -188,8 +188,9 @@ impl Fleet {
         (fleet, errors)
     }
 
-    /// Reads the values of the variables `referenced` that are not known yet, and of those that these values refer to.
-    /// Fails if a profile cannot be read that could be when the fleet was loaded; the values are unknown then.
+    /// Reads the values of the variables `referenced` that are not known yet, and of those that these values refer
+    /// to. Fails if a profile can no longer be read that could be when the fleet was loaded. Then the values stay
+    /// unknown.
     pub fn read_ahead(&self, referenced: &ReferencedVariables) -> Result<(), ProfileError> {
         if self.missing(referenced.paths()).is_empty() {
             return Ok(());
@@ -199,8 +200,8 @@ impl Fleet {
         if missing.is_empty() { Ok(()) } else { self.read_mentioned(self.read(missing)?) }
     }
 
-    /// Reads the values of the variables that facts refer to, and of those that these values refer to in turn. If one
-    /// refers to another without end, the last ones are left to the lookups that miss them.
+    /// Reads the values of the variables that facts refer to, and of those that these values refer to in turn. If
+    /// there is no end to these references, the last ones are left to the lookups that miss them.
     fn read_mentioned(&self, mut mentioned: Places) -> Result<(), ProfileError> {
         for _ in 0..MOST_ROUNDS {
             let missing = self.missing(mentioned.iter());
@@ -266,8 +267,8 @@ impl Fleet {
         self.variables.read().unwrap_or_else(PoisonError::into_inner).get(&path).cloned()
     }
 
-    /// Returns the nodes by their values at `path`, and reads these if they were not. This is not for lookups, which
-    /// read no profile: what they miss is read between them ([`evaluate_per_class`]).
+    /// Returns the nodes by their values at `path`, which are read if necessary. This is not for lookups, which read
+    /// no profiles: what they miss is read between them ([`evaluate_per_class`]).
     ///
     /// [`evaluate_per_class`]: crate::fleet::node_classes::evaluate_per_class
     pub(in crate::fleet) fn variable_classes(&self, path: PathRef<'_>) -> Arc<VariableClasses> {
@@ -309,13 +310,14 @@ impl Fleet {
         !self.has_changed() && self.source.is_current()
     }
 
-    /// Returns true if the profiles have changed since, and some values that were asked for are unknown as a result.
+    /// Returns true if the profiles have changed since they were loaded, and some values that were asked for are
+    /// unknown as a result.
     pub fn has_changed(&self) -> bool {
         self.source.has_changed()
     }
 
-    /// Returns true if the profile at `place` is the one that counts for the node. No other profile counts, even if
-    /// that one no longer exists.
+    /// Returns true if the profile at `place` is the one used for the node. No other is used, even if that one no
+    /// longer exists.
     fn is_at(&self, node: NodeId, place: ProfilePlace) -> bool {
         self.places[node.0 as usize] == place
     }
@@ -423,7 +425,7 @@ impl Fleet {
         let classes = self.variable_classes(path.by_ref());
         let is_missing = |(_, reading): &(usize, &Reading)| reading.is_missing(&path.segments);
         let missing = classes.readings.iter().enumerate().filter(is_missing);
-        // The sets of all classes are many where each node has a value of its own, as of its name.
+        // The sets are made only if a class needs them: there may be one for each node, such as by its name.
         NodeSet::union_of(self.len(), missing.map(|(class, _)| classes.partition.classes()[class].clone()))
     }
 
@@ -464,7 +466,7 @@ impl Fleet {
     }
 }
 
-/// A node, and the profile that counts for it.
+/// A node, and the profile that is used for it.
 struct Declared<'t> {
     name: &'t Arc<str>,
     row: Row,
@@ -473,7 +475,7 @@ struct Declared<'t> {
     is_twice: bool,
 }
 
-/// Returns the nodes of `table`, and as errors those for which a declaration of `source` has two profiles.
+/// Returns the nodes of `table`, and an error for each that has two profiles in one declaration of `source`.
 fn declared<'t>(table: &'t Table, source: &dyn ProfileSource) -> (Vec<Declared<'t>>, Vec<ProfileError>) {
     let mut errors = Vec::new();
     // In the order of the files, which is mostly that of the names.

@@ -1,7 +1,7 @@
 //! Finds the variables that the data and hiera.yaml files of a repository refer to.
 //!
-//! A fleet reads just these from its profiles, all at once, and the variables that their values refer to. Those that
-//! show only during an evaluation are read after it.
+//! A fleet reads only these from its profiles, all at once, along with the variables that their values refer to.
+//! Others turn up only during an evaluation, and are read after it.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub struct ReferencedVariables {
     files: ScannedFiles,
 }
 
-/// Data files by their content; one may lie at many paths.
+/// Data files by their content, which may be the same at many paths.
 pub(in crate::fleet) type ScannedFiles = HashSet<FileId, RandomState>;
 
 impl ReferencedVariables {

@@ -31,7 +31,7 @@ struct BatchTable {
 /// The position of a profile in a table: its batch, and its number there.
 pub(super) type Row = (usize, NodeId);
 
-/// The reason why a variable of a node is unknown whose profile is gone.
+/// The reason why a variable is unknown on a node whose profile is gone.
 const GONE: &str = "the profile of this node is no longer where it was; run hierad again";
 
 impl Table {
@@ -75,7 +75,7 @@ impl Table {
     /// without a row is unknown.
     pub(super) fn variable_classes(&self, path: usize, of_nodes: &[Option<Row>]) -> VariableClasses {
         let mut readings: IndexSet<Reading, RandomState> = IndexSet::default();
-        // The class in the fleet of each class in a batch, as far as it was needed.
+        // The class in the fleet of each class in a batch, once it is needed.
         let mut known: Vec<Vec<Option<usize>>> =
             self.batches.iter().map(|batch| vec![None; batch.columns[path].1.len()]).collect();
         let class = |row: &Option<Row>| match row {

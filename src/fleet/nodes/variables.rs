@@ -13,7 +13,7 @@ use crate::node::{NodeId, Wanted};
 use crate::value::{Hash, Text, Value};
 
 /// A place inside a variable, such as `facts.os.family`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)] // as a `PathRef` does
+#[derive(Debug, Clone, PartialEq, Eq, Hash)] // hashes like a `PathRef`
 pub(in crate::fleet) struct VariablePath {
     /// The variable.
     pub(in crate::fleet) root: Arc<str>,
@@ -22,7 +22,7 @@ pub(in crate::fleet) struct VariablePath {
 }
 
 impl VariablePath {
-    /// Parses the name of a variable as it stands in data, dotted access included. Returns `None` if Puppet refuses it.
+    /// Parses the name of a variable as written in data, dotted access included. Returns `None` if Puppet refuses it.
     pub(in crate::fleet) fn parse(name: &str) -> Option<VariablePath> {
         let mut segments = split(name)?;
         match segments.remove(0) {
@@ -127,12 +127,12 @@ impl Reading {
         Reading { depth: 0, there: Some(Variable::Unresolved(reason.into())) }
     }
 
-    /// Returns true if the value has interpolations of its own.
+    /// Returns true if the value itself contains interpolations.
     pub(in crate::fleet) fn interpolates(&self) -> bool {
         self.mentions().is_some()
     }
 
-    /// Returns what the value refers to.
+    /// Returns the references in the value.
     pub(in crate::fleet) fn mentions(&self) -> Mentions {
         match &self.there {
             Some(Variable::Value(value) | Variable::Partial(value)) => Mentions::of(value),

@@ -12,7 +12,7 @@ use crate::workers::Workers;
 const PROBE: &str = "hierad_probe";
 
 impl Revision {
-    /// Returns the error with which lookups fail, if there are keys and none of them has a value on any node. It is
+    /// Returns the error with which lookups fail, if there are keys and none of them has a value on any node. This is
     /// cheap if lookups work.
     pub fn fault_of_every_key(&self, workers: &Workers) -> Option<LookupError> {
         let fault = self.fault_of_any_key(workers)?;

@@ -1,4 +1,4 @@
-//! Fills templates in, for callers that want each distinct answer with its nodes.
+//! Fills in templates, for callers that want each distinct answer with its nodes.
 
 use std::collections::HashMap;
 use std::sync::Arc;

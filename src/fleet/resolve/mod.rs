@@ -44,7 +44,7 @@ pub fn resolve_all<const N: usize>(revisions: [&Revision; N], keys: &NodesByKey,
     let asks_commands = revisions.iter().any(|revision| revision.asks_commands());
     let workers = &workers.at_most(if asks_commands { 1 } else { usize::MAX });
     let all = shared_classes::all_nodes(&revisions, keys);
-    // A set with as many nodes as the fleet is all of it.
+    // A set with as many nodes as the fleet contains all of them.
     let by_classes = |nodes: &NodeSet| all.as_ref().filter(|all| all.len() == nodes.len());
     let shared = [(); N].map(|()| SharedAnswers::default());
     let shared = shared.each_ref().map(|shared| Some(shared).filter(|_| !asks_commands));

@@ -1,4 +1,5 @@
-//! Shares the parts of a key's many outcomes: where nodes have files of their own, most of a merged value is the same.
+//! Shares the parts of a key's many outcomes: if each node has its own file, most of a merged value is still the
+//! same.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -8,17 +9,17 @@ use foldhash::fast::RandomState;
 use crate::hiera::Outcome;
 use crate::value::{Hash, Value};
 
-/// Parts are shared if a key has at least this many outcomes: fewer take little memory anyway.
+/// Parts are shared if a key has more outcomes than this: fewer take little memory anyway.
 const MANY: usize = 16;
 
-/// The collections that stand in the outcomes of one key, one level down.
+/// The collections directly inside the values of one key.
 #[derive(Default)]
 pub(super) struct SharedParts {
     outcomes: usize,
     parts: HashSet<Part, RandomState>,
 }
 
-/// A collection; equal ones are written alike, too.
+/// A collection. Two are equal only if they are also written alike.
 #[derive(Hash, Eq)]
 #[expect(clippy::derived_hash_with_manual_eq, reason = "equality looks closer than the hash")]
 struct Part(Value);

@@ -1,5 +1,5 @@
-//! Splits nodes by what functions in Ruby answer for a key: most often nodes whose levels differ get the same answer,
-//! so that there is one lookup for all of them.
+//! Splits nodes by the answers of functions in Ruby for a key: most nodes whose levels differ get the same answer, so
+//! one lookup is enough for all of them.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -32,7 +32,7 @@ impl Revision {
         };
         let asked: Classes = apart.iter().copied().filter(|class| there.contains(class)).collect();
         let answers = self.answers(levels, &asked, (root, layer));
-        // Classes with the same answers are as the first one of them.
+        // Classes with the same answers get the number of the first of them.
         let mut numbers: Classes = (0..levels.classes.len()).collect();
         let mut firsts: HashMap<Vec<Outcome>, usize, RandomState> = HashMap::default();
         for (class, answers) in asked.iter().zip(answers) {
@@ -71,7 +71,7 @@ impl ResolvedLevels {
 }
 
 impl ClassLevels {
-    /// Returns its level if that is a single one of a function that a command or Puppet answers for.
+    /// Returns the level if there is only one, and a command or Puppet answers for its function.
     pub(in crate::fleet) fn function(&self) -> Option<&Level> {
         let [level] = &self.part.levels.as_ref().ok()?[..] else { return None };
         level.asks_command().then_some(level)

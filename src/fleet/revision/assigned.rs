@@ -1,8 +1,8 @@
 //! Variables that the data gives: a revision is made without them, and once more with each.
 //!
 //! They are set one after the other, as in a manifest ([`crate::hiera::lookup::WithVariables`] does so for one node).
-//! The options that were found on the way count from then on. Variables that are made of others alone come before all
-//! of them, and need no revision of their own.
+//! The options that were found on the way apply from then on. Variables that are computed only from others come
+//! before all of these, and need no separate revision.
 
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ impl Revision {
         self.unassigned.as_ref().map_or(0, |unassigned| unassigned.variables_set() + 1)
     }
 
-    /// Sets a variable. `like` is another revision with this variable, of which what is equal is taken over.
+    /// Sets a variable. `like` is another revision with this variable, whose equal parts are reused.
     fn with_variable(
         self,
         variable: &VariableText,

@@ -1,4 +1,4 @@
-//! Makes a revision: from nothing, or from another one that differs a little.
+//! Makes a revision: from scratch, or from another one that differs a little.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Range;
@@ -33,14 +33,14 @@ const RESOLVING: &str = "resolving hierarchies";
 /// The number of nodes that one thread resolves at a time.
 const NODES_PER_TASK: usize = 4096;
 
-/// Fewer nodes than the fleet's number divided by this are few.
+/// Nodes are few if there are fewer than the fleet has, divided by this.
 const FEW_NODES_DIVISOR: usize = 8;
 
 /// The positions of each layer's parts.
 type Layers = BTreeMap<LayerId, Range<usize>>;
 
 impl Revision {
-    /// Makes a revision from nothing, with the variables that the nodes of `fleet` have.
+    /// Makes a revision from scratch, with the variables that the nodes of `fleet` have.
     pub(super) fn of_profiles(
         environment: Environment,
         fleet: Arc<Fleet>,
@@ -56,7 +56,7 @@ impl Revision {
             let pending = parts.iter().map(|(_, part)| PendingPart { part: *part, nodes: fleet.all(), before: None });
             let levels = resolve_parts(pending.collect(), &environment, &fleet, workers);
             let repository_keys = RepositoryKeys::new(&environment)?;
-            // Files that were read before too many were found are set aside, too.
+            // If too many keys were found, starts again, so that files that were read before that are set aside, too.
             if environment.quota.largest() == largest {
                 break (levels, repository_keys);
             }
@@ -72,7 +72,7 @@ impl Revision {
             return Revision::of_profiles(environment, self.fleet.clone(), workers);
         }
         let changed = tree::changes(&*self.environment.tree, &*environment.tree)?;
-        // Files that have not changed may be converted from now on.
+        // Files that have not changed may be converted in another way from now on.
         if changed.iter().any(|path| path.rsplit('/').next() == Some(tree::ATTRIBUTES)) {
             return Revision::of_profiles(environment, self.fleet.clone(), workers);
         }
@@ -93,7 +93,7 @@ impl Revision {
         }
         let levels = resolve_parts(pending, &environment, fleet, workers);
         let (repository_keys, touched) = self.repository_keys.updated(&self.environment, &environment, &changed)?;
-        // Some removed files were counted; and none is set aside if all of them fit.
+        // Removed files were counted, too. Without them, perhaps no file needs to be set aside.
         if environment.quota.largest().is_some() {
             return Revision::of_profiles(environment, self.fleet.clone(), workers);
         }
@@ -139,8 +139,8 @@ impl Revision {
         revision
     }
 
-    /// Returns this revision's levels of `part`, a part in `environment`, if they differ at most by the files of the
-    /// repository.
+    /// Returns this revision's levels of `part`, a part in `environment`, if only changed files of the repository can
+    /// make them differ.
     fn same_part(&self, id: &LayerId, part: PartRef<'_>, environment: &Environment) -> Option<&Arc<ResolvedLevels>> {
         let layer = self.environment.layer_of(id)?;
         let config = layer.config.as_ref().ok()?;
@@ -195,8 +195,8 @@ impl Revision {
     }
 }
 
-/// Returns those of `these` that are not files with the same root keys as one of `others`. A file that replaces
-/// another with the same keys adds and removes none.
+/// Returns `these` without the files that have the same root keys as one of `others`: a file that replaces another
+/// with the same keys adds and removes none.
 fn without_equal_keys<'k>(these: &[&'k KeySource], others: &[&'k KeySource]) -> impl Iterator<Item = &'k KeySource> {
     let known: HashSet<&[Arc<str>], RandomState> =
         others.iter().filter_map(|source| source.file()).map(|file| file.keys()).collect();
@@ -204,7 +204,7 @@ fn without_equal_keys<'k>(these: &[&'k KeySource], others: &[&'k KeySource]) -> 
     these.iter().copied().filter(move |source| !is_known(source))
 }
 
-/// A part of a hierarchy that is to be resolved on `nodes`. All other nodes get what they got in the revision before.
+/// A part of a hierarchy that is to be resolved on `nodes`. All other nodes keep their levels of the revision before.
 struct PendingPart<'a> {
     part: PartRef<'a>,
     nodes: NodeSet,
@@ -212,7 +212,7 @@ struct PendingPart<'a> {
 }
 
 impl PendingPart<'_> {
-    /// Finds the paths that consist of one variable. With few nodes none are used: listing folders is more work than
+    /// Finds the paths that contain one variable. For few nodes none are used: listing folders is more work than
     /// looking at one path for each node.
     fn per_node_paths(&self, environment: &Environment, fleet: &Fleet) -> PerNodePaths {
         if self.nodes.len() * FEW_NODES_DIVISOR < fleet.len() {
@@ -266,7 +266,7 @@ fn parts(environment: &Environment) -> (Vec<(LayerId, PartRef<'_>)>, Layers) {
     (parts, layers)
 }
 
-/// Returns all keys of a repository and of what its hierarchies lead to.
+/// Returns all keys of a repository and of the sources that its hierarchies lead to.
 fn all_keys(repository_keys: &RepositoryKeys, levels: &[Arc<ResolvedLevels>]) -> Arc<BTreeSet<Arc<str>>> {
     let of_hierarchies = levels.iter().flat_map(|levels| levels.key_sources()).flat_map(KeySource::keys);
     let others = of_hierarchies.filter(|key| !repository_keys.contains(key));
