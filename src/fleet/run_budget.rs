@@ -1,11 +1,11 @@
 //! The budget of a run: the most that all its keys may cost together, on all nodes.
 //!
-//! The data files have as many root keys at most as the budget is enough for ([`keys_of_run`]).
+//! The budget also limits the number of root keys in the data files ([`keys_of_run`]).
 //!
-//! All keys are evaluated, and their costs are added up. If they take more than the budget, nothing of that counts.
-//! Then each key gets an equal share of a second budget of the same size; what those leave over that are done is shared
-//! among the others, as long as that helps. So cheap keys have their answers, whatever else is in the repository. The
-//! result depends on costs alone: neither on the number of threads nor on time.
+//! All keys are evaluated, and their costs are added up. If they exceed the budget, all results are discarded, and
+//! each key gets an equal share of a second budget of the same size. What finished keys leave over is shared among
+//! the others, as long as that helps. So cheap keys get their answers, whatever else is in the repository. The result
+//! depends on costs alone, neither on the number of threads nor on time.
 //!
 //! Only a run that is stopped from outside, for time or memory, depends on when that happens.
 
@@ -21,13 +21,13 @@ const STEPS: usize = 100_000_000;
 /// The steps of a run for each node, on top of that.
 const STEPS_A_NODE: usize = 200_000;
 
-/// The text that a run makes, in bytes.
+/// The text that a run may make, in bytes.
 const TEXT: usize = 256 << 20;
 
 /// The text for each node, on top of that.
 const TEXT_A_NODE: usize = 256 << 10;
 
-/// The least cost of the answer for a key on a node class.
+/// The minimum cost of the answer for a key on a node class.
 pub(in crate::fleet) const OF_CLASS: Cost = Cost { steps: 100, text: 0 };
 
 /// The answers for a key, and what they cost. A key that exceeds its budget has no answers.
@@ -40,7 +40,7 @@ pub(in crate::fleet) fn of_run(nodes: usize, workers: &Workers) -> Cost {
     Cost { steps: workers.limits.steps.unwrap_or_else(|| of(STEPS, STEPS_A_NODE)), text }
 }
 
-/// Returns the most root keys that the data files of a revision may have together.
+/// Returns the maximum number of root keys that the data files of a revision may have together.
 pub(in crate::fleet) fn keys_of_run(nodes: usize, workers: &Workers) -> usize {
     of_run(nodes, workers).steps / OF_CLASS.steps
 }
@@ -57,8 +57,8 @@ pub(in crate::fleet) fn too_many(answers: usize, budget: Cost) -> Option<String>
     })
 }
 
-/// Evaluates each of `tasks` within `budget`. `evaluate` is told how much a task may cost. Returns `None` for those
-/// that are left out.
+/// Evaluates each of `tasks` within `budget`. `evaluate` is given the maximum cost of a task. Returns `None` for
+/// tasks that are left out.
 pub(in crate::fleet) fn evaluate<T: Sync>(
     tasks: &[T],
     workers: &Workers,
@@ -93,7 +93,7 @@ fn in_shares<T: Sync>(
     loop {
         let pending: Vec<usize> = (0..tasks.len()).filter(|at| found[*at].is_none()).collect();
         let next = split(left, pending.len());
-        // Without a larger share, they would all come as far as before.
+        // Unless the share more than doubles, another attempt is not worthwhile.
         if next.steps / 2 <= share.steps && next.text / 2 <= share.text {
             return found;
         }

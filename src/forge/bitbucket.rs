@@ -1,4 +1,5 @@
-//! bitbucket.org and Bitbucket Data Center: webhooks about pushes, and Pipelines, where the review is only written.
+//! bitbucket.org and Bitbucket Data Center: webhooks about pushes, and Pipelines, in which a review is written but
+//! not posted.
 
 use super::ci::{Ci, Jobs, Read, Variable};
 use super::webhook::{Proof, Webhooks};
@@ -31,7 +32,7 @@ impl Forge for Bitbucket {
         &CONSTANTS
     }
 
-    /// Requests of forks run no job there.
+    /// Reads the variables of a job. Requests of forks run no jobs on Bitbucket.
     fn ci(&self, variable: Variable<'_>, _read: Read<'_>) -> Result<Ci, ForgeError> {
         Ok(Ci {
             head: variable("BITBUCKET_COMMIT"),

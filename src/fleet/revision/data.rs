@@ -20,7 +20,7 @@ use crate::tree::{Target, TreeError, follow};
 use crate::value::Value;
 
 impl Revision {
-    /// Returns the paths of the repository that the hierarchy of some node leads to.
+    /// Returns the `paths` of the repository that the hierarchy of some node leads to.
     pub fn reached<'p>(&self, paths: &'p BTreeSet<String>) -> Result<BTreeSet<&'p str>, TreeError> {
         let mut found = BTreeSet::new();
         for levels in &self.levels {
@@ -82,7 +82,7 @@ impl Revision {
         missing
     }
 
-    /// Returns the nodes by environment; empty if there is only one, so that no profile must be read again for its
+    /// Returns the nodes by environment; empty if there is only one, so that profiles need not be read again for its
     /// name.
     pub fn nodes_by_environment(&self) -> BTreeMap<Arc<str>, NodeSet> {
         if self.environment.folders().is_none() {
@@ -119,8 +119,8 @@ impl Revision {
         levels.any(|level| level.asks_command())
     }
 
-    /// Returns the levels of encrypted data that have files, but no key to decrypt them here, by place, name and
-    /// reason, with their nodes.
+    /// Returns the levels of encrypted data that have files but no key here to decrypt them: their nodes by place,
+    /// name and reason.
     pub fn keyless_levels(&self) -> BTreeMap<(Place, Arc<str>, NoKey), NodeSet> {
         let mut found: BTreeMap<_, NodeSet> = BTreeMap::new();
         let is_file = |location: &Location| location.file().is_some();
@@ -180,7 +180,7 @@ impl Revision {
 }
 
 impl ClassLevels {
-    /// Returns the existing paths, as the hierarchy has them.
+    /// Returns the existing paths, as the hierarchy names them.
     fn paths(&self) -> impl Iterator<Item = &str> {
         self.locations().filter_map(|location| match location {
             Location::Path { path, content: Content::File(..) | Content::Other | Content::Unreadable(_), .. } => {

@@ -1,4 +1,4 @@
-//! Results that are worked out once and shared by all threads.
+//! Results that are computed once and shared by all threads.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -6,8 +6,7 @@ use std::sync::{PoisonError, RwLock};
 
 use foldhash::fast::RandomState;
 
-/// Results by what they are of. Two threads that ask for one at the same time may both work it out; the first result
-/// stays.
+/// Results by key. Two threads that ask for one at the same time may both compute it; the first result is kept.
 pub(super) struct Memo<K, V>(RwLock<HashMap<K, V, RandomState>>);
 
 impl<K, V> Default for Memo<K, V> {

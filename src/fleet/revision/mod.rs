@@ -1,8 +1,8 @@
 //! One revision of a repository, with its hierarchies resolved on all nodes of a fleet.
 //!
-//! A [`Revision`] is made from nothing, or from the revision before ([`Revision::next`]); both come out the same. It
-//! evaluates what it is given once per node class, and shares what it works out on the way: hierarchies and options. It
-//! knows nothing of other revisions' answers.
+//! A [`Revision`] is made from scratch, or from the revision before ([`Revision::next`]), with the same result. It
+//! evaluates what it is given once per node class, and shares the hierarchies and options that it computes on the
+//! way. It knows nothing of other revisions' answers.
 
 mod asked;
 mod assigned;
@@ -47,7 +47,7 @@ pub enum RevisionError {
     /// Its files cannot be read.
     #[error(transparent)]
     Tree(#[from] TreeError),
-    /// Node profiles cannot be read that could be when the fleet was loaded.
+    /// Node profiles can no longer be read that could be when the fleet was loaded.
     #[error("node profiles can no longer be read: {0}")]
     Profile(#[from] ProfileError),
 }
@@ -65,7 +65,7 @@ pub struct Revision {
     repository_keys: RepositoryKeys,
     /// The resolved levels of all layers, those of a layer one after the other.
     pub(in crate::fleet) levels: Vec<Arc<ResolvedLevels>>,
-    /// The positions of each layer's levels; none of a layer whose configuration fails.
+    /// The positions of each layer's levels. A layer whose configuration fails has none.
     layers: BTreeMap<LayerId, Range<usize>>,
     hierarchies: Memo<(LayerId, Vec<usize>), Resolved>,
     options: Memo<OptionsOf, Arc<OptionsClasses>>,
@@ -103,8 +103,8 @@ impl Revision {
         self.layers.get(layer).map_or(&[], |range| &self.levels[range.clone()])
     }
 
-    /// Looks `key` up on a node and reports each step to `recorder`, but for hierarchies and options that are known
-    /// already.
+    /// Looks `key` up on a node and reports each step to `recorder`, except for hierarchies and options that are
+    /// known already.
     pub fn explain(&self, key: &str, node: NodeId, recorder: &Recorder) -> Outcome {
         let before = recorder.mark();
         let explain = |node, dependencies: &Dependencies| {

@@ -26,18 +26,18 @@ use crate::tree::BlobId;
 pub struct Replaced<'a> {
     /// The files by path.
     pub files: BTreeMap<Arc<str>, Arc<DataFile>>,
-    /// True if `lookup_options` may differ by them.
+    /// True if these files may change `lookup_options`.
     pub differ_in_options: bool,
-    /// The levels, and the revision that they are taken from: with their places among the others, or not at all if it
-    /// has none.
+    /// The levels, and the revision that they are taken from, along with their positions. Levels that it lacks are
+    /// removed.
     pub levels: Option<(&'a NodeRevision<'a>, LevelNames)>,
 }
 
 /// The names of levels by the path of their `hiera.yaml`.
 pub type LevelNames = BTreeMap<Arc<str>, BTreeSet<Arc<str>>>;
 
-/// A revision as one node sees it, with the paths of this node even where it has no files: for the lookups of a fleet
-/// nodes without a file are all the same.
+/// A revision as one node sees it, with the paths of this node even where it has no files. To the lookups of a fleet,
+/// all nodes without a file are the same.
 pub struct NodeRevision<'a> {
     revision: &'a Revision,
     node: NodeId,
@@ -58,7 +58,7 @@ impl Revision {
         NodeRevision { revision: self, node, hierarchies: RefCell::default() }
     }
 
-    /// Returns the data files at the paths that `is_wanted` and that hierarchies lead to, by path.
+    /// Returns the data files that hierarchies lead to and that are wanted, by path.
     pub fn files_read(&self, is_wanted: &dyn Fn(&Arc<str>, &Arc<DataFile>) -> bool) -> BTreeMap<Arc<str>, ReadFile> {
         let mut found: BTreeMap<Arc<str>, ReadFile> = BTreeMap::new();
         for levels in &self.levels {
@@ -112,8 +112,8 @@ impl NodeRevision<'_> {
         })
     }
 
-    /// Looks `key` up by this strategy, or by that of `lookup_options`, whatever manifests say, at no more than this
-    /// cost.
+    /// Looks `key` up with this strategy, or with that of `lookup_options`, whatever manifests say, at no more than
+    /// this cost.
     pub fn merged(&self, key: &str, strategy: Option<&Strategy>, limit: Cost) -> Outcome {
         self.look_up(&Replaced::default(), limit, |lookup| lookup.by_data().get(key, strategy))
     }
@@ -204,7 +204,7 @@ impl Replaced<'_> {
     }
 }
 
-/// Returns `own` with the levels `names` as `other` has them.
+/// Returns `own` with the levels `names` taken from `other`.
 fn with_levels_of(own: &Hierarchy, other: &Hierarchy, names: &BTreeSet<Arc<str>>) -> Hierarchy {
     let mixed = |own: &[Arc<Level>], other: &[Arc<Level>]| {
         let mut levels: Vec<Arc<Level>> = own.iter().filter(|level| !names.contains(&level.name)).cloned().collect();

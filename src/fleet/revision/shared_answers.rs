@@ -15,22 +15,22 @@ use crate::value::Value;
 /// The number of times that a key is looked up for others before its answers are kept.
 const ASKED_BEFORE: usize = 16;
 
-/// The most kinds of dependencies that answers for one key are kept for.
+/// The maximum number of sets of dependencies for which the answers of one key are kept.
 const MOST_KINDS: usize = 8;
 
-/// The most memory for classes of nodes, in numbers of classes.
+/// The maximum number of class numbers to keep: each set of dependencies takes one per node.
 const MOST_NUMBERS: usize = 1 << 24;
 
-/// The most parts of values that are kept; each takes some tens of bytes.
+/// The maximum number of parts of values to keep; each takes a few tens of bytes.
 const MOST_PARTS: usize = 1 << 21;
 
 /// The answers that are kept while keys are resolved in a revision.
 #[derive(Default)]
 pub(in crate::fleet) struct SharedAnswers {
     keys: Mutex<HashMap<Box<str>, OfKey, RandomState>>,
-    /// The numbers of classes that are kept.
+    /// The number of class numbers that are kept.
     numbers: AtomicUsize,
-    /// The parts of values that are kept.
+    /// The number of parts of values that are kept.
     parts: AtomicUsize,
 }
 

@@ -7,11 +7,11 @@ use super::{Skeleton, Template, TextPart, part_on};
 use crate::node::{NodeId, NodeSet};
 use crate::value::Value;
 
-/// The most pairs of texts that are compared.
+/// The maximum number of pairs of texts to compare.
 const MAX_PAIRS: usize = 4096;
 
-/// Returns those of `nodes` on which two texts of `templates` and `values` are equal although they differ as
-/// templates. Returns `None` if there are too many texts to compare.
+/// Returns the `nodes` on which two texts of `templates` and `values` are equal although they differ as templates.
+/// Returns `None` if there are too many texts to compare.
 pub fn coincidences(templates: &[&Template], values: &[&Value], nodes: &NodeSet) -> Option<NodeSet> {
     let mut texts: Vec<&[TextPart]> = Vec::new();
     let mut constants: Vec<&str> = Vec::new();

@@ -29,7 +29,7 @@ pub struct Template(Skeleton);
 #[derive(Debug, Clone, Eq, Hash)]
 #[expect(clippy::derived_hash_with_manual_eq, reason = "equality looks closer than the hash")]
 enum Skeleton {
-    /// The same on all nodes.
+    /// A value that is the same on all nodes.
     Same(Value),
     Text(Vec<TextPart>),
     Array(Vec<Skeleton>),
@@ -140,8 +140,8 @@ impl Template {
         nodes.iter().any(|node| seen.insert(class(node)) && seen.len() > most)
     }
 
-    /// Divides `nodes` by the values of its variables, in the order of the first nodes: those of a class have the same
-    /// value.
+    /// Divides `nodes` by the values of its variables, in the order of the first nodes. The nodes of a class have the
+    /// same value.
     pub fn split(&self, nodes: &NodeSet) -> Vec<NodeSet> {
         let mut classes = vec![nodes.clone()];
         for variable in self.variables() {
@@ -265,7 +265,7 @@ impl Evaluated {
         let value = match outcome {
             Outcome::Found(value) => value,
             Outcome::Failed(error) => {
-                _ = error.text.as_str(); // it is read by whoever meets it
+                _ = error.text.as_str(); // marks its holes as read, since whoever meets the error reads it
                 let text = error.text.closed();
                 return Evaluated { outcome: Outcome::Failed(LookupError { text, ..error }), template: None };
             }
@@ -278,7 +278,8 @@ impl Evaluated {
     }
 }
 
-/// Reads the holes that a template cannot have: in hash keys and in values of Puppet's own types; or all of them.
+/// Reads the holes that a template cannot have: in hash keys and in values of Puppet's own types. With `all`, reads
+/// all holes.
 fn read_odd_parts(value: &Value, all: bool) {
     let read = |value: &Value| value.hash(&mut std::hash::DefaultHasher::new());
     match value {
@@ -341,7 +342,7 @@ fn is_unread(piece: &Piece) -> bool {
     matches!(piece, Piece::Hole(hole) if !hole.is_read())
 }
 
-/// Returns the parts of a text; neighbouring literals are one.
+/// Returns the parts of a text, with neighbouring literals joined.
 fn parts(pieces: &[Piece], filling: Filling<'_>) -> Option<Vec<TextPart>> {
     let (mut parts, mut literal) = (Vec::new(), String::new());
     for piece in pieces {

@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use super::{Ci, Jobs, NO_COMMIT, Read, Variable};
 use crate::forge::{Forge, ForgeError, Run};
 
-/// The events of commits that are in the repository itself. Others may be of a request, as comments on it are.
+/// The events whose commits are in the repository itself. Others may belong to a request, such as comments on it.
 const OWN: [&str; 6] = ["push", "create", "release", "schedule", "workflow_dispatch", "repository_dispatch"];
 
 /// The jobs of GitHub.
@@ -63,7 +63,7 @@ fn with_event(ci: Ci, event: &Json, name: &str) -> Ci {
             head: text("/workflow_run/head_sha"),
             from: text("/workflow_run/head_repository/owner/login").zip(text("/workflow_run/head_branch")),
             is_own: ci.project.is_some() && text("/workflow_run/head_repository/full_name") == ci.project,
-            // The run that this one follows: the later one of those for a commit counts.
+            // The run that this one follows: if a commit has several, the latest counts.
             run: run.map(|run| Run(run, number("/workflow_run/run_attempt").unwrap_or(1))),
             followed: ci.page.as_ref().zip(run).map(|(page, run)| format!("{page}/actions/runs/{run}")),
             ..ci

@@ -1,5 +1,5 @@
-//! The branch that a CI job is about, by the variables in which CI servers name it. Jobs check commits out, and no
-//! branch.
+//! The branch that a CI job is about, read from the variables in which CI servers name it: jobs check out commits,
+//! not branches.
 
 use super::{Jobs, Variable, jobs};
 
@@ -16,7 +16,7 @@ pub fn branch(variable: Variable<'_>) -> Option<String> {
     if values(|of| of.no_branch).next().is_some() {
         return None;
     }
-    // `17/merge` of a request has a reference that is not a branch's.
+    // A request's `17/merge` belongs to a reference that is not a branch.
     if let Some(reference) = values(|of| of.reference).next() {
         return reference.strip_prefix(HEADS).map(str::to_owned);
     }

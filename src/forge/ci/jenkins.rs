@@ -5,7 +5,7 @@ use reqwest::Url;
 use super::{Ci, Jobs, Variable};
 use crate::forge::{ALL, Forge, Run};
 
-/// Its jobs.
+/// The jobs of Jenkins.
 pub(super) const JOBS: Jobs = Jobs {
     runners: &["JENKINS_URL"],
     request_branch: &["CHANGE_BRANCH"],
@@ -14,7 +14,7 @@ pub(super) const JOBS: Jobs = Jobs {
     ..Jobs::NONE
 };
 
-/// Reads the variables of a multibranch pipeline. The address of the change tells the forge.
+/// Reads the variables of a multibranch pipeline. The address of the change identifies the forge.
 pub(super) fn read(variable: Variable<'_>) -> Ci {
     let number = variable("CHANGE_ID").and_then(|text| text.parse::<u64>().ok());
     let place = variable("CHANGE_URL").and_then(|url| place(&url));
@@ -22,7 +22,7 @@ pub(super) fn read(variable: Variable<'_>) -> Ci {
     let ci = Ci {
         number,
         base_branch: variable("CHANGE_TARGET"),
-        // Jobs of plugins that build requests have no name of a branch.
+        // Jobs of plugins that build requests do not name a branch.
         is_own: (number.is_some() || variable("BRANCH_NAME").is_some()) && variable("CHANGE_FORK").is_none(),
         run: build.map(|build| Run(build, 1)),
         url: variable("BUILD_URL"),
@@ -35,7 +35,7 @@ pub(super) fn read(variable: Variable<'_>) -> Ci {
     Ci { forge: Some(forge), api: Some(api), project: Some(project), page: Some(page), ..ci }
 }
 
-/// Reads the address of a request: the forge, its API, the repository and that one's page.
+/// Reads the address of a request: the forge, its API, the repository and the repository's page.
 fn place(url: &str) -> Option<(&'static dyn Forge, String, String, String)> {
     let url = Url::parse(url).ok()?;
     let path = url.path().trim_matches('/');
@@ -44,7 +44,7 @@ fn place(url: &str) -> Option<(&'static dyn Forge, String, String, String)> {
         let api = forge.api()?;
         Some((forge, api, path.split_once(api.request_page)?.0))
     });
-    // A group may have the name of another forge's folder.
+    // A group may have the same name as a folder in another forge's addresses.
     let (forge, api, project) = found.max_by_key(|(_, api, _)| api.request_page.len())?;
     let public = api.public.filter(|(_, page)| page.strip_prefix("https://") == url.host_str());
     let api = public.map_or_else(|| format!("{server}{}", api.place), |(api, _)| api.to_owned());

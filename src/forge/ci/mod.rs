@@ -12,14 +12,14 @@ pub use branch::branch;
 use super::marker::Run;
 use super::{ALL, Forge, ForgeError};
 
-/// The knowledge of a CI job. Everything may be missing; flags say it then.
+/// The change under review, as a CI job describes it. Anything may be missing, and must then be given by flags.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ci {
     /// The forge.
     pub forge: Option<&'static dyn Forge>,
     /// The address of its API.
     pub api: Option<String>,
-    /// The address of GraphQL.
+    /// The address of its GraphQL API.
     pub graphql: Option<String>,
     /// The repository in which the request is.
     pub project: Option<String>,
@@ -31,13 +31,13 @@ pub struct Ci {
     pub base_branch: Option<String>,
     /// A commit of that branch, or the one before a push.
     pub base: Option<String>,
-    /// The default branch of the repository, which takes commits of which nothing else is known.
+    /// The default branch of the repository, the base of commits of which nothing else is known.
     pub default_branch: Option<String>,
-    /// True if the commits are known to come from the project itself. What is not known may be of a fork.
+    /// True if the commits are known to come from the project itself. Otherwise they may come from a fork.
     pub is_own: bool,
     /// True if the request is closed.
     pub is_closed: bool,
-    /// The owner and the branch of the run that this one follows, where the request has to be found by them.
+    /// The owner and the branch of the run that this one follows, if the request has to be found by them.
     pub from: Option<(String, String)>,
     /// The place of this run among those for the same commit.
     pub run: Option<Run>,
@@ -47,39 +47,39 @@ pub struct Ci {
     pub url: Option<String>,
     /// The page of the run that this one follows.
     pub followed: Option<String>,
-    /// The page of the repository, behind which the files of a commit are.
+    /// The page of the repository, with which the addresses of its files begin.
     pub page: Option<String>,
-    /// The name under which the job's own token writes, if the forge does not tell.
+    /// The name under which the job's own token writes, if the forge does not report it.
     pub author: Option<&'static str>,
     /// True if workflow commands on standard output become annotations.
     pub has_commands: bool,
 }
 
-/// The id of no commit, from which a new branch comes.
+/// The id that stands for no commit, such as the one before a new branch.
 pub(super) const NO_COMMIT: &str = "0000000000000000000000000000000000000000";
 
-/// Asks for a variable of the environment; empty ones count as unset.
+/// Returns a variable of the environment. Empty variables count as unset.
 pub type Variable<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// Reads a file that a variable names.
 pub type Read<'a> = &'a dyn Fn(&Path) -> std::io::Result<Vec<u8>>;
 
-/// The jobs of a CI server: the variables that they have.
+/// The jobs of a CI server, described by their variables.
 #[derive(Debug)]
 pub struct Jobs {
-    /// Those by which they are known, one of them at least.
+    /// The variables that identify such a job. One of them is enough.
     pub runners: &'static [&'static str],
-    /// True if the runner takes lines of standard output for commands.
+    /// True if the runner interprets lines of standard output as commands.
     pub has_commands: bool,
     /// The setting by which a job checks out all history.
     pub depth: Option<&'static str>,
-    /// With the branch of a request.
+    /// Variables with the branch of a request.
     pub request_branch: &'static [&'static str],
-    /// Those of a job that is about no branch: of a tag, or of a request with a name of its own.
+    /// Variables of a job that is not about a branch, but about a tag, or a request with its own name.
     pub no_branch: &'static [&'static str],
-    /// With a reference in full, which may be that of a branch.
+    /// Variables with a full reference, which may be that of a branch.
     pub reference: &'static [&'static str],
-    /// With the name of a branch.
+    /// Variables with the name of a branch.
     pub branch: &'static [&'static str],
 }
 
@@ -100,8 +100,8 @@ impl Jobs {
     }
 }
 
-/// The jobs of CI servers that belong to no forge: Jenkins, Azure Pipelines, `TeamCity`, and those of which no more is
-/// known than that they are jobs.
+/// The jobs of CI servers that belong to no forge: Jenkins, Azure Pipelines, `TeamCity`, and those that are only
+/// known to be CI servers.
 static OTHERS: [Jobs; 4] = [
     jenkins::JOBS,
     Jobs {
@@ -121,10 +121,10 @@ fn jobs() -> impl Iterator<Item = &'static Jobs> {
 }
 
 impl Ci {
-    /// Reads the environment of a job of a forge's own runner or of Jenkins. Of others nothing is known, but that who
-    /// runs no CI job chooses the commits himself.
+    /// Reads the environment of a job of a forge's own runner or of Jenkins. Otherwise only `is_own` is set: users
+    /// outside of CI jobs choose the commits themselves.
     pub fn detect(variable: Variable<'_>, read: Read<'_>) -> Result<Ci, ForgeError> {
-        // Those that took over the variables of another forge come after it.
+        // Forges that copied the variables of another one come after it.
         Ok(match ALL.into_iter().rev().find(|forge| forge.is_job(variable)) {
             Some(forge) => forge.ci(variable, read)?,
             None if jenkins::JOBS.has(variable) => jenkins::read(variable),
@@ -138,12 +138,12 @@ impl Ci {
     }
 }
 
-/// Returns the variables of the runners that [`Ci::detect`] reads more of.
+/// Returns the variables that identify runners of which [`Ci::detect`] reads more.
 pub fn runners() -> impl Iterator<Item = &'static str> {
     ALL.iter().map(|forge| &forge.constants().jobs).chain([&jenkins::JOBS]).flat_map(|jobs| jobs.runners).copied()
 }
 
-/// Returns true in a job whose runner takes lines of standard output for commands.
+/// Returns true in a job whose runner interprets lines of standard output as commands.
 pub fn has_commands(variable: Variable<'_>) -> bool {
     jobs().any(|jobs| jobs.has_commands && jobs.has(variable))
 }
