@@ -15,15 +15,15 @@ pub struct ClientOptions {
     pub forge: &'static dyn Forge,
     /// The address of its API, such as `https://api.github.com`.
     pub api: String,
-    /// The address of GraphQL, if it is not beside the API.
+    /// The address of its GraphQL API, if that is not in the usual place.
     pub graphql: Option<String>,
     /// The repository: `OWNER/NAME`, or on some forges its number, or a longer path.
     pub project: String,
-    /// The token; without one only public things can be read.
+    /// The token. Without one, only public repositories can be read.
     pub token: Option<Private<String>>,
-    /// The name under which the token writes; the forge is not asked then.
+    /// The name under which the token writes. If it is set, the forge is not asked.
     pub author: Option<String>,
-    /// The name under which it writes if the forge does not tell.
+    /// The name under which the token writes if the forge does not report it.
     pub usual_author: Option<String>,
 }
 
@@ -61,14 +61,14 @@ impl Client {
         let Some(list) = self.api.by_branch else { return Ok(Vec::new()) };
         let list = list.replace("{head}", &encoded(&format!("{owner}:{branch}")));
         let found = self.project.http.list(&format!("{}{list}", self.project.path), self.api.may_read).await?;
-        // Some lists are of all requests, whatever they are asked.
+        // Some forges list all requests, whatever they are asked.
         let is_from = |request: &Request| {
             request.from.as_ref().is_some_and(|(of, name)| of.eq_ignore_ascii_case(owner) && name == branch)
         };
         Ok(found.iter().filter_map(|request| self.forge.request(request)).filter(is_from).collect())
     }
 
-    /// Returns the name under which the token writes, or `None` if the forge does not tell.
+    /// Returns the name under which the token writes, or `None` if the forge does not report it.
     pub async fn own_name(&self) -> Result<Option<String>, ForgeError> {
         if let Some(author) = &self.author {
             return Ok(Some(author.clone()));
@@ -107,12 +107,12 @@ impl Client {
         self.comment(&Method::POST, &self.path(self.api.comments, number, 0), Some(body)).await
     }
 
-    /// Writes a comment anew.
+    /// Replaces the text of a comment.
     pub async fn update_comment(&self, number: u64, id: u64, body: &str) -> Result<(), ForgeError> {
         self.comment(&self.api.update, &self.path(self.api.comment, number, id), Some(body)).await
     }
 
-    /// Deletes a comment; it may be gone already.
+    /// Deletes a comment. Succeeds if it is gone already.
     pub async fn delete_comment(&self, number: u64, id: u64) -> Result<(), ForgeError> {
         match self.comment(&Method::DELETE, &self.path(self.api.comment, number, id), None).await {
             Err(error) if error.status() == 404 => Ok(()),
@@ -120,7 +120,7 @@ impl Client {
         }
     }
 
-    /// Sets a check with its annotations, or returns `None` where there are but statuses.
+    /// Sets a check with its annotations, or returns `None` if the forge only has statuses.
     pub fn set_check<'a>(&'a self, check: &'a Check<'_>) -> Option<Pending<'a, ()>> {
         self.forge.set_check(&self.project, check)
     }
@@ -153,7 +153,7 @@ impl Client {
         self.project.http.change(method, path, self.api.may_comment, body.as_ref()).await.map(drop)
     }
 
-    /// Returns an address of the API with its numbers.
+    /// Returns an address of the API with its numbers filled in.
     fn path(&self, address: &str, number: u64, id: u64) -> String {
         let address = address.replace("{number}", &number.to_string()).replace("{id}", &id.to_string());
         format!("{}{address}", self.project.path)

@@ -1,4 +1,4 @@
-//! Failures of a forge's HTTP API, with the advice that helps.
+//! Failures of a forge's HTTP API, with advice on what to do.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ pub enum ForgeError {
         /// The reason, in one line.
         reason: String,
     },
-    /// The forge answered, but did not do it.
+    /// The forge answered, but refused the request.
     #[error("{call}: the forge answers {status}{}{}", behind(": ", said), behind("; ", advice))]
     Refused {
         /// The method and the address.
@@ -30,7 +30,7 @@ pub enum ForgeError {
         /// The wait that it asks for, if the same request may succeed later.
         retry: Option<Duration>,
     },
-    /// The answer is not of the documented form.
+    /// The answer does not have the documented form.
     #[error("{call}: the answer is not what the forge's API describes: {reason}")]
     Unexpected {
         /// The method and the address.
@@ -46,12 +46,12 @@ impl ForgeError {
         if let ForgeError::Refused { status, .. } = self { *status } else { 0 }
     }
 
-    /// Returns true if the token is not permitted to do it.
+    /// Returns true if the token lacks the permission.
     pub fn is_forbidden(&self) -> bool {
         matches!(self.status(), 401 | 403 | 404) && self.retry().is_none()
     }
 
-    /// Returns the least time to wait before the same request may succeed, or `None` if it never will.
+    /// Returns the minimum time to wait before the same request may succeed, or `None` if it never will.
     pub fn retry(&self) -> Option<Duration> {
         match self {
             ForgeError::Unreachable { .. } => Some(Duration::ZERO),
@@ -61,7 +61,7 @@ impl ForgeError {
     }
 }
 
-/// Returns `text` behind `separator`, or nothing.
+/// Returns `separator` and `text`, or nothing if the text is empty.
 fn behind(separator: &str, text: &str) -> String {
     if text.is_empty() { String::new() } else { format!("{separator}{text}") }
 }

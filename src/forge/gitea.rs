@@ -1,4 +1,4 @@
-//! Gitea and Forgejo: their API, their webhooks and their Actions are in most that is needed here GitHub's of old.
+//! Gitea and Forgejo, whose API, webhooks and Actions are mostly copied from GitHub.
 
 use serde_json::Value as Json;
 
@@ -45,7 +45,7 @@ impl Forge for Gitea {
         &CONSTANTS
     }
 
-    /// Old versions have the variables of GitHub alone.
+    /// Recognises old versions by the address of the API: they only have the variables of GitHub.
     fn is_job(&self, variable: Variable<'_>) -> bool {
         let has_api = || variable("GITHUB_API_URL").is_some_and(|api| api.trim_end_matches('/').ends_with(PLACE));
         let is_set = |name: &&str| variable(name).is_some();
@@ -56,7 +56,7 @@ impl Forge for Gitea {
         actions::read(&Gitea, variable, read)
     }
 
-    /// Not all versions tell what was edited.
+    /// Takes every edit for news, since not all versions report what was edited.
     fn news(&self, body: &[u8]) -> Result<Option<RequestEvent>, serde_json::Error> {
         github::news(body, |action, _| matches!(action, "opened" | "reopened" | "synchronized" | "edited"))
     }

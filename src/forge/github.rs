@@ -1,4 +1,4 @@
-//! GitHub: pull requests, check runs, statuses, what only GraphQL tells, webhooks and Actions.
+//! GitHub: pull requests, check runs, statuses, what only GraphQL reports, webhooks and Actions.
 
 use reqwest::Method;
 use serde::Deserialize;
@@ -23,7 +23,7 @@ const MAY_CHECK: &str = "give the job `permissions: {checks: write}`";
 /// The events with which references may have moved.
 pub(super) const PUSHES: &[&str] = &["push", "create", "delete"];
 
-/// The API, of which Gitea has taken over the most.
+/// The API, most of which Gitea has copied.
 pub(super) const API: Api = Api {
     public: Some(("https://api.github.com", "https://github.com")),
     place: "/api/v3",
@@ -84,7 +84,7 @@ impl Forge for GitHub {
         request(found)
     }
 
-    /// The REST API does not tell it to the tokens of apps.
+    /// Asks GraphQL, since the REST API does not report it to the tokens of apps.
     fn own_name<'a>(&self, project: &'a Project) -> Option<Pending<'a, Option<String>>> {
         Some(Box::pin(async move {
             let body = json!({ "query": "query { viewer { login } }", "variables": {} });
@@ -123,7 +123,7 @@ struct Changes {
     base: Option<IgnoredAny>,
 }
 
-/// Reads such a body. `is_news` decides by the action, and by whether the request has another base.
+/// Reads the body of a webhook about a request. `is_news` is given the action, and true if the base was changed.
 pub(super) fn news(
     body: &[u8],
     is_news: impl Fn(&str, bool) -> bool,
@@ -134,16 +134,16 @@ pub(super) fn news(
     Ok(is_news(&action, has_other_base).then(event))
 }
 
-/// The most annotations of one request, and of a check.
+/// The maximum number of annotations in one HTTP request, and in a check.
 const PER_REQUEST: usize = 50;
 const MAX_ANNOTATIONS: usize = 500;
 
-/// The most characters of a title, of a summary and of a message.
+/// The maximum length of a title, of a summary and of a message, in characters.
 const MAX_TITLE: usize = 255;
 const MAX_SUMMARY: usize = 65_535;
 const MAX_MESSAGE: usize = 16_000;
 
-/// Returns the address of GraphQL, which is beside the API unless a job tells another one.
+/// Returns the address of GraphQL, which is next to the API unless a job gives another.
 fn graphql(project: &Project) -> String {
     let beside = || {
         let api = project.api.trim_end_matches('/');
@@ -162,7 +162,7 @@ pub(super) fn request(found: &Json) -> Option<Request> {
         base: text(base, "ref")?,
         is_open: text(found, "state")? == "open",
         from: name(head).and_then(|name| Some(name.split_once('/')?.0.to_owned())).zip(text(head, "ref")),
-        // Without a repository it was a fork that is deleted.
+        // Without a repository, it was a fork that has been deleted.
         is_fork: name(head).is_none() || name(head) != name(base),
     })
 }
@@ -184,8 +184,8 @@ fn annotation(annotation: &Annotation) -> Json {
     })
 }
 
-/// Sets a check run, in as many requests as its annotations need. What a former attempt of the same run has begun is
-/// finished. A refusal of annotations leaves them out.
+/// Sets a check run, in as many HTTP requests as its annotations need. Finishes what an earlier attempt of the same
+/// run has begun. If the annotations are refused, leaves them out.
 async fn set_check(project: &Project, check: &Check<'_>) -> Result<(), ForgeError> {
     let all: Vec<Json> = check.annotations.iter().take(MAX_ANNOTATIONS).map(annotation).collect();
     match try_check(project, check, &all).await {
@@ -199,7 +199,7 @@ async fn set_check(project: &Project, check: &Check<'_>) -> Result<(), ForgeErro
 
 async fn try_check(project: &Project, check: &Check<'_>, all: &[Json]) -> Result<(), ForgeError> {
     let mut waits = super::http::waits();
-    // The run as it is known, and the number of annotations that it has.
+    // The check run if it is known, with the number of its annotations so far.
     let (mut known, mut is_known_to_be_new) = (None, true);
     loop {
         let attempt = async {
@@ -221,13 +221,13 @@ async fn try_check(project: &Project, check: &Check<'_>, all: &[Json]) -> Result
         };
         let Err(error) = attempt.await else { return Ok(()) };
         let (Some(least), Some(wait)) = (error.retry(), waits.next()) else { return Err(error) };
-        // It may have been done all the same: look before it is done again.
+        // It may have worked nevertheless: the next attempt looks for the check run first.
         (is_known_to_be_new, known) = (false, None);
         tokio::time::sleep(wait.max(least)).await;
     }
 }
 
-/// Returns the run that a former attempt has made, with the number of annotations that it has.
+/// Returns the run that an earlier attempt has made, with the number of annotations that it has.
 async fn find_run(project: &Project, check: &Check<'_>) -> Result<Option<(u64, usize)>, ForgeError> {
     let (head, name) = (encoded(check.head), encoded(check.name));
     let path = format!("{}/commits/{head}/check-runs?check_name={name}&filter=all&per_page=100", project.path);

@@ -112,7 +112,7 @@ fn ci(variable: Variable<'_>) -> Ci {
     let number = |name: &str| variable(name).and_then(|text| text.parse::<u64>().ok());
     let request = number("CI_MERGE_REQUEST_IID");
     let target = variable("CI_MERGE_REQUEST_PROJECT_ID");
-    // A request on the forge that this repository mirrors, of which GitLab is told.
+    // A request on the forge that this repository mirrors, about which GitLab is notified.
     let external = |name: &str| variable(&format!("CI_EXTERNAL_PULL_REQUEST_{name}"));
     let before = || variable("CI_COMMIT_BEFORE_SHA").filter(|before| before != NO_COMMIT);
     Ci {

@@ -1,4 +1,4 @@
-//! HTTP as all forges speak it: a token, JSON, pages, limits of rates.
+//! HTTP as all forges use it: tokens, JSON, pages and rate limits.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -13,25 +13,25 @@ use crate::delivery::{Private, describe, one_line};
 /// The time limit of an answer.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// The most bytes of an answer, and of a page of a list.
+/// The maximum size, in bytes, of an answer and of a page of a list.
 const MAX_BODY: usize = 32 << 20;
 
-/// The most characters of an answer that an error quotes.
+/// The maximum number of characters of an answer that an error quotes.
 const MAX_TOLD: usize = 300;
 
-/// The most pages of a list.
+/// The maximum number of pages of a list.
 const MAX_PAGES: usize = 100;
 
-/// The most redirections within the same server.
+/// The maximum number of redirections, all within the same server.
 const MAX_REDIRECTIONS: usize = 3;
 
-/// The longest wait for a limit of rates.
+/// The longest wait for a rate limit.
 const MAX_WAIT: Duration = Duration::from_mins(5);
 
-/// The wait where a limit of rates does not tell how long it lasts.
+/// The wait if a rate limit does not say how long it lasts.
 const DEFAULT_WAIT: Duration = Duration::from_mins(1);
 
-/// Returns the waits before the attempts of one request.
+/// Returns the waits between the attempts of one request.
 pub(super) fn waits() -> impl Iterator<Item = Duration> {
     let waits = ExponentialBuilder::default().with_min_delay(Duration::from_millis(200)).with_jitter();
     waits.with_max_delay(Duration::from_secs(20)).with_max_times(6).build()
@@ -46,18 +46,18 @@ pub(super) struct Http {
     token: Option<Private<String>>,
 }
 
-/// A request: its method, the path behind the base address or a whole address, and the permission that it needs.
+/// A request: its method, the path below the base address or a whole address, and the permission that it needs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Call<'a> {
     pub(super) method: &'a Method,
     pub(super) path: &'a str,
-    /// The advice if the token may not do it.
+    /// The advice if the token lacks the permission.
     pub(super) need: &'a str,
 }
 
 impl Http {
-    /// Makes a client for the API at `base`. The token is sent in the header of `auth`, behind the text there, to that
-    /// server alone.
+    /// Makes a client for the API at `base`. The token is sent to that server alone, in the header of `auth`, after
+    /// the text given there.
     pub(super) fn new(
         base: &str,
         token: Option<Private<String>>,
@@ -85,7 +85,7 @@ impl Http {
         // The process has one provider; later calls leave it as it is.
         _ = rustls::crypto::ring::default_provider().install_default();
         let origin = base.origin();
-        // A renamed repository redirects. Nothing goes to another server, the token least of all.
+        // A renamed repository redirects. Nothing is sent to another server, least of all the token.
         let policy = redirect::Policy::custom(move |attempt| {
             if attempt.url().origin() == origin && attempt.previous().len() <= MAX_REDIRECTIONS {
                 attempt.follow()
@@ -98,7 +98,7 @@ impl Http {
         Ok(Http { client: client.map_err(failed)?, base, token })
     }
 
-    /// Gets a document, trying again what may pass.
+    /// Gets a document. Tries again after failures that may pass.
     pub(super) async fn get(&self, path: &str, need: &str) -> Result<Json, ForgeError> {
         Ok(self.get_page(path, need).await?.0)
     }
@@ -132,7 +132,7 @@ impl Http {
         }
     }
 
-    /// Sends a request that changes something, once: who repeats it looks first at what is there.
+    /// Sends a request that changes something, only once: callers must check what is there before they repeat it.
     pub(super) async fn change(
         &self,
         method: &Method,
@@ -207,11 +207,11 @@ impl Http {
 #[derive(Debug)]
 pub struct Project {
     pub(super) http: Http,
-    /// Its path behind the address of the API.
+    /// Its path below the address of the API.
     pub(super) path: String,
     /// The address of the API.
     pub(super) api: String,
-    /// The address of GraphQL, if a job tells it.
+    /// The address of GraphQL, if a job gives it.
     pub(super) graphql: Option<String>,
 }
 
@@ -220,7 +220,7 @@ pub(super) fn text(value: &Json, name: &str) -> Option<String> {
     value.get(name)?.as_str().map(str::to_owned)
 }
 
-/// Makes the error of an answer that lacks something.
+/// Makes the error for an answer that lacks something.
 pub(super) fn unexpected(call: String, reason: &str) -> ForgeError {
     ForgeError::Unexpected { call, reason: reason.to_owned() }
 }

@@ -2,19 +2,20 @@
 
 use std::fmt;
 
-/// The most characters of an id.
+/// The maximum length of an id, in characters.
 const MAX_ID: usize = 64;
 
 /// The first characters of each marker.
 const START: &str = "<!-- hierad-review: ";
 const END: &str = " -->";
 
-/// The id of a configuration, which has a comment of its own.
+/// The id of a configuration, which has its own comment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Id(String);
 
 impl Id {
-    /// Returns the id of a text: letters, digits, dots, dashes and underscores.
+    /// Makes an id from a short text of letters, digits, dots, single dashes and underscores, or returns `None` for
+    /// other texts.
     pub fn new(text: &str) -> Option<Id> {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
         let is_good = !text.is_empty() && text.len() <= MAX_ID && text.chars().all(is_plain) && !text.contains("--");
@@ -66,7 +67,7 @@ impl Marker {
                     let (run, attempt) = run.split_once('.')?;
                     marker.run = Run(run.parse().ok()?, attempt.parse().ok()?);
                 }
-                // A later version may say more.
+                // The marker of a later version may say more.
                 _ => {}
             }
         }

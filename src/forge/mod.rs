@@ -1,13 +1,13 @@
-//! The forges that changes are reviewed on: their HTTP APIs, their webhooks, and what a CI job knows of its own.
+//! The forges on which changes are reviewed: their HTTP APIs, their webhooks, and the variables of their CI jobs.
 //!
-//! - A [`Forge`] has a file of its own, with its names, addresses, documents, events and variables. [`ALL`] lists them;
-//!   nothing else in the program tells one from another.
+//! - Each [`Forge`] has its own file, with its names, addresses, documents, events and variables. [`ALL`] lists them;
+//!   nothing else in the program distinguishes between them.
 //! - [`Client`] finds, writes and deletes comments, and sets checks and statuses; `http` has what all share.
 //! - [`Sticky`] keeps one comment for each request and configuration, whoever else writes at the same time.
 //! - [`webhook`] checks who sends an event, [`ci`] reads the environment of a CI job, [`Page`] makes links to lines.
 //!
-//! It knows neither how a review is made nor what it says. Each token goes to its own server alone, and no error has
-//! it.
+//! This module knows neither how a review is made nor what it says. Each token goes to its own server alone, and no
+//! error contains it.
 //!
 //! `docs/architecture.md` says what a new forge implements.
 
@@ -44,10 +44,10 @@ use webhook::{RequestEvent, Webhooks};
 /// All forges.
 pub static ALL: [&dyn Forge; 4] = [&github::GitHub, &gitlab::GitLab, &gitea::Gitea, &bitbucket::Bitbucket];
 
-/// An answer that a forge is asked for.
+/// An answer that a forge has been asked for.
 pub type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T, ForgeError>> + 'a>>;
 
-/// A kind of server that repositories are pushed to. A method that not all forges have returns `None` by itself.
+/// A kind of server that repositories are pushed to. Methods that not all forges support return `None` by default.
 pub trait Forge: fmt::Debug + Sync {
     /// Returns its names, addresses and limits.
     fn constants(&self) -> &'static Constants;
@@ -65,12 +65,12 @@ pub trait Forge: fmt::Debug + Sync {
         Ok(None)
     }
 
-    /// Reads a request as the API has it.
+    /// Reads a request from the answer of the API.
     fn request(&self, _found: &Json) -> Option<Request> {
         None
     }
 
-    /// Asks under which name the token writes, where the API's own user does not tell.
+    /// Asks for the name under which the token writes, on forges whose API does not report it as its `user`.
     fn own_name<'a>(&self, _: &'a Project) -> Option<Pending<'a, Option<String>>> {
         None
     }
@@ -92,31 +92,31 @@ pub struct Constants {
     pub webhooks: Webhooks,
     /// The jobs of its own runner.
     pub jobs: Jobs,
-    /// Its API; `None` where no request is reviewed.
+    /// Its API, or `None` if its requests are not reviewed.
     pub api: Option<Api>,
 }
 
 /// The API of a forge. In addresses, `{number}` is that of a request, and `{id}` that of a comment.
 #[derive(Debug)]
 pub struct Api {
-    /// The API and the first page of the forge's own public server.
+    /// The addresses of the API and of the home page of the forge's own public server.
     pub public: Option<(&'static str, &'static str)>,
-    /// The place of the API on other servers.
+    /// The path of the API on other servers.
     pub place: &'static str,
-    /// The header with the token, and the word before it there.
+    /// The header with the token, and the text before the token there.
     pub auth: (&'static str, &'static str),
     /// Other headers.
     pub headers: &'static [(&'static str, &'static str)],
-    /// The variables that may hold the token, the first of them first. Programs of others
-    /// [do not get them](crate::process::is_token).
+    /// The variables that may hold the token, in order of precedence. They are [kept](crate::process::is_token) from
+    /// other programs.
     pub tokens: &'static [&'static str],
-    /// The folder of the repositories.
+    /// The path of the repositories.
     pub projects: &'static str,
     /// True if a repository may have a number, or a path of any depth, in place of `OWNER/NAME`.
     pub is_nested: bool,
-    /// A request, behind the repository, as are the next addresses.
+    /// A request. This address and the next ones are below that of the repository.
     pub request: &'static str,
-    /// The open requests from a branch, which is `{head}`, where jobs do not know their request.
+    /// The open requests from the branch `{head}`, on forges whose jobs may not know their request.
     pub by_branch: Option<&'static str>,
     /// The comments of a request.
     pub comments: &'static str,
@@ -124,7 +124,7 @@ pub struct Api {
     pub comments_query: &'static str,
     /// One comment.
     pub comment: &'static str,
-    /// The method that writes a comment anew.
+    /// The method that replaces a comment.
     pub update: reqwest::Method,
     /// The field of a comment's author, and that of a user's name.
     pub author: (&'static str, &'static str),
@@ -149,11 +149,11 @@ pub struct Api {
 pub struct Status {
     /// The field of its name.
     pub name: &'static str,
-    /// The state that stands against the change.
+    /// The state that means a failure.
     pub failure: &'static str,
-    /// The most characters of its description.
+    /// The maximum length of its description, in characters.
     pub most: usize,
-    /// The words of a refusal by which the status is already as it should be.
+    /// The words of a refusal that means that the status is already as it should be.
     pub unchanged: Option<&'static str>,
 }
 
@@ -163,7 +163,7 @@ impl dyn Forge + '_ {
         self.constants().name
     }
 
-    /// Returns its API, or `None` if no request is reviewed there.
+    /// Returns its API, or `None` if its requests are not reviewed.
     pub fn api(&self) -> Option<&'static Api> {
         self.constants().api.as_ref()
     }
@@ -187,7 +187,7 @@ pub fn reviewed() -> impl Iterator<Item = &'static dyn Forge> {
     ALL.into_iter().filter(|forge| forge.api().is_some())
 }
 
-/// Returns the forge of a name in settings and flags whose requests are reviewed.
+/// Returns the forge with this name in settings and flags, or `None` if there is none whose requests are reviewed.
 pub fn named(name: &str) -> Option<&'static dyn Forge> {
     reviewed().find(|forge| forge.name() == name || forge.constants().aliases.contains(&name))
 }
@@ -205,7 +205,7 @@ pub struct Request {
     pub is_open: bool,
     /// True if its commits come from another repository.
     pub is_fork: bool,
-    /// The owner and the branch that its commits come from, if the forge tells.
+    /// The owner and the branch that its commits come from, if the forge reports them.
     from: Option<(String, String)>,
 }
 
@@ -238,15 +238,15 @@ pub struct Check<'a> {
     pub head: &'a str,
     /// Its name, one for each configuration.
     pub name: &'a str,
-    /// The name of this run, which no other has.
+    /// The unique name of this run.
     pub run: &'a str,
     /// The result.
     pub conclusion: Conclusion,
-    /// One line.
+    /// The title, one line.
     pub title: &'a str,
-    /// Markdown.
+    /// The summary, in Markdown.
     pub summary: &'a str,
-    /// The messages at lines.
+    /// The messages at lines of files.
     pub annotations: &'a [Annotation],
     /// The page of the job.
     pub url: Option<&'a str>,

@@ -15,8 +15,8 @@ impl Page {
         Page { forge, address: address.trim_end_matches('/').to_owned() }
     }
 
-    /// Returns the pages of a repository by the usual place of the forge's API, or `None` if that is another one. The
-    /// number of a project does not tell its pages.
+    /// Returns the pages of a repository, derived from the address of the API, or `None` if that is not in its usual
+    /// place, or if the project is only a number.
     pub fn beside(forge: &'static dyn Forge, api: &str, project: &str) -> Option<Page> {
         let api = api.trim_end_matches('/');
         let Api { public, place, .. } = forge.api()?;

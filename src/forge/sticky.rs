@@ -1,8 +1,8 @@
 //! One comment for each request and configuration, whoever else writes at the same time.
 //!
-//! The comment is found by its marker and its author. Each attempt reads anew what is there, since it may wait for long
-//! before it can be repeated, and writes only if its commit is still the last one of the request. Afterwards it looks
-//! again: of two runs that have both found nothing, the later one to write sees both comments, and leaves one.
+//! The comment is found by its marker and its author. Each attempt reads the comments again, since the wait before it
+//! may have been long, and writes only if its commit is still the last one of the request. Afterwards it looks once
+//! more: if two runs have both found no comment, the one that writes last sees both comments, and keeps one.
 
 use super::Comment;
 use super::client::Client;
@@ -28,33 +28,33 @@ pub struct Sticky<'a> {
 /// The comment that there should be.
 #[derive(Debug, Clone, Copy)]
 pub enum DesiredComment<'a> {
-    /// This comment; the second text is for forges that find the first too long.
+    /// This comment. The second text is for forges that find the first one too long.
     Comment(&'a str, &'a str),
-    /// This comment if there is one already; else none.
+    /// This comment if there is one already, otherwise none.
     IfThere(&'a str),
 }
 
-/// The outcome.
+/// The outcome of posting a comment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Posted {
     /// The comment says what it should.
     Done,
     /// There is no comment, as there should be none.
     None,
-    /// The request has a newer commit, or a later run for this one has written already: theirs stays.
+    /// The request has a newer commit, or a later run for this one has written already: that comment stays.
     Superseded,
     /// The request is closed.
     Closed,
 }
 
-/// A comment of ours, with what its marker says.
+/// A comment of ours, with its marker.
 struct OwnComment {
     comment: Comment,
     marker: Marker,
 }
 
 impl Sticky<'_> {
-    /// Brings the comment to what is wanted.
+    /// Makes the comment on the request what is wanted.
     pub async fn post(&self, wanted: DesiredComment<'_>) -> Result<Posted, ForgeError> {
         let own_name = self.client.own_name().await?;
         let Some(own_name) = own_name else {
@@ -121,7 +121,7 @@ impl Sticky<'_> {
         Ok(own.filter(|own| own.marker.id == *self.id).collect())
     }
 
-    /// Leaves one comment if there are several: the latest run for the request's last commit wins.
+    /// Keeps one comment if there are several: the latest run for the request's last commit wins.
     async fn reconcile(&self, own_name: &str) -> Result<(), ForgeError> {
         let own = self.own(own_name).await?;
         let Some(oldest) = own.first().filter(|_| own.len() > 1) else { return Ok(()) };
@@ -138,7 +138,7 @@ impl Sticky<'_> {
     }
 }
 
-/// Returns true if two bodies are equal, but for the ends of lines, which GitHub changes.
+/// Returns true if two bodies are equal except for line endings, which GitHub changes.
 fn is_same(a: &str, b: &str) -> bool {
     a.lines().map(str::trim_end).eq(b.lines().map(str::trim_end))
 }

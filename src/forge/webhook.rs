@@ -26,15 +26,15 @@ pub struct Webhooks {
 pub enum Proof {
     /// The secret itself, in this header.
     Token(&'static str),
-    /// The HMAC-SHA256 of the body in hexadecimal digits, in this header, behind these characters.
+    /// The HMAC-SHA256 of the body in hexadecimal digits, in this header, after these characters.
     Signature(&'static str, &'static str),
 }
 
-/// A request that has news for its review. Of the body only this is taken, since whoever opens a request writes the
+/// A request that has news for its review. Only this is taken from the body, since whoever opens a request writes the
 /// rest.
 #[derive(Debug, PartialEq, Eq)]
 pub struct RequestEvent {
-    /// The names of its project: that with the owner's and, where it has one, its number.
+    /// The names of its project: its full path and, on forges with such numbers, its number.
     pub project: Vec<String>,
     /// The number of the request.
     pub number: u64,
@@ -49,12 +49,12 @@ impl Webhooks {
 
 /// Checks a body, piece by piece, against the proof in its headers.
 pub struct Verifier {
-    /// The signature that it should have, and that of what has come so far; `None` if the secret itself has come.
+    /// The signature that the body should have, and that of the pieces so far; `None` if the secret itself was sent.
     signatures: Option<(Vec<u8>, Hmac<Sha256>)>,
 }
 
 impl Verifier {
-    /// Returns `None` if the proof is missing, or wrong whatever the body is.
+    /// Makes a verifier, or returns `None` if the proof is missing, or wrong whatever the body is.
     pub fn new(forge: &dyn Forge, headers: &HeaderMap, secret: &[u8]) -> Option<Verifier> {
         let header = |name: &str| Some(headers.get(name)?.as_bytes());
         let signatures = match forge.constants().webhooks.proof {
@@ -77,7 +77,7 @@ impl Verifier {
         }
     }
 
-    /// Returns true if the sender knows the secret. It takes the same time whatever the answer.
+    /// Returns true if the sender knows the secret. This takes the same time whatever the answer is.
     pub fn passes(self) -> bool {
         self.signatures.is_none_or(|(signature, mac)| is_same(&signature, &mac.finalize().into_bytes()))
     }

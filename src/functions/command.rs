@@ -2,8 +2,8 @@
 //!
 //! A command is started by the first request. It then reads requests and writes answers, a line each, until its input
 //! ends. If an answer is too late, too large or malformed, the command is ended, and started again for the next
-//! request; after `MAX_FAILURES` in a row it is not used any more. Equal requests are sent once in the life of this
-//! process.
+//! request; after `MAX_FAILURES` in a row it is not used any more. In the life of this process, equal requests are
+//! sent only once.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -33,7 +33,7 @@ const FAREWELL: Duration = Duration::from_millis(200);
 /// The number of requests that are sent at a time.
 const AT_A_TIME: usize = 256;
 
-/// The line of an answer, or why there is none.
+/// The line of an answer, or the reason why there is none.
 type Line = Result<Vec<u8>, String>;
 
 /// A command, with its answers so far.
@@ -43,7 +43,7 @@ pub struct BackendCommand {
     arguments: Vec<String>,
     folder: PathBuf,
     limit: Duration,
-    /// The time that it may take to start, beyond that of an answer.
+    /// The time that it may take to start, in addition to that of its first answer.
     start: Duration,
     state: Mutex<State>,
 }
@@ -63,15 +63,15 @@ impl BackendCommand {
         BackendCommand { program, arguments, folder, limit, start: Duration::ZERO, state: Mutex::default() }
     }
 
-    /// Gives the command this time to start, beyond that of its first answer.
+    /// Gives the command this time to start, in addition to that of its first answer.
     #[must_use]
     pub fn starting_within(self, start: Duration) -> BackendCommand {
         BackendCommand { start, ..self }
     }
 
     /// Returns the answers to `requests`, which are sent even if they were sent before, and does not remember them.
-    /// Many are sent at a time, so neither side waits for the other. After one without a proper answer, the rest is
-    /// sent again.
+    /// Many are sent at a time, so neither side waits for the other. After one without a valid answer, the remaining
+    /// ones are sent again.
     pub fn ask_anew(&self, requests: &[String]) -> Vec<Result<Answer, String>> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let mut answers = Vec::new();
@@ -82,7 +82,7 @@ impl BackendCommand {
         answers
     }
 
-    /// Sends `requests`, and adds the answers up to the first that is none.
+    /// Sends `requests`, and adds the answers up to the first invalid one.
     fn fresh(&self, state: &mut State, requests: &[String], answers: &mut Vec<Result<Answer, String>>) {
         if state.failures >= MAX_FAILURES {
             let text = format!("failed {MAX_FAILURES} times in a row and is not asked any more");
@@ -138,7 +138,8 @@ impl BackendCommand {
         let (results, answers) = channel();
         let running = Running { child, group, requests: Some(requests), answers };
         let (Some(input), Some(output)) = (input, output) else { return Err(failed(&"it has no input or output")) };
-        // Neither writing nor reading can be interrupted, so others do both at the same time and end with the command.
+        // Neither writing nor reading can be interrupted, so two threads do them at the same time, and end with the
+        // command.
         let spawn = |work: Box<dyn FnOnce() + Send>| {
             let spawned = thread::Builder::new().name("backend".into()).spawn(work);
             spawned.map(|_| ()).map_err(|error| failed(&error))
@@ -202,7 +203,7 @@ impl Drop for Running {
     }
 }
 
-/// Writes requests until nobody has any more, or they cannot be written: then there are no answers, either.
+/// Writes requests until there are no more, or until they cannot be written: then there are no answers, either.
 fn write(mut input: ChildStdin, requests: &Receiver<String>) {
     while let Ok(lines) = requests.recv() {
         if input.write_all(lines.as_bytes()).and_then(|()| input.flush()).is_err() {
@@ -211,7 +212,7 @@ fn write(mut input: ChildStdin, requests: &Receiver<String>) {
     }
 }
 
-/// Reads answers until they end, or nobody wants any more.
+/// Reads answers until they end, or nobody receives them any more.
 fn receive(output: ChildStdout, answers: &Sender<Line>) {
     let mut output = BufReader::new(output);
     loop {
@@ -236,7 +237,7 @@ fn line(output: &mut BufReader<ChildStdout>) -> std::io::Result<Line> {
     })
 }
 
-/// Parses an answer. The outer error is that of a malformed answer.
+/// Parses an answer. The outer error means that the answer is malformed.
 fn read(line: &[u8], asked: u64) -> Result<Result<Answer, String>, String> {
     // The answer may be a secret, so the error does not quote it.
     let garbage = |why: &str| Err(format!("gave an invalid answer: {why}"));
@@ -283,8 +284,7 @@ fn read(line: &[u8], asked: u64) -> Result<Result<Answer, String>, String> {
     }
 }
 
-/// Returns a value in which hashes represent what JSON cannot express, or `None` if one does not say what it
-/// represents.
+/// Decodes a value in which hashes represent what JSON cannot express. Returns `None` if one of them is not valid.
 fn rich(value: &Value) -> Option<Value> {
     let hash = match value {
         Value::Array(items) => return items.iter().map(rich).collect::<Option<Vec<_>>>().map(Value::array),

@@ -62,7 +62,7 @@ pub struct Import {
     command: GitCommand,
     git_dir: PathBuf,
     reference: String,
-    /// The parent of the first commit, until that is begun.
+    /// The parent of the first commit, until that commit is begun.
     parent: Option<CommitId>,
     commits: usize,
     running: Option<Running>,
@@ -193,8 +193,8 @@ impl Drop for Import {
     }
 }
 
-/// Removes the `.keep` files that failed or killed imports leave beside their packs: they would fail every later import
-/// of the same objects.
+/// Removes the `.keep` files that failed or killed imports leave beside their packs: they would make every later
+/// import of the same objects fail.
 fn release_packs(git_dir: &Path) -> io::Result<()> {
     for entry in fs::read_dir(git_dir.join("objects/pack"))? {
         let path = entry?.path();
@@ -213,7 +213,7 @@ fn identity(text: &str) -> String {
     format!("{} <{}>", clean(name), clean(address)).trim_start().to_owned()
 }
 
-/// Runs `git gc --auto`: each import leaves a pack, which git joins in the background when there are many.
+/// Runs `git gc --auto`: each import leaves a pack, which git combines in the background when there are many.
 pub(super) fn gc(command: &GitCommand) -> Result<(), CommandError> {
     let mut git = command.command();
     let output = limited::output(git.args(["gc", "--auto", "--quiet"]), &limited::TRANSFER.into());

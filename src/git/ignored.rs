@@ -1,4 +1,4 @@
-//! The paths that the files `.gitignore` of a tree name.
+//! The paths that the `.gitignore` files of a tree name.
 //!
 //! Source: gitignore(5), `dir.c`.
 
@@ -11,7 +11,7 @@ use crate::tree::{Entry, FileTree, TreeError, child, git_pattern, read_config};
 /// The name of the files that say what git ignores.
 const NAME: &str = ".gitignore";
 
-/// The most lines that count in such a file, and the longest.
+/// The maximum number of lines read from such a file, and the maximum length of a line.
 const LINES: usize = 1000;
 const LENGTH: usize = 1000;
 
@@ -30,13 +30,13 @@ struct Line {
 }
 
 impl<'t> Ignored<'t> {
-    /// Makes those of a tree, which are read as far as they are asked for.
+    /// Makes the rules of a tree. Its files are read when they are needed.
     pub fn of(tree: &'t dyn FileTree) -> Ignored<'t> {
         Ignored { tree, known: HashMap::new() }
     }
 
-    /// Returns the first part of a file's path that git ignores, with the file that says so; `None` if it ignores
-    /// none.
+    /// Returns the first part of a file's path that git ignores, with the file that says so; `None` if no part is
+    /// ignored.
     pub fn part_of<'p>(&mut self, path: &'p str) -> Result<Option<(&'p str, String)>, TreeError> {
         let folders = path.match_indices('/').map(|(at, _)| (&path[..at], true));
         for (part, is_folder) in folders.chain([(path, false)]) {
@@ -48,7 +48,7 @@ impl<'t> Ignored<'t> {
     }
 
     /// Returns the file that makes git ignore a path in a folder that it does not ignore. The last matching line
-    /// counts, and files in inner folders win over others.
+    /// wins, and files in inner folders override those in outer ones.
     fn ignores(&mut self, path: &str, is_folder: bool) -> Result<Option<String>, TreeError> {
         let outer = path.match_indices('/').map(|(at, _)| &path[..at]);
         for folder in [""].into_iter().chain(outer).collect::<Vec<_>>().into_iter().rev() {

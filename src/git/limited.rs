@@ -1,4 +1,4 @@
-//! Runs a child process within limits of time and memory: it reads from a repository that others may write to.
+//! Runs a child process within limits of time and memory, since it reads from a repository that others may write to.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -30,7 +30,7 @@ const LOOK: Duration = Duration::from_millis(20);
 pub(super) struct Limits {
     /// The time limit.
     pub(super) time: Duration,
-    /// A folder that it fills, and the maximum size of that in bytes.
+    /// A folder that the child fills, and its maximum size in bytes.
     pub(super) folder: Option<(PathBuf, u64)>,
 }
 
@@ -41,7 +41,7 @@ impl From<Duration> for Limits {
 }
 
 impl Limits {
-    /// Returns the limit that a child has exceeded, if it began at `start`.
+    /// Returns the error for a limit that a child that began at `start` has exceeded.
     fn exceeded(&self, start: Instant) -> Option<io::Error> {
         if start.elapsed() >= self.time {
             let text = format!("it was stopped after {} seconds", self.time.as_secs_f32());
@@ -56,19 +56,19 @@ impl Limits {
 /// The minimum space that a file takes on disk, in bytes.
 const BLOCK: u64 = 4096;
 
-/// Returns the bytes that all files in a folder take.
+/// Returns the space that all files in a folder take on disk, in bytes.
 fn size(folder: &Path) -> u64 {
     let Ok(entries) = folder.read_dir() else { return 0 };
     let of = |entry: DirEntry| match entry.metadata() {
         Ok(metadata) if metadata.is_dir() => size(&entry.path()),
         Ok(metadata) => metadata.len().max(1).next_multiple_of(BLOCK),
-        // Git removes and renames files.
+        // Git removes and renames files meanwhile.
         Err(_) => 0,
     };
     entries.flatten().map(of).sum()
 }
 
-/// Limits the memory of a running child to so many bytes. Where the system cannot, nothing is limited.
+/// Limits the memory of a running child to `bytes`, if the system can.
 pub fn limit_memory(process: u32, bytes: u64) {
     #[cfg(target_os = "linux")]
     if let Some(id) = i32::try_from(process).ok().and_then(rustix::process::Pid::from_raw) {
@@ -90,8 +90,8 @@ pub fn bind_exchanges(words: Vec<OsString>) {
     _ = BINDING.set(words);
 }
 
-/// Returns the same command as one that ends with this process, if this process [binds](bind_exchanges) its
-/// exchanges. It is killed with everything that it has started when its standard input, a pipe from here, is closed.
+/// Returns a copy of the command that ends with this process, if this process [binds](bind_exchanges) its exchanges.
+/// It is killed with everything that it has started when its standard input, a pipe from here, is closed.
 pub fn bound(command: &Command) -> Option<Command> {
     let (program, arguments) = BINDING.get()?.split_first()?;
     let mut bound = copy(command, Some((program, arguments)));
@@ -99,7 +99,7 @@ pub fn bound(command: &Command) -> Option<Command> {
     Some(bound)
 }
 
-/// Does the same as [`output`]. Where this process [binds](bind_exchanges) its exchanges, the command ends with it.
+/// Runs a command like [`output`]. If this process [binds](bind_exchanges) its exchanges, the command ends with it.
 pub(super) fn bound_output(command: &Command, limits: &Limits) -> io::Result<Output> {
     let Some(mut bound) = bound(command) else { return output(&mut copy(command, None), limits) };
     let child = bound.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
@@ -107,7 +107,7 @@ pub(super) fn bound_output(command: &Command, limits: &Limits) -> io::Result<Out
     wait_with_output(child, limits)
 }
 
-/// Returns the command with the words of another one put before it.
+/// Returns a copy of the command, with the words of another one put before it.
 fn copy(command: &Command, behind: Option<(&OsString, &[OsString])>) -> Command {
     let mut copy = match behind {
         Some((program, arguments)) => {
@@ -127,7 +127,7 @@ fn copy(command: &Command, behind: Option<(&OsString, &[OsString])>) -> Command 
     copy
 }
 
-/// Runs `command` to its end, and returns its output. If it goes beyond `limits` it is killed.
+/// Runs `command` to its end, and returns its output. If it exceeds `limits`, it is killed.
 pub(super) fn output(command: &mut Command, limits: &Limits) -> io::Result<Output> {
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     limit_memory(child.id(), GIT_MEMORY);
@@ -177,7 +177,7 @@ fn wait(child: &mut Child, limits: &Limits) -> io::Result<ExitStatus> {
         let status = child.try_wait()?;
         let look = Instant::now();
         let exceeded = limits.exceeded(start);
-        // Checking many files takes a while.
+        // Checking many files takes a while, so the pause is at least as long.
         let looked = look.elapsed();
         if let Some(status) = status {
             return exceeded.filter(|error| error.kind() == io::ErrorKind::FileTooLarge).map_or(Ok(status), Err);

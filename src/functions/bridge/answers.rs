@@ -1,4 +1,4 @@
-//! The answers so far, as many as fit into a bound.
+//! Keeps the latest answers, up to a limit of memory.
 
 use std::collections::HashMap;
 use std::mem;
@@ -11,18 +11,19 @@ use crate::tree::BlobId;
 /// The outcome of a request.
 pub(super) type Outcome = Result<Answer, String>;
 
-/// The most bytes that answers take, by a rough count.
+/// The maximum size of all answers, in bytes, by a rough count.
 const MAX_SIZE: usize = 256 << 20;
 
 /// The bytes that each answer takes, whatever is in it.
 const BASE_SIZE: usize = 200;
 
-/// Answers by a digest of all that they depend on. Those that nobody has asked for in a long while are forgotten.
+/// Answers by a digest of everything that they depend on. Answers that have not been asked for in a long time are
+/// forgotten.
 #[derive(Debug, Default)]
 pub(super) struct Answers {
-    /// The last ones used, which take up to half of the bound.
+    /// The answers used last, which take up to half of the maximum.
     young: HashMap<BlobId, (Outcome, usize)>,
-    /// Those used before.
+    /// The answers used before those.
     old: HashMap<BlobId, (Outcome, usize)>,
     /// The bytes that the young ones take.
     size: usize,
@@ -37,7 +38,7 @@ impl Answers {
         self.young.get(request).map(|(answer, _)| answer)
     }
 
-    /// Takes note of an answer.
+    /// Keeps an answer.
     pub(super) fn insert(&mut self, request: BlobId, answer: Outcome) {
         let size = BASE_SIZE + size(&answer);
         self.add(request, (answer, size));
@@ -53,7 +54,7 @@ impl Answers {
     }
 }
 
-/// Returns the length of the text of an answer, of which its values take a multiple.
+/// Returns the rough size of an answer. Values take a multiple of their length as text.
 fn size(answer: &Outcome) -> usize {
     match answer {
         Ok(Answer::Found(value) | Answer::Template(value)) => json::compact(value).len().saturating_mul(4),

@@ -1,4 +1,4 @@
-//! Functions of the site's own, in Ruby, that the machine's Puppet runs.
+//! The site's own functions in Ruby, which the machine's Puppet runs.
 //!
 //! A [`PuppetBridge`] is one function. Its code is that of a trusted revision (`trusted`), never that of a commit under
 //! review; the files that it reads are those of the revision that is asked about. Both are written to a private folder
@@ -29,7 +29,7 @@ use answers::{Answers, Outcome};
 use stage::{Stage, failed};
 use trusted::Trusted;
 
-/// The files of the program that Ruby runs; the first one is run.
+/// The files of the program that Ruby runs. It starts with the first one.
 const PROGRAM: [(&str, &str); 3] =
     [("bridge.rb", include_str!("bridge.rb")), ("access.rb", include_str!("access.rb")), ("watch.rb", WATCH)];
 
@@ -65,7 +65,7 @@ impl std::fmt::Debug for Site {
     }
 }
 
-/// The line of a request, with the references in its files; or the reason why it is not made.
+/// The line of a request, with the references in its files; or the reason why the request is not made.
 type Line = Result<(String, Option<Arc<Mentions>>), String>;
 
 /// The process, its files and its answers so far.
@@ -78,22 +78,23 @@ struct State {
 
 #[derive(Debug)]
 struct Running {
-    // The process ends before its files go.
+    // Dropped first: the process ends before its files are removed.
     command: BackendCommand,
     stage: Stage,
 }
 
-/// The files of the trusted revision, and the folder of the code in them; `None` if the machine's Puppet has it.
+/// The files of the trusted revision, and the folder of the code in them; `None` if the code is that of the machine's
+/// Puppet.
 type TrustedCode<'t> = Option<(&'t dyn FileTree, &'t Folder)>;
 
 impl PuppetBridge {
-    /// Makes the bridge to a function of which the code of `revision` is run, by `ruby` in `folder`, with this limit of
-    /// time for an answer. Nothing is started yet.
+    /// Makes the bridge to a function whose code at `revision` is run by `ruby` in `folder`, with this time limit for
+    /// an answer. Nothing is started yet.
     pub fn new(revision: Option<String>, ruby: Option<PathBuf>, folder: PathBuf, limit: Duration) -> PuppetBridge {
         PuppetBridge { revision, ruby, folder, limit, repository: OnceLock::new(), state: Mutex::default() }
     }
 
-    /// Tells it of the repository with the trusted revision, and of the folders of modules beside those in it.
+    /// Sets the repository with the trusted revision, and the folders of modules outside it.
     pub fn open(&self, repository: &Repository, basemodulepath: &[String]) {
         let (repository, basemodulepath) = (repository.clone(), basemodulepath.to_vec());
         _ = self.repository.set(Site { repository, basemodulepath });
@@ -111,7 +112,7 @@ impl PuppetBridge {
                 None => _ = unknown.insert(*request, call),
             }
         }
-        // Files are written for those calls only that are made next: others may take their place.
+        // Files are written only for the calls that are made next: the files of later calls may replace them.
         let unknown: Vec<(BlobId, &Call<'_>)> = unknown.into_iter().collect();
         for together in unknown.chunk_by(|(_, one), (_, other)| one.data == other.data) {
             let calls: Vec<&Call<'_>> = together.iter().map(|(_, call)| *call).collect();
@@ -124,7 +125,8 @@ impl PuppetBridge {
         requests.into_iter().map(|request| request.and_then(answer)).collect()
     }
 
-    /// Returns a digest of everything that the answer to a call depends on, or the reason why it is not made.
+    /// Returns a digest of everything that the answer to a call depends on, or the reason why the request is not
+    /// made.
     fn request(&self, state: &mut State, call: &Call<'_>) -> Result<BlobId, String> {
         self.code(&mut state.trusted, call)?;
         let id = |folder: Option<&Folder>| folder.map(|folder| folder.id.to_string()).unwrap_or_default();
@@ -172,7 +174,7 @@ impl PuppetBridge {
             let answer = in_repository(next()?, call);
             let value = match &answer {
                 Answer::Template(value) => Some(value),
-                // All that is in one is interpolated.
+                // Everything in such a hash is interpolated.
                 Answer::Found(value @ Value::Hash(_)) if is_hash => Some(value),
                 _ => None,
             };
@@ -185,7 +187,7 @@ impl PuppetBridge {
         let ruby = ruby::find(self.ruby.as_deref()).ok_or("needs Puppet, which is not on this machine")?;
         let stage = Stage::new(&PROGRAM).map_err(|error| failed(&error))?;
         let program = stage.path("bridge.rb").display().to_string();
-        // It removes its files if hierad is gone.
+        // The process removes its files once hierad is gone.
         let hierad = std::process::id().to_string();
         let arguments = vec!["-W0".into(), "--disable=error_highlight,did_you_mean".into(), program, hierad];
         let folder = if self.folder.as_os_str().is_empty() { PathBuf::from(".") } else { self.folder.clone() };
@@ -230,7 +232,7 @@ impl Stage {
     }
 }
 
-/// Returns an answer in which a failure has its place in the repository, if that has the code.
+/// Returns the answer with the place of a failure in the repository, if the code is there.
 fn in_repository(answer: Answer, call: &Call<'_>) -> Answer {
     let Answer::Failed(Failed { text, place: Some(place) }) = answer else { return answer };
     let inside = call.code.and_then(|code| {
@@ -241,8 +243,8 @@ fn in_repository(answer: Answer, call: &Call<'_>) -> Answer {
     Answer::Failed(Failed { text, place: Some(Place { path, ..place }) })
 }
 
-/// Refuses a value that is interpolated with references to other keys that its files do not show: a comparison of
-/// revisions looks for them there.
+/// Refuses a value to be interpolated if it refers to keys that do not appear in its files: a comparison of revisions
+/// looks for references there.
 fn check_references(value: Option<&Value>, shown: Option<&Mentions>) -> Result<(), String> {
     match value.zip(shown) {
         Some((value, shown)) if !Mentions::of(value).are_among(shown) => {

@@ -12,31 +12,31 @@ use crate::disk::{Choice, StageError, create, private_folder, stage};
 use crate::hiera::backend::{Folder, Mentions};
 use crate::tree::{ContentId, Entry, FileTree, Target, begins_with, below, follow};
 
-/// The most folders of data that are written at a time.
+/// The maximum number of written data folders to keep.
 const MAX_KEPT: usize = 64;
 
-/// The most bytes in folders of data that are written, beside those of the last one.
+/// The maximum size of the data folders to keep, in bytes, without the last one.
 const MAX_KEPT_SIZE: usize = 1 << 30;
 
-/// The most files and folders that are written for one datadir.
+/// The maximum number of files and folders to write for one datadir.
 const MAX_ENTRIES: usize = 200_000;
 
-/// The most bytes that are written for one datadir.
+/// The maximum number of bytes to write for one datadir.
 const MAX_SIZE: usize = 1 << 30;
 
-/// The folder, which goes when this is dropped.
+/// The folder, which is removed on drop.
 #[derive(Debug)]
 pub(super) struct Stage {
     folder: TempDir,
     root: PathBuf,
-    /// The folders of data that are written, or why they cannot be; the last ones used.
+    /// The data folders that were used last, as written, or the reasons why they cannot be written.
     data: VecDeque<(Folder, Result<Written, String>)>,
-    /// The number of folders of data that were written.
+    /// The number of data folders that were written.
     count: usize,
     code: VecDeque<(ContentId, PathBuf)>,
 }
 
-/// A folder of data that is written.
+/// A written data folder.
 #[derive(Debug, Clone)]
 pub(super) struct Written {
     /// The folder that stands for the repository.
@@ -46,7 +46,7 @@ pub(super) struct Written {
     size: usize,
 }
 
-/// Words a failure to write.
+/// Describes a failure to write.
 pub(super) fn failed(error: &dyn std::fmt::Display) -> String {
     format!("is not run, as its files cannot be written: {error}")
 }
@@ -65,18 +65,18 @@ impl Stage {
         Ok(Stage { folder, root, data: VecDeque::new(), count: 0, code: VecDeque::new() })
     }
 
-    /// Returns its path.
+    /// Returns the path of the folder.
     pub(super) fn root(&self) -> &Path {
         debug_assert!(self.folder.path().exists());
         &self.root
     }
 
-    /// Returns a path below it.
+    /// Returns a path below the folder.
     pub(super) fn path(&self, name: &str) -> PathBuf {
         self.root.join(name)
     }
 
-    /// Writes the files of a folder of `tree` that count.
+    /// Writes the relevant files of a folder of `tree`.
     pub(super) fn data(&mut self, tree: &dyn FileTree, folder: &Folder) -> Result<Written, String> {
         if let Some(at) = self.data.iter().position(|(known, _)| known == folder) {
             let known = self.data.remove(at);
@@ -91,7 +91,7 @@ impl Stage {
         self.data.back().map_or_else(|| Err(failed(&"nothing is written")), |(_, written)| written.clone())
     }
 
-    /// Removes the folders of data that were used least lately, if they are many.
+    /// Removes the least recently used data folders, if there are many.
     fn make_room(&mut self) -> Result<(), String> {
         let size =
             |(_, written): &(Folder, Result<Written, String>)| written.as_ref().map_or(0, |written| written.size);
@@ -103,7 +103,7 @@ impl Stage {
         Ok(())
     }
 
-    /// Writes the folder `lib` of a module, and returns the folder that has the module.
+    /// Writes the folder `lib` of a module, and returns the folder that contains the module.
     pub(super) fn code(&mut self, tree: &dyn FileTree, module: &str, lib: &Folder) -> Result<PathBuf, String> {
         if let Some((_, known)) = self.code.iter().find(|(id, _)| *id == lib.id) {
             return Ok(known.clone());
@@ -115,7 +115,7 @@ impl Stage {
     }
 }
 
-/// Writes what counts of a folder of `tree` to where it lies below `root`.
+/// Writes the relevant files of a folder of `tree` to the same path below `root`.
 fn write_data(tree: &dyn FileTree, folder: &Folder, root: PathBuf) -> Result<Written, String> {
     let size = write(tree, folder, &root.join(&folder.path))?;
     let mentions = folder.only.as_ref().map(|_| Mentions::of_folder(tree, folder)).transpose();
@@ -123,7 +123,7 @@ fn write_data(tree: &dyn FileTree, folder: &Folder, root: PathBuf) -> Result<Wri
     Ok(Written { root, mentions: mentions.map(Arc::new), size })
 }
 
-/// Writes what counts of a folder of `tree` to `target`, and returns the number of bytes.
+/// Writes the relevant files of a folder of `tree` to `target`, and returns the number of bytes.
 fn write(tree: &dyn FileTree, folder: &Folder, target: &Path) -> Result<usize, String> {
     let mut chosen = Chosen { tree, folder, entries: 0, size: 0, links: Vec::new() };
     let staged = stage(tree, &folder.at, target, &mut |path, entry, target| chosen.choose(path, entry, target));
@@ -140,7 +140,7 @@ struct Chosen<'a> {
     folder: &'a Folder,
     entries: usize,
     size: usize,
-    /// The links with the places that they lead to in the tree.
+    /// The links, with the places in the folder that they lead to.
     links: Vec<(PathBuf, String)>,
 }
 
@@ -187,7 +187,8 @@ impl Chosen<'_> {
         Ok(Choice::Entry)
     }
 
-    /// Refuses links that do not lead where they do in the tree: one on the way has left the folder.
+    /// Refuses written links that do not lead where they do in the tree, since another link on the way leaves the
+    /// folder.
     fn check_links(&self, target: &Path) -> Result<(), StageError> {
         let refused = |error: io::Error| StageError::Refused(error.to_string());
         let root = target.canonicalize().map_err(refused)?;

@@ -11,7 +11,7 @@ use crate::tree::{ContentIds, FileTree, Target, follow};
 /// The reference that names the default branch of a clone.
 const DEFAULT: &str = "refs/remotes/origin/HEAD";
 
-/// The time for which the revision is taken to be where it was.
+/// The time for which the name is taken to mean the same revision.
 const FRESH: Duration = Duration::from_secs(5);
 
 /// The code of the trusted revision, as it was seen last.
@@ -38,8 +38,8 @@ impl fmt::Debug for Trusted {
 }
 
 impl Trusted {
-    /// Refuses the code of a revision unless it is that of the trusted one, which has the name `named`. Returns the
-    /// files of the trusted one, with the folder in them.
+    /// Refuses the code of a revision unless it is the same in the trusted one, which is called `named`. Returns the
+    /// files of the trusted one, with the folder of the code in them.
     pub(super) fn check(
         &mut self,
         repository: &Repository,
@@ -119,7 +119,7 @@ fn resolve(repository: &Repository, named: Option<&str>) -> Result<(String, Comm
         if repository.has_remotes().map_err(|error| failed(&error))? {
             return Err(unnamed("no remote is called 'origin'"));
         }
-        // Somebody may have fetched a proposal and checked that out.
+        // Somebody may have fetched a proposal and checked it out.
         if repository.branch().map_err(|error| failed(&error))?.is_none() {
             return Err(unnamed("HEAD is detached"));
         }

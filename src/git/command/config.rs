@@ -1,5 +1,5 @@
-//! Reads git's configuration by the `git` command, which follows includes and sees the settings of `git -c`, as hooks
-//! do.
+//! Reads git's configuration with the `git` command, which follows includes and sees the settings of `git -c`, as
+//! hooks do.
 
 use std::path::Path;
 
@@ -33,10 +33,10 @@ pub fn config_path(git_dir: &Path, name: &str) -> Result<Option<ConfigValue>, Co
     query(git_dir, &["config", "--null", "--show-scope", "--type=path", "--get", name])
 }
 
-/// A setting of git's configuration, with its place.
+/// A setting of git's configuration, with its origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigEntry {
-    /// The name as git writes it: the section and the name in small letters.
+    /// The name as git writes it: the section and the name in lower case.
     pub name: String,
     /// The value.
     pub value: String,
@@ -44,8 +44,8 @@ pub struct ConfigEntry {
     pub origin: String,
 }
 
-/// Returns the settings of a section, which must be a plain word, in git's order: of two of the same name the later
-/// one counts.
+/// Returns the settings of a section, which must be a plain word, in git's order: if several have the same name, the
+/// last one wins.
 pub fn config_section(git_dir: &Path, section: &str) -> Result<Vec<ConfigEntry>, CommandError> {
     let names = format!("^{section}\\.");
     let answer = GitCommand::for_git_dir(git_dir, &[])
@@ -54,7 +54,7 @@ pub fn config_section(git_dir: &Path, section: &str) -> Result<Vec<ConfigEntry>,
     let mut parts = answer.split('\0');
     let entry = || {
         let (origin, setting) = (parts.next()?, parts.next()?);
-        // A name alone means that it is true.
+        // A name alone means `true`.
         let (name, value) = setting.split_once('\n').unwrap_or((setting, "true"));
         Some(ConfigEntry { name: name.to_owned(), value: value.to_owned(), origin: origin.to_owned() })
     };

@@ -86,7 +86,7 @@ impl GitCommand {
         GitCommand { place, repository: git_dir.to_owned(), borrowed: borrowed.to_vec(), objects: None }
     }
 
-    /// Makes the command for a git directory whose objects are in a folder of their own.
+    /// Makes the command for a git directory whose objects are in a separate folder.
     pub(super) fn for_quarantine(git_dir: &Path, objects: &Path) -> GitCommand {
         GitCommand { objects: Some(objects.to_owned()), ..GitCommand::for_git_dir(git_dir, &[]) }
     }

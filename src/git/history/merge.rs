@@ -1,8 +1,8 @@
 //! Merges two commits in memory, as if a branch took another one.
 //!
-//! It is git's three-way merge, but does not guess renames: a file that one side has renamed and the other has
-//! edited is a conflict here. Only folders that both sides have changed are opened, so that it costs what the two
-//! have in common, and not the size of the trees.
+//! This is git's three-way merge without the detection of renames: a file that one side has renamed and the other has
+//! edited is a conflict here. Only folders that both sides have changed are opened, so the cost depends on what both
+//! have changed, not on the size of the trees.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -14,16 +14,16 @@ use crate::git::objects::ObjectError;
 use crate::git::tree::CommitTree;
 use crate::tree::{BlobId, Entry, Extent, FileTree, TreeError, child};
 
-/// The largest file that both sides have changed of which the lines are merged, in bytes.
+/// The maximum size of a file whose lines are merged, in bytes.
 const MOST_MERGED: usize = 4 << 20;
 
-/// The reason at a path that is a file on one side, and a folder, link or submodule on another.
+/// The reason for a conflict at a path that is a file on one side, and a folder, link or submodule on another.
 const KINDS: &str = ": it is not the same kind of file on both";
 
-/// Two commits that are to be merged, and the commit at which their histories part.
+/// Two commits to merge, and the commit at which their histories diverge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Merge {
-    /// The commit that both have.
+    /// The common ancestor.
     pub base: CommitId,
     /// The one that takes the changes.
     pub ours: CommitId,
@@ -31,7 +31,7 @@ pub struct Merge {
     pub theirs: CommitId,
 }
 
-/// The reason for which two commits are not merged.
+/// The reason why two commits are not merged.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum MergeError {
     /// A commit cannot be read.
@@ -46,12 +46,12 @@ pub enum MergeError {
     /// They have more than one merge base.
     #[error("they have several merge bases, since each has merged a part of the other")]
     SeveralBases,
-    /// Both have changed the same.
+    /// Both have changed the same file or folder.
     #[error("both sides have changed {path}{reason}")]
     Conflict {
         /// The path of the file or folder.
         path: String,
-        /// The special thing about it; empty if the lines conflict.
+        /// The special reason for the conflict; empty if lines conflict.
         reason: &'static str,
     },
 }
@@ -61,9 +61,9 @@ pub enum MergeError {
 pub struct MergedTree {
     ours: CommitTree,
     theirs: CommitTree,
-    /// The entries that are not those of ours, by path; `None` where nothing is. A folder is that of theirs.
+    /// The entries that differ from ours, by path; `None` where there is nothing. A folder is entirely theirs.
     taken: BTreeMap<String, Option<Entry>>,
-    /// The files that neither side has.
+    /// The merged files, which neither side has.
     merged: HashMap<BlobId, Vec<u8>>,
 }
 
@@ -89,7 +89,7 @@ impl MergedTree {
         Ok(tree)
     }
 
-    /// Takes what theirs has at a path, if it has changed it. Returns true for a folder that has to be looked into.
+    /// Takes the entry of theirs at a path, if it has changed. Returns true for a folder that has to be opened.
     fn take(&mut self, base: &CommitTree, path: &str, entries: [Option<&Entry>; 3]) -> Result<bool, MergeError> {
         let [was, ours, theirs] = [0, 1, 2].map(|side: usize| {
             let tree = [base, &self.ours, &self.theirs][side];
@@ -146,7 +146,7 @@ impl MergedTree {
         Ok(BlobId(id))
     }
 
-    /// Returns what is taken at a path: the path itself or, if a folder above it is taken, what theirs has there.
+    /// Returns the entry taken at a path: its own or, if a folder above it is taken, that of theirs.
     fn taken(&self, path: &str) -> Option<Result<Option<Entry>, TreeError>> {
         if let Some(entry) = self.taken.get(path) {
             return Some(Ok(entry.clone()));
@@ -162,7 +162,7 @@ impl MergedTree {
         None
     }
 
-    /// Returns what is taken below a folder that is only partly taken.
+    /// Returns the entries taken below a folder that is only partly taken.
     fn below(&self, path: &str) -> impl Iterator<Item = (&str, &Option<Entry>)> {
         let prefix = if path.is_empty() { String::new() } else { format!("{path}/") };
         let from = self.taken.range(prefix.clone()..);
@@ -178,7 +178,7 @@ impl FileTree for MergedTree {
         if self.below(path).next().is_none() {
             return self.ours.entry(path);
         }
-        // As git does, which has no empty folders.
+        // As in git, there are no empty folders.
         Ok(Some(Entry::Folder).filter(|_| path.is_empty() || !self.list(path).is_ok_and(|list| list.is_empty())))
     }
 

@@ -38,7 +38,7 @@ pub enum HistoryError {
 /// The parents of a commit.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Parents {
-    /// Those that are present, first parent first.
+    /// The parents that are present, first parent first.
     pub present: Vec<CommitId>,
     /// True if a shallow clone has left parents out.
     pub cut: bool,
@@ -157,7 +157,7 @@ impl<'a> History<'a> {
         let painted = self.paint(&present, &[new], LEFT)?;
         let is_shared = |commit| painted.marks.get(&commit).is_none_or(|mark| mark.0 & LEFT != 0);
         let mut chain = self.chain(is_shared, new, usize::MAX)?;
-        // If clocks went wrong, the walk may have missed that old commits are shared.
+        // If clocks were wrong, the walk may have missed that old commits are shared.
         let (mut shared, mut apart) = (0, chain.commits.len());
         let mut middle = 0; // The oldest is tried first: it nearly always settles the question.
         while shared < apart {
@@ -193,7 +193,8 @@ impl<'a> History<'a> {
         Ok(self.merge_bases(a, others, 1)?.first().copied())
     }
 
-    /// Returns the best common ancestors of a commit and any of `others`, the most recent first, up to a number.
+    /// Returns the best common ancestors of a commit and any of `others`, the most recent first, up to `most` of
+    /// them.
     pub(super) fn merge_bases(
         &self,
         a: CommitId,
@@ -222,8 +223,8 @@ impl<'a> History<'a> {
     }
 
     /// Marks the ancestors of `left` and of `right`, newest first, until only common ancestors are pending. Commits
-    /// that only the sides `gaps` lead to may be missing: git collects the old commits of a rewritten branch before the
-    /// young ones.
+    /// that only the sides in `gaps` lead to may be missing: git collects the old commits of a rewritten branch
+    /// before the recent ones.
     fn paint(&self, left: &[CommitId], right: &[CommitId], gaps: u8) -> Result<Painted, HistoryError> {
         let mut painted = Painted { gaps, ..Painted::default() };
         for tip in left {
