@@ -3,9 +3,9 @@
 //! [`Repository`] is the entry point. [`CommitTree`] and [`WorkTree`] are the files of a commit and of the work tree,
 //! [`BranchPatterns`] selects branches, and [`Import`] writes commits with `git fast-import`.
 //!
-//! This is the only module that uses libgit2 or the `git` command. It reads a user's repository and writes there only
-//! to references of hierad's own (`fast_import`) and into a folder for a while (`quarantine`); the repositories that
-//! hierad makes for itself are in `scratch` and `mirror`. It knows nothing of Hiera, nodes or reports.
+//! This is the only module that uses libgit2 or the `git` command. It reads a user's repository, and writes there
+//! only to hierad's own references (`fast_import`) and, temporarily, into a folder (`quarantine`); the repositories
+//! that hierad makes for itself are in `scratch` and `mirror`. It knows nothing of Hiera, nodes or reports.
 //!
 //! Objects are read through libgit2's object database, from any number of threads. References are read by libgit2 too
 //! or, in formats that it does not know (reftables), by the `git` command.
@@ -92,13 +92,14 @@ pub struct Repository {
 }
 
 impl Repository {
-    /// Opens the repository that contains `path`, without regard to the environment. It is trusted to be no stranger's:
-    /// see [`locate`](Repository::locate).
+    /// Opens the repository that contains `path`, without regard to the environment. It is trusted not to be a
+    /// stranger's: see [`locate`](Repository::locate).
     pub fn discover(path: &Path) -> Result<Repository, OpenError> {
         Repository::open(Start::Trusted(path), &Environment::default())
     }
 
-    /// Does the same, and sees the objects of a [quarantine](Repository::quarantine), if there is one.
+    /// Opens the repository like [`discover`](Repository::discover), along with the objects of a
+    /// [quarantine](Repository::quarantine), if there is one.
     pub fn discover_with(path: &Path, quarantine: Option<&Path>) -> Result<Repository, OpenError> {
         let quarantine = quarantine.map(Path::to_owned);
         Repository::open(Start::Trusted(path), &Environment { quarantine, ..Environment::default() })
@@ -119,12 +120,12 @@ impl Repository {
         Ok(Repository { layout, objects, refs, ambiguous: Arc::default(), clones: Arc::default() })
     }
 
-    /// Sets the size of the largest file that is read, here and through all clones of this value.
+    /// Sets the maximum size of files to read, in bytes, for this value and all its clones.
     pub fn limit_files(&self, bytes: u64) {
         self.objects.limit_files(bytes);
     }
 
-    /// Returns the size of the largest file that is read.
+    /// Returns the maximum size of files to read, in bytes.
     pub fn file_limit(&self) -> u64 {
         self.objects.file_limit()
     }
@@ -158,14 +159,14 @@ impl Repository {
         self.layout.work.as_deref()
     }
 
-    /// Returns the folder that the repository was opened with, and that of a repository around its git directory:
-    /// commits write their files. Results of [`checkout_at`](Repository::checkout_at) also come from commits.
+    /// Returns the work tree, and that of another repository around the git directory: commits write their files.
+    /// Results of [`checkout_at`](Repository::checkout_at) also come from commits.
     pub fn folders_of_commits(&self) -> impl Iterator<Item = PathBuf> {
         self.work_dir().map(Path::to_owned).into_iter().chain(self.enclosing_work_dir())
     }
 
-    /// Returns the top of the work tree of another repository that contains the git directory and where that
-    /// repository's commits write; `None` if there is none.
+    /// Returns the top of another repository's work tree that contains the git directory, where that repository's
+    /// commits write; `None` if there is none.
     pub fn enclosing_work_dir(&self) -> Option<PathBuf> {
         open::enclosing(self.common_dir())
     }
@@ -203,12 +204,12 @@ impl Repository {
         self.refs.resolve(revisions, &self.objects, (self.is_shallow(), &self.ambiguous))
     }
 
-    /// Returns the branch, here or at a remote, that a name means, or `None` if it means none.
+    /// Returns the branch, here or at a remote, that a name means, or `None` if there is no such branch.
     pub fn branch_called(&self, name: &str) -> Result<Option<BranchName>, RefsError> {
         if name == "HEAD" {
             return self.branch();
         }
-        // A notation such as `main~1` is no name.
+        // A notation such as `main~1` is not a name.
         if !git2::Reference::is_valid_name(&format!("refs/heads/{name}")) {
             return Ok(None);
         }
@@ -223,13 +224,13 @@ impl Repository {
         Ok(branch.filter(|_| is_there).map(BranchName::new))
     }
 
-    /// Returns a sentence for each name, of those resolved so far, that both a branch and a tag have.
+    /// Returns a warning for each name resolved so far that both a branch and a tag have.
     pub fn ambiguities(&self) -> Vec<String> {
         self.ambiguous.warnings()
     }
 
-    /// Resolves a name that trust hangs on: whose code is run, and whose configuration counts. It must be one exact
-    /// reference, or a full id; a short name is a branch, never a tag.
+    /// Resolves a name that trust depends on: whose code is run, and whose configuration applies. It must be one
+    /// exact reference, or a full id; a short name is a branch, never a tag.
     pub fn resolve_trusted(&self, name: &str) -> Result<CommitId, RevisionError> {
         self.objects.follow();
         self.refs.trusted(name, &self.objects)
@@ -268,7 +269,7 @@ impl Repository {
         self.refs.target(name)
     }
 
-    /// Returns the tips of the remote-tracking branches of `remote`, or of all remotes if there are none of this one.
+    /// Returns the tips of the remote-tracking branches of `remote`, or of all remotes if this one has none.
     pub fn remote_tips(&self, remote: &str) -> Result<Vec<CommitId>, RefsError> {
         let tips = self.refs.tips(&format!("refs/remotes/{remote}/"))?;
         if tips.is_empty() { self.refs.tips("refs/remotes/") } else { Ok(tips) }
@@ -301,8 +302,8 @@ impl Repository {
         CommitTree::open(&self.objects, commit)
     }
 
-    /// Returns the tree of a commit or a merge with the files of its submodules in it, as far as there are clones of
-    /// them with the commits. The others stay [`Entry::Submodule`](crate::tree::Entry::Submodule).
+    /// Returns the tree of a commit or a merge with the files of its submodules in it, if there are clones of these
+    /// that have the commits. The others stay [`Entry::Submodule`](crate::tree::Entry::Submodule).
     pub fn with_submodules(&self, tree: Arc<dyn FileTree>) -> Result<Arc<dyn FileTree>, TreeError> {
         self.clones.graft(tree, &self.superproject(false))
     }
@@ -319,10 +320,10 @@ impl Repository {
         Superproject { git_dirs, work: self.layout.work.clone(), is_work_tree, file_limit: self.file_limit() }
     }
 
-    /// Opens the files that two merged commits have. They are merged in memory: the repository stays as it is.
+    /// Merges two commits in memory, and opens the resulting files. The repository stays as it is.
     pub fn merged(&self, merge: Merge) -> Result<MergedTree, MergeError> {
         let Merge { base, ours, theirs } = merge;
-        // Git merges these first, which may make another change of what both have.
+        // Git merges the bases first, which may give a different result.
         if self.history()?.merge_bases(ours, &[theirs], 2)?.len() > 1 {
             return Err(MergeError::SeveralBases);
         }
@@ -340,8 +341,8 @@ impl Repository {
         self.history()?.first_parent(commit)
     }
 
-    /// Walks from a commit, which is left out, along first parents. Each is read when the walk comes to it; an error of
-    /// [`Repository::first_parent`] ends the walk.
+    /// Walks from a commit, which is left out, along first parents. Each is read when the walk reaches it; an error
+    /// of [`Repository::first_parent`] ends the walk.
     pub fn first_parents(&self, from: CommitId) -> impl Iterator<Item = Result<CommitId, HistoryError>> {
         history::first_parents(from, move |commit| self.first_parent(commit))
     }
@@ -386,22 +387,22 @@ impl Repository {
         Ok(list.unwrap_or_default().lines().filter_map(remote::listed).collect())
     }
 
-    /// Sets a reference of hierad's own, wherever it was before.
+    /// Sets one of hierad's own references, wherever it was before.
     pub fn set_reference(&self, name: &str, target: CommitId) -> Result<(), CommandError> {
         self.shared().change(&["update-ref", name, &target.to_string()])
     }
 
-    /// Deletes a reference of hierad's own, unless it has moved away from `target`.
+    /// Deletes one of hierad's own references, unless it has moved away from `target`.
     pub fn delete_reference(&self, name: &str, target: CommitId) -> Result<(), CommandError> {
         self.shared().change(&["update-ref", "-d", name, &target.to_string()])
     }
 
-    /// Returns a remote of the repository, by its name or its address. Its exchanges end after half an hour.
+    /// Returns a remote of the repository, by its name or its address. Its exchanges are stopped after half an hour.
     pub fn remote(&self, name: &str, asked: PasswordPrompt) -> Remote {
         Remote::new(self.shared(), name, asked)
     }
 
-    /// Makes a place for objects that are fetched for a while.
+    /// Makes a place for objects that are fetched temporarily.
     pub fn quarantine(&self) -> Result<Quarantine, QuarantineError> {
         Quarantine::make(self.common_dir())
     }

@@ -32,8 +32,7 @@ pub enum OpenError {
         /// The repository.
         path: PathBuf,
     },
-    /// The repository is in the work tree of another one, so that a commit there may have made it, with its
-    /// configuration.
+    /// The repository is in the work tree of another one, so a commit there may have made it, with its configuration.
     #[error("{} is a git directory in the work tree of {}, where a commit may have created it, with its \
              configuration; if you trust it, name it with GIT_DIR, or by its exact path in the \
              settings", path.display(), outer.display())]
@@ -197,8 +196,9 @@ fn find_by(start: Start<'_>, environment: &Environment) -> Result<Found, OpenErr
     Ok(found)
 }
 
-/// Fails for a git directory that may be a stranger's: one that neither is a `.git`, which no commit can bring, nor is
-/// in one. Its configuration names programs, and hierad would take a hierad.yaml in it for one that no commit writes.
+/// Fails for a git directory that may be a stranger's: one that is neither a `.git`, which no commit can contain, nor
+/// inside one. Its configuration names programs, and hierad would trust a hierad.yaml in it as if no commit could
+/// write that.
 fn check_safe(found: &Found, by_user: bool) -> Result<(), OpenError> {
     let Found { folder, git_dir } = found;
     let is_dot_git = |path: &Path| path.components().any(|part| part.as_os_str() == ".git");
@@ -278,7 +278,8 @@ pub(super) fn checkout(git_dir: &Path, folder: &Path) -> Option<PathBuf> {
     has_files.then(|| work_dir_by_name(folder, git_dir)).flatten()
 }
 
-/// Does the same for all work trees of the repository, the linked ones and the one that they are linked to.
+/// Returns the top of the files that any work tree of the repository, linked or not, has checked out at or above
+/// `folder`.
 pub fn any_checkout(git_dir: &Path, folder: &Path) -> Option<PathBuf> {
     let common = pointer(git_dir, "commondir").unwrap_or_else(|| git_dir.to_owned());
     let linked = common.join("worktrees");
@@ -300,7 +301,7 @@ fn work_dir_by_environment(environment: &Environment, layout: &Layout) -> Option
         return named.canonicalize().ok();
     }
     let known = known?;
-    // `core.worktree` comes before the current folder.
+    // `core.worktree` takes precedence over the current folder.
     if layout.own == layout.common && layout.own.parent() != Some(&known) {
         return Some(known);
     }

@@ -1,5 +1,4 @@
-//! Reads loose objects, each a file of its own. libgit2 hangs on a truncated one, as a power failure
-//! can leave it.
+//! Reads loose objects, each in its own file. libgit2 hangs on a truncated one, such as a power failure can leave.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -15,7 +14,7 @@ const HEADER: u64 = 32;
 
 /// An object.
 pub(in crate::git) enum Object {
-    /// Its type and content, or only the beginning of that if no more is wanted.
+    /// Its type and content, or only the beginning of the content if no more is wanted.
     Whole(ObjectType, Vec<u8>),
     /// Its size, which exceeds the limit.
     TooLarge(u64),
@@ -30,7 +29,7 @@ pub(in crate::git) enum Object {
 pub(super) enum ReadExtent {
     /// The whole object, if it is not larger than this.
     Whole(u64),
-    /// Its first bytes.
+    /// This many of its first bytes.
     Start(u64),
 }
 
@@ -40,7 +39,7 @@ pub(in crate::git) fn read(folders: &[PathBuf], id: [u8; 20], part: ReadExtent) 
     let (folder, file) = name.split_at(2);
     let file = folders.iter().find_map(|objects| File::open(objects.join(folder).join(file)).ok())?;
     let mut packed = BufReader::new(file);
-    // The first byte of the usual form. An old one is left to libgit2.
+    // Checks the first byte. Objects of the old form are left to libgit2.
     let is_usual = packed.fill_buf().is_ok_and(|start| start.first().is_none_or(|byte| byte & 0x8f == 0x08));
     if !is_usual {
         return None;

@@ -2,8 +2,8 @@
 //!
 //! Objects never change, but their files do: `git gc` moves them into new packs and deletes the old ones, while a
 //! handle keeps the list of packs that it once read. A read that fails is therefore tried again with a fresh handle
-//! before it counts. A handle also holds each pack open that it has read from, even a deleted one, so it is replaced
-//! by a fresh one when packs have come or gone.
+//! before it is an error. A handle also holds each pack open that it has read from, even a deleted one, so it is
+//! replaced by a fresh one when packs have been added or removed.
 
 pub(super) mod folder_cache;
 mod loose;
@@ -49,7 +49,7 @@ pub enum ObjectError {
         /// The storage's message.
         reason: String,
     },
-    /// The object has another type than its referrer expects.
+    /// The object has a different type than its referrer expects.
     #[error("object {id} is a {found}, not a {expected}")]
     WrongKind {
         /// The object.
@@ -59,20 +59,20 @@ pub enum ObjectError {
         /// The actual type.
         found: &'static str,
     },
-    /// The object is larger than those that are read.
+    /// The object exceeds the maximum size.
     #[error("{}", too_large(*size, *limit))]
     TooLarge {
         /// Its size in bytes.
         size: u64,
-        /// The size of the largest that is read.
+        /// The maximum size in bytes.
         limit: u64,
     },
-    /// The object is stored as a change to others that are larger than what is read for one.
+    /// The object is stored as a chain of changes that is too large to be read.
     #[error("object {id} is a chain of deltas of {size} bytes, and at most {CHAIN} are read")]
     LongWay {
         /// The object.
         id: String,
-        /// The bytes of it and of all that it is made of.
+        /// The size of the object and of everything that it is made of, in bytes.
         size: u64,
     },
     /// The object database cannot be opened.
@@ -92,24 +92,24 @@ fn hint(partial: bool) -> &'static str {
 /// The number of times that a read is tried again with a fresh handle.
 const RETRIES: usize = 3;
 
-/// The number of checks if all readers have finished, and the pause after each.
+/// The maximum number of checks if all readers have finished, and the pause after each.
 const LOOKS: usize = 1000;
 const PAUSE: Duration = Duration::from_micros(100);
 
-/// The largest folder, commit or tag, in bytes: a folder of two million names has fewer.
+/// The maximum size of a folder, commit or tag, in bytes: enough for a folder of two million names.
 const LIMIT: u64 = 256 << 20;
 
-/// The maximum number of bytes read of a commit: the header of one with 300,000 parents. The rest of a message is
-/// ignored.
+/// The maximum number of bytes read of a commit: enough for the header of one with 300,000 parents. The rest of a
+/// message is ignored.
 const COMMIT_START: u64 = 16 << 20;
 
-/// The same for a tag, which names its target first.
+/// The maximum number of bytes read of a tag, which names its target first.
 const TAG_START: u64 = 4096;
 
 /// The maximum size of everything that an object in a pack is made of: enough for a 20 MiB file changed 50 times.
 const CHAIN: u64 = 1 << 30;
 
-/// The longest target of a symbolic link, in bytes: operating systems allow no longer paths.
+/// The maximum length of a symbolic link's target, in bytes: operating systems allow no longer paths.
 const LINK_LIMIT: u64 = 4096;
 
 type Handle = Arc<Opened>;
@@ -126,10 +126,10 @@ pub(super) struct Objects {
     sources: Vec<PathBuf>,
     /// Opened when it is needed.
     handle: RwLock<Option<Handle>>,
-    /// The times at which packs last came or went in each folder, as far as the handle is concerned.
+    /// The times at which packs were last added or removed in each folder, as the handle knows them.
     packs: Mutex<Vec<Option<SystemTime>>>,
     folders: FolderCache,
-    /// The size of the largest file that is read.
+    /// The maximum size of files to read, in bytes.
     file_limit: AtomicU64,
 }
 
@@ -138,7 +138,7 @@ impl Objects {
     pub(super) fn open(repository: &Path, folders: Vec<PathBuf>) -> Result<Objects, ObjectError> {
         // Git does not hash what it reads either; damaged objects fail to decompress.
         git2::opts::strict_hash_verification(false);
-        // `FolderCache` keeps what is worth keeping, within bounds of its own.
+        // `FolderCache` keeps what is worth keeping, within its own limits.
         git2::opts::enable_caching(false);
         let packs = Mutex::new(pack_times(&folders));
         let handle = open_handle(repository, &folders)?;
@@ -178,7 +178,7 @@ impl Objects {
         Ok(items.into())
     }
 
-    /// Sets the size of the largest file that is read.
+    /// Sets the maximum size of files to read, in bytes.
     pub(super) fn limit_files(&self, bytes: u64) {
         self.file_limit.store(bytes, Ordering::Relaxed);
     }
@@ -255,7 +255,7 @@ impl Objects {
         if *known == now {
             return;
         }
-        // A handle that is opened while another one is there shares its packs, and keeps all of them open.
+        // A handle that is opened while another one exists shares its packs, and keeps all of them open.
         let mut handle = self.handle.write().unwrap_or_else(PoisonError::into_inner);
         for _ in 0..LOOKS {
             if handle.as_ref().is_none_or(|handle| Arc::strong_count(handle) == 1) {
@@ -263,7 +263,7 @@ impl Objects {
                 *known = now;
                 return;
             }
-            // Others finish the objects that they read; new readers wait.
+            // Current readers finish their objects; new readers wait.
             thread::sleep(PAUSE);
         }
     }
@@ -282,7 +282,7 @@ impl Objects {
     }
 }
 
-/// Returns the size of the largest object of which this part is read.
+/// Returns the maximum size of objects of which this part is read.
 fn limit_of(part: ReadExtent) -> u64 {
     match part {
         ReadExtent::Whole(limit) => limit,
@@ -290,7 +290,8 @@ fn limit_of(part: ReadExtent) -> u64 {
     }
 }
 
-/// Reads a part of an object; its size is looked at first, and what it is made of, since libgit2 reads that in whole.
+/// Reads a part of an object. Checks its size first, and that of everything that it is made of, since libgit2 reads
+/// all of that.
 fn read_with(
     Opened { odb, packs }: &Opened,
     (id, oid): ([u8; 20], Oid),

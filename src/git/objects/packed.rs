@@ -1,7 +1,7 @@
 //! Finds the size and the chain of an object in a pack before it is read.
 //!
-//! A pack contains most objects as deltas of others, in chains. The whole chain is read for its last object, which
-//! may be small where others are large: whoever pushes can make any chain.
+//! A pack contains most objects as deltas of others, in chains. To get at its last object, which may be small, the
+//! whole chain is read, which may be large: whoever pushes can make any chain.
 //!
 //! Source: gitformat-pack(5).
 
@@ -48,7 +48,7 @@ struct Files {
     pack: File,
 }
 
-/// The bytes that are read for an object.
+/// The amount of data that is read for an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::git) struct Extent {
     /// The size of the object in bytes.
@@ -72,7 +72,7 @@ impl Packs {
                 }
             }
         }
-        // In the order of libgit2: the youngest first.
+        // As in libgit2: the youngest first.
         found.sort_by(|one, other| other.cmp(one));
         // The largest one has most of the objects, and is kept open. A daemon's mirror has hundreds of others.
         let largest = found.iter().map(|(_, size, _)| *size).max().unwrap_or(0);
@@ -114,7 +114,7 @@ impl Pack {
         self.files.clone().map_or_else(|| Files::open(&self.index).map(Arc::new), Ok)
     }
 
-    /// Returns the places of the ids that begin with a byte.
+    /// Returns the positions of the ids that begin with a byte.
     fn ids_from(&self, byte: u8) -> Range<usize> {
         let end = |at: usize| self.ends.get(at).map_or(0, |end| *end as usize);
         usize::from(byte).checked_sub(1).map_or(0, end)..end(usize::from(byte))
@@ -136,12 +136,12 @@ impl Pack {
         found.map(|at| self.offset_of(files, start + at)).transpose()
     }
 
-    /// Returns the place of an object in the pack, by that of its id.
+    /// Returns the place of an object in the pack, given the position of its id in the index.
     fn offset_of(&self, files: &Files, at: usize) -> io::Result<u64> {
         let count = self.ids_from(u8::MAX).end as u64;
         let small = IDS + count * (ID as u64 + 4);
         let offset = number(&read_at(&files.index, small + 4 * at as u64, 4)?).ok_or_else(cut)?;
-        // A large one is in a table of its own.
+        // Large offsets are in a separate table.
         if offset & 1 << 31 == 0 {
             return Ok(offset.into());
         }
@@ -233,7 +233,8 @@ fn byte(rest: &mut &[u8]) -> Option<u8> {
     Some(*first)
 }
 
-/// Parses a size, of which each byte but the last has a mark; `size` has its first `bits`.
+/// Parses the rest of a size. Each byte but the last has its highest bit set. `size` has the first `bits` of the
+/// size.
 fn size(rest: &mut &[u8], mut size: u64, mut bits: u32, mut goes_on: bool) -> Option<u64> {
     while goes_on {
         let next = byte(rest)?;

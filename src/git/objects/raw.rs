@@ -1,4 +1,4 @@
-//! Parses git's commit, tag and tree objects. It does not know where they are stored.
+//! Parses git's commit, tag and tree objects, wherever they are stored.
 //!
 //! Text that is not UTF-8 is shown with replacement characters; nothing here fails because of it.
 
@@ -31,7 +31,7 @@ pub struct CommitTime {
 }
 
 impl CommitTime {
-    /// Returns the seconds and the zone as a commit object has them.
+    /// Returns the seconds and the zone in the form of a commit object.
     pub(in crate::git) fn raw(self) -> String {
         let sign = if self.offset < 0 { '-' } else { '+' };
         let offset = self.offset.unsigned_abs();
@@ -78,7 +78,8 @@ pub(in crate::git) struct RawCommit {
     pub(in crate::git) summary: String,
 }
 
-/// The most bytes of a message that are looked at for its summary, and the most characters of a summary and an author.
+/// The maximum number of bytes of a message that are read for its summary, and the maximum length of a summary and an
+/// author, in characters.
 const MESSAGE_START: usize = 64 << 10;
 const MOST_SHOWN: usize = 1000;
 
@@ -105,7 +106,7 @@ pub(in crate::git) fn commit(content: &[u8]) -> Option<RawCommit> {
     Some(commit)
 }
 
-/// Returns a text as it is shown, cut if it is long.
+/// Returns a text for display, cut if it is long.
 fn shown(text: &str) -> String {
     match text.char_indices().nth(MOST_SHOWN) {
         Some((end, _)) => format!("{} ...", &text[..end]),
@@ -168,8 +169,8 @@ fn text(name: &[u8]) -> String {
     std::str::from_utf8(name).map_or_else(|_| String::from_utf8_lossy(name).into_owned(), str::to_owned)
 }
 
-/// Parses a tree object; the result is sorted by the bytes of the names. Fails with the fault of a damaged one. A
-/// tree with names that git would not check out counts as damaged, so that no path leads to another place.
+/// Parses a tree object; the result is sorted by the bytes of the names. Fails if the tree is damaged. One with names
+/// that git would not check out counts as damaged, so that no path leads elsewhere.
 pub(in crate::git) fn folder(mut content: &[u8]) -> Result<Vec<TreeEntry>, &'static str> {
     let mut items = Vec::new();
     while !content.is_empty() {
@@ -205,7 +206,7 @@ fn entry(content: &[u8]) -> Option<(TreeEntry, &[u8])> {
     Some((TreeEntry { name, kind, id }, &content[end + 21..]))
 }
 
-/// Returns true for a name that stands for another place than an entry of its folder, or for a git directory. Source:
+/// Returns true for a name that cannot be that of an entry of its folder, or is that of a git directory. Source:
 /// git's `verify_path` and `fsck_tree`.
 fn is_no_name(name: &str) -> bool {
     matches!(name, "" | "." | "..") || name.contains('/') || name.eq_ignore_ascii_case(".git")
