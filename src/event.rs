@@ -23,7 +23,7 @@ pub struct CommitEvent {
     pub before: Option<CommitId>,
     /// The commit.
     pub after: CommitId,
-    /// The way in which it has come.
+    /// The way in which it came to the branch.
     pub kind: EventKind,
     /// The commit whose settings judge it: the tip of the branch before the push or, for a new branch, the tip of the
     /// checked-out branch, which in a mirror is the default branch. `None` if the settings of `before` do.
@@ -40,7 +40,7 @@ pub enum PushPart {
     Alone,
     /// One of its commits, which are followed by [`PushPart::Whole`].
     One,
-    /// All of its commits at once, for whoever does not want them one by one.
+    /// All of its commits at once, for receivers that do not want them one by one.
     Whole,
 }
 

@@ -47,7 +47,7 @@ fn put(path: &Path, content: &[u8], mode: FileMode, settled: impl FnOnce(&File) 
     Ok(())
 }
 
-/// The age from which a temporary file is taken for abandoned.
+/// The age at which a temporary file counts as abandoned.
 const ABANDONED: Duration = Duration::from_hours(1);
 
 /// Removes the temporary files that killed processes have left in a folder. Returns their number.

@@ -34,7 +34,7 @@ pub(in crate::fleet) enum Dependency {
     Key(Arc<str>, LayerId),
     /// The options in effect.
     Options(OptionsOf),
-    /// The answer for a key that was looked up for the sake of another one.
+    /// The answer for a key that was looked up for another one.
     Answer(Arc<AnswerClasses>),
 }
 

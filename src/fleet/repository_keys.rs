@@ -118,7 +118,7 @@ impl RepositoryKeys {
         self.counts.contains_key(key)
     }
 
-    /// Returns all root keys, in no order.
+    /// Returns all root keys, in no particular order.
     pub(in crate::fleet) fn iter(&self) -> impl Iterator<Item = &Arc<str>> {
         self.counts.keys()
     }

@@ -1,4 +1,4 @@
-//! The budget of a run: the most that all its keys may cost together, on all nodes.
+//! The budget of a run: the maximum cost of all its keys together, on all nodes.
 //!
 //! The budget also limits the number of root keys in the data files ([`keys_of_run`]).
 //!
@@ -81,7 +81,7 @@ pub(in crate::fleet) fn evaluate<T: Sync>(
     in_shares(tasks, workers, budget, evaluate)
 }
 
-/// Evaluates tasks that take more than `budget` all together.
+/// Evaluates tasks that together exceed `budget`.
 fn in_shares<T: Sync>(
     tasks: &[T],
     workers: &Workers,

@@ -56,7 +56,7 @@ static CONSTANTS: Constants = Constants {
     }),
 };
 
-/// gitlab.com and GitLab.
+/// gitlab.com and self-managed GitLab.
 #[derive(Debug)]
 pub(super) struct GitLab;
 
@@ -133,7 +133,7 @@ fn ci(variable: Variable<'_>) -> Ci {
     }
 }
 
-/// Returns true if the commits are known to be of the project: those of a branch or tag, or of a request within it.
+/// Returns true if the commits are known to come from the project: from a branch or tag, or from a request within it.
 fn is_own(variable: Variable<'_>) -> bool {
     let is_same = |[source, target]: [&str; 2]| variable(source).is_some_and(|id| Some(id) == variable(target));
     if variable("CI_MERGE_REQUEST_IID").is_some() {

@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 use super::error::ForgeError;
 use crate::delivery::{Private, describe, one_line};
 
-/// The time limit of an answer.
+/// The time limit for an answer.
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// The maximum size, in bytes, of an answer and of a page of a list.

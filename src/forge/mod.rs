@@ -2,7 +2,7 @@
 //!
 //! - Each [`Forge`] has its own file, with its names, addresses, documents, events and variables. [`ALL`] lists them;
 //!   nothing else in the program distinguishes between them.
-//! - [`Client`] finds, writes and deletes comments, and sets checks and statuses; `http` has what all share.
+//! - [`Client`] finds, writes and deletes comments, and sets checks and statuses; `http` has what all forges share.
 //! - [`Sticky`] keeps one comment for each request and configuration, whoever else writes at the same time.
 //! - [`webhook`] checks who sends an event, [`ci`] reads the environment of a CI job, [`Page`] makes links to lines.
 //!
@@ -223,7 +223,7 @@ pub struct Comment {
 /// The result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Conclusion {
-    /// Nothing stands against the change.
+    /// There is no objection to the change.
     Success,
     /// No answer could be given.
     Neutral,

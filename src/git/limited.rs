@@ -10,10 +10,10 @@ use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The time limit of a command that only reads from disk.
+/// The time limit of a command that reads from disk or changes references.
 pub(super) const QUERY: Duration = Duration::from_mins(2);
 
-/// The time limit of a command that writes, or uses the network.
+/// The time limit of a command that writes objects or uses the network.
 pub(super) const TRANSFER: Duration = Duration::from_mins(30);
 
 /// The memory limit of a git process, in bytes, not counting the files that it maps.

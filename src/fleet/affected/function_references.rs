@@ -136,7 +136,7 @@ impl Comparison<'_> {
     }
 }
 
-/// Returns the files that the functions of a class are promised to read.
+/// Returns the folders whose files the functions of a class are promised to read.
 fn promised(class: &ClassLevels) -> impl Iterator<Item = &Folder> {
     let data = class.levels().filter_map(|level| level.data_read());
     data.filter(|data| data.is_promised()).flat_map(Data::folders)

@@ -133,7 +133,7 @@ struct AssignedSource {
     laid: Laid,
 }
 
-/// The variables that are laid under profiles.
+/// The variables that are added to profiles.
 enum Laid {
     /// A variable, with the value of each class of nodes.
     Given { name: Arc<str>, partition: Partition, values: Vec<Result<Value, Arc<str>>> },

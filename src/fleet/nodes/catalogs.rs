@@ -74,7 +74,7 @@ impl Catalogs {
 }
 
 impl Listed {
-    /// Lists nodes by what each of their names stands for.
+    /// Lists nodes by what `of_name` makes of each of their names.
     fn of(lists: &ByNames, of_name: impl Fn(&Arc<str>) -> Arc<str>) -> Listed {
         let mut known = NodeSet::default();
         let mut with: HashMap<Arc<str>, Vec<NodeId>, RandomState> = HashMap::default();

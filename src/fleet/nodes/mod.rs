@@ -117,8 +117,8 @@ impl VariableClasses {
 /// The values of a variable on some nodes.
 #[derive(Debug, Clone, Default)]
 pub struct VariableValues {
-    /// Each value with its nodes, the most frequent first. It is `None` if the variable is set to something without
-    /// such an entry, such as an index into a text.
+    /// Each value with its nodes, the most frequent first. The value is `None` if the variable is set to something
+    /// without such an entry, such as an index into a text.
     pub known: Vec<(Option<Value>, NodeSet)>,
     /// The nodes that do not set it.
     pub without: NodeSet,
@@ -398,13 +398,13 @@ impl Fleet {
         wanted(&self.paths())
     }
 
-    /// Reads the whole profiles of some nodes again; leaves out those that cannot be read any more.
+    /// Reads the whole profiles of some nodes again. Leaves out those that can no longer be read.
     pub fn profiles(&self, nodes: &NodeSet) -> BTreeMap<NodeId, NodeProfile> {
         self.profiles_with(nodes, &Wanted::whole())
     }
 
-    /// Reads the profiles of some nodes again, at least as far as they are wanted; leaves out those that cannot be read
-    /// any more.
+    /// Reads the profiles of some nodes again, at least the wanted parts. Leaves out those that can no longer be
+    /// read.
     pub fn profiles_with(&self, nodes: &NodeSet, wanted: &Wanted) -> BTreeMap<NodeId, NodeProfile> {
         let found: Mutex<BTreeMap<NodeId, NodeProfile>> = Mutex::default();
         self.source.read(wanted, &|batch| {
@@ -425,7 +425,7 @@ impl Fleet {
         let classes = self.variable_classes(path.by_ref());
         let is_missing = |(_, reading): &(usize, &Reading)| reading.is_missing(&path.segments);
         let missing = classes.readings.iter().enumerate().filter(is_missing);
-        // The sets are made only if a class needs them: there may be one for each node, such as by its name.
+        // The sets are made only if some node lacks the value: there may be as many as nodes.
         NodeSet::union_of(self.len(), missing.map(|(class, _)| classes.partition.classes()[class].clone()))
     }
 

@@ -107,7 +107,7 @@ impl ReferencedVariables {
         wanted(&self.paths)
     }
 
-    /// Returns the places, in no order.
+    /// Returns the places, in no particular order.
     pub(in crate::fleet) fn paths(&self) -> impl Iterator<Item = &VariablePath> {
         self.paths.iter()
     }

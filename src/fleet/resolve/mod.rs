@@ -37,8 +37,8 @@ pub fn resolve(revision: &Revision, keys: &NodesByKey, workers: &Workers) -> Eff
 const STEPS_A_QUESTION: usize = 100_000;
 
 /// Returns the effective values of some keys in several revisions; answers that differ from node to node only by
-/// texts inserted into them are templates. Equal outcomes and templates are shared, across all revisions. Keys for
-/// which the run's budget is too small fail.
+/// texts inserted into them are templates. Equal outcomes and templates are shared, across all revisions. Keys that
+/// exceed the run's budget fail.
 pub fn resolve_all<const N: usize>(revisions: [&Revision; N], keys: &NodesByKey, workers: &Workers) -> [Effective; N] {
     // A command that fails repeatedly is no longer used, so the order of the requests matters.
     let asks_commands = revisions.iter().any(|revision| revision.asks_commands());
@@ -81,7 +81,7 @@ pub fn resolve_all<const N: usize>(revisions: [&Revision; N], keys: &NodesByKey,
     })
 }
 
-/// A key, and the nodes on which it is looked up in a revision; answers that it may share with others.
+/// A key, the nodes on which it is looked up in a revision, and answers that it may share with others.
 type Task<'t> = (&'t Revision, &'t Arc<str>, &'t NodeSet, Option<&'t SharedAnswers>);
 
 /// Returns the distinct answers for a key, in the order of their first nodes, and their total cost. Beyond the limit,

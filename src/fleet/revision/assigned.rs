@@ -28,8 +28,8 @@ impl Revision {
         Ok(revision)
     }
 
-    /// Returns the revision of another `environment`, for the same profiles and read with the same options. Reuses
-    /// what is equal in this revision; the result is the same as that of [`Revision::new`].
+    /// Returns the revision of another `environment`, for the same profiles, read with the same options. Reuses what
+    /// is equal in this revision; the result is the same as that of [`Revision::new`].
     pub fn next(&self, environment: Environment, workers: &Workers) -> Result<Revision, RevisionError> {
         let Some(unassigned) = &self.unassigned else {
             let fleet = self.fleet.clone().with_derived(&environment.derived);

@@ -136,7 +136,8 @@ impl Revision {
         found
     }
 
-    /// Returns the nodes for which each level has data at a location, or answers without one; by place and name.
+    /// Returns the nodes for which each level has data at a location, or answers without one, by the level's place
+    /// and name.
     pub fn nodes_by_level(&self) -> BTreeMap<(Place, Arc<str>), NodeSet> {
         let mut found: BTreeMap<_, NodeSet> = BTreeMap::new();
         for (class, nodes) in self.classes() {

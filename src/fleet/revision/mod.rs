@@ -60,10 +60,11 @@ pub struct Revision {
     pub fleet: Arc<Fleet>,
     /// The findings of the hierarchies.
     pub findings: Vec<Finding>,
-    /// All keys that a data file of the repository defines, as lookups ask for them, in order.
+    /// All keys of the repository's data files and of what its hierarchies lead to, as lookups ask for them, in
+    /// order.
     pub keys: Arc<BTreeSet<Arc<str>>>,
     repository_keys: RepositoryKeys,
-    /// The resolved levels of all layers, those of a layer one after the other.
+    /// The resolved levels of all layers, layer by layer.
     pub(in crate::fleet) levels: Vec<Arc<ResolvedLevels>>,
     /// The positions of each layer's levels. A layer whose configuration fails has none.
     layers: BTreeMap<LayerId, Range<usize>>,

@@ -98,7 +98,7 @@ fn add_constants<'s>(skeleton: &'s Skeleton, constants: &mut Vec<&'s str>) -> Op
     }
 }
 
-/// Adds the texts of a value; returns `None` if they are too many.
+/// Adds the texts of a value; returns `None` if there are too many.
 fn add_strings<'v>(value: &'v Value, strings: &mut Vec<&'v str>) -> Option<()> {
     match value {
         Value::String(text) => strings.push(text),

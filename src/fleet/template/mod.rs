@@ -22,7 +22,7 @@ use crate::value::{Hash as ValueHash, Segment, Text, Value, ValuePath};
 
 pub use coincidence::coincidences;
 
-/// A value that is made anew for each node.
+/// A value that is filled in for each node.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Template(Skeleton);
 

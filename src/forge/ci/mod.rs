@@ -71,7 +71,7 @@ pub struct Jobs {
     pub runners: &'static [&'static str],
     /// True if the runner interprets lines of standard output as commands.
     pub has_commands: bool,
-    /// The setting by which a job checks out all history.
+    /// The setting with which a job checks out all history.
     pub depth: Option<&'static str>,
     /// Variables with the branch of a request.
     pub request_branch: &'static [&'static str],
@@ -148,7 +148,7 @@ pub fn has_commands(variable: Variable<'_>) -> bool {
     jobs().any(|jobs| jobs.has_commands && jobs.has(variable))
 }
 
-/// Returns the settings by which jobs check out all history.
+/// Returns the settings with which jobs check out all history.
 pub fn depths() -> String {
     jobs().filter_map(|jobs| jobs.depth).collect::<Vec<&str>>().join(", ")
 }

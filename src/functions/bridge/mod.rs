@@ -1,8 +1,8 @@
 //! The site's own functions in Ruby, which the machine's Puppet runs.
 //!
-//! A [`PuppetBridge`] is one function. Its code is that of a trusted revision (`trusted`), never that of a commit under
-//! review; the files that it reads are those of the revision that is asked about. Both are written to a private folder
-//! (`stage`). A Ruby process answers there (`bridge.rb`), as a command of the settings does.
+//! A [`PuppetBridge`] is one function. Its code is that of a trusted revision (`trusted`), never that of a commit
+//! under review; the files that it reads are those of the revision that is asked about. Both are written to a private
+//! folder (`stage`). A Ruby process answers there (`bridge.rb`), like a command of the settings.
 
 mod answers;
 pub mod ruby;

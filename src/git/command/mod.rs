@@ -1,8 +1,8 @@
 //! Runs the `git` command, to read what libgit2 cannot (references in reftables, revisions in rare notations) and to
 //! write what hierad writes.
 //!
-//! No user's hook runs, except for `pre-auto-gc`, which may forbid git to tidy up. Queries ([`GitCommand::query`])
-//! write nothing and do not use the network.
+//! No user's hook runs, except for `pre-auto-gc`, which may prevent garbage collection. Queries
+//! ([`GitCommand::query`]) write nothing and do not use the network.
 
 pub(super) mod config;
 

@@ -1,4 +1,4 @@
-//! Merges two commits in memory, as if a branch took another one.
+//! Merges two commits in memory, as if one branch were merged into another.
 //!
 //! This is git's three-way merge without the detection of renames: a file that one side has renamed and the other has
 //! edited is a conflict here. Only folders that both sides have changed are opened, so the cost depends on what both
@@ -25,9 +25,9 @@ const KINDS: &str = ": it is not the same kind of file on both";
 pub struct Merge {
     /// The common ancestor.
     pub base: CommitId,
-    /// The one that takes the changes.
+    /// The commit that takes the changes.
     pub ours: CommitId,
-    /// The one whose changes since the base are taken.
+    /// The commit whose changes since the base are taken.
     pub theirs: CommitId,
 }
 
