@@ -3,8 +3,8 @@
 //! A fleet has many nodes and few distinct answers. A key is evaluated on one node, and the evaluation records its
 //! dependencies: variables, options, and the places that define the keys it searches. All nodes on which these are
 //! equal form one node class with one answer; then the key is evaluated on one of the remaining nodes. The same
-//! method resolves the levels of a hierarchy and merges the options. Answers are kept as `key -> [(NodeSet,
-//! outcome)]`, never as a table of nodes and keys.
+//! method resolves the levels of a hierarchy and merges the options. Answers are kept as
+//! `key -> [(NodeSet, outcome)]`, never as a table of nodes and keys.
 //!
 //! The submodules, each of which uses only those before it:
 //!
