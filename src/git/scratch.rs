@@ -32,7 +32,7 @@ impl Scratch {
         self.try_commit(message, minute).map_err(|e| error(folder, &e))
     }
 
-    /// Makes the branch `name` on the last commit.
+    /// Makes the branch `name` at the last commit.
     pub fn branch(&self, name: &str) -> Result<(), ScratchError> {
         let head = self.repository.head().and_then(|head| head.peel_to_commit());
         let branch = head.and_then(|head| self.repository.branch(name, &head, false).map(|_| ()));

@@ -26,12 +26,12 @@ impl CommitTree {
         Ok(CommitTree { objects: Arc::clone(objects), commit, root, root_id })
     }
 
-    /// Returns the commit.
+    /// Returns the id of the commit.
     pub fn commit(&self) -> CommitId {
         self.commit
     }
 
-    /// Returns it for use as a part of another tree.
+    /// Converts the tree for use as a part of another tree.
     pub fn graft(self) -> Graft {
         Graft::Read { commit: self.commit.0, tree: Arc::new(self) }
     }
@@ -76,7 +76,7 @@ impl CommitTree {
             EntryKind::Submodule => Entry::Submodule(Some(item.id)),
             EntryKind::Link => match self.objects.link(item.id) {
                 Ok(target) => Entry::Link(String::from_utf8_lossy(&target).into_owned()),
-                // No system could make it: it leads out of the tree.
+                // No system could create such a link: it is treated as one that leads out of the tree.
                 Err(ObjectError::TooLarge { size, .. }) => Entry::Link(format!("/(a target of {size} bytes)")),
                 Err(error) => return Err(failed(&path(), &error)),
             },

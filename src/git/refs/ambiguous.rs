@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
-/// The names so far that were a tag's as well as a branch's, as sentences.
+/// The names found so far that both a tag and a branch have, as sentences.
 #[derive(Debug, Default)]
 pub(in crate::git) struct Ambiguous(Mutex<BTreeSet<String>>);
 
@@ -13,7 +13,7 @@ impl Ambiguous {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(sentence);
     }
 
-    /// Returns the sentences.
+    /// Returns the sentences noted so far.
     pub(in crate::git) fn warnings(&self) -> Vec<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }

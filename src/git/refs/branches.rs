@@ -9,7 +9,7 @@ use crate::git::id::{BranchName, CommitId};
 /// The tips of branches at one moment.
 pub type Branches = BTreeMap<BranchName, CommitId>;
 
-/// A pattern for names of branches that cannot be used.
+/// A pattern for branch names that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("'{pattern}' is not a valid pattern for branches: {reason}")]
 pub struct PatternError {

@@ -1,7 +1,7 @@
 //! References and revisions, behind one interface with two backends: libgit2, and the `git` command for repositories
 //! that libgit2 refuses (reftables, partial clones).
 //!
-//! Each query uses a handle that has read no references yet: a handle's memory of them can be out of date.
+//! Each query uses a handle that has not read any references yet, since a handle's cache of them can be out of date.
 
 pub(super) mod ambiguous;
 pub(super) mod branches;
@@ -63,7 +63,7 @@ pub enum RevisionError {
         /// The branches that have commits: those here, or else those of remotes, by their names there.
         others: Vec<String>,
     },
-    /// Trust hangs on it, and it is neither a full id nor the name of one reference.
+    /// Trust depends on the revision, and it is neither a full id nor the name of exactly one reference.
     #[error(
         "'{revision}' is not a branch, and its code or settings would be trusted: name a branch, a remote-tracking \
          branch of a configured remote, another reference in full such as refs/tags/v1, or a full commit id"
@@ -94,7 +94,7 @@ pub struct Head {
     pub commit: Option<CommitId>,
 }
 
-/// The reader of references.
+/// A reader of references.
 pub(super) enum Refs {
     /// libgit2, with the `git` command for rare notations.
     Library(Library, GitCommand),
@@ -235,16 +235,17 @@ impl Refs {
 }
 
 impl RevisionError {
-    /// Returns true if nothing is checked out that has a commit, and other branches have some.
+    /// Returns true if the checked-out branch has no commit but other branches do.
     pub fn names_a_branch(&self) -> bool {
         matches!(self, RevisionError::Unborn { others, .. } if !others.is_empty())
     }
 }
 
-/// Returns the advice to check out a branch that has commits, the likeliest of these; nothing if there is none. The
-/// clone of a bundle without a `HEAD` checks out a branch that is not there.
+/// Returns the advice to check out a branch that has commits, the likeliest of these, or nothing if there is none.
+/// The
+/// clone of a bundle without a `HEAD` checks out a branch that does not exist.
 fn checkout(branches: &[String]) -> String {
-    // A stranger may have named them, and people copy commands.
+    // A stranger may have chosen the names, and people copy commands.
     let is_plain = |name: &&String| {
         !name.starts_with('-') && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._/-".contains(&byte))
     };
@@ -282,7 +283,7 @@ fn command_resolve(command: &GitCommand, revision: &str) -> Result<Option<[u8; 2
     Ok(CommitId::from_hex(id.trim()).map(|id| id.0))
 }
 
-/// Returns the target of a reference by its full name. `rev-parse` would complete the name of one that is not there.
+/// Returns the target of a reference by its full name. `rev-parse` would complete a name that does not exist.
 fn command_tip(command: &GitCommand, reference: &str) -> Result<Option<CommitId>, CommandError> {
     if reference == "HEAD" {
         let id = command.query(&["rev-parse", "--verify", "--quiet", "HEAD"])?;

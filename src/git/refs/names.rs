@@ -1,8 +1,9 @@
-//! Finds the reference that a name means.
+//! Finds the reference that a name stands for.
 //!
-//! Git takes a tag before a branch of the same name, and completes names in six ways. Whoever may push a tag could so
-//! choose what others compare with, or trust. Here a branch comes before a tag, no full name is completed, and where
-//! trust hangs on a name it is one exact reference.
+//! Git prefers a tag to a branch of the same name, and completes names in six ways. Whoever may push a tag could thus
+//! choose what others compare with, or trust. Here a branch takes precedence over a tag, full names are not
+//! completed,
+//! and a name that trust depends on is one exact reference.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -15,20 +16,21 @@ use crate::git::command::CommandError;
 use crate::git::id::{BranchName, CommitId};
 use crate::git::objects::Objects;
 
-/// The beginnings of all that may follow a name in git's notation of revisions.
+/// The characters that may follow a name in git's notation of revisions.
 const SUFFIXES: [char; 4] = ['^', '~', '@', ':'];
 
 /// The beginning of the full names of remote-tracking branches.
 const TRACKING: &str = "refs/remotes/";
 
-/// The reference of a mirror to the commit that the other repository told with its default branch. Trust hangs on it
-/// in place of `HEAD`: whoever pushes a branch that was the default one a moment ago gets no trust by its name. Nobody
+/// A mirror's reference to the commit that the other repository reported with its default branch. Trust depends on it
+/// instead of `HEAD`: whoever pushes a branch that was the default one a moment ago gains no trust by its name.
+/// Nobody
 /// can push a reference outside of `refs/`.
 pub(in crate::git) const DEFAULT_HEAD: &str = "HIERAD_DEFAULT_HEAD";
 
 impl Refs {
-    /// Returns a revision with the full name of a branch if git would take a tag of that name; the name is added to
-    /// `ambiguous`. Returns `None` if a full name in it belongs to no reference.
+    /// Returns the revision, with the full name of a branch if git would prefer a tag of the same name; that name is
+    /// added to `ambiguous`. Returns `None` if the revision contains a full name that no reference has.
     pub(super) fn unambiguous<'r>(
         &self,
         revision: &'r str,
@@ -62,7 +64,7 @@ impl Refs {
     }
 
     /// Returns the object that a revision names if it is only a name, an id or the beginning of one, without reading
-    /// the object. libgit2 would read it, however large it is, and does not know a commit that it cannot parse.
+    /// the object. libgit2 would read it, however large it is, and does not find a commit that it cannot parse.
     pub(super) fn named_object(library: &git2::Repository, revision: &str) -> Option<[u8; 20]> {
         let name = revision.strip_suffix("^{commit}").or_else(|| revision.strip_suffix("^0")).unwrap_or(revision);
         if let Some(id) = CommitId::from_hex(name) {
@@ -77,7 +79,7 @@ impl Refs {
         found.or_else(|| only_object(library, name)).and_then(|id| id.as_bytes().try_into().ok())
     }
 
-    /// Returns the full names that are references, in the same order.
+    /// Returns those of the full names that are references, in the same order.
     fn existing<const N: usize>(
         &self,
         names: [String; N],
@@ -94,8 +96,9 @@ impl Refs {
     }
 
     /// Returns the commit of a name that trust depends on: a full id, a reference by its full name, a remote-tracking
-    /// branch of a configured remote, the default branch of one, or a branch. A tag counts by its full name only, and
-    /// anything below `refs/remotes/` without a remote that fetches it is somebody's push.
+    /// branch of a configured remote, the default branch of one, or a branch. A tag is accepted by its full name
+    /// only.
+    /// Anything below `refs/remotes/` that no remote fetches may have been pushed by anybody, and is refused.
     pub(in crate::git) fn trusted(&self, name: &str, objects: &Objects) -> Result<CommitId, RevisionError> {
         let unnamed = || RevisionError::NotExact { revision: name.to_owned() };
         let id = match CommitId::from_hex(name) {
@@ -124,7 +127,7 @@ impl Refs {
         Ok(git2::Reference::is_valid_name(&full).then_some(full))
     }
 
-    /// Returns the full name of a remote-tracking branch if a remote fetches it. A remote's `HEAD` is git's word on
+    /// Returns the full name of a remote-tracking branch if a remote fetches it. A remote's `HEAD` is git's record of
     /// the default branch only if it is symbolic: otherwise somebody pushed a branch of that name, which was fetched.
     fn fetched(&self, name: String, remotes: &Remotes) -> Result<Option<String>, RefsError> {
         let name = if name.ends_with("/HEAD") { self.symbolic_target(&name)? } else { Some(name) };
@@ -163,14 +166,14 @@ impl Refs {
 #[derive(Default)]
 struct Remotes {
     names: BTreeSet<String>,
-    /// The remote-tracking branches that they fetch to: names, or patterns with one `*`. A mirror's `refs/*` has
-    /// somebody's `refs/remotes/` in it as well.
+    /// The remote-tracking branches that they fetch to: names, or patterns with one `*`. The `refs/*` of a mirror is
+    /// left out, since it also covers a `refs/remotes/` that others pushed.
     targets: Vec<String>,
 }
 
 impl Remotes {
-    /// Returns true for the short name of a branch of a remote, whether it is fetched or not: in a mirror, which has
-    /// no remote-tracking branches, somebody may push a branch with that name.
+    /// Returns true for the short name of a remote's branch, even if it is not fetched: in a mirror, which has no
+    /// remote-tracking branches, somebody may push a branch with that name.
     fn has(&self, name: &str) -> bool {
         let is_below = |remote: &String| name.strip_prefix(remote.as_str()).is_some_and(|rest| rest.starts_with('/'));
         self.names.iter().any(is_below) || self.fetch(&format!("{TRACKING}{name}"))
@@ -182,19 +185,19 @@ impl Remotes {
     }
 }
 
-/// The first parts of names that git completes to something else than a branch, and the usual name of a remote.
+/// The first parts of names that git completes to something other than a branch, and the usual name of a remote.
 const OTHERS: [&str; 5] = ["@", "heads", "origin", "remotes", "tags"];
 
-/// Returns true for a short name that people use for something other than a branch that somebody may push under it: a
+/// Returns true for a short name under which anybody may push a branch, but by which people mean something else: a
 /// remote's branch in a repository without remotes, a name that git completes, a reference such as `FETCH_HEAD`, or
-/// the beginning of an id. Such a branch counts by its full name.
+/// the beginning of an id. Such a branch is found by its full name only.
 fn is_no_branch(name: &str) -> bool {
     let first = name.split('/').next().unwrap_or_default();
     let is_id = name.len() >= 7 && name.bytes().all(|byte| byte.is_ascii_hexdigit()) && !begins_with_day(name);
     OTHERS.contains(&first) || name.ends_with("HEAD") || is_id
 }
 
-/// Returns true for digits that begin with a date, which are a plausible branch name: 20261127.
+/// Returns true for digits that begin with a date, such as 20261127, which is a plausible branch name.
 fn begins_with_day(name: &str) -> bool {
     let part = |range: std::ops::Range<usize>| name.get(range).and_then(|digits| digits.parse::<u32>().ok());
     let is_day = part(0..4).is_some_and(|year| (1970..2100).contains(&year))
@@ -203,8 +206,8 @@ fn begins_with_day(name: &str) -> bool {
     is_day && name.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Returns the object whose id has this prefix, if it is the only one. If there are several, one may be a commit,
-/// which libgit2 looks for.
+/// Returns the object whose id has this prefix, if it is the only one. If there are several, one of them may be a
+/// commit; libgit2 looks for that.
 fn only_object(library: &git2::Repository, prefix: &str) -> Option<Oid> {
     let is_prefix = (4..40).contains(&prefix.len()) && prefix.bytes().all(|byte| byte.is_ascii_hexdigit());
     let id = Oid::from_str(prefix).ok().filter(|_| is_prefix)?;

@@ -1,5 +1,5 @@
-//! Makes git's exchanges with other repositories ask nobody, and keeps everything else that the user has set for
-//! them.
+//! Keeps git from prompting while it exchanges data with other repositories, and leaves the user's other settings as
+//! they are.
 
 use std::process::Command;
 
@@ -8,11 +8,11 @@ use crate::git::command::GitCommand;
 /// Makes a git command fail where it would ask for a password. `git` reads the settings of its repository.
 pub(super) fn ask_nobody(command: &mut Command, git: &GitCommand) {
     command.env("GIT_TERMINAL_PROMPT", "0").env("GCM_INTERACTIVE", "never").env("SSH_ASKPASS_REQUIRE", "never");
-    // One that the user has set for this process may know the answer; others open a window.
+    // A program that the user has set for this process may know the answer; others open a window.
     if !is_set("GIT_ASKPASS") {
         command.env("GIT_ASKPASS", "");
     }
-    // These are the user's own, for this process.
+    // These are the user's own choice for this process.
     if !is_set("GIT_SSH_COMMAND")
         && !is_set("GIT_SSH")
         && let Some(ssh) = Ssh::of(git).without_questions()
@@ -28,9 +28,9 @@ fn is_set(name: &str) -> bool {
 /// The command for SSH in git's settings.
 #[derive(Debug, Default)]
 struct Ssh {
-    /// The words for a shell, or `None` for `ssh`.
+    /// The command line for a shell, or `None` for `ssh`.
     command: Option<String>,
-    /// The kind of its options, or `None` if the name of the program tells it.
+    /// The kind of options that it takes, or `None` to infer it from the program's name.
     variant: Option<String>,
 }
 
@@ -42,8 +42,9 @@ impl Ssh {
         Ssh { command: setting("core.sshCommand"), variant: variant.filter(|variant| variant != "auto") }
     }
 
-    /// Returns the command with the option that keeps OpenSSH from asking; or `None` if it may be another program, or
-    /// more than a program with its arguments.
+    /// Returns the command with the option that keeps OpenSSH from asking, or `None` if it may be another program, or
+    /// is
+    /// more than a program with arguments.
     fn without_questions(&self) -> Option<String> {
         let command = self.command.as_deref().unwrap_or("ssh").trim_end();
         let program = command.split_whitespace().next()?.rsplit('/').next()?;

@@ -1,5 +1,5 @@
-//! Bare mirrors of other repositories. A new mirror is made beside the one that it replaces and is filled by the user's
-//! own `git fetch`, with the user's credentials.
+//! Bare mirrors of other repositories. A new mirror is made next to the one that it replaces, and is filled by the
+//! user's own `git fetch`, with the user's credentials.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -22,8 +22,8 @@ pub struct MirrorError {
     reason: String,
 }
 
-/// The target of HEAD while the other's default branch is not known. Nobody pushes a branch of that name, since it is
-/// none; with one such as `main` whoever pushes that would make it the default branch.
+/// The target of HEAD while the other repository's default branch is unknown. It is not a branch, so nobody can push
+/// it; if it were one such as `main`, whoever pushes that would make it the default branch.
 const NO_BRANCH: &str = "refs/hierad/no-default-branch";
 
 /// A bare repository whose branches are those of another one.
@@ -41,19 +41,19 @@ impl Mirror {
         self.folder.join("HEAD").is_file()
     }
 
-    /// Returns the folder that it is moved to when [another](Mirror::replace) replaces it.
+    /// Returns the folder that the mirror is moved to when [another](Mirror::replace) replaces it.
     pub fn former(&self) -> PathBuf {
         self.folder.with_extension("damaged")
     }
 
     /// Returns the folder of the mirror that has hierad's own references: this one or, if it is missing, the last one
-    /// that it replaced. A crash during a replacement leaves none in its place.
+    /// that it replaced. A crash during a replacement can leave no mirror in this place.
     pub fn last(&self) -> Option<PathBuf> {
         let is_there = |folder: &PathBuf| folder.join("HEAD").is_file();
         [self.folder.clone(), self.former()].into_iter().find(is_there)
     }
 
-    /// Makes a new mirror of the same repository beside this one. It has no branches until it is fetched.
+    /// Makes a new mirror of the same repository next to this one. It has no branches until it is fetched.
     pub fn beside(&self) -> Result<Mirror, MirrorError> {
         let mirror = Mirror { folder: self.folder.with_extension("new"), url: self.url.clone() };
         remove(&mirror.folder).map_err(|error| failed(&mirror.folder, &error))?;
@@ -82,7 +82,7 @@ impl Mirror {
         replace().map_err(|error| failed(&self.folder, &error))
     }
 
-    /// Returns the command that updates its branches from the other repository. It never prompts.
+    /// Returns the command that updates the mirror's branches from the other repository. It never prompts.
     pub fn fetch(&self) -> Command {
         self.fetch_from(OsStr::new(&self.url), "+refs/heads/*:refs/heads/*")
     }
@@ -94,8 +94,9 @@ impl Mirror {
         command
     }
 
-    /// Makes the default branch that of the other repository, which `answer` tells, and its commit the trusted one
-    /// once it is fetched. If it tells none, there is none.
+    /// Sets the default branch to that of the other repository, as reported in `answer`, and trusts its commit if
+    /// that is
+    /// fetched. Without a branch in `answer`, the mirror has no default branch.
     pub fn set_head(&self, answer: &str) -> Result<(), MirrorError> {
         let told = answer.lines().find_map(|line| line.strip_prefix("ref: ")?.strip_suffix("\tHEAD"));
         let branch = told.filter(|name| name.starts_with("refs/heads/"));
@@ -112,7 +113,7 @@ impl Mirror {
             match commit.filter(|commit| repository.find_commit(*commit).is_ok()) {
                 Some(commit) => drop(repository.reference(DEFAULT_HEAD, commit, true, "the other's default branch")?),
                 None if branch.is_none() => _ = repository.find_reference(DEFAULT_HEAD).map(|mut known| known.delete()),
-                // The other one's earlier state stays trusted.
+                // The other repository's earlier state stays trusted.
                 None => {}
             }
             Ok(())
@@ -134,7 +135,7 @@ impl Mirror {
 
     fn fetch_from(&self, place: &OsStr, references: &str) -> Command {
         let mut command = self.git();
-        // Behind the dashes nothing is taken for an option.
+        // After the dashes nothing is taken for an option.
         command.args(["fetch", "--quiet", "--prune", "--no-tags", "--no-write-fetch-head", "--"]);
         command.arg(place).arg(references);
         command

@@ -14,18 +14,18 @@ use super::limited::{self, Limits};
 
 use asking::ask_nobody;
 
-/// The setting that has a fetch keep no pack, however many objects it has.
+/// The setting that keeps a fetch from storing a pack, however many objects it gets.
 const LOOSE: &str = "fetch.unpackLimit=2147483647";
 
 /// References by their full names.
 pub type References = BTreeMap<String, CommitId>;
 
-/// The person that git may ask for a password.
+/// Decides whether git may ask anybody for a password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PasswordPrompt {
-    /// The one at the terminal.
+    /// Git may ask the user at the terminal.
     User,
-    /// There is none: without a password git fails.
+    /// Git may ask nobody: it fails without a password.
     Nobody,
 }
 
@@ -42,7 +42,7 @@ pub struct Remote {
 /// A reference that is moved at a remote, from where it was seen to somewhere else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moved<'a> {
-    /// Its full name.
+    /// The reference's full name.
     pub name: &'a str,
     /// Its target as it was seen, or `None` if it was not there.
     pub seen: Option<CommitId>,
@@ -51,7 +51,7 @@ pub struct Moved<'a> {
 }
 
 impl Moved<'_> {
-    /// The option that has git refuse the push if the reference was moved since it was seen.
+    /// Returns the option that has git refuse the push if the reference was moved since it was seen.
     fn lease(&self) -> String {
         format!("--force-with-lease={}:{}", self.name, self.seen.map(|id| id.to_string()).unwrap_or_default())
     }
@@ -88,22 +88,23 @@ impl Remote {
         Ok(list.lines().filter_map(listed).collect())
     }
 
-    /// Fetches the reference `from` to a reference `to` of hierad's own, wherever that was before.
+    /// Fetches the reference `from` to hierad's own reference `to`, wherever that pointed before.
     pub fn fetch(&self, from: &str, to: &str) -> Result<(), CommandError> {
         let refspec = format!("+{from}:{to}");
         let options = ["--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--"];
         self.run("fetch", &[&options[..], &[&self.name, &refspec]].concat()).map(drop)
     }
 
-    /// Fetches references, or commits, and writes of their targets nothing but `FETCH_HEAD`. Each object gets a file of
-    /// its own, of which the size is known before it is read: in a pack it may be a change to a large one, or the last
-    /// of a long chain of changes.
+    /// Fetches references, or commits, and records their targets only in `FETCH_HEAD`. Each object is stored in a
+    /// separate file, so its size is known before it is read: in a pack it may be a delta to a large object, or the
+    /// end
+    /// of a long chain of deltas.
     pub(super) fn fetch_nowhere(&self, names: &[&str]) -> Result<(), CommandError> {
         let options = ["--quiet", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance", "--refmap=", "--"];
         self.run_with(&["-c", LOOSE], "fetch", &[&options[..], &[&self.name], names].concat()).map(drop)
     }
 
-    /// Fetches references to references of hierad's own. In a shallow clone, `deepen` more commits come with them.
+    /// Fetches references to hierad's own references. In a shallow clone, also fetches `deepen` more commits.
     pub fn fetch_history(&self, references: &[(&str, &str)], deepen: Option<u32>) -> Result<(), CommandError> {
         let refspecs: Vec<String> = references.iter().map(|(from, to)| format!("+{from}:{to}")).collect();
         let depth = deepen.map(|commits| format!("--deepen={commits}"));
@@ -114,12 +115,13 @@ impl Remote {
         self.run("fetch", &arguments).map(drop)
     }
 
-    /// Pushes a reference, if it goes on from where it is at the remote.
+    /// Pushes a reference, if that fast-forwards the remote's.
     pub fn push(&self, reference: &str) -> Result<(), CommandError> {
         self.run("push", &["--quiet", "--no-verify", "--end-of-options", &self.name, reference]).map(drop)
     }
 
-    /// Moves references, wherever they go. Fails for one that is not where it was seen any more, and leaves it there.
+    /// Moves references, even if that is no fast-forward. Fails for one that was moved since it was seen, and leaves
+    /// that one alone.
     pub fn replace(&self, moves: &[Moved<'_>]) -> Result<(), CommandError> {
         if moves.is_empty() {
             return Ok(());
@@ -154,7 +156,7 @@ impl Remote {
     }
 }
 
-/// Parses a line of `git ls-remote`, or one of `git for-each-ref` with a tabulator.
+/// Parses a line of `git ls-remote`, or one of `git for-each-ref` with a tab.
 pub(super) fn listed(line: &str) -> Option<(String, CommitId)> {
     let (id, name) = line.split_once('\t')?;
     Some((name.to_owned(), CommitId::from_hex(id)?))

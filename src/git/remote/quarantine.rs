@@ -1,9 +1,10 @@
-//! A place for objects that are fetched for a while: a folder of their own in the git directory, which borrows all
-//! others from the repository. It is limited in size, and the repository has nothing of it once it is gone.
+//! A temporary place for fetched objects: a separate folder in the git directory, which borrows all other objects
+//! from
+//! the repository. Its size is limited, and once it is removed nothing of it remains in the repository.
 //!
-//! The folder is a git directory that shares the repository's settings and references, as that of a linked work tree
-//! does. No reference leads into it. Its lock tells that somebody uses it; the next one that is made removes those that
-//! nobody uses any more.
+//! The folder is a git directory that shares the repository's settings and references, like that of a linked work
+//! tree. No reference leads into it. Its lock shows that it is in use; making a quarantine removes those no longer in
+//! use.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -17,14 +18,14 @@ use crate::disk::FileMode;
 use crate::git::command::{CommandError, GitCommand};
 use crate::git::id::CommitId;
 
-/// The folder of all of them, in the git directory.
+/// The folder of all quarantines, in the git directory.
 const PLACE: &str = "hierad/quarantine";
 
-/// The number of attempts to remove one while something is written there, and the pause after each.
+/// The number of attempts to remove a quarantine while something is written there, and the pause after each.
 const LOOKS: usize = 100;
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Those that this process has made.
+/// The number of quarantines that this process has made.
 static MADE: AtomicU64 = AtomicU64::new(0);
 
 /// A failure to make a quarantine.
@@ -35,7 +36,7 @@ pub struct QuarantineError {
     source: io::Error,
 }
 
-/// Objects that were fetched. They are gone with it.
+/// Fetched objects, which are removed when this is dropped.
 #[derive(Debug)]
 pub struct Quarantine {
     folder: PathBuf,
@@ -55,7 +56,7 @@ impl Quarantine {
     /// Makes the folder, and takes its lock.
     fn make_in(place: &Path, common_dir: &Path) -> io::Result<(PathBuf, File)> {
         FileMode::PRIVATE.create_folder(place)?;
-        // Nobody takes a folder that is being made for one that nobody uses.
+        // While this lock is held, nobody mistakes a folder in the making for an unused one.
         let others = File::create(place.join("lock"))?;
         others.lock()?;
         remove_unused(place)?;
@@ -74,13 +75,14 @@ impl Quarantine {
         Ok((folder, lock))
     }
 
-    /// Returns the folder of its objects.
+    /// Returns the folder of the fetched objects.
     pub fn objects(&self) -> PathBuf {
         self.folder.join("objects")
     }
 
-    /// Fetches references, or commits, from a remote of the repository or an address, and returns their targets in the
-    /// same order. Git is ended once all that is here takes more than `limit` bytes.
+    /// Fetches references, or commits, from a remote of the repository or an address, and returns their targets in
+    /// the
+    /// same order. Git is ended once the quarantine takes more than `limit` bytes.
     pub fn fetch(&self, remote: &str, names: &[&str], limit: u64) -> Result<Vec<CommitId>, CommandError> {
         let remote = Remote::new(self.command.clone(), remote, PasswordPrompt::Nobody).filling(&self.folder, limit);
         remote.fetch_nowhere(names)?;
@@ -100,7 +102,7 @@ impl Drop for Quarantine {
     }
 }
 
-/// Removes a folder. What a git that was ended has started may write there for a moment.
+/// Removes a folder. Programs that an ended git has started may still write there for a moment.
 fn remove(folder: &Path) -> io::Result<()> {
     for _ in 0..LOOKS {
         match fs::remove_dir_all(folder) {
@@ -111,13 +113,13 @@ fn remove(folder: &Path) -> io::Result<()> {
     fs::remove_dir_all(folder)
 }
 
-/// Removes the folders that nobody uses.
+/// Removes the folders that are not in use.
 fn remove_unused(place: &Path) -> io::Result<()> {
     for entry in fs::read_dir(place)? {
         let folder = entry?.path();
         let is_used = || File::open(folder.join("lock")).is_ok_and(|lock| lock.try_lock().is_err());
         if folder.is_dir() && !is_used() {
-            // One that its process removes at this moment is gone soon.
+            // If its process is removing it at this moment, it is gone soon.
             _ = fs::remove_dir_all(&folder);
         }
     }

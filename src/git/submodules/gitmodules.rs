@@ -1,5 +1,4 @@
-//! Reads a `.gitmodules`: a stranger's file in the syntax of git's configuration. Nothing of it is obeyed but names and
-//! paths.
+//! Reads a `.gitmodules`: a stranger's file in the syntax of git's configuration. Only names and paths are used.
 //!
 //! Source: git's `config.c` (the syntax) and `submodule-config.c` (`check_submodule_name`, `parse_config`).
 
@@ -7,10 +6,10 @@ use std::collections::BTreeMap;
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// The name of the file.
+/// The name of the file that declares submodules.
 pub const GITMODULES: &str = ".gitmodules";
 
-/// Returns the names of submodules by their paths; none if git could not read the file.
+/// Returns the names of submodules by their paths, or none if git could not read the file.
 pub fn names_by_path(content: &[u8]) -> BTreeMap<String, String> {
     let text = String::from_utf8_lossy(content);
     let mut reader = Reader(text.strip_prefix('\u{feff}').unwrap_or(&text).chars().peekable());
@@ -28,7 +27,7 @@ pub fn names_by_path(content: &[u8]) -> BTreeMap<String, String> {
         };
         let Some((name, path)) = read else { return BTreeMap::new() };
         if let Some(path) = path {
-            // The first one counts.
+            // The first path wins.
             paths.entry(name.clone()).or_insert(path);
         }
         section = name;
@@ -37,8 +36,8 @@ pub fn names_by_path(content: &[u8]) -> BTreeMap<String, String> {
     paths.into_iter().filter(is_safe).map(|(name, path)| (path, name)).collect()
 }
 
-/// Returns true for a name that leads to a folder below that of all submodules. Git accepts `.git` and `.` in names,
-/// too.
+/// Returns true for a name that leads to a folder below that of all submodules. Other than git, this also refuses
+/// `.git` and `.` in names.
 fn is_name(name: &str) -> bool {
     name.split(['/', '\\']).all(|part| !matches!(part, "" | "." | "..") && !part.eq_ignore_ascii_case(".git"))
 }
@@ -58,7 +57,7 @@ impl Reader<'_> {
         std::iter::from_fn(|| self.0.next_if(|c| is_part(*c))).map(|c| c.to_ascii_lowercase()).collect()
     }
 
-    /// Reads the head of a section, and returns the name of its submodule; an empty one if it is none of a submodule.
+    /// Reads the header of a section, and returns the name of its submodule; an empty one for any other section.
     fn section(&mut self) -> Option<String> {
         self.0.next();
         let word = self.word(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '.'));
@@ -118,7 +117,7 @@ impl Reader<'_> {
                 },
                 c => value.push(c),
             }
-            // Blanks at the end count in quotes only.
+            // Blanks at the end are kept in quotes only.
             if is_quoted || !c.is_ascii_whitespace() {
                 len = value.len();
             }

@@ -1,8 +1,8 @@
-//! The files of submodules, as far as a clone of them is at hand: in the git directory, where `git submodule` puts it,
-//! or in the work tree.
+//! The files of submodules that have been cloned: in the git directory, where `git submodule` puts clones, or in the
+//! work tree.
 //!
-//! Names and commits are a stranger's. A name leads to no other place than a clone of this repository's own, and of
-//! that nothing is opened but its objects.
+//! Names and commits are a stranger's. A name can only lead to a clone within this repository, of which only the
+//! objects are opened.
 
 pub(super) mod gitmodules;
 
@@ -20,25 +20,25 @@ use crate::tree::{Entry, FileTree, Graft, GraftedTree, TreeError, read_config};
 
 use gitmodules::{GITMODULES, names_by_path};
 
-/// The most submodules of a tree, those in others included, ...
+/// The maximum number of submodules in a tree, including those in other submodules.
 const MOST: usize = 4096;
 
-/// ... and the most that lie in one another.
+/// The maximum depth of submodules within one another.
 const DEEPEST: usize = 16;
 
-/// The clones that were opened.
+/// The clones opened so far.
 #[derive(Default)]
 pub(super) struct Clones(Mutex<HashMap<PathBuf, Arc<Objects>>>);
 
 /// A repository that may have submodules.
 pub(super) struct Superproject {
-    /// Its git directories, in which there may be clones.
+    /// Its git directories, which may contain clones.
     pub(super) git_dirs: Vec<PathBuf>,
     /// The top of its work tree.
     pub(super) work: Option<PathBuf>,
     /// True if the files of the work tree are read.
     pub(super) is_work_tree: bool,
-    /// The size of the largest file that is read.
+    /// The size in bytes of the largest file that is read.
     pub(super) file_limit: u64,
 }
 
@@ -49,7 +49,7 @@ struct Left {
 }
 
 impl Clones {
-    /// Returns `tree` with the files of its submodules in it. One whose commit is in no clone stays as it is.
+    /// Returns `tree` with the files of its submodules in it. A submodule whose commit is in no clone stays as it is.
     pub(super) fn graft(&self, tree: Arc<dyn FileTree>, of: &Superproject) -> Result<Arc<dyn FileTree>, TreeError> {
         self.graft_some(tree, of, &mut Left { count: MOST, depth: DEEPEST })
     }
@@ -77,7 +77,7 @@ impl Clones {
         Ok(if grafts.is_empty() { tree } else { Arc::new(GraftedTree::new(tree, grafts)) })
     }
 
-    /// Opens the files of a submodule, and returns it as one that may have submodules, too.
+    /// Opens the files of a submodule, and returns it as a repository that may have submodules, too.
     fn open(
         &self,
         of: &Superproject,
@@ -119,7 +119,7 @@ impl Clones {
     }
 }
 
-/// Returns the folder at `path` of a work tree, to which no link leads.
+/// Returns the folder at `path` of a work tree, or `None` if it is reached through a link.
 fn folder_in(top: &Path, path: &str) -> Option<PathBuf> {
     let mut folder = top.to_owned();
     for name in path.split('/') {
