@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Shows bytes as lower-case digits, two for each.
+/// Shows bytes as lower-case digits, two per byte.
 pub struct Hex<'a>(pub &'a [u8]);
 
 impl fmt::Display for Hex<'_> {
@@ -11,7 +11,7 @@ impl fmt::Display for Hex<'_> {
     }
 }
 
-/// Reads digits of either case into `bytes`. Returns `None` if they are not exactly two for each byte.
+/// Reads digits of either case into `bytes`. Returns `None` if there are not exactly two per byte.
 pub fn read(digits: &[u8], bytes: &mut [u8]) -> Option<()> {
     let (pairs, []) = digits.as_chunks::<2>() else { return None };
     let digit = |digit: u8| u8::try_from(char::from(digit).to_digit(16)?).ok();

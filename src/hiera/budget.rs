@@ -1,5 +1,6 @@
-//! The limits of the cost of one answer. A few lines of data can ask for more than there is: keys that refer to one
-//! another twice, and so on. Puppet goes on until its memory or its stack is used up; hierad ends with an honest error.
+//! The limits of the cost of one answer. A few lines of data can ask for more than any machine has, such as keys that
+//! each refer to the next one twice. Puppet goes on until its memory or stack is used up; hierad ends with an honest
+//! error.
 
 use std::cell::Cell;
 
@@ -7,11 +8,11 @@ use super::LookupError;
 use crate::puppet::document::MAX_DEPTH;
 use crate::value::{Hash, Value};
 
-/// The most steps that the answer for one key takes: values looked at and merged, texts taken apart, places searched.
-/// Some tenths of a second.
+/// The maximum number of steps for one key's answer: values looked at and merged, texts parsed, places searched. They
+/// take some tenths of a second.
 pub const STEP_LIMIT: usize = 10_000_000;
 
-/// The cost of a search for a key that is referred to, in steps; each place that is searched counts once more.
+/// The cost of searching for a referenced key, in steps, apart from that of each place that is searched.
 pub(super) const LOOKUP_STEPS: usize = 50;
 
 /// The cost of searching one place or evaluating one `%{...}`, in steps.
@@ -20,31 +21,31 @@ pub(super) const PLACE_STEPS: usize = 10;
 /// The cost of merging or converting one value, or one entry of a hash, in steps.
 const MERGE_STEPS: usize = 8;
 
-/// The cost of a regular expression that gives up, in steps: it takes milliseconds.
+/// The cost of a regular expression that gives up, in steps. Such an expression takes milliseconds.
 pub(super) const REGEX_STEPS: usize = 250_000;
 
-/// The bytes of a text that are looked at in one step.
+/// The number of bytes of a text that can be looked at in one step.
 const BYTES_A_STEP: usize = 64;
 
-/// The most text that interpolation, merges and conversions make on the way to the answer for one key, in bytes.
+/// The maximum size, in bytes, of the text that interpolation, merges and conversions make for one key's answer.
 pub const TEXT_LIMIT: usize = 64 << 20;
 
-/// The depth to which a value that interpolation puts together may nest; no deeper than one of a data file.
+/// The maximum depth of a value that interpolation puts together, the same as for values in data files.
 pub const NESTING_LIMIT: usize = MAX_DEPTH;
 
-/// The part of the stack that must be left where a lookup or a variable nests: more than what is done between two of
-/// these, in a debug build, with values of [`NESTING_LIMIT`].
+/// The stack in bytes that must be left when a lookup or a variable nests. It is more than is used until the next
+/// one nests, in a debug build, with values of [`NESTING_LIMIT`].
 const STACK_LEFT: usize = 1 << 20;
 
-/// The size of the new stack where less is left.
+/// The size in bytes of the new stack if less than that is left.
 const MORE_STACK: usize = 8 << 20;
 
 /// An amount of work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cost {
-    /// Steps.
+    /// The number of steps.
     pub steps: usize,
-    /// Bytes of new text.
+    /// The size in bytes of new text.
     pub text: usize,
 }
 
@@ -52,28 +53,28 @@ impl Cost {
     /// No work.
     pub const NONE: Cost = Cost { steps: 0, text: 0 };
 
-    /// The most for the answer for one key on one node.
+    /// The maximum cost of the answer for one key on one node.
     pub const OF_KEY: Cost = Cost { steps: STEP_LIMIT, text: TEXT_LIMIT };
 
-    /// Returns the work of both.
+    /// Returns the sum of both.
     #[must_use]
     pub fn plus(self, other: Cost) -> Cost {
         Cost { steps: self.steps.saturating_add(other.steps), text: self.text.saturating_add(other.text) }
     }
 
-    /// Subtracts `other`; zero if it is larger.
+    /// Subtracts `other`, down to zero.
     #[must_use]
     pub fn minus(self, other: Cost) -> Cost {
         Cost { steps: self.steps.saturating_sub(other.steps), text: self.text.saturating_sub(other.text) }
     }
 
-    /// Returns the smaller amount of each.
+    /// Returns the minimum of each.
     #[must_use]
     pub fn at_most(self, other: Cost) -> Cost {
         Cost { steps: self.steps.min(other.steps), text: self.text.min(other.text) }
     }
 
-    /// Returns true if it is no more than `limit`.
+    /// Returns true if neither amount exceeds that of `limit`.
     pub fn is_within(self, limit: Cost) -> bool {
         self.steps <= limit.steps && self.text <= limit.text
     }
@@ -105,17 +106,17 @@ impl Budget {
         Cost { steps: self.steps.get(), text: self.text.get() }
     }
 
-    /// Returns what is left.
+    /// Returns the rest of the budget.
     pub(super) fn left(&self) -> Cost {
         self.limit.minus(self.spent())
     }
 
-    /// Returns the number of collections that the work is inside of.
+    /// Returns the number of collections that the work is nested in.
     pub(super) fn nesting(&self) -> usize {
         self.nesting.get()
     }
 
-    /// Takes as much as work that was done before.
+    /// Takes the cost of work that was done earlier.
     pub(super) fn take(&self, cost: Cost) -> Result<(), LookupError> {
         self.spend(cost.steps).and(self.write(cost.text))
     }
@@ -131,7 +132,7 @@ impl Budget {
         }
     }
 
-    /// Takes memory for the texts in `value`, which are new.
+    /// Takes memory for the texts in `value`, all of which are new.
     pub(super) fn make(&self, value: &Value) -> Result<(), LookupError> {
         match value.bare() {
             Value::Array(items) => items.iter().try_for_each(|item| self.make(item)),
@@ -175,7 +176,7 @@ impl Budget {
         Ok(())
     }
 
-    /// Does `work` inside one more collection.
+    /// Does `work` one collection deeper.
     pub(super) fn inside<T>(&self, work: impl FnOnce() -> Result<T, LookupError>) -> Result<T, LookupError> {
         let depth = self.nesting.get();
         if depth >= NESTING_LIMIT {
@@ -188,7 +189,7 @@ impl Budget {
     }
 }
 
-/// Does `work`, which nests in a lookup, with enough stack. A lookup itself is begun where there is some: to ask a
+/// Does `work`, which is nested in a lookup, with enough stack. The outermost lookup does not need this, and asking a
 /// thread for its stack takes longer than most lookups.
 pub(super) fn with_stack<T>(work: impl FnOnce() -> T) -> T {
     stacker::maybe_grow(STACK_LEFT, MORE_STACK, work)

@@ -18,17 +18,17 @@ pub(super) struct FunctionCall<'a> {
     /// The key: its root and the other segments.
     pub(super) key: (&'a str, &'a [Value]),
     pub(super) scope: &'a dyn Scope,
-    /// The module whose layer calls it.
+    /// The module whose layer makes the call.
     pub(super) module: Option<&'a str>,
-    /// The files of the repository; `None` where functions are not bridged.
+    /// The files of the repository, or `None` if functions are not bridged.
     pub(super) tree: Option<&'a dyn FileTree>,
     /// The outcome of an interpolation that the function may have looked at.
     pub(super) interpolated: Option<Interpolated<'a>>,
-    /// The lookups that the function needs for its answer, as far as they are known.
+    /// The lookups known so far that the function needs for its answer.
     pub(super) lookups: &'a [LookedUp],
 }
 
-/// A lookup that a function makes, and what it finds.
+/// A lookup that a function makes, with its result.
 pub(super) struct LookedUp {
     pub(super) wanted: NestedLookup,
     pub(super) found: Result<Option<Value>, LookupError>,
@@ -44,7 +44,7 @@ impl LookedUp {
     }
 }
 
-/// The outcome of the interpolation of a value, in a call that was made before without it.
+/// The outcome of interpolating a value. The call was made before without it.
 #[derive(Clone, Copy)]
 pub(super) struct Interpolated<'a> {
     /// The value before.
@@ -59,7 +59,7 @@ pub(super) fn ask(command: &Command, asked: &FunctionCall<'_>) -> Result<Answer,
     answers.into_iter().next().unwrap_or_else(|| Err(LookupError::unknown("a function that gives no answer")))
 }
 
-/// Makes some calls of a command, bridged ones all at a time.
+/// Makes several calls of a command; bridged ones are all made at once.
 pub(super) fn ask_all(command: &Command, asked: &[FunctionCall<'_>]) -> Vec<Result<Answer, LookupError>> {
     let unasked = |asked: &FunctionCall<'_>, what: &str, why: String| {
         let level = asked.level;
@@ -91,15 +91,15 @@ pub(super) fn ask_all(command: &Command, asked: &[FunctionCall<'_>]) -> Vec<Resu
     }
 }
 
-/// Returns the calls that can be made, and for each one whether it can be.
+/// Separates the calls that can be made, and returns for each call if it can be.
 fn split(calls: Vec<Result<Call<'_>, LookupError>>) -> (Vec<Call<'_>>, Vec<Result<(), LookupError>>) {
     let mut made = Vec::new();
     let results = calls.into_iter().map(|call| call.map(|call| made.push(call))).collect();
     (made, results)
 }
 
-/// Returns the command of a level whose answers for a root key depend only on the level: that of a bridged function
-/// that reads no variables.
+/// Returns a level's command if its answers for a root key depend only on the level: that of a bridged function that
+/// reads no variables.
 fn of_level(level: &Level) -> Option<&Command> {
     match &level.backend {
         Backend::Declared(DeclaredFunction::Command(command)) => {
@@ -111,10 +111,10 @@ fn of_level(level: &Level) -> Option<&Command> {
     }
 }
 
-/// The place of some calls: a layer of an environment, and the variables, which do not matter.
+/// The place that calls are made from: a layer of an environment, and variables, which do not matter here.
 pub(super) type CalledFrom<'a> = (&'a Environment, &'a Layer, &'a dyn Scope);
 
-/// Returns a bridged function's answers for root keys, at each location of a level. `None` for answers that may
+/// Returns a bridged function's answers for root keys, at each location of a level, or `None` for answers that may
 /// depend on more than level and key.
 pub fn bridged_answers(calls: &[(&Level, &str)], from: CalledFrom<'_>) -> Vec<Option<Vec<Outcome>>> {
     let outcome = |answer: Result<Answer, LookupError>, level: &Level, root: &str| match answer.ok()? {
@@ -132,7 +132,7 @@ pub fn bridged_answers(calls: &[(&Level, &str)], from: CalledFrom<'_>) -> Vec<Op
     outcomes.collect()
 }
 
-/// Returns the references in a bridged function's answers for each of some root keys, at all locations of a level.
+/// Returns the references in a bridged function's answers for each of some root keys, at all locations of a level, or
 /// `None` if its answers may depend on more than level and key.
 pub fn bridged_references(level: &Level, roots: &[&str], from: CalledFrom<'_>) -> Option<Vec<Mentions>> {
     let calls: Vec<(&Level, &str)> = roots.iter().map(|root| (level, *root)).collect();
@@ -153,7 +153,7 @@ pub fn bridged_references(level: &Level, roots: &[&str], from: CalledFrom<'_>) -
     all.collect()
 }
 
-/// Makes the calls of a bridged function for root keys, at each location of a level for each.
+/// Calls a bridged function for root keys, each at every location of its level.
 fn answers_at_locations(
     calls: &[(&Level, &str)],
     (environment, layer, scope): CalledFrom<'_>,
@@ -187,7 +187,7 @@ fn answers_at_locations(
     calls.iter().map(&mut of).collect()
 }
 
-/// Asks a command for a key where nothing that it answers is interpolated; `None` if there is no such key.
+/// Asks a command for a key if its answers cannot be interpolated. Returns `None` if there is no such key.
 pub(super) fn value(command: &Command, asked: &FunctionCall<'_>) -> Result<Option<Value>, LookupError> {
     match ask(command, asked)? {
         Answer::Found(value) => Ok(Some(value)),

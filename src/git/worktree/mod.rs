@@ -1,5 +1,6 @@
-//! The checked-out files as a tree: as if everything in the work tree were committed, ignored files included. What a
-//! sparse checkout leaves out is there as in the index, and so is a file that git converts and takes for unchanged.
+//! The checked-out files as a tree: as if everything in the work tree were committed, including ignored files. Files
+//! that a sparse checkout leaves out are read from the index, and so are files that git converts and considers
+//! unchanged.
 
 mod staged;
 pub(super) mod tracked;
@@ -21,7 +22,7 @@ pub struct WorkTree {
     seen: FrozenFiles,
     /// The git directory of the work tree and the repository's objects, if it has any.
     repository: Option<(PathBuf, Arc<Objects>)>,
-    /// The entries of the index that the files do not tell of, once they are needed.
+    /// The entries of the index that cannot be told from the files, once they are needed.
     staged: OnceLock<Result<Staged, String>>,
 }
 
@@ -62,7 +63,8 @@ impl WorkTree {
         Ok(head.ok().and_then(|id| id.as_bytes().try_into().ok()).or(staged))
     }
 
-    /// Returns the id of a file whose content on disk has the id `own`: that of the index, if git has converted it.
+    /// Returns the id of a file whose content on disk has the id `own`: the index's id, if git has converted the
+    /// file.
     fn id_of(&self, path: &str, disk: &Path, own: BlobId) -> BlobId {
         if self.repository.is_none() {
             return own;
@@ -151,7 +153,7 @@ impl FileTree for WorkTree {
         let mut names = self.list_on_disk(path)?;
         let left_out = self.staged()?.left_out.list(path)?;
         names.extend(left_out);
-        // Stable: what is on disk comes first.
+        // The sort is stable: names on disk come first.
         names.sort_by(|a, b| a.0.cmp(&b.0));
         names.dedup_by(|a, b| a.0 == b.0);
         Ok(names)

@@ -1,5 +1,5 @@
-//! Reads from git's index what the files of a work tree do not tell: the commits of submodules, the files that
-//! `git sparse-checkout` or `git update-index --skip-worktree` leaves out, and those that are as they were checked out.
+//! Reads from git's index what the files of a work tree do not show: the commits of submodules, the files that
+//! `git sparse-checkout` or `git update-index --skip-worktree` leaves out, and the files unchanged since checkout.
 
 use std::collections::HashMap;
 use std::fs::Metadata;
@@ -13,13 +13,13 @@ use crate::git::id::CommitId;
 use crate::git::objects::Objects;
 use crate::tree::{BlobId, Entry, MemoryTree};
 
-/// The bit of an entry's flags that says that its file is left out of the checkout. Source: git's `cache.h`.
+/// The bit of an entry's flags that marks its file as left out of the checkout. Source: git's `cache.h`.
 const SKIP_WORKTREE: u16 = 1 << 14;
 
-/// The entries that the files of a work tree do not tell of, with the folders above them.
+/// The entries that cannot be told from the files of a work tree, with the folders above them.
 #[derive(Default)]
 pub(super) struct Staged {
-    /// The files that are left out. Their contents are with the repository's objects.
+    /// The files that are left out. Their contents are among the repository's objects.
     pub(super) left_out: MemoryTree,
     /// The submodules.
     pub(super) submodules: MemoryTree,
@@ -33,7 +33,7 @@ pub(super) struct Staged {
 struct Seen {
     id: [u8; 20],
     size: u32,
-    /// The times of its content and of its entry, in nanoseconds since 1970.
+    /// The modification times of its content and of its inode, in nanoseconds since 1970.
     times: [i128; 2],
 }
 
@@ -47,13 +47,13 @@ fn modified(file: &Metadata) -> i128 {
 }
 
 impl Staged {
-    /// Reads the index of the linked work tree with this git directory. Returns an empty one if there is none yet.
+    /// Reads the index of the work tree with this git directory, or returns an empty one if there is no index yet.
     pub(super) fn read(git_dir: &Path, objects: &Objects) -> Result<Staged, String> {
         let path = git_dir.join("index");
         if !path.is_file() {
             return Ok(Staged::default());
         }
-        // Its library knows neither a split index nor one with folders in place of their files.
+        // libgit2 knows neither a split index nor a sparse one, which has folders in place of their files.
         Staged::read_here(&path, objects).or_else(|_| Staged::listed(git_dir, objects))
     }
 
@@ -73,8 +73,8 @@ impl Staged {
         Ok(staged)
     }
 
-    /// Returns the id of the file at `path` in the index, if git takes it for unchanged as it is on disk. Its content
-    /// may be another one: git converts it.
+    /// Returns the id of the file at `path` in the index, if git considers the file on disk unchanged. The content on
+    /// disk may still differ, since git converts it.
     ///
     /// Source: `ie_match_stat` and `is_racy_timestamp` in git's `read-cache.c`.
     pub(super) fn unchanged(&self, path: &str, disk: &Metadata) -> Option<BlobId> {

@@ -1,18 +1,18 @@
-//! Tells if git tracks a file, in whatever work tree it lies.
+//! Tells if git tracks a file, whichever work tree it is in.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Returns true if git tracks a file or a link on the way to it, so that a commit has it, or has it lead there. A work
-/// tree is known by its `.git`, whatever its settings say. Fails if an index cannot be read.
+/// Returns true if git tracks a file or a link on the way to it, so that commits can change the file or redirect the
+/// path. A work tree is recognised by its `.git`, whatever its settings say. Fails if an index cannot be read.
 pub fn is_tracked(path: &Path) -> io::Result<bool> {
-    // Where links are many the system refuses the path, too, so this ends.
+    // The system refuses paths with too many links, so the recursion ends.
     path.canonicalize()?;
     on_the_way(&std::path::absolute(path)?)
 }
 
-/// Returns true if the index of a git directory has an entry at a path from the top, below it or on the way to it, or
-/// cannot be read.
+/// Returns true if the index of a git directory has an entry at, below or above a path from the top, or cannot be
+/// read.
 pub(in crate::git) fn tracks(git_dir: &Path, path: &str) -> bool {
     let Ok(index) = git2::Index::open(&git_dir.join("index")) else { return true };
     let is_in = |inner: &[u8], outer: &[u8]| {
@@ -39,13 +39,13 @@ fn on_the_way(path: &Path) -> io::Result<bool> {
     Ok(false)
 }
 
-/// Returns true if the index of a work tree around a file or a link has it. The folder of it is without links.
+/// Returns true if a file or a link is in the index of a work tree around it. Its folder must have no links.
 fn has_entry(entry: &Path) -> io::Result<bool> {
     for top in entry.ancestors().skip(1) {
         let Some(index) = index_of(top) else { continue };
         let index = git2::Index::open(&index).map_err(|error| unreadable(&index, &error))?;
         let inside = entry.strip_prefix(top).unwrap_or(entry).as_os_str().as_encoded_bytes();
-        // Disks that ignore the case of names have the same file for both.
+        // On disks that ignore case, names that differ only in case are the same file.
         if index.iter().any(|tracked| tracked.path.eq_ignore_ascii_case(inside)) {
             return Ok(true);
         }

@@ -1,7 +1,8 @@
-//! Files that git converts at a checkout: Puppet reads another content than the repository holds.
+//! Files that git converts at checkout: Puppet reads a different content from the one in the repository.
 //!
-//! A filter is a program of whoever checks out, which hierad does not run, and another encoding is another text. Such a
-//! file is unknown, with all keys that its level is searched for. The ids of files are put into them as git does.
+//! A filter is a program on the machine that checks out, which hierad does not run, and a changed encoding makes a
+//! different text. Such a file is unknown, along with all keys that are looked up in its level. `$Id$` is expanded as
+//! git does it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,16 +12,16 @@ use crate::puppet::document::FaultKind;
 use crate::tree::{ATTRIBUTES, Attributes, BlobId, FileTree, IDENT, TreeError, with_ident};
 use crate::value::Value;
 
-/// The files of a tree that are converted, as far as somebody has asked.
+/// The converted files of a tree that were asked for so far.
 #[derive(Debug, Default)]
 pub struct ConvertedFiles(Mutex<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
     attributes: Attributes,
-    /// The attributes by which files are converted, by path.
+    /// The attributes that have git convert a file, by its path.
     by_path: HashMap<String, Arc<[String]>>,
-    /// Files that take the place of those that are converted; `None` where that makes no difference.
+    /// Files that replace the converted ones, or `None` if the conversion makes no difference.
     others: HashMap<(String, BlobId, Format), Option<Arc<DataFile>>>,
 }
 
@@ -61,7 +62,7 @@ fn other(
     id: BlobId,
     (file, converting): (&DataFile, &[String]),
 ) -> Result<Option<DataFile>, TreeError> {
-    // Where an id stands in a comment alone, it means nothing.
+    // An id in a comment makes no difference.
     let counts = |attribute: &&String| *attribute != IDENT || has_ident(file.value());
     let Some(attribute) = converting.iter().find(counts) else { return Ok(None) };
     if converting == [IDENT]
@@ -73,7 +74,7 @@ fn other(
     Ok(Some(DataFile::unknown(file.format(), FaultKind::Converted, text)))
 }
 
-/// Returns true if a text in a value contains something that git replaces by the id of the file.
+/// Returns true if a text in a value contains something that git may replace by the id of the file.
 fn has_ident(value: &Value) -> bool {
     match value {
         Value::String(text) => text.contains("$Id"),

@@ -46,7 +46,7 @@ impl Format {
         }
     }
 
-    /// Returns true if it is YAML.
+    /// Returns true for the YAML formats.
     pub fn is_yaml(self) -> bool {
         matches!(self, Format::Yaml | Format::Yaml34 | Format::Hiera3Yaml | Format::Hiera3YamlAliases)
     }
@@ -56,13 +56,13 @@ impl Format {
         if takes_aliases { Format::Hiera3YamlAliases } else { Format::Hiera3Yaml }
     }
 
-    /// Returns the variant of the format that a Ruby reads.
+    /// Returns the variant of the format for a version of Ruby.
     #[must_use]
     pub fn read_by(self, ruby: Ruby) -> Format {
         if self == Format::Yaml && ruby.psych() >= Psych::V5_2 { Format::Yaml34 } else { self }
     }
 
-    /// Returns the function that reads it.
+    /// Returns the function that reads the format.
     pub fn function(self) -> &'static str {
         match self {
             Format::Yaml | Format::Yaml34 | Format::Hiera3Yaml | Format::Hiera3YamlAliases => "yaml_data",
@@ -80,13 +80,13 @@ impl Format {
 /// The reason why a file that git converts is not read, in errors.
 pub const ANOTHER_CONTENT: &str = "a checkout has another content";
 
-/// The begins of contents that filters of git store in the place of others.
+/// The beginnings of the contents that git filters store instead of the real ones.
 const STORED: [(&[u8], &str); 2] = [
     (b"version https://git-lfs.github.com/spec/v1\n", "the repository holds a pointer of Git LFS"),
     (b"\0GITCRYPT\0", "git-crypt has encrypted the file"),
 ];
 
-/// A parsed data file. It does not know its path: equal content at two paths is one of these.
+/// A parsed data file. It does not know its path: equal content at two paths is a single `DataFile`.
 #[derive(Debug)]
 pub struct DataFile {
     format: Format,
@@ -94,7 +94,7 @@ pub struct DataFile {
     marks: Marks,
     fault: Option<Fault>,
     is_entangled: bool,
-    /// The places that a Puppet server reads otherwise, without floats.
+    /// The places that a Puppet server reads differently, except for floats.
     pub(super) notes: Notes,
     keys: OnceLock<Vec<Arc<str>>>,
     has_odd_keys: OnceLock<bool>,
@@ -112,7 +112,7 @@ impl DataFile {
         file.with_notes(notes)
     }
 
-    /// Parses `content`; what a server reads otherwise is as far known as the reader knows it.
+    /// Parses `content`. Places that a server reads differently are noted only if the parser itself finds them.
     pub(super) fn read(content: &[u8], format: Format) -> DataFile {
         let parsed = match format {
             Format::Yaml => yaml::parse(content),
@@ -131,13 +131,13 @@ impl DataFile {
         DataFile { fault, notes, ..DataFile::parsed(format, value, marks, parsed.is_entangled) }
     }
 
-    /// Returns a file that is not read, for this reason: it is too large, or Puppet reads something else.
+    /// Returns a file whose content is not read, for this reason: it is too large, or Puppet reads something else.
     pub(super) fn unknown(format: Format, kind: FaultKind, text: String) -> DataFile {
         let fault = Fault { line: 1, text, kind };
         DataFile { fault: Some(fault), ..DataFile::parsed(format, Value::Undef, Marks::default(), false) }
     }
 
-    /// Returns a file that was parsed earlier without a fault.
+    /// Returns a file without a fault that was parsed earlier.
     pub(super) fn parsed(format: Format, value: Value, marks: Marks, is_entangled: bool) -> DataFile {
         DataFile {
             format,
@@ -152,7 +152,7 @@ impl DataFile {
         }
     }
 
-    /// Returns the file, with the places that a server reads differently.
+    /// Adds the places that a server reads differently.
     pub(super) fn with_notes(self, notes: Notes) -> DataFile {
         DataFile { notes, ..self }
     }
@@ -162,7 +162,7 @@ impl DataFile {
         &self.value
     }
 
-    /// Returns the lines of the whole content.
+    /// Returns the line numbers of the whole content.
     pub fn lines(&self) -> &Marks {
         &self.marks
     }
@@ -172,8 +172,8 @@ impl DataFile {
         self.is_entangled
     }
 
-    /// Returns the names that the file gives a value to, as text; also those of a file that Puppet refuses, if they
-    /// can be read.
+    /// Returns the names of the root keys as text, including those of a file that Puppet refuses, if they can be
+    /// read.
     pub fn keys(&self) -> &[Arc<str>] {
         let name = |key: &Value| match key {
             Value::String(text) => text.to_arc(),
@@ -201,7 +201,7 @@ impl DataFile {
         self.mentions.get_or_init(|| self.content().map(Mentions::of_all).unwrap_or_default())
     }
 
-    /// Returns the format that it was read as.
+    /// Returns the format that the file was read as.
     pub fn format(&self) -> Format {
         self.format
     }
@@ -211,7 +211,7 @@ impl DataFile {
         self.value.as_hash()?.index_of_text(key).and_then(|at| self.marks.children.get(at)).map(|marks| marks.line)
     }
 
-    /// Returns the lines of the value of the root key `key`.
+    /// Returns the line numbers of the value of the root key `key`.
     pub fn marks(&self, key: &str) -> Option<&Marks> {
         self.marks.children.get(self.value.as_hash()?.index_of_text(key)?)
     }
@@ -232,7 +232,7 @@ impl DataFile {
         self.fault.as_ref()
     }
 
-    /// Returns true if the file is well-formed but not a hash (an empty YAML file is a hash without entries).
+    /// Returns true if the file is well-formed but not a hash (an empty YAML file passes as a hash without entries).
     pub fn is_no_hash(&self) -> bool {
         let empty = self.format.is_yaml() && matches!(self.value, Value::Undef | Value::Boolean(false));
         self.fault.is_none() && !empty && self.value.as_hash().is_none()
@@ -262,7 +262,7 @@ impl DataFile {
     fn refusal(&self, fault: &Fault, path: &str) -> LookupError {
         match (self.format, fault.kind) {
             (_, kind) if kind.is_unknown() => LookupError::unknown(format!("{path}: {}", fault.text)).of_fault(fault),
-            // Puppet rescues the gem's own errors only.
+            // Puppet rescues only the gem's own errors.
             (Format::Hocon, FaultKind::Exception) => LookupError::puppet(fault.text.clone()),
             _ if self.format.is_yaml() => LookupError::puppet(format!("Unable to parse {}", fault.message(path))),
             _ => LookupError::puppet(format!("Unable to parse ({path}): {}", fault.text)),
@@ -271,8 +271,9 @@ impl DataFile {
 }
 
 impl DataFile {
-    /// Returns this file with the entry at `path` as it is in `other`, or without it if `other` does not have it. The
-    /// result has no line numbers.
+    /// Returns this file with the entry at `path` as in `other`, or without it if `other` does not have it. The
+    /// result
+    /// has no line numbers.
     #[must_use]
     pub fn with_entry_of(&self, other: Option<&DataFile>, path: &[Value]) -> DataFile {
         let value = with_entry(&self.value, other.map(|other| &other.value), path).unwrap_or_default();
@@ -296,7 +297,7 @@ impl DataFile {
     }
 }
 
-/// Returns `value` with the entry at `path` as in `other`; `None` if that is all of it and `other` does not have it.
+/// Returns `value` with the entry at `path` as in `other`, or `None` if `path` is empty and `other` has no value.
 fn with_entry(value: &Value, other: Option<&Value>, path: &[Value]) -> Option<Value> {
     let Some((key, rest)) = path.split_first() else { return other.cloned() };
     let mut hash = value.as_hash().cloned().unwrap_or_default();

@@ -11,26 +11,26 @@ use super::{DataFile, Format};
 use crate::puppet::document::FaultKind;
 use crate::tree::{BlobId, FileTree, TreeError};
 
-/// A content, and as what it is read.
+/// A content and the format that it is read in.
 pub type FileId = (BlobId, Format);
 
-/// The store of the files that were parsed before.
+/// A store of files that were parsed earlier.
 pub trait ParsedFiles: Send + Sync {
-    /// Returns the file, if it exists here, and about how large it is.
+    /// Returns the file, if it is in the store, and the approximate size of its content.
     fn find(&self, id: FileId) -> Option<(DataFile, usize)>;
 
-    /// Returns true if the file exists here.
+    /// Returns true if the file is in the store.
     fn has(&self, id: FileId) -> bool;
 }
 
-/// About how much more memory a parsed file takes than its content.
+/// The approximate ratio of a parsed file's memory to the size of its content.
 const GROWTH: usize = 10;
 
-/// About how much memory it takes however small it is.
+/// The approximate memory of a parsed file without content, in bytes.
 const LEAST: usize = 1 << 10;
 
 /// Parsed data files by content: each content is parsed once, whichever path, revision or node asks for it. Beyond a
-/// limit of memory, those that nobody uses and that were asked for longest ago are dropped.
+/// memory limit, unused files are dropped, those first that were requested longest ago.
 pub struct DataFiles {
     parsed: Mutex<Parsed>,
     earlier: Option<Arc<dyn ParsedFiles>>,
@@ -38,16 +38,16 @@ pub struct DataFiles {
     reading: Reading,
 }
 
-/// The memory that data files may take, in bytes.
+/// Limits on the memory of data files, in bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct FileMemory {
-    /// About the most of those that are kept.
+    /// The approximate limit for the files that are kept.
     pub kept: usize,
-    /// The most of those that are read at the same time. A file that may take more by itself is not read.
+    /// The limit for the files that are being read at the same time. A file that may take more by itself is not read.
     pub read: usize,
 }
 
-/// Keeps all; what is read at the same time takes at most 1 GiB.
+/// Keeps all files; those being read at the same time take at most 1 GiB.
 impl Default for FileMemory {
     fn default() -> FileMemory {
         FileMemory { kept: usize::MAX, read: MOST }
@@ -57,7 +57,7 @@ impl Default for FileMemory {
 #[derive(Default)]
 struct Parsed {
     files: HashMap<FileId, CachedFile, RandomState>,
-    /// About how much memory they take, in bytes.
+    /// The approximate memory of the files, in bytes.
     size: usize,
     clock: u64,
 }
@@ -66,7 +66,7 @@ struct CachedFile {
     file: Arc<DataFile>,
     size: usize,
     used: u64,
-    /// True if it was parsed here, and not found among those that were parsed before.
+    /// True if it was parsed here rather than found in the store.
     is_new: bool,
 }
 
@@ -98,7 +98,7 @@ impl DataFiles {
         let (file, size) = if let Some(stored) = stored {
             stored
         } else {
-            // Just its keys fail.
+            // Only the keys of this file fail.
             match tree.read(id) {
                 Ok(content) => match self.reading.begin(&content, format) {
                     Ok(_reading) => (DataFile::parse(&content, format), content.len()),
@@ -111,8 +111,8 @@ impl DataFiles {
         Ok(self.lock().add((id, format), Arc::new(file), (LEAST + size * GROWTH, is_new), self.limit))
     }
 
-    /// Parses the file `id` of `tree` as a new version of the file `was` of `before`, where that is here and may have
-    /// something in common with it.
+    /// Parses the file `id` of `tree` as a new version of the file `was` of `before`. Does nothing unless `was` is
+    /// parsed already and may share entries with the new version.
     pub fn add_version(
         &self,
         (before, was): (&dyn FileTree, BlobId),
@@ -136,7 +136,7 @@ impl DataFiles {
         self.parsed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Forgets a file, which is parsed again if somebody asks for it.
+    /// Forgets a file. It is parsed again if it is requested.
     pub(super) fn forget(&self, id: FileId) {
         let mut parsed = self.lock();
         let size = parsed.files.remove(&id).map_or(0, |kept| kept.size);
@@ -148,7 +148,7 @@ impl DataFiles {
         self.lock().files.contains_key(&id) || self.earlier.as_ref().is_some_and(|earlier| earlier.has(id))
     }
 
-    /// Returns the files that were parsed here, without those that had been parsed before.
+    /// Returns the files that were parsed here, without those found in the store of earlier files.
     pub fn parsed(&self) -> Vec<(FileId, Arc<DataFile>)> {
         let parsed = self.lock();
         let new = parsed.files.iter().filter(|(_, kept)| kept.is_new);
@@ -164,7 +164,7 @@ impl Parsed {
         Some(kept.file.clone())
     }
 
-    /// Adds a file; who came first counts.
+    /// Adds a file, unless it was added in the meantime. Returns the one that was added first.
     fn add(&mut self, id: FileId, file: Arc<DataFile>, (size, is_new): (usize, bool), limit: usize) -> Arc<DataFile> {
         if let Some(first) = self.find(id) {
             return first;

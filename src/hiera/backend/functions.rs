@@ -15,17 +15,17 @@ pub enum DeclaredFunction {
     NotFound,
     /// Finds these values, by key.
     Values(Arc<Hash>),
-    /// A command answers for it.
+    /// A command that answers for the function.
     Command(Command),
 }
 
 /// The declared functions, by name.
 pub type Backends = BTreeMap<String, DeclaredFunction>;
 
-/// Something that answers for a function.
+/// A command that answers for a function.
 #[derive(Debug, Clone)]
 pub struct Command {
-    /// The variables that it is told: `role`, `facts.os.family`.
+    /// The variables that are passed to it: `role`, `facts.os.family`.
     pub scope: Arc<[String]>,
     /// The runner of the command.
     pub runner: Runner,
@@ -33,25 +33,27 @@ pub struct Command {
     pub reads_path: bool,
 }
 
-/// The edge of the program, which asks a command.
+/// The interface to the edge of the program, through which a command is asked.
 #[derive(Debug, Clone)]
 pub enum Runner {
     /// A program that answers by itself.
     Program(Arc<dyn CommandBackend>),
-    /// The site's own function in Ruby, which the machine's Puppet runs.
+    /// The site's own function in Ruby, which this machine's Puppet runs.
     Bridge(Arc<dyn Bridge>),
 }
 
 /// Asks a command; the edge of the program runs it.
 pub trait CommandBackend: fmt::Debug + Send + Sync {
-    /// Returns the answer to `request`, a JSON object in one line; equal requests have equal answers. The error says
-    /// briefly why there is none.
+    /// Returns the answer to `request`, a JSON object on one line. Equal requests get equal answers. The error
+    /// briefly
+    /// says why there is no answer.
     fn ask(&self, request: &str) -> Result<Answer, String>;
 }
 
-/// Lets the machine's Puppet run a site's own functions; the edge of the program runs Puppet.
+/// Has this machine's Puppet run a site's own functions; the edge of the program runs Puppet.
 pub trait Bridge: fmt::Debug + Send + Sync {
-    /// Returns the answers to some calls; equal calls have equal answers. The errors say briefly why there is none.
+    /// Returns the answers to some calls. Equal calls get equal answers. The errors briefly say why there is no
+    /// answer.
     fn ask(&self, calls: &[Call<'_>]) -> Vec<Result<Answer, String>>;
 }
 
@@ -59,33 +61,33 @@ pub trait Bridge: fmt::Debug + Send + Sync {
 pub struct Call<'a> {
     /// The key.
     pub key: Value,
-    /// Everything else that it is told, except its location.
+    /// The other data passed to the function, except its location.
     pub fields: Hash,
-    /// The path that it is called for: relative in the repository, absolute on disk.
+    /// The path that the function is called for: relative in the repository, absolute on disk.
     pub path: Option<&'a str>,
     /// The files of the repository.
     pub tree: &'a dyn FileTree,
-    /// Its code, or `None` if the machine's Puppet has it.
+    /// The function's code, or `None` if this machine's Puppet has it.
     pub code: Option<&'a Code>,
-    /// The files in the repository that it may read for `path`.
+    /// The files in the repository that the function may read for `path`.
     pub data: Option<&'a Folder>,
 }
 
-/// A folder of the repository, or what begins with a name in it.
+/// A folder of the repository, or the part of it whose names begin alike.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Folder {
-    /// Its path as the configuration has it.
+    /// Its path as written in the configuration.
     pub path: String,
-    /// Its path after all links.
+    /// Its path with all links resolved.
     pub at: String,
-    /// The id of all that counts in it.
+    /// The id of the part that this covers.
     pub id: ContentId,
-    /// The name that all begins with that counts, or `None` if all does.
+    /// The name that all covered entries begin with, or `None` if all entries are covered.
     pub only: Option<String>,
 }
 
 impl Folder {
-    /// Returns true if the file at `path`, in which no links are left, counts.
+    /// Returns true if the folder covers the file at `path`, which has no links left.
     pub fn has(&self, path: &str) -> bool {
         let rest = if self.at.is_empty() { Some(path) } else { below(&self.at, path) };
         let Some(rest) = rest.map(|rest| rest.trim_start_matches('/')).filter(|rest| !rest.is_empty()) else {
@@ -98,10 +100,10 @@ impl Folder {
     }
 }
 
-/// The code of a function, as one revision has it.
+/// The code of a function in one revision.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Code {
-    /// The module's name; `environment` for that of the environment.
+    /// The module's name, or `environment` for the environment's own code.
     pub module: String,
     /// The folder `lib` of the module.
     pub lib: Folder,
@@ -110,15 +112,15 @@ pub struct Code {
 /// The answer of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// A value; all values, for a `data_hash`.
+    /// A value, or all values for a `data_hash`.
     Found(Value),
-    /// A value that is still to be interpolated, as the function would have it.
+    /// A value that the function would have interpolated, and that still has to be.
     Template(Value),
-    /// There is none.
+    /// There is no value.
     NotFound,
     /// The function fails.
     Failed(Failed),
-    /// A function in Ruby needs another key; it is called again with what that has.
+    /// A function in Ruby needs another key; it is called again with the value of that key.
     Lookup(NestedLookup),
 }
 
@@ -129,22 +131,22 @@ pub struct NestedLookup {
     pub key: String,
     /// The merge that the function gives: a name, a hash of options, or undef.
     pub merge: Value,
-    /// True if a function of Hiera 3 makes it, such as `hiera_array`.
+    /// True if the lookup is made by a function of Hiera 3, such as `hiera_array`.
     pub is_hiera: bool,
 }
 
 impl NestedLookup {
-    /// The names of its fields.
+    /// The names of the lookup's fields.
     const FIELDS: [&str; 3] = ["key", "merge", "is_hiera"];
 
-    /// Reads it as functions write it, or returns `None`.
+    /// Reads a lookup in the form that functions write, or returns `None`.
     pub fn read(value: &Value) -> Option<NestedLookup> {
         let [key, merge, is_hiera] = NestedLookup::FIELDS.map(|name| value.as_hash()?.get(name));
         let Some(Value::Boolean(is_hiera)) = is_hiera else { return None };
         Some(NestedLookup { key: key?.as_str()?.to_owned(), merge: merge?.clone(), is_hiera: *is_hiera })
     }
 
-    /// Returns it in the form that functions write.
+    /// Returns the lookup in the form that functions write.
     pub fn written(&self) -> Value {
         let values = [Value::from(&*self.key), self.merge.clone(), Value::Boolean(self.is_hiera)];
         Value::hash(NestedLookup::FIELDS.into_iter().map(Value::from).zip(values).collect())

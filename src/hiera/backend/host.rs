@@ -1,11 +1,11 @@
-//! Access to the host, for keys that lie on disk or in the process's environment.
+//! Access to the host, for keys that are on disk or in the process's environment.
 //!
-//! The edge of the program implements [`HostAccess`]; [`NoHost`] has nothing.
+//! The edge of the program implements [`HostAccess`]; [`NoHost`] is a host without anything.
 
 use std::fmt;
 use std::io;
 
-/// The host, as far as hierarchies need it.
+/// The parts of the host that hierarchies need.
 pub trait HostAccess: fmt::Debug + Send + Sync {
     /// Returns the content of the file at the absolute `path`.
     fn read(&self, path: &str) -> io::Result<Vec<u8>>;

@@ -1,7 +1,7 @@
-//! The root keys that the data files of one revision may have together.
+//! The total number of root keys that the data files of one revision may have.
 //!
-//! A key of a file is parsed, resolved and compared at some cost, whatever its value is. Where there are more than a
-//! run may look at, the largest files are set aside: all keys on nodes that read them fail, and the others have their
+//! Each key of a file costs something to parse, resolve and compare, whatever its value is. If there are more than a
+//! run may handle, the largest files are set aside: all keys fail on nodes that read them, and other nodes get their
 //! answers.
 
 use std::collections::{HashMap, HashSet};
@@ -15,14 +15,14 @@ use crate::puppet::document::FaultKind;
 use crate::tree::{BlobId, FileTree, TreeError};
 use crate::value::Hash;
 
-/// The sizes that are told apart: those of twice as many keys.
+/// The number of size classes. Each covers files with up to twice as many keys as the one before.
 const SIZES: usize = usize::BITS as usize + 1;
 
-/// Reads data files as long as they have no more keys together than there may be. Which ones are set aside depends on
-/// all that are counted, and not on their order.
+/// Reads data files as long as their total number of keys is within a limit. The choice of files that are set aside
+/// depends on all counted files, but not on their order.
 #[derive(Debug, Default)]
 pub struct KeyQuota {
-    /// `None` as long as all are read, uncounted.
+    /// The count, or `None` without a limit: all files are read, uncounted.
     counting: Mutex<Option<Counting>>,
 }
 
@@ -31,16 +31,16 @@ pub struct KeyQuota {
 struct Counting {
     limit: usize,
     counted: HashSet<FileId, RandomState>,
-    /// The keys in the files of each size.
+    /// The number of keys in the files of each size class.
     by_size: [usize; SIZES],
-    /// The largest size that is read.
+    /// The largest size class that is read.
     largest: usize,
     set_aside: HashMap<FileId, Arc<DataFile>, RandomState>,
     is_closed: bool,
 }
 
 impl KeyQuota {
-    /// Counts from now on; the files may have `limit` keys together.
+    /// Starts counting, with a limit of `limit` keys in total.
     pub fn limit(&self, limit: usize) {
         *self.lock() = Some(Counting {
             limit,
@@ -52,25 +52,25 @@ impl KeyQuota {
         });
     }
 
-    /// Counts the files of another revision, too.
+    /// Continues the count of another revision, including its files.
     pub fn follow(&self, other: &KeyQuota) {
         let counting = other.lock().clone();
         *self.lock() = counting.map(|counting| Counting { is_closed: false, ..counting });
     }
 
-    /// Counts no more: files that are read later are set aside by their own size.
+    /// Stops counting. Files that are read later are set aside by their own size only.
     pub fn close(&self) {
         if let Some(counting) = &mut *self.lock() {
             counting.is_closed = true;
         }
     }
 
-    /// Returns the largest size that is read, or `None` if there is no limit. It only ever decreases.
+    /// Returns the largest size class that is read, or `None` if all are. It only ever decreases.
     pub fn largest(&self) -> Option<usize> {
         self.lock().as_ref().map(|counting| counting.largest).filter(|largest| *largest < SIZES - 1)
     }
 
-    /// Returns the file `id` of `tree`, parsed, or a file that fails in its place.
+    /// Returns the file `id` of `tree`, parsed, or a file in its place that fails.
     pub fn read(
         &self,
         files: &DataFiles,
@@ -115,7 +115,7 @@ impl Counting {
         self.set_aside.entry(id).or_insert_with(|| Arc::new(DataFile::unknown(id.1, FaultKind::Size, text))).clone()
     }
 
-    /// Returns the largest size up to which all files together are within the limit.
+    /// Returns the largest size class up to which all files together are within the limit.
     fn fitting(&self) -> usize {
         let mut keys: usize = 0;
         let is_over = |of_size: &usize| {
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
     use crate::tree::MemoryTree;
 
-    /// Reads files of so many keys in their order, and once more; tells which ones are read then.
+    /// Reads files with these numbers of keys in order, and once more; returns which ones are read the second time.
     fn read(counts: &[usize], limit: usize) -> Vec<bool> {
         let mut tree = MemoryTree::new();
         let line = |at: usize, n: usize| format!("k{at}_{n}: 1\n");
@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(read(&[3, 100, 5], 108), [true; 3]);
         assert_eq!(read(&[3, 100, 5], 107), [true, false, true]);
         assert_eq!(read(&[100, 5, 3], 20), [false, true, true]);
-        // Files of one size share their fate, since none of them is more to blame.
+        // Files of one size class are set aside together, since none of them is more to blame.
         assert_eq!(read(&[9, 10, 3, 11], 22), [false, false, true, false]);
         assert_eq!(read(&[1, 1, 1, 0], 2), [false, false, false, true]);
         assert_eq!(read(&[], 0), [true; 0]);

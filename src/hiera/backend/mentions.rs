@@ -1,4 +1,4 @@
-//! References in the values of a data file, as far as they can be seen: other keys and variables.
+//! Finds references to other keys and variables in the values of data files, if they are visible there.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashSet};
@@ -18,15 +18,15 @@ pub struct Mentions {
     pub keys: BTreeSet<Arc<str>>,
     /// The variables that it reads, dotted access included.
     pub variables: BTreeSet<Arc<str>>,
-    /// True if it may look up anything: it holds encrypted text, or makes up text that is interpolated again.
+    /// True if it may look up anything: it contains encrypted text, or builds text that is interpolated again.
     pub anything: bool,
 }
 
-/// The interpolation of nothing, and how often a text is looked at for what is left when it goes.
+/// The empty interpolation, and the maximum number of times that these are removed from a text.
 const NOTHING: &str = "%{}";
 const PASSES: usize = 3;
 
-/// Returns true if a text may begin an interpolation that something else completes, since the result of a lookup is
+/// Returns true if a text may begin an interpolation that another text completes, since the result of a lookup is
 /// interpolated again.
 fn begins_more(text: &str) -> bool {
     text.ends_with('%') || text.rfind("%{").is_some_and(|start| !text[start..].contains('}'))
@@ -50,8 +50,9 @@ impl Mentions {
         mentions
     }
 
-    /// Returns the references in the files that count of a folder, in any value: all that they can make without
-    /// assembling a reference from pieces.
+    /// Returns the references in the files that a folder covers, in any value. References that are assembled from
+    /// pieces
+    /// are not found.
     pub fn of_folder(tree: &dyn FileTree, folder: &Folder) -> Result<Mentions, TreeError> {
         let (mut mentions, mut pending) = (Mentions::default(), vec![folder.at.clone()]);
         let mut known = HashSet::new();
@@ -70,7 +71,7 @@ impl Mentions {
         Ok(mentions)
     }
 
-    /// Adds the references in the text of a file of whatever format.
+    /// Adds the references in the text of a file of any format.
     fn add_source(&mut self, source: &str) {
         self.anything |= may_be_encrypted(source);
         self.scan(source);
@@ -83,13 +84,13 @@ impl Mentions {
         for (at, _) in source.match_indices('%') {
             let rest = &source[at..];
             let Some(inner) = rest.strip_prefix("%{") else {
-                // The end of a text, to which another may be added that completes a reference.
+                // The end of a text. Another one may be appended that completes a reference.
                 self.anything |= rest[1..].chars().next().is_none_or(|next| "\"'\r\n,]}".contains(next));
                 continue;
             };
             match inner.find('}').filter(|end| !inner[..*end].contains('\n')) {
                 Some(end) => {
-                    // As it is without the quotes of either kind around the text.
+                    // Without the escapes of the quotes around the text, of either kind.
                     self.add_text(&rest[..end + 3].replace("\\\"", "\"").replace("''", "'"));
                 }
                 None => self.anything = true,
@@ -97,26 +98,27 @@ impl Mentions {
         }
     }
 
-    /// Adds those of others.
+    /// Adds the references of `others`.
     pub fn extend(&mut self, others: Mentions) {
         self.keys.extend(others.keys);
         self.variables.extend(others.variables);
         self.anything |= others.anything;
     }
 
-    /// Returns true if all of its references are among those of `others`.
+    /// Returns true if all references here are among those of `others`.
     pub fn are_among(&self, others: &Mentions) -> bool {
         others.anything
             || (!self.anything && self.keys.is_subset(&others.keys) && self.variables.is_subset(&others.variables))
     }
 
-    /// Returns true if it refers to anything.
+    /// Returns true if there are any references.
     pub fn is_some(&self) -> bool {
         self.anything || !self.keys.is_empty() || !self.variables.is_empty()
     }
 
-    /// Returns `text` without empty interpolations, by which people write a literal `%{`: `%%{}{HTTP_HOST}` becomes
-    /// `%{HTTP_HOST}`, which is a reference if that is interpolated again.
+    /// Returns `text` without empty interpolations, which people use to write a literal `%{`: `%%{}{HTTP_HOST}`
+    /// becomes
+    /// `%{HTTP_HOST}`, a reference if the text is interpolated again.
     fn without_nothing<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
         let mut text = Cow::Borrowed(text);
         for _ in 0..PASSES {
@@ -144,7 +146,7 @@ impl Mentions {
     }
 
     fn add_text(&mut self, text: &str) {
-        // Most texts are told by one look at each byte.
+        // For most texts, one look at each byte is enough.
         if !text.bytes().any(|byte| matches!(byte, b'%' | b'[')) {
             return;
         }

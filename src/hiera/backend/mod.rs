@@ -1,9 +1,9 @@
 //! Data provider functions: the implementations of a level's `data_hash`, `lookup_key` or `data_dig`.
 //!
-//! [`DataFile`] is a parsed file of `yaml_data`, `json_data` or `hocon_data`, [`DataFiles`] the store that parses each
-//! content once, and of a new version of a file only what is new; [`KeyQuota`] sets files
-//! aside where a revision has too many keys; [`DeclaredFunction`] is what the settings say of a
-//! function that hierad does not have; [`eyaml`] opens encrypted texts.
+//! [`DataFile`] is a parsed file of `yaml_data`, `json_data` or `hocon_data`. [`DataFiles`] is the store that parses
+//! each content once, and only the changed part of a file's new version. [`KeyQuota`] sets files aside if a revision
+//! has too many keys. [`DeclaredFunction`] is the settings' declaration of a function that hierad does not have.
+//! [`eyaml`] opens encrypted texts.
 
 mod converted;
 pub mod eyaml;
@@ -36,7 +36,7 @@ use crate::diagnostic::Subject;
 pub enum Backend {
     /// A parsed file for each location.
     Files(Format),
-    /// A parsed file for each location, whose texts hold encrypted blocks.
+    /// A parsed file for each location, whose texts contain encrypted blocks.
     Eyaml(Format),
     /// A declared function.
     Declared(DeclaredFunction),
@@ -46,15 +46,16 @@ pub enum Backend {
     Fails(LookupError),
 }
 
-/// Backends that Hiera 3 and hiera-eyaml bring. All others are assumed not to be installed.
+/// The backends that come with Hiera 3 and hiera-eyaml. All others are assumed not to be installed.
 const INSTALLED_BACKENDS: [&str; 3] = ["eyaml", "json", "yaml"];
 
 /// The function of hiera-eyaml.
 const EYAML: &str = "eyaml_lookup_key";
 
 impl Backend {
-    /// Returns the backend of `function`. `declared` are the settings' functions, and `only_path` says whether it
-    /// gets only a path.
+    /// Returns the backend of `function`. `declared` has the functions of the settings, and `only_path` is true if
+    /// the
+    /// function is passed nothing but a path.
     pub fn of(function: &Function, declared: &Backends, only_path: bool, config_path: &str) -> Backend {
         let name = &function.loaded_name();
         if let Some(declared) = self::declared(function, declared) {
@@ -95,13 +96,12 @@ pub fn is_installed(function: &Function) -> bool {
     Format::of_function(&name).is_some() || name == EYAML
 }
 
-/// Returns true if a level's function is one of the site's own, and no settings say how it answers.
+/// Returns true if a level's function is the site's own and not declared in the settings.
 pub fn is_own(function: &Function, declared: &Backends) -> bool {
     !is_installed(function) && self::declared(function, declared).is_none()
 }
 
-/// Returns the settings' declaration of a function, which they may name as `hiera.yaml` does or as Puppet's loaders
-/// do.
+/// Returns the settings' declaration of a function. They may name it as `hiera.yaml` does or as Puppet's loaders do.
 fn declared<'d>(function: &Function, declared: &'d Backends) -> Option<&'d DeclaredFunction> {
     declared.get(&*function.name).or_else(|| declared.get(&*function.loaded_name()))
 }

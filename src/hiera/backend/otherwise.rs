@@ -1,4 +1,4 @@
-//! The places of data files that a Puppet server on JRuby reads otherwise.
+//! The places of data files that a Puppet server on JRuby reads differently.
 
 use super::{DataFile, Format};
 use crate::puppet::document::{FaultKind, Marks, line_at};
@@ -8,7 +8,8 @@ use crate::value::{Floats, Notation, Value};
 
 impl DataFile {
     /// Returns the places of this file that a Puppet server on JRuby reads differently. If Ruby refuses the file and
-    /// a server reads it, that is the place for which Ruby refuses it; its text is read to find it.
+    /// a
+    /// server reads it, that is the place that Ruby refuses; `text` is read to find it.
     pub fn read_otherwise<C: AsRef<[u8]>, E>(&self, text: impl FnOnce() -> Result<C, E>) -> Result<Notes, E> {
         let Some(fault) = self.fault() else {
             let mut notes = self.notes.clone();
@@ -20,8 +21,9 @@ impl DataFile {
         Ok(read.into_iter().collect())
     }
 
-    /// Adds what the reader of this file, whose text is `content`, does not know to the places that a server reads
-    /// otherwise; floats are left out.
+    /// Returns the places that a server reads differently, including those that the parser does not note. `content`
+    /// is
+    /// the file's text. Floats are left out.
     pub(super) fn noted(&self, content: &[u8]) -> Notes {
         if self.fault().is_some() {
             return Notes::default();
@@ -42,7 +44,7 @@ impl DataFile {
         notes
     }
 
-    /// Returns a text of this file as it is read: for Hiera 3 a byte order mark is not content.
+    /// Returns `content` as this file's format reads it: in Hiera 3, a byte order mark is not content.
     fn without_mark<'c>(&self, content: &'c [u8]) -> &'c [u8] {
         match self.format() {
             Format::Hiera3Yaml | Format::Hiera3YamlAliases | Format::Hiera3Json => {
@@ -53,7 +55,7 @@ impl DataFile {
     }
 }
 
-/// Adds the lines of floats that become another text on a server.
+/// Adds the lines of floats whose text is different on a server.
 fn add_floats(value: &Value, marks: Option<&Marks>, notes: &mut Notes) {
     let on_server = Notation { floats: Floats::JRuby, ..Notation::default() };
     let child = |at: usize| marks.and_then(|marks| marks.children.get(at));

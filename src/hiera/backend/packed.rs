@@ -7,7 +7,7 @@ use crate::puppet::document::Marks;
 use crate::puppet::server::Notes;
 use crate::value::{Packed, Unpacked};
 
-/// A file's value, and its lines.
+/// A file's value and its line numbers.
 #[derive(Serialize, Deserialize)]
 struct PackedFile<V> {
     value: V,
@@ -16,15 +16,15 @@ struct PackedFile<V> {
     notes: Notes,
 }
 
-/// The lines of a value, in its shape.
+/// The line numbers of a value, nested like the value.
 #[derive(Serialize, Deserialize)]
 struct Lines(u32, Vec<Lines>);
 
-/// The most parts of a value that is packed.
+/// The maximum number of parts in a packed value.
 const MAX_PARTS: usize = 1_000_000;
 
 impl DataFile {
-    /// Returns the file in packed form, or `None` if a reader refuses it, or if aliases make it too large.
+    /// Returns the file in packed form, or `None` if the file is faulty or aliases make it too large.
     pub fn pack(&self) -> Option<Vec<u8>> {
         let mut parts = MAX_PARTS;
         let value = Packed::of(self.value(), &mut parts).filter(|_| self.fault().is_none())?;

@@ -1,19 +1,20 @@
-//! The memory that it takes to read data files.
+//! Limits the memory that it takes to read data files.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
 use super::Format;
 
-/// The most memory for each byte of a file, in bytes: of a long text.
+/// The maximum memory per byte of a file, in bytes. A long text takes this much.
 const OF_A_BYTE: usize = 6;
 
-/// The most memory for each character that may begin a value, in bytes: of files of nothing but tiny values.
+/// The maximum memory per character that may begin a value, in bytes. A file of nothing but tiny values takes this
+/// much.
 const OF_A_VALUE: usize = 320;
 
-/// The default of the most memory for files that are read at the same time, in bytes.
+/// The default limit of the memory for files that are read at the same time, in bytes.
 pub(super) const MOST: usize = 1 << 30;
 
-/// Lets files be read at the same time as long as they take no more memory than a limit. The others wait.
+/// Lets files be read at the same time within a memory limit. The others wait.
 pub(super) struct Reading {
     limit: usize,
     taken: Mutex<usize>,
@@ -57,13 +58,13 @@ impl Drop for Begun<'_> {
     }
 }
 
-/// Returns the most memory that it takes to read a file, in bytes.
+/// Returns the maximum memory that it takes to read a file, in bytes.
 fn most_memory(content: &[u8], format: Format) -> usize {
     let values = content.iter().filter(|byte| may_begin_value(**byte, format)).count();
     content.len().saturating_mul(OF_A_BYTE).saturating_add(values.saturating_mul(OF_A_VALUE))
 }
 
-/// Returns true if a value, or a part of one, may begin behind this character.
+/// Returns true if a value, or a part of one, may begin after this character.
 fn may_begin_value(byte: u8, format: Format) -> bool {
     match byte {
         b'\n' | b',' | b':' | b'[' | b'{' => true,

@@ -1,4 +1,4 @@
-//! A new version of a data file that was parsed before.
+//! Parses a new version of a data file that was parsed before.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::puppet::yaml::Edit;
 use crate::value::{Hash, Value};
 
 impl DataFile {
-    /// Returns true if no root entry depends on another one, so that another version of the file can share it.
+    /// Returns true if no root entry depends on another one, so that other versions of the file can share entries.
     pub fn is_separable(&self) -> bool {
         matches!(self.format(), Format::Yaml | Format::Yaml34) && !self.concerns_all_keys() && !self.is_entangled()
     }
@@ -21,7 +21,7 @@ impl DataFile {
         self.edited(content, former).unwrap_or_else(|| DataFile::parse(content, self.format()))
     }
 
-    /// The same, if it is certain which entries are shared, and worth it.
+    /// Does the same, if it is certain which entries can be shared, and worth it. Otherwise returns `None`.
     fn edited(&self, content: &[u8], former: &[u8]) -> Option<DataFile> {
         let hash = self.content().filter(|_| self.is_separable())?;
         let edit = Edit::of(content, former, self.lines())?;
@@ -39,7 +39,7 @@ impl DataFile {
         Some(file)
     }
 
-    /// These mentions, which stand in the order of the entries, with those of some entries replaced.
+    /// Returns `mentions`, which are in the order of the entries, with those of some entries replaced.
     fn mentions_with(
         &self,
         mentions: &[(Arc<str>, Mentions)],
@@ -57,7 +57,7 @@ impl DataFile {
 mod tests {
     use super::*;
 
-    /// Entries of a data file, plain and odd; what an edit may leave of them is odder.
+    /// Entries of a data file, plain and odd. Edits may leave odder parts of them.
     const ENTRIES: &str = "a: 1\n¦b: two\n¦c::d: '%{e}'\n¦f: \"g\"\n¦h:\n  i: j\n  k: [l, m]\n¦n:\n- o\n- p: '%{lookup(\"a\")}'\n¦q: |\n  r\n\n  s\n\n\
         ¦t: >-\n  u\n  v\n¦w: x\n  y\n¦# z\n¦\n¦  \n¦  # A\n¦'B': C\n¦\"D\": E\n¦? F\n: G\n¦? H\n¦:I: J\n¦:a: 2\n¦b: K\n¦1: 2\n¦-L: M\n¦'-L': N\n¦\"-L\": O\n¦? --L\n¦--L: P\n¦---\n¦...\n\
         ¦--- # N\n¦--- O\n¦%P\n¦Q: &R S\n¦T: *R\n¦U: '*V'\n¦W: '\nX: Y'\n¦Z: {é: f,\ng: h}\n¦i: [j,\n  k]\n¦l: \"m\n  n\"\n¦<<: {o: p}\n¦<<: {b: q, k1: r,\nk2: s}\n¦q: |+\n\n\n\
@@ -132,26 +132,26 @@ mod tests {
             ("x: 0\n<<: {a: 1,\nb: 2}\nc: 3\n", "x: 0\n<<: {a: 1,\nb: 3}\nc: 3\n"),
             ("x: 0\ny: 1\nz: 2\nb: 3\n", "x: 0\ny: 1\nz: 2\n<<: {c: 1, b: 2}\nb: 3\n"),
             ("x: 0\ny: 1\nz: 2\nb: 3\n", "x: 0\ny: 1\nz: 2\n<<: {c: 1, d: 2}\nb: 3\n"),
-            // Keys that are there twice.
+            // Keys that occur twice.
             ("a: 0\n-x: 1\n'-x': 3\nc: 4\n", "a: 0\n-x: 1\nc: 4\n"),
             ("a: 0\n-x: 1\n'-x': 3\nc: 4\n", "a: 0\n-x: 1\ny: 3\nc: 4\n"),
             ("a: 0\n--x: 1\n? --x\nc: 4\n", "a: 0\n--x: 1\nc: 4\n"),
-            // Keys that Ruby takes for the same.
+            // Keys that are the same to Ruby.
             ("a: b\n0.0: c\nd: e\nf: g\n", "a: b\n0.0: c\nd: e\n-0.0: f\nf: g\n"),
             ("a: b\nc: d\ne: f\ng: h\n", "a: b\nc: d\n:a: e\ne: f\ng: h\n"),
-            // Where the root is not a block mapping.
+            // A root that is not a block mapping.
             ("{a: 1,\nb: 2}\n", "{a: 1,\nb: 3}\n"),
             ("--- {\na: 1,\nb: 2}\n", "--- {\na: 1,\nb: 3}\n"),
-            // The end of the document, or more of it.
+            // The end of the document, or more documents.
             ("a: 1\nb: 2\nc: 3\n", "a: 1\nb: 2\n---\nc: 3\n"),
             ("a: 1\nb: 2\nc: 3\n", "a: 1\nb: 2\n...\nc: 3\n"),
             ("a: {b: c, d: e}\nf: 1\ng: 2\n", "a: {b: c, d: e}\nf: 1\n%TAG ! x\ng: 2\n"),
             ("a: 1\nb: 2\nc: 3\n", "a: 1\nb: '2\nc: 3\n"),
             ("a: 1\nb: 2\nc: 3\n", "a: 1\nb:\nc: 3\n"),
             ("a: 1\nb:\n- 2\nc: 3\n", "a: 1\n- 2\nc: 3\n"),
-            // The part that libyaml reads at once.
+            // The part that libyaml reads in one go.
             (&bad_behind("a: 1\nb: 2\nc: 3\n"), &bad_behind("a: 1\nc: 3\n")),
-            // How large it may get.
+            // The limit of a file's size.
             (&with_omaps("k0: O\nk1: O\nz: Z\n"), &with_omaps("k0: O\nk1: O\nk2: O\nz: Z\n")),
         ] {
             check(former.as_bytes(), content.as_bytes());

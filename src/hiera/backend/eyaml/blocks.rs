@@ -1,6 +1,6 @@
-//! The encrypted blocks in a text: `ENC[METHOD,DATA]`, where a block without a method is of PKCS #7.
+//! The encrypted blocks in a text: `ENC[METHOD,DATA]`. A block without a method uses PKCS #7.
 //!
-//! `DEC::METHOD[...]!` is what `eyaml edit` writes; in data it is text as any other.
+//! `DEC::METHOD[...]!` is written by `eyaml edit`; in data it is ordinary text.
 //! Source: `Parser` and `EncHieraTokenType` in hiera-eyaml's `parser`, `encrypted?` in `functions/eyaml_lookup_key.rb`.
 
 use std::sync::LazyLock;
@@ -30,17 +30,17 @@ pub struct Block {
 }
 
 impl Block {
-    /// Returns all of it, including `ENC[` and `]`.
+    /// Returns the whole block, including `ENC[` and `]`.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Returns true if it is of PKCS #7.
+    /// Returns true if the method is PKCS #7.
     pub fn is_pkcs7(&self) -> bool {
         self.comma.is_none_or(|comma| self.text[START.len()..comma].eq_ignore_ascii_case(PKCS7))
     }
 
-    /// The ciphertext, in base 64.
+    /// Returns the ciphertext, in base 64.
     pub fn data(&self) -> &str {
         &self.text[self.comma.map_or(START.len(), |comma| comma + 1)..self.text.len() - 1]
     }
@@ -52,13 +52,13 @@ impl Block {
     }
 }
 
-/// Returns true if Puppet looks for blocks in `text`: only if something like one is on a single line.
+/// Returns true if Puppet looks for blocks in `text`: only if a single line contains something like one.
 pub fn is_encrypted(text: &[u8]) -> bool {
     static SEEN: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?-u)ENC\[[^\n]*\]").ok());
     SEEN.as_ref().is_some_and(|seen| seen.is_match(text))
 }
 
-/// Takes `text` apart.
+/// Splits `text` into plain text and blocks.
 pub fn parts(text: &[u8]) -> impl Iterator<Item = TextPart<'_>> {
     static BLOCK: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"(?-u)ENC\[(\w+,)?[a-zA-Z0-9+/ =\n]+?\]").ok());
@@ -77,7 +77,7 @@ pub fn parts(text: &[u8]) -> impl Iterator<Item = TextPart<'_>> {
     })
 }
 
-/// Returns a block as matched, which is ASCII.
+/// Makes a block from the text of a match, which is ASCII.
 fn block(matched: &[u8], method: bool) -> Block {
     let text: String =
         matched.iter().filter(|byte| !byte.is_ascii_whitespace()).map(|byte| char::from(*byte)).collect();

@@ -1,4 +1,4 @@
-//! The keys that may be read. A stranger may have written hiera.yaml, and can name any file of the machine in it.
+//! The keys that may be read. A stranger may have written hiera.yaml, and can name any file of the machine there.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use globset::{GlobBuilder, GlobMatcher};
 
 use crate::value::Value;
 
-/// The start of an allowed key that is an environment variable.
+/// The prefix of an allowed key that is an environment variable.
 const VARIABLE: &str = "env:";
 
 /// The place of a key: the environment variable, if that is set, or else the file.
@@ -16,7 +16,7 @@ pub struct KeyName {
     pub file: Option<Arc<str>>,
     /// The name of an environment variable.
     pub variable: Option<Arc<str>>,
-    /// True if the variable has the key in base 64.
+    /// True if the variable holds the key in base 64.
     pub is_base64: bool,
 }
 
@@ -25,14 +25,14 @@ pub struct KeyName {
 pub struct KeyNames {
     /// The private key.
     pub private: KeyName,
-    /// The certificate with the public key, which tells which key of a block is its own.
+    /// The certificate with the public key, which tells which of a block's recipients is this key.
     pub public: KeyName,
 }
 
-/// The keys that are read. By default there are none.
+/// The keys that may be read.
 #[derive(Debug, Clone)]
 pub enum KeyChoice {
-    /// Keys that hiera.yaml names, as far as they are allowed.
+    /// The keys that hiera.yaml names, if they are allowed.
     Named(AllowedKeys),
     /// One pair for all encrypted data, whatever hiera.yaml names.
     Pair(KeyNames),
@@ -55,7 +55,7 @@ pub struct AllowedKeys {
 
 impl AllowedKeys {
     /// Parses absolute paths, in which `*` stands for a part of one name and `**` for any folders, and environment
-    /// variables: `env:NAME`. The error tells of the first that is neither.
+    /// variables: `env:NAME`. The error reports the first entry that is neither.
     pub fn parse<'t>(entries: impl IntoIterator<Item = &'t str>) -> Result<AllowedKeys, String> {
         let mut allowed = AllowedKeys::default();
         for entry in entries {
@@ -89,7 +89,7 @@ impl AllowedKeys {
 
     fn allows(&self, name: &KeyName) -> bool {
         let has_file = |path: &str| {
-            // A glob must not be left by the way of the parent folder.
+            // A path must not leave a glob's folder by way of the parent folder.
             let is_plain = path.split('/').all(|name| name != "..");
             is_plain && self.files.iter().any(|glob| glob.is_match(path))
         };
@@ -120,26 +120,26 @@ impl KeyNames {
             }
             Ok(KeyName { file, variable, is_base64 })
         };
-        // Versions of hiera-eyaml that know base 64 decrypt without the certificate; those before look for it first.
+        // Versions of hiera-eyaml that know base 64 decrypt without the certificate; earlier ones look for it first.
         let is_encoded = name("private", false).is_ok_and(|private| private.is_base64);
         let public = name("public", is_encoded)?;
         Ok(KeyNames { private: name("private", false)?, public })
     }
 }
 
-/// The reason for which a level has no key here.
+/// The reason why there is no key for a level.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NoKey {
-    /// No key is to be read.
+    /// No keys are wanted.
     NotWanted,
-    /// Nothing allows these keys, in the form of the setting that would.
+    /// These keys are not allowed; they are written as entries of the setting that would allow them.
     NotAllowed(Vec<String>),
     /// A key cannot be read.
     NotReadable,
 }
 
 impl NoKey {
-    /// The keys `names` are not allowed.
+    /// Returns the reason that the keys `names` are not allowed.
     pub(super) fn not_allowed(names: &KeyNames) -> NoKey {
         let entries = [&names.private, &names.public].into_iter().flat_map(|name| {
             let variable = name.variable.as_ref().map(|variable| format!("{VARIABLE}{variable}"));

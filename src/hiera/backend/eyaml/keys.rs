@@ -18,31 +18,32 @@ use crate::hiera::backend::host::HostAccess;
 use crate::puppet::ruby;
 use crate::value::Value;
 
-/// A private key with its certificate, and the blocks that it has opened, by whether they had to be clear.
+/// A private key with its certificate, and the blocks opened so far: first those opened without the demand for
+/// `clear`.
 pub struct KeyPair {
     private: RsaPrivateKey,
     certificate: Option<Certificate>,
     opened: [Mutex<HashMap<Box<[u8]>, Plaintext>>; 2],
 }
 
-/// The plaintext of a block, or the reason for which there is none.
+/// The plaintext of a block, or the reason why there is none.
 pub type Plaintext = Result<Arc<[u8]>, Refusal>;
 
-/// A pair, or `None` if it is not on this machine. The error is Ruby's, in its words.
+/// A pair, or `None` if it is not on this machine. The error is worded like Ruby's.
 pub type FoundPair = Result<Option<Arc<KeyPair>>, Arc<str>>;
 
 /// The key pairs of an environment. Each is read once.
 #[derive(Debug)]
 pub struct Keys {
     choice: KeyChoice,
-    /// The names that secrets are given, or `None` if lookups have the secrets themselves.
+    /// The names that replace secrets, or `None` if lookups see the secrets themselves.
     names: Option<Arc<dyn SecretNames>>,
     host: Arc<dyn HostAccess>,
     pairs: Arc<KeyPairs>,
     found: Mutex<HashMap<KeyNames, FoundPair>>,
 }
 
-/// Key pairs by what is in their files; they outlive an environment.
+/// Key pairs by the contents of their files. They outlive an environment.
 #[derive(Debug, Default)]
 pub struct KeyPairs(Mutex<HashMap<[Option<Vec<u8>>; 2], FoundPair>>);
 
@@ -52,7 +53,7 @@ impl Keys {
         Keys { choice, names: None, host, pairs, found: Mutex::default() }
     }
 
-    /// Returns the same keys for lookups that see names in place of secrets.
+    /// Returns the same keys for lookups that see names instead of secrets.
     #[must_use]
     pub fn named_by(self, names: Option<Arc<dyn SecretNames>>) -> Keys {
         Keys { names, ..self }
@@ -84,7 +85,7 @@ impl Keys {
         found
     }
 
-    /// Returns the reason for which a level with these `options` has no key here, or `None` if it has one.
+    /// Returns the reason why there is no key for a level with these `options`, or `None` if there is one.
     pub fn missing_reason(&self, options: &Value) -> Option<NoKey> {
         if !matches!(self.pair_for(options), Ok(None)) {
             return None;
@@ -103,7 +104,7 @@ impl Keys {
         if is_missing { Ok(None) } else { self.pairs.get([private, public]) }
     }
 
-    /// Returns true if the keys that were used are unchanged.
+    /// Returns true if the keys used so far are unchanged.
     pub fn are_current(&self) -> bool {
         let used = lock(&self.found).clone();
         used.iter().all(|(names, found)| match (found, &self.find(names)) {
@@ -119,7 +120,7 @@ impl Keys {
         if let Some(value) = name.variable.as_ref().and_then(|variable| self.host.variable(variable)) {
             return Some(if name.is_base64 { ruby::unpack(value.as_bytes()) } else { value.into_bytes() });
         }
-        // Nobody here knows in which folder a Puppet server runs.
+        // The working folder of a Puppet server is not known.
         let path = name.file.as_ref().filter(|path| path.starts_with('/'))?;
         self.host.read(path).ok()
     }
@@ -140,7 +141,7 @@ impl KeyPairs {
 }
 
 impl KeyPair {
-    /// Reads a private key, and a certificate unless it is not there. An error is Ruby's.
+    /// Parses a private key, and its certificate if there is one. An error is worded like Ruby's.
     pub fn parse(private: &[u8], certificate: Option<&[u8]>) -> Result<KeyPair, &'static str> {
         let private = private_key(private)?;
         let parse = |content: &[u8]| {
@@ -152,13 +153,13 @@ impl KeyPair {
         Ok(KeyPair { private, certificate, opened: Default::default() })
     }
 
-    /// Decrypts `data` without remembering the plaintext.
+    /// Decrypts `data` without caching the plaintext.
     pub fn peek(&self, data: &[u8]) -> Result<Vec<u8>, Refusal> {
         self.decrypt(data, false)
     }
 
-    /// Decrypts `data`, once for all calls. If it must be `clear` what is opened, data is left alone of which the key
-    /// itself would have to choose a part.
+    /// Decrypts `data`, once for all calls. With `clear`, data is refused if only the key itself could tell which of
+    /// several recipients it belongs to.
     pub fn open(&self, data: &[u8], clear: bool) -> Plaintext {
         let known = &self.opened[usize::from(clear)];
         if let Some(opened) = lock(known).get(data) {
@@ -178,14 +179,14 @@ impl KeyPair {
     }
 }
 
-/// Nothing of a key is ever shown.
+/// Shows nothing of the key.
 impl fmt::Debug for KeyPair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("KeyPair")
     }
 }
 
-/// Returns an RSA key of PKCS #1 or PKCS #8, in PEM or DER.
+/// Returns an RSA key in PKCS #1 or PKCS #8, as PEM or DER.
 fn private_key(content: &[u8]) -> Result<RsaPrivateKey, &'static str> {
     const UNREADABLE: &str = "Neither PUB key nor PRIV key: unsupported";
     if ["PUBLIC KEY", "RSA PUBLIC KEY"].iter().any(|label| pem(content, label).is_some()) {
@@ -198,8 +199,7 @@ fn private_key(content: &[u8]) -> Result<RsaPrivateKey, &'static str> {
     key.ok_or(UNREADABLE)
 }
 
-/// Returns the first PEM block with this label, decoded, or `None` if there is none. The text around it does not
-/// matter.
+/// Returns the first PEM block with this label, decoded, or `None` if there is none. Text around it is ignored.
 fn pem(content: &[u8], label: &str) -> Option<Vec<u8>> {
     let mut lines = content.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end);
     let is = |line: &[u8], word: &str| line == format!("-----{word} {label}-----").as_bytes();

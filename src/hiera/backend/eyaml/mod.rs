@@ -1,7 +1,8 @@
-//! `eyaml_lookup_key`, and Hiera 3's backend `eyaml`: YAML whose texts hold encrypted blocks.
+//! `eyaml_lookup_key`, and Hiera 3's backend `eyaml`: YAML whose texts contain encrypted blocks.
 //!
-//! [`blocks`] finds them, `keys` has the key pairs, `pkcs7` opens what is inside. A block that cannot be opened for
-//! want of a key, or whose method or cipher is not one of hierad's, stays as it is in a text that is an opaque secret.
+//! [`blocks`] finds them, `keys` has the key pairs, `pkcs7` opens the blocks. If a block cannot be opened because its
+//! key is missing or hierad does not support its method or cipher, it stays as it is, and its text is an opaque
+//! secret.
 //! Source: `functions/eyaml_lookup_key.rb`, hiera-eyaml's `hiera/backend/eyaml_backend.rb`.
 
 pub mod blocks;
@@ -37,14 +38,14 @@ pub struct Decryption<'a> {
     pub keys: &'a Keys,
     /// The level's options, which name its keys.
     pub options: &'a Value,
-    /// The program that decrypts, which shows in errors.
+    /// The program that decrypts, which determines the wording of errors.
     pub reader: Reader<'a>,
 }
 
 /// The program that decrypts.
 #[derive(Debug, Clone, Copy)]
 pub enum Reader<'a> {
-    /// Puppet, which tells of the key that is looked up and of the file.
+    /// Puppet, whose errors name the key that is looked up and the file.
     Puppet {
         /// The key.
         key: &'a str,
@@ -58,10 +59,10 @@ pub enum Reader<'a> {
     },
 }
 
-/// A block that cannot be opened, in Ruby's words.
+/// The failure to open a block, in Ruby's words.
 struct Failure {
     why: Arc<str>,
-    /// True if OpenSSL says so of the block itself.
+    /// True if OpenSSL reports it for the block itself.
     of_block: bool,
 }
 
@@ -71,19 +72,20 @@ impl<T: Into<Arc<str>>> From<T> for Failure {
     }
 }
 
-/// A block that was opened.
+/// The outcome of opening a block.
 enum Piece {
-    /// Contains this plaintext.
+    /// The plaintext.
     Plain(Arc<[u8]>),
-    /// The key does not open it, and this is what it has in place of a plaintext.
+    /// The key does not open the block; these are the bytes that result in place of a plaintext.
     Rejected(Vec<u8>),
-    /// hierad cannot know what it holds.
+    /// hierad cannot know the content.
     Closed,
 }
 
 impl Opener for Decryption<'_> {
-    /// With names, plaintexts are not searched for expressions: somebody who flips bits of a ciphertext could learn
-    /// from the results how the plaintext goes on.
+    /// Opens all blocks of a text. Plaintexts are not searched for expressions if lookups see names: by flipping bits
+    /// of
+    /// a ciphertext, somebody could learn from the results how the plaintext continues.
     fn open(&self, value: &Value) -> Result<Value, LookupError> {
         let text = match value {
             Value::String(text) => text.as_bytes(),
@@ -109,7 +111,7 @@ impl Opener for Decryption<'_> {
         }
         chomp(&mut opened);
         match Value::bytes(opened) {
-            // Ruby searches no text for a pattern that is not UTF-8.
+            // Ruby fails to search a text that is not UTF-8.
             Value::Bytes(bytes) if self.keys.names().is_none() && self.is_searched(&bytes) => {
                 Err(LookupError::puppet("invalid byte sequence in UTF-8"))
             }
@@ -124,7 +126,7 @@ impl Decryption<'_> {
         matches!(self.reader, Reader::Hiera3 { .. }) || plain.windows(2).any(|two| two == b"%{")
     }
 
-    /// Returns the content to put in place of a block, which is a name if lookups see those, and the secret's form.
+    /// Returns the content to put in place of a block, which is a name if lookups see names, and the secret's form.
     fn content(&self, piece: Piece, block: &Block, is_last: bool) -> (Form, Arc<[u8]>) {
         let (Reader::Puppet { key, .. } | Reader::Hiera3 { key }) = self.reader;
         let stand_in =
@@ -178,7 +180,7 @@ impl Decryption<'_> {
     }
 }
 
-/// Ruby's `chomp`.
+/// Removes a line break at the end, like Ruby's `chomp`.
 fn chomp(text: &mut Vec<u8>) {
     if text.last() == Some(&b'\n') {
         text.pop();

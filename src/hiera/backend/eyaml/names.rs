@@ -1,26 +1,27 @@
-//! Names for secrets, so that lookups know which of them are equal and nothing else of them.
+//! Names for secrets, which tell lookups only which secrets are equal.
 //!
-//! An answer shows what a lookup did with a plaintext: a conversion that takes it apart, a pattern that it fits, an
-//! item that a merge leaves out. So where an answer is for readers who may not see secrets, no lookup has a plaintext:
-//! a name takes its place as soon as a block is opened. A lookup does with it what it does with ciphertext that it has
-//! no key for.
+//! An answer shows what a lookup did with a plaintext: a conversion that splits it, a pattern that it matches, an
+//! item
+//! that a merge leaves out. So if an answer is for readers who may not see secrets, no lookup has a plaintext: a name
+//! replaces it as soon as a block is opened. A lookup handles the name as it handles ciphertext that it has no key
+//! for.
 
 use std::fmt;
 
 use crate::hiera::stand_in::token;
 
-/// Makes names. Without its key nobody can test a guess at a secret against a name.
+/// Makes names. Without the key of the digest, nobody can test a guess at a secret against a name.
 pub trait SecretNames: fmt::Debug + Send + Sync {
     /// Returns the keyed digest of `content`.
     fn digest(&self, content: &[u8]) -> [u8; 16];
 }
 
-/// The kinds of things that have names. No two of different kinds have the same one.
+/// The kinds of things that have names. Things of different kinds never share a name.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Named {
     /// A plaintext.
     Plain,
-    /// The bytes that a block holds in place of a plaintext.
+    /// The bytes that result from a rejected block in place of a plaintext.
     Rejected,
 }
 

@@ -1,7 +1,8 @@
-//! PKCS #7 enveloped data: a content key, encrypted for whoever holds an RSA key, and the content.
+//! PKCS #7 enveloped data: a content key, encrypted for the holders of RSA keys, and the encrypted content.
 //!
-//! Read as OpenSSL reads it, in any of BER's forms. Source: OpenSSL's `PKCS7_decrypt` as Ruby's `OpenSSL::PKCS7` calls
-//! it.
+//! It is read as OpenSSL reads it, in any of BER's forms. Source: OpenSSL's `PKCS7_decrypt` as Ruby's
+//! `OpenSSL::PKCS7`
+//! calls it.
 
 use std::fmt;
 
@@ -15,26 +16,26 @@ use rsa::pkcs1::EncodeRsaPublicKey;
 use rsa::{Pkcs1v15Encrypt, RsaPrivateKey};
 use sha2::{Digest, Sha256};
 
-/// The reason for which there is no plaintext.
+/// The reason why there is no plaintext.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
-    /// Ruby takes it for no PKCS #7, in these words.
+    /// Ruby does not recognise it as PKCS #7, in these words.
     NoPkcs7(&'static str),
     /// Ruby fails to decrypt it, in these words.
     Ruby(&'static str),
-    /// The key opens nothing.
+    /// The key does not open it.
     Rejected(Rejected),
-    /// Ruby may know the cipher.
+    /// hierad does not support the cipher or the form; Ruby may.
     Unsupported,
 }
 
-/// Data that a key does not open. Whoever learns that of data of their own making learns plaintexts bit by bit, so
-/// readers must not see a difference from data that it opens.
+/// Data that a key does not open. Anybody who learns that about data of their own making can learn plaintexts bit by
+/// bit, so readers must not see a difference from data that it opens.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Rejected {
     /// Ruby's words.
     pub why: &'static str,
-    /// The bytes that come out in place of a plaintext: they are equal just where a plaintext would be.
+    /// The bytes that result in place of a plaintext. They are equal exactly where plaintexts would be.
     pub instead: Vec<u8>,
 }
 
@@ -44,10 +45,10 @@ impl fmt::Debug for Rejected {
     }
 }
 
-/// No plaintext comes out with the key.
+/// Ruby's error if the key yields no plaintext.
 const BAD_DECRYPT: &str = "bad decrypt";
 
-/// OpenSSL cannot make out cipher, recipient or content.
+/// Ruby's error if OpenSSL cannot find the cipher, the recipient or the content.
 const DECRYPT_ERROR: Refusal = Refusal::Ruby("decrypt error");
 
 /// Ruby's error for data that is not PKCS #7: it looks for the PEM form last.
@@ -93,7 +94,7 @@ pub(super) struct Certificate {
 }
 
 impl Envelope {
-    /// Reads what starts at the beginning of `data`.
+    /// Parses the envelope at the beginning of `data`.
     pub(super) fn parse(data: &[u8]) -> Result<Envelope, Refusal> {
         let looks_like_pem = || data.windows(11).any(|bytes| bytes == b"-----BEGIN ");
         match Mode::Ber.decode(data, content_info) {
@@ -122,15 +123,16 @@ impl Envelope {
         decrypt(self.content_key(private, certificate)?, &iv, &content)
     }
 
-    /// Returns true if only the key decides which recipient's content key counts.
+    /// Returns true if only the key itself decides which recipient's content key is used.
     pub(super) fn is_ambiguous(&self, certificate: Option<&Certificate>) -> bool {
         certificate.is_none() && self.recipients.len() > 1
     }
 
-    /// Decrypts the content key: that of the first recipient of the certificate's name or, without a certificate, the
-    /// first that comes out.
+    /// Decrypts the content key of the first recipient with the certificate's name or, without a certificate, the
+    /// first
+    /// one that the key opens.
     fn content_key(&self, private: &RsaPrivateKey, certificate: Option<&Certificate>) -> Result<ContentKey, Refusal> {
-        // Blinded, so that the time tells nothing of the key.
+        // Blinded, so that the time reveals nothing about the key.
         let open = |recipient: &Recipient| {
             private.decrypt_blinded(&mut rsa::rand_core::OsRng, Pkcs1v15Encrypt, &recipient.key.to_bytes())
         };
@@ -152,7 +154,7 @@ impl Envelope {
     }
 }
 
-/// A content key, or what takes its place where none comes out.
+/// A content key, or its substitute if the key does not open one.
 struct ContentKey {
     key: Vec<u8>,
     is_real: bool,
@@ -166,7 +168,8 @@ where
     if iv.len() != C::block_size() {
         return Err(DECRYPT_ERROR);
     }
-    // With a key of another length OpenSSL takes another one, too, lest somebody learn from the difference.
+    // If the key has a wrong length, OpenSSL continues with a substitute, too, lest somebody learn from the
+    // difference.
     let is_real = key.is_real && key.key.len() == C::key_size();
     let key = if is_real { key.key } else { Sha256::digest(&key.key)[..C::key_size()].to_vec() };
     let rejected = |why, instead: &[u8]| Refusal::Rejected(Rejected { why, instead: instead.to_vec() });
@@ -190,7 +193,7 @@ fn unpadded(opened: &[u8], block: usize) -> Option<&[u8]> {
 }
 
 impl Certificate {
-    /// Reads the certificate at the beginning of `data`, or `None` if there is none.
+    /// Parses the certificate at the beginning of `data`, or returns `None` if there is none.
     pub(super) fn parse(data: &[u8]) -> Option<Certificate> {
         Mode::Ber.decode(data, certificate).ok()
     }
@@ -200,7 +203,7 @@ impl Certificate {
     }
 }
 
-/// `ContentInfo`, which may be of other data or empty.
+/// Reads a `ContentInfo`, which may contain other data or nothing.
 fn content_info(cons: &mut Constructed<'_, Source<'_>>) -> Parsed<Result<Envelope, Refusal>> {
     cons.take_sequence(|info| {
         let kind = Oid::take_from(info)?;
@@ -228,7 +231,7 @@ fn enveloped_data(data: &mut Constructed<'_, Source<'_>>) -> Parsed<Envelope> {
             let cipher = Oid::take_from(algorithm)?;
             let iv = match OctetString::take_opt_from(algorithm)? {
                 Some(iv) => Ok(iv),
-                // Without parameters the vector is whatever OpenSSL has there.
+                // Without parameters, OpenSSL uses whatever the vector happens to be.
                 None => Err(algorithm.skip_one()?.map_or(Refusal::Unsupported, |()| DECRYPT_ERROR)),
             };
             Ok((cipher, iv))
@@ -243,7 +246,7 @@ fn recipient(info: &mut Constructed<'_, Source<'_>>) -> Parsed<Recipient> {
     skip_integer(info)?;
     let certificate =
         info.take_sequence(|name| Ok(CertificateName { issuer: sequence(name)?, serial: captured(name)? }))?;
-    // OpenSSL takes the padding of PKCS #1 v1.5, whatever the algorithm is said to be.
+    // OpenSSL uses the padding of PKCS #1 v1.5, whatever algorithm the data names.
     sequence(info)?;
     Ok(Recipient { certificate, key: OctetString::take_from(info)? })
 }
