@@ -1,4 +1,4 @@
-//! `convert_to` in `lookup_options`: a found value is converted as by Puppet's function `new`.
+//! `convert_to` in `lookup_options`: a found value is converted as Puppet's function `new` does it.
 //!
 //! Source: `convert_result` in `pops/lookup/lookup_adapter.rb`.
 
@@ -9,7 +9,7 @@ use crate::value::rich::Rich;
 use crate::value::rich::types::Texts;
 use crate::value::{Secrecy, Text, Type, Value};
 
-/// Converts the value of `key` as `convert_to` says, on a Ruby.
+/// Converts the value of `key` as `convert_to` says, in the way of a version of Ruby.
 pub fn convert(value: Value, convert_to: &Value, key: &str, ruby: Ruby) -> Result<Value, LookupError> {
     if convert_to.is_undef() {
         return Ok(value);
@@ -25,14 +25,14 @@ pub fn convert(value: Value, convert_to: &Value, key: &str, ruby: Ruby) -> Resul
     };
     let made =
         new::call(&args, ruby).map_err(|error| if error.kind.is_unknown() { error } else { raised(&error.text) });
-    // Parts of the value stay as secret as they were, and so do values derived from it.
+    // Parts of the value remain as secret as they were, and so do values derived from it.
     match made {
         Ok(made) => Ok(if made == args[1] { args[1].clone() } else { made.sealed(secrecy) }),
         Err(error) => Err(error.sealed(secrecy).into()),
     }
 }
 
-/// Returns the line of an explanation about a conversion that was made.
+/// Returns the line about a conversion in an explanation.
 pub(super) fn applying(convert_to: &Value, ruby: Ruby) -> Text {
     let arguments = arguments(Value::Undef, convert_to, "").map(|mut arguments| {
         arguments.remove(1);
@@ -72,7 +72,7 @@ fn unparsable(text: &Text, key: &str, error: Error) -> Error {
     Error::puppet(Text::with(shown, text.secrecy()))
 }
 
-/// Returns true if a conversion never changes its value: hierad need not know an encrypted one.
+/// Returns true if a conversion never changes its value, so that an encrypted value need not be known.
 fn keeps_whole(args: &[Value]) -> bool {
     let Some(kind) = args.first().and_then(Value::as_type) else { return false };
     match (kind.resolved(), args) {

@@ -1,4 +1,4 @@
-//! hiera.yaml files by content.
+//! Parsed hiera.yaml files by content.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,20 +9,20 @@ use super::{Owner, ReadConfig};
 use crate::puppet::Puppet;
 use crate::tree::{BlobId, FileTree, TreeError, read_config};
 
-/// A content, its place, its owner and its reader.
+/// A content, its path, its owner and the version of Puppet that reads it.
 type ConfigId = (BlobId, Arc<str>, Owner, Puppet);
 
-/// About how much memory is kept, in bytes.
+/// The approximate memory that is kept, in bytes.
 const LIMIT: usize = 4 << 20;
 
-/// One that takes more of that is not kept.
+/// The size in bytes of the largest file that is kept.
 const LARGEST: usize = LIMIT / 16;
 
-/// About how much memory it takes however small it is.
+/// The approximate memory of a file without content, in bytes.
 const LEAST: usize = 1 << 10;
 
-/// The hiera.yaml files that were read: one that is the same in the next revision is not read again, and modules may
-/// have hundreds. When they get many, all are forgotten.
+/// The hiera.yaml files that were read. A file that is the same in the next revision is not read again; modules may
+/// have hundreds of them. Beyond a size limit, all are forgotten.
 #[derive(Debug, Default)]
 pub struct Configs(Mutex<CachedConfigs>);
 
@@ -94,7 +94,7 @@ mod tests {
         assert_eq!(others[1].config.as_ref().unwrap().as_ref().unwrap().path.as_ref(), "m/hiera.yaml");
     }
 
-    /// Returns how many of `files` files with this content are kept at the end, and the largest number on the way.
+    /// Returns how many of `files` files with this content are kept at the end, and the largest number in between.
     fn kept_of(files: u32, content: &str) -> (usize, usize) {
         let read = Arc::new(ReadConfig::new(content.as_bytes(), "", Owner::Module, Puppet::V8));
         assert!(read.config.is_ok(), "{:?}", read.config);

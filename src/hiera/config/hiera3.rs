@@ -1,4 +1,5 @@
-//! hiera.yaml of version 3 as Hiera 3 itself reads it: symbols are its keys, and nothing is checked before it is used.
+//! hiera.yaml of version 3 as Hiera 3 itself reads it: its keys are symbols, and nothing is checked before it is
+//! used.
 //!
 //! Source: `hiera/config.rb`, `datadir` in `hiera/backend.rb`.
 
@@ -17,36 +18,36 @@ const DEFAULT_DATADIR: &str = "/etc/puppetlabs/code/environments/%{environment}/
 
 const SYMBOL_INTO_INTEGER: &str = "no implicit conversion of Symbol into Integer";
 
-/// The hierarchy, sections and merge behaviour of hiera.yaml. Its backends are the levels of the [`Config`] around.
+/// The hierarchy, sections and merge behaviour of hiera.yaml. Its backends are the levels of the [`Config`].
 #[derive(Debug, Clone)]
 pub struct Hiera3 {
     /// The data sources, highest priority first.
     pub(in crate::hiera) hierarchy: Vec<Source>,
-    /// The sections of the backends, a level each.
+    /// The sections of the backends, one per level.
     pub(in crate::hiera) sections: Vec<Section>,
-    /// The merge behaviour of hashes.
+    /// The merge behaviour for hashes.
     pub(in crate::hiera) merge: HashMerge,
     /// True if data files in YAML may have aliases.
     pub(in crate::hiera) takes_aliases: bool,
-    /// The way in which its Ruby writes values.
+    /// The way in which its Ruby formats values.
     pub(in crate::hiera) notation: Notation,
 }
 
 /// An entry of `:hierarchy:`.
 #[derive(Debug, Clone)]
 pub(in crate::hiera) struct Source {
-    /// As written: usually a text.
+    /// The value as written: usually a text.
     pub(in crate::hiera) value: Value,
-    /// Its text and where it stands.
+    /// The value as text, and its place.
     pub(in crate::hiera) declared: PlacedText,
 }
 
-/// The section of a backend; errors wait until the backend is asked.
+/// The section of a backend. Errors are reported when the backend is used.
 #[derive(Debug, Clone)]
 pub(in crate::hiera) struct Section {
     pub(in crate::hiera) datadir: Result<Arc<str>, LookupError>,
     pub(in crate::hiera) extension: Result<Arc<str>, LookupError>,
-    /// All entries of the section of this backend, by the texts of their keys.
+    /// All entries of the section, by the texts of their keys; empty except for `eyaml`.
     pub(in crate::hiera) options: Result<Hash, LookupError>,
 }
 
@@ -62,8 +63,9 @@ pub(in crate::hiera) enum HashMerge {
 }
 
 impl Config {
-    /// Reads the hiera.yaml at `path` as Hiera 3 does, on a Ruby that takes aliases in YAML or does not, and that
-    /// writes values by `notation`.
+    /// Reads the hiera.yaml at `path` as Hiera 3 does. `takes_aliases` is true if its Ruby accepts aliases in YAML,
+    /// and
+    /// `notation` is the way in which that Ruby formats values.
     pub fn parse_hiera3(
         content: &[u8],
         path: &str,
@@ -83,7 +85,7 @@ impl Config {
     }
 }
 
-/// Returns the content as a hash; an empty file is an empty one.
+/// Returns the content as a hash, which is empty for an empty file.
 fn hash(value: &Value, path: &str) -> Result<Hash, LookupError> {
     let error = match value {
         Value::Hash(hash) => return Ok((**hash).clone()),
@@ -95,7 +97,7 @@ fn hash(value: &Value, path: &str) -> Result<Hash, LookupError> {
     Err(error.at(Place::file(path)))
 }
 
-/// Returns the entries of the section of `eyaml`: their keys become symbols.
+/// Returns the entries of the section of `eyaml`, whose keys become symbols.
 fn options(section: &Hash) -> Result<Hash, LookupError> {
     let option = |(key, value): (&Value, &Value)| match key {
         Value::String(_) | Value::Symbol(_) => Ok((Value::from(key.to_s().as_str()), value.clone())),
@@ -173,7 +175,7 @@ impl File {
         })
     }
 
-    /// One item, or the items of an array, flat, each with its place.
+    /// Returns one item, or the items of an array, flattened, each with its place.
     fn items(&self, name: &str, value: &Value) -> Vec<(Value, Place)> {
         let mut items = Vec::new();
         self.flatten(value, self.marks(name), &mut items);

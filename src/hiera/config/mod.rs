@@ -1,7 +1,7 @@
 //! hiera.yaml: read, checked and put into a form that a hierarchy can be resolved from.
 //!
-//! [`ReadConfig::new`] refuses what Puppet refuses, at the place where it stands: version 4 only outside of the global
-//! layer, and version 3 only in it. Elsewhere Puppet 7 ignores version 3, and 8 refuses it.
+//! [`ReadConfig::new`] refuses what Puppet refuses, and reports the place. Version 4 is refused in the global layer.
+//! Version 3 is read only there; elsewhere Puppet 7 ignores it, and Puppet 8 refuses it.
 //! Source: `pops/lookup/hiera_config.rb`.
 
 mod configs;
@@ -35,21 +35,21 @@ use crate::value::Value;
 pub struct Config {
     /// The file.
     pub path: Arc<str>,
-    /// Its text, for error texts.
+    /// The text of the file, for error messages.
     pub source: Arc<str>,
-    /// 5, 4, or 3 where Hiera 3 answers.
+    /// The version: 5, 4, or 3 if Hiera 3 answers.
     pub version: u8,
     /// The levels, highest priority first.
     pub levels: Vec<LevelConfig>,
-    /// The levels that are searched when no layer has the key (modules only).
+    /// The levels that are searched if no layer has the key (modules only).
     pub default_hierarchy: Option<Vec<LevelConfig>>,
-    /// The reason why it cannot be resolved to a hierarchy although it is well-formed.
+    /// The reason why the configuration cannot be resolved to a hierarchy although it is well-formed.
     pub fault: Option<LookupError>,
-    /// True if it stands in for a missing file; missing paths are then ignored.
+    /// True if this replaces a missing file; missing paths are then ignored.
     pub implied: bool,
     /// The configuration of Hiera 3, if it answers instead of Puppet.
     pub hiera3: Option<Arc<Hiera3>>,
-    /// The number of its globs, once somebody has asked for it.
+    /// The number of globs, once it has been needed.
     glob_count: OnceLock<usize>,
 }
 
@@ -63,8 +63,9 @@ pub struct Function {
 }
 
 impl Function {
-    /// Returns the name that Puppet's loaders use: in lower case, without a leading `::`. A class of Hiera 3 keeps
-    /// its own.
+    /// Returns the name that Puppet's loaders use: in lower case, without a leading `::`. The name of a class of
+    /// Hiera 3
+    /// stays as it is.
     ///
     /// Source: `Puppet::Pops::Loader::TypedName`.
     pub fn loaded_name(&self) -> Cow<'_, str> {
@@ -78,7 +79,7 @@ impl Function {
 /// The kinds of data provider functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FunctionKind {
-    /// Once for a location; gives a hash.
+    /// Called once per location; returns a hash.
     DataHash,
     /// Called for each key.
     LookupKey,
@@ -91,7 +92,7 @@ pub enum FunctionKind {
 }
 
 impl FunctionKind {
-    /// Its keys in hiera.yaml, in the order in which Puppet looks for them.
+    /// All kinds, in the order in which Puppet looks for their keys.
     pub const ALL: [FunctionKind; 5] = [
         FunctionKind::DataHash,
         FunctionKind::LookupKey,
@@ -112,7 +113,7 @@ impl FunctionKind {
     }
 }
 
-/// A text of hiera.yaml and where it stands.
+/// A text in hiera.yaml, and its place.
 #[derive(Debug, Clone)]
 pub struct PlacedText {
     /// The text, not interpolated.
@@ -143,7 +144,8 @@ impl Owner {
 }
 
 impl Config {
-    /// Returns the names of all variables that it refers to, in levels and elsewhere; some occur twice.
+    /// Returns the names of all variables that the file refers to, in levels and elsewhere. Names may occur several
+    /// times.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
         interpolation::variables(&self.source)
             .into_iter()
@@ -162,7 +164,7 @@ impl Config {
         *self.glob_count.get_or_init(|| levels().map(globs).sum())
     }
 
-    /// About how much memory it takes, in bytes: each place that an alias stands at has a level of its own.
+    /// Returns the approximate memory of the configuration, in bytes: each use of an alias makes a separate level.
     fn size(&self) -> usize {
         let of_level = |level: &LevelConfig| {
             let declared = level.locations.declared().iter();
@@ -171,12 +173,12 @@ impl Config {
         self.source.len() + self.all_levels().map(of_level).sum::<usize>()
     }
 
-    /// Fails if it cannot be resolved to a hierarchy.
+    /// Returns an error if the configuration cannot be resolved to a hierarchy.
     pub fn sound(&self) -> Result<(), LookupError> {
         self.fault.clone().map_or(Ok(()), Err)
     }
 
-    /// Puppet's error about the undefined variable `name`, which names the line that uses it.
+    /// Returns Puppet's error about the undefined variable `name`, which names the line that uses it.
     pub fn undefined_variable(&self, name: &str) -> LookupError {
         let pattern = format!(r#"%\{{['"]?{name}['"]?}}"#);
         match node::line_matching(&self.source, &pattern, 1) {
@@ -185,8 +187,8 @@ impl Config {
         }
     }
 
-    /// Returns the configuration that stands in for a missing hiera.yaml at `path`, in the global layer or with
-    /// `data_provider: hiera`: `data/common.yaml`.
+    /// Returns the configuration that is used if there is no hiera.yaml at `path`, in the global layer or with
+    /// `data_provider: hiera`. It reads `data/common.yaml`.
     pub fn implied(path: &str) -> Config {
         let path: Arc<str> = path.into();
         let place = Place::file(path.clone());

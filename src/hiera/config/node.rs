@@ -1,4 +1,4 @@
-//! The values of a hiera.yaml with the lines that they stand on, and the errors that Puppet has about them.
+//! The values of a hiera.yaml with their lines, and Puppet's errors about them.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(super) struct Node<'a> {
 }
 
 impl<'a> Node<'a> {
-    /// Returns the whole file `path`, whose text is `source`.
+    /// Returns the content of the whole file `path`, whose text is `source`.
     pub(super) fn root(value: &'a Value, marks: &'a Marks, path: &str, source: &'a Arc<str>) -> Node<'a> {
         Node { value, marks: Some(marks), line: None, path: path.into(), source }
     }
@@ -43,7 +43,7 @@ impl<'a> Node<'a> {
         self.entry(key).map_or_else(|| self.place(), |node| node.place())
     }
 
-    /// Refuses a file that does not match the type that Puppet declares for it.
+    /// Returns an error if the file does not match the type that Puppet declares for it.
     pub(super) fn check(&self, kind: &Type) -> Result<(), LookupError> {
         let subject = format!("The Lookup Configuration at '{}'", self.path);
         let Some((error, path)) = types::misfit(&subject, kind, self.value)? else { return self.refuse_bytes() };
@@ -56,12 +56,12 @@ impl<'a> Node<'a> {
         if has_bytes(self.value) { Err(text()) } else { Ok(()) }
     }
 
-    /// Returns an error of Puppet that names the file.
+    /// Returns one of Puppet's errors that name the file.
     pub(super) fn refuse(&self, text: &str, place: Place) -> LookupError {
         LookupError::bare(format!("{text} (file: {})", self.path)).at(place)
     }
 
-    /// Returns an error of Puppet that names the file and the first line that `pattern` matches.
+    /// Returns one of Puppet's errors that name the file and the first line that `pattern` matches.
     pub(super) fn refuse_line(&self, text: &str, pattern: &str, place: Place) -> LookupError {
         match line_matching(self.source, pattern, 1) {
             Ok(line) => LookupError::bare(format!("{text} {}", in_file(&self.path, line))).at(place),
@@ -69,7 +69,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Returns an error of Puppet about a duplicate: it names the first two lines that `pattern` matches.
+    /// Returns one of Puppet's errors about a duplicate, which name the first two lines that `pattern` matches.
     pub(super) fn refuse_second(&self, text: &str, pattern: &str, place: Place) -> LookupError {
         let lines = || {
             let first = line_matching(self.source, pattern, 1)?;
@@ -127,7 +127,7 @@ impl<'a> Node<'a> {
     }
 }
 
-/// Adds `key` to `hash` if it has no such entry or a false one: Ruby's `||=`.
+/// Sets `key` in `hash` if it has no such entry or a false one, like Ruby's `||=`.
 pub(super) fn fill(hash: &mut Hash, key: &str, default: impl FnOnce() -> Value) {
     if !hash.get(key).is_some_and(Value::is_truthy) {
         hash.insert(key, default());

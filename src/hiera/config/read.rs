@@ -1,4 +1,4 @@
-//! Reading a hiera.yaml, of whatever version.
+//! Reads a hiera.yaml of any version.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub struct ReadConfig {
 }
 
 impl ReadConfig {
-    /// Reads `content`, which stands at `path`.
+    /// Reads `content`, which is that of the file at `path`.
     pub fn new(content: &[u8], path: &str, owner: Owner, puppet: Puppet) -> ReadConfig {
         let parsed = yaml::parse(content);
         let (is_hiera3, mut diagnostics) = (is_hiera3(&parsed), Vec::new());
@@ -34,7 +34,7 @@ impl ReadConfig {
 }
 
 /// Returns true if this is a hiera.yaml for Hiera 3: of version 3 or without a version, with symbols as keys. Hiera 3
-/// ignores texts.
+/// ignores keys that are texts.
 fn is_hiera3(parsed: &Parsed) -> bool {
     let Value::Hash(hash) = &parsed.value else { return false };
     let is_symbol = |key: &Value| matches!(key, Value::Symbol(_));
@@ -45,7 +45,7 @@ fn is_hiera3(parsed: &Parsed) -> bool {
         && version.is_none_or(|version| matches!(version, Value::Integer(..4)))
 }
 
-/// Parses a hiera.yaml, or `None` if Puppet ignores the file, for the reason in a diagnostic.
+/// Parses a hiera.yaml, or returns `None` if Puppet ignores the file; a diagnostic then says why.
 fn parse(
     content: &[u8],
     parsed: Parsed,
@@ -89,7 +89,7 @@ fn parse(
     }
 }
 
-/// Adds the defaults of the version, as Puppet does; a file that is not a hash has those alone.
+/// Adds the defaults of the version, as Puppet does. A file that is not a hash has only the defaults.
 fn filled(version: &Value, value: &Value) -> Value {
     let mut hash = value.as_hash().cloned().unwrap_or_default();
     match version {
@@ -101,7 +101,7 @@ fn filled(version: &Value, value: &Value) -> Value {
     Value::hash(hash)
 }
 
-/// Returns the version, converted with Ruby's `to_i`; a file that is not a hash is of version 3.
+/// Returns the version, converted with Ruby's `to_i`. A file that is not a hash has version 3.
 fn version(value: &Value, path: &str) -> Result<Value, LookupError> {
     let Value::Hash(hash) = value else { return Ok(3.into()) };
     let written = [hash.get("version"), hash.get_value(&Value::Symbol("version".into()))];

@@ -27,7 +27,7 @@ const DEFAULT_HIERARCHY: [&str; 2] = ["nodes/%{::trusted.certname}", "common"];
 /// The default datadir.
 const DEFAULT_DATADIR: &str = "/etc/puppetlabs/code/environments/%{::environment}/hieradata";
 
-/// Fills in what a configuration leaves out.
+/// Fills in the defaults of a configuration.
 pub(super) fn fill(config: &mut Hash) {
     let list = |texts: &[&str]| texts.iter().map(|text| Value::from(*text)).collect();
     fill_in(config, "version", || 3.into());
@@ -37,7 +37,7 @@ pub(super) fn fill(config: &mut Hash) {
     fill_in(config, "deep_merge_options", || Value::hash(Hash::new()));
 }
 
-/// Returns the type of a configuration: each of its backends may have a section.
+/// Returns the type of a configuration, in which each of its backends may have a section.
 pub(super) fn shape(file: &Node<'_>) -> Result<Type, LookupError> {
     static PARSED: LazyLock<Result<[Type; 2], LookupError>> =
         LazyLock::new(|| Ok([types::parse(SHAPE)?, types::parse(SECTION)?]));
@@ -58,7 +58,7 @@ pub(super) fn shape(file: &Node<'_>) -> Result<Type, LookupError> {
     Ok(Type::Struct(elements.into()))
 }
 
-/// Returns a node, or the items of an array and of nested arrays.
+/// Returns the node, or the items of an array and of arrays nested in it.
 fn flat<'a>(node: &Node<'a>) -> Vec<Node<'a>> {
     if node.value.as_array().is_some() { node.items().iter().flat_map(flat).collect() } else { vec![node.clone()] }
 }

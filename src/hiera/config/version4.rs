@@ -28,7 +28,7 @@ pub(super) fn shape() -> Result<&'static Type, LookupError> {
     PARSED.as_ref().map_err(|error| error.clone().into())
 }
 
-/// Fills in what a configuration leaves out.
+/// Fills in the defaults of a configuration.
 pub(super) fn fill(config: &mut Hash) {
     fill_in(config, "datadir", || "data".into());
     fill_in(config, "hierarchy", || Value::array(vec![texts([("name", "common"), ("backend", "yaml")])]));
@@ -39,7 +39,7 @@ pub(super) fn parse(file: &Node<'_>) -> Config {
     let entries = file.entry("hierarchy").map(|node| node.items()).unwrap_or_default();
     let levels: Vec<LevelConfig> = entries.iter().map(|entry| level(entry, &datadir)).collect();
     let unknown = entries.iter().enumerate().find_map(|(at, entry)| Some((at, unknown_backend(file, entry)?)));
-    // Puppet makes one level after the other.
+    // Puppet checks one level after the other.
     let sound = unknown.as_ref().map_or(levels.len(), |(at, _)| at + 1);
     let doubled = doubled_name(file, &levels[..sound]);
     let fault = doubled.or_else(|| unknown.map(|(_, error)| error));

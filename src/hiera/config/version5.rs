@@ -10,13 +10,14 @@ use crate::puppet::Puppet;
 use crate::value::rich::types::{Alias, Element, OwnAlias, Range, Texts};
 use crate::value::{Hash, Type, Value};
 
-/// The pattern of the names of options.
+/// The pattern for the names of options.
 const OPTION: &str = r"\A[A-Za-z](:?[0-9A-Za-z_-]*[0-9A-Za-z])?\z";
 
 const RESERVED_OPTIONS: [&str; 2] = ["path", "uri"];
 
-/// Returns the type that Puppet declares, built piece by piece: parsing its text takes longer than reading a
-/// hiera.yaml.
+/// Returns the type that Puppet declares. It is built piece by piece, since parsing its text takes longer than
+/// reading
+/// a hiera.yaml.
 pub(super) fn shape() -> &'static Type {
     static SHAPE: LazyLock<Type> = LazyLock::new(|| {
         let hierarchy = Type::array(level_shape(), None);
@@ -68,7 +69,7 @@ fn optional(key: &str, value: Type) -> Element {
     Element { key: Type::Optional(Some(Arc::new(name(key)))), value }
 }
 
-/// Returns a text that is not empty.
+/// Returns the type of a text that is not empty.
 fn text() -> Type {
     Type::String(Texts::Size(Range::at_least(1)))
 }
@@ -78,7 +79,7 @@ fn options() -> Type {
     Type::hash(Type::Pattern(Arc::new([Some(OPTION.into())])), data, None)
 }
 
-/// Fills in what a configuration leaves out.
+/// Fills in the defaults of a configuration.
 pub(super) fn fill(config: &mut Hash) {
     fill_in(config, "defaults", || texts([("datadir", "data"), ("data_hash", "yaml_data")]));
     fill_in(config, "hierarchy", || Value::array(vec![texts([("name", "Common"), ("path", "common.yaml")])]));
@@ -177,7 +178,8 @@ impl Defaults {
         Ok(function)
     }
 
-    /// Checks the name of a class of Hiera 3, and its level.
+    /// Returns an error if a class of Hiera 3 is not allowed here, or has the name of a format that Puppet reads
+    /// itself.
     fn hiera3_backend(&self, node: &Node<'_>, name: &str) -> Result<(), LookupError> {
         let (text, pattern) = match (self.owner, name) {
             (Owner::Environment | Owner::Module, _) => {

@@ -1,4 +1,4 @@
-//! `mapped_paths`: a variable with many values, the name of one value, and a template that makes a path of it.
+//! `mapped_paths`: a variable with many values, the name for one value, and a template that makes a path of it.
 
 use super::{Count, Finder, Form, LocationKind, Mapped};
 use crate::hiera::LookupError;

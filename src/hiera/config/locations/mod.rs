@@ -1,5 +1,6 @@
-//! The locations of a level, as written. Each kind of location has a file here and is one of [`KINDS`]; everything else
-//! asks [`Locations`].
+//! The locations of a level, as written. Each kind of location has a file here and is one of [`KINDS`]. All other
+//! code
+//! uses [`Locations`].
 
 mod globs;
 mod mapped_paths;
@@ -17,12 +18,12 @@ use crate::value::Value;
 pub(super) static KINDS: [&dyn LocationKind; 4] =
     [&paths::Paths, &globs::Globs, &uris::Uris, &mapped_paths::MappedPaths];
 
-/// A kind of location that a level may declare. Each method gets the texts that the level declares.
+/// A kind of location that a level may declare. Methods are passed the texts that the level declares.
 pub(super) trait LocationKind: Debug + Sync {
     /// Returns its keys in hiera.yaml, each with the number of texts that it takes.
     fn keys(&self) -> &'static [(&'static str, Count)];
 
-    /// Returns the meaning of its texts.
+    /// Returns the meaning of the texts.
     fn form(&self) -> Form;
 
     /// Returns the texts that are interpolated.
@@ -30,7 +31,7 @@ pub(super) trait LocationKind: Debug + Sync {
         declared
     }
 
-    /// Returns the variable each of whose values has a location of its own, or `None` if there is none.
+    /// Returns the variable that gives a separate location for each of its values, or `None` if there is none.
     fn mapped<'d>(&self, _: &'d [PlacedText]) -> Option<Mapped<'d>> {
         None
     }
@@ -44,15 +45,15 @@ pub(super) trait LocationKind: Debug + Sync {
 /// The number of texts that a key takes.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Count {
-    /// A text, which is no array.
+    /// A single text, not an array.
     One,
-    /// An array of at least one.
+    /// An array of at least one text.
     AtLeastOne,
-    /// An array of so many.
+    /// An array of exactly this many texts.
     Exactly(i64),
 }
 
-/// The meaning of the texts of a kind.
+/// The meaning of the texts of a location kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// Each is the path of one file, relative to the datadir.
@@ -63,12 +64,12 @@ pub enum Form {
     Uri,
 }
 
-/// A variable with many values, each of which has a location of its own.
+/// A variable with many values, each of which has a separate location.
 #[derive(Debug, Clone, Copy)]
 pub struct Mapped<'d> {
     /// The name of the variable.
     pub variable: &'d PlacedText,
-    /// The name that one value has in the templates.
+    /// The name for one value in the templates.
     pub name: &'d str,
 }
 
@@ -77,7 +78,9 @@ pub trait Finder {
     /// Returns the value of the variable that a text names. `role` is its name in errors.
     fn variable(&self, declared: &PlacedText, role: &str) -> Result<Value, LookupError>;
 
-    /// Adds what an interpolated text leads to. `local` is the name and value of a variable that only this text sees.
+    /// Adds the locations that an interpolated text leads to. `local` is the name and value of a variable that only
+    /// this
+    /// text sees.
     fn add(&mut self, declared: &PlacedText, form: Form, local: Option<(&str, Value)>) -> Result<(), LookupError>;
 }
 
@@ -90,17 +93,17 @@ pub struct Locations {
 }
 
 impl Locations {
-    /// Returns those of one kind.
+    /// Returns the locations of one kind.
     pub(super) fn new(kind: &'static dyn LocationKind, declared: Vec<PlacedText>) -> Locations {
         Locations { kind: Some(kind), declared }
     }
 
-    /// Returns those of a level that has none: its function is called without one.
+    /// Returns the locations of a level that has none: its function is called without a location.
     pub(super) fn none() -> Locations {
         Locations { kind: None, declared: Vec::new() }
     }
 
-    /// Returns those of a level that has only paths.
+    /// Returns the locations of a level that has only paths.
     pub(super) fn of_paths(declared: Vec<PlacedText>) -> Locations {
         Locations::new(&paths::Paths, declared)
     }
@@ -125,8 +128,8 @@ impl Locations {
         matches!(self.form()?, Form::Path | Form::Glob).then(|| self.templates())
     }
 
-    /// Returns the paths that lead each node to one file and depend only on variables of the node, or `None` if the
-    /// kind has others.
+    /// Returns the paths if each leads a node to one file and depends only on variables of the node, or `None` if the
+    /// level has other locations.
     pub fn plain_paths(&self) -> Option<&[PlacedText]> {
         self.paths().filter(|_| !self.have_wildcards() && self.mapped().is_none())
     }
@@ -141,12 +144,12 @@ impl Locations {
         self.form() == Some(Form::Uri)
     }
 
-    /// Returns the variable each of whose values has a location of its own, or `None` if there is none.
+    /// Returns the variable that gives a separate location for each of its values, or `None` if there is none.
     pub fn mapped(&self) -> Option<Mapped<'_>> {
         self.kind?.mapped(&self.declared)
     }
 
-    /// Has `finder` add everything that the locations mean on a node; nothing if there are none.
+    /// Has `finder` add everything that the locations lead to on a node. Adds nothing if there are none.
     pub(in crate::hiera) fn resolve(&self, finder: &mut dyn Finder) -> Result<(), LookupError> {
         self.kind.map_or(Ok(()), |kind| kind.resolve(&self.declared, finder))
     }
@@ -156,7 +159,7 @@ impl Locations {
         self.kind.is_none()
     }
 
-    /// Returns true if the others are of the same kind and have the same texts, wherever they are written.
+    /// Returns true if the other locations are of the same kind and have the same texts, wherever they are written.
     pub(super) fn mean_the_same(&self, other: &Locations) -> bool {
         let keys = |locations: &Locations| locations.kind.map(|kind| kind.keys()[0].0);
         let texts = self.declared.iter().map(|declared| &declared.text);

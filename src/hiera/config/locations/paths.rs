@@ -1,4 +1,4 @@
-//! `path` and `paths`: files, in this order.
+//! `path` and `paths`: files, in the order in which they are declared.
 
 use super::{Count, Form, LocationKind};
 

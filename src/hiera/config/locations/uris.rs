@@ -1,4 +1,4 @@
-//! `uri` and `uris`: places that only the function knows.
+//! `uri` and `uris`: places that only the function can read.
 
 use super::{Count, Form, LocationKind};
 
