@@ -1,8 +1,10 @@
-//! Variables of the top scope that are made of other variables of a node alone, by a manifest or by a match in the
+//! Top-scope variables that are computed only from other variables of a node, by a manifest or by a match in the
 //! settings: `$location = split($trusted['certname'], '-')[0]`.
 //!
-//! They need neither data nor a hierarchy, so they are made where profiles are read, and only if somebody asks for
-//! them. One that a profile has itself stays: a manifest that sets it again is an error in Puppet. One that cannot be
+//! They need neither data nor a hierarchy, so they are computed when profiles are read, and only if they are wanted.
+//! A
+//! variable that a profile has itself is kept: in Puppet, a manifest that sets it again is an error. A variable that
+//! cannot be computed is not set.
 //! made is not set.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,33 +14,34 @@ use super::scope::{ENVIRONMENT, NodeScope, Scope, Variable, environment_in};
 use crate::node::{NodeProfile, Wanted};
 use crate::puppet::manifest::Formula;
 
-/// The most variables: what each is made of is read together.
+/// The maximum number of variables, since the inputs of all of them are read together.
 const MOST: usize = 100;
 
-/// A variable that is made of others.
+/// A variable that is computed from others.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DerivedVariable {
     /// Its name.
     pub name: Arc<str>,
-    /// Makes its value.
+    /// The formula of its value.
     pub formula: Formula,
 }
 
 /// The variables of an environment, in the order in which they are set.
 type Set = Arc<[DerivedVariable]>;
 
-/// The variables of a revision.
+/// The derived variables of a revision.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DerivedVariables {
-    /// Variables of the only environment.
+    /// The variables of the only environment.
     only: Set,
-    /// Variables of several environments, by name.
+    /// The variables of several environments, by environment name.
     of_environments: BTreeMap<Arc<str>, Set>,
 }
 
 impl DerivedVariables {
-    /// Takes variables in the order in which they are set. Of two of one name the last one counts, in the place of the
-    /// first; those beyond a number are not known.
+    /// Takes variables in the order in which they are set. If several have the same name, the last one takes the
+    /// place of
+    /// the first. Variables beyond a maximum number are ignored.
     pub fn new(variables: impl IntoIterator<Item = DerivedVariable>) -> DerivedVariables {
         let mut all: Vec<DerivedVariable> = Vec::new();
         for variable in variables {
@@ -51,18 +54,18 @@ impl DerivedVariables {
         DerivedVariables { only: all.into(), ..DerivedVariables::default() }
     }
 
-    /// Takes those of several environments, by name: each node has those of its own.
+    /// Takes the variables of several environments, by name. Each node gets those of its own environment.
     pub fn of_environments<'d>(all: impl Iterator<Item = (Arc<str>, &'d DerivedVariables)>) -> DerivedVariables {
         let of_environments = all.filter(|(_, own)| !own.is_empty()).map(|(name, own)| (name, own.only.clone()));
         DerivedVariables { of_environments: of_environments.collect(), ..DerivedVariables::default() }
     }
 
-    /// Returns true if there are none.
+    /// Returns true if there are no variables.
     pub fn is_empty(&self) -> bool {
         self.sets().all(|set| set.is_empty())
     }
 
-    /// Returns true if one of them is called `name`.
+    /// Returns true if a variable is called `name`.
     pub fn has(&self, name: &str) -> bool {
         self.sets().flat_map(|set| set.iter()).any(|variable| *variable.name == *name)
     }
@@ -71,8 +74,8 @@ impl DerivedVariables {
         [&self.only].into_iter().chain(self.of_environments.values())
     }
 
-    /// Returns the wanted variables and those that others are computed from, and adds what they are computed from to
-    /// `wanted`.
+    /// Returns the wanted variables and those that they are computed from, and adds all names and entries that these
+    /// need to `wanted`.
     #[must_use]
     pub fn wanted(&self, wanted: &mut Wanted) -> DerivedVariables {
         if !self.of_environments.is_empty() {
@@ -88,7 +91,7 @@ impl DerivedVariables {
         }
     }
 
-    /// Sets the variables in a profile, which has what they are made of.
+    /// Sets the variables in a profile that has everything they are computed from.
     pub fn set(&self, profile: &mut NodeProfile) {
         let own = || self.of_environments.get(&*environment_in(&NodeScope::new(profile))?);
         let set = if self.of_environments.is_empty() { Some(&self.only) } else { own() };
@@ -112,7 +115,7 @@ fn wanted_of(set: &Set, wanted: &mut Wanted) -> Set {
     let names = wanted.names().map(|names| names.map(str::to_owned).collect::<BTreeSet<String>>());
     let Some(mut names) = names else { return set.clone() };
     let mut found = Vec::new();
-    // Each is made of those before it.
+    // Each is computed from those before it.
     for variable in set.iter().rev() {
         if names.contains(&*variable.name) {
             let inputs = variable.formula.inputs();

@@ -1,4 +1,4 @@
-//! The mark of encrypted texts, for code that must not mistake one for its plaintext.
+//! The mark of encrypted texts, for code that must not mistake such a text for its plaintext.
 
 /// The beginning of each encrypted block of eyaml.
 pub const START: &str = "ENC[";

@@ -1,4 +1,4 @@
-//! Lookups without an answer.
+//! Failures of lookups.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,35 +10,35 @@ use crate::puppet::document::Fault;
 use crate::puppet::glob::GlobError;
 use crate::value::{Secrecy, Text, Value};
 
-/// A lookup that failed. The text is Puppet's where Puppet fails.
+/// A lookup that failed. If Puppet fails, too, the text is Puppet's.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
 pub struct LookupError {
     /// Tells Puppet's failures from hierad's own.
     pub kind: ErrorKind,
-    /// One sentence; a secret where it may show one.
+    /// One sentence. It is a secret if it may show one.
     pub text: Text,
     /// The place of the cause in the repository, if that is known.
     pub place: Option<Place>,
-    /// The thing that it is about, where something is decided by that.
+    /// The thing that the failure is about, if decisions depend on that.
     pub subject: Option<Arc<Subject>>,
 }
 
-/// The failure of a function, which Puppet has, too.
+/// The failure of a function, which Puppet reports, too.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failed {
-    /// Puppet's words.
+    /// Puppet's error text.
     pub text: String,
     /// The line of the function's code that raises it, if that is known.
     pub place: Option<Place>,
 }
 
 impl LookupError {
-    /// Returns a failure that Puppet has too.
+    /// Returns a failure that Puppet reports, too.
     pub fn puppet(text: impl Into<Text>) -> LookupError {
         puppet::Error::puppet(text).into()
     }
 
-    /// Returns a failure that Puppet has too, which stands for itself ([`ErrorKind::Bare`]).
+    /// Returns a failure that Puppet reports, too, without adding anything to its text ([`ErrorKind::Bare`]).
     pub fn bare(text: impl Into<Text>) -> LookupError {
         puppet::Error::bare(text).into()
     }
@@ -49,7 +49,9 @@ impl LookupError {
         LookupError::bare(format!("undefined method `{method}' for {shown}:{class}"))
     }
 
-    /// Returns the failure of a function. One whose code raises it is named: what it says may tell nothing of it.
+    /// Returns the failure of a function. The function is named if its code raised the error, whose text may not
+    /// mention
+    /// it.
     pub(super) fn raised(function: &str, failed: Failed) -> LookupError {
         let Failed { text, place } = failed;
         if place.is_none() {
@@ -59,7 +61,7 @@ impl LookupError {
         LookupError { place, ..told.about(Subject::Raised(text.into())) }
     }
 
-    /// Returns the text as Puppet has it, which code of functions may look at.
+    /// Returns the text as Puppet has it, which the code of functions may look at.
     pub(super) fn puppets_text(&self) -> &str {
         match self.subject.as_deref() {
             Some(Subject::Raised(text)) => text,
@@ -67,24 +69,24 @@ impl LookupError {
         }
     }
 
-    /// Returns an answer that hierad cannot know.
+    /// Returns the failure that hierad cannot know an answer.
     pub fn unknown(text: impl fmt::Display) -> LookupError {
         puppet::Error::unknown(text).into()
     }
 
-    /// Returns the failure of everything in a document; `text` is Puppet's message, if Puppet fails there, too.
+    /// Returns the failure of everything in a document. `text` is Puppet's message if Puppet fails, too.
     pub(super) fn document(fault: &Fault, text: String) -> LookupError {
         if fault.kind.is_unknown() { LookupError::unknown(text) } else { LookupError::puppet(text) }
     }
 
-    /// Returns the same error, which may reveal something as secret as `secrecy`.
+    /// Returns the same error, marked as one that may reveal something as secret as `secrecy`.
     #[must_use]
     pub fn sealed(self, secrecy: Option<Secrecy>) -> LookupError {
         LookupError { text: Text::with(self.text, secrecy), ..self }
     }
 
-    /// Returns the same error as Puppet's global layer passes it on: it names the key, unless the error stands for
-    /// itself.
+    /// Returns the same error as Puppet's global layer passes it on: it names the key, unless the error is
+    /// [bare](ErrorKind::Bare) or unknown.
     #[must_use]
     pub(super) fn of_key(self, key: &str) -> LookupError {
         match self.kind {
@@ -113,7 +115,7 @@ impl LookupError {
         LookupError { subject: fault.subject().map(Arc::new), ..self }
     }
 
-    /// Returns the missing function, if that is the reason.
+    /// Returns the missing function, if that is what the error is about.
     pub fn missing_function(&self) -> Option<&str> {
         match self.subject.as_deref() {
             Some(Subject::Function(name)) => Some(name),

@@ -1,4 +1,4 @@
-//! A configuration resolved for one node: which files, in which order.
+//! A configuration resolved for one node: its files, in the order in which they are searched.
 //!
 //! Source: `HieraConfigV5#create_configured_data_providers` and `pops/lookup/location_resolver.rb`.
 
@@ -31,7 +31,7 @@ pub struct Hierarchy {
     pub levels: Vec<Arc<Level>>,
     /// The levels of a module's `default_hierarchy`, if it has one.
     pub default_levels: Option<Vec<Arc<Level>>>,
-    /// The findings about it: variables that are undefined in a path, links that leave the repository.
+    /// The findings about the hierarchy: variables that are undefined in a path, links that leave the repository.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -58,15 +58,16 @@ impl Hierarchy {
             }
             hierarchy.diagnostics.extend(part.diagnostics.iter().cloned());
         }
-        // Hiera 3 has a cache for each backend.
+        // Hiera 3 has a separate cache for each backend.
         if config.hiera3.is_none() {
             hierarchy.read_once(config);
         }
         Ok(hierarchy)
     }
 
-    /// Lets each file be what its first reader makes of it: Puppet keeps what was read by path, whichever function
-    /// asks next. In version 3 another way to write the datadir makes another path.
+    /// Has each file read in the format of the first level that uses it: Puppet caches files by path, whichever
+    /// function
+    /// asks next. In version 3, a datadir that is written differently makes a different path.
     fn read_once(&mut self, config: &Config) {
         let mut read: HashMap<(Option<&str>, Arc<str>), Arc<DataFile>> = HashMap::new();
         let levels = self.levels.iter_mut().chain(self.default_levels.iter_mut().flatten());
@@ -86,12 +87,12 @@ impl Hierarchy {
     }
 }
 
-/// A part of a hierarchy that is resolved by itself: a level or, of version 3, all of them.
+/// A part of a hierarchy that is resolved separately: a level or, in version 3, all levels.
 #[derive(Debug, Clone)]
 pub struct HierarchyPart {
-    /// Its levels, or why there is no hierarchy: that of the first part that has one counts.
+    /// The levels, or the reason why there is no hierarchy. The reason of the first part that has one is reported.
     pub levels: Result<Vec<Arc<Level>>, LookupError>,
-    /// The findings about it.
+    /// The findings about this part.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -110,7 +111,7 @@ impl HierarchyPart {
         }
     }
 
-    /// Resolves the part `number` of `config`, which lies in the folder `root`, for the node with `scope`.
+    /// Resolves the part `number` of `config`, which is in the folder `root`, for the node with `scope`.
     pub fn resolve(config: &Config, number: usize, root: &str, scope: &dyn Scope, source: Source<'_>) -> HierarchyPart {
         let mut resolver = Resolver::new(config, root, scope, source);
         let levels = match config.all_levels().nth(number) {
@@ -134,7 +135,7 @@ pub struct Level {
     pub function: Arc<str>,
     /// The implementation of its function.
     pub backend: Backend,
-    /// Its locations; a single [`Location::Whole`] if it has no locations.
+    /// Its locations, or a single [`Location::Whole`] if it has none.
     pub locations: Vec<Location>,
     /// The interpolated options.
     pub options: Value,
@@ -142,7 +143,7 @@ pub struct Level {
     pub reads: Option<Found>,
 }
 
-/// One place where a level's data is.
+/// A place of a level's data.
 #[derive(Debug, Clone)]
 pub enum Location {
     /// The function is called without a location.
@@ -151,7 +152,7 @@ pub enum Location {
     Path {
         /// As written in hiera.yaml.
         original: Arc<str>,
-        /// As resolved: relative in the repository, absolute outside of it.
+        /// As resolved: relative if it is in the repository, else absolute.
         path: Arc<str>,
         /// Its content.
         content: Content,
@@ -166,12 +167,12 @@ pub enum Location {
 }
 
 impl Location {
-    /// Returns true if it is a path at which there is nothing.
+    /// Returns true if it is a path at which nothing exists.
     pub fn is_absent(&self) -> bool {
         matches!(self, Location::Path { content: Content::Absent, .. })
     }
 
-    /// Returns the data file of a built-in function with its path, or `None` if there is none.
+    /// Returns the path and the data file of a built-in function, or `None` if there is none.
     pub fn file(&self) -> Option<(&Arc<str>, &Arc<DataFile>)> {
         match self {
             Location::Path { path, content: Content::File(_, file), .. } => Some((path, file)),
@@ -179,7 +180,7 @@ impl Location {
         }
     }
 
-    /// Returns the path or the URI, as resolved, or `None` if it is neither.
+    /// Returns the path or the URI, as resolved, or `None` if the location is neither.
     pub fn place(&self) -> Option<&Arc<str>> {
         match self {
             Location::Whole => None,
@@ -201,45 +202,46 @@ pub enum Content {
     Unreadable(LookupError),
 }
 
-/// The folder that a datadir outside the repository stands for.
+/// The folder that replaces a datadir outside the repository.
 #[derive(Clone)]
 pub enum Datadir {
     /// A folder of the repository's tree.
     Folder(String),
     /// A folder on disk.
     Disk(String),
-    /// Nothing is there.
+    /// No folder: nothing is there.
     None,
 }
 
-/// The surroundings of a hierarchy, the node aside.
+/// The surroundings of a hierarchy, apart from the node.
 #[derive(Clone, Copy)]
 pub struct Source<'a> {
     /// The repository's files.
     pub repository: &'a dyn FileTree,
     /// The folder of the environment in the repository.
     pub environment: &'a str,
-    /// The files among which the layer's hiera.yaml lies: the repository's, or others with absolute paths.
+    /// The files around the layer's hiera.yaml: the repository's, or others with absolute paths.
     pub layer: &'a dyn FileTree,
-    /// The disk, as far as settings lead there.
+    /// The disk, for datadirs that the settings redirect there.
     pub disk: &'a dyn FileTree,
     /// Parsed files.
     pub files: &'a DataFiles,
-    /// The keys that they may have.
+    /// The limit on the number of their keys.
     pub quota: &'a KeyQuota,
-    /// The files of the repository that a checkout has otherwise.
+    /// The files of the repository that differ in a checkout.
     pub converted: &'a ConvertedFiles,
-    /// Paths, as written in the settings, and what they stand for; relative ones are from the root of the repository.
+    /// Paths as written in the settings, and the folders that replace them; relative ones start at the repository's
+    /// root.
     pub datadirs: &'a [(String, Datadir)],
     /// Declared functions.
     pub backends: &'a Backends,
     /// The folders of the modules in the repository, by name.
     pub modules: &'a BTreeMap<Arc<str>, String>,
-    /// The ids of folders of the repository that are known.
+    /// The known ids of folders in the repository.
     pub contents: &'a ContentIds,
     /// The keys of encrypted data.
     pub keys: &'a Keys,
-    /// The version.
+    /// The version of Puppet.
     pub puppet: Puppet,
     /// The Ruby that runs Puppet.
     pub ruby: Ruby,
@@ -259,12 +261,12 @@ impl<'a> Resolver<'a> {
         Resolver { config, root, scope, source, diagnostics: Vec::new() }
     }
 
-    /// The findings about all that was resolved.
+    /// Returns the findings about everything that was resolved.
     pub(super) fn into_diagnostics(self) -> Vec<Diagnostic> {
         self.diagnostics
     }
 
-    /// The way in which the Ruby writes values.
+    /// Returns the way in which the Ruby formats values.
     pub(super) fn notation(&self) -> Notation {
         self.source.ruby.notation()
     }
@@ -273,7 +275,7 @@ impl<'a> Resolver<'a> {
         Context { scope: self.scope, resolver: None, stack, undefined, notation: self.notation() }
     }
 
-    /// Returns the level, if it counts: an implied one counts only if its file exists.
+    /// Returns the level, unless it is implied and its file does not exist.
     fn there(&self, mut level: Level) -> Option<Level> {
         if self.config.implied {
             level.locations.retain(|location| !location.is_absent());
@@ -308,7 +310,7 @@ impl<'a> Resolver<'a> {
         })
     }
 
-    /// Returns the backend of a level; `only_path` says whether it gets only a path.
+    /// Returns the backend of a level. `only_path` is true if its function is passed nothing but a path.
     pub(super) fn backend(&mut self, level: &LevelConfig, only_path: bool) -> Backend {
         let backend = Backend::of(&level.function, self.source.backends, only_path, &self.config.path);
         if matches!(backend, Backend::Absent) {
@@ -321,7 +323,9 @@ impl<'a> Resolver<'a> {
         backend
     }
 
-    /// Puppet names the configuration in an error about an undefined variable or a method; others pass as they are.
+    /// Has the configuration named in an error about an undefined variable or a method, as Puppet does. Other errors
+    /// keep
+    /// their text.
     pub(super) fn blame(&self, error: LookupError, place: &Place) -> LookupError {
         let error = match error.subject.as_deref() {
             Some(Subject::Variable(name)) => self.config.undefined_variable(name),
@@ -353,7 +357,7 @@ impl<'a> Resolver<'a> {
         found.paths.iter().map(|path| self.inside(&original, tree, path, backend, true)).collect()
     }
 
-    /// Returns the content of `path`, which is absolute or relative to the root of the repository.
+    /// Returns the location at `path`, which is absolute or relative to the root of the repository.
     pub(super) fn at(&mut self, declared: &PlacedText, path: &str, backend: &Backend) -> Result<Location, LookupError> {
         match self.mount(checked(declared, path)?) {
             Mount::Tree(tree, path) => self.inside(declared, tree, &path, backend, false),
@@ -370,7 +374,7 @@ impl<'a> Resolver<'a> {
         self.diagnostics.push(outside_repository(declared.place.clone(), astray));
     }
 
-    /// Returns the content of `path` in `tree`. A path that a glob found exists even if it is a dangling link.
+    /// Returns the location at `path` in `tree`. A path that a glob found exists even if it is a dangling link.
     fn inside(
         &mut self,
         declared: &PlacedText,
@@ -385,7 +389,7 @@ impl<'a> Resolver<'a> {
         };
         let unread = |error: String| match reads {
             Some(_) => Content::Unreadable(LookupError::bare(error)),
-            // The function decides what to do with a path that is there.
+            // The function decides what to do with a path that exists.
             None => Content::Other,
         };
         let content = match follow(files, path).map_err(|e| unreadable(&e))? {
@@ -399,7 +403,7 @@ impl<'a> Resolver<'a> {
                 unread(format!("Too many levels of symbolic links @ rb_file_s_stat - {path}"))
             }
             Target::Absent => Content::Absent,
-            // The disk is as it is.
+            // On disk, a dangling link leads nowhere.
             Target::Dangling(_) if !files.root().is_empty() => Content::Absent,
             // A deployment may put something there.
             Target::Dangling(why) | Target::Loop(why) | Target::Outside(why) => {
@@ -422,8 +426,9 @@ impl<'a> Resolver<'a> {
         if is_in_repository { self.source.converted.instead_of(files, (path, id), file) } else { Ok(file) }
     }
 
-    /// Returns the tree that contains a path, and its place there. The settings come first, then the files around the
-    /// layer if it is absolute, or the repository if it is relative.
+    /// Returns the tree that contains a path, and its place there. The settings take precedence. Otherwise an
+    /// absolute
+    /// path is in the files around the layer, and a relative one in the repository.
     fn mount(&self, path: &str) -> Mount<'a> {
         for (prefix, target) in self.source.datadirs {
             let stack = NameStack::default();
@@ -449,7 +454,7 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// Returns the warning of a path of hiera.yaml that leads out of the repository.
+/// Returns the warning about a path in hiera.yaml that leads out of the repository.
 pub(super) fn outside_repository(place: Place, astray: &Astray) -> Diagnostic {
     let how = astray.to_string();
     let text = format!("{how}: taken as absent");

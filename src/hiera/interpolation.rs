@@ -1,7 +1,7 @@
 //! `%{...}` in values, hash keys, paths and options.
 //!
-//! A text is parsed to a [`Template`] and then evaluated; what it needs from the world around, variables and other
-//! keys, it asks a [`Resolver`] for, so that this module knows neither layers nor data files.
+//! A text is parsed to a [`Template`] and then evaluated. Variables come from the scope and other keys from a
+//! [`Resolver`], so that this module knows neither layers nor data files.
 //! Source: `pops/lookup/interpolation.rb`.
 
 pub(super) mod function_answers;
@@ -32,9 +32,10 @@ const NO_METHODS: &str = "Interpolation using method syntax is not allowed in th
 /// The depth to which lookups and interpolations may nest before hierad gives up with an honest error.
 const DEPTH_LIMIT: usize = 400;
 
-/// A lookup, as interpolation needs it: the values of other keys.
+/// A lookup of other keys for interpolation.
 pub trait Resolver {
-    /// Returns the effective value of `key`, or an empty text if it is not found. `stack` names what is being
+    /// Returns the effective value of `key`, or an empty text if it is not found. `stack` has the names that are
+    /// being
     /// resolved.
     fn lookup(&self, key: &str, stack: &NameStack<'_>) -> Result<Value, LookupError>;
 
@@ -44,8 +45,8 @@ pub trait Resolver {
     }
 }
 
-/// The names being resolved, innermost first: a name that comes up again is a recursion. An empty one begins a new
-/// answer, with all that an answer may cost before it.
+/// The names that are being resolved, innermost first: a name that occurs again is a recursion. An empty stack begins
+/// a new answer, with its full budget.
 #[derive(Debug, Clone, Default)]
 pub struct NameStack<'a> {
     frame: Option<(&'a str, &'a NameStack<'a>)>,
@@ -53,7 +54,7 @@ pub struct NameStack<'a> {
     shared: Rc<Shared>,
 }
 
-/// The state that the whole answer shares.
+/// The state shared by the whole answer.
 #[derive(Debug, Default)]
 struct Shared {
     budget: Budget,
@@ -61,7 +62,7 @@ struct Shared {
 }
 
 impl NameStack<'static> {
-    /// Returns an empty stack for an answer with this limit of cost.
+    /// Returns an empty stack for an answer with this limit on its cost.
     pub(super) fn within(limit: Cost) -> NameStack<'static> {
         let shared = Shared { budget: Budget::within(limit), function_answers: FunctionAnswers::default() };
         NameStack { frame: None, depth: 0, shared: Rc::new(shared) }
@@ -69,7 +70,7 @@ impl NameStack<'static> {
 }
 
 impl<'a> NameStack<'a> {
-    /// Returns the stack with `name` on it, or Puppet's error if it is already there.
+    /// Returns the stack with `name` added, or Puppet's error if it is already there.
     pub fn push(&'a self, name: &'a str) -> Result<NameStack<'a>, LookupError> {
         if self.contains(name) {
             let mut names: Vec<&str> = self.names().collect();
@@ -82,7 +83,7 @@ impl<'a> NameStack<'a> {
         Ok(NameStack { frame: Some((name, self)), depth: self.depth + 1, shared: self.shared.clone() })
     }
 
-    /// Returns the stack with the root of a search on it. Puppet finds a recursion in the global layer, which it
+    /// Returns the stack with the root of a search added. Puppet reports a recursion from the global layer, which it
     /// searches first.
     pub fn push_key(&'a self, key: &'a str) -> Result<NameStack<'a>, LookupError> {
         self.push(key).map_err(|error| error.of_key(key))
@@ -93,12 +94,12 @@ impl<'a> NameStack<'a> {
         self.names().any(|n| n == name)
     }
 
-    /// Returns true if a variable is being resolved, or a key with the name that the variable has on the stack.
+    /// Returns true if a variable is being resolved, or a key with the same name that the variable has on the stack.
     fn has_variable(&self, name: &str) -> bool {
         self.names().any(|n| n.strip_prefix("scope:") == Some(name))
     }
 
-    /// Returns the name that was begun last.
+    /// Returns the innermost name.
     pub(super) fn innermost(&self) -> Option<&str> {
         self.names().next()
     }
@@ -113,12 +114,12 @@ impl<'a> NameStack<'a> {
         &self.shared.budget
     }
 
-    /// Returns the calls of functions so far.
+    /// Returns the calls of functions made so far.
     pub(super) fn function_answers(&self) -> &FunctionAnswers {
         &self.shared.function_answers
     }
 
-    /// Returns all of them, innermost first.
+    /// Returns all names, innermost first.
     pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         let mut at = self.frame;
         std::iter::from_fn(move || {
@@ -134,17 +135,17 @@ impl<'a> NameStack<'a> {
 pub struct Context<'a> {
     /// The node's variables.
     pub scope: &'a dyn Scope,
-    /// Other keys, or `None` if methods such as `lookup()` are not allowed, as in hiera.yaml.
+    /// The lookup of other keys, or `None` if methods such as `lookup()` are not allowed, as in hiera.yaml.
     pub resolver: Option<&'a dyn Resolver>,
     /// The names that are being resolved.
     pub stack: &'a NameStack<'a>,
-    /// Decides what an undefined variable is.
+    /// Decides what becomes of an undefined variable.
     pub undefined: Undefined,
-    /// The way in which values are written as text.
+    /// The way in which values are formatted as text.
     pub notation: Notation,
 }
 
-/// The value of an undefined variable.
+/// The outcome of reading an undefined variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Undefined {
     /// The empty text.
@@ -154,7 +155,7 @@ pub enum Undefined {
 }
 
 impl Undefined {
-    /// Returns the rule for data, `options` and `datadir`: Puppet 8 fails.
+    /// Returns the rule for data, `options` and `datadir`: an error in Puppet 8.
     pub fn in_data(puppet: Puppet) -> Undefined {
         if puppet.refuses_undefined_variables() { Undefined::Error } else { Undefined::Empty }
     }
@@ -165,7 +166,7 @@ impl Undefined {
 enum Part<'a> {
     /// Text as it is.
     Literal(&'a str),
-    /// A `%{...}`: the whole of it, and what stands inside.
+    /// A `%{...}`: the whole of it, and its inside.
     Expression(&'a str, Expression<'a>),
 }
 
@@ -180,7 +181,7 @@ enum Expression<'a> {
     Method(&'a str, &'a str),
 }
 
-/// A text that was taken apart at its `%{...}`.
+/// A text that was split at its `%{...}`.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Template<'a> {
     text: &'a str,
@@ -188,7 +189,7 @@ pub struct Template<'a> {
 }
 
 impl<'a> Template<'a> {
-    /// Takes `text` apart, or `None` if it interpolates nothing.
+    /// Splits `text` at its interpolations, or returns `None` if it has none.
     pub fn parse(text: &'a str) -> Option<Template<'a>> {
         let mut parts = Vec::new();
         let mut rest = text;
@@ -206,7 +207,7 @@ impl<'a> Template<'a> {
         Some(Template { text, parts })
     }
 
-    /// Returns the other keys that the text refers to, by `lookup`, `hiera` or `alias`.
+    /// Returns the other keys that the text refers to by `lookup`, `hiera` or `alias`.
     pub fn keys(&self) -> impl Iterator<Item = &'a str> + '_ {
         self.parts.iter().filter_map(|part| match part {
             Part::Expression(_, Expression::Method("lookup" | "hiera" | "alias", key)) => Some(*key),
@@ -214,7 +215,7 @@ impl<'a> Template<'a> {
         })
     }
 
-    /// Returns the variables that the text reads, dotted access included.
+    /// Returns the variables that the text reads, including dotted access.
     pub fn variables(&self) -> impl Iterator<Item = &'a str> + '_ {
         self.parts.iter().filter_map(|part| match part {
             Part::Expression(_, Expression::Variable(name) | Expression::Method("scope", name)) => Some(*name),
@@ -222,7 +223,7 @@ impl<'a> Template<'a> {
         })
     }
 
-    /// Returns true if it interpolates only variables.
+    /// Returns true if the text interpolates nothing but variables.
     pub fn is_of_variables(&self) -> bool {
         self.parts.iter().all(|part| matches!(part, Part::Literal(_) | Part::Expression(_, Expression::Variable(_))))
     }
@@ -259,7 +260,7 @@ impl<'a> Template<'a> {
                     let again = || context.again(&format!("scope:{name}"), &value);
                     match &value {
                         _ if context.stack.has_variable(name) => again()?,
-                        // It stays as it is, and leads to nothing that may be met again.
+                        // The text stays as it is, and leads to nothing that could recur.
                         Value::String(text) if !text.contains("%{") => budget.read(text).map(|()| value)?,
                         Value::String(_) | Value::Array(_) | Value::Hash(_) => again()?,
                         _ => budget.spend(1).map(|()| value)?,
@@ -296,7 +297,7 @@ impl<'a> Template<'a> {
     }
 }
 
-/// Adds the text of a value to the others.
+/// Adds the text of a value to the output.
 fn add(value: &Value, out: &mut Output, context: &Context<'_>) -> Result<(), LookupError> {
     let budget = context.stack.budget();
     match value {
@@ -324,13 +325,13 @@ fn add(value: &Value, out: &mut Output, context: &Context<'_>) -> Result<(), Loo
     Ok(())
 }
 
-/// Returns the variables that `text` reads, dotted access included.
+/// Returns the variables that `text` reads, including dotted access.
 pub fn variables(text: &str) -> Vec<&str> {
     Template::parse(text).map(|template| template.variables().collect()).unwrap_or_default()
 }
 
-/// Finds the first `%{` of `text`. Most texts are short, so searching for one character takes less time than preparing
-/// a search for two.
+/// Finds the first `%{` in `text`. Most texts are short, so searching for one character is faster than preparing a
+/// search for two.
 fn opening(text: &str) -> Option<usize> {
     text.match_indices('%').map(|(at, _)| at).find(|at| text[at + 1..].starts_with('{'))
 }
@@ -341,7 +342,7 @@ impl<'a> Expression<'a> {
         if matches!(text, "" | "::" | "\"\"" | "''" | "\"::\"" | "'::'") {
             return Expression::Empty;
         }
-        // Ruby's ^ and $ match at every line.
+        // In Ruby, ^ and $ match at every line.
         let lines = iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1));
         let call = lines.map(|start| &text[start..]).find_map(call);
         call.map_or(Expression::Variable(text), |(method, key)| Expression::Method(method, key))
@@ -350,7 +351,7 @@ impl<'a> Expression<'a> {
 
 /// Returns the method and the key if `text` begins with `/^(\w+)\((?:"([^"]+)"|'([^']+)')\)$/`.
 fn call(text: &str) -> Option<(&str, &str)> {
-    // The search that may go far comes last: there may be as many lines as the text is long.
+    // The search that may go far comes last, since a text may have as many lines as characters.
     let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|end| *end > 0)?;
     let (method, rest) = text.split_at(end);
     let rest = rest.strip_prefix('(')?;
@@ -371,7 +372,7 @@ impl Context<'_> {
         if is_seen { None } else { self.scope.hole(name) }
     }
 
-    /// Interpolates the value of a variable or method itself, under its name.
+    /// Interpolates the value of a variable or method, under its name.
     fn again(&self, name: &str, value: &Value) -> Result<Value, LookupError> {
         let stack = self.stack.push(name)?;
         with_stack(|| interpolate(value, &Context { stack: &stack, ..*self }))
@@ -410,7 +411,7 @@ pub fn interpolate(value: &Value, context: &Context<'_>) -> Result<Value, Lookup
     }
 }
 
-/// Returns true for a text with holes that certainly interpolates nothing. Holes have no `%`.
+/// Returns true for a text with holes that certainly interpolates nothing. Holes never contain `%`.
 fn interpolates_nothing(text: &Text) -> bool {
     let is_plain = |piece: &Piece| match piece {
         Piece::Literal(text) => !text.contains('%'),
@@ -421,12 +422,12 @@ fn interpolates_nothing(text: &Text) -> bool {
 
 /// Opens encrypted texts.
 pub trait Opener {
-    /// Returns a text with its encrypted blocks opened, or replaced by names if lookups see those; any other value
-    /// stays itself.
+    /// Returns a text with its encrypted blocks opened, or replaced by names if lookups see names. Other values are
+    /// returned as they are.
     fn open(&self, value: &Value) -> Result<Value, LookupError>;
 }
 
-/// Returns the same with each text opened by `opener` before it is interpolated, hash keys aside.
+/// Returns `value` interpolated, with each text first opened by `opener`, except for hash keys.
 pub fn interpolate_opened(value: &Value, context: &Context<'_>, opener: &dyn Opener) -> Result<Value, LookupError> {
     if matches!(value, Value::Array(_) | Value::Hash(_)) {
         return collection(value, context, &|part| interpolate_opened(part, context, opener));
@@ -434,8 +435,8 @@ pub fn interpolate_opened(value: &Value, context: &Context<'_>, opener: &dyn Ope
     interpolate(&opener.open(value)?, context)
 }
 
-/// Returns a collection of the results of `of_part` for the items of an array or the values of a hash. If they are
-/// unchanged, it is the same collection, which nodes can share.
+/// Returns a collection of the results of `of_part` for the items of an array or the values of a hash. If nothing
+/// changes, it is the same collection, which nodes can share.
 fn collection(
     value: &Value,
     context: &Context<'_>,
@@ -455,7 +456,7 @@ fn collection(
             for (at, (key, value)) in hash.iter().enumerate() {
                 budget.spend(1)?;
                 let new_key = interpolate(key, context)?;
-                // Which names are equal decides on the entries that there are.
+                // Which names are equal decides which entries remain.
                 is_named &= !new_key.secrecy().is_some_and(Secrecy::is_opaque);
                 let new = of_part(value)?;
                 if result.is_some() || !new_key.is_same(key) || !new.is_same(value) {
@@ -477,8 +478,8 @@ pub fn interpolate_text(text: &str, context: &Context<'_>) -> Result<String, Loo
     template.evaluate(context).map(|value| value.text_in(context.notation))
 }
 
-/// Returns the variable `name`, with dotted access, as `%{name}` reads it; undef if there is none. `subject` is for
-/// error texts.
+/// Returns the variable `name`, with dotted access, as `%{name}` reads it, or undef if there is none. `subject` is
+/// for error texts.
 pub fn variable(name: &str, subject: &str, context: &Context<'_>) -> Result<Value, LookupError> {
     let syntax = || LookupError::puppet(format!("Syntax error in string: {subject}"));
     let mut segments = split(name).ok_or_else(syntax)?.into_iter();

@@ -13,21 +13,21 @@ use crate::pattern::{Pattern, any};
 use crate::puppet::ruby;
 use crate::value::Value;
 
-/// A parsed key: the name that data files are asked for, and the steps into the value found.
+/// A parsed key: the name to look up in data files, and the steps into the value found there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LookupKey {
     /// The key as written.
     pub text: Arc<str>,
     /// The name to search for.
     pub root: Arc<str>,
-    /// The steps into the value: text or integer.
+    /// The steps into the value: texts or integers.
     pub segments: Vec<Value>,
-    /// The module whose layer the key belongs to: what stands before the first `::`.
+    /// The module whose layer the key belongs to: the part before the first `::`.
     pub module: Option<Arc<str>>,
 }
 
 impl LookupKey {
-    /// Parses `text`; what cannot be split is an error in Puppet's words.
+    /// Parses `text`. If it cannot be split, the error is worded like Puppet's.
     pub fn parse(text: &str) -> Result<LookupKey, LookupError> {
         let whole: Arc<str> = text.into();
         let (root, segments) = if is_plain(text) { (whole.clone(), Vec::new()) } else { parts(text)? };
@@ -36,14 +36,14 @@ impl LookupKey {
         Ok(LookupKey { text: whole, root, segments, module })
     }
 
-    /// Returns the part of a root value that the key asks for, or `None` if it has no such part.
+    /// Returns the part of a root value that the key selects, or `None` if it has no such part.
     pub fn dig(&self, value: Value, recorder: Option<&Recorder>) -> Result<Option<Value>, LookupError> {
         dig(&self.text, &self.segments, value, recorder)
     }
 }
 
-/// Returns the key that asks for a root key of data: the root key itself or, if Puppet would split it, the root key
-/// in quotes. Returns `None` if it has both kinds of quotes, since no key asks for it then.
+/// Returns the key to look up a root key of data: the root key itself or, if Puppet would split it, the root key in
+/// quotes. Returns `None` if it contains both kinds of quotes, since no key can look it up then.
 pub fn asks_for(root: &Arc<str>) -> Option<Arc<str>> {
     if is_plain(root) {
         return Some(root.clone());
@@ -52,23 +52,22 @@ pub fn asks_for(root: &Arc<str>) -> Option<Arc<str>> {
     Some(format!("{quote}{root}{quote}").into())
 }
 
-/// Returns the root key that a key asks for, or the key itself if Puppet cannot split it.
+/// Returns the root key of a key, or the key itself if Puppet cannot split it.
 pub fn root_of(key: &Arc<str>) -> Arc<str> {
     root_apart(key).unwrap_or_else(|| key.clone())
 }
 
-/// Returns the root key that a key asks for, or `None` if that is the key itself, or if Puppet cannot split it.
+/// Returns the root key of a key, or `None` if that is the key itself or Puppet cannot split it.
 pub fn root_apart(key: &str) -> Option<Arc<str>> {
     if is_plain(key) { None } else { LookupKey::parse(key).ok().map(|key| key.root) }
 }
 
-/// Returns true if one of the patterns matches a key, as it is asked for or as it is written in data, or if there are
-/// no patterns.
+/// Returns true if one of the patterns matches a key, as written in a lookup or in data, or if there are no patterns.
 pub fn any_matches(patterns: &[Pattern], key: &str) -> bool {
     any(patterns, key) || root_apart(key).is_some_and(|root| any(patterns, &root))
 }
 
-/// Finds the first `::` of a name. Names are short, so preparing a search would take longer.
+/// Finds the first `::` in a name. Names are short, so preparing a search would take longer.
 pub(crate) fn colons(name: &str) -> Option<usize> {
     name.as_bytes().windows(2).position(|pair| pair == b"::")
 }
@@ -85,7 +84,7 @@ pub fn class_of_parameter(key: &str) -> Option<&str> {
     (is_class && begins(parameter, b"_") && are_words(parameter)).then_some(class)
 }
 
-/// Returns true if a key has no more than one segment, as it is written.
+/// Returns true if a key is certain to have a single segment: it contains no quotes and no dots.
 pub fn is_plain(key: &str) -> bool {
     !key.bytes().any(|byte| matches!(byte, b'\'' | b'"' | b'.'))
 }
@@ -108,19 +107,20 @@ fn parts(text: &str) -> Result<(Arc<str>, Vec<Value>), LookupError> {
 
 /// Returns true if [`split`] can split a dotted key.
 pub fn is_split(key: &str) -> bool {
-    // Nearly all keys are so, and need no list of their segments.
+    // Nearly all keys are simple, and need no list of segments.
     let is_simple = !key.contains(['\'', '"']) && key.split('.').all(|segment| !segment.is_empty());
     is_simple || split(key).is_some()
 }
 
-/// Splits a dotted key into its segments, the first one the root: text, or an integer where the segment is one.
-/// Nothing if Puppet calls it a syntax error.
+/// Splits a dotted key into its segments, of which the first is the root. Segments are texts, or integers if they
+/// look
+/// like one. Returns `None` if Puppet calls the key a syntax error.
 pub fn split(key: &str) -> Option<Vec<Value>> {
     if is_plain(key) {
         return Some(vec![key.into()]);
     }
-    // Ruby's split with a capture: what lies between two pieces, and the pieces, alternate; empty texts at the end are
-    // dropped.
+    // Ruby's split with a capture alternates the texts between pieces and the pieces, and drops empty texts at the
+    // end.
     let mut parts: Vec<&str> = Vec::new();
     let mut end = 0;
     for piece in pieces(key) {
@@ -139,8 +139,8 @@ pub fn split(key: &str) -> Option<Vec<Value>> {
     Some(segments.into_iter().map(segment).collect())
 }
 
-/// Matches a text against `/\s*"[^"]+"\s*|\s*'[^']+'\s*|[^'".]+/`. By hand: every run splits keys, and compiling the
-/// expression would take longer than that.
+/// Returns the matches of `/\s*"[^"]+"\s*|\s*'[^']+'\s*|[^'".]+/`. They are found by hand: every run splits keys, and
+/// compiling the expression would take longer than that.
 fn pieces(text: &str) -> impl Iterator<Item = Range<usize>> {
     let mut at = 0;
     iter::from_fn(move || {
@@ -190,7 +190,7 @@ fn segment(text: &str) -> Value {
     if has_number(text) { ruby::to_i(text) } else { text.into() }
 }
 
-/// Walks `segments` into `value`; `key` is for error texts. Nothing if there is no such place.
+/// Follows `segments` into `value`, or returns `None` if there is no such place. `key` is for error texts.
 pub fn dig(
     key: &str,
     segments: &[Value],
@@ -238,7 +238,7 @@ fn dig_one(key: &str, segment: &Value, value: &Value) -> Result<Option<Value>, L
         (Value::Array(items), Value::Integer(i)) => Ok(usize::try_from(*i).ok().and_then(|i| items.get(i)).cloned()),
         (Value::Undef, _) | (Value::Array(_), Value::BigInteger(_)) => Ok(None),
         (Value::Hash(hash), segment) => Ok(hash.get_value(segment).cloned()),
-        // Ruby's integers and symbols answer to `[]`, but not to `include?`.
+        // In Ruby, integers and symbols have `[]`, but not `include?`.
         (Value::Integer(_) | Value::BigInteger(_) | Value::Symbol(_), _) => {
             let (shown, class) = (value.inspect(), value.class_name());
             let error = LookupError::bare(format!("undefined method `include?' for {shown}:{class}"));

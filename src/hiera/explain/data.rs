@@ -1,12 +1,14 @@
-//! The steps as data: what `--render-as json` and `yaml` print with `--explain`. What Puppet does not have is `:line`
-//! beside the `:path` of a found value.
+//! The steps as data: the output of `--render-as json` and `yaml` with `--explain`. It differs from Puppet's only in
+//! the `:line` that follows the `:path` of a found value.
 
 use super::text::Places;
 use super::{Branch, Event, LayerStep, Step};
 use crate::value::{Hash, Value};
 
 impl Step {
-    /// Returns the data of `puppet lookup --explain`, keyed by symbols; for a single step, only that step's.
+    /// Returns the data of `puppet lookup --explain`, with symbols as keys. If there is only one step, returns that
+    /// step's
+    /// data.
     pub fn data(&self, places: Places) -> Value {
         match &*self.steps {
             [only] => only.entry(places),
@@ -71,7 +73,7 @@ impl Step {
         hash.extend(event.map(|event| (symbol("event"), symbol(event))));
     }
 
-    /// The type, and what belongs to it.
+    /// Adds the type of the step, and the fields that belong to it.
     fn about(&self, hash: &mut Hash) {
         let text = |text: &str| Value::from(text);
         let (kind, fields) = match &self.branch {

@@ -1,7 +1,7 @@
 //! The record of a lookup, step by step: `lookup --explain`.
 //!
-//! The lookup reports to a [`Recorder`]; the recorded tree is Puppet's, with the line of each value beside. It is
-//! written as text or as data, in the terms of `puppet lookup --explain`. Source: `pops/lookup/explainer.rb`.
+//! The lookup reports to a [`Recorder`]. The recorded tree is Puppet's, with the line of each value added. It can be
+//! written as text or as data, as `puppet lookup --explain` does. Source: `pops/lookup/explainer.rb`.
 
 mod data;
 pub mod provenance;
@@ -21,19 +21,19 @@ use crate::value::{Hash, Text, Value};
 pub enum Branch {
     /// The search for a key.
     Key(Arc<str>),
-    /// A reserved key, for which nothing is searched.
+    /// A reserved key, which is not looked up.
     InvalidKey(Arc<str>),
     /// A layer.
     Layer(LayerStep),
-    /// There is no such module.
+    /// A module that does not exist.
     NoModule(Arc<str>),
     /// A module without data.
     NoModuleData(Arc<str>),
-    /// Merge options were found under this key.
+    /// The key under which merge options were found.
     MergeSource(&'static str),
-    /// The lookup in a manifest here names the merge strategy.
+    /// The place in a manifest of the lookup that names the merge strategy.
     MergeInManifest(Place),
-    /// A fold of several variants by a strategy, with its options.
+    /// A merge of several values by a strategy, with its options.
     Merge(&'static str, Hash),
     /// A level of the hierarchy.
     Level(Arc<str>),
@@ -45,18 +45,18 @@ pub enum Branch {
     Interpolation(Text),
     /// The steps of a dotted key into a value.
     SubKey(String),
-    /// One of those steps.
+    /// One of the steps of a dotted key.
     Segment,
-    /// Something named by a sentence: the search for a variable, a default hierarchy.
+    /// Something described by a sentence: the search for a variable, a default hierarchy.
     Scope(String),
 }
 
-/// A layer, as a step names it.
+/// A layer, with what a step shows of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LayerStep {
     /// `Global`, `Environment` or `Module`.
     pub place: &'static str,
-    /// The module, of a module's layer.
+    /// The module, if this is a module's layer.
     pub module: Option<Arc<str>>,
     /// The version of its hiera.yaml.
     pub version: u8,
@@ -65,7 +65,7 @@ pub struct LayerStep {
 }
 
 impl LayerStep {
-    /// The global layer of those who have none.
+    /// The global layer where none is configured.
     pub const NO_GLOBAL: LayerStep = LayerStep { place: "Global", module: None, version: 5, config: None };
 
     fn name(&self) -> String {
@@ -74,16 +74,16 @@ impl LayerStep {
     }
 }
 
-/// The end of a step; the last one counts.
+/// The outcome of a step. If there are several, the last one wins.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
-    /// A value was found: for which key, which value, and where.
+    /// A value was found: the key, the value, and its place.
     Found(Arc<str>, Value, Option<FoundAt>),
-    /// The key is not there.
+    /// The key was not found.
     NotFound(Arc<str>),
-    /// The file is not there.
+    /// The file does not exist.
     LocationNotFound,
-    /// The result of a fold.
+    /// The result of a merge.
     Result(Value),
 }
 
@@ -92,7 +92,7 @@ pub enum Event {
 pub struct FoundAt {
     /// The file, and the line of the key.
     pub place: Place,
-    /// The lines of the value's parts.
+    /// The line numbers of the value's parts.
     pub marks: Marks,
 }
 
@@ -103,14 +103,14 @@ pub struct Step {
     pub branch: Option<Branch>,
     /// The steps inside, in order.
     pub steps: Vec<Step>,
-    /// Its end.
+    /// Its outcome, if there is one.
     pub event: Option<Event>,
-    /// Further texts.
+    /// Additional texts about it.
     pub texts: Vec<Text>,
 }
 
 impl Step {
-    /// Returns true if a value or a text in it is a secret.
+    /// Returns true if the step or one inside it has a value or a text that is a secret.
     pub fn has_secrets(&self) -> bool {
         let value = match &self.event {
             Some(Event::Found(_, value, _) | Event::Result(value)) => value.secrecy().is_some(),
@@ -149,19 +149,19 @@ impl Recorder {
         result
     }
 
-    /// Returns the step at work as it is, for [`back_to`](Recorder::back_to).
+    /// Returns the current step as it is, for [`back_to`](Recorder::back_to).
     pub fn mark(&self) -> Step {
         self.open.borrow().last().cloned().unwrap_or_default()
     }
 
-    /// Forgets what was recorded in the step at work since it was `before`.
+    /// Discards everything recorded in the current step since it was `before`.
     pub fn back_to(&self, before: &Step) {
         if let Some(step) = self.open.borrow_mut().last_mut() {
             step.clone_from(before);
         }
     }
 
-    /// Runs `work` without a trace of it in the step at work.
+    /// Runs `work` without recording its steps in the current one.
     fn unseen<R>(&self, work: impl FnOnce() -> R) -> R {
         let count = |open: &[Step]| open.last().map_or(0, |step| step.steps.len());
         let before = count(&self.open.borrow());
@@ -172,14 +172,14 @@ impl Recorder {
         result
     }
 
-    /// Records the end of the step at work.
+    /// Records the outcome of the current step.
     pub fn event(&self, event: Event) {
         if let Some(step) = self.open.borrow_mut().last_mut() {
             step.event = Some(event);
         }
     }
 
-    /// Something else to say about the step at work.
+    /// Adds a text to the current step.
     pub fn text(&self, text: impl Into<Text>) {
         if let Some(step) = self.open.borrow_mut().last_mut() {
             step.texts.push(text.into());
@@ -192,7 +192,7 @@ impl Recorder {
     }
 }
 
-/// Runs `work` as a step, where somebody records.
+/// Runs `work` as a step, if there is a recorder.
 pub fn step<R>(recorder: Option<&Recorder>, branch: impl FnOnce() -> Branch, work: impl FnOnce() -> R) -> R {
     match recorder {
         Some(recorder) => recorder.step(branch(), work),
@@ -200,8 +200,8 @@ pub fn step<R>(recorder: Option<&Recorder>, branch: impl FnOnce() -> Branch, wor
     }
 }
 
-/// Runs `work` without a trace of it: for what a secret leads to, whose steps would name what it says, and for what
-/// Puppet does not do again.
+/// Runs `work` without recording its steps. It is used for texts that contain a secret, whose steps would reveal it,
+/// and for work that Puppet does not repeat.
 pub fn unseen<R>(recorder: Option<&Recorder>, work: impl FnOnce() -> R) -> R {
     match recorder {
         Some(recorder) => recorder.unseen(work),
@@ -209,14 +209,14 @@ pub fn unseen<R>(recorder: Option<&Recorder>, work: impl FnOnce() -> R) -> R {
     }
 }
 
-/// Records the end of the step at work, if somebody records.
+/// Records the outcome of the current step, if there is a recorder.
 pub fn event(recorder: Option<&Recorder>, event: impl FnOnce() -> Event) {
     if let Some(recorder) = recorder {
         recorder.event(event());
     }
 }
 
-/// Something else to say about the step at work, where somebody records.
+/// Adds a text to the current step, if there is a recorder.
 pub fn text(recorder: Option<&Recorder>, text: impl FnOnce() -> Text) {
     if let Some(recorder) = recorder {
         recorder.text(text());

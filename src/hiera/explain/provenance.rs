@@ -6,10 +6,10 @@ use super::{Branch, Event, FoundAt, Step};
 use crate::diagnostic::Place;
 use crate::value::{Segment, Value, ValuePath};
 
-/// A value that a data file gave to the fold, highest priority first.
+/// A value that a data file contributed to a merge.
 #[derive(Debug, Clone)]
 pub struct Contribution {
-    /// The level.
+    /// The name of the level that has it.
     level: Arc<str>,
     /// Its place.
     at: FoundAt,
@@ -20,14 +20,14 @@ pub struct Contribution {
 /// The origin of a part of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
-    /// The level.
+    /// The name of the level.
     pub level: Arc<str>,
     /// The file and line.
     pub place: Place,
 }
 
-/// Returns the values that contributed to the answer for `key`, without those of nested lookups and of
-/// `lookup_options`.
+/// Returns the values that contributed to the answer for `key`, highest priority first, without those of nested
+/// lookups and of `lookup_options`.
 pub fn contributions(explained: &Step, key: &str) -> Vec<Contribution> {
     let mut found = Vec::new();
     for step in &explained.steps {
@@ -44,16 +44,16 @@ fn collect(step: &Step, level: Option<&Arc<str>>, found: &mut Vec<Contribution>)
         Some(Branch::Interpolation(_)) => return,
         _ => level,
     };
-    // A found value's interpolations come before it, but are not part of the answer's own search.
+    // The interpolations of a found value come before it, but are not part of the answer's own search.
     step.steps.iter().for_each(|step| collect(step, level, found));
     if let (Some(Event::Found(_, value, Some(at))), Some(level)) = (&step.event, level) {
         found.push(Contribution { level: level.clone(), at: at.clone(), value: value.clone() });
     }
 }
 
-/// Returns the origin of the part at `path` of the merged `value`: the first contribution that has an equal part
-/// there or, in an array whose items have moved, an equal item; for a collection merged from several, the first that
-/// has the place at all.
+/// Returns the origin of the part at `path` of the merged `value`. That is the first contribution with an equal part
+/// there or, in an array whose items have moved, with an equal item. For a collection merged from several, it is the
+/// first contribution that has anything at `path`.
 pub fn origin(contributions: &[Contribution], value: &Value, path: &ValuePath) -> Option<Origin> {
     let part = path.value_in(value)?;
     let exact = |c: &Contribution| (path.value_in(&c.value)? == part).then(|| c.origin(&path.0));
@@ -87,7 +87,7 @@ impl Contribution {
     }
 }
 
-/// Returns a place in `value` that equals `path` except for array positions, and has an equal part.
+/// Returns a path that differs from `path` only in array positions, and at which `value` has an equal part.
 fn locate(value: &Value, path: &[Segment], part: &Value) -> Option<Vec<Segment>> {
     let with = |segment: Segment, rest: Vec<Segment>| [vec![segment], rest].concat();
     match (path.split_first(), value) {
@@ -96,7 +96,7 @@ fn locate(value: &Value, path: &[Segment], part: &Value) -> Option<Vec<Segment>>
             .iter()
             .enumerate()
             .find_map(|(at, item)| locate(item, rest, part).map(|rest| with(Segment::Index(at), rest))),
-        // The unique merge takes a scalar as an array of one.
+        // The unique merge treats a scalar as an array of one.
         (Some((Segment::Index(_), [])), scalar) => scalar.eql(part).then(Vec::new),
         (Some((Segment::Key(key), rest)), Value::Hash(hash)) => {
             locate(hash.get_value(key)?, rest, part).map(|rest| with(Segment::Key(key.clone()), rest))

@@ -1,17 +1,16 @@
-//! The steps as text. What Puppet does not print is the place of a found value, in brackets at the end of its line:
-//! without it the text is Puppet's.
+//! The steps as text. It differs from Puppet's only in the places of found values, in brackets at the end of lines.
 
 use std::fmt::{self, Write};
 
 use super::{Branch, Event, Step};
 use crate::value::{Hash, Value};
 
-/// The choice to write places or not.
+/// Decides whether places are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Places {
-    /// Behind each found value.
+    /// Written after each found value.
     Shown,
-    /// Not shown, as in Puppet.
+    /// Not written, as in Puppet.
     Hidden,
 }
 
@@ -75,7 +74,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes a merge; a merge of one variant is left out.
+    /// Writes a merge. If it has only one variant, writes only that.
     fn merge(&mut self, step: &Step, strategy: &str, options: &Hash, indent: &str) -> fmt::Result {
         match &*step.steps {
             [] => return Ok(()),

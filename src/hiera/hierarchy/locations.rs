@@ -57,8 +57,9 @@ impl Finder for LevelFinder<'_, '_> {
 }
 
 impl LevelFinder<'_, '_> {
-    /// Returns the interpolated text. An undefined variable is the empty text, with a warning; version 4 may fail on
-    /// it, and adds its extension.
+    /// Returns the interpolated text. An undefined variable is replaced by an empty text, with a warning. In version
+    /// 4 it
+    /// may be an error, and the extension is added.
     fn text(&mut self, declared: &PlacedText, local: Option<(&str, Value)>) -> Result<String, LookupError> {
         let (outer, notation) = (self.resolver.scope, self.resolver.notation());
         let local = local.map(|(name, value)| LocalScope { outer, name, value });
@@ -74,7 +75,7 @@ impl LevelFinder<'_, '_> {
             self.resolver.warn_undefined(declared, scope);
             return Ok(if path.ends_with(version4.extension) { path } else { path + version4.extension });
         }
-        // Most often all are defined, and nobody need look for those that are not.
+        // Usually all variables are defined, and there is no need to look for undefined ones.
         if let Ok(text) = evaluate(Undefined::Error) {
             return Ok(text);
         }

@@ -1,4 +1,4 @@
-//! The part of the tree that a bridged function reads: its own code, and the datadir of its level.
+//! The part of the tree that a bridged function reads: its code, and the datadir of its level.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use crate::hiera::LookupError;
 use crate::hiera::backend::{Backend, Code, DeclaredFunction, Folder, Runner};
 use crate::tree::{FileTree, Target, TreeError, below, child, folder_of, follow};
 
-/// The name of the environment, where others have that of a module.
+/// The name for the environment itself, where modules have their names.
 const ENVIRONMENT: &str = "environment";
 
-/// Everything in the tree that a bridged function reads, or why it cannot be called.
+/// Everything in the tree that a bridged function reads.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Reads {
     /// Its code, or `None` if the tree has none.
@@ -27,12 +27,13 @@ pub enum Data {
     Outside,
     /// The whole datadir of its level.
     Datadir(Folder),
-    /// The files that begin with each path that it is called for, as the settings promise.
+    /// The files that begin with one of the function's paths, as the settings promise.
     Promised(BTreeMap<Arc<str>, Folder>),
 }
 
 impl Data {
-    /// Returns the files that it may read when it is called for `path`, or `None` if `path` is not among them.
+    /// Returns the files that the function may read when it is called for `path`, or `None` if `path` is not among
+    /// them.
     pub fn of(&self, path: &str) -> Option<&Folder> {
         match self {
             Data::Outside => None,
@@ -41,7 +42,7 @@ impl Data {
         }
     }
 
-    /// Returns all files that it may read.
+    /// Returns all files that the function may read.
     pub fn folders(&self) -> Vec<&Folder> {
         match self {
             Data::Outside => Vec::new(),
@@ -50,29 +51,29 @@ impl Data {
         }
     }
 
-    /// Returns true if the settings promise which files it reads.
+    /// Returns true if the settings promise which files the function reads.
     pub fn is_promised(&self) -> bool {
         matches!(self, Data::Promised(_))
     }
 }
 
-/// The outcome of looking for that.
+/// Everything that a bridged function reads, or the reason why it cannot be called.
 pub type Found = Result<Arc<Reads>, LookupError>;
 
 impl Level {
-    /// Returns true if a command, or Puppet, answers for its function.
+    /// Returns true if the level's function is answered for by a command or by Puppet.
     pub fn asks_command(&self) -> bool {
         matches!(self.backend, Backend::Declared(DeclaredFunction::Command(_)))
     }
 
-    /// Returns what a bridged function reads, unless it is never called, or cannot be.
+    /// Returns the data that a bridged function reads, unless it is never called or cannot be.
     pub fn data_read(&self) -> Option<&Data> {
         self.reads.as_ref()?.as_ref().ok().map(|reads| &reads.data)
     }
 }
 
 impl Resolver<'_> {
-    /// Returns what the function of a level reads; `None` if it is not bridged, or has no location to be called for.
+    /// Returns everything that a level's function reads, or `None` if it is not bridged or has no location.
     pub(super) fn reads(
         &self,
         function: &str,
@@ -96,8 +97,9 @@ impl Resolver<'_> {
         Some(found.map(Arc::new).map_err(|error| unreadable(&error)))
     }
 
-    /// Returns the files that begin with the paths of a level. `None` if a path leads elsewhere or is unusual, or if
-    /// there are links: then any file of the datadir counts.
+    /// Returns the files that begin with the paths of a level. Returns `None` if a path leads elsewhere or is
+    /// unusual, or
+    /// if there are links: then the function may read any file of the datadir.
     fn promised(&self, datadir: &str, locations: &[Location]) -> Result<Option<BTreeMap<Arc<str>, Folder>>, TreeError> {
         let mut folders = BTreeMap::new();
         let Mount::Tree(tree, datadir) = self.mount(datadir) else { return Ok(None) };
@@ -135,7 +137,8 @@ impl Resolver<'_> {
         Ok(Some(Folder { path: path.trim_end_matches('/').to_owned(), at, id, only: None }))
     }
 
-    /// Returns the code of a function: that of the module it is named after, or of the first one that has it.
+    /// Returns the code of a function: from the module that its name begins with, or from the first one that defines
+    /// it.
     fn code(&self, function: &str) -> Result<Option<Code>, TreeError> {
         let (tree, root) = (self.source.repository, (ENVIRONMENT, self.source.environment));
         let modules = self.source.modules.iter().map(|(name, folder)| (&**name, &**folder));

@@ -1,4 +1,4 @@
-//! Findings on variables of paths that are not set.
+//! Findings about variables in paths that are not set.
 
 use super::Resolver;
 use crate::diagnostic::{Diagnostic, Subject};
@@ -8,14 +8,14 @@ use crate::hiera::key;
 use crate::hiera::scope::{Scope, Variable};
 use crate::value::Value;
 
-/// The most characters of a path that are shown with each of its variables.
+/// The maximum number of characters of a path that are shown with each of its variables.
 const MOST_SHOWN: usize = 500;
 
 /// The code of these findings.
 const UNDEFINED: &str = "undefined-variable";
 
 impl Resolver<'_> {
-    /// Warns of variables in `declared` that are not set.
+    /// Warns about variables in `declared` that are not set.
     pub(in crate::hiera) fn warn_undefined(&mut self, declared: &PlacedText, scope: &dyn Scope) {
         let Some(template) = Template::parse(&declared.text) else { return };
         let undefined = |name: &&str| {
@@ -57,7 +57,7 @@ impl Resolver<'_> {
     }
 }
 
-/// Returns a path as it is shown, cut if it is long.
+/// Returns a path as it is shown, cut off if it is long.
 fn shown(path: &str) -> String {
     match path.char_indices().nth(MOST_SHOWN) {
         Some((end, _)) => format!("{} ...", &path[..end]),

@@ -12,14 +12,14 @@ use crate::hiera::LookupError;
 use crate::hiera::merge::Strategy;
 use crate::value::Value;
 
-/// A key that a function is asked for: the place and name of the level, the number of the location there, the key.
+/// A call of a function for a key: the level's place and name, the index of its location, the key.
 pub(in crate::hiera) type FunctionCall = (Place, Arc<str>, usize, Box<str>);
 
 /// The calls of functions in one answer so far, and the strategies that their answers were merged with.
 #[derive(Debug, Default)]
 pub(in crate::hiera) struct FunctionAnswers {
     asked: RefCell<BTreeSet<FunctionCall>>,
-    /// The strategies of merges that may have taken knock-outs out of what functions gave.
+    /// The strategies of merges that may have removed knock-outs from answers of functions.
     knocked_out: RefCell<Vec<Strategy>>,
 }
 
@@ -29,14 +29,15 @@ impl FunctionAnswers {
         self.asked.borrow().is_empty()
     }
 
-    /// Returns true if this call was made before.
+    /// Returns true if the same call was made before.
     pub(in crate::hiera) fn has(&self, asked: &FunctionCall) -> bool {
         self.asked.borrow().contains(asked)
     }
 
-    /// Notes a call and returns its `value`, on its way into a merge with `strategy`. The value is unknown if the same
-    /// call was made before and a merge may have knocked something out since: the answer that Puppet keeps has lost
-    /// that, and so have the values that `alias` took from it. It depends on the other values of the merge.
+    /// Records a call whose `value` enters a merge with `strategy`, and returns that value. It is unknown if the same
+    /// call was made before and a merge may have knocked something out since: this is then missing from the answer
+    /// that
+    /// Puppet keeps, and from values that `alias` took from it, and depends on the other values of the merge.
     pub(in crate::hiera) fn given(
         &self,
         value: Value,

@@ -1,4 +1,4 @@
-//! The text that an interpolation puts together.
+//! Builds the text of an interpolation.
 
 use std::mem;
 use std::sync::Arc;
@@ -6,11 +6,11 @@ use std::sync::Arc;
 use crate::value::hole::{Hole, Piece};
 use crate::value::{Text, Value};
 
-/// A text under construction.
+/// A text being built.
 pub(super) struct Output {
     /// The bytes since the last hole.
     bytes: Vec<u8>,
-    /// The pieces before them; empty if there is no hole.
+    /// The pieces up to the last hole; empty if there is no hole.
     pieces: Vec<Piece>,
 }
 
@@ -23,7 +23,7 @@ impl Output {
         self.bytes.extend(bytes);
     }
 
-    /// Adds a hole; its text is read if it does not stand between texts.
+    /// Adds a hole. Its text is read if the bytes before it are not UTF-8.
     pub(super) fn add_hole(&mut self, hole: Arc<Hole>) {
         match String::from_utf8(mem::take(&mut self.bytes)) {
             Ok(text) => {

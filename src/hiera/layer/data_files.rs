@@ -3,13 +3,14 @@
 use super::Environment;
 use crate::tree::{BlobId, Entry, Extent, Target, TreeError, child, follow};
 
-/// All data files of a repository, reached by a hierarchy or not: every YAML and JSON file that is not configuration,
-/// hidden or hierad's own. "Every key" means the root keys of those in [`Reach`](super::path_patterns::Reach).
+/// All data files of a repository, even if no hierarchy reaches them: every YAML and JSON file that is not
+/// configuration, hidden or hierad's own. "Every key" means the root keys of the files that are in
+/// [`Reach`](super::path_patterns::Reach).
 #[derive(Debug, Default)]
 pub struct DataFileList {
-    /// Their paths, in order, with what is there.
+    /// Their paths, in order, with their contents.
     pub files: Vec<(String, BlobId)>,
-    /// True if some are there by symbolic links.
+    /// True if some are symbolic links.
     pub has_links: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The modules that files for deployment name: a Puppetfile, or the `.fixtures.yml` of a module's own tests.
+//! The modules that deployment files name: a Puppetfile, or the `.fixtures.yml` of a module's own tests.
 //!
 //! Source: r10k's `puppetfile.rb` (`add_module`, `set_moduledir`), `module/git.rb` (`initialize`, `validate_ref`) and
 //! `module/local.rb`; g10k's `puppetfile.go`.
@@ -15,7 +15,7 @@ use crate::puppet::yaml;
 use crate::tree::{FileTree, TreeError, child, folder_of};
 use crate::value::{Hash, Value};
 
-/// A module that is named somewhere, whether it is there or not.
+/// A module that is named somewhere, whether it exists or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeclaredModule {
     /// Its name, without its author's.
@@ -24,25 +24,25 @@ pub struct DeclaredModule {
     pub place: Place,
     /// Everything declared about it, such as its version, as words separated by single blanks.
     pub declaration: Arc<str>,
-    /// The folder of the repository that it is put into, if that is known.
+    /// The folder of the repository that it is deployed to, if that is known.
     pub folder: Option<String>,
-    /// The place in git that it is taken from, if that is plain.
+    /// The place in git that it is deployed from, if that is written plainly.
     pub source: Option<GitSource>,
 }
 
-/// A place in git that a module is taken from.
+/// A place in git that a module is deployed from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GitSource {
     /// The address of the repository.
     pub url: String,
-    /// The names of the revision, as git resolves them: the first that is there counts.
+    /// The names of the revision, as git resolves them. The first that exists is used.
     pub revisions: Vec<String>,
 }
 
 /// The name of a Puppetfile.
 pub const PUPPETFILE: &str = "Puppetfile";
 
-/// The folder of modules beside a Puppetfile that names no other.
+/// The default folder of modules, next to a Puppetfile.
 const MODULES: &str = "modules";
 
 /// The content of Puppetfiles.
@@ -50,16 +50,19 @@ const MODULES: &str = "modules";
 pub struct Deployment {
     /// The modules that they name plainly.
     pub modules: Vec<DeclaredModule>,
-    /// All statements, those of modules by their names, if some are not understood: the files are programs in Ruby.
+    /// All statements if some are not understood, since the files are Ruby programs. Plain modules appear as their
+    /// names.
     pub program: Vec<String>,
-    /// True if some statements are not understood, other than for a folder.
+    /// True if some statements, except those that set a folder, are not understood.
     pub is_dynamic: bool,
-    /// The words of the statements that may read files.
+    /// The words in the statements that are not understood, which may read files.
     words: HashSet<String>,
 }
 
 impl Deployment {
-    /// Reads the Puppetfiles of the environment at `root`. The whole repository is deployed, wherever in it that is.
+    /// Reads the Puppetfiles of the environment at `root`. The whole repository is deployed, even if that is a folder
+    /// in
+    /// it, so its top is searched, too.
     pub fn read(tree: &dyn FileTree, root: &str) -> Result<Deployment, TreeError> {
         let mut deployment = Deployment::default();
         for path in BTreeSet::from([child(root, PUPPETFILE), PUPPETFILE.to_owned()]) {
@@ -70,7 +73,7 @@ impl Deployment {
         Ok(deployment)
     }
 
-    /// Adds what the Puppetfile at `path` says.
+    /// Adds the statements of the Puppetfile at `path`.
     fn add(&mut self, content: &[u8], path: &str) {
         let mut modules = inside(folder_of(path), MODULES);
         let statements = statements(&String::from_utf8_lossy(content));
@@ -88,7 +91,7 @@ impl Deployment {
             }
             let Some(name) = name else { continue };
             let options = if is_understood { Options::of(&text) } else { Options::default() };
-            // Nothing is deployed for it: it is in the repository, or nowhere.
+            // Nothing is deployed for such a module: it is in the repository, or does not exist.
             if options.is_local {
                 continue;
             }
@@ -106,8 +109,9 @@ impl Deployment {
         }
     }
 
-    /// Returns true if the program may read the file at `path`: it names that, or a folder around it. It does not
-    /// read manifests and templates.
+    /// Returns true if the program may read the file at `path`, since it names that or a folder around it. Manifests
+    /// and
+    /// templates are never read.
     pub fn may_read(&self, path: &str) -> bool {
         let is_for_others = OF_OTHERS.iter().any(|end| path.ends_with(end));
         let mut names = path.split('/').map(|name| name.split('.').next().unwrap_or(name));
@@ -117,10 +121,10 @@ impl Deployment {
     }
 }
 
-/// The endings of files that no Puppetfile reads.
+/// The extensions of files that no Puppetfile reads.
 const OF_OTHERS: [&str; 4] = [".pp", ".epp", ".erb", ".md"];
 
-/// Returns the folder of a statement that only says where modules are installed.
+/// Returns the folder of a statement that does nothing but say where modules are installed.
 fn module_folder(text: &str) -> Option<&str> {
     static FOLDER: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r#"^moduledir[ (]+(?:'([^'\\]*)'|"([^"\\#]*)")\)?$"#).ok());
@@ -128,27 +132,27 @@ fn module_folder(text: &str) -> Option<&str> {
     found.get(1).or(found.get(2)).map(|folder| folder.as_str())
 }
 
-/// Returns a path below a folder of the repository, or `None` if it leads out of that.
+/// Returns a path below a folder of the repository, or `None` if it leads out of the repository.
 fn inside(base: &str, path: &str) -> Option<String> {
     let path = join(base, path);
     let is_inside = !path.starts_with('/') && !path.split('/').any(|name| name == "..");
     is_inside.then(|| path.split('/').filter(|name| !matches!(*name, "" | ".")).collect::<Vec<_>>().join("/"))
 }
 
-/// The options of a module, by what they say.
+/// The options of a module, by meaning.
 #[derive(Debug, Default)]
 struct Options {
     git: Option<String>,
-    /// The revisions that are wanted; several contradict one another.
+    /// The wanted revisions. If there are several, they contradict one another.
     wanted: Vec<String>,
-    /// The revisions in their place if it is not there, in their order.
+    /// The revisions to try, in this order, if the wanted one does not exist.
     others: Vec<String>,
-    /// The one that comes before these.
+    /// The revision to try before `others`.
     first_other: Option<String>,
     install_path: Option<String>,
-    /// True for a module of the repository itself.
+    /// True if the module is part of the repository.
     is_local: bool,
-    /// True if there are other options, or options that are not understood.
+    /// True if there are other options, or some that are not understood.
     are_odd: bool,
 }
 
@@ -167,7 +171,7 @@ impl Options {
             }
             let (value, word) = (group(1).or(group(2)).map(str::to_owned), group(5).or(group(6)));
             match (key.take(), value) {
-                // The symbol alone is how r10k had it first.
+                // The symbol alone is the older form in r10k.
                 (None, _) => options.is_local |= word == Some("local"),
                 (Some("local"), _) => options.is_local = word == Some("true"),
                 (Some("type"), value) => {
@@ -179,11 +183,11 @@ impl Options {
                 (Some("ref" | "tag" | "commit" | "branch" | "version"), Some(value)) => options.wanted.push(value),
                 (Some("default_branch"), Some(value)) => options.others.push(value),
                 (Some("default_branch_override"), Some(value)) => options.first_other = Some(value),
-                // Several branches, of which the first counts that is there.
+                // Several branches, of which the first that exists is used.
                 (Some("fallback"), Some(value)) => options.others.extend(value.split('|').map(str::to_owned)),
                 (Some("install_path"), Some(value)) => options.install_path = Some(value),
                 (Some(key), _) if WITHOUT_MEANING.contains(&key) => {}
-                // The branch of the environment is not looked for.
+                // The branch of the environment is not tried.
                 (Some("link"), None) if word == Some("false") => {}
                 _ => options.are_odd = true,
             }
@@ -191,7 +195,7 @@ impl Options {
         options
     }
 
-    /// Returns the source of the module, if the options say nothing else.
+    /// Returns the source of the module, if its options are understood and name a single revision.
     fn source(self) -> Option<GitSource> {
         let is_plain = !self.are_odd && self.wanted.len() == 1;
         let revisions = self.wanted.into_iter().chain(self.first_other).chain(self.others).collect();
@@ -199,28 +203,28 @@ impl Options {
     }
 }
 
-/// The options that do not say which revision a module has.
+/// The options that do not affect a module's revision.
 const WITHOUT_MEANING: [&str; 3] = ["exclude_spec", "ignore-unreachable", "use_ssh_agent"];
 
 fn is_between_words(c: char) -> bool {
     !(c.is_alphanumeric() || c == '_' || c == '-')
 }
 
-/// A statement of a Puppetfile, without comments, its words parted by single blanks.
+/// A statement of a Puppetfile, without comments, with words separated by single blanks.
 struct Statement {
     line: u32,
     text: String,
-    /// The name of its module.
+    /// The name of its module, if it names one.
     name: Option<Arc<str>>,
-    /// True if it says nothing but literals of a module, or a forge.
+    /// True if it consists of literals only, and declares a module or a forge.
     is_understood: bool,
 }
 
 impl Statement {
-    /// Returns the statement of a text, or `None` if there is none.
+    /// Parses the statement in a text, or returns `None` if it is blank.
     fn of(line: u32, text: &str) -> Option<Statement> {
         static MODULE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"^mod[ (]*['"]([\w/-]+)['"]"#).ok());
-        // Words are keys, symbols and few others; strings hold no code.
+        // Only keys, symbols and few other words are allowed, and strings without code.
         static PLAIN: LazyLock<Option<Regex>> = LazyLock::new(|| {
             let literal =
                 r#"(?:'[^'\\]*'|"[^"\\#]*"|:[\w-]+|:'[\w-]+'|:"[\w-]+"|\w+: |=>|true|false|nil|[\d.]+|[,(){}\[\]]| )"#;
@@ -235,7 +239,7 @@ impl Statement {
     }
 }
 
-/// Returns the statements of a program. Quoted text is left unchanged.
+/// Splits a program into its statements. Quoted text is left unchanged.
 fn statements(program: &str) -> Vec<Statement> {
     let (mut found, mut text, mut first) = (Vec::new(), String::new(), 1);
     let (mut line, mut depth, mut quote) = (1_u32, 0_u32, None);
@@ -278,7 +282,7 @@ fn statements(program: &str) -> Vec<Statement> {
     found
 }
 
-/// The text for the folder of the repository itself in a `.fixtures.yml`.
+/// The text that stands for the repository's own folder in a `.fixtures.yml`.
 const SOURCE: &str = "#{source_dir}";
 
 /// Returns the modules in the `.fixtures.yml` at `path`, except the repository itself.
@@ -291,7 +295,7 @@ pub(super) fn in_fixtures(content: &[u8], path: &str) -> Vec<DeclaredModule> {
     let (Some(kinds), Some(marks)) = (kinds, marks) else { return found };
     for ((_, modules), marks) in kinds.iter().zip(marks.children.iter()) {
         for ((name, from), mark) in modules.as_hash().into_iter().flat_map(Hash::iter).zip(marks.children.iter()) {
-            // The repository itself is there.
+            // The repository itself need not be deployed.
             let is_itself = from.as_str().is_some_and(|from| from.trim_end_matches('/') == SOURCE);
             if let Some(name) = name.as_str().filter(|_| !is_itself) {
                 let (name, place) = (short(name), Place::line(path, mark.line));

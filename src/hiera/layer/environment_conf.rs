@@ -1,4 +1,4 @@
-//! environment.conf: where modules are, and the old setting of a data provider.
+//! environment.conf: the modulepath, and the old setting of a data provider.
 //!
 //! Source: `settings/environment_conf.rb`, `ini_file.rb`, `config_file.rb`.
 
@@ -9,9 +9,9 @@ use crate::hiera::LookupError;
 /// The settings of environment.conf that concern data.
 #[derive(Default)]
 pub(super) struct EnvironmentConf {
-    /// Folders of modules, separated by colons, or `None` if it does not say.
+    /// The folders of modules, separated by colons, if they are set.
     pub(super) modulepath: Option<String>,
-    /// The manifest, or the folder of manifests, that Puppet evaluates first, or `None` if it does not say.
+    /// The manifest, or the folder of manifests, that Puppet evaluates first, if it is set.
     pub(super) manifest: Option<String>,
     /// `environment_data_provider`.
     pub(super) data_provider: Option<String>,
@@ -40,7 +40,7 @@ impl EnvironmentConf {
                     conf.fault.get_or_insert_with(|| LookupError::puppet(text).at(place.clone()));
                     String::new()
                 });
-                // The first of duplicate settings counts.
+                // The first of duplicate settings wins.
                 match name {
                     _ if ignored => {}
                     "modulepath" if conf.modulepath.is_none() => {
@@ -64,8 +64,8 @@ impl EnvironmentConf {
     }
 }
 
-/// Settings of Puppet that name folders, and what they are where Puppet is installed from its packages. The environment
-/// is written as in hiera.yaml, so that it is found among the settings' `datadirs`.
+/// Puppet's settings that name folders, with their values if Puppet is installed from packages. The environment is
+/// written as in hiera.yaml, so that it is found among the settings' `datadirs`.
 const SETTINGS: [(&str, &str); 7] = [
     ("codedir", "/etc/puppetlabs/code"),
     ("confdir", "/etc/puppetlabs/puppet"),
@@ -80,13 +80,13 @@ const SETTINGS: [(&str, &str); 7] = [
 pub(super) fn expand_settings(modulepath: &str, basemodulepath: &[String]) -> String {
     let base = basemodulepath.join(":");
     let mut settings: Vec<(&str, &str)> = SETTINGS.into_iter().chain([("basemodulepath", &*base)]).collect();
-    // `$environmentpath` begins as `$environment` does.
+    // `$environment` is also the beginning of `$environmentpath`.
     settings.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
     settings.into_iter().fold(modulepath.to_owned(), |text, (name, value)| text.replace(&format!("${name}"), value))
 }
 
-/// Returns a value without the owner, group and mode of a file that may follow in braces, or the error for anything
-/// else there, even the name of a setting.
+/// Returns a value without the owner, group and mode of a file that may follow it in braces. Anything else in braces
+/// is an error, even the name of a setting.
 fn without_file_options(value: &str) -> Result<String, String> {
     let parts = value.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)));
     let Some((before, (inside, after))) = parts.filter(|(_, (inside, _))| !inside.trim().is_empty()) else {

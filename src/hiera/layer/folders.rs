@@ -1,4 +1,4 @@
-//! The folders that hold modules: what a modulepath means in the repository and outside of it.
+//! The folders of a modulepath, in the repository and outside of it.
 //!
 //! Source: `settings/environment_conf.rb` (`modulepath`, `absolute`, `expand_glob`).
 
@@ -18,30 +18,34 @@ use crate::tree::{FileTree, Target, TreeError, below, child, follow};
 /// The default modulepath.
 const DEFAULT: &str = "modules:$basemodulepath";
 
-/// The setting in it for folders that are not the environment's.
+/// The setting in the default that stands for folders outside the environment.
 const BASE: &str = "$basemodulepath";
 
-/// A folder that may hold modules.
+/// A folder that may contain modules.
 pub(super) struct Folder {
     pub(super) tree: Arc<dyn FileTree>,
     pub(super) path: String,
 }
 
-/// A modulepath as written, and its folders and modules outside the repository.
+/// A modulepath as written, with its folders and modules outside the repository.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ModulePath {
     /// The folders, in the order in which they are searched: paths of the repository, and others as written.
     pub folders: Vec<String>,
-    /// True if it is written, and not the default.
+    /// True if it is written somewhere, false for the default.
     is_written: bool,
-    /// The folders and the modules outside of the repository that count if they are there, with the reason.
+    /// The folders and modules outside the repository that would be used if they exist, each with the reason why it
+    /// is
+    /// outside.
     pub outside: BTreeMap<String, String>,
 }
 
 impl ModulePath {
     /// Returns the folders and modules outside of the repository that are added, removed or lead elsewhere in
-    /// `other`, and those of these folders that are searched earlier or later there. The base of the default counts
-    /// as empty.
+    /// `other`,
+    /// and the folders among them that are searched earlier or later there. A base that is only part of the default
+    /// is
+    /// treated as empty.
     pub fn outside_moved<'a>(&'a self, other: &'a ModulePath) -> Vec<&'a str> {
         let names = self.outside.keys().chain(other.outside.keys()).map(String::as_str);
         let is_moved = |name: &&str| {
@@ -71,7 +75,7 @@ impl ModulePath {
     }
 }
 
-/// The folders that two modulepaths have, in the order of one of them.
+/// The folders that two modulepaths have in common, in the order of one of them.
 struct Common<'a>(Vec<&'a str>);
 
 impl Common<'_> {
@@ -94,7 +98,7 @@ pub(super) struct Folders<'l, 'a> {
 }
 
 impl<'l, 'a> Folders<'l, 'a> {
-    /// Returns the folders of the modulepath of the environment at `root`, by the settings or its environment.conf.
+    /// Returns the folders of the modulepath of the environment at `root`, from the settings or its environment.conf.
     pub(super) fn find(
         loader: &'l mut Loader<'a>,
         root: &str,
@@ -156,7 +160,7 @@ impl<'l, 'a> Folders<'l, 'a> {
         Ok(())
     }
 
-    /// Locates an absolute folder: where the settings map it, or on disk if the settings themselves name it.
+    /// Locates an absolute folder: where the settings redirect it, or on disk if the settings themselves name it.
     fn outside_folder(&mut self, path: &str) -> Option<(Arc<dyn FileTree>, String)> {
         let options = self.loader.options;
         let mapped = options.datadirs.iter().find_map(|(from, to)| {
@@ -177,7 +181,7 @@ impl<'l, 'a> Folders<'l, 'a> {
         }
     }
 
-    /// Records a folder that is outside of the repository, and notes it if the modulepath is written.
+    /// Records a folder outside of the repository, and reports it if the modulepath is written.
     fn outside(&mut self, part: &str, is_written: bool) {
         self.module_path.outside.insert(part.to_owned(), "outside of the repository".to_owned());
         if !is_written {
@@ -201,8 +205,8 @@ impl<'l, 'a> Folders<'l, 'a> {
     }
 }
 
-/// Ruby's `File.expand_path`, in the repository or from the root of the disk: `..` takes a name away, whether it is
-/// there or not. Nothing if the path leads out of the repository.
+/// Works like Ruby's `File.expand_path`, in the repository or from the root of the disk: `..` removes a name, even if
+/// nothing of that name exists. Returns `None` if the path leads out of the repository.
 fn expand(root: &str, path: &str) -> Option<String> {
     let absolute = path.starts_with('/');
     let root = if absolute { "" } else { root };
