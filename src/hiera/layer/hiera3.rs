@@ -1,8 +1,8 @@
-//! The decision that Hiera 3 answers for a repository, in place of Puppet.
+//! Decides if Hiera 3 answers for a repository instead of Puppet.
 //!
-//! Puppet does not heed a hiera.yaml of version 3 in an environment, so a repository that has no other is hardly one.
-//! Unless the settings decide, Hiera 3 is taken to read such a file where nothing speaks of Puppet's layers: neither an
-//! environment.conf beside it nor a global layer.
+//! Puppet ignores a hiera.yaml of version 3 in an environment, so a repository without any other is probably not an
+//! environment. Unless the settings decide, such a file is read as Hiera 3 reads it if nothing points to Puppet's
+//! layers: neither an environment.conf next to the file nor a global layer.
 
 use std::sync::Arc;
 
@@ -13,8 +13,9 @@ use crate::hiera::{LookupError, Reader};
 use crate::tree::{Target, TreeError, follow};
 
 impl Loader<'_> {
-    /// Returns the configuration of a repository for Hiera 3, or `None` if Puppet reads it. `is_environment` says
-    /// whether there is an environment.conf.
+    /// Returns the configuration of a repository for Hiera 3, or `None` if Puppet reads it. `is_environment` is true
+    /// if
+    /// there is an environment.conf.
     pub(super) fn hiera3(
         &mut self,
         file: &ConfigFile<'_>,

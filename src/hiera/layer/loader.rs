@@ -1,4 +1,4 @@
-//! The loader of layers: it reads each hiera.yaml and collects findings.
+//! The loader of layers, which reads each hiera.yaml and collects findings.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::tree::{ATTRIBUTES, Attributes, BlobId, FileTree, IDENT, Target, TreeE
 /// The maximum number of findings reported for an environment.
 const MOST: usize = 10_000;
 
-/// The files and options that are read, and the findings.
+/// The files and options to read with, and the findings so far.
 pub(super) struct Loader<'a> {
     pub(super) tree: &'a Arc<dyn FileTree>,
     pub(super) options: &'a EnvironmentOptions,
@@ -38,7 +38,7 @@ pub(super) fn read(tree: &dyn FileTree, path: &str) -> Result<Option<Vec<u8>>, T
 }
 
 impl<'a> Loader<'a> {
-    /// Returns a loader that has found nothing yet.
+    /// Returns a loader without findings.
     pub(super) fn of(tree: &'a Arc<dyn FileTree>, options: &'a EnvironmentOptions, store: &'a Store) -> Loader<'a> {
         Loader { tree, options, configs: &store.configs, diagnostics: Vec::new() }
     }
@@ -89,11 +89,11 @@ impl<'a> Loader<'a> {
         data_provider: Option<&str>,
     ) -> Result<Option<Layer>, TreeError> {
         let config = match (self.config(&file)?, data_provider) {
-            // A version 5 trumps the old setting.
+            // A file of version 5 takes precedence over the old setting.
             (Some(Ok(config)), provider) if config.version == 5 || provider.is_none() => Some(Ok(config)),
             (Some(Err(error)), _) => Some(Err(error)),
             (config, None | Some("none")) => config.filter(|_| data_provider.is_none()),
-            // One of version 3 is there, which Puppet 7 ignores and then calls all the same.
+            // There is a file of version 3, which Puppet 7 ignores and then calls all the same.
             (None, Some("hiera")) if matches!(follow(&**file.tree, file.path)?, Target::File(..)) => {
                 let error = LookupError::bare("undefined method `configured_data_providers' for nil:NilClass");
                 Some(Err(error.at(Place::file(file.path))))
@@ -118,7 +118,7 @@ impl<'a> Loader<'a> {
         self.configs.get(&**file.tree, id, file.path, file.owner, self.options.puppet)
     }
 
-    /// Reads a hiera.yaml, or `None` if it is not there, or has no effect.
+    /// Reads a hiera.yaml, or returns `None` if it does not exist or has no effect.
     fn config(&mut self, file: &ConfigFile<'_>) -> Result<Option<Result<Arc<Config>, LookupError>>, TreeError> {
         let path = file.path;
         Ok(match follow(&**file.tree, path)? {

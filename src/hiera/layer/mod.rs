@@ -53,60 +53,62 @@ const MANIFESTS: &str = "manifests";
 /// The options for reading an environment.
 #[derive(Clone)]
 pub struct EnvironmentOptions {
-    /// The version whose behaviour counts.
+    /// The version whose behaviour is followed.
     pub puppet: Puppet,
-    /// The Ruby that it runs on.
+    /// The Ruby that runs Puppet.
     pub ruby: Ruby,
-    /// The environment layer's configuration, relative to the root of the tree; its folder is the environment's. With
-    /// [`roots::VARIABLE`] in it there are several environments, each in a folder of its name.
+    /// The environment layer's configuration, relative to the root of the tree; its folder is the environment's. If
+    /// it
+    /// contains [`roots::VARIABLE`], there are several environments, each in the folder named after it.
     pub hiera_config: String,
-    /// The global layer's configuration, where there is such a layer.
+    /// The global layer's configuration, if there is such a layer.
     pub global: Option<GlobalConfig>,
-    /// Options that win over those in the data.
+    /// Lookup options that take precedence over those in the data.
     pub lookup_options: Arc<LookupOptions>,
     /// True if lookups in manifests determine how keys are merged.
     pub reads_manifests: bool,
-    /// Variables of the top scope that the data gives, in the order in which they are set.
+    /// Variables of the top scope that come from the data, in the order in which they are set.
     pub variables: Arc<[VariableText]>,
-    /// Variables of the top scope that are made of others. They win over those that manifests make.
+    /// Variables of the top scope that are computed from others. They take precedence over those that manifests
+    /// compute.
     pub derived: Arc<[DerivedVariable]>,
-    /// Paths that datadirs lead to, absolute or from the root of the repository, and what they stand for.
+    /// Paths of datadirs, absolute or from the root of the repository, and the folders that replace them.
     pub datadirs: Vec<(String, Datadir)>,
-    /// The folders of modules, separated by colons, in place of what environment.conf says.
+    /// The folders of modules, separated by colons, which override environment.conf.
     pub modulepath: Option<String>,
     /// The absolute folders that `$basemodulepath` stands for.
     pub basemodulepath: Vec<String>,
-    /// Files and folders of the repository that are hierad's own, such as node profiles, and no data.
+    /// Files and folders of the repository that belong to hierad, such as node profiles, and are not data.
     pub own_files: BTreeSet<String>,
-    /// The files outside of the repository, as far as the settings lead there.
+    /// The files outside of the repository, for paths that the settings lead there.
     pub disk: Arc<dyn FileTree>,
-    /// Functions that hierad does not have.
+    /// Declared functions, which hierad does not have.
     pub backends: Backends,
     /// The keys of encrypted data that may be read.
     pub eyaml: KeyChoice,
-    /// Gives names to secrets, or `None` for lookups that have the secrets themselves.
+    /// Names that replace secrets, or `None` if lookups see the secrets themselves.
     pub secret_names: Option<Arc<dyn SecretNames>>,
     /// The reader of the configuration.
     pub reader: Reader,
-    /// True if Hiera 3 runs on a Ruby that takes aliases in YAML.
+    /// True if Hiera 3 runs on a Ruby that accepts aliases in YAML.
     pub hiera3_yaml_aliases: bool,
-    /// The world outside the repository.
+    /// The machine outside the repository.
     pub host: Arc<dyn HostAccess>,
 }
 
-/// A variable of the top scope that the data gives, as a manifest might set it: `$role = lookup('role')`.
+/// A variable of the top scope that comes from the data, as a manifest might set it: `$role = lookup('role')`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VariableText {
     /// Its name.
     pub name: Arc<str>,
-    /// The text that it is made of, such as `%{lookup('role')}`.
+    /// The text whose interpolation is its value, such as `%{lookup('role')}`.
     pub text: Arc<str>,
 }
 
-/// The global layer's hiera.yaml. Where it is not there, it stands for `data/common.yaml` beside it.
+/// The global layer's hiera.yaml. If it does not exist, `data/common.yaml` next to it is read instead.
 #[derive(Clone)]
 pub struct GlobalConfig {
-    /// The files that it lies among, or `None` for those of the revision itself.
+    /// The files around it, or `None` for those of the revision itself.
     pub tree: Option<Arc<dyn FileTree>>,
     /// Its path.
     pub path: String,
@@ -143,7 +145,7 @@ impl Default for EnvironmentOptions {
 pub struct Store {
     /// Parsed data files.
     pub files: DataFiles,
-    /// Files hiera.yaml.
+    /// The hiera.yaml files that were read.
     pub configs: Configs,
     /// The lookups of manifests.
     pub manifests: Manifests,
@@ -153,7 +155,7 @@ pub struct Store {
     pub key_pairs: Arc<KeyPairs>,
 }
 
-/// The name of an environment, or `None` for the only one of a repository, whatever nodes call it.
+/// The name of an environment, or `None` if it is the only one of a repository, whatever name nodes use for it.
 pub type Root = Option<Arc<str>>;
 
 /// The name of a layer.
@@ -177,18 +179,18 @@ impl LayerId {
     }
 }
 
-/// One place that has a hierarchy.
+/// A part of an environment that has a hierarchy.
 #[derive(Clone)]
 pub struct Layer {
     /// Its owner.
     pub owner: Owner,
-    /// The module's name, where it is a module's.
+    /// The module's name, if this is a module's layer.
     pub module: Option<Arc<str>>,
-    /// The files that its hiera.yaml lies among.
+    /// The files around its hiera.yaml.
     pub tree: Arc<dyn FileTree>,
     /// The folder that paths in its hiera.yaml are relative to.
     pub root: String,
-    /// Its configuration, or why every lookup that reaches it fails.
+    /// Its configuration, or the reason why every lookup that reaches the layer fails.
     pub config: Result<Arc<Config>, LookupError>,
 }
 
@@ -196,13 +198,13 @@ pub struct Layer {
 pub struct Environment {
     /// Its name, if it is one of several.
     pub name: Root,
-    /// The environments by name, where there are several; then the global layer is the only one of their repository.
+    /// The environments by name, if there are several. The only layer of `self` is then the global one.
     roots: Option<BTreeMap<Arc<str>, Environment>>,
     /// Its files.
     pub tree: Arc<dyn FileTree>,
-    /// The options that it is read with.
+    /// The options that it was read with.
     pub options: EnvironmentOptions,
-    /// The global layer, where there is one.
+    /// The global layer, if there is one.
     pub global: Option<Layer>,
     /// True if Hiera 3 answers instead of Puppet, from the environment's own layer.
     pub is_hiera3: bool,
@@ -210,48 +212,48 @@ pub struct Environment {
     pub layer: Option<Layer>,
     /// The layers of its modules, by module name.
     pub modules: BTreeMap<Arc<str>, Layer>,
-    /// The names of all modules that Puppet loads, those without data, too.
+    /// The names of all modules that Puppet loads, including those without data.
     pub module_names: BTreeSet<Arc<str>>,
-    /// The folders in the repository of the modules that lie there.
+    /// The folders of the modules that are in the repository, by name.
     pub module_folders: BTreeMap<Arc<str>, String>,
-    /// The ids of folders of the repository, as far as somebody has asked for them.
+    /// The known ids of folders in the repository.
     pub contents: Arc<ContentIds>,
-    /// The places in which modules are searched.
+    /// The folders in which modules are searched.
     pub module_path: ModulePath,
     /// The modules that a Puppetfile installs.
     pub deployment: Deployment,
-    /// Modules that a Puppetfile or `.fixtures.yml` names, and that are in no folder of the modulepath.
+    /// The modules that a Puppetfile or `.fixtures.yml` names, but that are in no folder of the modulepath.
     pub absent_modules: Vec<DeclaredModule>,
     /// The lookups of its manifests.
     pub lookups: ManifestLookups,
-    /// The variables that the manifests set which Puppet evaluates first.
+    /// The variables set by the manifests that Puppet evaluates first.
     pub main_manifests: SetVariables,
-    /// The variables that these manifests and the options make of others.
+    /// The variables that these manifests and the options compute from others.
     pub derived: DerivedVariables,
-    /// The error of every lookup.
+    /// The error that every lookup fails with.
     pub fault: Option<LookupError>,
-    /// The error of every lookup of a key with a module's name.
+    /// The error that every lookup of a key with a module's name fails with.
     pub modules_fault: Option<LookupError>,
     /// The findings.
     pub diagnostics: Vec<Diagnostic>,
     /// Parsed files and patterns.
     pub store: Arc<Store>,
-    /// The keys of encrypted data, as they are when the environment is read.
+    /// The keys of encrypted data, as they were when the environment was read.
     pub keys: Arc<Keys>,
-    /// The root keys that its data files may have.
+    /// The limit on the number of root keys in its data files.
     pub quota: Arc<KeyQuota>,
     /// The files whose content differs in a checkout.
     pub converted: ConvertedFiles,
-    /// The data files, once somebody has asked for them.
+    /// The data files, once they have been needed.
     data_files: OnceLock<DataFileList>,
 }
 
-/// The parts that all environments of a repository share: keys of encrypted data, the quota of root keys, and the ids
-/// of folders.
+/// The parts that all environments of a repository share: keys of encrypted data, the quota of root keys, and known
+/// ids of folders.
 type Shared = (Arc<Keys>, Arc<KeyQuota>, Arc<ContentIds>);
 
 impl Environment {
-    /// Reads configuration and modules of `tree`.
+    /// Reads the configuration and the modules of `tree`.
     pub fn load(
         tree: Arc<dyn FileTree>,
         options: EnvironmentOptions,
@@ -356,13 +358,13 @@ impl Environment {
         })
     }
 
-    /// Returns the manifests of the repository, or why they cannot be listed; none if they are ignored.
+    /// Returns the manifests of the repository, an error if they cannot be listed, or none if they are ignored.
     fn manifests(&self) -> Result<Vec<(String, BlobId)>, TreeError> {
         if self.options.reads_manifests { Manifests::files(&*self.tree) } else { Ok(Vec::new()) }
     }
 
-    /// Returns the environment's own paths, with links followed: its folder, its modules', and the manifests that
-    /// come first.
+    /// Returns the environment's own paths, with links followed: its folder, its modules' folders, and the manifests
+    /// that are evaluated first.
     fn own_paths(&self) -> Result<BTreeSet<String>, TreeError> {
         let real =
             |path: &str| Ok(if let Target::Folder(real) = follow(&*self.tree, path)? { Some(real) } else { None });
@@ -371,8 +373,9 @@ impl Environment {
         folders.filter_map(|folder| real(folder).transpose()).chain(manifests).collect()
     }
 
-    /// Reads the lookups in `manifests`, but for those of other environments: what is at one of the paths of `all`, and
-    /// not at one of its `own`. Counts them down from what is `left`.
+    /// Reads the lookups in `manifests`, except those of other environments: manifests at or below one of the paths
+    /// of
+    /// `all`, and of none of the `own` ones. Subtracts the number of lookups from `left`.
     fn with_manifests(
         self,
         manifests: &Result<Vec<(String, BlobId)>, TreeError>,
@@ -417,7 +420,7 @@ impl Environment {
     /// Returns the data file at `path` with the content `id`, parsed.
     pub fn data_file(&self, path: &str, id: BlobId) -> Result<Arc<DataFile>, TreeError> {
         let file = self.quota.read(&self.store.files, &*self.tree, id, self.format_of(path))?;
-        // A lookup that reads the file tells if its attributes cannot be read.
+        // If its attributes cannot be read, a lookup that reads the file reports that.
         Ok(self.converted.instead_of(&*self.tree, (path, id), file.clone()).unwrap_or(file))
     }
 
@@ -449,7 +452,7 @@ impl Environment {
         agreed.filter(|_| !self.is_hiera3 || is_plain(key))
     }
 
-    /// Returns the name of the module that this repository is; it is then the only layer besides the global one.
+    /// Returns the name of the module that this repository is. Its layer is then the only one besides the global one.
     pub fn own_module(&self) -> Option<&Arc<str>> {
         self.module_folders.iter().find(|(_, folder)| folder.is_empty()).map(|(name, _)| name)
     }
@@ -470,17 +473,17 @@ impl Environment {
         global.chain(own)
     }
 
-    /// Returns the name of its own layer.
+    /// Returns the id of the environment's own layer.
     pub fn own_layer(&self) -> LayerId {
         LayerId::Environment(self.name.clone())
     }
 
-    /// Returns the name of the layer of one of its modules.
+    /// Returns the id of the layer of one of the environment's modules.
     pub fn layer_of_module(&self, module: &Arc<str>) -> LayerId {
         LayerId::Module(self.name.clone(), module.clone())
     }
 
-    /// Returns the layer called `id`.
+    /// Returns the layer with this id.
     pub fn layer_of(&self, id: &LayerId) -> Option<&Layer> {
         match id {
             LayerId::Global => self.global.as_ref(),
@@ -490,10 +493,10 @@ impl Environment {
     }
 }
 
-/// Returns the variables that the manifests of an environment set. Files that cannot be read are reported with the
-/// lookups of all.
+/// Returns the variables that the manifests of an environment set. Files that cannot be read are reported along with
+/// the lookups of all manifests.
 fn set_variables(tree: &dyn FileTree, root: &str, manifest: &str, store: &Store) -> SetVariables {
-    // Settings of Puppet are not known.
+    // The values of Puppet's settings are not known.
     if manifest.contains('$') || manifest.starts_with('/') {
         return SetVariables::outside(manifest, manifest);
     }

@@ -1,4 +1,4 @@
-//! The modules of an environment: where they are, which of them Puppet loads.
+//! The modules of an environment: where they are, and which of them Puppet loads.
 //!
 //! Source: `node/environment.rb` (`modules`), `module.rb` (`load_metadata`).
 
@@ -20,7 +20,7 @@ use crate::value::Value;
 /// The file with a module's metadata.
 const METADATA: &str = "metadata.json";
 
-/// The files and folders beside a hiera.yaml that a module does not have.
+/// Files and folders that an environment may have at its top, but a module does not.
 const OF_ENVIRONMENTS: [&str; 3] = ["environment.conf", PUPPETFILE, "modules"];
 
 /// Returns the name of the module that this repository is, or `None` if it is an environment.
@@ -33,24 +33,24 @@ pub fn own_module(tree: &dyn FileTree) -> Result<Option<Arc<str>>, TreeError> {
     let Some(content) = read(tree, METADATA)? else { return Ok(None) };
     let parsed = json::parse(&content).value;
     let name = parsed.as_hash().and_then(|hash| hash.get("name")).and_then(Value::as_str);
-    // Modules of control repositories usually have no author.
+    // The modules of control repositories usually have no author.
     let name = name.filter(|name| name.contains(['-', '/'])).map(short);
     Ok(name.filter(|name| is_module_name(name)))
 }
 
-/// The modules that have data.
+/// The modules of an environment, and the layers of those that have data.
 #[derive(Default)]
 pub(super) struct Modules {
     pub(super) layers: BTreeMap<Arc<str>, Layer>,
     /// All modules that Puppet loads.
     pub(super) names: BTreeSet<Arc<str>>,
-    /// The folders of those in the repository.
+    /// The folders of the modules in the repository.
     pub(super) folders: BTreeMap<Arc<str>, String>,
-    /// The places in which they are searched.
+    /// The folders in which they are searched.
     pub(super) path: ModulePath,
     /// The modules that a Puppetfile installs.
     pub(super) deployed: Deployment,
-    /// Modules that are named for deployment, and are not here.
+    /// The modules that are named for deployment, but do not exist here.
     pub(super) absent: Vec<DeclaredModule>,
     /// The reason why Puppet cannot load any module.
     pub(super) fault: Option<LookupError>,
@@ -70,7 +70,8 @@ enum Metadata {
 
 impl Modules {
     /// Finds the modules in the folders of the modulepath of the environment at `root`. The first module of a name
-    /// counts. What is there may be a module itself, `own`, and no environment.
+    /// wins.
+    /// If the repository is not an environment but a module itself, `own` is its name.
     pub(super) fn load(
         loader: &mut Loader<'_>,
         root: &str,
@@ -180,7 +181,7 @@ impl Modules {
         }
         let Value::Hash(hash) = &parsed.value else {
             let error = LookupError::bare("no implicit conversion of String into Integer").at(Place::file(&*path));
-            // Puppet looks into what is not empty while it loads all modules.
+            // While it loads all modules, Puppet accesses every metadata that is not empty.
             if parsed.value.as_array().is_none_or(|items| !items.is_empty()) {
                 self.fault.get_or_insert_with(|| error.clone());
             }
@@ -200,7 +201,7 @@ impl Modules {
     }
 }
 
-/// `/^[a-z][a-z0-9_]*$/`
+/// Returns true for a match of `/^[a-z][a-z0-9_]*$/`.
 fn is_module_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_lowercase())
         && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')

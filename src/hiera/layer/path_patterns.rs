@@ -1,4 +1,4 @@
-//! Patterns of the paths that a level may read, whatever the variables of a node are.
+//! Patterns of the paths that a level may read, whatever values a node's variables have.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -25,28 +25,29 @@ pub struct PathPattern<'a> {
     pub layer: &'a Layer,
     /// The hiera.yaml that declares it.
     pub config: &'a str,
-    /// The path in the repository, with its variables as written; `None` if it is not in there.
+    /// The path in the repository, with its variables as written, or `None` if it is not in the repository.
     path: Option<String>,
     target: Pattern,
 }
 
-/// A path as the texts around what may be anything.
+/// A path as the texts around its variable parts.
 #[derive(PartialEq)]
 enum Pattern {
     /// A path of the repository.
     Inside(Vec<String>),
-    /// A path outside of the repository. Where the repository is deployed is not known, so the path may lead back into
+    /// A path outside of the repository. It is not known where the repository is deployed, so the path may lead back
+    /// into
     /// it: each end of the path is a pattern.
     Outside(Vec<End>),
     /// A path that is certainly elsewhere.
     Elsewhere,
 }
 
-/// An end of a path, from the beginning of a name.
+/// An end of a path, which begins with a whole name.
 #[derive(PartialEq)]
 struct End {
     pieces: Vec<String>,
-    /// True if it is no more than one name.
+    /// True if it is a single name.
     is_name: bool,
 }
 
@@ -64,14 +65,15 @@ impl PathPattern<'_> {
     }
 
     /// Returns the path in the repository, with `*` for each variable and for all wildcards, or `None` if it is not
-    /// in there.
+    /// in
+    /// the repository.
     pub fn inside(&self) -> Option<String> {
         let Pattern::Inside(pieces) = &self.target else { return None };
         Some(pieces.join("*"))
     }
 
-    /// Returns the folder outside that it is in, as written, or `None` if it is not written as outside. If the
-    /// settings map another part of the datadir, that part of this path is returned.
+    /// Returns the outside folder of the path, as written, or `None` if it is not written as outside. If the settings
+    /// redirect another part of the datadir, that part of this path is returned.
     pub fn written_outside(&self, environment: &Environment) -> Option<String> {
         let (folder, rest) = self.level.located(&self.declared.text);
         let folder = match &*self.declared.text {
@@ -88,7 +90,7 @@ impl PathPattern<'_> {
         part.starts_with('/').then_some(part)
     }
 
-    /// Returns true if it leads to a place on disk whose folder does not exist.
+    /// Returns true if the path is on disk, in a folder that does not exist.
     pub fn is_missing_on_disk(&self, environment: &Environment) -> bool {
         let is_there = |folder: String| !matches!(follow(&*self.layer.tree, &fixed(&folder)), Ok(Target::Absent));
         let path = join(&join(&self.layer.root, &self.level.datadir), &self.declared.text);
@@ -101,8 +103,9 @@ impl PathPattern<'_> {
         self.target.is_read(path)
     }
 
-    /// Returns true if the level reads the file at `path` of the repository for some possible node on which `variable`,
-    /// as written, is this text.
+    /// Returns true if the level reads the file at `path` of the repository for some possible node on which
+    /// `variable`,
+    /// as written, has this text.
     pub fn matches_where(&self, path: &str, (variable, text): (&str, &str)) -> bool {
         let Some(written) = self.path.as_ref().filter(|_| self.level.locations.mapped().is_none()) else {
             return self.matches(path);
@@ -111,8 +114,9 @@ impl PathPattern<'_> {
         is_made_of(path, &pieces(&with_value(written, variable, text), is_glob, extension(self.level)))
     }
 
-    /// Returns the path that the level would read in place of `path`, if `path` has no extension, another one of the
-    /// same format, or letters of another case. A variable stands for a single name here, and is below a folder.
+    /// Returns the path that the level would read in place of `path`, if `path` has no extension, a different one of
+    /// the
+    /// same format, or letters in the wrong case. Here, a variable stands for a single name, which is below a folder.
     pub fn put_right(&self, path: &str) -> Option<String> {
         let Pattern::Inside(pieces) = &self.target else { return None };
         let [first, .., last] = &pieces[..] else { return put_right(path, pieces.first()?, "") };
@@ -122,13 +126,14 @@ impl PathPattern<'_> {
         is_made_of(&right, pieces).then_some(right)
     }
 
-    /// Returns true if the level is outside of the repository by the settings.
+    /// Returns true if the level is outside of the repository according to the settings.
     pub fn is_outside(&self) -> bool {
         matches!(self.target, Pattern::Outside(_))
     }
 
-    /// Returns true if the level is outside of the repository by the settings, and its paths end like `path`: it
-    /// reads that file if the repository is deployed in the right place.
+    /// Returns true if the level is outside of the repository according to the settings, and its paths end like
+    /// `path`:
+    /// it reads that file if the repository is deployed in the right place.
     pub fn ends_like(&self, path: &str) -> bool {
         self.target.ends_like(path)
     }
@@ -144,8 +149,8 @@ impl Pattern {
     }
 }
 
-/// The data files whose keys count: those that levels may read, whatever the variables of a node are, and all others in
-/// their datadirs. Where not all levels are known, also those that look like data.
+/// The data files whose keys are known: those that levels may read, whatever values a node's variables have, and all
+/// others in their datadirs. If some levels are unknown, also those that look like data.
 #[derive(PartialEq)]
 pub struct Reach {
     patterns: Vec<Pattern>,
@@ -167,7 +172,7 @@ impl Reach {
             for folder in folders(environment, layer, level).into_iter().filter_map(|(_, folder)| folder) {
                 let pieces = pieces(&child(&folder, "%{}"), false, "");
                 let is_root = pieces.iter().all(|piece| piece.trim_matches('/').is_empty());
-                // The root of the repository is a datadir to functions of the site's own alone.
+                // The root of the repository is a datadir only for functions of the site.
                 if !is_root || !is_installed(&level.function) {
                     patterns.push(Pattern::Inside(pieces));
                 }
@@ -176,7 +181,7 @@ impl Reach {
         Reach { patterns, is_partial }
     }
 
-    /// Returns true if the keys of the data file at `path` count.
+    /// Returns true if the data file at `path` is in reach, so that its keys are known.
     pub fn has(&self, path: &str, file: &DataFile) -> bool {
         self.patterns.iter().any(|pattern| pattern.is_read(path) || pattern.ends_like(path))
             || self.is_partial && looks_like_data(path, file)
@@ -189,7 +194,7 @@ const DATA_FOLDERS: [&str; 4] = ["data", "hiera", "hieradata", "hiera-data"];
 /// The names of folders whose files are not data, whatever they look like.
 const OTHER_FOLDERS: [&str; 7] = ["examples", "files", "fixtures", "locales", "spec", "templates", "test"];
 
-/// Returns true if the file at `path` has keys in Hiera's style, or any keys and a usual folder of data.
+/// Returns true if the file at `path` has keys in Hiera's style, or any keys and is in a usual folder of data.
 pub fn looks_like_data(path: &str, file: &DataFile) -> bool {
     let mut folders = folder_of(path).split('/');
     if folders.clone().any(|folder| OTHER_FOLDERS.contains(&folder)) {
@@ -258,7 +263,7 @@ pub fn folders(environment: &Environment, layer: &Layer, level: &LevelConfig) ->
     level.folders().into_iter().map(|folder| (meant(&folder), folder)).map(|(meant, folder)| (folder, meant)).collect()
 }
 
-/// Returns the datadirs inside the repository, as far as they do not depend on variables.
+/// Returns the datadirs inside the repository, up to the first variable in each.
 pub fn datadirs(environment: &Environment) -> BTreeSet<String> {
     levels(environment)
         .flat_map(|(layer, level)| folders(environment, layer, level))
@@ -285,7 +290,7 @@ pub fn fixed(folder: &str) -> String {
     fixed.trim_end_matches('/').to_owned()
 }
 
-/// Returns true if a path outside of the repository may lead back into it, because no setting maps it.
+/// Returns true if a path outside of the repository may lead back into it, since no setting redirects it.
 fn may_lead_back(environment: &Environment, path: &str) -> bool {
     (path.starts_with('/') || path.starts_with("../")) && setting_of(environment, path).is_none()
 }
@@ -298,7 +303,7 @@ fn setting_of<'e>(environment: &'e Environment, path: &'e str) -> Option<(&'e Da
     environment.options.datadirs.iter().find_map(|(from, to)| Some((to, below(from)?.trim_start_matches('/'))))
 }
 
-/// Maps a path into the repository as the settings do. Returns `None` if it is outside.
+/// Returns the path in the repository that a path leads to by the settings, or `None` if it is outside.
 fn in_repository(environment: &Environment, layer: &Layer, path: &str) -> Option<String> {
     if let Some((to, rest)) = setting_of(environment, path) {
         let Datadir::Folder(folder) = to else { return None };
@@ -313,7 +318,7 @@ fn extension(level: &LevelConfig) -> &'static str {
     level.version4.map_or("", |version| version.extension)
 }
 
-/// Returns a path with a text in place of a variable.
+/// Returns a path with `text` in place of a variable.
 fn with_value(path: &str, variable: &str, text: &str) -> String {
     let plain = |name: &str| name.trim().trim_start_matches("::").to_owned();
     let (mut replaced, mut rest, name) = (String::new(), path, plain(variable));
@@ -327,7 +332,7 @@ fn with_value(path: &str, variable: &str, text: &str) -> String {
     replaced + rest
 }
 
-/// Returns the texts between the variables of a path and, if it is a glob, around its wildcards.
+/// Returns the texts between the variables of a path and, for a glob, around its wildcards.
 fn pieces(path: &str, is_glob: bool, extension: &str) -> Vec<String> {
     split(&with_any(path, is_glob, extension))
 }
@@ -340,8 +345,8 @@ fn ends(path: &str, is_glob: bool, extension: &str) -> Vec<End> {
     ends.map(|end| End { pieces: split(end), is_name: !has_folders && !end.contains('/') }).collect()
 }
 
-/// Returns a path with [`ANY`] in place of each variable and, if it is a glob, of everything from its first wildcard
-/// to the last.
+/// Returns a path with [`ANY`] in place of each variable and, for a glob, of everything from its first wildcard to
+/// the last.
 fn with_any(path: &str, is_glob: bool, extension: &str) -> String {
     let mut text = String::new();
     let mut rest = path;
@@ -364,7 +369,7 @@ fn with_any(path: &str, is_glob: bool, extension: &str) -> String {
     without_parents(&text)
 }
 
-/// Returns a path without `.` and without `..` behind names.
+/// Returns a path without `.`, and without any `..` that follows a name.
 fn without_parents(path: &str) -> String {
     let mut names: Vec<&str> = Vec::new();
     for name in path.split('/') {
@@ -384,14 +389,14 @@ fn split(text: &str) -> Vec<String> {
 /// The extensions of data files, by format.
 const EXTENSIONS: [&[&str]; 3] = [&[".yaml", ".yml", ".eyaml"], &[".json"], &[".conf", ".hocon"]];
 
-/// The endings of files that are not data, whatever they contain.
+/// The extensions of files that are not data, whatever they contain.
 const OTHER_ENDS: [&str; 20] = [
     "adoc", "bak", "crt", "disabled", "erb", "epp", "j2", "key", "md", "off", "old", "orig", "pem", "pp", "py", "rb",
     "rst", "sh", "tmpl", "txt",
 ];
 
-/// Returns a path with the extension of a level's path, and with the letters of both ends of that path: `first` and
-/// `last`. Returns `None` if the path has an extension of another kind, or does not have these ends.
+/// Returns a path with the extension of a level's path, and with both ends of that path, `first` and `last`, in its
+/// letter case. Returns `None` if the path has an extension of another kind, or does not have these ends.
 fn put_right(path: &str, first: &str, last: &str) -> Option<String> {
     let end = if last.is_empty() { first } else { last };
     let kind = EXTENSIONS.iter().find(|kind| kind.iter().any(|extension| end.ends_with(extension)))?;
@@ -411,7 +416,7 @@ fn put_right(path: &str, first: &str, last: &str) -> Option<String> {
     (right != path && (!last.is_empty() || middle.is_empty())).then_some(right)
 }
 
-/// Returns true if a file name seems to have no extension; names of nodes contain dots, too.
+/// Returns true if a file name seems to have no extension. Names of nodes contain dots, too.
 pub fn is_bare(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);

@@ -31,10 +31,10 @@ const MOST_MODULES: usize = 200_000;
 /// The maximum number of levels, modules named for deployment, and findings in all environments together.
 const MOST_PARTS: usize = 1_000_000;
 
-/// The place of the `hiera.yaml` of each environment, as the settings name it.
+/// The place of each environment's `hiera.yaml`, as named in the settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Folders<'p> {
-    /// The folder that the environments are in.
+    /// The folder that contains the environments.
     pub around: &'p str,
     /// The path of the `hiera.yaml` in each of them.
     inner: &'p str,
@@ -47,7 +47,7 @@ impl<'p> Folders<'p> {
         Some(Folders { around: around.trim_end_matches('/'), inner: inner.trim_start_matches('/') })
     }
 
-    /// Returns the fault of a `hiera_config`, or `None` if it is valid.
+    /// Returns the error in a `hiera_config`, or `None` if it is valid.
     pub fn fault(hiera_config: &str) -> Option<String> {
         let (around, inner) = hiera_config.split_once(VARIABLE)?;
         let is_name = (around.is_empty() || around.ends_with('/')) && inner.starts_with('/');
@@ -106,7 +106,7 @@ impl Environment {
         let (mut roots, mut modules, mut parts) = (Vec::new(), 0, 0);
         let mut told: BTreeSet<Diagnostic> = self.diagnostics.iter().cloned().collect();
         for name in folders.names(&*self.tree)? {
-            // A file of version 3 does not count in an environment.
+            // A file of version 3 has no effect in an environment.
             let (hiera_config, reader) = (folders.hiera_yaml(&name), Reader::Puppet);
             let options = EnvironmentOptions { hiera_config, reader, global: None, ..self.options.clone() };
             let name = Arc::from(name);
@@ -115,7 +115,7 @@ impl Environment {
             let root = Environment { name: Some(Arc::clone(&name)), ..bare }.with_layers()?;
             let root = Environment { global: self.global.clone(), ..root };
             for diagnostic in &root.diagnostics {
-                // One module may be of several environments.
+                // Several environments may share a module.
                 if told.insert(diagnostic.clone()) {
                     self.diagnostics.push(diagnostic.clone());
                 }
@@ -145,7 +145,7 @@ impl Environment {
         Ok(self)
     }
 
-    /// Returns the number of parts read of an environment, as a measure of their memory.
+    /// Returns the number of parts read for an environment, as a measure of its memory.
     fn parts(&self) -> usize {
         let layers = self.layer.iter().chain(self.modules.values());
         let levels = layers.filter_map(|layer| layer.config.as_ref().ok()).map(|config| config.all_levels().count());

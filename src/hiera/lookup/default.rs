@@ -12,7 +12,7 @@ use crate::hiera::hierarchy::Level;
 use crate::hiera::interpolation::NameStack;
 
 impl Lookup<'_> {
-    /// Searches the default hierarchy of the key's module. A strategy that the caller asks for does not count there.
+    /// Searches the default hierarchy of the key's module. A strategy that the caller asks for is ignored there.
     pub(super) fn search_default(&self, key: &LookupKey, stack: &NameStack<'_>) -> SearchResult {
         let Some(module) = &key.module else { return Ok(None) };
         if self.default_levels(module).is_none() {
