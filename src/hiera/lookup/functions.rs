@@ -1,8 +1,9 @@
 //! Values of the functions that the settings declare.
 //!
 //! Source: `data_hash_function_provider.rb`, `lookup_key_function_provider.rb`, `data_dig_function_provider.rb` in
-//! `pops/lookup`: a `data_hash` gives all keys, and what is in it is interpolated; a `lookup_key` is call for a root
-//! key, a `data_dig` for a whole dotted key, and what they give stays as it is.
+//! `pops/lookup`. A `data_hash` returns all keys, and its values are interpolated. A `lookup_key` is called for a
+//! root
+//! key and a `data_dig` for a whole dotted key; their values stay as they are.
 
 use super::search::{function_call, located};
 use super::{Lookup, Search, SearchResult};
@@ -18,19 +19,19 @@ use crate::hiera::layer::Layer;
 use crate::puppet::types::data::{is_rich_data, short_name};
 use crate::value::{Hash, Value};
 
-/// The largest index of a `data_dig` key: what is found is put at that place of an array.
+/// The largest index in a `data_dig` key, since the value found is put at that index of an array.
 const MAX_INDEX: usize = 10_000;
 
-/// A value that a function gives.
+/// A value that a function returns.
 enum Given {
-    /// A value that stays as it is, or that a `data_hash` has.
+    /// A value that stays as it is, or one from the hash of a `data_hash`.
     Value(Value),
-    /// A value that the function would have interpolated before.
+    /// A value that the function would have interpolated before returning it.
     Template(Value),
 }
 
 impl Lookup<'_> {
-    /// Returns the value of a declared function for the key that is searched for.
+    /// Returns a declared function's value for the key that is searched for.
     pub(super) fn declared(
         &self,
         declared: &DeclaredFunction,
@@ -88,8 +89,10 @@ impl Lookup<'_> {
         }
     }
 
-    /// Interpolates what a function would have interpolated before it gave it away. A function in Ruby has not looked
-    /// at it, but may have gone another way if it is an error or nothing: then it is asked once more, and told that.
+    /// Interpolates a value that a function would have interpolated before returning it. A function in Ruby has not
+    /// seen
+    /// the result. If that is an error or nothing, the function might have done something else, so it is called once
+    /// more with the result.
     fn interpolated(
         &self,
         command: &Command,
@@ -158,7 +161,7 @@ impl Lookup<'_> {
 fn valued(values: &Hash, kind: FunctionKind, search: Search<'_>) -> Option<Value> {
     let value = values.get(search.root)?.clone();
     match kind {
-        // A function that is call for a place inside of a text has no such place.
+        // A place inside of a text does not exist, so a function called for it finds nothing.
         FunctionKind::DataDig | FunctionKind::Hiera3Backend => {
             dig(search.root, search.segments, value, None).ok().flatten()
         }

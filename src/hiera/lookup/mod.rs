@@ -1,9 +1,10 @@
 //! The lookup of a key on a node: layers are searched, values merged as `lookup_options` say, interpolated and
 //! converted.
 //!
-//! A [`Lookup`] asks its [`Sources`] for hierarchies and its [`Scope`] for variables, and for nothing else.
-//! [`NodeSources`] are the sources of one node; an implementation may share them between nodes, and note what was asked
-//! for.
+//! A [`Lookup`] gets hierarchies from its [`Sources`] and variables from its [`Scope`], and needs nothing else.
+//! [`NodeSources`] are the sources of one node. Other implementations may share them between nodes, and record what
+//! is
+//! requested.
 //! Source: `pops/lookup/lookup_adapter.rb`.
 //!
 //! ```
@@ -64,7 +65,7 @@ pub use variables::{WithVariables, unresolved};
 
 use options::OptionsCells;
 
-/// Looks keys up on one node.
+/// Looks up keys on one node.
 pub struct Lookup<'a> {
     environment: &'a Environment,
     sources: &'a dyn Sources,
@@ -80,7 +81,7 @@ pub struct Lookup<'a> {
 
 type SearchResult = Result<Option<Value>, LookupError>;
 
-/// The layers in order.
+/// The layers, in the order of the search.
 #[derive(Clone, Copy)]
 enum Provider {
     Global,
@@ -96,7 +97,7 @@ struct Search<'s> {
     /// The whole key.
     key: &'s str,
     root: &'s str,
-    /// The steps into what is found, which only some functions want to know.
+    /// The steps into the value found, which only some functions need.
     segments: &'s [Value],
     module: Option<&'s Arc<str>>,
     strategy: &'s Strategy,
@@ -104,7 +105,7 @@ struct Search<'s> {
 }
 
 impl<'a> Lookup<'a> {
-    /// Looks up in `sources`, which are those of the node with `scope` in `environment`.
+    /// Makes a lookup with `sources`, which must be those of the node with `scope` in `environment`.
     pub fn new(environment: &'a Environment, sources: &'a dyn Sources, scope: &'a dyn Scope) -> Lookup<'a> {
         Lookup {
             environment,
@@ -132,28 +133,28 @@ impl<'a> Lookup<'a> {
         self.spent.get()
     }
 
-    /// Tells `recorder` what the lookups do.
+    /// Reports the steps of lookups to `recorder`.
     #[must_use]
     pub fn explained_by(mut self, recorder: &'a Recorder) -> Lookup<'a> {
         self.recorder = Some(recorder);
         self
     }
 
-    /// Searches `lookup_options` in place of every key, as `--explain-options` does; what is found is undef.
+    /// Searches for `lookup_options` instead of any key, as `--explain-options` does. The result is always undef.
     #[must_use]
     pub fn only_options(mut self) -> Lookup<'a> {
         self.only_options = true;
         self
     }
 
-    /// Passes over the strategies of manifests.
+    /// Ignores the merge strategies of manifests.
     #[must_use]
     pub fn by_data(mut self) -> Lookup<'a> {
         self.by_data = true;
         self
     }
 
-    /// Returns the effective value of `key`: with `strategy`, or else with the merge strategy of the manifests or of
+    /// Returns the effective value of `key`, merged with `strategy` or else with the strategy of the manifests or of
     /// `lookup_options`. It needs 1 MiB of the thread's stack; nested lookups get more.
     pub fn get(&self, key: &str, strategy: Option<&Strategy>) -> Outcome {
         let is_asked = strategy.is_none() && !self.only_options && !self.by_data;
@@ -187,7 +188,7 @@ impl<'a> Lookup<'a> {
         Context { scope: self.scope, resolver: Some(self), stack, undefined, notation }
     }
 
-    /// Does the same by the rules of Hiera 3.
+    /// Returns the effective value of `key` by the rules of Hiera 3.
     fn get_by(&self, engine: &Engine<'_>, key: &str, strategy: Option<&Strategy>) -> SearchResult {
         let configured = || self.environment.options.lookup_options.hiera3_strategy(key);
         let budget = Budget::within(self.limit);
@@ -197,7 +198,7 @@ impl<'a> Lookup<'a> {
         found
     }
 
-    /// Returns the engine that answers in place of Hiera 5, in a repository of Hiera 3.
+    /// Returns the engine that answers instead of Hiera 5, if this is a repository of Hiera 3.
     pub fn hiera3(&self) -> Option<Result<Engine<'a>, LookupError>> {
         let hiera3 = self.environment.hiera3()?.map_err(Clone::clone);
         let hierarchy = self.sources.hierarchy(&self.environment.own_layer())?;
@@ -229,7 +230,7 @@ impl<'a> Lookup<'a> {
         }
         let options =
             self.in_effect(&*self.options(key.module.as_ref(), stack)?, &key.root, stack).map_err(|error| {
-                // Only a regular expression that gives up takes its time.
+                // Only a regular expression that gives up takes long.
                 let cost = if error.kind.is_unknown() { REGEX_STEPS } else { 0 };
                 stack.budget().spend(cost).err().unwrap_or(error)
             })?;
@@ -267,20 +268,21 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// Searches all layers; a recursion comes up in the first.
+    /// Searches all layers. A recursion is detected in the first one.
     fn search_layers(&self, search: Search<'_>) -> SearchResult {
         let find = |provider: &Provider| {
             let inner = search.stack.push_key(search.key)?;
             self.provider(*provider, Search { stack: &inner, ..search })
         };
         match self.providers {
-            // Around the global layer alone Puppet has no merge, not even one that makes an array of one layer unique.
+            // If Puppet searches only the global layer, it does not merge, so not even an array of one layer is made
+            // unique.
             [alone] => find(alone),
             all => self.fold((search.strategy, search.stack.budget()), all, find),
         }
     }
 
-    /// Folds what `find` gives for the `variants`; one variant alone, or none, is not a fold for those who watch.
+    /// Merges the results of `find` for the `variants`. Fewer than two variants are not recorded as a merge.
     fn fold<T>(
         &self,
         (strategy, budget): (&Strategy, &Budget),

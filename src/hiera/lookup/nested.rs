@@ -1,7 +1,8 @@
 //! Lookups that a function in Ruby makes itself.
 //!
-//! A function that needs another key is called again with what that has. It is found as Puppet's functions `lookup` and
-//! `hiera` find it: with the layers, options and names of the lookup that the function answers for.
+//! A function that needs another key is called again with the value of that key. The key is looked up as Puppet's
+//! functions `lookup` and `hiera` do it: with the layers, options and names of the lookup that the function is
+//! called by.
 //! Source: `invocation.rb`, `lookup_adapter.rb`, `data_hash_function_provider.rb` in `pops/lookup`, and
 //! `puppet_function.rb` in `hiera`.
 
@@ -20,7 +21,7 @@ use crate::hiera::merge::Strategy;
 use crate::hiera::options::LOOKUP_OPTIONS;
 use crate::value::Value;
 
-/// The most keys that a function looks up for one answer: each one is another call.
+/// The maximum number of keys that a function may look up for one answer, since each causes another call.
 const MOST: usize = 64;
 
 impl Lookup<'_> {
@@ -46,7 +47,7 @@ impl Lookup<'_> {
                 }
                 answer => return Ok(answer),
             }
-            // All of them are handed on once more.
+            // All values are passed on again.
             let mut values = lookups.iter().filter_map(|lookup| lookup.found.as_ref().ok()?.as_ref());
             values.try_for_each(|value| search.stack.budget().make(value))?;
         }
@@ -81,8 +82,9 @@ impl Lookup<'_> {
         Ok(LookedUp { wanted, found })
     }
 
-    /// Puppet calls a `data_hash` once, when it looks for the options, and keeps what it gives: so its lookups are made
-    /// where no more is known than by then.
+    /// Looks up a key for a `data_hash`. Puppet calls such a function once, when it searches for options, and keeps
+    /// its
+    /// answer. So its lookups know only the options that are known by then.
     fn among_options(&self, asked: &FunctionCall<'_>, wanted: &NestedLookup, budget: &Budget) -> SearchResult {
         let root = NameStack::within(budget.left());
         let options = OptionsCells::default();
@@ -108,8 +110,8 @@ impl Lookup<'_> {
         }
     }
 
-    /// Functions of Hiera 3 do the same as `lookup` only in an environment of Hiera 5 without a global layer of
-    /// Hiera 3.
+    /// Returns an error unless a function of Hiera 3 does the same as `lookup`. It does so only in an environment of
+    /// Hiera 5 without a global layer of Hiera 3.
     fn check_hiera_call(&self) -> Result<(), LookupError> {
         let version = |layer: &LayerId| Some(self.environment.layer_of(layer)?.config.as_ref().ok()?.version);
         if version(&self.environment.own_layer()) == Some(5) && version(&LayerId::Global) != Some(3) {

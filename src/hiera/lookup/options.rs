@@ -1,4 +1,4 @@
-//! The `lookup_options` in effect, which are looked up themselves.
+//! The `lookup_options` in effect, which are themselves looked up.
 //!
 //! Source: `retrieve_lookup_options` and what it calls in `pops/lookup/lookup_adapter.rb`.
 
@@ -16,28 +16,28 @@ use crate::hiera::options::{KeyOptions, LOOKUP_OPTIONS, LookupOptions, validate}
 use crate::hiera::sources::{FoundOptions, Merged, OptionsOf};
 use crate::value::{Hash, Value};
 
-/// Options for keys of a module, or of none.
+/// Options for the keys of a module, or for keys without a module.
 type ByModule = HashMap<Option<Arc<str>>, Merged, foldhash::fast::RandomState>;
 
 /// The `lookup_options` that one lookup has found so far.
 #[derive(Default)]
 pub(super) struct OptionsCells {
-    /// Options of the global layer and the environment, alone or with a module. Puppet keeps what it finds first,
-    /// even what it finds without the options of the global layer while it is still looking for them.
+    /// Options of the global layer and the environment, alone or with a module. Puppet keeps the first ones that it
+    /// finds, even if that is before it has found the options of the global layer.
     merged: Rc<RefCell<ByModule>>,
-    /// Options of the global layer and the environment, before they are compiled.
+    /// Options of the global layer and the environment, not compiled yet.
     environment: RefCell<Option<Result<Option<Hash>, LookupError>>>,
     /// Options of the modules' default hierarchies.
     defaults: RefCell<HashMap<Arc<str>, Merged, foldhash::fast::RandomState>>,
 }
 
 impl OptionsCells {
-    /// Returns the same for lookups in the global layer only.
+    /// Returns the same cells for lookups in the global layer only.
     pub(super) fn of_global_layer(&self) -> OptionsCells {
         OptionsCells { merged: self.merged.clone(), ..OptionsCells::default() }
     }
 
-    /// Takes note of those of the global layer and the environment, before and after they are compiled.
+    /// Sets the options of the global layer and the environment, before and after they are compiled.
     pub(super) fn know_environment(&self, options: Result<Option<Hash>, LookupError>, compiled: Merged) {
         self.environment.replace(Some(options));
         self.keep(None, compiled);
@@ -49,13 +49,13 @@ impl OptionsCells {
 }
 
 impl Lookup<'_> {
-    /// Finds options, with nothing known.
+    /// Finds options, assuming that none are known yet.
     pub fn find_options(&self, of: &OptionsOf) -> FoundOptions {
         let root = NameStack::default();
         let options = match of {
             OptionsOf::Layers(module) => self.merge_options(module.as_ref(), &root).map(Arc::new),
             OptionsOf::Default(module) => {
-                // By then Puppet has found the others, which those may refer to.
+                // By then Puppet has found the options of the layers, which the default hierarchy may refer to.
                 _ = self.options(Some(module), &root);
                 self.find_default_options(module, &root)
             }
@@ -64,7 +64,7 @@ impl Lookup<'_> {
         FoundOptions { options, on_the_way: on_the_way.into_iter().collect() }
     }
 
-    /// Returns the options that other lookups have found, if this one would find the same.
+    /// Returns the options that other lookups have found, if this lookup would find the same.
     fn shared_options(&self, of: &OptionsOf) -> Option<FoundOptions> {
         let found = self.sources.options(of)?;
         let knows_none = self.options.merged.borrow().is_empty();
@@ -85,7 +85,7 @@ impl Lookup<'_> {
         }
     }
 
-    /// Returns the options in effect for keys of `module`, or of none.
+    /// Returns the options in effect for the keys of `module`, or for keys without a module.
     pub(super) fn options(&self, module: Option<&Arc<str>>, stack: &NameStack<'_>) -> Merged {
         let module = module.cloned();
         if let Some(options) = self.options.merged.borrow().get(&module) {
@@ -96,7 +96,7 @@ impl Lookup<'_> {
         let stack = if nested { stack } else { &root };
         let merge = || self.merge_options(module.as_ref(), stack).map(Arc::new);
         let find = || self.step(|| Branch::Key(LOOKUP_OPTIONS.into()), merge);
-        // A module without data has the options of none.
+        // The keys of a module without data have the same options as keys without a module.
         let has_data = |module: &Arc<str>| self.environment.modules.contains_key(module);
         let of = OptionsOf::Layers(module.clone().filter(has_data));
         let shared = if nested { None } else { self.shared_options(&of) };
@@ -117,7 +117,7 @@ impl Lookup<'_> {
     fn merge_options(&self, module: Option<&Arc<str>>, stack: &NameStack<'_>) -> Result<LookupOptions, LookupError> {
         let mut options = self.environment_options(stack)?;
         if module.is_some() {
-            // On the way to a module's options those of all other keys are found.
+            // Finding a module's options also finds those of all other keys.
             self.options.keep(None, Ok(Arc::new(self.compile(options.as_ref(), stack)?)));
         }
         if let Some(module) = module
@@ -125,7 +125,7 @@ impl Lookup<'_> {
         {
             options = match (options, validate(found, Some(module))?) {
                 (Some(high), Some(low)) => validate(self.merge_layers(module, high, low)?, None)?,
-                // A null in the module takes the environment's options away, too.
+                // A null in the module discards the environment's options, too.
                 (_, low) => low,
             };
         }
@@ -138,7 +138,7 @@ impl Lookup<'_> {
         LookupOptions::compile(options, &self.environment.store.regexes)
     }
 
-    /// Merges what global and environment layer have over what the module has.
+    /// Merges the options of the global and the environment layer over those of the module.
     fn merge_layers(&self, module: &str, high: Hash, low: Hash) -> Result<Value, LookupError> {
         let sources = [("Global and Environment".to_owned(), high), (format!("Module {module}"), low)];
         let merged =
@@ -183,7 +183,7 @@ impl Lookup<'_> {
             return options.clone();
         }
         let of = |provider| validate(self.search_options(provider, None, stack)?.unwrap_or_default(), None);
-        // While the global options are being found they are none; it is the environment that notices a recursion.
+        // While global options are being searched for, there are none; the environment layer detects a recursion.
         let global = || if stack.contains(LOOKUP_OPTIONS) { Ok(None) } else { of(Provider::Global) };
         let find = || match (global()?, of(Provider::Environment)?) {
             (Some(high), Some(low)) => {
@@ -201,7 +201,7 @@ impl Lookup<'_> {
     fn search_options(&self, provider: Provider, module: Option<&Arc<str>>, stack: &NameStack<'_>) -> SearchResult {
         let strategy = &Strategy::Hash;
         let search = Search { key: LOOKUP_OPTIONS, root: LOOKUP_OPTIONS, segments: &[], module, strategy, stack };
-        // Puppet looks for the layer before it looks for a recursion.
+        // Puppet looks for the layer before it checks for a recursion.
         let layer = match (provider, module) {
             (Provider::Global, _) => None,
             (_, None) => Some(self.environment.own_layer()),

@@ -1,4 +1,4 @@
-//! The search of one key in a layer: its levels, their locations, what each of them holds.
+//! The search for one key in a layer: its levels, their locations, and the data there.
 //!
 //! Source: `configured_data_provider.rb`, `data_hash_function_provider.rb`, `lookup_key_function_provider.rb` in
 //! `pops/lookup`.
@@ -65,7 +65,7 @@ impl Lookup<'_> {
         }
     }
 
-    /// Searches levels of `layer`, or tells why there are none.
+    /// Searches levels of `layer`, or returns the error if there are none.
     pub(super) fn levels(
         &self,
         (id, layer): (&LayerId, &Layer),
@@ -149,7 +149,7 @@ impl Lookup<'_> {
         let place = |line: Option<u32>| Place { path: path.clone(), line };
         let hash = self.hash(file, path)?;
         if layer.module.is_some() {
-            // Puppet asks every key of a module's file for its namespace, which only texts have.
+            // Puppet determines the namespace of every key in a module's file, which only texts have.
             let mut keys = hash.into_iter().flat_map(Hash::keys);
             keys.try_for_each(|key| text_key(key).map(|_| ())).map_err(|e| e.at(place(None)))?;
         }
@@ -212,7 +212,7 @@ impl Lookup<'_> {
         hash.map_err(|e| e.at(Place { path: path.clone(), line: line() }))
     }
 
-    /// Interpolates a value of `layer` by `interpolated`.
+    /// Interpolates a value of `layer` with `interpolated`.
     fn in_context(
         &self,
         layer: &Layer,
@@ -242,13 +242,13 @@ impl Lookup<'_> {
     }
 }
 
-/// Returns the call of a `lookup_key` function for this key in this location.
+/// Returns the call of a `lookup_key` function for this key at this location.
 pub(super) fn function_call(level: &Level, location: &Location, search: Search<'_>) -> FunctionCall {
     let number = level.locations.iter().take_while(|other| !ptr::eq(*other, location)).count();
     (level.place.clone(), level.name.clone(), number, search.root.into())
 }
 
-/// Words Puppet's story of a backend of Hiera 3 that is not installed.
+/// Returns Puppet's message about a backend of Hiera 3 that is not installed.
 fn not_loaded(backend: &str) -> Text {
     let file = backend.to_lowercase();
     format!("Unable to load backend '{backend}': cannot load such file -- hiera/backend/{file}_backend").into()
@@ -264,7 +264,7 @@ fn tag(layer: &Layer, level: &Level) -> String {
     format!("{version}{}", level.kind.tag())
 }
 
-/// Refuses what Puppet does not take as a value from a function; `from` says from which.
+/// Returns an error if Puppet does not accept a value from a function. `from` describes the function.
 fn check_type(value: &Value, from: impl Fn() -> String, search: Search<'_>) -> Result<(), LookupError> {
     if is_rich_data(value) {
         return Ok(());
@@ -274,7 +274,7 @@ fn check_type(value: &Value, from: impl Fn() -> String, search: Search<'_>) -> R
     Err(LookupError::puppet(text).sealed(value.secrecy()))
 }
 
-/// Returns the place of a function's answer, for messages.
+/// Returns the location of a function's answer, as worded in messages.
 pub(super) fn located(location: &Location) -> String {
     location.place().map(|place| format!(", when using location '{place}',")).unwrap_or_default()
 }

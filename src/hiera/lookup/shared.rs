@@ -1,4 +1,5 @@
-//! Lookups for the sake of other keys: many keys may refer to one, whose answer is then found once for many nodes.
+//! Lookups that other keys cause. Many keys may refer to the same one, whose answer is then found once for many
+//! nodes.
 
 use std::collections::HashSet;
 
@@ -9,7 +10,7 @@ use crate::hiera::options::LOOKUP_OPTIONS;
 use crate::hiera::sources::SharedAnswer;
 
 impl Lookup<'_> {
-    /// Does what [`Lookup::find`] does, or takes an answer that was found before and is the same.
+    /// Does the same as [`Lookup::find`], or reuses an equal answer that was found before.
     pub(super) fn find_shared(&self, key: &str, stack: &NameStack<'_>) -> SearchResult {
         let find = || with_stack(|| self.find(key, None, stack));
         if !self.shares(stack) {
@@ -20,7 +21,7 @@ impl Lookup<'_> {
         let shared = self.sources.shared(key, &|answer| fits(answer, stack), &mut || {
             let (before, inside) = (budget.spent(), [stack.depth(), budget.nesting()]);
             let found = own.insert(find());
-            // Earlier answers of functions affect everything that an answer asks of them later.
+            // Earlier answers of functions affect later calls of them.
             let value = found.as_ref().ok().filter(|_| stack.function_answers().is_empty())?;
             let cost = budget.spent().minus(before);
             Some(SharedAnswer { value: value.clone(), cost, inside, roots: HashSet::default() })
@@ -37,7 +38,7 @@ impl Lookup<'_> {
 
     /// Returns true if the answer depends only on the key, the node and the names that are being resolved.
     fn shares(&self, stack: &NameStack<'_>) -> bool {
-        // Which options Puppet finds for the keys of modules depends on those that it has found before.
+        // The options that Puppet finds for the keys of modules depend on those that it has found before.
         let has_modules = || !self.environment.modules.is_empty();
         let is_odd = |name: &str| name.starts_with("scope:") || name.starts_with(LOOKUP_OPTIONS);
         self.recorder.is_none()
@@ -49,7 +50,7 @@ impl Lookup<'_> {
     }
 }
 
-/// Returns true if the search for an answer would do the same while the names of `stack` are being resolved.
+/// Returns true if a search would find the same answer while the names of `stack` are being resolved.
 fn fits(answer: &SharedAnswer, stack: &NameStack<'_>) -> bool {
     let is_apart = |name: &str| LookupKey::parse(name).is_ok_and(|key| !answer.roots.contains(&*key.root));
     let [depth, nesting] = answer.inside;

@@ -1,4 +1,4 @@
-//! The hierarchies of one node, resolved when they are first asked for.
+//! The hierarchies of one node, each resolved when it is first needed.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -13,18 +13,18 @@ use crate::hiera::sources::{FoundOptions, OptionsOf, Resolved, Sources};
 use crate::hiera::version3;
 use crate::tree::FileTree;
 
-/// The sources of one node. A hierarchy is resolved when it is first asked for.
+/// The sources of one node. Each hierarchy is resolved when it is first needed.
 pub struct NodeSources<'a> {
     environment: &'a Environment,
     scope: &'a dyn Scope,
     hierarchies: RefCell<HashMap<LayerId, Option<Resolved>>>,
     /// Options that are known already.
     options: RefCell<Options>,
-    /// True if options that are found become known.
+    /// True if options that are found are added to the known ones.
     keeps_options: bool,
 }
 
-/// Options by what they are of.
+/// Options by their origin.
 pub(super) type Options = HashMap<OptionsOf, FoundOptions>;
 
 impl<'a> NodeSources<'a> {
@@ -33,8 +33,9 @@ impl<'a> NodeSources<'a> {
         NodeSources::with_options(environment, scope, Options::new(), false)
     }
 
-    /// Returns the sources of the node with `scope`, with known options. If they are kept, others are added when they
-    /// are asked for.
+    /// Returns the sources of the node with `scope`, with known options. With `keeps_options`, other options are
+    /// found
+    /// and added when they are needed.
     pub(super) fn with_options(
         environment: &'a Environment,
         scope: &'a dyn Scope,
@@ -78,7 +79,7 @@ impl Sources for NodeSources<'_> {
     }
 }
 
-/// Returns a part of the hierarchy of a layer, by its number, for the node with `scope`; `tree` has the files of the
+/// Returns the part `number` of a layer's hierarchy for the node with `scope`. `tree` has the files of the
 /// repository.
 pub fn resolve_part(
     environment: &Environment,
@@ -94,7 +95,7 @@ pub fn resolve_part(
     }
 }
 
-/// The global layer alone.
+/// Sources that have only the global layer.
 pub(super) struct OnlyGlobal<'a>(pub(super) &'a dyn Sources);
 
 impl Sources for OnlyGlobal<'_> {

@@ -1,8 +1,8 @@
-//! Variables of the top scope beyond those of profiles: those that are made of others, then those that the data gives,
-//! set one after the other as a manifest does.
+//! Variables of the top scope in addition to those of profiles: those that are computed from others, then those that
+//! come from the data, set one after the other as a manifest does.
 //!
-//! The text of a variable is interpolated while it and those after it are not set yet. Puppet finds `lookup_options` at
-//! the first lookup of a compilation and keeps them, so those that count for all later lookups do not know these
+//! The text of a variable is interpolated before that variable and later ones are set. Puppet finds `lookup_options`
+//! at the first lookup of a compilation and keeps them, so the options for all later lookups do not know these
 //! variables, either.
 
 use std::sync::Arc;
@@ -13,16 +13,16 @@ use crate::hiera::layer::Environment;
 use crate::hiera::scope::{NodeScope, Scope};
 use crate::node::NodeProfile;
 
-/// A profile with the variables that are made of others, and those that the data gives.
+/// A profile with the variables that are computed from others, and those that come from the data.
 pub struct WithVariables {
     /// The profile.
     pub profile: NodeProfile,
-    /// The options that were found on the way.
+    /// The options that were found meanwhile.
     options: Options,
 }
 
 impl WithVariables {
-    /// Sets the variables of `environment` in a profile. What the profile says itself stays.
+    /// Sets the variables of `environment` in a profile. Variables that the profile has already are kept.
     pub fn of(environment: &Environment, mut profile: NodeProfile) -> WithVariables {
         let mut options = Options::new();
         environment.derived.set(&mut profile);
@@ -39,7 +39,7 @@ impl WithVariables {
         WithVariables { profile, options }
     }
 
-    /// Returns the sources of the node, whose `scope` is that of the profile alone.
+    /// Returns the sources of the node, whose `scope` must be that of this profile.
     pub fn sources<'a>(&self, environment: &'a Environment, scope: &'a dyn Scope) -> NodeSources<'a> {
         NodeSources::with_options(environment, scope, self.options.clone(), false)
     }

@@ -1,4 +1,4 @@
-//! Values of a global layer of version 3: what they refer to.
+//! Interpolation of values from a global layer of version 3.
 //!
 //! Source: `pops/lookup/global_data_provider.rb`.
 
@@ -10,8 +10,9 @@ use crate::hiera::version3::HieraScope;
 use crate::value::Value;
 
 impl Lookup<'_> {
-    /// Interpolates a value by `interpolated` with version 3's variables. If the environment has no layer of version 5,
-    /// other keys are searched in the global one only.
+    /// Interpolates a value with `interpolated`, using version 3's variables. If the environment has no layer of
+    /// version
+    /// 5, other keys are searched for in the global layer only.
     pub(super) fn in_version3(
         &self,
         search: Search<'_>,
@@ -32,7 +33,9 @@ impl Lookup<'_> {
         config.is_some_and(|config| config.version >= 5)
     }
 
-    /// Puppet asks for the environment's version before it searches a global layer of version 3.
+    /// Returns an error if the environment's configuration is invalid: Puppet determines its version before it
+    /// searches
+    /// a global layer of version 3.
     pub(super) fn check_environment(&self) -> Result<(), LookupError> {
         match self.environment.layer.as_ref().map(|layer| &layer.config) {
             Some(Err(error)) => Err(error.clone()),
