@@ -1,10 +1,10 @@
-//! The lookups in an environment's manifests: with which merge strategy nodes ask for a key. Those of templates and of
-//! functions in Ruby are among them.
+//! The lookups in an environment's manifests, templates and functions in Ruby, which tell the merge strategy that
+//! nodes use for a key.
 //!
-//! A call that names a strategy wins over `lookup_options`; conversions stay. Where all calls that ask for a key name
-//! the same one, and no class has a parameter that Puppet looks up by itself under that name, nodes get that, and
-//! [`Lookup::get`](super::lookup::Lookup::get) answers so. Otherwise there are several values of the key, and the data
-//! alone decide which is shown.
+//! A call that names a strategy overrides `lookup_options`, except for conversions. If all calls for a key name the
+//! same strategy, and no class has a parameter of that name, which Puppet would look up automatically, nodes use that
+//! strategy, and so does [`Lookup::get`](super::lookup::Lookup::get). Otherwise the key has several values, and only
+//! the data decide which one is shown.
 //!
 //! Source: `puppet/functions/lookup.rb`, and `do_lookup` in `pops/lookup.rb`.
 
@@ -24,24 +24,24 @@ use crate::value::Value;
 /// The largest manifest that is read, in bytes.
 const MAX_MANIFEST: usize = 1 << 20;
 
-/// The most manifests whose lookups are remembered.
+/// The maximum number of manifests whose lookups are cached.
 const REMEMBERED: usize = 100_000;
 
-/// Folders whose manifests are never applied to a node.
+/// The names of folders whose manifests are never applied to a node.
 const PASSED_FOLDERS: [&str; 4] = ["spec", "examples", "tests", "fixtures"];
 
 /// A merge strategy for a key, and the places that use it.
 #[derive(Debug, Clone)]
 pub struct ManifestMerge {
-    /// The strategy, as the `merge` of `lookup_options` has it; undef for what the data says.
+    /// The strategy in the form of the `merge` in `lookup_options`, or undef for the strategy of the data.
     pub merge: Value,
     /// The places.
     pub places: BTreeSet<Place>,
-    /// False if the places may be about any key: it is not known at all.
+    /// False if the key at these places is not known at all, so that it may be any key.
     pub names_key: bool,
 }
 
-/// The lookups in manifests, by their content and its language: most stay from one commit to the next.
+/// The lookups in manifests, by content and language: most stay the same from one commit to the next.
 #[derive(Debug, Default)]
 pub struct Manifests(Mutex<HashMap<(BlobId, Language), Arc<Lookups>>>);
 
@@ -56,14 +56,14 @@ pub struct ManifestLookups {
     any: Vec<Way>,
     /// The named keys whose lookups agree.
     agreed: HashMap<Arc<str>, Arc<Agreement>>,
-    /// Those that are made if one of some names is given options.
+    /// Lookups that count only if one of these names is given options.
     given: Vec<(BTreeSet<String>, Way)>,
     parameters: Parameters,
-    /// The failure to read them all.
+    /// The failure to read all manifests.
     pub error: Option<TreeError>,
 }
 
-/// The one strategy with which nodes ask for a key.
+/// The only strategy that nodes use for a key.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Agreement {
     /// The strategy.
@@ -72,11 +72,11 @@ pub struct Agreement {
     pub place: Place,
 }
 
-/// The most lookups, classes and parameters that the manifests of all environments have together: some hundred
-/// megabytes.
+/// The maximum number of lookups, classes and parameters in the manifests of all environments together. They take
+/// some hundred megabytes.
 pub const MOST_CALLS: usize = 2_000_000;
 
-/// One way in which a key is asked for.
+/// One way in which a key is looked up.
 #[derive(Debug, Clone)]
 struct Way {
     merge: CallMerge,
@@ -88,25 +88,25 @@ struct Way {
 struct Parameters {
     classes: BTreeSet<String>,
     keys: BTreeSet<String>,
-    /// The modules all of whose manifests are read.
+    /// The modules whose manifests are all read.
     modules: BTreeSet<Arc<str>>,
 }
 
-/// The variables of the top scope that the manifests which Puppet evaluates first set.
+/// The variables of the top scope that are set by the manifests that Puppet evaluates first.
 #[derive(Debug, Default)]
 pub struct SetVariables {
-    /// Variables that are computed from others before anything is looked up, in order; none if a manifest is unknown.
+    /// Variables that are computed from others before anything is looked up, in order. None if a manifest is unknown.
     pub derived: Vec<DerivedVariable>,
-    /// The names of all others.
+    /// The names of all other variables.
     pub unknown: BTreeSet<String>,
     /// True if more may be set, by manifests that are not read.
     pub may_set_any: bool,
-    /// The manifests, by path; of one outside of the repository the id is that of the place that its path leads to.
+    /// The manifests, by path. For one outside of the repository, the id is that of the place that its path leads to.
     pub files: Vec<(String, BlobId)>,
 }
 
 impl SetVariables {
-    /// Returns the variables of manifests outside of the repository, which `path` leads to.
+    /// Returns the variables of manifests that `path` leads to and that are outside of the repository.
     pub fn outside(path: &str, place: &str) -> SetVariables {
         let files = vec![(path.to_owned(), BlobId::of(place.as_bytes()))];
         SetVariables { may_set_any: true, files, ..SetVariables::default() }
@@ -119,19 +119,19 @@ impl SetVariables {
 }
 
 impl Manifests {
-    /// Returns the files of a tree that may look something up.
+    /// Returns the files of a tree that may contain lookups.
     pub fn files(tree: &dyn FileTree) -> Result<Vec<(String, BlobId)>, TreeError> {
         let is_manifest = |path: &str| Language::of(path).is_some();
         let is_passed = |name: &str| name.starts_with('.') || PASSED_FOLDERS.contains(&name);
         files_at(tree, is_manifest, is_passed)
     }
 
-    /// Reads the variables of the top scope that the manifests at `path` set, a file or a folder.
+    /// Reads the variables of the top scope that the manifests at `path`, a file or a folder, set.
     pub fn top_scope(&self, tree: &dyn FileTree, path: &str) -> Result<SetVariables, TreeError> {
         let (files, is_whole) = main_manifests(tree, path)?;
         let (mut found, mut looks_up, mut is_known) = (Vec::<(String, Option<Formula>)>::new(), false, is_whole);
         for (_, id) in &files {
-            // The entry of what is not in the repository has no content.
+            // The entry of a manifest outside of the repository has no content.
             let lookups = if is_whole { self.in_file(tree, *id, Language::Manifest)? } else { Arc::default() };
             let Some(scope) = &lookups.top_scope else {
                 is_known = false;
@@ -155,8 +155,9 @@ impl Manifests {
         Ok(set)
     }
 
-    /// Reads the lookups of some manifests of a tree, in which `modules` lie. So many are `left` that are read, which
-    /// are counted down; more of them are an error.
+    /// Reads the lookups in some manifests of a tree that has these `modules`. Subtracts their number from `left`; it
+    /// is
+    /// an error if there are more.
     pub fn lookups<'f>(
         &self,
         tree: &dyn FileTree,
@@ -218,7 +219,7 @@ impl Manifests {
 }
 
 /// Returns the manifests that Puppet evaluates first, in order: a file, or all those in a folder, including links to
-/// files; and false if some are not in the repository, which get the id of the place where they are.
+/// files. Also returns false if some are not in the repository; their ids are those of the places where they are.
 ///
 /// Source: `node/environment.rb` (`perform_initial_import`).
 fn main_manifests(tree: &dyn FileTree, path: &str) -> Result<(Vec<(String, BlobId)>, bool), TreeError> {
@@ -279,7 +280,9 @@ impl ManifestLookups {
         self.parameters.keys.extend(lookups.parameters.iter().cloned());
     }
 
-    /// Adds the lookups of what is given options, directly or by others. All that is `fed` them may be.
+    /// Adds the lookups that depend on names, if options reach one of the names, directly or through others. `fed`
+    /// says
+    /// what is passed to which name.
     fn add_given<'f>(&mut self, fed: impl Iterator<Item = &'f Fed>) {
         let mut given = std::mem::take(&mut self.given);
         if given.is_empty() {
@@ -301,7 +304,7 @@ impl ManifestLookups {
         self.any.extend(given.into_iter().map(|(_, way)| way));
     }
 
-    /// Returns the only strategy with which nodes ask for a key, if the manifests name one and `settings` do not.
+    /// Returns the only strategy that nodes use for a key, if the manifests name one and `settings` do not.
     pub fn agreed(&self, key: &str, settings: &LookupOptions) -> Option<Arc<Agreement>> {
         if self.named.is_empty() && self.patterns.is_empty() {
             return None;
@@ -309,7 +312,8 @@ impl ManifestLookups {
         self.agreed_on(root_apart(key).as_deref().unwrap_or(key), settings)
     }
 
-    /// Does the same for a root key of data.
+    /// Returns the only strategy that nodes use for a root key of data, if the manifests name one and `settings` do
+    /// not.
     pub fn agreed_on(&self, root: &str, settings: &LookupOptions) -> Option<Arc<Agreement>> {
         let agreed = match self.agreed.get(root) {
             Some(agreed) => Some(agreed.clone()),
@@ -319,7 +323,7 @@ impl ManifestLookups {
         agreed.filter(|_| !is_decided(settings, root))
     }
 
-    /// Returns the named root keys with another agreement in `other`; `None` if any key may have one.
+    /// Returns the named root keys whose agreement differs in `other`, or `None` if that of any key may differ.
     pub fn differing(&self, other: &ManifestLookups) -> Option<BTreeSet<Arc<str>>> {
         let patterns = |of: &ManifestLookups| -> Vec<(KeyText, CallMerge)> {
             of.patterns.iter().map(|(key, way)| (key.clone(), way.merge.clone())).collect()
@@ -332,7 +336,8 @@ impl ManifestLookups {
         Some(names.filter(|root| of(self, root) != of(other, root)).cloned().collect())
     }
 
-    /// Returns the strategies for a root key that lookups name besides the one that they agree on, if `settings` name
+    /// Returns the strategies for a root key that lookups name apart from the one that they agree on, if `settings`
+    /// name
     /// none.
     pub fn strategies(&self, root: &str, settings: &LookupOptions) -> Vec<ManifestMerge> {
         let mut found = Vec::new();
@@ -340,7 +345,7 @@ impl ManifestLookups {
             return found;
         }
         let is_agreed = self.agreement(root).is_some();
-        // Others may look it up where it is not seen, such as in a module that is not here.
+        // There may be lookups of it that are not seen, such as in a module that is not here.
         found.extend(is_agreed.then(|| ManifestMerge {
             merge: Value::Undef,
             places: BTreeSet::new(),
@@ -381,7 +386,7 @@ impl ManifestLookups {
 }
 
 impl Parameters {
-    /// Returns true if a root key may belong to a class parameter, which Puppet looks up as the data says.
+    /// Returns true if a root key may belong to a class parameter, for which Puppet uses the strategy of the data.
     fn may_have(&self, root: &str) -> bool {
         let Some((class, _)) = root.rsplit_once("::") else { return false };
         let module = class.split("::").next().unwrap_or(class);
@@ -389,7 +394,7 @@ impl Parameters {
     }
 }
 
-/// Returns true if settings name the strategy of a root key, or if that cannot be told.
+/// Returns true if settings name the strategy of a root key, or if they cannot be evaluated.
 fn is_decided(settings: &LookupOptions, root: &str) -> bool {
     settings.find(root).map_or(true, |of| of.is_some_and(|of| of.names_strategy()))
 }

@@ -1,16 +1,17 @@
 //! Hiera, in the words of its manual.
 //!
-//! A [`config`] (hiera.yaml) and a node's [`scope`] give a [`hierarchy`] of levels and locations, whose data provider
-//! functions are [`backend`]s. A [`layer`] is a place that has a hierarchy: the global one, the environment, a module.
-//! A [`lookup`] searches the layers for a key, folds the values with a [`merge`] strategy that [`options`]
-//! (`lookup_options`) name, and has each value interpolated by [`interpolation`]. [`explain`] records its steps and
-//! tells where parts of a value come from. [`version3`] answers in place of all that for a repository of Hiera 3,
-//! behind the same [`lookup::Lookup`].
+//! A [`config`] (hiera.yaml) and a node's [`scope`] make a [`hierarchy`] of levels and locations, whose data provider
+//! functions are [`backend`]s. A [`layer`] is a place that has a hierarchy: the global one, the environment, a
+//! module.
+//! A [`lookup`] searches the layers for a key, merges the values with the [`merge`] strategy in its [`options`]
+//! (`lookup_options`), and has each value interpolated by [`interpolation`]. [`explain`] records its steps, and tells
+//! where parts of a value come from. For a repository of Hiera 3, [`version3`] replaces all of that, behind the same
+//! [`lookup::Lookup`].
 //!
-//! Everything behaves as Puppet's own; [`puppet`](crate::puppet) emulates its language and libraries, and its `Puppet`
-//! tells the two supported versions apart. An answer depends on nothing but the [`sources`] of a node, its variables,
-//! and the commands that the settings declare. Nothing here knows of git, disk, network, clock or more than one node:
-//! files come from a [`FileTree`](crate::tree::FileTree), keys of encrypted data through
+//! Everything behaves like Puppet's own code; [`puppet`](crate::puppet) emulates its language and libraries, and its
+//! `Puppet` distinguishes the two supported versions. An answer depends on nothing but the [`sources`] of a node, its
+//! variables, and the commands that the settings declare. Nothing here knows about git, disks, networks, clocks or
+//! other nodes: files come from a [`FileTree`](crate::tree::FileTree), keys of encrypted data from a
 //! [`HostAccess`](backend::host::HostAccess).
 
 pub mod backend;
@@ -40,17 +41,18 @@ pub use command::{bridged_answers, bridged_references};
 pub use error::{Failed, LookupError};
 pub use key::{LookupKey, class_of_parameter};
 
-/// The reader of a repository's hiera.yaml.
+/// The program that reads a repository's hiera.yaml.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Reader {
-    /// Puppet, as that of an environment: one of version 3 has no effect.
+    /// Puppet, as it reads that of an environment: a file of version 3 has no effect.
     #[default]
     Puppet,
-    /// Hiera 3, with no Puppet around it.
+    /// Hiera 3, without Puppet.
     Hiera3,
-    /// Hiera 3 where the file is one of its own and nothing says that the repository is a Puppet environment.
+    /// Hiera 3 if the file is one of its own and nothing shows that the repository is a Puppet environment.
     Auto,
-    /// Hiera 3 where the file is one of its own, Puppet else: for a history in which the file moves from one to the
+    /// Hiera 3 if the file is one of its own, otherwise Puppet: for a history in which the file changes from one to
+    /// the
     /// other.
     ByVersion,
 }
@@ -67,7 +69,7 @@ pub enum Outcome {
     Failed(LookupError),
 }
 
-/// Equal answers have the same secrets, too, and types and ranges in them are written alike.
+/// Equality also requires the same secrets, and types and ranges that are written alike.
 impl PartialEq for Outcome {
     fn eq(&self, other: &Outcome) -> bool {
         match (self, other) {

@@ -1,4 +1,4 @@
-//! `lookup_options`: which keys are merged how, and converted to what.
+//! `lookup_options`: which keys are merged in which way, and converted to which type.
 //!
 //! Source: `compile_patterns`, `validate_lookup_options` and `extract_lookup_options_for_key` in
 //! `pops/lookup/lookup_adapter.rb`.
@@ -12,7 +12,7 @@ use super::{LookupError, LookupKey};
 use crate::puppet::regex::{Regexes, RubyRegex};
 use crate::value::{Hash, Secrecy, Text, Value};
 
-/// The error of options that depend on a secret.
+/// The error for options that depend on a secret.
 const OPAQUE: &str = "its lookup_options hold a secret that is not open here";
 
 /// The reserved key.
@@ -24,13 +24,13 @@ const COMPILE_STEPS: usize = 100;
 /// The cost of comparing a pattern with a key, in steps.
 const MATCH_STEPS: usize = 2;
 
-/// The most patterns that are compared with a key outside of its lookup, where that only saves work.
+/// The maximum number of patterns that are compared with a key before its lookup, where that only saves work.
 const FEW_PATTERNS: usize = 200;
 
 /// Ruby's error for a name as an index.
 const NO_INDEX: &str = "no implicit conversion of String into Integer";
 
-/// All options in effect, by name and by pattern.
+/// All options in effect, by name or by pattern.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LookupOptions {
     names: Hash,
@@ -40,14 +40,14 @@ pub struct LookupOptions {
 /// The options of one key.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct KeyOptions {
-    /// The value of `merge`, not checked yet; undef if there is none.
+    /// The value of `merge`, not checked yet, or undef if there is none.
     merge: Value,
     /// The type that the value is to be converted to.
     pub convert_to: Option<Value>,
 }
 
 impl LookupOptions {
-    /// Compiles merged options; a key that starts with `^` is a pattern.
+    /// Compiles merged options. A key that starts with `^` is a pattern.
     pub fn compile(options: &Hash, regexes: &Regexes) -> Result<LookupOptions, LookupError> {
         let mut compiled = LookupOptions::default();
         for (key, value) in options.iter() {
@@ -68,17 +68,17 @@ impl LookupOptions {
         COMPILE_STEPS * options.keys().filter(is_pattern).count()
     }
 
-    /// Returns the most steps that it takes to find the options of the root key `root`.
+    /// Returns the maximum number of steps that it takes to find the options of the root key `root`.
     pub(super) fn steps_to_find(&self, root: &str) -> usize {
         if self.named(root).is_some() { 0 } else { MATCH_STEPS * self.patterns.len() }
     }
 
-    /// Returns true if there are certainly none for the root key `root`, if that can be told quickly.
+    /// Returns true if there are certainly no options for the root key `root`, and that can be decided quickly.
     pub fn are_none_for(&self, root: &str) -> bool {
         self.patterns.len() <= FEW_PATTERNS && self.for_key(root).is_ok_and(|options| options == KeyOptions::default())
     }
 
-    /// Returns true if there are none.
+    /// Returns true if there are no options.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty() && self.patterns.is_empty()
     }
@@ -101,8 +101,9 @@ impl LookupOptions {
         Ok(None)
     }
 
-    /// Returns true if the root key `root` has other options in `other`, or if there are so many patterns, or one
-    /// takes so long, that this cannot be told quickly.
+    /// Returns true if the root key `root` has other options in `other`, or if this cannot be decided quickly,
+    /// because
+    /// there are too many patterns or one takes too long.
     pub fn may_differ(&self, other: &LookupOptions, root: &str) -> bool {
         let at_once = |options: &LookupOptions| -> Option<Result<KeyOptions, LookupError>> {
             if let Some(options) = options.named(root) {
@@ -129,7 +130,8 @@ impl LookupOptions {
         self.names.get(root).filter(|options| !options.is_undef())
     }
 
-    /// Returns the same with a merge strategy for each of these keys, and no other options for them.
+    /// Returns the same options with a merge strategy for each of these keys, which replaces all other options for
+    /// them.
     #[must_use]
     pub fn with_merges(&self, merges: impl IntoIterator<Item = (Value, Value)>) -> LookupOptions {
         let mut options = self.clone();
@@ -140,7 +142,7 @@ impl LookupOptions {
         options
     }
 
-    /// Returns the root keys that may have other options in `other`, or `None` if any key may.
+    /// Returns the root keys whose options may differ in `other`, or `None` if those of any key may.
     pub fn differing(&self, other: &LookupOptions) -> Option<BTreeSet<Arc<str>>> {
         if self.patterns != other.patterns {
             return None;
@@ -160,7 +162,7 @@ impl LookupOptions {
         }
     }
 
-    /// Fails if an option cannot be read or names an unknown strategy.
+    /// Returns an error if an option cannot be read or names an unknown strategy.
     pub fn check(&self) -> Result<(), LookupError> {
         let options = self.names.values().chain(self.patterns.iter().map(|(_, options)| options));
         options.filter(|options| !options.is_undef()).try_for_each(|options| {
@@ -171,7 +173,7 @@ impl LookupOptions {
 }
 
 impl KeyOptions {
-    /// Ruby's `options["merge"]`, on whatever somebody wrote there.
+    /// Reads the options of a key, like Ruby's `options["merge"]`, whatever kind of value they are.
     fn read(options: &Value) -> Result<KeyOptions, LookupError> {
         if options.secrecy().is_some_and(Secrecy::is_opaque) {
             return Err(LookupError::unknown(OPAQUE));
@@ -194,7 +196,7 @@ impl KeyOptions {
         Ok(KeyOptions { merge: at("merge")?, convert_to: Some(convert_to).filter(|value| !value.is_undef()) })
     }
 
-    /// Returns these options, completed by `below`.
+    /// Returns these options, completed with those of `below`.
     #[must_use]
     pub fn above(self, below: KeyOptions) -> KeyOptions {
         KeyOptions {
@@ -203,23 +205,23 @@ impl KeyOptions {
         }
     }
 
-    /// Returns the secrecy of the merge strategy: an error that names its options is equally secret.
+    /// Returns the secrecy of the merge strategy. An error that names its options is equally secret.
     pub fn secrecy(&self) -> Option<Secrecy> {
         self.merge.secrecy()
     }
 
-    /// Returns true if a merge strategy was asked for.
+    /// Returns true if a merge strategy is given.
     pub fn names_strategy(&self) -> bool {
         !self.merge.is_undef()
     }
 
-    /// Returns the merge strategy; [`Strategy::Default`] if none was asked for.
+    /// Returns the merge strategy, or [`Strategy::Default`] if none is given.
     pub fn strategy(&self) -> Result<Strategy, LookupError> {
         Strategy::from_option(&self.merge).map_err(|error| error.sealed(self.merge.secrecy()))
     }
 }
 
-/// Checks the value of `lookup_options` in one layer, a hash; a module may only speak of its own keys.
+/// Checks that the value of `lookup_options` in one layer is a hash. That of a module may only name its own keys.
 pub fn validate(found: Value, module: Option<&str>) -> Result<Option<Hash>, LookupError> {
     let hash = match found {
         Value::Undef => return Ok(None),
@@ -246,7 +248,8 @@ pub fn validate(found: Value, module: Option<&str>) -> Result<Option<Hash>, Look
     Ok(Some(hash))
 }
 
-/// Puppet asks each key `start_with?`, which only texts know.
+/// Returns a key as text, or the error of Puppet, which calls `start_with?` on each key, a method that only texts
+/// have.
 pub(super) fn text_key(key: &Value) -> Result<&Text, LookupError> {
     match key {
         Value::String(name) => Ok(name),

@@ -1,8 +1,8 @@
 //! The deep merge: the `deep_merge` gem as Puppet calls it.
 //!
 //! The gem changes arrays and hashes in place and, where it makes a shallow copy, ends up merging an object with
-//! itself. What comes out depends on it, so the values are put into a graph of shared cells and the gem's steps are
-//! done on that.
+//! itself. This affects the result, so the values are put into a graph of shared cells on which the gem's steps are
+//! carried out.
 //! Source: `deep_merge/core.rb` 1.1.1, `DeepMergeStrategy` in `pops/merge_strategy.rb`.
 
 use std::cell::{OnceCell, RefCell};
@@ -31,22 +31,22 @@ pub struct DeepOptions {
     knockout_prefix: Option<String>,
     sort_merged_arrays: bool,
     merge_hash_arrays: bool,
-    /// Hiera 3's `deeper`: any option of the gem is accepted.
+    /// Hiera 3's `deeper`, as Puppet does it: any option of the gem is accepted.
     unconstrained: bool,
-    /// Hiera 3's `deep` as Puppet does it: the lower priority wins.
+    /// Hiera 3's `deep`, as Puppet does it: the lower priority wins.
     reverse: bool,
-    /// Hiera 3's own `deep`: where two values cannot be merged, the lower priority stays.
+    /// Hiera 3's own `deep`: if two values cannot be merged, the one with the lower priority is kept.
     preserve_unmergeables: bool,
     overwrite_arrays: bool,
     extend_existing_arrays: bool,
-    /// The text that arrays are joined with and split at; other values fail where the gem comes to arrays.
+    /// The text that arrays are joined with and split at. Any other value makes the gem fail on arrays.
     unpack_arrays: Option<Value>,
     /// The options as given.
     given: Hash,
 }
 
 impl DeepOptions {
-    /// Returns true if an array in `value` has an item with the knock-out prefix, which makes a merge remove it.
+    /// Returns true if an array in `value` has an item with the knock-out prefix, which a merge would remove.
     pub(super) fn knocks_out(&self, value: &Value) -> bool {
         self.knockout_prefix.as_deref().is_some_and(|prefix| Knockout::new(prefix).is_within(value))
     }
@@ -55,7 +55,7 @@ impl DeepOptions {
         DeepOptions { unconstrained: true, reverse, ..DeepOptions::default() }
     }
 
-    /// Reads the `:deep_merge_options:` of Hiera 3 itself, of which the gem only knows symbols.
+    /// Reads the `:deep_merge_options:` of Hiera 3 itself, of which the gem recognises only symbols.
     pub fn of_hiera3(preserve_unmergeables: bool, options: &Hash) -> Result<DeepOptions, LookupError> {
         let mut deep = DeepOptions { preserve_unmergeables, ..DeepOptions::unconstrained(false) };
         for (key, value) in options.iter() {
@@ -73,13 +73,13 @@ impl DeepOptions {
     pub(super) fn name(&self) -> &'static str {
         match (self.unconstrained, self.reverse) {
             (_, true) => "reverse_deep",
-            // Without options it shares the instance of `deep`.
+            // Without options, Puppet uses the same instance as for `deep`.
             (true, false) if !self.given.is_empty() => "unconstrained_deep",
             _ => "deep",
         }
     }
 
-    /// Reads the options beside `strategy` in a `merge` hash.
+    /// Reads the options that follow `strategy` in a `merge` hash.
     pub(super) fn parse(mut self, options: &Hash) -> Result<DeepOptions, LookupError> {
         for (key, value) in options.iter() {
             let name = key.to_s();
@@ -95,7 +95,7 @@ impl DeepOptions {
         Ok(self)
     }
 
-    /// Sets an option, or `None` if its value is of the wrong type.
+    /// Sets an option, or returns `None` if its value is of the wrong type.
     fn set(&mut self, name: &str, value: &Value) -> Option<()> {
         let flag = || match value {
             Value::Boolean(_) | Value::Undef => Some(value.is_truthy()),
@@ -151,7 +151,7 @@ pub(in crate::hiera) fn merge(
 
 type Entries = IndexMap<Value, Node, foldhash::fast::RandomState>;
 
-/// A value whose collections are shared and can change.
+/// A value whose collections are shared and mutable.
 #[derive(Debug, Clone)]
 enum Node {
     Scalar(Value),
@@ -159,8 +159,9 @@ enum Node {
     Hash(Rc<Collection<Entries>>),
 }
 
-/// A collection of which the parts become nodes when they are asked for. Most of what is merged is not, so it stays the
-/// value that it was.
+/// A collection whose parts become nodes only when they are accessed. Most of the merged parts never are, so that
+/// they
+/// stay the values that they were.
 #[derive(Debug)]
 struct Collection<T> {
     value: Value,
@@ -208,7 +209,7 @@ impl Node {
         Node::Array(Collection::open(items))
     }
 
-    /// Returns its value if none of its parts was opened.
+    /// Returns the value if it is a scalar or its parts were never accessed.
     fn closed(&self) -> Option<&Value> {
         match self {
             Node::Scalar(value) => Some(value),
@@ -222,7 +223,7 @@ impl Node {
         value
     }
 
-    /// Returns the value, in which the same part may occur many times.
+    /// Returns the value, and counts its parts, since the same part may occur many times.
     fn counted_value(&self, budget: &Budget) -> Result<Value, LookupError> {
         self.value_with(&|| budget.spend(1))
     }
@@ -262,7 +263,7 @@ impl Node {
         matches!(self, Node::Hash(_))
     }
 
-    /// Ruby's `dup`: a new collection of the same items.
+    /// Works like Ruby's `dup`: returns a new collection of the same items.
     fn dup(&self) -> Node {
         match self {
             Node::Scalar(_) => self.clone(),
@@ -280,7 +281,7 @@ impl Node {
         matches!(self, Node::Scalar(Value::String(text)) if text.secrecy().is_some_and(Secrecy::is_opaque))
     }
 
-    /// Ruby's `==`: as `eql?`, but numbers compare across kinds.
+    /// Works like Ruby's `==`: as `eql?`, but numbers of different kinds can be equal.
     fn equal(&self, other: &Node) -> bool {
         self.value().equals(&other.value())
     }
@@ -296,8 +297,9 @@ impl<'a> Knockout<'a> {
         Knockout { prefix, start: OnceCell::new() }
     }
 
-    /// Returns true if it finds an item of an array in `value`; a prefix that is not a regular expression may find
-    /// one.
+    /// Returns true if the prefix matches an item of an array in `value`. A prefix that is not a regular expression
+    /// is
+    /// taken to match.
     fn is_within(&self, value: &Value) -> bool {
         let is_found = |item: &Value| {
             let is_match = |text: &str| self.start().and_then(|start| start.is_match(text)).unwrap_or(true);
@@ -310,7 +312,7 @@ impl<'a> Knockout<'a> {
         }
     }
 
-    /// Returns the prefix as the regular expression that the gem makes of it when it needs one.
+    /// Returns the regular expression that the gem makes of the prefix when it needs one.
     fn start(&self) -> Result<&RubyRegex, puppet::Error> {
         let compiled = self.start.get_or_init(|| RubyRegex::compile(&format!("^{}", self.prefix)));
         compiled.as_ref().map_err(Clone::clone)
@@ -330,7 +332,7 @@ struct Merge<'a> {
 type Result2 = Result<Node, LookupError>;
 
 impl Merge<'_> {
-    /// `deep_merge!(source, dest)`.
+    /// Does the same as `deep_merge!(source, dest)`.
     fn merge(&self, source: &Node, dest: Node) -> Result2 {
         if source.is_undef() {
             return Ok(dest);
@@ -423,7 +425,8 @@ impl Merge<'_> {
         Ok(Collection::open(union))
     }
 
-    /// `overwrite_unmergeables`: the source takes the place of the destination, unless it is knocked out itself.
+    /// Does the same as `overwrite_unmergeables`: the source replaces the destination, unless it is knocked out
+    /// itself.
     fn overwrite(&self, source: &Node, dest: Node) -> Result2 {
         if self.options.preserve_unmergeables {
             return Ok(dest);
@@ -435,7 +438,7 @@ impl Merge<'_> {
                 Ok(if gone { Node::Scalar("".into()) } else { source.clone() })
             }
             Node::Array(items) => {
-                // delete_if gives back the array itself, so that it always equals the source.
+                // `delete_if` returns the array itself, so that it always equals the source.
                 let mut kept = Vec::new();
                 for item in items.borrow().iter() {
                     let gone = match item {
@@ -454,7 +457,7 @@ impl Merge<'_> {
     }
 }
 
-/// `clear_or_nil`: strings, arrays and hashes are emptied in place, other values become nil.
+/// Does the same as `clear_or_nil`: strings, arrays and hashes are emptied in place, other values become nil.
 fn cleared(dest: Node) -> Node {
     match &dest {
         Node::Array(items) => items.borrow_mut().clear(),
@@ -467,8 +470,8 @@ fn cleared(dest: Node) -> Node {
     dest
 }
 
-/// `source.delete_if`: takes the knocked-out items out of the destination, and the knock-outs out of both. Source and
-/// destination may be the same array, which then changes under Ruby's loop as it does here.
+/// Does the same as `source.delete_if`: removes knocked-out items from the destination, and the knock-outs from both.
+/// Source and destination may be the same array, which then changes during Ruby's loop as it does here.
 fn knock_out(
     knockout: &Knockout<'_>,
     source: &Rc<Collection<Vec<Node>>>,
@@ -503,7 +506,7 @@ fn knock_out(
         }
         read += 1;
     }
-    // What the loop has not read yet (nothing) and what it dropped go away.
+    // Items that the loop has not read (none) stay; those that it dropped go away.
     let mut items = source.borrow_mut();
     let tail: Vec<Node> = items.get(read..).map(<[Node]>::to_vec).unwrap_or_default();
     items.truncate(written);
@@ -511,7 +514,7 @@ fn knock_out(
     Ok(())
 }
 
-/// Ruby's `items.join(separator).split(separator)`.
+/// Does the same as Ruby's `items.join(separator).split(separator)`.
 fn unpack(items: &[Node], separator: &Value) -> Result<Vec<Node>, LookupError> {
     let Some(separator) = separator.as_str() else { return Err(no_separator(items, separator)) };
     if items.iter().any(Node::is_opaque) {
@@ -543,7 +546,7 @@ fn no_separator(items: &[Node], separator: &Value) -> LookupError {
     }
 }
 
-/// Ruby's `join`, which goes into arrays.
+/// Works like Ruby's `join`, which descends into arrays.
 fn joined(items: &[Node], separator: &str) -> String {
     let text = |item: &Node| match item {
         Node::Array(items) => joined(&items.borrow(), separator),
@@ -552,8 +555,8 @@ fn joined(items: &[Node], separator: &str) -> String {
     items.iter().map(text).collect::<Vec<_>>().join(separator)
 }
 
-/// Ruby's `sort!`: the C library's merge sort, so that which two items are the first that cannot be compared is the
-/// same.
+/// Works like Ruby's `sort!`, with the C library's merge sort, so that the same two items are the first that cannot
+/// be compared.
 fn sort(items: &RefCell<Vec<Node>>) -> Result<(), LookupError> {
     if items.borrow().len() > 1 && items.borrow().iter().any(Node::is_opaque) {
         return Err(opaque::unknown("the order of the sorted items"));

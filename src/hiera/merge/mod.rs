@@ -1,5 +1,5 @@
-//! Merge strategies, and the one fold that applies them at every depth: locations in a level, levels in a layer,
-//! layers.
+//! Merge strategies, and the single fold that applies them at every depth: to the locations in a level, the levels in
+//! a layer, and the layers.
 //!
 //! Source: `pops/merge_strategy.rb`.
 
@@ -19,27 +19,27 @@ use crate::puppet::types;
 use crate::puppet::types::data::{is_data_hash, is_scalar_or_data_array};
 use crate::value::{Hash, Secrecy, Uniq, Value};
 
-/// The merge strategy: how values found in several places become one.
+/// The strategy by which values found in several places become one.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Strategy {
-    /// No strategy was asked for: the first value found.
+    /// The first value found, since no strategy was requested.
     #[default]
     Default,
     /// The first value found.
     First,
     /// All values in one flat array without duplicates.
     Unique,
-    /// The entries of all hashes, the higher priority winning.
+    /// The entries of all hashes, where those of higher priority win.
     Hash,
     /// All hashes and arrays, at every depth.
     Deep(DeepOptions),
 }
 
-/// A merge strategy's values had the wrong shape, or there is no such strategy.
+/// The result of a merge, which fails if values have the wrong shape or the strategy does not exist.
 type Result<T> = std::result::Result<T, LookupError>;
 
 impl Strategy {
-    /// Returns true if `value` names, with a knock-out prefix, values to remove.
+    /// Returns true if `value` contains items with the knock-out prefix, which name values to remove.
     pub(super) fn knocks_out(&self, value: &Value) -> bool {
         matches!(self, Strategy::Deep(options) if options.knocks_out(value))
     }
@@ -88,7 +88,7 @@ impl Strategy {
         }
     }
 
-    /// Returns its name in `lookup_options`.
+    /// Returns the strategy's name in `lookup_options`.
     pub fn name(&self) -> &'static str {
         match self {
             Strategy::Default => "default",
@@ -99,7 +99,7 @@ impl Strategy {
         }
     }
 
-    /// Returns the options beside its name, as given.
+    /// Returns the strategy's options apart from its name, as given.
     pub fn options(&self) -> Hash {
         match self {
             Strategy::Deep(options) => options.given().clone(),
@@ -107,12 +107,12 @@ impl Strategy {
         }
     }
 
-    /// Returns true if all variants count, instead of only the first that has a value.
+    /// Returns true if all variants are merged, instead of taking the first one that has a value.
     pub fn merges(&self) -> bool {
         !matches!(self, Strategy::Default | Strategy::First)
     }
 
-    /// Folds what `find` gives for the `variants`, highest priority first. Nothing if none of them has a value.
+    /// Merges the results of `find` for the `variants`, highest priority first. Returns `None` if none has a value.
     pub fn fold<T>(
         &self,
         variants: &[T],
@@ -153,7 +153,7 @@ impl Strategy {
         }
     }
 
-    /// Returns the first value of several variants.
+    /// Returns the value that the merge starts with, made of the first one of several variants.
     fn convert_first(&self, value: Value) -> Value {
         match self {
             Strategy::Unique if holds_made(&value) => made(self.name(), &[&value]),
@@ -162,8 +162,9 @@ impl Strategy {
         }
     }
 
-    /// Merges two values, `high` with the higher priority. Each merge looks at all of both, so that many of them cost
-    /// the square of their number.
+    /// Merges two values, `high` with the higher priority. Each merge looks at all parts of both, so the total cost
+    /// of
+    /// many merges is quadratic.
     pub fn merge(&self, high: &Value, low: &Value, budget: &Budget) -> Result<Value> {
         [high, low].into_iter().try_for_each(|value| budget.merge(value))?;
         let is_made = match self {
@@ -177,7 +178,7 @@ impl Strategy {
         }
         let merged = or_made(self.merge_values(high, low, budget), self.name(), &[high, low, &provenance()]);
         let sealed = |error: LookupError| error.sealed(Secrecy::join(high.secrecy(), low.secrecy()));
-        // hierad's own words have nothing of the values.
+        // hierad's own error texts contain nothing of the values.
         merged.map_err(|error| if error.kind.is_unknown() { error } else { sealed(error) })
     }
 
@@ -228,7 +229,7 @@ fn flatten(value: &Value) -> Vec<Value> {
     }
 }
 
-/// Ruby's `Array#|`.
+/// Works like Ruby's `Array#|`.
 fn union(a: &[Value], b: &[Value], budget: &Budget) -> Result<Value> {
     let items = a.iter().chain(b);
     check_distinct(&items, budget)?;

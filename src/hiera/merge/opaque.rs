@@ -1,8 +1,8 @@
 //! Secrets that are not open, in a merge: two of them may or may not be equal.
 //!
-//! Such a text may be any text, so whether it equals another one, starts with a knock-out prefix or comes before
-//! another in order is unknown, and with it which items the merged array has: all of it is one stand-in. A value that
-//! is merged in whole stays what it is.
+//! Such a text may be any text. So it is unknown if it equals another one, starts with a knock-out prefix, or sorts
+//! before another one, and thus which items the merged array has: a single stand-in replaces all of it. A value that
+//! is merged in whole is kept.
 
 use crate::diagnostic::Subject;
 use crate::hiera::LookupError;
@@ -15,7 +15,7 @@ pub(super) fn is_opaque(value: &Value) -> bool {
     value.secrecy().is_some_and(Secrecy::is_opaque)
 }
 
-/// Refuses items of which nobody here can tell whether they are equal.
+/// Returns an error if it cannot be known here which of the items are equal.
 pub(in crate::hiera) fn check_distinct<'v>(
     items: &(impl Iterator<Item = &'v Value> + Clone),
     budget: &Budget,
@@ -29,7 +29,7 @@ pub(in crate::hiera) fn check_distinct<'v>(
     Ok(())
 }
 
-/// Returns true if it cannot be told here whether two values are equal.
+/// Returns true if it cannot be known here whether two values are equal.
 pub(super) fn is_open(a: &Value, b: &Value) -> bool {
     !a.eql(b) && may_be_equal(a, b)
 }
@@ -51,12 +51,12 @@ fn may_be_equal(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// Returns the error of an answer that depends on something unknown here.
+/// Returns the error for an answer that depends on something unknown here.
 pub(super) fn unknown(what: &str) -> LookupError {
     LookupError::unknown(format!("{what} depends on a secret that is not open here")).about(Subject::Secret)
 }
 
-/// Returns the value that a merge by `strategy` made of `values`, or the one stand-in for all possible results if
+/// Returns the value that a merge by `strategy` made of `values`, or a single stand-in for all possible results if
 /// they depend on something unknown here.
 pub(in crate::hiera) fn or_made(
     merged: Result<Value, LookupError>,
