@@ -22,48 +22,49 @@ pub enum Variable {
     Partial(Value),
     /// Not set.
     Undefined {
-        /// Its name, as the error has it.
+        /// Its name, as it appears in the error.
         name: String,
-        /// The reason, or nothing.
+        /// The reason; may be empty.
         reason: String,
     },
-    /// Only the Puppet server knows it.
+    /// Only the Puppet server knows its value.
     Unknown,
-    /// hierad could not find it out; the text says why.
+    /// hierad could not determine its value; the text says why.
     Unresolved(Arc<str>),
 }
 
 /// The variables of one node.
 pub trait Scope {
-    /// Returns the variable `name`: `role`, `::role`, `class::name`; no dotted access here.
+    /// Returns the variable `name`: `role`, `::role`, `class::name`. The name has no dotted access.
     fn variable(&self, name: &str) -> Variable;
 
-    /// Returns the variable `name`, for callers that only look at the place that `segments` lead to.
+    /// Returns the variable `name`, for callers that only look at the part that `segments` lead to.
     fn variable_at(&self, name: &str, segments: &[Value]) -> Variable {
         _ = segments;
         self.variable(name)
     }
 
-    /// Returns the value of the variable `name` behind the first of `segments`, and the other segments; undef, and no
-    /// segments, if a hash has no such entry.
+    /// Returns the variable `name`, and the segments to follow in its value. An implementation may follow some of
+    /// `segments` already; if an entry does not exist, the value is undef and no segments remain.
     fn within<'s>(&self, name: &str, segments: &'s [Value]) -> (Variable, &'s [Value]) {
         (self.variable(name), segments)
     }
 
-    /// Returns false if it is known that Puppet accepts the variables: see [`refusal`].
+    /// Returns false if Puppet is known to accept the variables: see [`refusal`].
     fn may_be_refused(&self) -> bool {
         true
     }
 
-    /// Returns a hole with the text of the variable `name`, dotted access included. Returns `None` if the variable
-    /// must be read, because it may be a secret, or something other than a text without `%`.
+    /// Returns a hole with the text of the variable `name`, including dotted access. Returns `None` if the variable
+    /// must
+    /// be read, because it may be a secret, or something other than a text without `%`.
     fn hole(&self, name: &str) -> Option<Arc<Hole>> {
         _ = name;
         None
     }
 }
 
-/// Returns the error of every lookup on a node whose variables Puppet refuses.
+/// Returns the error that every lookup fails with on a node whose variables Puppet refuses.
 pub fn refusal(scope: &dyn Scope) -> Option<LookupError> {
     match scope.may_be_refused().then(|| scope.variable(REFUSAL))? {
         Variable::Value(Value::String(text)) => Some(LookupError::puppet(text)),
@@ -74,8 +75,8 @@ pub fn refusal(scope: &dyn Scope) -> Option<LookupError> {
 /// Facts of the server (`node/server_facts.rb`), which a profile may declare.
 pub const SERVER_FACTS: [&str; 5] = ["serverversion", "servername", "serverip", "serverip6", "serverimplementation"];
 
-/// The top scope of a node, as Puppet's compiler fills it: facts, then the node's variables over them, then what Puppet
-/// adds.
+/// The top scope of a node, as Puppet's compiler fills it: facts, which the node's variables override, and the
+/// variables that Puppet adds.
 #[derive(Debug, Clone, Copy)]
 pub struct NodeScope<'a>(&'a NodeProfile);
 
@@ -93,7 +94,7 @@ impl<'a> NodeScope<'a> {
             "trusted" => Value::Hash(node.trusted.clone()),
             "facts" => Value::Hash(node.facts.clone()),
             "server_facts" => return Some(self.server_facts()),
-            // The class `main`, which is evaluated in the top scope, brings these.
+            // The class `main` sets these; it is evaluated in the top scope.
             "module_name" => "".into(),
             "title" | "name" => "main".into(),
             REFUSAL => self.refusal().map_or(Value::Undef, Value::from),
@@ -107,9 +108,9 @@ impl<'a> NodeScope<'a> {
         Some(Variable::Value(value))
     }
 
-    /// Looks up a qualified `name`, whose leading `::` is dropped already.
+    /// Looks up a qualified `name` without its leading `::`.
     fn qualified(self, name: &str) -> Variable {
-        // Puppet sets these when all others are.
+        // Puppet sets these after all others.
         let setting = name.strip_prefix("settings::").and_then(of_settings);
         if let Some(variable) = setting.or_else(|| self.top(name)) {
             return variable;
@@ -134,8 +135,8 @@ impl<'a> NodeScope<'a> {
         Variable::Value(Value::hash(declared.chain(environment).collect()))
     }
 
-    /// Returns the error of all lookups of a node with a variable whose name Puppet refuses. A fact with the node's
-    /// own name is a field of the profile.
+    /// Returns the error that all lookups fail with if a variable of the node has a name that Puppet refuses. A fact
+    /// `name` with the node's own name is a field of the profile, and ignored.
     fn refusal(self) -> Option<String> {
         let node = self.0;
         let names = [Some(&*node.facts), Some(&node.variables), node.server_facts.as_ref()].into_iter().flatten();
@@ -143,7 +144,7 @@ impl<'a> NodeScope<'a> {
         let names = names.flat_map(Hash::iter).filter_map(|(name, value)| Some((name.as_str()?, value)));
         let names = names.filter(|(name, value)| !is_field(name, value)).map(|(name, _)| name);
         let refused = names.filter(|name| is_refused(name));
-        // The variables of `main` are set together with all others.
+        // The variables of `main` are set after all others.
         let first = refused.min_by_key(|name| usize::from(REFUSED_LATE.contains(name)))?;
         Some(match first {
             "facts" | "server_facts" => format!("Attempt to assign to a reserved variable name: '{first}'"),
@@ -170,7 +171,8 @@ impl Scope for NodeScope<'_> {
     }
 }
 
-/// `module_name`, `caller_module_name` and the numbered variables of matches always exist.
+/// Returns a variable that is not set. `module_name`, `caller_module_name` and the numbered variables of matches
+/// always exist.
 fn absent(name: &str) -> Variable {
     let numbered = name == "0"
         || (name.starts_with(|c: char| ('1'..='9').contains(&c)) && name.bytes().all(|b| b.is_ascii_digit()));
@@ -181,7 +183,7 @@ fn absent(name: &str) -> Variable {
     }
 }
 
-/// Looks up `name` in the class `settings`; returns nothing if it has no such variable.
+/// Looks up `name` in the class `settings`. Returns `None` if it has no such variable.
 fn of_settings(name: &str) -> Option<Variable> {
     match name {
         "name" | "title" => Some(Variable::Value("settings".into())),
@@ -189,12 +191,12 @@ fn of_settings(name: &str) -> Option<Variable> {
     }
 }
 
-/// Returns a variable that is not set; Puppet's error calls it `name`.
+/// Returns a variable that is not set. `name` is its name in Puppet's error.
 fn undefined(name: &str, reason: &str) -> Variable {
     Variable::Undefined { name: name.to_owned(), reason: reason.to_owned() }
 }
 
-/// A scope with one more local variable, as `mapped_paths` makes it; a qualified name never is local.
+/// A scope with one more local variable, as `mapped_paths` makes it. A qualified name is never local.
 pub struct LocalScope<'a> {
     /// The scope around it.
     pub outer: &'a dyn Scope,

@@ -1,8 +1,10 @@
 //! Stand-ins for secrets inside of lookups whose readers may not see them.
 //!
-//! A decrypted text has a *token* in its place, and can be put into other texts. Whatever else is made of secrets is
-//! one *made* value: it tells from what and how it was made, and neither what came out nor if anything did. No part of
-//! a plaintext is ever near it.
+//! A decrypted text is replaced by a *token*, which can become part of other texts. Anything else that is derived
+//! from
+//! secrets is replaced by a *made* value. It tells what it was made from and by which operation, but neither the
+//! result
+//! nor if there is one. No part of a plaintext is ever near it.
 
 use sha2::{Digest, Sha256};
 
@@ -33,7 +35,7 @@ fn expressions(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns the stand-in for the result of an operation on these values, some of them secrets.
+/// Returns the stand-in for the result of an operation on these values, some of which are secrets.
 pub fn made(operation: &str, inputs: &[&Value]) -> Value {
     let mut content = Vec::new();
     put(b'm', operation.as_bytes(), &mut content);
@@ -75,7 +77,7 @@ pub fn holds_made(value: &Value) -> bool {
     }
 }
 
-/// Writes a value so that different values are written differently.
+/// Serialises a value so that different values have different bytes.
 fn write(value: &Value, out: &mut Vec<u8>) {
     match value {
         Value::Array(items) => {

@@ -36,7 +36,7 @@ const NAMES: &str = "\
     use_srv_records usecacheonfailure user vardir vendormoduledir versioned_environment_dirs waitforcert waitforlock \
     write_catalog_summary yamldir";
 
-/// Returns true if Puppet has a setting `name`; `all_local` is a hash of all settings.
+/// Returns true if Puppet has a setting `name`. `all_local` is included; it is a hash of all settings.
 pub(super) fn is_setting(name: &str) -> bool {
     static SETTINGS: LazyLock<HashSet<&str>> = LazyLock::new(|| NAMES.split(' ').collect());
     SETTINGS.contains(name)

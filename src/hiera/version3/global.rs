@@ -1,6 +1,6 @@
-//! Version 3 in Puppet's global layer: a level for each backend, searched by Hiera 5 with its own rules.
+//! Version 3 in Puppet's global layer: one level per backend, searched by Hiera 5 with its own rules.
 //!
-//! Nothing of Hiera 3 itself is at work here: `:merge_behavior:` counts for the old `hiera_hash` function only.
+//! Hiera 3 itself is not involved: `:merge_behavior:` applies only to the old `hiera_hash` function.
 //! Source: `HieraConfigV3` in `pops/lookup/hiera_config.rb`, `hiera/scope.rb`.
 
 use std::sync::Arc;
@@ -15,10 +15,11 @@ use crate::hiera::scope::{Scope, Variable};
 use crate::puppet::pathname::join;
 use crate::value::{Hash, Value};
 
-/// The default datadir, below the environment.
+/// The default datadir, relative to the environment's folder.
 const DEFAULT_DATADIR: &str = "hieradata";
 
-/// The variables as version 3 sees them: those of the caller, which a plain lookup does not have, and no empty texts.
+/// The variables as version 3 sees them: those of the caller, which a plain lookup lacks, are undef, and so are empty
+/// texts.
 pub struct HieraScope<'a>(pub &'a dyn Scope);
 
 impl Scope for HieraScope<'_> {
@@ -41,7 +42,7 @@ impl Scope for HieraScope<'_> {
     }
 }
 
-/// Resolves `config`, which lies in the folder `root`, for the node with `scope`.
+/// Resolves `config`, which is in the folder `root`, for the node with `scope`.
 pub fn resolve_global(config: &Config, root: &str, scope: &dyn Scope, source: Source<'_>) -> HierarchyPart {
     let scope = HieraScope(scope);
     let undefined = Undefined::in_data(source.puppet);
@@ -63,7 +64,7 @@ impl Global<'_> {
     fn level(&mut self, level: &LevelConfig) -> Result<Level, LookupError> {
         let section = self.interpolated(&level.options, &level.place)?;
         let datadir = match section.get("datadir") {
-            // The environment's own folder of data, wherever the global layer is.
+            // The environment's folder of data, wherever the global layer is.
             None | Some(Value::Undef | Value::Boolean(false)) => join(self.source.environment, DEFAULT_DATADIR),
             Some(Value::String(text)) => join(self.root, text),
             Some(other) => {
@@ -123,7 +124,7 @@ impl Global<'_> {
     }
 }
 
-/// Returns the part of a backend's section that the function gets: only eyaml's needs any.
+/// Returns the part of a backend's section that is passed to its function. Only eyaml's needs any.
 fn options(backend: &Backend, section: &Value) -> Value {
     let mut options = Hash::new();
     if let (Backend::Eyaml(_), Some(section)) = (backend, section.as_hash()) {

@@ -1,7 +1,7 @@
-//! `%{...}` as Hiera 3 evaluates it, its slips included.
+//! `%{...}` as Hiera 3 evaluates it, including its mistakes.
 //!
-//! The result of an expression is searched for one more expression; the first one found takes the place of the whole
-//! text. An expression that is being evaluated must not come up again; `literal` never counts as done.
+//! The result of an expression is searched for another expression; the first one found replaces the whole text. An
+//! expression must not occur again while it is being evaluated, and a `literal` never counts as evaluated.
 //! Source: `hiera/interpolate.rb`, `hiera/recursive_guard.rb`, `parse_answer` in `hiera/backend.rb`.
 
 use std::cell::RefCell;
@@ -23,13 +23,13 @@ use crate::value::{Hash, Notation, Secrecy, Text, Value};
 /// The depth to which lookups may nest before hierad gives up with an honest error.
 const DEPTH_LIMIT: usize = 400;
 
-/// The lookup, as interpolation needs it: the values of other keys.
+/// A lookup of other keys for interpolation.
 pub(super) trait Keys {
-    /// Returns the value of `key` by priority, or undef if there is none.
+    /// Returns the value of `key` with the highest priority, or undef if there is none.
     fn value_of(&self, key: &str, context: &Context<'_>) -> Result<Value, LookupError>;
 }
 
-/// The expressions at work.
+/// The expressions that are being evaluated.
 #[derive(Debug, Default)]
 pub(super) struct Guard(RefCell<Vec<Text>>);
 
@@ -46,7 +46,7 @@ impl Guard {
         self.0.borrow_mut().pop();
     }
 
-    /// Hiera's error for an expression that comes up again.
+    /// Returns Hiera's error for an expression that occurs again.
     pub(super) fn recursion(&self) -> LookupError {
         let names = self.0.borrow();
         let text = format!("Lookup recursion detected in [{}]", names.join(", "));
@@ -59,15 +59,15 @@ impl Guard {
 pub(super) struct Context<'a> {
     /// The node's variables.
     pub(super) scope: &'a dyn Scope,
-    /// Other keys.
+    /// The lookup of other keys.
     pub(super) keys: &'a dyn Keys,
-    /// The guard of the text around, which all texts inside share, or `None` if each text gets its own.
+    /// The guard of the outer text, which all inner texts share, or `None` if each text gets its own.
     pub(super) guard: Option<&'a Guard>,
     /// The limits of the answer's cost.
     pub(super) budget: &'a Budget,
-    /// The depth to which lookups nest here.
+    /// The current nesting depth of lookups.
     pub(super) depth: usize,
-    /// The way in which values are written as text.
+    /// The way in which values are formatted as text.
     pub(super) notation: Notation,
 }
 
@@ -115,7 +115,7 @@ pub(super) fn answer(
     }
 }
 
-/// Returns `subject` with its expressions replaced; if it consists of one `alias`, the value may be of any kind.
+/// Returns `subject` with its expressions replaced. If it consists of one `alias`, the value may be of any kind.
 pub(super) fn text(subject: &Text, context: &Context<'_>) -> Result<Value, LookupError> {
     context.budget.read(subject)?;
     if first(subject).is_none() {
@@ -165,7 +165,7 @@ fn replace(subject: &str, site: &Site<'_>) -> Result<Value, LookupError> {
     Ok(Value::bytes(out).sealed(secrecy))
 }
 
-/// Returns the beginning and the end of the first expression of a text.
+/// Returns the start and the end of the first expression in a text.
 fn first(text: &str) -> Option<(usize, usize)> {
     let start = text.find("%{")?;
     Some((start, start + text[start..].find('}')? + 1))
@@ -178,12 +178,12 @@ struct Site<'a> {
 }
 
 impl Site<'_> {
-    /// Evaluates the first expression of `subject` and returns the result with the method; a value without one is
-    /// itself.
+    /// Evaluates the first expression in `subject` and returns the result with the method. A value without any
+    /// expression is returned as it is.
     fn evaluate(&self, subject: &Value) -> Result<(Value, Option<Method>), LookupError> {
         let Value::String(text) = subject else { return Ok((subject.clone(), None)) };
         let Some((start, end)) = first(text) else { return Ok((subject.clone(), None)) };
-        // Everything derived from a secret text is secret, errors about it included.
+        // Everything derived from a secret text is secret, including errors about it.
         match self.expression(text, &text[start + 2..end - 1]) {
             Ok((value, method)) => Ok((value.sealed(text.secrecy()), method)),
             Err(error) => Err(error.sealed(text.secrecy())),
@@ -218,7 +218,7 @@ impl Site<'_> {
     }
 }
 
-/// Returns the method of an expression and its argument. Ruby's `^` and `$` match at every line.
+/// Returns the method of an expression and its argument. In Ruby, `^` and `$` match at every line.
 fn parse(expression: &str) -> Result<(Method, &str), LookupError> {
     static CALL: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?m)^([0-9A-Za-z_]+)\(([^)]*)\)$").ok());
     static QUOTED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"(?m)^(?:"([^"]+)"|'([^']+)')$"#).ok());
@@ -244,7 +244,7 @@ fn is_only_expression(text: &str) -> bool {
     ONLY.as_ref().is_some_and(|only| only.is_match(text))
 }
 
-/// Returns the variable `name` with dotted access; undef if there is none. `subject` is for error texts.
+/// Returns the variable `name` with dotted access, or undef if there is none. `subject` is for error texts.
 fn variable(name: &str, subject: &str, scope: &dyn Scope) -> Result<Value, LookupError> {
     let syntax = || LookupError::puppet(format!("Syntax error in interpolation expression: {subject}"));
     let segments = key::split(name).ok_or_else(syntax)?;
@@ -255,7 +255,7 @@ fn variable(name: &str, subject: &str, scope: &dyn Scope) -> Result<Value, Looku
             at.to_s()
         )));
     }
-    // The command has each variable under two names, with and without one `::`.
+    // The command defines each variable under two names, with and without one `::`.
     if root.starts_with("::::") {
         return Ok(Value::Undef);
     }

@@ -1,4 +1,4 @@
-//! Dotted keys as Hiera 3 takes them apart: white space counts, quotes fall away, digits always are an index.
+//! Dotted keys as Hiera 3 splits them: white space is kept, quotes are removed, and digits are always an index.
 //!
 //! Source: `split_key` in `hiera/util.rb`, `qualified_lookup` in `hiera/backend.rb`.
 
@@ -11,13 +11,13 @@ use crate::hiera::stand_in::{made, made_digest};
 use crate::puppet::ruby;
 use crate::value::Value;
 
-/// Returns the segments of `key`, none for an empty key; `None` if Hiera calls it a syntax error.
+/// Returns the segments of `key`, which are none if it is empty. Returns `None` if Hiera calls it a syntax error.
 pub(super) fn split(key: &str) -> Option<Vec<&str>> {
     static PIECE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#""([^"]+)"|'([^']+)'|([^'".]+)"#).ok());
     if key.is_empty() {
         return Some(Vec::new());
     }
-    // Ruby's split: what lies between two pieces, and the pieces, alternate; empty texts at the end are dropped.
+    // Ruby's split alternates the texts between pieces and the pieces, and drops empty texts at the end.
     let mut parts: Vec<&str> = Vec::new();
     let mut end = 0;
     for piece in PIECE.as_ref()?.captures_iter(key) {
@@ -34,14 +34,14 @@ pub(super) fn split(key: &str) -> Option<Vec<&str>> {
     (first.is_empty() && !rest.is_empty() && segments.len() * 2 == rest.len() + 1).then_some(segments)
 }
 
-/// Returns the index that a segment stands for, as error texts show it, or `None` for a name.
+/// Returns the index that a segment stands for, as shown in error texts, or `None` if it is a name.
 pub(super) fn index(segment: &str) -> Option<Value> {
-    // Ruby's ^ and $ match at every line, and `to_i` reads the first one.
+    // In Ruby, ^ and $ match at every line, and `to_i` reads the first one.
     let digits = |line: &str| !line.is_empty() && line.bytes().all(|b| b.is_ascii_digit());
     segment.split('\n').any(digits).then(|| ruby::to_i(segment))
 }
 
-/// Walks `segments` into `value`; `key` is for error texts. Nothing where there is no such place.
+/// Follows `segments` into `value`, or returns `None` if there is no such place. `key` is for error texts.
 pub(super) fn walk(mut value: Value, segments: &[&str], key: &str) -> Result<Option<Value>, LookupError> {
     if !segments.is_empty() && made_digest(&value).is_some() {
         return Ok(Some(made("a part", &[&value, &segments.join(".").into()])));
@@ -61,7 +61,7 @@ pub(super) fn walk(mut value: Value, segments: &[&str], key: &str) -> Result<Opt
             }
             (_, Some(at)) => return Err(mismatch("Array", &at.to_s())),
             (Value::Hash(hash), None) => hash.get(segment).cloned(),
-            // Ruby's integers and symbols answer to `[]`, but not to `include?`.
+            // In Ruby, integers and symbols have `[]`, but not `include?`.
             (Value::Integer(_) | Value::BigInteger(_) | Value::Symbol(_), None) => {
                 return Err(LookupError::undefined_method("include?", &value).sealed(value.secrecy()));
             }

@@ -1,4 +1,5 @@
-//! The resolution types of Hiera 3, which make one answer of many: the first one, an array of all, a hash of all.
+//! The resolution types of Hiera 3, which make one answer of many: the first value, an array of all, or a hash of
+//! all.
 //!
 //! Source: `merge_answer`, `resolve_answer` and the loops over sources and backends in `hiera/backend.rb` and
 //! `hiera/backend/yaml_backend.rb`.
@@ -10,10 +11,10 @@ use crate::hiera::merge::{Strategy, check_distinct, deep_merge, or_made};
 use crate::hiera::stand_in::{holds_made, made};
 use crate::value::{Hash, Secrecy, Uniq, Value};
 
-/// The resolution type: how several values for a key become one.
+/// The way in which several values for a key become one.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Resolution {
-    /// `hiera`: the first value counts.
+    /// `hiera`: the first value wins.
     Priority,
     /// `hiera -a`: all values in one flat array.
     Array,
@@ -22,7 +23,8 @@ pub(super) enum Resolution {
 }
 
 impl Resolution {
-    /// Converts a merge strategy of Hiera 5; a hash is merged as hiera.yaml says, unless the strategy says how.
+    /// Converts a merge strategy of Hiera 5. Hashes are merged as hiera.yaml configures it, unless the strategy is
+    /// deep.
     pub(super) fn of(strategy: &Strategy, configured: &HashMerge) -> Resolution {
         match strategy {
             Strategy::Default | Strategy::First => Resolution::Priority,
@@ -32,7 +34,7 @@ impl Resolution {
         }
     }
 
-    /// Returns its name as a flag of `hierad lookup` and a symbol of Hiera.
+    /// Returns the name of the resolution type, which is a flag of `hierad lookup` and a symbol of Hiera.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Resolution::Priority => "priority",
@@ -41,7 +43,7 @@ impl Resolution {
         }
     }
 
-    /// Refuses a value that does not fit; `of_key` is for the error text.
+    /// Returns an error if a value does not fit the resolution type. `of_key` is for the error text.
     pub(super) fn check(&self, value: &Value, of_key: &str) -> Result<(), LookupError> {
         let expected = match (self, value) {
             (Resolution::Priority, _)
@@ -64,7 +66,7 @@ impl Resolution {
                 Ok(answer.iter().cloned().chain([value]).collect())
             }
             Resolution::Hash(merge) => {
-                // Even the first value is merged, with nothing: options can be wrong.
+                // Even the first value is merged, with an empty hash, since the options may be wrong.
                 merge.merge(&answer.unwrap_or_else(|| Value::hash(Hash::new())), &value, budget)
             }
         }
