@@ -33,8 +33,8 @@ pub const TEXT_LIMIT: usize = 64 << 20;
 /// The maximum depth of a value that interpolation puts together, the same as for values in data files.
 pub const NESTING_LIMIT: usize = MAX_DEPTH;
 
-/// The stack in bytes that must be left when a lookup or a variable nests. It is more than is used until the next
-/// one nests, in a debug build, with values of [`NESTING_LIMIT`].
+/// The stack in bytes that must be left when a lookup or a variable nests. It is more than is used until the next one
+/// nests, in a debug build, with values of [`NESTING_LIMIT`].
 const STACK_LEFT: usize = 1 << 20;
 
 /// The size in bytes of the new stack if less than that is left.

@@ -9,7 +9,7 @@ use crate::value::rich::Rich;
 use crate::value::rich::types::Texts;
 use crate::value::{Secrecy, Text, Type, Value};
 
-/// Converts the value of `key` as `convert_to` says, in the way of a version of Ruby.
+/// Converts the value of `key` as `convert_to` says, with the behaviour of a version of Ruby.
 pub fn convert(value: Value, convert_to: &Value, key: &str, ruby: Ruby) -> Result<Value, LookupError> {
     if convert_to.is_undef() {
         return Ok(value);

@@ -2,10 +2,8 @@
 //! settings: `$location = split($trusted['certname'], '-')[0]`.
 //!
 //! They need neither data nor a hierarchy, so they are computed when profiles are read, and only if they are wanted.
-//! A
-//! variable that a profile has itself is kept: in Puppet, a manifest that sets it again is an error. A variable that
-//! cannot be computed is not set.
-//! made is not set.
+//! A variable that a profile has itself is kept: in Puppet, a manifest that sets it again is an error. A variable
+//! that cannot be computed is not set.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -40,8 +38,7 @@ pub struct DerivedVariables {
 
 impl DerivedVariables {
     /// Takes variables in the order in which they are set. If several have the same name, the last one takes the
-    /// place of
-    /// the first. Variables beyond a maximum number are ignored.
+    /// place of the first. Variables beyond a maximum number are ignored.
     pub fn new(variables: impl IntoIterator<Item = DerivedVariable>) -> DerivedVariables {
         let mut all: Vec<DerivedVariable> = Vec::new();
         for variable in variables {

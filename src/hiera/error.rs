@@ -50,8 +50,7 @@ impl LookupError {
     }
 
     /// Returns the failure of a function. The function is named if its code raised the error, whose text may not
-    /// mention
-    /// it.
+    /// mention it.
     pub(super) fn raised(function: &str, failed: Failed) -> LookupError {
         let Failed { text, place } = failed;
         if place.is_none() {

@@ -66,8 +66,7 @@ impl Hierarchy {
     }
 
     /// Has each file read in the format of the first level that uses it: Puppet caches files by path, whichever
-    /// function
-    /// asks next. In version 3, a datadir that is written differently makes a different path.
+    /// function asks next. In version 3, a datadir that is written differently makes a different path.
     fn read_once(&mut self, config: &Config) {
         let mut read: HashMap<(Option<&str>, Arc<str>), Arc<DataFile>> = HashMap::new();
         let levels = self.levels.iter_mut().chain(self.default_levels.iter_mut().flatten());
@@ -324,8 +323,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// Has the configuration named in an error about an undefined variable or a method, as Puppet does. Other errors
-    /// keep
-    /// their text.
+    /// keep their text.
     pub(super) fn blame(&self, error: LookupError, place: &Place) -> LookupError {
         let error = match error.subject.as_deref() {
             Some(Subject::Variable(name)) => self.config.undefined_variable(name),
@@ -427,8 +425,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// Returns the tree that contains a path, and its place there. The settings take precedence. Otherwise an
-    /// absolute
-    /// path is in the files around the layer, and a relative one in the repository.
+    /// absolute path is in the files around the layer, and a relative one in the repository.
     fn mount(&self, path: &str) -> Mount<'a> {
         for (prefix, target) in self.source.datadirs {
             let stack = NameStack::default();

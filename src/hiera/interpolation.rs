@@ -35,8 +35,7 @@ const DEPTH_LIMIT: usize = 400;
 /// A lookup of other keys for interpolation.
 pub trait Resolver {
     /// Returns the effective value of `key`, or an empty text if it is not found. `stack` has the names that are
-    /// being
-    /// resolved.
+    /// being resolved.
     fn lookup(&self, key: &str, stack: &NameStack<'_>) -> Result<Value, LookupError>;
 
     /// Returns the recorder of the steps, or `None` if there is none.

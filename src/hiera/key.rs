@@ -113,8 +113,7 @@ pub fn is_split(key: &str) -> bool {
 }
 
 /// Splits a dotted key into its segments, of which the first is the root. Segments are texts, or integers if they
-/// look
-/// like one. Returns `None` if Puppet calls the key a syntax error.
+/// look like one. Returns `None` if Puppet calls the key a syntax error.
 pub fn split(key: &str) -> Option<Vec<Value>> {
     if is_plain(key) {
         return Some(vec![key.into()]);

@@ -156,8 +156,7 @@ impl Manifests {
     }
 
     /// Reads the lookups in some manifests of a tree that has these `modules`. Subtracts their number from `left`; it
-    /// is
-    /// an error if there are more.
+    /// is an error if there are more.
     pub fn lookups<'f>(
         &self,
         tree: &dyn FileTree,
@@ -281,8 +280,7 @@ impl ManifestLookups {
     }
 
     /// Adds the lookups that depend on names, if options reach one of the names, directly or through others. `fed`
-    /// says
-    /// what is passed to which name.
+    /// says what is passed to which name.
     fn add_given<'f>(&mut self, fed: impl Iterator<Item = &'f Fed>) {
         let mut given = std::mem::take(&mut self.given);
         if given.is_empty() {
@@ -337,8 +335,7 @@ impl ManifestLookups {
     }
 
     /// Returns the strategies for a root key that lookups name apart from the one that they agree on, if `settings`
-    /// name
-    /// none.
+    /// name none.
     pub fn strategies(&self, root: &str, settings: &LookupOptions) -> Vec<ManifestMerge> {
         let mut found = Vec::new();
         if is_decided(settings, root) {

@@ -2,11 +2,10 @@
 //!
 //! A [`config`] (hiera.yaml) and a node's [`scope`] make a [`hierarchy`] of levels and locations, whose data provider
 //! functions are [`backend`]s. A [`layer`] is a place that has a hierarchy: the global one, the environment, a
-//! module.
-//! A [`lookup`] searches the layers for a key, merges the values with the [`merge`] strategy in its [`options`]
-//! (`lookup_options`), and has each value interpolated by [`interpolation`]. [`explain`] records its steps, and tells
-//! where parts of a value come from. For a repository of Hiera 3, [`version3`] replaces all of that, behind the same
-//! [`lookup::Lookup`].
+//! module. A [`lookup`] searches the layers for a key, merges the values with the [`merge`] strategy in its
+//! [`options`] (`lookup_options`), and has each value interpolated by [`interpolation`]. [`explain`] records its
+//! steps, and tells where parts of a value come from. For a repository of Hiera 3, [`version3`] replaces all of that,
+//! behind the same [`lookup::Lookup`].
 //!
 //! Everything behaves like Puppet's own code; [`puppet`](crate::puppet) emulates its language and libraries, and its
 //! `Puppet` distinguishes the two supported versions. An answer depends on nothing but the [`sources`] of a node, its
@@ -52,8 +51,7 @@ pub enum Reader {
     /// Hiera 3 if the file is one of its own and nothing shows that the repository is a Puppet environment.
     Auto,
     /// Hiera 3 if the file is one of its own, otherwise Puppet: for a history in which the file changes from one to
-    /// the
-    /// other.
+    /// the other.
     ByVersion,
 }
 

@@ -102,8 +102,7 @@ impl LookupOptions {
     }
 
     /// Returns true if the root key `root` has other options in `other`, or if this cannot be decided quickly,
-    /// because
-    /// there are too many patterns or one takes too long.
+    /// because there are too many patterns or one takes too long.
     pub fn may_differ(&self, other: &LookupOptions, root: &str) -> bool {
         let at_once = |options: &LookupOptions| -> Option<Result<KeyOptions, LookupError>> {
             if let Some(options) = options.named(root) {
@@ -221,7 +220,7 @@ impl KeyOptions {
     }
 }
 
-/// Checks that the value of `lookup_options` in one layer is a hash. That of a module may only name its own keys.
+/// Checks that the value of `lookup_options` in one layer is a hash, in which a module may only name its own keys.
 pub fn validate(found: Value, module: Option<&str>) -> Result<Option<Hash>, LookupError> {
     let hash = match found {
         Value::Undef => return Ok(None),

@@ -56,8 +56,7 @@ pub trait Scope {
     }
 
     /// Returns a hole with the text of the variable `name`, including dotted access. Returns `None` if the variable
-    /// must
-    /// be read, because it may be a secret, or something other than a text without `%`.
+    /// must be read, because it may be a secret, or something other than a text without `%`.
     fn hole(&self, name: &str) -> Option<Arc<Hole>> {
         _ = name;
         None

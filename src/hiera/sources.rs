@@ -1,8 +1,7 @@
 //! The hierarchies and options of a node that lookups need.
 //!
 //! A lookup depends on nothing but [`Sources`] and the variables of its scope, so an implementation may record what
-//! is
-//! requested.
+//! is requested.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -34,8 +33,7 @@ pub struct FoundOptions {
 
 impl FoundOptions {
     /// Returns true if the options do not depend on earlier results of the lookup that requests them: finding them
-    /// used
-    /// no options except those for keys of their own module or without a module.
+    /// used no options except those for keys of their own module or without a module.
     pub fn is_alone(&self, module: Option<&Arc<str>>) -> bool {
         self.on_the_way.iter().all(|(other, _)| other.is_none() || other.as_ref() == module)
     }
@@ -78,8 +76,7 @@ pub struct SharedAnswer {
     /// The cost of finding it.
     pub cost: Cost,
     /// The number of names that were being resolved, and of collections that the lookup was nested in. Deeper inside,
-    /// it
-    /// might fail.
+    /// it might fail.
     pub inside: [usize; 2],
     /// The root keys that the answer depends on. If one of them were being resolved, there would be a recursion.
     pub roots: HashSet<Arc<str>, RandomState>,

@@ -1,10 +1,8 @@
 //! Stand-ins for secrets inside of lookups whose readers may not see them.
 //!
 //! A decrypted text is replaced by a *token*, which can become part of other texts. Anything else that is derived
-//! from
-//! secrets is replaced by a *made* value. It tells what it was made from and by which operation, but neither the
-//! result
-//! nor if there is one. No part of a plaintext is ever near it.
+//! from secrets is replaced by a *made* value. It tells what it was made from and by which operation, but neither the
+//! result nor if there is one. No part of a plaintext is ever near it.
 
 use sha2::{Digest, Sha256};
 

@@ -72,7 +72,7 @@ pub enum RevisionError {
         /// The revision as given.
         revision: String,
     },
-    /// It names an object that is not a commit.
+    /// The revision names an object that is not a commit.
     #[error("revision '{revision}' is not a commit: {source}")]
     NotACommit {
         /// The revision as given.
@@ -242,8 +242,7 @@ impl RevisionError {
 }
 
 /// Returns the advice to check out a branch that has commits, the likeliest of these, or nothing if there is none.
-/// The
-/// clone of a bundle without a `HEAD` checks out a branch that does not exist.
+/// The clone of a bundle without a `HEAD` checks out a branch that does not exist.
 fn checkout(branches: &[String]) -> String {
     // A stranger may have chosen the names, and people copy commands.
     let is_plain = |name: &&String| {

@@ -2,8 +2,7 @@
 //!
 //! Git prefers a tag to a branch of the same name, and completes names in six ways. Whoever may push a tag could thus
 //! choose what others compare with, or trust. Here a branch takes precedence over a tag, full names are not
-//! completed,
-//! and a name that trust depends on is one exact reference.
+//! completed, and a name that trust depends on is one exact reference.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -24,8 +23,7 @@ const TRACKING: &str = "refs/remotes/";
 
 /// A mirror's reference to the commit that the other repository reported with its default branch. Trust depends on it
 /// instead of `HEAD`: whoever pushes a branch that was the default one a moment ago gains no trust by its name.
-/// Nobody
-/// can push a reference outside of `refs/`.
+/// Nobody can push a reference outside of `refs/`.
 pub(in crate::git) const DEFAULT_HEAD: &str = "HIERAD_DEFAULT_HEAD";
 
 impl Refs {
@@ -97,8 +95,7 @@ impl Refs {
 
     /// Returns the commit of a name that trust depends on: a full id, a reference by its full name, a remote-tracking
     /// branch of a configured remote, the default branch of one, or a branch. A tag is accepted by its full name
-    /// only.
-    /// Anything below `refs/remotes/` that no remote fetches may have been pushed by anybody, and is refused.
+    /// only. Anything below `refs/remotes/` that no remote fetches may have been pushed by anybody, and is refused.
     pub(in crate::git) fn trusted(&self, name: &str, objects: &Objects) -> Result<CommitId, RevisionError> {
         let unnamed = || RevisionError::NotExact { revision: name.to_owned() };
         let id = match CommitId::from_hex(name) {

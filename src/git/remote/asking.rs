@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::git::command::GitCommand;
 
-/// Makes a git command fail where it would ask for a password. `git` reads the settings of its repository.
+/// Makes a git command fail instead of asking for a password. `git` is used to read the repository's settings.
 pub(super) fn ask_nobody(command: &mut Command, git: &GitCommand) {
     command.env("GIT_TERMINAL_PROMPT", "0").env("GCM_INTERACTIVE", "never").env("SSH_ASKPASS_REQUIRE", "never");
     // A program that the user has set for this process may know the answer; others open a window.
@@ -43,8 +43,7 @@ impl Ssh {
     }
 
     /// Returns the command with the option that keeps OpenSSH from asking, or `None` if it may be another program, or
-    /// is
-    /// more than a program with arguments.
+    /// is more than a program with arguments.
     fn without_questions(&self) -> Option<String> {
         let command = self.command.as_deref().unwrap_or("ssh").trim_end();
         let program = command.split_whitespace().next()?.rsplit('/').next()?;

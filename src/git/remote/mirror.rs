@@ -70,7 +70,7 @@ impl Mirror {
         git2::Repository::init_opts(&self.folder, &options)?.config()?.set_str("core.logAllRefUpdates", "always")
     }
 
-    /// Puts another mirror in the place of this one.
+    /// Replaces this mirror with another one.
     pub fn replace(&self, fresh: &Mirror) -> Result<(), MirrorError> {
         let replace = || {
             if self.folder.exists() {
@@ -95,8 +95,7 @@ impl Mirror {
     }
 
     /// Sets the default branch to that of the other repository, as reported in `answer`, and trusts its commit if
-    /// that is
-    /// fetched. Without a branch in `answer`, the mirror has no default branch.
+    /// that is fetched. Without a branch in `answer`, the mirror has no default branch.
     pub fn set_head(&self, answer: &str) -> Result<(), MirrorError> {
         let told = answer.lines().find_map(|line| line.strip_prefix("ref: ")?.strip_suffix("\tHEAD"));
         let branch = told.filter(|name| name.starts_with("refs/heads/"));

@@ -44,7 +44,7 @@ pub struct Remote {
 pub struct Moved<'a> {
     /// The reference's full name.
     pub name: &'a str,
-    /// Its target as it was seen, or `None` if it was not there.
+    /// Its target when it was seen, or `None` if it did not exist.
     pub seen: Option<CommitId>,
     /// Its new target, or `None` to delete it.
     pub to: Option<CommitId>,
@@ -97,8 +97,7 @@ impl Remote {
 
     /// Fetches references, or commits, and records their targets only in `FETCH_HEAD`. Each object is stored in a
     /// separate file, so its size is known before it is read: in a pack it may be a delta to a large object, or the
-    /// end
-    /// of a long chain of deltas.
+    /// end of a long chain of deltas.
     pub(super) fn fetch_nowhere(&self, names: &[&str]) -> Result<(), CommandError> {
         let options = ["--quiet", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance", "--refmap=", "--"];
         self.run_with(&["-c", LOOSE], "fetch", &[&options[..], &[&self.name], names].concat()).map(drop)

@@ -1,6 +1,5 @@
 //! A temporary place for fetched objects: a separate folder in the git directory, which borrows all other objects
-//! from
-//! the repository. Its size is limited, and once it is removed nothing of it remains in the repository.
+//! from the repository. Its size is limited, and once it is removed nothing of it remains in the repository.
 //!
 //! The folder is a git directory that shares the repository's settings and references, like that of a linked work
 //! tree. No reference leads into it. Its lock shows that it is in use; making a quarantine removes those no longer in
@@ -81,8 +80,7 @@ impl Quarantine {
     }
 
     /// Fetches references, or commits, from a remote of the repository or an address, and returns their targets in
-    /// the
-    /// same order. Git is ended once the quarantine takes more than `limit` bytes.
+    /// the same order. Git is ended once the quarantine takes more than `limit` bytes.
     pub fn fetch(&self, remote: &str, names: &[&str], limit: u64) -> Result<Vec<CommitId>, CommandError> {
         let remote = Remote::new(self.command.clone(), remote, PasswordPrompt::Nobody).filling(&self.folder, limit);
         remote.fetch_nowhere(names)?;

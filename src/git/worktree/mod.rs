@@ -22,7 +22,7 @@ pub struct WorkTree {
     seen: FrozenFiles,
     /// The git directory of the work tree and the repository's objects, if it has any.
     repository: Option<(PathBuf, Arc<Objects>)>,
-    /// The entries of the index that cannot be told from the files, once they are needed.
+    /// The entries of the index that the files on disk do not show, once they are needed.
     staged: OnceLock<Result<Staged, String>>,
 }
 

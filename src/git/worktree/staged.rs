@@ -16,7 +16,7 @@ use crate::tree::{BlobId, Entry, MemoryTree};
 /// The bit of an entry's flags that marks its file as left out of the checkout. Source: git's `cache.h`.
 const SKIP_WORKTREE: u16 = 1 << 14;
 
-/// The entries that cannot be told from the files of a work tree, with the folders above them.
+/// The entries that the files of a work tree do not show, with the folders above them.
 #[derive(Default)]
 pub(super) struct Staged {
     /// The files that are left out. Their contents are among the repository's objects.

@@ -272,8 +272,7 @@ impl DataFile {
 
 impl DataFile {
     /// Returns this file with the entry at `path` as in `other`, or without it if `other` does not have it. The
-    /// result
-    /// has no line numbers.
+    /// result has no line numbers.
     #[must_use]
     pub fn with_entry_of(&self, other: Option<&DataFile>, path: &[Value]) -> DataFile {
         let value = with_entry(&self.value, other.map(|other| &other.value), path).unwrap_or_default();

@@ -83,7 +83,7 @@ impl fmt::Debug for DataFiles {
 }
 
 impl DataFiles {
-    /// Returns a store that asks `earlier` before it parses.
+    /// Returns a store that looks in `earlier` before it parses a file.
     pub fn new(earlier: Option<Arc<dyn ParsedFiles>>, memory: FileMemory) -> DataFiles {
         DataFiles { parsed: Mutex::default(), earlier, limit: memory.kept, reading: Reading::within(memory.read) }
     }
@@ -111,8 +111,8 @@ impl DataFiles {
         Ok(self.lock().add((id, format), Arc::new(file), (LEAST + size * GROWTH, is_new), self.limit))
     }
 
-    /// Parses the file `id` of `tree` as a new version of the file `was` of `before`. Does nothing unless `was` is
-    /// parsed already and may share entries with the new version.
+    /// Parses the file `id` of `tree` as a new version of the file `was` of `before`. Does nothing unless `was` is in
+    /// memory and may share entries with the new version.
     pub fn add_version(
         &self,
         (before, was): (&dyn FileTree, BlobId),

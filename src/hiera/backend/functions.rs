@@ -45,8 +45,7 @@ pub enum Runner {
 /// Asks a command; the edge of the program runs it.
 pub trait CommandBackend: fmt::Debug + Send + Sync {
     /// Returns the answer to `request`, a JSON object on one line. Equal requests get equal answers. The error
-    /// briefly
-    /// says why there is no answer.
+    /// briefly says why there is no answer.
     fn ask(&self, request: &str) -> Result<Answer, String>;
 }
 

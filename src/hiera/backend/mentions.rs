@@ -51,8 +51,7 @@ impl Mentions {
     }
 
     /// Returns the references in the files that a folder covers, in any value. References that are assembled from
-    /// pieces
-    /// are not found.
+    /// pieces are not found.
     pub fn of_folder(tree: &dyn FileTree, folder: &Folder) -> Result<Mentions, TreeError> {
         let (mut mentions, mut pending) = (Mentions::default(), vec![folder.at.clone()]);
         let mut known = HashSet::new();
@@ -117,8 +116,7 @@ impl Mentions {
     }
 
     /// Returns `text` without empty interpolations, which people use to write a literal `%{`: `%%{}{HTTP_HOST}`
-    /// becomes
-    /// `%{HTTP_HOST}`, a reference if the text is interpolated again.
+    /// becomes `%{HTTP_HOST}`, a reference if the text is interpolated again.
     fn without_nothing<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
         let mut text = Cow::Borrowed(text);
         for _ in 0..PASSES {

@@ -54,8 +54,7 @@ const EYAML: &str = "eyaml_lookup_key";
 
 impl Backend {
     /// Returns the backend of `function`. `declared` has the functions of the settings, and `only_path` is true if
-    /// the
-    /// function is passed nothing but a path.
+    /// the function is passed nothing but a path.
     pub fn of(function: &Function, declared: &Backends, only_path: bool, config_path: &str) -> Backend {
         let name = &function.loaded_name();
         if let Some(declared) = self::declared(function, declared) {

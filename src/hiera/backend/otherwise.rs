@@ -8,8 +8,7 @@ use crate::value::{Floats, Notation, Value};
 
 impl DataFile {
     /// Returns the places of this file that a Puppet server on JRuby reads differently. If Ruby refuses the file and
-    /// a
-    /// server reads it, that is the place that Ruby refuses; `text` is read to find it.
+    /// a server reads it, that is the place that Ruby refuses; `text` is read to find it.
     pub fn read_otherwise<C: AsRef<[u8]>, E>(&self, text: impl FnOnce() -> Result<C, E>) -> Result<Notes, E> {
         let Some(fault) = self.fault() else {
             let mut notes = self.notes.clone();
@@ -22,8 +21,7 @@ impl DataFile {
     }
 
     /// Returns the places that a server reads differently, including those that the parser does not note. `content`
-    /// is
-    /// the file's text. Floats are left out.
+    /// is the file's text. Floats are left out.
     pub(super) fn noted(&self, content: &[u8]) -> Notes {
         if self.fault().is_some() {
             return Notes::default();

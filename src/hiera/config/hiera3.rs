@@ -64,8 +64,7 @@ pub(in crate::hiera) enum HashMerge {
 
 impl Config {
     /// Reads the hiera.yaml at `path` as Hiera 3 does. `takes_aliases` is true if its Ruby accepts aliases in YAML,
-    /// and
-    /// `notation` is the way in which that Ruby formats values.
+    /// and `notation` is the way in which that Ruby formats values.
     pub fn parse_hiera3(
         content: &[u8],
         path: &str,

@@ -32,8 +32,7 @@ const ENVIRONMENT: [&str; 3] = ["%{environment}", "%{::environment}", "%{server_
 
 impl LevelConfig {
     /// Returns the folder of one of the level's paths, as written, and the rest of the path. The folder is the
-    /// datadir,
-    /// or that of the node's environment if the path leads there from the datadir.
+    /// datadir, or that of the node's environment if the path leads there from the datadir.
     pub fn located<'p>(&self, path: &'p str) -> (String, &'p str) {
         let of_environment = |(at, _)| {
             let end = at + 1 + path[at + 1..].find('/')?;

@@ -64,8 +64,7 @@ pub struct Function {
 
 impl Function {
     /// Returns the name that Puppet's loaders use: in lower case, without a leading `::`. The name of a class of
-    /// Hiera 3
-    /// stays as it is.
+    /// Hiera 3 stays as it is.
     ///
     /// Source: `Puppet::Pops::Loader::TypedName`.
     pub fn loaded_name(&self) -> Cow<'_, str> {

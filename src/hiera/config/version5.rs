@@ -16,8 +16,7 @@ const OPTION: &str = r"\A[A-Za-z](:?[0-9A-Za-z_-]*[0-9A-Za-z])?\z";
 const RESERVED_OPTIONS: [&str; 2] = ["path", "uri"];
 
 /// Returns the type that Puppet declares. It is built piece by piece, since parsing its text takes longer than
-/// reading
-/// a hiera.yaml.
+/// reading a hiera.yaml.
 pub(super) fn shape() -> &'static Type {
     static SHAPE: LazyLock<Type> = LazyLock::new(|| {
         let hierarchy = Type::array(level_shape(), None);

@@ -7,8 +7,7 @@ use crate::value::{Hash, Value};
 
 impl Step {
     /// Returns the data of `puppet lookup --explain`, with symbols as keys. If there is only one step, returns that
-    /// step's
-    /// data.
+    /// step's data.
     pub fn data(&self, places: Places) -> Value {
         match &*self.steps {
             [only] => only.entry(places),

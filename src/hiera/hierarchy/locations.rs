@@ -58,8 +58,7 @@ impl Finder for LevelFinder<'_, '_> {
 
 impl LevelFinder<'_, '_> {
     /// Returns the interpolated text. An undefined variable is replaced by an empty text, with a warning. In version
-    /// 4 it
-    /// may be an error, and the extension is added.
+    /// 4 it may be an error, and the extension is added.
     fn text(&mut self, declared: &PlacedText, local: Option<(&str, Value)>) -> Result<String, LookupError> {
         let (outer, notation) = (self.resolver.scope, self.resolver.notation());
         let local = local.map(|(name, value)| LocalScope { outer, name, value });

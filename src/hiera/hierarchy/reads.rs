@@ -98,8 +98,7 @@ impl Resolver<'_> {
     }
 
     /// Returns the files that begin with the paths of a level. Returns `None` if a path leads elsewhere or is
-    /// unusual, or
-    /// if there are links: then the function may read any file of the datadir.
+    /// unusual, or if there are links: then the function may read any file of the datadir.
     fn promised(&self, datadir: &str, locations: &[Location]) -> Result<Option<BTreeMap<Arc<str>, Folder>>, TreeError> {
         let mut folders = BTreeMap::new();
         let Mount::Tree(tree, datadir) = self.mount(datadir) else { return Ok(None) };

@@ -36,8 +36,7 @@ impl FunctionAnswers {
 
     /// Records a call whose `value` enters a merge with `strategy`, and returns that value. It is unknown if the same
     /// call was made before and a merge may have knocked something out since: this is then missing from the answer
-    /// that
-    /// Puppet keeps, and from values that `alias` took from it, and depends on the other values of the merge.
+    /// that Puppet keeps, and from values that `alias` took from it, and depends on the other values of the merge.
     pub(in crate::hiera) fn given(
         &self,
         value: Value,

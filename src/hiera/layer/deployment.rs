@@ -61,8 +61,7 @@ pub struct Deployment {
 
 impl Deployment {
     /// Reads the Puppetfiles of the environment at `root`. The whole repository is deployed, even if that is a folder
-    /// in
-    /// it, so its top is searched, too.
+    /// in it, so its top is searched, too.
     pub fn read(tree: &dyn FileTree, root: &str) -> Result<Deployment, TreeError> {
         let mut deployment = Deployment::default();
         for path in BTreeSet::from([child(root, PUPPETFILE), PUPPETFILE.to_owned()]) {
@@ -110,8 +109,7 @@ impl Deployment {
     }
 
     /// Returns true if the program may read the file at `path`, since it names that or a folder around it. Manifests
-    /// and
-    /// templates are never read.
+    /// and templates are never read.
     pub fn may_read(&self, path: &str) -> bool {
         let is_for_others = OF_OTHERS.iter().any(|end| path.ends_with(end));
         let mut names = path.split('/').map(|name| name.split('.').next().unwrap_or(name));

@@ -35,17 +35,14 @@ pub struct ModulePath {
     /// True if it is written somewhere, false for the default.
     is_written: bool,
     /// The folders and modules outside the repository that would be used if they exist, each with the reason why it
-    /// is
-    /// outside.
+    /// is outside.
     pub outside: BTreeMap<String, String>,
 }
 
 impl ModulePath {
     /// Returns the folders and modules outside of the repository that are added, removed or lead elsewhere in
-    /// `other`,
-    /// and the folders among them that are searched earlier or later there. A base that is only part of the default
-    /// is
-    /// treated as empty.
+    /// `other`, and the folders among them that are searched earlier or later there. A base that is only part of the
+    /// default is treated as empty.
     pub fn outside_moved<'a>(&'a self, other: &'a ModulePath) -> Vec<&'a str> {
         let names = self.outside.keys().chain(other.outside.keys()).map(String::as_str);
         let is_moved = |name: &&str| {

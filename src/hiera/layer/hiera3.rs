@@ -14,8 +14,7 @@ use crate::tree::{Target, TreeError, follow};
 
 impl Loader<'_> {
     /// Returns the configuration of a repository for Hiera 3, or `None` if Puppet reads it. `is_environment` is true
-    /// if
-    /// there is an environment.conf.
+    /// if there is an environment.conf.
     pub(super) fn hiera3(
         &mut self,
         file: &ConfigFile<'_>,

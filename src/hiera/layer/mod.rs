@@ -58,8 +58,7 @@ pub struct EnvironmentOptions {
     /// The Ruby that runs Puppet.
     pub ruby: Ruby,
     /// The environment layer's configuration, relative to the root of the tree; its folder is the environment's. If
-    /// it
-    /// contains [`roots::VARIABLE`], there are several environments, each in the folder named after it.
+    /// it contains [`roots::VARIABLE`], there are several environments, each in the folder named after it.
     pub hiera_config: String,
     /// The global layer's configuration, if there is such a layer.
     pub global: Option<GlobalConfig>,
@@ -374,8 +373,7 @@ impl Environment {
     }
 
     /// Reads the lookups in `manifests`, except those of other environments: manifests at or below one of the paths
-    /// of
-    /// `all`, and of none of the `own` ones. Subtracts the number of lookups from `left`.
+    /// of `all`, and of none of the `own` ones. Subtracts the number of lookups from `left`.
     fn with_manifests(
         self,
         manifests: &Result<Vec<(String, BlobId)>, TreeError>,

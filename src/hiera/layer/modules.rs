@@ -70,8 +70,7 @@ enum Metadata {
 
 impl Modules {
     /// Finds the modules in the folders of the modulepath of the environment at `root`. The first module of a name
-    /// wins.
-    /// If the repository is not an environment but a module itself, `own` is its name.
+    /// wins. If the repository is not an environment but a module itself, `own` is its name.
     pub(super) fn load(
         loader: &mut Loader<'_>,
         root: &str,

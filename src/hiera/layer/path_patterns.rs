@@ -36,8 +36,7 @@ enum Pattern {
     /// A path of the repository.
     Inside(Vec<String>),
     /// A path outside of the repository. It is not known where the repository is deployed, so the path may lead back
-    /// into
-    /// it: each end of the path is a pattern.
+    /// into it: each end of the path is a pattern.
     Outside(Vec<End>),
     /// A path that is certainly elsewhere.
     Elsewhere,
@@ -65,8 +64,7 @@ impl PathPattern<'_> {
     }
 
     /// Returns the path in the repository, with `*` for each variable and for all wildcards, or `None` if it is not
-    /// in
-    /// the repository.
+    /// in the repository.
     pub fn inside(&self) -> Option<String> {
         let Pattern::Inside(pieces) = &self.target else { return None };
         Some(pieces.join("*"))
@@ -104,8 +102,7 @@ impl PathPattern<'_> {
     }
 
     /// Returns true if the level reads the file at `path` of the repository for some possible node on which
-    /// `variable`,
-    /// as written, has this text.
+    /// `variable`, as written, has this text.
     pub fn matches_where(&self, path: &str, (variable, text): (&str, &str)) -> bool {
         let Some(written) = self.path.as_ref().filter(|_| self.level.locations.mapped().is_none()) else {
             return self.matches(path);
@@ -115,8 +112,8 @@ impl PathPattern<'_> {
     }
 
     /// Returns the path that the level would read in place of `path`, if `path` has no extension, a different one of
-    /// the
-    /// same format, or letters in the wrong case. Here, a variable stands for a single name, which is below a folder.
+    /// the same format, or letters in the wrong case. Here, a variable stands for a single name, which is below a
+    /// folder.
     pub fn put_right(&self, path: &str) -> Option<String> {
         let Pattern::Inside(pieces) = &self.target else { return None };
         let [first, .., last] = &pieces[..] else { return put_right(path, pieces.first()?, "") };
@@ -132,8 +129,7 @@ impl PathPattern<'_> {
     }
 
     /// Returns true if the level is outside of the repository according to the settings, and its paths end like
-    /// `path`:
-    /// it reads that file if the repository is deployed in the right place.
+    /// `path`: it reads that file if the repository is deployed in the right place.
     pub fn ends_like(&self, path: &str) -> bool {
         self.target.ends_like(path)
     }

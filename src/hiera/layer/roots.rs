@@ -1,4 +1,4 @@
-//! Several environments in one repository: each node is resolved in the folder of its own.
+//! Several environments in one repository: each node is resolved in the folder of its environment.
 //!
 //! The setting `hiera_config` names them all: `environments/%{environment}/hiera.yaml`. This module decides which
 //! folders are environments, and which of them is a node's; a layer's id names its environment.
@@ -25,7 +25,7 @@ pub const USUAL_FOLDERS: [&str; 2] = ["environments", "envs"];
 /// The maximum number of environments in a repository.
 const MOST: usize = 256;
 
-/// The maximum number of modules in all environments together: a shared one counts once for each.
+/// The maximum number of modules in all environments together: a shared one is counted for each.
 const MOST_MODULES: usize = 200_000;
 
 /// The maximum number of levels, modules named for deployment, and findings in all environments together.

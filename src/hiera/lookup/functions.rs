@@ -2,8 +2,7 @@
 //!
 //! Source: `data_hash_function_provider.rb`, `lookup_key_function_provider.rb`, `data_dig_function_provider.rb` in
 //! `pops/lookup`. A `data_hash` returns all keys, and its values are interpolated. A `lookup_key` is called for a
-//! root
-//! key and a `data_dig` for a whole dotted key; their values stay as they are.
+//! root key and a `data_dig` for a whole dotted key; their values stay as they are.
 
 use super::search::{function_call, located};
 use super::{Lookup, Search, SearchResult};
@@ -90,9 +89,8 @@ impl Lookup<'_> {
     }
 
     /// Interpolates a value that a function would have interpolated before returning it. A function in Ruby has not
-    /// seen
-    /// the result. If that is an error or nothing, the function might have done something else, so it is called once
-    /// more with the result.
+    /// seen the result. If that is an error or nothing, the function might have done something else, so it is called
+    /// once more with the result.
     fn interpolated(
         &self,
         command: &Command,

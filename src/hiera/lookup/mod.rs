@@ -3,8 +3,7 @@
 //!
 //! A [`Lookup`] gets hierarchies from its [`Sources`] and variables from its [`Scope`], and needs nothing else.
 //! [`NodeSources`] are the sources of one node. Other implementations may share them between nodes, and record what
-//! is
-//! requested.
+//! is requested.
 //! Source: `pops/lookup/lookup_adapter.rb`.
 //!
 //! ```
@@ -140,7 +139,7 @@ impl<'a> Lookup<'a> {
         self
     }
 
-    /// Searches for `lookup_options` instead of any key, as `--explain-options` does. The result is always undef.
+    /// Searches for `lookup_options` instead of any key, as `--explain-options` does. The result is undef.
     #[must_use]
     pub fn only_options(mut self) -> Lookup<'a> {
         self.only_options = true;

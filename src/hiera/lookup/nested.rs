@@ -1,8 +1,8 @@
 //! Lookups that a function in Ruby makes itself.
 //!
 //! A function that needs another key is called again with the value of that key. The key is looked up as Puppet's
-//! functions `lookup` and `hiera` do it: with the layers, options and names of the lookup that the function is
-//! called by.
+//! functions `lookup` and `hiera` do it: with the layers, options and names of the lookup that the function is called
+//! by.
 //! Source: `invocation.rb`, `lookup_adapter.rb`, `data_hash_function_provider.rb` in `pops/lookup`, and
 //! `puppet_function.rb` in `hiera`.
 
@@ -83,8 +83,7 @@ impl Lookup<'_> {
     }
 
     /// Looks up a key for a `data_hash`. Puppet calls such a function once, when it searches for options, and keeps
-    /// its
-    /// answer. So its lookups know only the options that are known by then.
+    /// its answer. So its lookups know only the options that are known by then.
     fn among_options(&self, asked: &FunctionCall<'_>, wanted: &NestedLookup, budget: &Budget) -> SearchResult {
         let root = NameStack::within(budget.left());
         let options = OptionsCells::default();

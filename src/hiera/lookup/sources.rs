@@ -34,8 +34,7 @@ impl<'a> NodeSources<'a> {
     }
 
     /// Returns the sources of the node with `scope`, with known options. With `keeps_options`, other options are
-    /// found
-    /// and added when they are needed.
+    /// found and added when they are needed.
     pub(super) fn with_options(
         environment: &'a Environment,
         scope: &'a dyn Scope,

@@ -11,8 +11,7 @@ use crate::value::Value;
 
 impl Lookup<'_> {
     /// Interpolates a value with `interpolated`, using version 3's variables. If the environment has no layer of
-    /// version
-    /// 5, other keys are searched for in the global layer only.
+    /// version 5, other keys are searched for in the global layer only.
     pub(super) fn in_version3(
         &self,
         search: Search<'_>,
@@ -34,8 +33,7 @@ impl Lookup<'_> {
     }
 
     /// Returns an error if the environment's configuration is invalid: Puppet determines its version before it
-    /// searches
-    /// a global layer of version 3.
+    /// searches a global layer of version 3.
     pub(super) fn check_environment(&self) -> Result<(), LookupError> {
         match self.environment.layer.as_ref().map(|layer| &layer.config) {
             Some(Err(error)) => Err(error.clone()),

@@ -160,8 +160,7 @@ enum Node {
 }
 
 /// A collection whose parts become nodes only when they are accessed. Most of the merged parts never are, so that
-/// they
-/// stay the values that they were.
+/// they stay the values that they were.
 #[derive(Debug)]
 struct Collection<T> {
     value: Value,
@@ -298,8 +297,7 @@ impl<'a> Knockout<'a> {
     }
 
     /// Returns true if the prefix matches an item of an array in `value`. A prefix that is not a regular expression
-    /// is
-    /// taken to match.
+    /// is taken to match.
     fn is_within(&self, value: &Value) -> bool {
         let is_found = |item: &Value| {
             let is_match = |text: &str| self.start().and_then(|start| start.is_match(text)).unwrap_or(true);

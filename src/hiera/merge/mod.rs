@@ -163,8 +163,7 @@ impl Strategy {
     }
 
     /// Merges two values, `high` with the higher priority. Each merge looks at all parts of both, so the total cost
-    /// of
-    /// many merges is quadratic.
+    /// of many merges is quadratic.
     pub fn merge(&self, high: &Value, low: &Value, budget: &Budget) -> Result<Value> {
         [high, low].into_iter().try_for_each(|value| budget.merge(value))?;
         let is_made = match self {

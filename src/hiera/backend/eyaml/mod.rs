@@ -84,8 +84,7 @@ enum Piece {
 
 impl Opener for Decryption<'_> {
     /// Opens all blocks of a text. Plaintexts are not searched for expressions if lookups see names: by flipping bits
-    /// of
-    /// a ciphertext, somebody could learn from the results how the plaintext continues.
+    /// of a ciphertext, somebody could learn from the results how the plaintext continues.
     fn open(&self, value: &Value) -> Result<Value, LookupError> {
         let text = match value {
             Value::String(text) => text.as_bytes(),

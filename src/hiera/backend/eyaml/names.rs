@@ -1,10 +1,9 @@
 //! Names for secrets, which tell lookups only which secrets are equal.
 //!
 //! An answer shows what a lookup did with a plaintext: a conversion that splits it, a pattern that it matches, an
-//! item
-//! that a merge leaves out. So if an answer is for readers who may not see secrets, no lookup has a plaintext: a name
-//! replaces it as soon as a block is opened. A lookup handles the name as it handles ciphertext that it has no key
-//! for.
+//! item that a merge leaves out. So if an answer is for readers who may not see secrets, no lookup has a plaintext: a
+//! name replaces it as soon as a block is opened. A lookup handles the name as it handles ciphertext that it has no
+//! key for.
 
 use std::fmt;
 

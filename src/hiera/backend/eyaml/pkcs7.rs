@@ -1,8 +1,7 @@
 //! PKCS #7 enveloped data: a content key, encrypted for the holders of RSA keys, and the encrypted content.
 //!
 //! It is read as OpenSSL reads it, in any of BER's forms. Source: OpenSSL's `PKCS7_decrypt` as Ruby's
-//! `OpenSSL::PKCS7`
-//! calls it.
+//! `OpenSSL::PKCS7` calls it.
 
 use std::fmt;
 
@@ -129,8 +128,7 @@ impl Envelope {
     }
 
     /// Decrypts the content key of the first recipient with the certificate's name or, without a certificate, the
-    /// first
-    /// one that the key opens.
+    /// first one that the key opens.
     fn content_key(&self, private: &RsaPrivateKey, certificate: Option<&Certificate>) -> Result<ContentKey, Refusal> {
         // Blinded, so that the time reveals nothing about the key.
         let open = |recipient: &Recipient| {

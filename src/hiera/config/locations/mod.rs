@@ -1,6 +1,5 @@
 //! The locations of a level, as written. Each kind of location has a file here and is one of [`KINDS`]. All other
-//! code
-//! uses [`Locations`].
+//! code uses [`Locations`].
 
 mod globs;
 mod mapped_paths;
@@ -79,8 +78,7 @@ pub trait Finder {
     fn variable(&self, declared: &PlacedText, role: &str) -> Result<Value, LookupError>;
 
     /// Adds the locations that an interpolated text leads to. `local` is the name and value of a variable that only
-    /// this
-    /// text sees.
+    /// this text sees.
     fn add(&mut self, declared: &PlacedText, form: Form, local: Option<(&str, Value)>) -> Result<(), LookupError>;
 }
 
