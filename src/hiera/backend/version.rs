@@ -21,7 +21,8 @@ impl DataFile {
         self.edited(content, former).unwrap_or_else(|| DataFile::parse(content, self.format()))
     }
 
-    /// Returns the new version with shared entries, or `None` if it is uncertain which can be shared, or not worth it.
+    /// Returns the new version with shared entries, or `None` if it is uncertain which can be shared, or not worth
+    /// it.
     fn edited(&self, content: &[u8], former: &[u8]) -> Option<DataFile> {
         let hash = self.content().filter(|_| self.is_separable())?;
         let edit = Edit::of(content, former, self.lines())?;

@@ -18,8 +18,7 @@ use crate::hiera::backend::host::HostAccess;
 use crate::puppet::ruby;
 use crate::value::Value;
 
-/// A private key with its certificate, and the blocks opened so far: first those opened without the demand for
-/// `clear`.
+/// A private key with its certificate, and the blocks opened so far, first without and then with `clear`.
 pub struct KeyPair {
     private: RsaPrivateKey,
     certificate: Option<Certificate>,
