@@ -13,7 +13,7 @@ use crate::value::{Secrecy, Text, Value};
 /// A lookup that failed. If Puppet fails, too, the text is Puppet's.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
 pub struct LookupError {
-    /// Tells Puppet's failures from hierad's own.
+    /// Distinguishes Puppet's failures from hierad's own.
     pub kind: ErrorKind,
     /// One sentence. It is a secret if it may show one.
     pub text: Text,
@@ -68,12 +68,12 @@ impl LookupError {
         }
     }
 
-    /// Returns the failure that hierad cannot know an answer.
+    /// Returns the failure of a lookup whose answer hierad cannot know.
     pub fn unknown(text: impl fmt::Display) -> LookupError {
         puppet::Error::unknown(text).into()
     }
 
-    /// Returns the failure of everything in a document. `text` is Puppet's message if Puppet fails, too.
+    /// Returns the failure of every lookup in a faulty document. `text` is Puppet's message if Puppet fails, too.
     pub(super) fn document(fault: &Fault, text: String) -> LookupError {
         if fault.kind.is_unknown() { LookupError::unknown(text) } else { LookupError::puppet(text) }
     }

@@ -145,8 +145,8 @@ impl Pattern {
     }
 }
 
-/// The data files whose keys are known: those that levels may read, whatever values a node's variables have, and all
-/// others in their datadirs. If some levels are unknown, also those that look like data.
+/// The data files whose root keys make up "every key": those that levels may read, whatever values a node's variables
+/// have, and all others in their datadirs. If some levels are unknown, also those that look like data.
 #[derive(PartialEq)]
 pub struct Reach {
     patterns: Vec<Pattern>,
@@ -177,7 +177,7 @@ impl Reach {
         Reach { patterns, is_partial }
     }
 
-    /// Returns true if the data file at `path` is in reach, so that its keys are known.
+    /// Returns true if the data file at `path` is in reach.
     pub fn has(&self, path: &str, file: &DataFile) -> bool {
         self.patterns.iter().any(|pattern| pattern.is_read(path) || pattern.ends_like(path))
             || self.is_partial && looks_like_data(path, file)
@@ -299,7 +299,7 @@ fn setting_of<'e>(environment: &'e Environment, path: &'e str) -> Option<(&'e Da
     environment.options.datadirs.iter().find_map(|(from, to)| Some((to, below(from)?.trim_start_matches('/'))))
 }
 
-/// Returns the path in the repository that a path leads to by the settings, or `None` if it is outside.
+/// Returns the place of a path in the repository, as mapped by the settings, or `None` if it is outside.
 fn in_repository(environment: &Environment, layer: &Layer, path: &str) -> Option<String> {
     if let Some((to, rest)) = setting_of(environment, path) {
         let Datadir::Folder(folder) = to else { return None };
@@ -391,8 +391,8 @@ const OTHER_ENDS: [&str; 20] = [
     "rst", "sh", "tmpl", "txt",
 ];
 
-/// Returns a path with the extension of a level's path, and with both ends of that path, `first` and `last`, in its
-/// letter case. Returns `None` if the path has an extension of another kind, or does not have these ends.
+/// Returns a path corrected to the extension and letter case of a level's path, whose ends are `first` and `last`.
+/// Returns `None` if the path has an extension of another kind, or does not have these ends.
 fn put_right(path: &str, first: &str, last: &str) -> Option<String> {
     let end = if last.is_empty() { first } else { last };
     let kind = EXTENSIONS.iter().find(|kind| kind.iter().any(|extension| end.ends_with(extension)))?;

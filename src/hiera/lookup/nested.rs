@@ -1,8 +1,7 @@
 //! Lookups that a function in Ruby makes itself.
 //!
 //! A function that needs another key is called again with the value of that key. The key is looked up as Puppet's
-//! functions `lookup` and `hiera` do it: with the layers, options and names of the lookup that the function is called
-//! by.
+//! functions `lookup` and `hiera` do it: with the layers, options and names of the lookup that calls the function.
 //! Source: `invocation.rb`, `lookup_adapter.rb`, `data_hash_function_provider.rb` in `pops/lookup`, and
 //! `puppet_function.rb` in `hiera`.
 
