@@ -1,7 +1,7 @@
 //! The variables that interpolation can read.
 //!
-//! Source: `parser/scope.rb` (`lookupvar`, `lookup_qualified_variable`, `variable_not_found`) and `parser/compiler.rb`,
-//! which fills the top scope.
+//! Source: `parser/scope.rb` (`lookupvar`, `lookup_qualified_variable`, `variable_not_found`) and
+//! `parser/compiler.rb`, which fills the top scope.
 
 mod settings;
 
@@ -18,7 +18,8 @@ use crate::value::{Hash, Value};
 pub enum Variable {
     /// Its value, which may be undef.
     Value(Value),
-    /// `server_facts`, of which only some entries are known here; the Puppet server knows the rest ([`SERVER_FACTS`]).
+    /// `server_facts`, of which only some entries are known here; the Puppet server knows the rest
+    /// ([`SERVER_FACTS`]).
     Partial(Value),
     /// Not set.
     Undefined {

@@ -36,8 +36,8 @@ pub fn names_by_path(content: &[u8]) -> BTreeMap<String, String> {
     paths.into_iter().filter(is_safe).map(|(name, path)| (path, name)).collect()
 }
 
-/// Returns true for a name that leads to a folder below that of all submodules. Unlike git, this also refuses
-/// `.git` and `.` in names.
+/// Returns true for a name that leads to a folder below that of all submodules. Unlike git, this also refuses `.git`
+/// and `.` in names.
 fn is_name(name: &str) -> bool {
     name.split(['/', '\\']).all(|part| !matches!(part, "" | "." | "..") && !part.eq_ignore_ascii_case(".git"))
 }

@@ -29,7 +29,8 @@ pub struct Command {
     pub scope: Arc<[String]>,
     /// The runner of the command.
     pub runner: Runner,
-    /// True if the settings promise that a bridged function reads only files that begin with the path of its location.
+    /// True if the settings promise that a bridged function reads only files that begin with the path of its
+    /// location.
     pub reads_path: bool,
 }
 

@@ -1,7 +1,8 @@
 //! Answers of `lookup_key` functions that Puppet keeps during one lookup: it does not ask again, and a merge with a
 //! knock-out prefix removes the knock-outs from the kept answer itself.
 //!
-//! Source: `lookup_key_function_provider.rb` in `pops/lookup`, `eyaml_lookup_key` in `functions`, `deep_merge/core.rb`.
+//! Source: `lookup_key_function_provider.rb` in `pops/lookup`, `eyaml_lookup_key` in `functions`,
+//! `deep_merge/core.rb`.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;

@@ -1,7 +1,8 @@
 //! The encrypted blocks in a text: `ENC[METHOD,DATA]`. A block without a method uses PKCS #7.
 //!
 //! `DEC::METHOD[...]!` is written by `eyaml edit`; in data it is ordinary text.
-//! Source: `Parser` and `EncHieraTokenType` in hiera-eyaml's `parser`, `encrypted?` in `functions/eyaml_lookup_key.rb`.
+//! Source: `Parser` and `EncHieraTokenType` in hiera-eyaml's `parser`, `encrypted?` in
+//! `functions/eyaml_lookup_key.rb`.
 
 use std::sync::LazyLock;
 

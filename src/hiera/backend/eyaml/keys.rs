@@ -1,5 +1,5 @@
-//! The key pairs that open encrypted blocks: named by a level's options or by the settings, read from files on disk or
-//! from environment variables.
+//! The key pairs that open encrypted blocks: named by a level's options or by the settings, read from files on disk
+//! or from environment variables.
 //!
 //! Source: `decrypt` in hiera-eyaml's `encryptors/pkcs7.rb`.
 
