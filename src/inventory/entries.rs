@@ -21,21 +21,21 @@ pub struct Inventory {
     pub entries: Vec<ProfileEntry>,
     /// The top of the tree that files must not lead out of, if the tree's own settings name them.
     pub within: Option<PathBuf>,
-    /// The folder of what is fetched.
+    /// The folder of fetched answers.
     pub folder: PathBuf,
-    /// True if the last answers count however old they are.
+    /// True if the last answers are used, however old they are.
     pub takes_old_answers: bool,
-    /// Answers that count in place of the last ones.
+    /// Answers to use instead of the last ones.
     pub answers: Option<AnswerSet>,
     /// The environment of the nodes.
     pub environment: EnvironmentOfNodes,
     /// The threads that read.
     pub workers: Workers,
-    /// The cache of what was read.
+    /// The cache of parsed profiles.
     pub cache: Option<Arc<Cache>>,
 }
 
-/// Profiles that cannot be had.
+/// A failure to open the entries of `profiles`.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// Files cannot be found.
@@ -57,11 +57,11 @@ pub enum OpenError {
     NoCache(PathBuf),
 }
 
-/// The folders of a Puppet server's cache that tell of nodes.
+/// The folders of a Puppet server's cache that describe nodes.
 const CACHES: [&str; 3] = ["yaml/facts", "server_data/facts", "yaml/node"];
 
 impl Inventory {
-    /// Returns true if some entry is a source that is asked.
+    /// Returns true if some entry is a source to query.
     pub fn has_sources(&self) -> bool {
         self.sources().next().is_some()
     }
@@ -83,12 +83,12 @@ impl Inventory {
         self.sources().filter_map(|(_, source)| Some(source.last()?.header.fetched)).min()
     }
 
-    /// Keeps the answers of these sets, instead of those that were kept before.
+    /// Marks the answers of these sets as in use, instead of those marked before.
     pub fn mark_in_use(&self, sets: &[AnswerSet]) -> std::io::Result<()> {
         mark_in_use(&self.folder, sets)
     }
 
-    /// Returns the answer of a source that replaces the last one, if it is still kept.
+    /// Returns the answer that replaces a source's last one, if it is still kept.
     fn pinned(&self, source: &SourceFiles) -> Option<Stored> {
         source.kept(self.answers.as_ref()?.file(source.name())?)
     }
@@ -117,8 +117,8 @@ impl Inventory {
         })
     }
 
-    /// Asks all sources, whatever is kept of them, for nodes with these facts. A source that is asked for each node is
-    /// asked for those that the entries before have by then.
+    /// Asks all sources for nodes with these facts, even if they have fresh answers. A source that is asked about
+    /// each node is asked about those that earlier entries have by then.
     pub fn fetch(&self, facts: &FactNames) -> Vec<(String, Result<Stored, OpenError>)> {
         self.sources().map(|(number, source)| (source.label(), self.fetch_one(number, &source, facts))).collect()
     }
@@ -131,7 +131,7 @@ impl Inventory {
         source.fetch(&request).map_err(|error| OpenError::Fetch { label: source.label(), source: error })
     }
 
-    /// Finds the files of all entries, and fetches those of sources that have none with these facts.
+    /// Finds the files of all entries, and queries sources that have no usable answer with these facts.
     pub(super) fn read_files(&self, facts: FactNames) -> Result<(State, Vec<ProfileError>), OpenError> {
         let (mut paths, mut entries, mut notices) = (Vec::new(), Vec::new(), Vec::new());
         let mut overlays = Vec::new();
@@ -174,7 +174,7 @@ impl Inventory {
         let files = self.find(&paths, environment)?;
         let state = State { files, facts, paths, entries, overlays };
         if self.answers.is_some() {
-            // The next report is made with them, too, and newer ones may come in the meantime.
+            // The next report needs them, too, and newer ones may arrive in the meantime.
             if let Err(error) = mark_too(&self.folder, &state.answers()) {
                 tracing::warn!(%error, "cannot keep the answers of sources of nodes that a report is made with");
             }
@@ -182,7 +182,7 @@ impl Inventory {
         Ok((state, notices))
     }
 
-    /// Returns what to ask a source for, with the names of the nodes in these files if it needs them.
+    /// Returns the request for a source, with the names of the nodes in these files if it needs them.
     fn request(&self, source: &SourceFiles, facts: &FactNames, paths: &[Declaring]) -> Result<Request, OpenError> {
         let nodes = if source.is_overlay() { self.names(paths)? } else { Vec::new() };
         Ok(Request { facts: facts.clone(), nodes })
@@ -211,20 +211,20 @@ impl Inventory {
     }
 }
 
-/// The environment of profiles of which one may have none, so that another one says it.
+/// Returns an empty default environment, for profiles that may get theirs from another entry.
 fn undeclared() -> EnvironmentOfNodes {
     EnvironmentOfNodes::Declared("".into())
 }
 
-/// The files that are read at present.
+/// The files in their current state.
 pub(super) struct State {
     pub(super) files: ProfileFiles,
-    /// The facts that fetched files have.
+    /// The facts that fetched files contain.
     pub(super) facts: FactNames,
     /// The paths of the files, and the entry of each.
     paths: Vec<PathBuf>,
     pub(super) entries: Vec<Entry>,
-    /// Manifests that are laid over the nodes of the entries before, in order.
+    /// Manifests that overlay the nodes of the entries before them, in order.
     pub(super) overlays: Vec<SitePp>,
 }
 
@@ -234,7 +234,7 @@ impl State {
     }
 }
 
-/// An entry, as it is read at present.
+/// An entry in its current state.
 pub(super) struct Entry {
     /// The name for messages.
     pub(super) label: String,
@@ -243,7 +243,7 @@ pub(super) struct Entry {
     pub(super) answer: Option<(SourceFiles, Stored)>,
 }
 
-/// A path that nodes come from, and the manner in which it counts.
+/// A path that nodes come from, and the mode of its entry.
 type Declaring = (PathBuf, EntryMode);
 
 /// Returns the paths that nodes come from; entries that are merged over others add none.

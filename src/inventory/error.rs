@@ -1,6 +1,6 @@
 //! Failures to fetch profiles.
 
-/// A source that cannot be asked, or whose answer cannot be used. Messages have neither tokens nor passwords.
+/// A source that cannot be asked, or whose answer cannot be used. Messages contain neither tokens nor passwords.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
     /// The source cannot be asked as the settings say.
@@ -34,7 +34,7 @@ pub enum FetchError {
         /// The fault.
         reason: String,
     },
-    /// A program answers for no node.
+    /// A program fails for every node.
     #[error("{0}")]
     Program(String),
     /// The nodes changed during each attempt.

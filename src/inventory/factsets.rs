@@ -22,7 +22,7 @@ pub(super) fn named_by_file(mut profile: NodeProfile, path: &str) -> NodeProfile
     profile
 }
 
-/// Treats entries beside `extensions`, where onceover lets people write them, as extensions.
+/// Moves entries next to `extensions`, where onceover accepts them, into it.
 fn with_extensions(trusted: &mut Hash) {
     let is_own = |key: &Value| key.as_str().is_some_and(|key| OWN.contains(&key));
     let others: Vec<(Value, Value)> =

@@ -23,17 +23,17 @@ pub struct SourceFiles {
 pub struct Request {
     /// The facts, for sources that have facts.
     pub facts: FactNames,
-    /// The nodes that entries before declare, for sources that are asked for each node.
+    /// The nodes that earlier entries declare, for sources that are asked about each node.
     pub nodes: Vec<Arc<str>>,
 }
 
-/// The most times that an answer is tried to be read.
+/// The maximum number of attempts to read an answer.
 const ATTEMPTS: usize = 3;
 
-/// An answer to use, and what to tell of it.
+/// An answer to use, and a notice about it.
 pub(super) struct Usable {
     pub(super) stored: Stored,
-    /// The reason why it is not a new one, if it should be.
+    /// The reason why the answer is old, if a new one was due.
     pub(super) notice: Option<String>,
 }
 
@@ -58,7 +58,7 @@ impl SourceFiles {
         self.store.last()
     }
 
-    /// Returns the last answer, or `None` if there is none with readable lines where they are needed.
+    /// Returns the last answer, or `None` if there is none, or if its lines are needed and cannot be read.
     fn readable(&self) -> Option<Stored> {
         self.last().filter(|stored| !self.is_overlay() || stored.lines().is_ok())
     }
@@ -88,8 +88,8 @@ impl SourceFiles {
         self.last().is_none_or(|last| !self.is_fresh(&last))
     }
 
-    /// Returns an answer to a request: the last one while it counts, which may be forever, or else a new one. If a
-    /// new one is not available, the last one stays in use, unless it lacks something that is asked for.
+    /// Returns an answer to a request: the last one if it is fresh, or however old if `takes_old`, or else a new one.
+    /// If a new one is not available, the last one stays in use, unless it lacks something that is requested.
     pub(super) fn usable(&self, request: &Request, takes_old: bool) -> Result<Usable, FetchError> {
         let last = self.readable();
         let serves = last.as_ref().map_or(Ok(false), |stored| self.serves(stored, request))?;
@@ -120,14 +120,14 @@ impl SourceFiles {
             attempts += 1;
             match grafted(&pinned, &newer) {
                 Ok(answer) => return Ok(Usable { stored: self.store.keep_beside(&self.label(), answer)?, notice }),
-                // Answers that came meanwhile have pushed it out.
+                // Newer answers have displaced it meanwhile.
                 Err(FetchError::Store { .. }) if attempts < ATTEMPTS && !newer.path.exists() => {}
                 Err(error) => return Err(error),
             }
         }
     }
 
-    /// Asks the source, whatever is kept. What is kept then has these facts, and those that it had before.
+    /// Asks the source even if its last answer is fresh. The new answer has these facts, and those of the last one.
     pub fn fetch(&self, request: &Request) -> Result<Stored, FetchError> {
         Ok(self.fetch_nodes(request, &request.nodes, self.readable().as_ref())?.stored)
     }
@@ -144,7 +144,7 @@ impl SourceFiles {
         }
     }
 
-    /// Asks for what the last answer does not have, or for all if it does not count any more.
+    /// Asks for everything, or only about the nodes that a fresh answer about each node lacks.
     fn fetch_some(&self, request: &Request, last: Option<&Stored>) -> Result<Usable, FetchError> {
         match last.filter(|stored| self.is_overlay() && self.is_fresh(stored)) {
             Some(stored) => self.fetch_nodes(request, &stored.missing(&request.nodes)?, last),
@@ -153,7 +153,7 @@ impl SourceFiles {
     }
 
     fn fetch_nodes(&self, request: &Request, nodes: &[Arc<str>], last: Option<&Stored>) -> Result<Usable, FetchError> {
-        // What is asked for once is asked for again.
+        // Facts that were requested once are requested again.
         let facts = last.map_or_else(FactNames::default, |last| last.header.facts.clone()).with(&request.facts);
         match self.source().ask(&facts, nodes)? {
             Asked::All(Nodes { lines, count, facts }) => {
@@ -164,7 +164,7 @@ impl SourceFiles {
         }
     }
 
-    /// Keeps the answers about some of the nodes that are asked for, and the last ones about the others.
+    /// Keeps the new answers about some of the requested nodes, and the last ones about the others.
     fn keep_each(
         &self,
         answers: &Answers,
@@ -203,8 +203,8 @@ struct Merge<'a> {
 }
 
 impl Merge<'_> {
-    /// Makes the answer for all `nodes`. One without a new answer keeps its last one; returns the number of those that
-    /// were asked for, too.
+    /// Returns the answer for all `nodes`, and the number of those that keep their last one because the new one is an
+    /// error. Nodes that were not asked about keep theirs, too.
     fn answer(&self, nodes: &[Arc<str>]) -> (Answer, usize) {
         let (mut answer, mut kept) = (Answer::default(), 0);
         for node in nodes {
@@ -297,7 +297,7 @@ mod tests {
             wanted.add("facts", &[fact.into()]);
             let opened = inventory.open(&wanted).unwrap();
             in_use = AnswerSet::from_text(&opened.source.answers().unwrap()).unwrap();
-            // Newer ones come before anybody notes which answers the report was made with.
+            // Newer answers arrive before anybody marks those of the report as in use.
             age(folder.path());
             (3..6).for_each(|value| _ = keep(fact, value));
             let kept = source.kept(in_use.file(source.name()).unwrap()).expect(fact);

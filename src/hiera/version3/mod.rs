@@ -1,8 +1,8 @@
 //! Hiera 3 (and 1): what `hiera`, `hiera -a` and `hiera -h` answer from a hiera.yaml of version 3.
 //!
-//! An [`Engine`] asks one backend after the other, and each of them one data source after the other. Hiera 5 shares no
-//! rule with it: keys, interpolation and merges have their own. Puppet's global layer of version 3 is Hiera 5's search
-//! with these sources, see `config`.
+//! An [`Engine`] asks one backend after the other, and each of them one data source after the other. It shares no
+//! rules with Hiera 5: keys, interpolation and merges all follow separate ones. Puppet's global layer of version 3 is
+//! Hiera 5's search with these sources, see `config`.
 //! Source: `hiera/backend.rb`, `hiera/backend/{yaml,json}_backend.rb` of Hiera 3.10; `hiera/backend/eyaml_backend.rb`.
 
 mod global;
@@ -35,12 +35,12 @@ pub use sources::resolve;
 
 type SearchResult = Result<Option<Value>, LookupError>;
 
-/// Answers for one node.
+/// Looks up keys for one node.
 pub struct Engine<'a> {
     hiera: &'a Hiera3,
     levels: Vec<Arc<Level>>,
-    /// The owner of the levels; `None` while they are still being resolved, when a key that the levels before do not
-    /// have needs itself.
+    /// The owner of the levels; `None` while they are being resolved: then a key that no earlier level has depends on
+    /// itself.
     sources: Option<&'a dyn Sources>,
     scope: &'a dyn Scope,
     keys: &'a eyaml::Keys,
@@ -48,7 +48,8 @@ pub struct Engine<'a> {
 }
 
 impl<'a> Engine<'a> {
-    /// Answers from `hierarchy`, which is that of `sources` for the node with `scope`; `keys` open what is encrypted.
+    /// Returns an engine for the node with `scope`, whose hierarchy in `sources` is `hierarchy`; `keys` decrypt
+    /// values.
     pub fn new(
         hiera: &'a Hiera3,
         (sources, hierarchy): (&'a dyn Sources, &Hierarchy),
@@ -104,7 +105,8 @@ impl<'a> Engine<'a> {
                 || Branch::Level(level.name.clone()),
                 || match self.backend(level, &root, resolution, context)? {
                     Some(value) => {
-                        // The last backend does not come to its other sources, whatever of the value is asked for.
+                        // Once the last backend has the root key, it does not try its other sources, even if an inner
+                        // key is missing.
                         is_ended |= number == self.hiera.sections.len();
                         if is_lost(level, &value) { Ok(None) } else { key::walk(value, inner, key) }
                     }
@@ -145,8 +147,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Answers like the backend of hiera-eyaml, which knows only Hiera 1's interface, in which each text has its own
-    /// guard.
+    /// Answers like the backend of hiera-eyaml, which knows only Hiera 1's interface: each text has a separate guard.
     fn eyaml(&self, level: &Level, root: &Value, resolution: &Resolution, context: &Context<'_>) -> SearchResult {
         let resolution = match resolution {
             Resolution::Hash(_) => Resolution::Hash(self.hiera.merge.clone()),
@@ -199,7 +200,7 @@ impl<'a> Engine<'a> {
         let place = |line: Option<u32>| Place { path: path.clone(), line };
         let is_eyaml = matches!(level.backend, Backend::Eyaml(_));
         let hash = file.hiera3_hash(path).map_err(|error| {
-            // The backend takes such a file for none, and asks that whether it is empty.
+            // The backend takes such a file for `nil`, and calls `empty?` on it.
             let error = if is_eyaml && file.is_no_hash() {
                 LookupError::undefined_method("empty?", &Value::Undef)
             } else {
@@ -236,8 +237,7 @@ impl<'a> Engine<'a> {
     }
 }
 
-/// Returns true if a value counts as not found although its backend ended its search with it: in Hiera 1's interface,
-/// null.
+/// Returns true if a value counts as not found although it ended its backend's search: null in Hiera 1's interface.
 fn is_lost(level: &Level, value: &Value) -> bool {
     matches!(level.backend, Backend::Eyaml(_)) && value.is_undef()
 }

@@ -1,7 +1,7 @@
 //! The data sources of one node: which files a backend reads, in which order.
 //!
-//! Hiera 3 interpolates a source when it comes to it, so an error in one waits there. `%{hiera('key')}` in
-//! `:hierarchy:` sees the sources before its own.
+//! Hiera 3 interpolates a source only when it reaches it, so an error in one is raised only then. `%{hiera('key')}`
+//! in `:hierarchy:` sees the sources before its own.
 //! Source: `datasources`, `datafile` and `interpolate_config` in `hiera/backend.rb`.
 
 use std::sync::Arc;
@@ -67,7 +67,7 @@ impl Sources<'_> {
             reads: None,
         }));
         if reads_files {
-            // The backend that has one asks for it when it is made.
+            // A backend with an extension reads it when it is created.
             if let Err(error) = &section.extension {
                 self.fail(level, error.clone());
             }
@@ -76,7 +76,7 @@ impl Sources<'_> {
         }
     }
 
-    /// The options of the last level, which its backend asks for before all else.
+    /// Reads the options of the last level, as its backend does before all else.
     fn read_options(&mut self, level: &LevelConfig, section: &Section) {
         let options = section.options.clone().and_then(|written| {
             let option = |(key, value): (&Value, &Value)| Ok((key.clone(), self.interpolate(value, &level.place)?));
@@ -94,7 +94,7 @@ impl Sources<'_> {
         let datadir =
             section.datadir.clone().and_then(|datadir| self.interpolate(&Value::from(&*datadir), &level.place));
         let parts = section.extension.clone().and_then(|extension| Ok((datadir?.to_s(), extension)));
-        // The other backends ask for their folder at each source.
+        // The other backends read their datadir at each source.
         if let (Err(error), "yaml") = (&parts, &*level.name) {
             self.fail(level, error.clone());
         }
@@ -104,7 +104,8 @@ impl Sources<'_> {
         }
     }
 
-    /// Locates a source's file, or `None` for a name that Hiera ignores. `parts` are folder and extension.
+    /// Returns the location of a source's file, or `None` if Hiera ignores its name. `parts` are folder and
+    /// extension.
     fn source(
         &mut self,
         source: &Source,
@@ -123,7 +124,7 @@ impl Sources<'_> {
         self.files.at(&source.declared, &path, &level.backend).map(Some)
     }
 
-    /// Lets whoever comes here fail.
+    /// Makes every lookup that reaches this place fail.
     fn fail(&mut self, level: &LevelConfig, error: LookupError) {
         let declared = PlacedText { text: level.datadir.clone(), place: level.place.clone() };
         self.push(Some(unreadable(&declared, error)));

@@ -1,16 +1,16 @@
-//! The answers of sources that count together: which file of each.
+//! The answers of several sources that are used together.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// The file of the answer of each source, by the beginning of its name, which tells the source.
+/// The file of each source's answer, by the beginning of the file's name, which identifies the source.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct AnswerSet(BTreeMap<String, String>);
 
 impl AnswerSet {
-    /// Returns the set of some answers: the name of each source with the file.
+    /// Returns the set of some answers, given as the name of each source with its file.
     pub(in crate::inventory) fn of<'a>(answers: impl IntoIterator<Item = (&'a str, &'a str)>) -> AnswerSet {
         AnswerSet(answers.into_iter().map(|(name, file)| (name.to_owned(), file.to_owned())).collect())
     }
@@ -25,7 +25,7 @@ impl AnswerSet {
         self.0.values().map(String::as_str)
     }
 
-    /// Reads a set as [`to_text`](AnswerSet::to_text) writes it, or returns `None` if it is none.
+    /// Reads a set as [`to_text`](AnswerSet::to_text) writes it, or returns `None` if the text is not a set.
     pub fn from_text(text: &str) -> Option<AnswerSet> {
         serde_json::from_str(text).ok()
     }

@@ -1,4 +1,4 @@
-//! An answer that counts, and the facts and nodes that it lacks from a newer one.
+//! Completes an answer in use with facts and nodes of a newer one.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use super::store::{Answer, Stored};
 use crate::inventory::{FactNames, FetchError};
 
-/// A part of a profile by name, as it is written.
+/// The parts of a profile by name, as they are written.
 type Parts<'a> = BTreeMap<String, &'a RawValue>;
 
 /// A line of a profile.
@@ -19,7 +19,7 @@ struct Line<'a> {
     facts: Parts<'a>,
 }
 
-/// Adds to the nodes of `own` the facts that were not asked for then.
+/// Adds to the nodes of `own` those facts of `newer` that were not requested for `own`.
 pub(in crate::inventory) fn with_facts(own: &Stored, newer: &Stored) -> Result<Answer, FetchError> {
     let (text, lines) = (own.content()?, newer.lines()?);
     let mut answer = begun(own);
@@ -47,7 +47,7 @@ fn with_facts_of<'l>(line: &str, known: &FactNames, newer: impl Fn(&str) -> Opti
     serde_json::to_string(&Line { rest, facts }).ok()
 }
 
-/// Adds to `own` the nodes that were not asked for then.
+/// Adds to `own` those nodes of `newer` that were not requested for `own`.
 pub(in crate::inventory) fn with_nodes(own: &Stored, newer: &Stored) -> Result<Answer, FetchError> {
     let (mut lines, mut answer) = (newer.lines()?, begun(own));
     lines.extend(own.lines()?);
@@ -60,7 +60,7 @@ pub(in crate::inventory) fn with_nodes(own: &Stored, newer: &Stored) -> Result<A
     Ok(answer)
 }
 
-/// Begins an answer of the same time.
+/// Returns an empty answer with the time and the facts of `own`.
 fn begun(own: &Stored) -> Answer {
     Answer { facts: own.header.facts.clone(), fetched: Some(own.header.fetched), ..Answer::default() }
 }

@@ -1,4 +1,4 @@
-//! The answers of sources: the files that keep them, and which of them count.
+//! The answers of sources: the files that keep them, and the sets that are used together.
 
 pub(super) mod answer_set;
 pub(super) mod grafted;

@@ -1,8 +1,9 @@
 //! The files that keep the answers of sources.
 //!
-//! An answer is a file of profiles, one a line, whose name has a hash of its content, with a header beside it. Another
-//! header names the last answer. It is replaced last, so a reader sees one answer whole, the old or the new. The answer
-//! before is kept for those who still read it, and so are those that came just now or are [in use](mark_in_use).
+//! An answer is a file of profiles, one per line, with a hash of its content in its name and a header next to it.
+//! Another header names the last answer. It is replaced last, so a reader sees either the old answer or the new one,
+//! complete. The previous answer is kept for processes that still read it, as are those that have just arrived or are
+//! [in use](mark_in_use).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -18,17 +19,17 @@ use crate::disk::{self, FileMode, replace_durably};
 use crate::hex::Hex;
 use crate::inventory::{AnswerSet, FactNames, FetchError};
 
-/// The most bytes of a header.
+/// The maximum size, in bytes, of a header.
 const MAX_HEADER: u64 = 16 << 20;
 
-/// The time for which an answer stays in any case. Several processes may ask a source at a time, and each reads what it
-/// was told.
+/// The minimum time for which an answer is kept. Several processes may query a source at once, and each reads the
+/// answer that it got.
 const GRACE: Duration = Duration::from_mins(1);
 
 /// The file that names the answers which are in use.
 const IN_USE: &str = "in-use.json";
 
-/// The file that is locked while that one changes.
+/// The file that is locked while [`IN_USE`] changes.
 const LOCK: &str = "lock";
 
 /// The header of an answer.
@@ -47,22 +48,22 @@ pub struct Header {
     pub failed: BTreeMap<String, String>,
     /// The name of the file of profiles.
     pub file: String,
-    /// The number of its bytes.
+    /// The size of that file, in bytes.
     bytes: u64,
-    /// The name of that before, which may still be read.
+    /// The name of the previous file, which may still be read.
     before: Option<String>,
 }
 
-/// An answer that is to be kept.
+/// An answer to keep.
 #[derive(Debug, Default)]
 pub(in crate::inventory) struct Answer {
     /// The profiles, one a line.
     pub(in crate::inventory) lines: Vec<u8>,
-    /// Their number.
+    /// The number of profiles.
     pub(in crate::inventory) count: usize,
     /// The facts that were asked for.
     pub(in crate::inventory) facts: FactNames,
-    /// The time of the oldest profile; `None` for now.
+    /// The time of the oldest profile; `None` means the present.
     pub(in crate::inventory) fetched: Option<u64>,
     /// The reasons why nodes have no profile, by their names.
     pub(in crate::inventory) failed: BTreeMap<String, String>,
@@ -130,7 +131,7 @@ impl Store {
         Ok(stored)
     }
 
-    /// Keeps an answer, and lets the last one be the last.
+    /// Keeps an answer without making it the last one.
     pub(in crate::inventory) fn keep_beside(&self, source: &str, answer: Answer) -> Result<Stored, FetchError> {
         let Answer { lines, count, facts, fetched, failed: of_nodes } = answer;
         let failed = |error| self.failed(error);
@@ -138,7 +139,7 @@ impl Store {
         let (stem, last) = (format!("{}-{}", self.name, digest(&lines)), self.last().map(|stored| stored.header));
         let file = format!("{stem}{ANSWER}");
         let path = self.folder.join(&file);
-        // The same content keeps its file, and so whatever others keep by it.
+        // The same content stays in the same file, which may be marked as in use.
         if is_whole(&path, lines.len() as u64) {
             fs::File::options()
                 .write(true)
@@ -164,7 +165,7 @@ impl Store {
     /// Removes answers that nobody reads any more.
     fn tidy(&self, last: &Header) {
         let Ok(entries) = fs::read_dir(&self.folder) else { return };
-        // If nobody knows which are in use, all are.
+        // If it is unknown which are in use, all of them are kept.
         let Some(in_use) = in_use(&self.folder) else { return };
         for entry in entries.flatten() {
             let name = entry.file_name();
@@ -181,7 +182,7 @@ impl Store {
     }
 }
 
-/// Returns true if a file has this size. A full disk, or a machine that stopped, may leave less.
+/// Returns true if a file has this size. A full disk or a crash may leave less.
 fn is_whole(path: &Path, bytes: u64) -> bool {
     fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() == bytes)
 }
@@ -193,15 +194,15 @@ fn is_new(path: &Path) -> bool {
     age.is_ok_and(|age| age < GRACE)
 }
 
-/// The end of the names of files of profiles.
+/// The extension of files of profiles.
 const ANSWER: &str = ".ndjson";
 
-/// Returns the name of the header beside a file of profiles.
+/// Returns the name of the header that belongs to a file of profiles.
 fn header_name(file: &str) -> Option<String> {
     Some(format!("{}.json", file.strip_suffix(ANSWER).filter(|stem| !stem.contains('/'))?))
 }
 
-/// Keeps the answers of these sets in `folder`, in place of those that were to stay before.
+/// Marks the answers of these sets as in use, instead of those marked before.
 pub(in crate::inventory) fn mark_in_use(folder: &Path, sets: &[AnswerSet]) -> io::Result<()> {
     let files: BTreeSet<&str> = sets.iter().flat_map(AnswerSet::files).collect();
     if in_use(folder).is_some_and(|known| known.iter().eq(&files)) {
@@ -212,7 +213,7 @@ pub(in crate::inventory) fn mark_in_use(folder: &Path, sets: &[AnswerSet]) -> io
     replace_durably(&folder.join(IN_USE), &serde_json::to_vec(&files)?, FileMode::PRIVATE)
 }
 
-/// Keeps the answers of a set in `folder`, beside those that stay already.
+/// Marks the answers of a set as in use, in addition to those marked before.
 pub(in crate::inventory) fn mark_too(folder: &Path, set: &AnswerSet) -> io::Result<()> {
     let known = in_use(folder);
     if known.is_some_and(|known| set.files().all(|file| known.contains(file))) {
@@ -224,7 +225,7 @@ pub(in crate::inventory) fn mark_too(folder: &Path, set: &AnswerSet) -> io::Resu
     replace_durably(&folder.join(IN_USE), &serde_json::to_vec(&files)?, FileMode::PRIVATE)
 }
 
-/// Returns the files of answers that are in use, or `None` if that cannot be read.
+/// Returns the files of answers that are in use, or `None` if their list cannot be read.
 fn in_use(folder: &Path) -> Option<BTreeSet<String>> {
     match disk::read_regular(&folder.join(IN_USE), MAX_HEADER) {
         Ok(content) => serde_json::from_slice(&content).ok(),
@@ -232,7 +233,7 @@ fn in_use(folder: &Path) -> Option<BTreeSet<String>> {
     }
 }
 
-/// Waits for other processes that note answers in use, and returns the lock.
+/// Waits for other processes that mark answers as in use, and returns the lock.
 fn locked(folder: &Path) -> io::Result<fs::File> {
     let file = fs::File::options().create(true).append(true).open(folder.join(LOCK))?;
     file.lock()?;
@@ -245,13 +246,13 @@ impl Stored {
         Duration::from_secs(now().saturating_sub(self.header.fetched))
     }
 
-    /// Returns the content: profiles, one per line. It is gone if several newer answers have arrived meanwhile.
+    /// Returns the content: profiles, one per line. Fails if newer answers have displaced it meanwhile.
     pub(in crate::inventory) fn content(&self) -> Result<String, FetchError> {
         let failed = |source| FetchError::Store { path: self.path.display().to_string(), source };
         fs::read_to_string(&self.path).map_err(failed)
     }
 
-    /// Returns the profiles, one per line, by the names of their nodes, for nodes that have one.
+    /// Returns the profile of each node that has one, on one line, by the node's name.
     pub(in crate::inventory) fn lines(&self) -> Result<BTreeMap<String, String>, FetchError> {
         #[derive(Deserialize)]
         struct Named {
@@ -273,7 +274,7 @@ fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
 }
 
-/// Returns a short name for a content.
+/// Returns a short name derived from some content.
 fn digest(content: &[u8]) -> String {
     Hex(&Sha256::digest(content)[..12]).to_string()
 }
@@ -289,7 +290,7 @@ fn create_private(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes all files in a folder older than those that are kept in any case.
+/// Makes all files in a folder older than [`GRACE`].
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 pub(in crate::inventory) fn age(folder: &Path) {
@@ -350,7 +351,7 @@ mod tests {
         // The same answer again makes it whole.
         assert_eq!(fs::read_to_string(keep().path).unwrap(), "1\n2\n");
         assert_eq!(store.last().unwrap().path, kept.path);
-        // While it cannot be told what is in use, nothing goes.
+        // While it is unknown which answers are in use, none are removed.
         fs::write(folder.path().join(IN_USE), "{").unwrap();
         for line in ["3\n", "4\n", "5\n"] {
             age(folder.path());

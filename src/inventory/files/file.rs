@@ -32,8 +32,8 @@ pub(super) struct ProfileFile {
     pub(super) has_content: AtomicBool,
 }
 
-/// The hash of a content. It shows if a file has changed, and is computed for each commit that a daemon resolves. So
-/// it has to be fast, and it need not be secure: nobody gains anything by a collision.
+/// A hash of a file's content, which shows whether the file has changed. It is computed for each commit that a daemon
+/// resolves, so it must be fast. It need not be secure: nobody gains anything by a collision.
 type Hash = u64;
 
 /// The state of a file when it was first seen.
@@ -58,7 +58,7 @@ impl ProfileFile {
         ProfileFile { path, real, path_number, shown, seen, content, has_changed, has_content }
     }
 
-    /// Returns the form by the name as given: a link may have another name than its target.
+    /// Returns the form by the name as given: a link's name may differ from its target's.
     pub(super) fn form(&self) -> Form {
         Form::of(&self.shown)
     }
@@ -82,13 +82,13 @@ impl ProfileFile {
         Ok(opened.map_err(|error| self.unreadable(&error))?.1)
     }
 
-    /// Takes note that the file has changed since it was first seen.
+    /// Records that the file has changed since it was first seen.
     fn changed(&self) -> ProfileError {
         self.has_changed.store(true, Ordering::Relaxed);
         self.error("the file has changed since it was first read")
     }
 
-    /// Reads the whole content, and takes note of it if `is_noted`.
+    /// Reads the whole content, and records its hash if `is_noted`.
     pub(super) fn read(&self, is_noted: bool) -> Result<Vec<u8>, ProfileError> {
         let file = self.open()?;
         let size = self.stamp().and_then(|stamp| usize::try_from(stamp.size()).ok()).unwrap_or_default();
@@ -148,7 +148,7 @@ impl ProfileFile {
     }
 }
 
-/// The number of bytes that are hashed at a time, so few that they stay in the processor's cache.
+/// The number of bytes that are hashed at a time, few enough to stay in the processor's cache.
 const BLOCK: u64 = 256 << 10;
 
 /// Returns the hash of everything that `content` yields.

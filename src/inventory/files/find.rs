@@ -29,8 +29,8 @@ impl ProfilePath {
     }
 }
 
-/// Returns the profile files at paths, as far as they can be found: files themselves, the files below folders, and the
-/// matches of globs.
+/// Returns the profile files at paths: files themselves, the files below folders, and the matches of globs. Paths
+/// that cannot be searched are skipped.
 pub fn files<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Vec<PathBuf> {
     let mut search = Search::default();
     paths.flat_map(|path| find(path, &mut search).unwrap_or_default()).map(|file| file.path).collect()
@@ -67,8 +67,8 @@ fn find(path: &Path, search: &mut Search) -> Result<Vec<ProfilePath>> {
     Ok(matching(path, search)?.into_iter().map(ProfilePath::at).collect())
 }
 
-/// Divides the files at a path that the user names into those to read, and those that links lead out of a work tree
-/// that is looked at. Fails if the path itself leads out of it.
+/// Divides the files at a path that the user names into those to read, and those that links lead to outside a
+/// confined work tree. Fails if the path itself leads out of it.
 pub(super) fn by_user(path: &Path, search: &mut Search) -> Result<(Vec<ProfilePath>, Vec<ProfilePath>)> {
     let folder = if path.exists() { path.to_owned() } else { plain_part(path) };
     let folder = if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder };
@@ -77,8 +77,8 @@ pub(super) fn by_user(path: &Path, search: &mut Search) -> Result<(Vec<ProfilePa
     Ok(find(path, search)?.into_iter().partition(|file| !leaves(&real, &file.real)))
 }
 
-/// Divides the files at a path into those that stay below its folder, which must be below `root`, and those that links
-/// lead out of it. Fails if the path itself leads out of `root`.
+/// Divides the files at a path into those that lie below its folder, which must be below `root`, and those that links
+/// lead to outside it. Fails if the path itself leads out of `root`.
 pub(super) fn confined(root: &Path, path: &Path, search: &mut Search) -> Result<(Vec<ProfilePath>, Vec<ProfilePath>)> {
     let folder = if path.is_dir() {
         path.to_owned()
@@ -173,8 +173,8 @@ impl FileTree for Names {
     }
 }
 
-/// Returns the profile files at a path of a tree as [`files`] finds them on disk, links followed: by the path through
-/// which it leads to them, with their contents. It may look at as many names as are `left`.
+/// Returns the contents of the profile files at a path of a tree, by the path that leads to them. Follows links, as
+/// [`files`] does on disk, and examines at most as many names as are `left`.
 pub fn files_in_tree(
     tree: &dyn FileTree,
     path: &str,
@@ -252,8 +252,8 @@ fn collect(folder: &Path, real: &Path, found: &mut Vec<ProfilePath>, left: &mut 
     Ok(())
 }
 
-/// Returns true for a file with the extension of profiles, including compressed ones, for which a message says to
-/// unpack them.
+/// Returns true for a file with the extension of profiles, including compressed ones, which a message asks the user
+/// to unpack.
 fn is_profile_file(path: &Path) -> bool {
     let known = ["yaml", "yml", "json", "ndjson", "jsonl", "facts"];
     let is = |path: &Path, known: &str| path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(known));
