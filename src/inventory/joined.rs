@@ -1,8 +1,8 @@
-//! Joins the profiles that several entries have of one node.
+//! Joins the profiles of a node from several entries.
 //!
-//! A profile in a file replaces what entries before say of its node. What another source says is laid over it: the
-//! environment, and facts, trusted data and variables by their names at the top level. Sources that are asked for each
-//! node add no nodes.
+//! A profile in a file replaces those of earlier entries for its node. A profile from another source is laid over
+//! them: its environment, and its facts, trusted data and variables by their top-level names. Sources that are asked
+//! about each node add no nodes.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ impl EntryMode {
         matches!(self, EntryMode::Replace | EntryMode::Factsets)
     }
 
-    /// Returns a profile of the file at `path` with the name that its node has.
+    /// Returns a profile of the file at `path` with the name of its node.
     pub(super) fn named(self, profile: NodeProfile, path: impl FnOnce() -> String) -> NodeProfile {
         if self == EntryMode::Factsets { named_by_file(profile, &path()) } else { profile }
     }
@@ -48,16 +48,16 @@ pub struct EntryProfile {
     pub profile: NodeProfile,
 }
 
-/// Nodes as the entries so far have them.
+/// The nodes of the entries so far.
 #[derive(Default)]
 pub(super) struct Joined {
     nodes: IndexMap<Arc<str>, EntryProfile, RandomState>,
-    /// Further profiles of nodes that an entry has twice.
+    /// Further profiles of nodes that an entry declares twice.
     twice: Vec<EntryProfile>,
 }
 
 impl Joined {
-    /// Adds a profile. Parts come in the order of their entries.
+    /// Adds a profile. Profiles must be added in the order of their entries.
     pub(super) fn add(&mut self, part: EntryProfile, manner: EntryMode) {
         let Some(known) = self.nodes.get_mut(&part.profile.name) else {
             if manner != EntryMode::OverlayKnown {
@@ -75,7 +75,7 @@ impl Joined {
         }
     }
 
-    /// Leaves out nodes of which an entry cannot say anything, and returns their errors.
+    /// Removes nodes for which an entry has failed, and returns their errors.
     pub(super) fn leave_out<'f>(
         &mut self,
         source: &str,
@@ -96,7 +96,7 @@ impl Joined {
         self.nodes.values_mut().chain(&mut self.twice).for_each(|part| change(&mut part.profile));
     }
 
-    /// Returns all nodes, and those that an entry declares twice.
+    /// Returns all nodes, and the further profiles of those that an entry declares twice.
     pub(super) fn all(self) -> impl Iterator<Item = EntryProfile> {
         self.nodes.into_values().chain(self.twice)
     }

@@ -1,15 +1,14 @@
-//! Node profiles: from files, and from sources that are asked over the network or by a program, with the files that
-//! keep their answers.
+//! Node profiles from files, and from sources that are queried over the network or by running a program, with the
+//! files that keep their answers.
 //!
-//! A source is fetched into a file of hierad's own, one profile a line, below the git directory ([`Store`]); profiles
-//! are then read from it as from any other file. An answer counts for some time, `refresh` in the settings. If a source
-//! cannot be asked, the last answer stays in use, and callers are told of it.
+//! The answer of a source is kept in a file below the git directory, one profile per line ([`Store`]), which is then
+//! read like any other file of profiles. It is used for the time that `refresh` in the settings allows. If a source
+//! cannot be asked, its last answer stays in use, and callers get a notice.
 //!
-//! A daemon goes on with the answers that its last reports were made with ([`AnswerSet`]), until it has told what newer
-//! ones change.
+//! A daemon keeps using the answers of its last reports ([`AnswerSet`]) until it has reported what newer ones change.
 //!
 //! Entries are joined by the names of nodes, later ones over earlier ones: see `joined`. [`Overview`] and
-//! [`Inventory::describe`] tell which of them says what of a node.
+//! [`Inventory::describe`] show which entry each part of a node comes from.
 //!
 //! [`Inventory::open`] makes one [`ProfileSource`](crate::node::ProfileSource) of all entries of `profiles`.
 

@@ -1,4 +1,4 @@
-//! The nodes as all entries together have them, and the entry that each part is from.
+//! The nodes of all entries together, and the entry that each part comes from.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,7 +10,7 @@ use super::site_pp::SitePp;
 use crate::inventory::files::EnvironmentOfNodes;
 use crate::node::{NodeProfile, ProfileSource, VARIABLES, Wanted};
 
-/// All entries and the nodes that they have.
+/// All entries and their nodes.
 pub struct Overview {
     /// The entries, in order; the folders of a Puppet server's cache are one each.
     pub entries: Vec<EntryState>,
@@ -18,25 +18,25 @@ pub struct Overview {
     pub nodes: BTreeMap<Arc<str>, KnownNode>,
 }
 
-/// An entry, as it is read at present.
+/// An entry in its current state.
 #[derive(Debug, Clone)]
 pub struct EntryState {
     /// Its name for messages.
     pub label: String,
     /// The time of the fetch, in seconds since 1970; `None` for files.
     pub fetched: Option<u64>,
-    /// True if it knows all nodes that there are: a `PuppetDB` without a filter.
+    /// True if it knows all existing nodes: a `PuppetDB` without a filter.
     pub knows_all: bool,
 }
 
-/// A node, with the entries that say something of it.
+/// A node, with the entries that describe it.
 #[derive(Debug, Clone)]
 pub struct KnownNode {
     /// The environment.
     pub environment: Arc<str>,
     /// The time of its facts, in seconds since 1970, if a profile says it.
     pub time: Option<i64>,
-    /// The entries that count, by number, each with the place of its profile.
+    /// The numbers of the entries that contribute to it, each with the place of its profile.
     pub places: Vec<(usize, String)>,
 }
 
@@ -50,7 +50,7 @@ pub struct Described {
     from: BTreeMap<(&'static str, String), usize>,
 }
 
-/// The profile that one entry has of a node.
+/// The profile of a node in one entry.
 #[derive(Debug, Clone)]
 pub struct Origin {
     /// The entry, as messages name it.
@@ -101,7 +101,7 @@ impl Inventory {
         node.places.push(place);
     }
 
-    /// Returns the environment of a node whose profile names this environment, or none.
+    /// Returns the environment of a node whose profile names this one, or an empty one.
     fn environment(&self, named: &Arc<str>) -> Arc<str> {
         match &self.environment {
             EnvironmentOfNodes::Declared(_) if !named.is_empty() => named.clone(),
@@ -109,8 +109,8 @@ impl Inventory {
         }
     }
 
-    /// Returns everything that the entries say about a node, or `None` if none has it. Only facts that are kept are
-    /// included.
+    /// Returns everything that the entries say about a node, or `None` if no entry has it. Only facts in kept answers
+    /// are included.
     pub fn describe(&self, node: &str) -> Result<Option<Described>, OpenError> {
         let (state, _) = self.read_files(FactNames::default())?;
         let mut described: Option<Described> = None;

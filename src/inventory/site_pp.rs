@@ -13,14 +13,14 @@ use crate::value::Value;
 
 /// The node blocks of a manifest, and their place among the entries.
 pub(super) struct SitePp {
-    /// The number of entries before.
+    /// The number of entries before the manifest.
     pub(super) entries_before: usize,
     setting: SitePpSetting,
     text: String,
     blocks: NodeBlocks,
 }
 
-/// The largest manifest that is read, in bytes.
+/// The maximum size, in bytes, of a manifest.
 const SIZE: u64 = 8 << 20;
 
 fn read(path: &Path) -> io::Result<String> {
@@ -43,7 +43,7 @@ impl SitePp {
         Ok(SitePp { entries_before, setting: setting.clone(), text, blocks })
     }
 
-    /// Returns notices about what is not understood.
+    /// Returns notices about assignments that are not understood.
     pub(super) fn notices(&self) -> Vec<ProfileError> {
         let unknown =
             self.blocks.blocks().iter().flat_map(|block| &block.assignments).filter(|set| set.value.is_none());
@@ -65,8 +65,8 @@ impl SitePp {
         format!("the node blocks of {}", self.setting.file.display())
     }
 
-    /// Returns the place of a node's block, and the variables that it sets; without a block the manifest, and all its
-    /// variables, which are then unknown.
+    /// Returns the place of a node's block, and the variables that it sets. For a node without a block, returns the
+    /// manifest and all its variables, which are then unknown.
     pub(super) fn sets(&self, node: &str) -> (String, BTreeSet<&str>) {
         let path = self.setting.file.display();
         let (place, blocks) = match self.blocks.block_for(node) {

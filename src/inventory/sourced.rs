@@ -13,20 +13,19 @@ use crate::node::{Batch, NodeProfile, ProfileError, ProfilePlace, ProfileSource,
 use crate::settings::ProfileEntry;
 use crate::workers::RUN;
 
-/// The most profiles in a batch.
+/// The maximum number of profiles in a batch.
 const BATCH: usize = 4096;
 
 /// Profiles that can be read.
 pub struct Opened {
     /// The profiles.
     pub source: Arc<dyn ProfileSource>,
-    /// Messages about sources that could not be asked; none of them leaves a node out.
+    /// Messages about sources that could not be asked; no node is missing because of them.
     pub notices: Vec<ProfileError>,
 }
 
 impl Inventory {
-    /// Opens all entries, and asks sources whose last answer does not count any more. They are asked for the facts that
-    /// are `wanted`.
+    /// Opens all entries, and asks sources without a usable answer for the facts that are `wanted`.
     pub fn open(self, wanted: &Wanted) -> Result<Opened, OpenError> {
         let has_sources = self.entries.iter().any(|entry| !matches!(entry, ProfileEntry::Files(_)));
         let (state, notices) = self.read_files(FactNames::of(wanted))?;
@@ -40,12 +39,12 @@ impl Inventory {
     }
 }
 
-/// Profiles of which some come from sources other than files. If more facts are wanted than were fetched, they are
-/// fetched.
+/// Profiles of which some come from sources other than files. Wanted facts that have not been fetched yet are fetched
+/// on demand.
 pub(super) struct Sourced {
     inventory: Inventory,
     state: RwLock<Arc<State>>,
-    /// True if more facts were wanted: whoever has read the profiles before should read all of them again.
+    /// True if fetching more facts brought new answers: profiles that were read before should all be read again.
     has_changed: AtomicBool,
 }
 
@@ -69,7 +68,7 @@ impl Sourced {
         for notice in notices {
             tracing::warn!("{notice}");
         }
-        // Pinned answers say of all other facts what they said before. The last ones may have more than was wanted.
+        // With pinned answers, all other facts stay the same. New answers may differ in more than the wanted facts.
         let is_another = !self.inventory.is_pinned() && state.answers() != before;
         self.has_changed.fetch_or(is_another, Ordering::Relaxed);
         let state = Arc::new(state);
@@ -96,7 +95,7 @@ impl Sourced {
         errors
     }
 
-    /// Sets the environment of a profile that has none, or is to have another one.
+    /// Sets the environment of a profile that has none, or of all if it is fixed.
     fn in_environment(&self, mut profile: NodeProfile) -> NodeProfile {
         match &self.inventory.environment {
             EnvironmentOfNodes::Declared(_) if !profile.environment.is_empty() => {}
@@ -114,7 +113,7 @@ impl State {
         EntryProfile { entry, place, profile }
     }
 
-    /// Returns true if nodes of some entry have other names than their profiles say.
+    /// Returns true if the nodes of some entry are named differently from their profiles.
     fn renames(&self) -> bool {
         self.entries.iter().any(|entry| entry.manner == EntryMode::Factsets)
     }
@@ -125,7 +124,7 @@ impl State {
         AnswerSet::of(answers.map(|(source, stored)| (source.name(), &*stored.header.file)))
     }
 
-    /// Joins the profiles of all entries. Returns the errors of nodes that are left out, too.
+    /// Joins the profiles of all entries. Also returns the errors of nodes that are left out.
     fn joined(&self, mut batches: Vec<Batch>) -> (Joined, Vec<ProfileError>) {
         batches.sort_unstable_by_key(|batch| batch.number);
         let profiles = batches.into_iter().flat_map(|batch| batch.profiles);
@@ -152,7 +151,7 @@ impl State {
 impl ProfileSource for Sourced {
     fn read(&self, wanted: &Wanted, each: &(dyn Fn(Batch) + Sync)) -> Vec<ProfileError> {
         match self.with(&FactNames::of(wanted)) {
-            // Parts of a profile do not show which extensions stand beside the others.
+            // A partly read profile does not show the extensions that are written outside `extensions`.
             Ok(state) if state.renames() => self.read_joined(&state, &Wanted::whole(), each),
             Ok(state) if state.entries.len() > 1 || !state.overlays.is_empty() => {
                 self.read_joined(&state, wanted, each)

@@ -1,7 +1,7 @@
-//! The fields of node profiles: the one table that says of each how it is read, wanted, kept, joined and shown.
+//! The fields of node profiles: one table of how each is read, wanted, kept, joined and shown.
 //!
-//! A new field is a member of [`NodeProfile`] and a row here. Everything that goes through all fields does so by this
-//! table: readers of documents, the cache, `hierad nodes fetch` and `show`, and the joining of entries.
+//! A new field needs a member of [`NodeProfile`] and a row here. Everything that handles all fields uses this table:
+//! readers of documents, the cache, `hierad nodes fetch` and `show`, and the joining of entries.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -17,13 +17,13 @@ use crate::value::{Hash, Value, is_number};
 pub(super) enum Wants {
     /// All of it.
     All,
-    /// All of a value that is no hash.
+    /// All of a value that is not a hash.
     Scalar,
     /// The wanted facts and variables.
     Variables,
     /// The wanted part of `$trusted`.
     Trusted,
-    /// All of it, if what is known of catalogs is wanted.
+    /// All of it, if catalogs are wanted.
     Catalogs,
 }
 
@@ -31,15 +31,15 @@ pub(super) enum Wants {
 pub struct Field {
     /// Its name in documents.
     pub name: &'static str,
-    /// Other names of it, in documents of other tools.
+    /// Its other names, in documents of other tools.
     others: &'static [&'static str],
     /// True if hierad's own form has it.
     is_own: bool,
-    /// True if only profiles have it, and no hash of plain facts.
+    /// True if it distinguishes a profile from a hash of plain facts.
     is_decisive: bool,
     /// The part that is read.
     pub(super) wants: Wants,
-    /// The text before the names of the variables in it; `None` if it has none to show.
+    /// The prefix of the names of its variables; `None` if it has none to show.
     pub prefix: Option<&'static str>,
     read: fn(&Document<'_>, &mut NodeProfile) -> Result<(), Refusal>,
     kept: fn(&NodeProfile) -> Value,
@@ -48,7 +48,7 @@ pub struct Field {
     overlay: fn(&mut NodeProfile, &mut NodeProfile, &mut Tell<'_>),
 }
 
-/// Returns the row of a field with the values of a member. Other rows name what is different.
+/// Returns the row of a field that one member of the profile holds. Rows override what differs.
 macro_rules! field {
     ($name:expr, $($member:ident).+) => {
         Field {
@@ -149,7 +149,7 @@ pub static FIELDS: [Field; 11] = [
     },
     Field {
         wants: Wants::Scalar,
-        // Facts tell that there is such a node.
+        // Facts show that the node exists.
         overlay: |below, above, _| {
             below.is_guessed = below.is_guessed && above.facts.is_empty() || above.is_guessed;
         },
@@ -168,17 +168,17 @@ impl Field {
         (self.read)(document, profile)
     }
 
-    /// Returns the value in a profile in the form that caches keep; undef for nothing.
+    /// Returns the field's value in the form that caches keep; undef if it has none.
     pub(super) fn kept(&self, profile: &NodeProfile) -> Value {
         (self.kept)(profile)
     }
 
-    /// Puts a kept value into a profile. Returns `None` if it is no such value.
+    /// Puts a kept value into a profile. Returns `None` if it is not a value of the field.
     pub(super) fn keep(&self, profile: &mut NodeProfile, value: Value) -> Option<()> {
         (self.keep)(profile, value)
     }
 
-    /// Returns the value in a profile as documents have it; undef for nothing.
+    /// Returns the field's value in the form of documents; undef if it has none.
     pub fn written(&self, profile: &NodeProfile) -> Value {
         (self.written)(profile)
     }
@@ -238,10 +238,11 @@ fn written_classes(given: &Names) -> Value {
     Value::hash(classes.into_iter().map(|(class, given)| (Value::from(class), Value::hash(given))).collect())
 }
 
-/// The name of no variable: its value is the error with which Puppet refuses the variables of a node, if it does.
+/// A name that no variable can have. Its value is the error with which Puppet refuses the variables of a node, if it
+/// does.
 pub const REFUSAL: &str = "\0refusal";
 
-/// Names that no fact, variable or fact of the server can have, as Puppet has set them before.
+/// Names that no fact, variable or server fact can have, since Puppet sets them first.
 const REFUSED_EARLY: [&str; 2] = ["facts", "server_facts"];
 
 /// Names that a node cannot have because the class `main` sets them.
@@ -257,7 +258,7 @@ pub(super) fn refused_names() -> impl Iterator<Item = &'static str> {
     REFUSED_EARLY.into_iter().chain(REFUSED_LATE).chain(["0"])
 }
 
-/// Fields of other tools, `PuppetDB` and onceover among them, that change no answer.
+/// Fields of other tools, such as `PuppetDB` and onceover, that affect no answer.
 const UNREAD: [&str; 6] = ["expiration", "producer_timestamp", "producer", "hash", "resources", "package_inventory"];
 
 /// Returns the names of the fields in hierad's own form.
@@ -265,7 +266,7 @@ fn own() -> impl Iterator<Item = &'static str> {
     FIELDS.iter().filter(|field| field.is_own).map(|field| field.name)
 }
 
-/// Returns the names of all fields that documents have.
+/// Returns the names of all fields that documents may have.
 fn names() -> impl Iterator<Item = &'static str> {
     let foreign = FIELDS.iter().flat_map(|field| field.all_names().skip(usize::from(field.is_own)));
     own().chain(foreign).chain(UNREAD).chain([TRUSTED_EXTERNAL])
@@ -302,7 +303,7 @@ pub(super) fn unknown(hash: &Hash) -> Option<Unknown> {
 /// Returns the field that begins with `name`, such as `vars`, or else the most similar one; `None` if there is none.
 fn near(name: &str) -> Option<&'static str> {
     const BEGINNING: usize = 3;
-    /// The most letters that are written wrongly: others are another word.
+    /// The maximum number of wrong letters: with more, it is another word.
     const FEW: usize = 2;
     let beginning = name.get(..BEGINNING);
     let begun = names().find(|field| beginning.is_some_and(|beginning| field.starts_with(beginning)));

@@ -64,8 +64,8 @@ pub struct ProfileFiles {
 }
 
 impl ProfileFiles {
-    /// Finds the profiles at `paths`: files, folders and globs. A file at several paths is read once. What is read is
-    /// stored in `cache`.
+    /// Finds the profiles at `paths`: files, folders and globs. A file at several paths is read once. The parsed
+    /// profiles are stored in `cache`.
     pub fn find(
         paths: &[PathBuf],
         environment: EnvironmentOfNodes,
@@ -75,8 +75,8 @@ impl ProfileFiles {
         ProfileFiles::find_within(None, paths, environment, workers, cache)
     }
 
-    /// Finds the profiles at `paths`. If they must stay within a tree, links that lead out of it or of the folder that
-    /// is named become errors, and are not read.
+    /// Finds the profiles at `paths`. If they must stay within a tree, links that lead out of it or of their named
+    /// folder become errors, and are not read.
     pub fn find_within(
         within: Option<&Path>,
         paths: &[PathBuf],
@@ -90,13 +90,13 @@ impl ProfileFiles {
         Ok(ProfileFiles { paths, within, refused, files, at_paths, are_small, environment, workers, cache })
     }
 
-    /// Returns true if the files are small: from now on their contents are compared, too.
+    /// Returns true if the files are small enough that their contents are compared, too.
     fn are_small(&self) -> bool {
         let sizes = || self.files.iter().filter_map(ProfileFile::stamp).map(|stamp| stamp.size());
         *self.are_small.get_or_init(|| sizes().sum::<u64>() <= SMALL)
     }
 
-    /// Takes note of the contents of small files for which this is true.
+    /// Records the hashes of the files that `of` selects, if the files are small.
     fn see_contents(&self, of: impl Fn(&ProfileFile) -> bool + Sync) {
         if self.are_small() {
             let next = AtomicUsize::new(0);
@@ -113,7 +113,7 @@ impl ProfileFiles {
     /// Returns a cache name for the `wanted` parts of these files in their current state, or `None` if the state is
     /// ambiguous: a file cannot be read, or may still change unnoticed.
     fn name(&self, wanted: &Wanted) -> Option<String> {
-        // A path without files is an error, which the cache does not have.
+        // The name contains `at_paths` because a path without files is an error, which the cache does not store.
         let mut name = format!("{:?} {} {:?}", self.environment, wanted.text(), self.at_paths);
         for file in &self.files {
             let real = file.real.as_os_str().as_encoded_bytes().escape_ascii();
@@ -125,7 +125,7 @@ impl ProfileFiles {
     /// Reads the files that may be read, from the cache if it has them.
     fn read_allowed(&self, wanted: &Wanted, each: &(dyn Fn(Batch) + Sync)) -> Vec<ProfileError> {
         let cache = self.cache.as_ref().filter(|_| !wanted.is_whole());
-        // The contents of whole files are noted as they are read, unless the name needs them before.
+        // The hashes of whole files are recorded as they are read, unless the name needs them before.
         self.see_contents(|file| cache.is_some() || file.form() == Form::Lines);
         let Some((cache, name)) = cache.and_then(|cache| Some((cache, self.name(wanted)?))) else {
             return self.read_files(wanted, each);
@@ -248,7 +248,7 @@ impl ProfileSource for ProfileFiles {
 struct ProfileFileList {
     /// The files, each once.
     files: Vec<ProfileFile>,
-    /// Their numbers, by path.
+    /// The numbers of the files at each path.
     at_paths: Vec<Vec<u32>>,
     /// The files that lead out of the tree or of their folder.
     refused: Vec<ProfileError>,
@@ -286,7 +286,7 @@ fn leads_out(file: &ProfilePath) -> ProfileError {
     }
 }
 
-/// Converts the number of a file; memory has no room for more than fit.
+/// Converts the number of a file; memory has no room for more files than fit into 32 bits.
 fn number_of(file: usize) -> u32 {
     u32::try_from(file).unwrap_or(u32::MAX)
 }
@@ -313,7 +313,7 @@ mod tests {
         };
         let first = at("name: a\n");
         assert!(first.read(&wanted, &|_| ()).is_empty() && first.is_current());
-        // An image of a file system has a file at the same place with the same times.
+        // An image of a file system may have another file at the same place with the same times.
         let second = at("name: b\n");
         second.files[0].set_state_of(&first.files[0]);
         second.see_contents(|_| true);

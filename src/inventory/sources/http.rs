@@ -1,4 +1,4 @@
-//! A client of one HTTP server, with bounds on what it answers.
+//! A client of one HTTP server, with bounds on its answers.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,24 +12,24 @@ use crate::disk;
 use crate::inventory::FetchError;
 use crate::settings::{ServerSetting, TokenSetting};
 
-/// The most bytes of an answer.
+/// The maximum size, in bytes, of an answer.
 const MAX_BODY: usize = 512 << 20;
 
-/// The most bytes of a refusal that are read, and the most characters of it that an error quotes.
+/// The maximum number of bytes that are read from a refusal, and of characters that an error quotes from it.
 const MAX_REFUSAL: usize = 4096;
 const MAX_TOLD: usize = 300;
 
-/// The time limit of a connection.
+/// The time limit for connecting.
 const MAX_CONNECT: Duration = Duration::from_secs(5);
 
-/// The most bytes of a certificate's file.
+/// The maximum size, in bytes, of a certificate's file.
 const MAX_PEM: u64 = 4 << 20;
 
 /// The API of a server.
 pub(super) struct Api {
     /// The header of tokens.
     pub(super) token: &'static str,
-    /// The advice if nothing is there.
+    /// The advice if the API is not there.
     pub(super) absent: &'static str,
 }
 
@@ -69,7 +69,7 @@ impl Http {
         Ok(Http { client: client.build().map_err(failed)?, api, base: setting.url.clone() })
     }
 
-    /// Asks for a path, with JSON as the body, and returns the whole answer.
+    /// Sends a request with JSON as its body, and returns the whole answer.
     pub(super) async fn ask(&self, method: Method, path: &str, body: String) -> Result<Answer, FetchError> {
         let url = format!("{}{path}", self.base);
         let unreachable = |error: reqwest::Error| FetchError::Unreachable {
@@ -107,7 +107,7 @@ impl Http {
         FetchError::Refused { url, status, said, advice }
     }
 
-    /// Returns the address that the path is appended to.
+    /// Returns the address of a path.
     pub(super) fn url(&self, path: &str) -> String {
         format!("{}{path}", self.base)
     }

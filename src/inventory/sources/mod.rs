@@ -1,6 +1,6 @@
-//! Sources of nodes other than files: a file for each kind.
+//! Sources of nodes other than files, with a module for each kind.
 //!
-//! A new kind is a module here, one of [`SourceSetting`], and an arm of [`of`].
+//! A new kind needs a module here, a variant of [`SourceSetting`], and an arm of [`of`].
 
 mod http;
 mod overlay;
@@ -19,10 +19,10 @@ use puppetdb::PuppetDb;
 
 /// A source of nodes.
 pub(super) trait Source {
-    /// Returns the beginning of the names of the files with its answers, and all settings that decide these.
+    /// Returns the beginning of the names of the files with its answers, and all settings that determine the answers.
     fn identity(&self) -> (&'static str, String);
 
-    /// Returns the age from which it is asked again.
+    /// Returns the age at which an answer is replaced by a new one.
     fn refresh(&self) -> Duration;
 
     /// Returns true if it is asked about each node, and has no nodes of its own.
@@ -49,9 +49,9 @@ pub(super) enum Asked {
 
 /// Profiles, as they were fetched.
 pub(super) struct Nodes {
-    /// The profiles, one a line.
+    /// The profiles, one per line.
     pub(super) lines: Vec<u8>,
-    /// Their number.
+    /// The number of profiles.
     pub(super) count: usize,
     /// The facts that they have.
     pub(super) facts: FactNames,
@@ -69,7 +69,7 @@ pub(super) fn of(setting: &SourceSetting) -> Box<dyn Source + '_> {
     }
 }
 
-/// Does work with a runtime of its own on another thread: the calling one may have one already.
+/// Does work in a separate runtime on another thread: the calling thread may have a runtime already.
 fn waited<T: Send>(work: impl AsyncFnOnce() -> Result<T, FetchError> + Send) -> Result<T, FetchError> {
     let failed = || FetchError::Settings("the request has failed within".to_owned());
     let work = || {

@@ -1,4 +1,4 @@
-//! Sources that say something of nodes that other sources declare: programs that are run for each of them.
+//! Sources that add to the nodes that other sources declare: programs that are run for each node.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::puppet::{json, yaml};
 use crate::settings::ProgramSetting;
 use crate::value::{Hash, Value};
 
-/// The most programs that run at a time.
+/// The maximum number of programs that run at a time.
 const AT_ONCE: usize = 8;
 
 /// A kind of answers.
@@ -79,7 +79,7 @@ async fn one(kind: Kind, setting: ProgramSetting, node: Arc<str>) -> (Arc<str>, 
     (node, answer)
 }
 
-/// Runs a node classifier. As in Puppet, an answer of nothing means that it does not know the node.
+/// Runs a node classifier. As in Puppet, empty output means that it does not know the node.
 async fn classified(setting: &ProgramSetting, node: &str) -> Result<String, String> {
     let output = program::run(setting, Path::new(&setting.program), node).await?;
     let parsed = yaml::parse(&output);
@@ -99,8 +99,8 @@ async fn classified(setting: &ProgramSetting, node: &str) -> Result<String, Stri
     Ok(line(node, environment.into_iter().chain([("variables", parameters)]).chain(classes)))
 }
 
-/// Returns the classes of a classifier's answer with the names of the parameters that it assigns: nobody needs their
-/// values, which may be secrets.
+/// Returns the classes of a classifier's answer with the names of the parameters that it assigns. Their values are
+/// left out: nobody needs them, and they may be secrets.
 fn named(classes: &Hash) -> (&'static str, Value) {
     let given = |parameters: &Value| -> Value {
         let given = parameters.as_hash().into_iter().flat_map(Hash::iter).filter(|(_, value)| !value.is_undef());
@@ -109,7 +109,7 @@ fn named(classes: &Hash) -> (&'static str, Value) {
     (CLASSES, Value::hash(classes.iter().map(|(class, parameters)| (class.clone(), given(parameters))).collect()))
 }
 
-/// Runs Puppet's `trusted_external_command`: a program, or all of a folder.
+/// Runs Puppet's `trusted_external_command`: a program, or all programs in a folder.
 async fn trusted(setting: &ProgramSetting, node: &str) -> Result<String, String> {
     let path = Path::new(&setting.program);
     let external = if path.is_dir() {

@@ -10,7 +10,7 @@ use crate::delivery::one_line;
 use crate::process::{Group, without_tokens};
 use crate::settings::ProgramSetting;
 
-/// The most bytes of an answer, and of what an error quotes of standard error.
+/// The maximum size, in bytes, of an answer, and of the standard error that an error quotes.
 const MAX_ANSWER: u64 = 16 << 20;
 const MAX_TOLD: u64 = 300;
 

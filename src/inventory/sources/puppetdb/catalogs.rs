@@ -1,7 +1,7 @@
-//! The last catalogs of nodes: their classes and, where the server has records of them, the keys that were looked up.
+//! The last catalogs of nodes: their classes and, if the server records them, the keys that were looked up.
 //!
-//! They are asked for some nodes at a time, by name. So each answer is of whole nodes and of a bounded size, and the
-//! server need not sort the resources of all nodes for each page.
+//! They are requested for some nodes at a time, by name. So each answer contains whole nodes and has a bounded size,
+//! and the server need not sort the resources of all nodes for each page.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::inventory::FetchError;
 use crate::inventory::sources::http::Http;
 use crate::node::{Catalog, Names};
 
-/// The most nodes that are asked for at a time: some 50,000 classes, and half a million keys.
+/// The maximum number of nodes in a request. They have some 50,000 classes, and half a million keys.
 const NODES: usize = 250;
 
 /// The remedy if the server does not know such queries.
@@ -29,7 +29,7 @@ struct Row {
     name: String,
 }
 
-/// A profile on its line.
+/// A line with a profile.
 #[derive(Deserialize)]
 struct Named {
     name: String,
@@ -63,7 +63,8 @@ pub(super) async fn added(http: &Http, lines: &[u8]) -> Result<Vec<u8>, FetchErr
     Ok(whole)
 }
 
-/// Asks for the catalogs of some nodes. A node without one is not in the answer: each catalog has a class, `main`.
+/// Asks for the catalogs of some nodes. Only a node without one is missing from the answer: each catalog has a class,
+/// `main`.
 async fn of_nodes(
     http: &Http,
     names: &[Option<String>],
@@ -82,8 +83,8 @@ async fn of_nodes(
     Ok(classes.into_iter().map(catalog).collect())
 }
 
-/// Asks for the keys that were looked up for the last catalogs of some nodes. A record of another catalog says nothing:
-/// not each catalog is sent with one.
+/// Returns the query for the keys that were looked up for the last catalogs of some nodes. Records of other catalogs
+/// are left out: not every catalog is sent with one.
 fn looked_up(of_these: &Json) -> Json {
     let last = json!(["from", "catalogs", ["extract", ["certname", "catalog_uuid"], of_these]]);
     let of_last = json!(["in", ["certname", "catalog_uuid"], last]);

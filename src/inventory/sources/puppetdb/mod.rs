@@ -1,9 +1,9 @@
 //! `PuppetDB`'s query API, version 4.
 //!
-//! Nodes come from the inventory, with their environment, trusted data and just the facts that are asked for; a server
-//! that cannot extract facts is asked for all of them, and one without an inventory for its factsets. Answers are read
-//! page by page, and checked to be of one list: see [`pages`]. With them may come what is known of the nodes'
-//! [`catalogs`].
+//! Nodes come from the inventory, with their environment, trusted data and only the requested facts. A server that
+//! cannot extract facts is asked for all of them, and one without an inventory for its factsets. Answers are read
+//! page by page, and checked to be of one list: see [`pages`]. The nodes' [`catalogs`] are added if the settings ask
+//! for them.
 
 mod catalogs;
 mod pages;
@@ -22,7 +22,7 @@ use query::Form;
 /// The path of queries that name their entity.
 const PATH: &str = "/pdb/query/v4";
 
-/// The API, with the header of tokens as Puppet Enterprise has it.
+/// The API, with the token header of Puppet Enterprise.
 const API: Api =
     Api { token: "x-authentication", absent: "check 'url': PuppetDB's query API, version 4, is not there" };
 
@@ -54,7 +54,7 @@ async fn fetch(setting: &PuppetDbSetting, facts: &FactNames) -> Result<Nodes, Fe
     let http = Http::new(&setting.server, &API)?;
     let (mut form, mut refusal) = (Form::for_facts(facts), None);
     loop {
-        // Whole facts have tens of kilobytes, some have megabytes.
+        // All facts of a node take tens of kilobytes, sometimes megabytes.
         let page = if form == Form::Extract { setting.page } else { setting.page / 10 };
         let query = query::text(form, facts, setting.query.as_deref());
         match (pages::all(&http, &query, page).await, form.simpler()) {
@@ -62,7 +62,7 @@ async fn fetch(setting: &PuppetDbSetting, facts: &FactNames) -> Result<Nodes, Fe
                 refusal.get_or_insert(error);
                 form = simpler;
             }
-            // The filter may be wrong: then the first refusal tells most.
+            // The filter may be wrong: then the first refusal says the most about it.
             (Err(error), _) => return Err(refusal.unwrap_or(error)),
             (Ok((lines, count)), _) => {
                 let facts = if form == Form::Extract { facts.clone() } else { FactNames::All(()) };
@@ -73,7 +73,7 @@ async fn fetch(setting: &PuppetDbSetting, facts: &FactNames) -> Result<Nodes, Fe
     }
 }
 
-/// Returns true if the server seems not to know such queries.
+/// Returns true if the server does not seem to support such queries.
 fn is_unknown(error: &FetchError) -> bool {
     const REFUSALS: [&str; 3] = ["Can't extract", "PQL parse error", "AST field"];
     matches!(error, FetchError::Refused { status: 400 | 500, said, .. } if REFUSALS.iter().any(|words| said.contains(words)))

@@ -1,8 +1,8 @@
-//! Reads a list page by page, and sees to it that the pages are of one list.
+//! Reads a list page by page, and checks that all pages are of the same list.
 //!
-//! Each page begins with the last node of the one before. If another one is there, if a node comes twice or if the
-//! number of all changes, nodes came or went in between, and the list is read again from the start. So no node is
-//! missed that was there all the time.
+//! Each page begins with the last node of the previous one. If it begins with another node, if a node occurs twice or
+//! if the total changes, nodes were added or removed in between, and the list is read again from the start. So no
+//! node is missed that existed all the time.
 
 use reqwest::Method;
 use serde::Serialize;
@@ -12,7 +12,7 @@ use super::rows::{Lines, Row, certname};
 use crate::inventory::FetchError;
 use crate::inventory::sources::http::Http;
 
-/// The most times that a list is read.
+/// The maximum number of times that a list is read.
 const ATTEMPTS: usize = 3;
 
 /// A request of one page.
@@ -71,7 +71,7 @@ impl List<'_> {
     }
 
     fn rows<'b>(&self, body: &'b [u8]) -> Result<Vec<Row<'b>>, FetchError> {
-        // The error would quote the answer, in which there may be secrets.
+        // The error would quote the answer, which may contain secrets.
         let told =
             |error: serde_json::Error| format!("line {}, column {} has no list of nodes", error.line(), error.column());
         serde_json::from_slice(body).map_err(|error| self.malformed(&told(error)))
@@ -85,7 +85,7 @@ impl List<'_> {
         serde_json::to_string(&Request { query, limit, offset, order_by, include_total: true }).unwrap_or_default()
     }
 
-    /// Adds the rows of a page. Returns false if it does not go on where the last one ended.
+    /// Adds the rows of a page. Returns false if it does not continue where the previous one ended.
     fn add(&mut self, rows: &[Row<'_>]) -> Result<bool, FetchError> {
         let mut rows = rows.iter();
         if let Some(last) = &self.last {

@@ -9,7 +9,7 @@ pub(super) enum Form {
     Extract,
     /// The inventory, with all facts.
     Inventory,
-    /// The factsets, which have trusted data as a fact.
+    /// The factsets, which contain trusted data as a fact.
     Factsets,
 }
 
@@ -22,7 +22,7 @@ impl Form {
         }
     }
 
-    /// Returns the form for servers that do not know this one.
+    /// Returns the form for servers that do not support this one.
     pub(super) fn simpler(self) -> Option<Form> {
         match self {
             Form::Extract => Some(Form::Inventory),
@@ -50,7 +50,7 @@ const FACT: &str = "facts.";
 fn extracted(facts: &FactNames) -> String {
     let FactNames::Some(names) = facts else { return String::new() };
     names.iter().fold(", trusted".to_owned(), |text, name| {
-        // The blank behind quotes is part of the form.
+        // The blank after the quotes is part of the syntax.
         let column = if is_plain(name) { name.clone() } else { format!("\"{name}\" ") };
         text + ", " + FACT + &column
     })
