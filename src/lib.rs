@@ -1,10 +1,10 @@
 //! hierad shows what a commit to a Puppet Hiera data repository really does to every node.
 //!
-//! The flow: a [`tree`] of files, from [`git`] or the [`disk`], and the facts of a [`node`] give [`hiera`] a hierarchy.
-//! Lookups on all nodes give the [`fleet`]'s effective values. Two revisions of these make a [`diff`], and that becomes
-//! a [`report`]; a revision's values also become [`snapshot`]s. A [`pipeline`] does all of this for two commits. The
-//! [`cli`] runs it once, the [`daemon`] for each new commit, and [`delivery`] sends the reports out; a [`forge`] has
-//! the review of a pull request. The [`app`] puts the parts together for a run of the program.
+//! The flow: a [`tree`] of files, from [`git`] or the [`disk`], and the facts of a [`node`] give [`hiera`] a
+//! hierarchy. Lookups on all nodes give the [`fleet`]'s effective values. Two revisions of these make a [`diff`], and
+//! that becomes a [`report`]; a revision's values also become [`snapshot`]s. A [`pipeline`] does all of this for two
+//! commits. The [`cli`] runs it once, the [`daemon`] for each new commit, and [`delivery`] sends the reports out; a
+//! [`forge`] gets the review of a pull request. The [`app`] puts the parts together for a run of the program.
 //!
 //! [`puppet`] is the wall around emulation: everything that must behave, byte for byte, like Ruby, its libraries and
 //! Puppet's language.

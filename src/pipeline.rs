@@ -1,7 +1,7 @@
 //! Diffs and renders revisions of a repository for a fleet.
 //!
 //! [`Pipeline`] is the entry point for commands and the daemon: it reads revisions ([`Revisions`]), compares two of
-//! them into a [`Report`], renders snapshots (`render`, [`export`]). A [`RevisionId`] names the commit or the
+//! them into a [`Report`], and renders snapshots (`render`, [`export`]). A [`RevisionId`] names the commit or the
 //! work tree that is read. Faults of one revision are found by `checks`.
 //!
 //! A pipeline keeps parsed files and the last revisions that it resolved; a result never depends on what is kept. It
@@ -49,7 +49,7 @@ use narrowed::Narrowing;
 
 use judge::{Judge, Readings, Sides, Strict};
 
-/// The most resolved revisions that are kept: the last ones used.
+/// The maximum number of resolved revisions that are kept: the last ones used.
 const MAX_CACHED_REVISIONS: usize = 4;
 
 /// A failure to read a revision.
@@ -70,7 +70,7 @@ pub enum PipelineError {
     /// Node profiles have changed since they were first read, so that some values would be unknown.
     #[error("node profiles changed while they were being read: try again")]
     ProfilesChanged,
-    /// The work was stopped from outside, and what is known by then is not wanted.
+    /// The work was stopped from outside, and a partial result is not wanted.
     #[error("{0}")]
     Stopped(Arc<str>),
     /// The repository has no checked-out files.
@@ -92,7 +92,7 @@ impl From<RevisionError> for PipelineError {
 pub enum RevisionId {
     /// A commit.
     Commit(CommitId),
-    /// The files that a branch has once it has taken another one.
+    /// The files that a branch has once another one is merged into it.
     Merged(Merge),
     /// The checked-out files, committed or not.
     WorkTree,
@@ -116,7 +116,7 @@ impl RevisionId {
 pub struct Comparison {
     /// The report.
     pub report: Report,
-    /// The values that were compared. To drop them takes time, so the caller can write the report first.
+    /// The values that were compared. Dropping them takes time, so the caller can write the report first.
     pub effective: Diff<Effective>,
 }
 
@@ -129,7 +129,7 @@ pub struct DiffFilter<'a> {
     pub key: &'a dyn Fn(&str) -> bool,
     /// Accepts the names of the nodes.
     pub node: &'a dyn Fn(&str) -> bool,
-    /// The files and folders whose effect is wanted, as paths in the repository or globs; none for that of all.
+    /// The files and folders whose effect is wanted, as paths in the repository or globs; empty for all of them.
     pub paths: &'a [Pattern],
 }
 
@@ -153,7 +153,7 @@ pub struct Pipeline {
     kept: Mutex<VecDeque<(RevisionId, Arc<Revision>)>>,
 }
 
-/// Returns the blind spots that concern the nodes that are asked for, and that of the others' changes.
+/// Returns the blind spots that concern the `asked` nodes, and the one about hidden changes.
 fn of_asked(mut blind_spots: Vec<BlindSpot>, asked: &NodeSet) -> Vec<BlindSpot> {
     let concerns = |spot: &BlindSpot| spot.nodes.is_empty() || !spot.nodes.intersection(asked).is_empty();
     blind_spots.retain(|spot| spot.code == HIDDEN || concerns(spot));
@@ -161,7 +161,8 @@ fn of_asked(mut blind_spots: Vec<BlindSpot>, asked: &NodeSet) -> Vec<BlindSpot> 
 }
 
 impl Pipeline {
-    /// Makes a pipeline over `revisions` for `fleet`. Its reports show of secrets only what `disclosure` allows.
+    /// Returns a pipeline over `revisions` for `fleet`. Its reports show only those parts of secrets that
+    /// `disclosure` allows.
     pub fn new(revisions: Revisions, fleet: Arc<Fleet>, workers: Workers, disclosure: Arc<Disclosure>) -> Pipeline {
         let names = NodeNames::new(fleet.clone());
         let judge = Arc::new(Strict);
@@ -224,7 +225,7 @@ impl Pipeline {
         self.diff_with(&Sides::of(before, after), filter, &self.workers)
     }
 
-    /// Compares two revisions as [`diff`](Pipeline::diff) does. A comparison that `workers` stop is not whole.
+    /// Compares two revisions as [`diff`](Pipeline::diff) does. A comparison that `workers` stop is incomplete.
     pub fn diff_with(
         &self,
         sides: &Sides,
@@ -242,7 +243,7 @@ impl Pipeline {
         self.diff_with(sides, filter, &self.workers)
     }
 
-    /// Compares two revisions; with `tells_use` the report tells of the use of keys what catalogs say.
+    /// Compares two revisions. With `tells_use`, the report includes what catalogs say about the use of keys.
     fn compared(
         &self,
         sides: &Sides,
@@ -304,10 +305,10 @@ impl Pipeline {
         Ok(Comparison { report: shown_as(report, shown), effective })
     }
 
-    /// Fails if node profiles were found changed, so that what was resolved may lack some.
+    /// Fails if node profiles were found changed, so that results may lack some.
     pub fn fleet_has_stayed(&self) -> Result<(), PipelineError> {
         if let Some(error) = self.fleet.take_failure() {
-            // Some of what these revisions know depends on what could not be read.
+            // The kept revisions may depend on profiles that could not be read.
             self.kept.lock().unwrap_or_else(PoisonError::into_inner).clear();
             return Err(error.into());
         }
@@ -323,8 +324,8 @@ impl Pipeline {
         both
     }
 
-    /// Leaves out other repositories in the tree that only one side could read: the data of one would seem to come or
-    /// go with the commit.
+    /// Leaves out other repositories in the tree that only one side could read: their data would seem to come or go
+    /// with the commit.
     fn read_alike(&self, both: Diff<Arc<Revision>>) -> Result<Diff<Arc<Revision>>, PipelineError> {
         let sides = [&both.before, &both.after].map(|revision| &revision.environment);
         let [from_before, from_after] = module_clones::read_on_one_side(sides)?;
@@ -435,7 +436,7 @@ impl Pipeline {
         Ok(revision)
     }
 
-    /// Returns false if other repositories whose files are in the tree of a commit now have other files.
+    /// Returns false if other repositories whose files are part of a commit's tree have changed since.
     fn is_current(&self, id: RevisionId, kept: &Revision) -> bool {
         let now = |id| self.revisions.tree(id).ok()?.folder_id("");
         !matches!(id, RevisionId::Commit(_))
@@ -459,7 +460,7 @@ fn unreadable(sides: &Sides, revisions: Diff<&Revision>, workers: &Workers) -> D
     Diff::new(if is_there { of(revisions.before) } else { None }, of(revisions.after))
 }
 
-/// Returns how a filter narrows a report to files, if it does.
+/// Returns the narrowing of a report to files by a filter, or `None` if it names no files.
 fn narrowing<'a>(
     filter: &DiffFilter<'a>,
     revisions: Diff<&Revision>,
@@ -472,11 +473,11 @@ fn narrowing<'a>(
     Ok(Some(Narrowing { paths: filter.paths, changed: crate::blind_spots::changed_paths(revisions)?, traced }))
 }
 
-/// The parts of the report that is shown, and what narrows it.
+/// The parts of the report that is shown, and its narrowing.
 type Shown<'a> = (Input<'a>, Option<Narrowing<'a>>);
 
-/// Returns the parts of the report that is shown, if it is not the one that is judged: policies know nothing of the use
-/// of keys, and narrowing a report evades none.
+/// Returns the parts of the report that is shown, if it differs from the one that is judged: policies ignore the use
+/// of keys, and narrowing a report does not evade them.
 fn shown<'a>(
     input: &Input<'a>,
     uses: BTreeMap<Arc<str>, KeyUse>,
@@ -489,7 +490,7 @@ fn shown<'a>(
     Some((shown, narrowing))
 }
 
-/// Returns the report that is shown, judged as the whole one.
+/// Returns the report that is shown, with the verdict on the whole one.
 fn shown_as(report: Report, shown: Option<Shown<'_>>) -> Report {
     let Some((shown, narrowing)) = shown else { return report };
     let report = Report { policies: report.policies, judge: report.judge, ..Report::new(shown) };
@@ -499,7 +500,8 @@ fn shown_as(report: Report, shown: Option<Shown<'_>>) -> Report {
     }
 }
 
-/// Returns for each side whether nothing of it can be read. Before the first commit, that is as after it.
+/// Returns true for each side that cannot be read at all. The side before the first commit is treated like the other
+/// one.
 fn are_unreadable(sides: &Sides, unreadable: &Diff<Option<BlindSpot>>) -> Diff<bool> {
     let after = unreadable.after.is_some();
     Diff { before: if sides.before == RevisionId::Empty { after } else { unreadable.before.is_some() }, after }

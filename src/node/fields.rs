@@ -185,8 +185,8 @@ impl Field {
 }
 
 impl NodeProfile {
-    /// Lays another profile of the same node over this one. Calls `tell` for all that counts from then on: with the
-    /// name of the field, and the names at the top level in it, or undef.
+    /// Lays another profile of the same node over this one. Calls `tell` for everything that then comes from the
+    /// other one: with the name of the field, and each top-level name in it, or undef.
     pub(crate) fn overlay(&mut self, mut above: NodeProfile, tell: &mut dyn FnMut(&'static str, &Value)) {
         for field in &FIELDS {
             (field.overlay)(self, &mut above, &mut |key| tell(field.name, key));

@@ -1,5 +1,5 @@
-//! Profiles that are kept for long or given to others: with nothing that is not read, that changes by itself, or that
-//! is secret.
+//! Profiles that are kept for long or given to others, without values that are not read, that change by themselves,
+//! or that are secret.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -38,11 +38,11 @@ const VOLATILE: [&str; 26] = [
     "puppet_agent_last_run",
 ];
 
-/// The rules by which profiles are kept.
+/// The rules for keeping parts of profiles.
 pub struct Keepsake<'a> {
     /// The variables that are read.
     pub read: &'a Wanted,
-    /// True if others are kept, too.
+    /// True if other variables are kept, too.
     pub keeps_all: bool,
     /// Returns true for a value that is a secret, by the names that lead to it: `facts`, `os`, `family`.
     pub is_secret: &'a dyn Fn(&[&str], &Value) -> bool,
@@ -58,7 +58,7 @@ pub struct LeftOut {
 }
 
 impl Keepsake<'_> {
-    /// Returns the part of a profile to keep, and adds to `left_out` what is left out although it is wanted.
+    /// Returns the part of a profile to keep, and adds to `left_out` wanted values that it lacks.
     pub fn of(&self, profile: &NodeProfile, left_out: &mut LeftOut) -> NodeProfile {
         let whole = Wanted::whole();
         let wanted = if self.keeps_all { &whole } else { self.read };
@@ -77,7 +77,7 @@ impl Keepsake<'_> {
         kept
     }
 
-    /// Leaves out volatile facts, unless it is just these that are read.
+    /// Leaves out volatile facts, except those that are read by name.
     fn without_volatile(&self, facts: Value, left_out: &mut LeftOut) -> Value {
         let Value::Hash(mut facts) = facts else { return facts };
         for place in VOLATILE {
@@ -117,7 +117,7 @@ impl Keepsake<'_> {
     }
 }
 
-/// Removes what lies at a place, unless that place itself is read. Returns true if something was removed.
+/// Removes the value at a place, unless that place itself is read. Returns true if something was removed.
 fn remove(hash: &mut Hash, steps: &[&str], read: Option<&Selection>) -> bool {
     let Some((first, rest)) = steps.split_first() else { return false };
     let names: Vec<Value> = match *first {
@@ -126,7 +126,7 @@ fn remove(hash: &mut Hash, steps: &[&str], read: Option<&Selection>) -> bool {
     };
     let mut is_removed = false;
     for name in names {
-        // A selection of all says nothing of the places in it.
+        // A selection of everything names no places in it.
         let entries = read.filter(|read| **read != Selection::Whole);
         let inner = entries.and_then(|read| read.entry(name.as_str()?));
         if rest.is_empty() {

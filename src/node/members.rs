@@ -7,7 +7,7 @@ use super::document::{Document, Refusal, section};
 use super::{Names, time};
 use crate::value::{Hash, Value};
 
-/// Is told the names at the top level that count from then on; `undef` for a value without names.
+/// Receives the top-level names whose values come from the later profile; `undef` for a value without names.
 pub(super) type Tell<'t> = dyn FnMut(&Value) + 't;
 
 /// The type of a member of profiles.
@@ -15,18 +15,18 @@ pub(super) trait Member: Sized {
     /// Returns the value of a field in a document, or `None` if it has none.
     fn read(document: &Document<'_>, field: &str) -> Result<Option<Self>, Refusal>;
 
-    /// Returns it as a value to keep, which takes little time and room; undef for nothing.
+    /// Returns the member in the form that caches keep, which takes little time and room; undef if it is empty.
     fn kept(&self) -> Value;
 
-    /// Returns what [`kept`](Member::kept) has returned, or `None` if the value is something else.
+    /// Returns the member that [`kept`](Member::kept) has converted, or `None` if the value is something else.
     fn of_kept(value: Value) -> Option<Self>;
 
-    /// Returns it as a document has it; undef for nothing.
+    /// Returns the member in the form of documents; undef if it is empty.
     fn written(&self) -> Value {
         self.kept()
     }
 
-    /// Lays `above`, of a later profile of the node, over it.
+    /// Lays `above`, from a later profile of the node, over this member.
     fn overlay(&mut self, above: &mut Self, tell: &mut Tell<'_>);
 }
 
@@ -111,7 +111,7 @@ impl Member for Hash {
     }
 }
 
-/// A hash that is there, though it may be empty, or is not.
+/// A hash that may be absent, which differs from an empty one.
 impl Member for Option<Hash> {
     fn read(document: &Document<'_>, field: &str) -> Result<Option<Option<Hash>>, Refusal> {
         let hash = document.hash.get(field).map(|_| Hash::read(document, field)).transpose()?;

@@ -1,8 +1,8 @@
 //! Nodes: their profiles, the files that profiles come in, and sets of nodes.
 //!
-//! - [`NodeProfile`] is all that a lookup needs to know of a machine; [`read_profiles`] reads it from files in many
-//!   forms.
-//! - [`ProfileSource`] hands profiles out as often as something new is [`Wanted`] of them.
+//! - [`NodeProfile`] is everything that a lookup needs to know about a machine; [`read_profiles`] reads it from files
+//!   in many forms.
+//! - [`ProfileSource`] provides profiles, and again whenever something new is [`Wanted`] of them.
 //! - [`NodeSet`] is a set of the nodes of one fleet, numbered by [`NodeId`].
 //!
 //! Nothing here touches the disk or the network, and nothing knows of hierarchies.

@@ -4,7 +4,7 @@ use super::fields::FIELDS;
 use super::{NodeProfile, Wanted};
 use crate::value::{Packed, Unpacked, Value};
 
-/// The largest number of values in a profile that is packed.
+/// The maximum number of values in a packed profile.
 const MAX_PARTS: usize = 100_000;
 
 /// Packs the `wanted` values of profiles. Returns `None` if one of them cannot be packed.

@@ -1,7 +1,7 @@
-//! Reads node profiles in all forms that they come in.
+//! Reads node profiles in all known forms.
 //!
-//! hierad's own form is a YAML or JSON hash of the fields in `fields`; an `.ndjson` file has one a line. The forms of
-//! other tools are taken as they are: `facter --json`, `puppet facts`, the server's fact caches, and rows of
+//! hierad's own form is a YAML or JSON hash of the fields in `fields`; an `.ndjson` file has one per line. The forms
+//! of other tools are accepted as they are: `facter --json`, `puppet facts`, the server's fact caches, and rows of
 //! `PuppetDB`'s inventory and facts. Any other document is refused.
 
 use std::sync::Arc;
@@ -16,14 +16,14 @@ use crate::puppet::document::{Fault, FaultKind, Parsed};
 use crate::puppet::{json, yaml};
 use crate::value::{Hash, Selection, Value};
 
-/// The form of a file of profiles, told by its extension.
+/// The form of a file of profiles, given by its extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// A JSON document a line.
+    /// One JSON document per line.
     Lines,
     /// A JSON document: a profile, or an array of them.
     Json,
-    /// Profiles in YAML, a document each.
+    /// Profiles in YAML, one per document.
     Yaml,
 }
 
@@ -42,8 +42,8 @@ fn extension(path: &str) -> Option<String> {
     path.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase())
 }
 
-/// Reads the profiles in one file; `path` decides the form by its extension and names errors. `environment` is for
-/// profiles that name none.
+/// Reads the profiles in one file. The extension of `path` decides its form, and errors name the path. Profiles that
+/// name no environment get `environment`.
 pub fn read_profiles(content: &[u8], path: &str, environment: &str) -> (Vec<NodeProfile>, Vec<ProfileError>) {
     let reader = ProfileReader::new(path, environment, &Selection::Whole);
     let is_by_line = Form::of(path) == Form::Lines && !begins_with_row(content);
@@ -54,15 +54,15 @@ pub fn read_profiles(content: &[u8], path: &str, environment: &str) -> (Vec<Node
 /// Profiles with the lines that they begin on, and the errors of those that could not be read.
 pub type ReadProfiles = (Vec<(u32, NodeProfile)>, Vec<ProfileError>);
 
-/// Reads the profiles of one file, each at least as far as it is wanted.
+/// Reads at least the wanted parts of the profiles of one file.
 pub struct ProfileReader<'a> {
     reader: Reader<'a>,
     selection: &'a Selection,
 }
 
 impl<'a> ProfileReader<'a> {
-    /// Makes a reader of the file at `path`, which decides the form by its extension and names errors. `environment` is
-    /// for profiles that name none; `selection` says which values of each are wanted
+    /// Returns a reader of the file at `path`, whose extension decides its form; errors name the path. Profiles that
+    /// name no environment get `environment`. `selection` says which values of each are wanted
     /// ([`Wanted::of_document`](super::Wanted::of_document)).
     pub fn new(path: &'a str, environment: &'a str, selection: &'a Selection) -> ProfileReader<'a> {
         let (wants_trusted, wants_catalogs) = (wants_trusted(selection), wants_catalogs(selection));
@@ -70,7 +70,7 @@ impl<'a> ProfileReader<'a> {
         ProfileReader { reader, selection }
     }
 
-    /// Reads some whole lines of a file that has a profile a line, those after the first `before` ones.
+    /// Reads some whole lines of a file with one profile per line. The file has `before` lines before them.
     pub fn lines(&self, content: &[u8], before: u32) -> ReadProfiles {
         let content = &*match text::utf8(content) {
             Ok(content) => content,
@@ -132,7 +132,7 @@ impl<'a> ProfileReader<'a> {
         fault.map_or(Ok((line, value)), |fault| Err(self.reader.error(line, fault.text)))
     }
 
-    /// Joins rows of facts to profiles.
+    /// Joins rows of facts into profiles.
     fn rows(&self, values: impl Iterator<Item = Result<(u32, Value), ProfileError>>) -> ReadProfiles {
         let (mut rows, nothing) = (Rows::default(), Selection::default());
         let wanted = self.selection.entry("facts").unwrap_or(&nothing);
@@ -147,7 +147,7 @@ impl<'a> ProfileReader<'a> {
     }
 }
 
-/// The advice for a file that is no JSON document.
+/// The advice for a file that is not a JSON document.
 const SEVERAL: &str =
     "the file must contain one JSON document: put several into an array, or one per line into an .ndjson file";
 
@@ -168,8 +168,8 @@ fn parted<T, E>(results: impl IntoIterator<Item = Result<T, E>>) -> (Vec<T>, Vec
     (found, errors)
 }
 
-/// Reads the facts of the node `name` in one file, in any form that a profile may have; they need not tell the name. Of
-/// a file without a known extension JSON is tried first, then YAML, as `puppet lookup --facts` does.
+/// Reads the facts of the node `name` in one file, in any form that a profile may have, with or without the name. A
+/// file without a known extension is tried as JSON first, then as YAML, as `puppet lookup --facts` does.
 pub fn read_facts(content: &[u8], path: &str, name: &str, environment: &str) -> Result<NodeProfile, ProfileError> {
     let reader = Reader { path, environment, default_name: Some(name), wants_trusted: true, wants_catalogs: false };
     let content = &*text::utf8(content).map_err(|text| reader.error(1, text))?;
@@ -183,8 +183,7 @@ pub fn read_facts(content: &[u8], path: &str, name: &str, environment: &str) -> 
     }
 }
 
-/// Returns the document in a YAML file. Puppet's fact cache begins with the name of a Ruby class, which means nothing
-/// here.
+/// Returns the document in a YAML file. Puppet's fact cache begins with the name of a Ruby class, which is skipped.
 fn document(content: &[u8]) -> &[u8] {
     const CLASS: &[u8] = b"--- !ruby/object:Puppet::Node";
     let body = content.iter().position(|b| *b == b'\n').filter(|_| content.starts_with(CLASS));
@@ -198,7 +197,7 @@ struct Reader<'a> {
     default_name: Option<&'a str>,
     /// True if `$trusted` is wanted.
     wants_trusted: bool,
-    /// True if what is known of catalogs is wanted.
+    /// True if catalogs are wanted.
     wants_catalogs: bool,
 }
 
@@ -207,12 +206,12 @@ impl Reader<'_> {
         ProfileError { path: self.path.to_owned(), line: Some(line), text: text.into() }
     }
 
-    /// Reads one document in YAML; its lines count from `before`.
+    /// Reads one document in YAML, which has `before` lines of the file before it.
     fn yaml(&self, content: &[u8], before: u32) -> Result<NodeProfile, ProfileError> {
         self.document(&yaml::parse(document(content)), before)
     }
 
-    /// Reads one document; its lines count from `before`.
+    /// Reads one document, which has `before` lines of the file before it.
     fn document(&self, parsed: &Parsed, before: u32) -> Result<NodeProfile, ProfileError> {
         if let Some(Fault { line, text, kind }) = &parsed.fault {
             let remedy = if *kind == FaultKind::Date { ": put dates in quotes" } else { "" };

@@ -1,4 +1,4 @@
-//! Sources of node profiles, which can be read as often as something new is wanted.
+//! Sources of node profiles, which can be read again whenever something new is wanted.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,12 +17,12 @@ pub struct ProfilePlace {
 pub struct Batch {
     /// The number of the batch, in the order of the source.
     pub number: usize,
-    /// The profiles in order, each at least as far as it is wanted.
+    /// At least the wanted parts of the profiles, in order.
     pub profiles: Vec<(ProfilePlace, NodeProfile)>,
 }
 
 impl Batch {
-    /// Makes a batch of the profiles of one file, one on each line.
+    /// Returns a batch of the profiles of one file, one on each line.
     pub fn of_file(number: usize, file: u32, profiles: impl IntoIterator<Item = NodeProfile>) -> Batch {
         let places = (1..).map(|line| ProfilePlace { file, line });
         Batch { number, profiles: places.zip(profiles).collect() }
@@ -31,7 +31,7 @@ impl Batch {
 
 /// Node profiles that can be read again and again.
 pub trait ProfileSource: Send + Sync {
-    /// Reads all profiles, at least as far as they are `wanted`, and hands them out batch by batch: in any order, and
+    /// Reads at least the `wanted` parts of all profiles, and passes them on batch by batch: in any order, and
     /// possibly on several threads. Returns the errors of those that cannot be read, in order.
     fn read(&self, wanted: &Wanted, each: &(dyn Fn(Batch) + Sync)) -> Vec<ProfileError>;
 
@@ -40,8 +40,8 @@ pub trait ProfileSource: Send + Sync {
         file.to_string()
     }
 
-    /// Returns the number of the declaration, such as a folder, that a file belongs to. A node may be declared once in
-    /// each; the last one counts.
+    /// Returns the number of the declaration, such as a folder, that a file belongs to. A node may be declared once
+    /// in each; the last one wins.
     fn declaration(&self, file: u32) -> usize {
         file as usize
     }
@@ -68,7 +68,7 @@ pub trait ProfileSource: Send + Sync {
     }
 }
 
-/// Profiles in memory: each is declared by itself.
+/// Profiles in memory, each a separate declaration.
 impl ProfileSource for Vec<NodeProfile> {
     fn read(&self, _: &Wanted, each: &(dyn Fn(Batch) + Sync)) -> Vec<ProfileError> {
         let places = (0..).map(|file| ProfilePlace { file, line: 1 });

@@ -1,4 +1,4 @@
-//! Says which values of node profiles are wanted, so that readers can skip the rest.
+//! Selects the wanted values of node profiles, so that readers can skip the rest.
 
 use super::NodeProfile;
 use super::document::TRUSTED_EXTERNAL;
@@ -12,17 +12,17 @@ use crate::value::{Selection, Value};
 pub struct Wanted {
     /// Wanted values of `$facts`. A variable of another name may be a fact, so it is also wanted here.
     facts: Selection,
-    /// True for what is known of catalogs, too.
+    /// True if catalogs are wanted, too.
     catalogs: bool,
 }
 
 impl Wanted {
-    /// Wants whole profiles.
+    /// Returns a selection of whole profiles.
     pub fn whole() -> Wanted {
         Wanted { facts: Selection::Whole, catalogs: true }
     }
 
-    /// Wants what is known of the catalogs of nodes, too.
+    /// Adds the catalogs of nodes.
     #[must_use]
     pub fn with_catalogs(self) -> Wanted {
         Wanted { catalogs: true, ..self }
@@ -86,7 +86,7 @@ impl Wanted {
         self.facts.text() + catalogs
     }
 
-    /// Returns the values to read of a document that is a profile in any form.
+    /// Returns the values to read from a document that is a profile in any form.
     pub fn of_document(&self) -> Selection {
         let mut facts = self.facts.clone();
         // The fields that a name is taken from, and those of `PuppetDB`'s rows of facts.
@@ -96,7 +96,7 @@ impl Wanted {
         let mut trusted = Selection::default();
         if let Some(wanted) = self.facts.entry("trusted") {
             trusted.extend(wanted);
-            trusted.add(&["certname"]); // what is not said of it is made of that
+            trusted.add(&["certname"]); // missing entries are derived from it
         }
         // Facts may be the document itself.
         let mut document = facts.clone();
@@ -125,7 +125,7 @@ pub(super) fn wants_trusted(document: &Selection) -> bool {
     document.entry(FACTS).is_some_and(|facts| facts.entry("trusted").is_some())
 }
 
-/// Returns true if a selection of documents includes what they say about catalogs.
+/// Returns true if a selection of documents includes catalogs.
 pub(super) fn wants_catalogs(document: &Selection) -> bool {
     document.entry(CATALOG_CLASSES) == Some(&Selection::Whole)
 }

@@ -1,7 +1,7 @@
 //! A cache of parsed files on disk: data files by their content, node profiles by the state of their files.
 //!
-//! It is one file, which only the build that wrote it reads: the file of another one, or a damaged one, is ignored.
-//! The cache affects time, never results.
+//! It is one file, which only the build that wrote it reads. A damaged file, or one of another build, is ignored. The
+//! cache affects time, never results.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -31,7 +31,7 @@ struct Entries<'a>(#[serde(borrow)] BTreeMap<Key, &'a [u8]>);
 /// A cache on disk.
 pub struct Cache {
     path: PathBuf,
-    /// The most bytes of entries.
+    /// The maximum total size, in bytes, of the entries.
     limit: usize,
     content: Vec<u8>,
     /// The ranges of the entries in the content.
@@ -39,7 +39,7 @@ pub struct Cache {
     /// New entries, and the old ones that were used.
     new: Mutex<BTreeMap<Key, Vec<u8>>>,
     used: Mutex<BTreeSet<Key>>,
-    /// The number of times that an entry was wanted which is not there.
+    /// The number of times that a wanted entry was missing.
     misses: AtomicUsize,
     /// True if nobody will save new entries.
     is_read_only: AtomicBool,
@@ -157,10 +157,10 @@ fn key((id, format): FileId) -> Key {
     Key::File(id.0, format)
 }
 
-/// The beginning of the caches of this build: another one may parse files in another way.
+/// The beginning of the caches of this build: another build may parse files differently.
 const HEADER: &str = concat!("hierad cache 2 ", env!("CARGO_PKG_VERSION"), " ", env!("SOURCE_HASH"), "\n");
 
-/// The beginning of the names of files that are not whole yet.
+/// The beginning of the names of unfinished files.
 const UNFINISHED: &str = ".cache-";
 
 /// Returns the ranges of a cache's entries, or the reason why it is not used.
@@ -188,8 +188,7 @@ fn write(path: &Path, entries: &Entries<'_>) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     tidy(folder)?;
     let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(folder)?;
-    // Other processes remove files that nobody holds. Some file systems have no locks, and there nothing can be
-    // known.
+    // Other processes remove files that nobody has locked. On a file system without locks, they remove none.
     _ = file.as_file().try_lock();
     for part in [HEADER.as_bytes(), &crc32fast::hash(&body).to_be_bytes(), &body] {
         file.write_all(part)?;

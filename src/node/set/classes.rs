@@ -1,7 +1,7 @@
 //! Classes of nodes, and sets of whole classes.
 //!
-//! Classes are numbered as nodes are, and sets of these numbers have the same form. Operations on two sets of the same
-//! classes cost no more than there are classes.
+//! Classes are numbered like nodes, and sets of these numbers have the same form. Operations on two sets of the same
+//! classes take time in proportion to the number of classes, not of nodes.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
@@ -12,17 +12,18 @@ use super::members::Members;
 use super::partition::Partition;
 use super::{Form, NodeId, NodeSet};
 
-/// All nodes of a fleet by classes that most sets do not divide.
+/// All nodes of a fleet, in classes that most sets do not divide.
 pub(crate) struct NodeClasses {
     /// The classes, in the order of their first nodes.
     partition: Partition,
     /// The number of nodes of each class.
     sizes: Vec<usize>,
-    /// The quotients by other partitions, by the addresses of these; `None` for one that divides a class.
+    /// The quotients by other partitions, under the partitions' addresses; `None` for a partition that divides a
+    /// class.
     quotients: RwLock<HashMap<usize, Quotient, RandomState>>,
 }
 
-/// A partition and its quotient. As long as it is kept, no other partition has its address.
+/// A partition and its quotient. While the partition is kept, no other one can have its address.
 type Quotient = (Partition, Option<Arc<Partition>>);
 
 impl NodeClasses {
@@ -35,7 +36,7 @@ impl NodeClasses {
     ) -> Option<Arc<NodeClasses>> {
         let mut classes = Partition::trivial(nodes);
         for partition in partitions {
-            // Most partitions divide nodes as others have divided them before.
+            // Most partitions divide the nodes no further than earlier ones.
             if classes.quotient(&partition).is_none() {
                 classes = classes.refined(&partition, most).unwrap_or(classes);
             }
@@ -65,7 +66,7 @@ impl NodeClasses {
         NodeSet(Form::Classes(Arc::new(set)))
     }
 
-    /// Returns the classes by `partition`, or `None` if it divides a class.
+    /// Returns the quotient by `partition`, or `None` if it divides a class.
     fn quotient(&self, partition: &Partition) -> Option<Arc<Partition>> {
         let address = partition.address();
         let known = self.quotients.read().unwrap_or_else(PoisonError::into_inner).get(&address).cloned();
@@ -80,7 +81,7 @@ impl NodeClasses {
 /// The nodes of some classes.
 pub(super) struct ClassSet {
     pub(super) classes: Arc<NodeClasses>,
-    /// The numbers of the classes; never none.
+    /// The numbers of the classes; never empty.
     pub(super) numbers: Arc<Members>,
     len: OnceLock<usize>,
     nodes: OnceLock<Arc<Members>>,
@@ -107,7 +108,7 @@ impl ClassSet {
         self.classes.partition.find_class(node).is_some_and(|class| self.numbers.contains(class))
     }
 
-    /// Returns the nodes, one by one.
+    /// Returns the individual nodes.
     pub(super) fn nodes(&self) -> &Arc<Members> {
         self.nodes.get_or_init(|| {
             let mut sets = self.sets().map(NodeSet::nodes);

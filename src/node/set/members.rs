@@ -24,7 +24,7 @@ fn are_few(nodes: usize, bits: usize) -> bool {
     nodes * 128 <= bits.max(512)
 }
 
-/// Returns the nodes whose bits are set in a block, by its number.
+/// Returns the nodes whose bits are set in the block with the number `at`.
 fn ones(at: usize, block: usize) -> impl Iterator<Item = NodeId> + Clone {
     let rest = iter::successors(Some(block), |rest| Some(rest & rest.wrapping_sub(1))).take_while(|rest| *rest != 0);
     rest.map(move |rest| NodeId::of_bit(at * usize::BITS as usize + rest.trailing_zeros() as usize))
@@ -37,7 +37,7 @@ impl Default for Members {
 }
 
 impl Members {
-    /// Makes a set of nodes in order.
+    /// Returns the set of a sorted list of nodes.
     fn of_list(list: Vec<NodeId>) -> Members {
         let len = list.last().map_or(0, |last| last.bit() + 1);
         if are_few(list.len(), len) {

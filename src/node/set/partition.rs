@@ -12,7 +12,7 @@ use super::{Form, NodeId, NodeSet};
 /// The number of nodes whose classes are looked up in the time that it takes to remove a class from a set.
 const AT_ONCE: usize = 64;
 
-/// All nodes by classes that have something in common; cheap to clone.
+/// All nodes, in classes that have something in common; cheap to clone.
 #[derive(Clone, Default)]
 pub(crate) struct Partition {
     /// The number of each node's class.
@@ -22,7 +22,7 @@ pub(crate) struct Partition {
 }
 
 impl Partition {
-    /// Divides the nodes 0, 1, ... by values that they have. Returns the value of each class, too.
+    /// Divides the nodes 0, 1, ... by their values. Also returns the value of each class.
     pub(crate) fn by<T: Eq + Hash>(of_nodes: impl Iterator<Item = T>) -> (Partition, Vec<T>) {
         let mut classes: IndexSet<T, RandomState> = IndexSet::default();
         let of = of_nodes.map(|common| number(classes.insert_full(common).0)).collect();
@@ -33,12 +33,12 @@ impl Partition {
         Partition { of, count, ..Partition::default() }
     }
 
-    /// Makes the partition into `count` classes of the nodes 0, 1, ..., whose classes have these numbers.
+    /// Returns the partition of the nodes 0, 1, ... into `count` classes; `of` has the number of each node's class.
     pub(crate) fn of_numbers(of: Vec<usize>, count: usize) -> Partition {
         Partition::new(of.into_iter().map(number).collect(), count)
     }
 
-    /// Makes the partition of `nodes` nodes into these sets, which are disjoint and contain all nodes.
+    /// Returns the partition of `nodes` nodes into these sets, which are disjoint and contain all nodes.
     pub(crate) fn of_classes(nodes: usize, sets: Vec<NodeSet>) -> Partition {
         let nobody = Partition { sets: Arc::new(Vec::new().into()), ..Partition::new(vec![0; nodes].into(), 0) };
         nobody.with_classes(sets)
@@ -89,13 +89,13 @@ impl Partition {
         Some(Partition::new(of.into(), classes.len()))
     }
 
-    /// Returns its identity: copies of one partition have the same. It is valid as long as a copy exists.
+    /// Returns an identity that all clones of a partition share. It is valid as long as one of them exists.
     pub(crate) fn address(&self) -> usize {
         Arc::as_ptr(&self.of).addr()
     }
 
-    /// Returns the classes, as numbers, by the classes of a coarser partition; or `None` if that divides a class, or
-    /// if one is empty.
+    /// Returns the partition of the classes' numbers by the classes of a coarser partition, or `None` if that divides
+    /// a class, or if a class is empty.
     pub(super) fn quotient(&self, other: &Partition) -> Option<Partition> {
         let mut of: Vec<Option<u32>> = vec![None; self.count];
         for (class, other) in self.of.iter().zip(&*other.of) {
@@ -165,7 +165,7 @@ impl Partition {
         })
     }
 
-    /// Divides `nodes` into those of each of `classes`, in the order of their numbers, and all others together.
+    /// Divides `nodes` into those of each of `classes`, in the order of their numbers, and a set of all others.
     pub(crate) fn split_off(&self, nodes: &NodeSet, classes: &[usize]) -> Vec<NodeSet> {
         if !self.may_divide(nodes) || classes.is_empty() {
             return vec![nodes.clone()];
@@ -185,7 +185,7 @@ impl Partition {
     }
 }
 
-/// Returns the number of a class.
+/// Converts the number of a class.
 fn number(class: usize) -> u32 {
     u32::try_from(class).unwrap_or(u32::MAX)
 }
@@ -195,7 +195,7 @@ fn are_few(classes: usize, nodes: &NodeSet) -> bool {
     classes <= nodes.len() / AT_ONCE
 }
 
-/// Groups `nodes` by the numbers that `of` gives them, in the order of these.
+/// Groups `nodes` by the numbers that `of` gives them, in ascending order.
 fn group(nodes: &NodeSet, of: impl Fn(NodeId) -> usize) -> Vec<NodeSet> {
     let mut numbered: Vec<(usize, NodeId)> = nodes.iter().map(|node| (of(node), node)).collect();
     numbered.sort_by_key(|(number, _)| *number);
