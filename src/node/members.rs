@@ -73,7 +73,7 @@ impl Member for Arc<Hash> {
     }
 }
 
-/// Lays entries over those of a hash, those that count.
+/// Lays the entries of `above` that count over those of `below`, which it replaces as a whole if `below` is empty.
 pub(super) fn overlay_hash(
     below: &mut Arc<Hash>,
     above: &Arc<Hash>,

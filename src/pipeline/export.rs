@@ -1,7 +1,7 @@
 //! Writes the snapshots of commits to the reference of their branch, for `hierad export` and the daemon.
 //!
-//! An [`Exporter`] renders only the nodes that a commit changes if it has written the snapshots of the commit before
-//! it, and all nodes otherwise: profiles, settings or hierad itself may have changed since.
+//! If an [`Exporter`] has written the snapshots of the previous commit itself, it renders only the nodes that a
+//! commit changes. Otherwise it renders all nodes: profiles, settings or hierad itself may have changed since.
 
 pub mod events;
 
@@ -21,17 +21,17 @@ use crate::snapshot::history::{self, Files, Last, Relation, Rest};
 use crate::snapshot::references::{ReferenceError, make_room};
 use crate::snapshot::{Format, Snapshots, Written};
 
-/// The commits that are written before the reference moves. A killed process loses at most these.
+/// The maximum number of commits that are written before the reference moves, and so lost if the process is killed.
 const BATCH: usize = 100;
 
-/// Each import leaves a pack; after this many, `git gc --auto` is run. It is also run with the first one, since
-/// processes may be short.
+/// The number of imports, each of which leaves a pack, between runs of `git gc --auto`. It is also run with the first
+/// one, since processes may be short-lived.
 const TIDY: usize = 50;
 
-/// The most skipped commits that a snapshot commit names.
+/// The maximum number of skipped commits that a snapshot commit names.
 const MAX_SKIPPED: usize = 20;
 
-/// A failure to write snapshots to a reference, which is then where it was before.
+/// A failure to write snapshots to a reference, which then stays where it was.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     /// The values could not be resolved.
@@ -80,7 +80,7 @@ pub struct Exported {
     pub commits: Vec<CommitId>,
     /// The number of files written and removed.
     pub files: Written,
-    /// The commits that were left out because nothing of them can be read, with the reason.
+    /// The commits that were left out because they cannot be read at all, with the reasons.
     pub skipped: Vec<(CommitId, BlindSpot)>,
 }
 
@@ -100,10 +100,10 @@ fn is_refresh(event: &CommitEvent, last: CommitId) -> bool {
 /// Writes snapshots of a pipeline's nodes to the references of branches.
 pub struct Exporter {
     pipeline: Arc<Pipeline>,
-    /// The state that it left on each reference.
+    /// The state in which it left each reference.
     written: BTreeMap<BranchName, State>,
     imports: usize,
-    /// True to write even commits of which nothing can be read.
+    /// True if commits that cannot be read at all are written, too.
     allows_unreadable: bool,
 }
 
@@ -114,23 +114,23 @@ struct State {
     files: Files,
     /// True if this exporter has written them.
     is_own: bool,
-    /// True if somebody else has, and they are not those of their commit.
+    /// True if somebody else has written them, and they are not those of their commit.
     is_wrong: bool,
 }
 
 impl Exporter {
-    /// Makes an exporter for the nodes of `pipeline`.
+    /// Returns an exporter for the nodes of `pipeline`.
     pub fn new(pipeline: Arc<Pipeline>) -> Exporter {
         Exporter { pipeline, written: BTreeMap::new(), imports: 0, allows_unreadable: false }
     }
 
-    /// Sets if commits are written of which nothing can be read.
+    /// Sets if commits that cannot be read at all are written, too.
     #[must_use]
     pub fn allow_unreadable(self, allowed: bool) -> Exporter {
         Exporter { allows_unreadable: allowed, ..self }
     }
 
-    /// Writes the snapshots of one commit, unless they exist already, so that it is safe to repeat. `compared` is the
+    /// Writes the snapshots of one commit, unless they exist already, so it is safe to repeat. `compared` is the
     /// comparison of the commit for all keys, if the caller has it.
     pub fn export(&mut self, event: &CommitEvent, compared: Option<&Comparison>) -> Result<Exported, ExportError> {
         self.batch(&event.branch, std::slice::from_ref(event), compared)
@@ -148,8 +148,8 @@ impl Exporter {
         Ok(all)
     }
 
-    /// Writes the last snapshots of a branch once more if they are not what this exporter writes for their commit. To
-    /// be done if somebody else may have written them.
+    /// Rewrites the last snapshots of a branch if they differ from those that this exporter writes for their commit.
+    /// Call it if somebody else may have written them.
     pub fn renew(&mut self, branch: &BranchName) -> Result<Exported, ExportError> {
         let reference = history::reference(branch);
         let unreadable = |source| ExportError::Last { reference: reference.clone(), source };
@@ -217,7 +217,8 @@ impl Exporter {
         Ok(exported)
     }
 
-    /// Returns the reason why nothing of a commit can be read, or `None` if something can be or it does not matter.
+    /// Returns the reason why a commit cannot be read at all, or `None` if parts of it can be, or if it does not
+    /// matter.
     fn unreadable(&self, event: &CommitEvent) -> Result<Option<BlindSpot>, ExportError> {
         if self.allows_unreadable {
             return Ok(None);
@@ -279,7 +280,7 @@ impl Exporter {
     /// Returns the nodes that differ from the last snapshots, or `None` if that is unknown and any node may.
     fn touched(&self, state: &State, event: &CommitEvent, compared: Option<&Comparison>) -> Option<NodeSet> {
         let source = state.source().filter(|source| state.is_own && !is_refresh(event, *source))?;
-        // Git may have collected the commits that a rewritten branch left.
+        // Git may have collected the commits that a rewritten branch left behind.
         let revisions =
             self.pipeline.load_both(Diff::new(RevisionId::Commit(source), RevisionId::Commit(event.after))).ok()?;
         let revisions = revisions.as_ref().map(|revision| &**revision);
@@ -299,8 +300,8 @@ impl Exporter {
         NodeSet::union_of(self.pipeline.fleet.len(), answers.map(|answer| answer.nodes))
     }
 
-    /// Returns the last commits of a branch before that of an event that have no snapshots. Those after `last` could
-    /// not be resolved, or nothing of them could be read.
+    /// Returns the last commits of a branch between `last` and an event's commit. They have no snapshots because they
+    /// could not be resolved, or not be read at all.
     fn skipped(&self, last: CommitId, event: &CommitEvent) -> Vec<CommitId> {
         if event.before == Some(last) || event.kind == EventKind::Combined {
             return Vec::new();
@@ -314,7 +315,7 @@ impl Exporter {
         }
     }
 
-    /// Writes the snapshot commit of an event. The outer error is that of resolving, the inner one that of writing.
+    /// Writes the snapshot commit of an event. The outer error is from resolving, the inner one from writing.
     fn write(
         &self,
         branch: &BranchName,

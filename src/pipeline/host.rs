@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::disk::read_regular;
 use crate::hiera::backend::host::HostAccess;
 
-/// The largest file that is read, in bytes: those of keys have a few thousand.
+/// The maximum size, in bytes, of a file that is read. Files of keys have a few thousand.
 const MAX_FILE: u64 = 1 << 20;
 
 /// The files and the environment variables of this machine.

@@ -1,5 +1,5 @@
-//! The part that settings have in what a report says of the tree: who accepts its blind spots, and what the settings
-//! themselves leave unseen.
+//! The role of settings in a report on the tree: they accept blind spots, judge by policies, and may themselves leave
+//! parts unseen.
 
 use std::any::Any;
 use std::cmp::Reverse;
@@ -19,19 +19,19 @@ pub struct Sides {
     pub before: RevisionId,
     /// The later one.
     pub after: RevisionId,
-    /// The tip of the branch that takes what is between them, whose settings judge it; `None` if those of the earlier
-    /// one do. That may be a merge base, which the author of the commits chooses: it may be older than a policy.
-    /// [`RevisionId::Empty`] if it is not known which branch does: policies of the tree are not known then.
+    /// The tip of the branch that the commits between them go to, whose settings judge them; `None` if those of
+    /// `before` do. `before` may be a merge base, which the author of the commits chooses: it may be older than a
+    /// policy. [`RevisionId::Empty`] if the branch is unknown: then policies of the tree are unknown, too.
     pub target: Option<RevisionId>,
-    /// The branch of that tip, if it is known: where branches are environments, the nodes are in this one once it has
+    /// The branch of that tip, if it is known. If branches are environments, the nodes are in this one once it has
     /// the commits, whatever branch they come from.
     pub branch: Option<BranchName>,
-    /// True if that branch is to merge what is between them; false if it has that, or gets just that by a push.
+    /// True if the commits are to be merged into that branch; false if it has them, or gets exactly them by a push.
     pub is_request: bool,
 }
 
 impl Sides {
-    /// Returns two revisions; the earlier one judges the later one.
+    /// Returns the sides of a comparison in which the earlier revision judges the later one.
     pub fn of(before: RevisionId, after: RevisionId) -> Sides {
         Sides { before, after, target: None, branch: None, is_request: false }
     }
@@ -42,40 +42,42 @@ impl Sides {
     }
 }
 
-/// The advice where the revision that judges cannot be read.
+/// The advice if the revision that judges cannot be read.
 const NOT_READ: &str =
     "no policy was judged by the reading of the revision that judges: correct its settings and profiles";
 
-/// The advice where the target branch is unknown.
+/// The advice if the target branch is unknown.
 const NO_TARGET: &str = "no policy was judged: name the target branch with --base, or make `git fetch` work in the job";
 
-/// Makes pipelines that read the tree as another revision says.
+/// Makes pipelines that read the tree by the settings of another revision.
 pub trait Readings: Send + Sync {
-    /// Returns a pipeline that reads like the revision that judges `sides`: by its settings and profiles, on nodes of
-    /// its branch. Returns `None` if this one does. Fails with the reason if that reading is not possible.
+    /// Returns a pipeline that reads the tree like the revision that judges `sides`: by its settings and profiles, on
+    /// the nodes of its branch. Returns `None` if the present pipeline does. Fails with the reason if that reading is
+    /// impossible.
     fn reading(&self, sides: &Sides) -> Result<Option<OtherReading>, String>;
 }
 
 /// Another way to read the tree.
 pub struct OtherReading {
-    /// The pipeline that reads it so.
+    /// The pipeline that reads it that way.
     pub pipeline: Pipeline,
-    /// The owner of files that the pipeline reads again and again: they are there until this is dropped.
+    /// The owner of files that the pipeline reads repeatedly. They exist until this is dropped.
     pub owner: Box<dyn Any>,
 }
 
-/// Judges a tree by settings that the tree does not write itself.
+/// Judges a tree by settings that the tree itself cannot change.
 pub trait Judge: Send + Sync {
-    /// Returns the id of the commit whose settings judge, for `judge`; `None` if no settings of the tree do.
+    /// Returns the id of the commit whose settings judge, given the revision `judge`; `None` if no settings of the
+    /// tree do.
     fn id(&self, judge: RevisionId) -> Option<CommitId>;
 
     /// Returns the blind spots that are accepted by the revision `judge`.
     fn accepted(&self, judge: RevisionId) -> Accepted;
 
-    /// Returns the blind spot for settings that do not count, if there are any.
+    /// Returns the blind spot for settings that are ignored, if there are any.
     fn refused(&self) -> Option<BlindSpot>;
 
-    /// Returns the blind spot of settings of the tree that differ between two revisions.
+    /// Returns the blind spot for settings of the tree that differ between two revisions.
     fn changed(&self, revisions: Diff<RevisionId>) -> Option<BlindSpot>;
 
     /// Returns true if the policies come from the tree, which its commits write.
@@ -122,8 +124,9 @@ impl Judge for Strict {
 }
 
 impl Pipeline {
-    /// Lets the policies of a revision judge a report on `sides`, as this pipeline reads the tree and, if that
-    /// revision reads it differently, in that way as well: changing how the tree is read evades no policy.
+    /// Adds to a report on `sides` the verdict of the judging revision's policies, on the tree as this pipeline reads
+    /// it and, if that revision reads it differently, on that reading as well. So changing how the tree is read
+    /// evades no policy.
     pub(super) fn judged(
         &self,
         sides: &Sides,
@@ -181,12 +184,12 @@ impl Pipeline {
     }
 }
 
-/// Sorts hits by what they count as.
+/// Sorts hits by their weight, the greatest first.
 pub(super) fn weightiest_first(hits: &mut [PolicyHit]) {
     hits.sort_by_key(|hit| Reverse(hit.counts_as()));
 }
 
-/// Returns the name of a revision in texts.
+/// Returns the name of a revision for messages.
 fn name(judge: RevisionId) -> String {
     match judge {
         RevisionId::Commit(id) => id.short(),

@@ -1,4 +1,4 @@
-//! Finds what catalogs tell of the use of changed keys.
+//! Finds what catalogs say about the use of changed keys.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::workers::Workers;
 
 /// Returns what is known about the use of changed keys. Keys that data refers to on either side are left out, and all
 /// keys are if data may refer to any: they may be used on nodes that do not look them up themselves. `keys` are all
-/// keys of both sides, or `None` if nothing is to be told of their use.
+/// keys of both sides, or `None` if their use is not reported.
 pub(super) fn of_changes(
     changes: &Changes,
     (fleet, revisions): (&Fleet, Diff<&Revision>),

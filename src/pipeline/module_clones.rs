@@ -1,6 +1,6 @@
-//! Puts the modules of a Puppetfile that are taken from git into the tree, where clones of them are at hand.
+//! Puts modules that a Puppetfile takes from git into the tree, if there are local clones of them.
 //!
-//! r10k and g10k keep a bare clone of each repository, in a folder that is called as its address.
+//! r10k and g10k keep a bare clone of each repository, in a folder that is named after its address.
 //!
 //! Source: r10k's `util/cacheable.rb` (`sanitized_dirname`), `git/cache.rb` (`resolve`); g10k's `git.go`.
 
@@ -14,13 +14,13 @@ use crate::git::{CommitId, GITMODULES, Repository};
 use crate::hiera::layer::{DeclaredModule, Deployment, Environment, GitSource};
 use crate::tree::{Entry, FileTree, Graft, GraftedTree, TreeError, changes, folder_of};
 
-/// The most modules that are put into a tree.
+/// The maximum number of modules that are put into a tree.
 const MOST: usize = 4096;
 
-/// The folders in that of a tool in which clones may lie: r10k's code manager has `git`, g10k `modules`.
+/// The folders below a tool's folder that may contain clones: r10k's code manager has `git`, g10k `modules`.
 const FOLDERS: [&str; 3] = ["", "git", "modules"];
 
-/// Clones of modules, as far as they were opened.
+/// Clones of modules, which are opened on demand.
 #[derive(Default)]
 pub struct ModuleClones {
     folders: Vec<PathBuf>,
@@ -28,13 +28,13 @@ pub struct ModuleClones {
 }
 
 impl ModuleClones {
-    /// Looks for clones in these folders.
+    /// Returns the clones in these folders.
     pub fn in_folders(folders: Vec<PathBuf>) -> ModuleClones {
         ModuleClones { folders, opened: Mutex::default() }
     }
 
     /// Returns `tree` with the modules that the Puppetfiles of the environments at `roots` bring. A module that is
-    /// not available is replaced by [`Entry::Submodule`], without a commit. What is in the tree stays.
+    /// not available is replaced by [`Entry::Submodule`], without a commit. Existing files of the tree stay.
     pub(super) fn graft(
         &self,
         tree: Arc<dyn FileTree>,
@@ -70,7 +70,7 @@ impl ModuleClones {
         Some(clone.tree(commit).ok()?.graft())
     }
 
-    /// Opens the clone that is this folder itself, or returns `None` if it is not one.
+    /// Opens this folder as a clone, or returns `None` if it is not itself one.
     fn open(&self, path: &Path) -> Option<Repository> {
         let path = path.canonicalize().ok()?;
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
@@ -85,8 +85,8 @@ impl ModuleClones {
     }
 }
 
-/// Returns the commit that a name means in a clone, or `None` if it means nothing there. If a branch and a tag have
-/// the same name at different commits, tools disagree about the meaning, so there is none.
+/// Returns the commit that a name means in a clone, or `None` if it means nothing there. Fails if a branch and a tag
+/// have that name at different commits, since tools disagree about its meaning.
 fn commit(clone: &Repository, name: &str) -> Option<Result<CommitId, Ambiguous>> {
     // Notations such as `main~1` are left out.
     let is_plain = !name.contains(['^', '~', ':', '{', '*', '?', '[', '\\', ' ']);
@@ -104,8 +104,8 @@ fn commit(clone: &Repository, name: &str) -> Option<Result<CommitId, Ambiguous>>
 /// A name that means several commits.
 struct Ambiguous;
 
-/// Returns the names that tools give to the clone of an address: r10k, r10k before it left out users and passwords, and
-/// g10k. None leads out of its folder.
+/// Returns the names that tools give to the clone of an address: r10k, older versions of r10k, which include users
+/// and passwords, and g10k. No name leads out of its folder.
 fn names(url: &str) -> impl Iterator<Item = String> {
     static USER: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(\w+://).*@").ok());
     let bare = USER.as_ref().map_or_else(|| url.into(), |user| user.replace_all(url, "$1"));
@@ -137,10 +137,11 @@ fn is_free(tree: &dyn FileTree, grafts: &BTreeMap<String, Graft>, folder: &str) 
     Ok(!grafts.contains_key(folder))
 }
 
-/// Returns the other repositories in the trees of two revisions whose files only the first, and only the second, has.
+/// Returns the other repositories in the trees of two revisions whose files only the first tree has, and those whose
+/// files only the second has.
 pub(super) fn read_on_one_side(sides: [&Environment; 2]) -> Result<[BTreeMap<String, Graft>; 2], TreeError> {
     let (mut found, trees) = ([BTreeMap::new(), BTreeMap::new()], sides.map(|side| &*side.tree));
-    // Nothing else has them in a tree.
+    // Only modules and submodules bring other repositories into a tree.
     let mut has_others = sides.iter().flat_map(|side| side.roots()).any(|root| !root.deployment.modules.is_empty());
     for tree in trees {
         has_others |= tree.entry(GITMODULES)?.is_some();

@@ -1,7 +1,7 @@
-//! Narrows a report to what some files cause.
+//! Narrows a report to the effects of some files.
 //!
-//! Everything is compared and judged as without that: only what is shown is less. A change stays if one of its causes
-//! is a line of these files, or if not all of its causes are known.
+//! Everything is still compared and judged; only less is shown. A change stays if one of its causes is a line of
+//! these files, or if not all of its causes are known.
 
 use std::collections::BTreeSet;
 
@@ -11,11 +11,11 @@ use crate::report::{BlindSpot, ChangeOrigins, ChangedLines, Input, Report};
 
 /// The files to narrow to, and the files that differ.
 pub(super) struct Narrowing<'a> {
-    /// Paths and globs of files and folders; none if all files count.
+    /// Paths and globs of files and folders; empty for all files.
     pub(super) paths: &'a [Pattern],
     /// All paths of the repository that differ.
     pub(super) changed: BTreeSet<String>,
-    /// Those whose lines are traced to what they change.
+    /// The paths of files whose lines are traced to their effects.
     pub(super) traced: BTreeSet<String>,
 }
 
@@ -24,7 +24,7 @@ impl Narrowing<'_> {
         is_within(self.paths, path)
     }
 
-    /// Returns true for a blind spot about files that differ, none of which counts here.
+    /// Returns true for a blind spot about files that differ, none of which is among those to narrow to.
     fn is_of_others(&self, spot: &BlindSpot) -> bool {
         !spot.files.is_empty() && spot.files.iter().all(|file| self.changed.contains(file) && !self.has(file))
     }
@@ -64,13 +64,13 @@ impl Narrowing<'_> {
     }
 }
 
-/// Keeps those entries of a list that `stays` says; the list may be shorter.
+/// Keeps the entries of a list for which `stays` is true. Either may be shorter.
 fn keep<T>(list: &mut Vec<T>, stays: &[bool]) {
     let mut stays = stays.iter();
     list.retain(|_| stays.next().is_none_or(|stays| *stays));
 }
 
-/// Leaves out the lines of other files that cause nothing of what is left, and numbers the others anew.
+/// Leaves out the lines of other files that cause no remaining change, and renumbers the rest.
 fn renumber(input: &mut Input<'_>, own: &[bool]) {
     let mut wanted = own.to_vec();
     let origins = &mut input.origins;

@@ -1,4 +1,5 @@
-//! Compares the values of one revision on the same nodes with other profiles: what facts change, and no commit.
+//! Compares the values of one revision on the same nodes with different profiles: the changes that facts cause, not
+//! commits.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,10 +13,10 @@ use crate::puppet::json::compact;
 use crate::report::{Input, Origins, Report};
 use crate::value::Value;
 
-/// The code of the finding for a variable that differs. It is no fault, so `hierad check` does not know it.
+/// The code of the finding for a variable that differs. It is not a fault, so `hierad check` does not know it.
 const CHANGED: &str = "changed-variable";
 
-/// The most characters of a value in a finding.
+/// The maximum number of characters of a value in a finding.
 const SHOWN: usize = 60;
 
 impl Pipeline {
@@ -31,7 +32,7 @@ impl Pipeline {
         let is = self.cached_revision(id)?;
         let revisions = Diff::new(&was, &*is);
         let keys = fleet_keys(revisions);
-        // Answers that differ in what is put into the same text are not equal here: facts are what differs.
+        // Answers that interpolate different values into the same text are not equal here: facts are what differs.
         let resolve = |revision: &Revision| fleet::resolve(revision, &self.fleet.everywhere(&keys), &self.workers);
         let effective = revisions.map(resolve);
         let changes = diff::changes(effective.as_ref(), &self.workers);

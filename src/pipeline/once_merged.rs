@@ -28,8 +28,8 @@ pub(super) struct OnceMerged {
 }
 
 impl Sides {
-    /// Returns the tip of the branch that takes the commits, and the result of the merge; `None` if that tip is the
-    /// revision that they begin at, or does not merge them.
+    /// Returns the tip of the target branch, and the result of the merge. Returns `None` if that tip is the revision
+    /// where the commits begin, or if they are not to be merged.
     fn once_merged(&self) -> Option<Sides> {
         let (RevisionId::Commit(base), RevisionId::Commit(theirs)) = (self.before, self.after) else { return None };
         let Some(RevisionId::Commit(ours)) = self.target.filter(|target| self.is_request && *target != self.before)
@@ -42,7 +42,7 @@ impl Sides {
 }
 
 impl Pipeline {
-    /// Compares the branch that takes the commits with the result of the merge.
+    /// Compares the target branch with the result of the merge.
     pub(super) fn once_merged(
         &self,
         sides: &Sides,
@@ -60,8 +60,8 @@ impl Pipeline {
 }
 
 impl OnceMerged {
-    /// Returns the blind spot for keys that change on more nodes after the merge than are among `changes`, in a fleet
-    /// of `all` nodes; for data that cannot be compared then; or for a change that cannot be merged here.
+    /// Returns the blind spot for keys that the merge changes on more nodes than `changes` has, in a fleet of `all`
+    /// nodes; for data that cannot be compared then; or for a change that cannot be merged here.
     pub(super) fn blind_spot(&self, changes: &Changes, all: usize) -> Option<BlindSpot> {
         let report = match &self.report {
             Ok(report) => report,
@@ -113,7 +113,7 @@ impl OnceMerged {
         report
     }
 
-    /// Returns the name of the branch that takes the change or, if it is unknown, the id of its tip.
+    /// Returns the name of the target branch or, if it is unknown, the id of its tip.
     fn branch(&self) -> String {
         match (&self.sides.branch, self.sides.before) {
             (Some(branch), _) => branch.to_string(),

@@ -1,4 +1,4 @@
-//! Tries policies on past commits, so that people can choose rules and numbers by what they would have said.
+//! Tries policies on past commits, so that people can choose rules and limits by their past hits.
 
 use std::sync::Arc;
 
@@ -10,7 +10,8 @@ use crate::git::CommitId;
 use crate::policy::{AbsentPattern, Day, Policies};
 use crate::report::{Commit, PolicyLevel, Report};
 
-/// The most commits that are looked at for each one that is wanted: most commits of some repositories change no data.
+/// The maximum number of commits that are looked at for each wanted one: in some repositories, most commits change no
+/// data.
 const MAX_LOOKED_AT: usize = 20;
 
 /// The result of a trial.
@@ -28,7 +29,7 @@ pub struct Trial {
     pub first: Option<CommitId>,
     /// The commits that could not be resolved, with the reasons, the latest first.
     pub unresolved: Vec<(CommitId, String)>,
-    /// The reason if there are fewer commits than wanted.
+    /// The reason why there are fewer commits than wanted, if there are.
     pub end: Option<String>,
 }
 
@@ -56,7 +57,7 @@ pub struct LastHit {
 
 impl Pipeline {
     /// Tries rules on the last `wanted` commits up to `tip` that changed data, each compared with its first parent.
-    /// Waivers do not count.
+    /// Waivers are ignored.
     pub fn try_policies(&self, policies: &Policies, tip: CommitId, wanted: usize, today: Day) -> Trial {
         let tried =
             |rule: &crate::policy::Rule| TriedRule { name: rule.name.clone(), level: rule.level, hits: 0, last: None };
@@ -88,7 +89,7 @@ impl Pipeline {
         trial
     }
 
-    /// Returns the patterns of rules that match no key of `tip`, or no node; none if its keys cannot be read.
+    /// Returns the patterns of rules that match no key of `tip`, or no node; empty if its keys cannot be read.
     fn absent(&self, policies: &Policies, tip: CommitId) -> Vec<AbsentPattern> {
         let Ok(keys) = self.keys(&[RevisionId::Commit(tip)]) else { return Vec::new() };
         let nodes: Vec<&str> = self.fleet.iter().map(|(_, name)| &**name).collect();

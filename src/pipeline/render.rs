@@ -12,7 +12,7 @@ use crate::fleet::Revision;
 use crate::report::BlindSpot;
 use crate::snapshot::{self, Format, Manifest, Snapshots, Written};
 
-/// A failure to write snapshots to a folder. Each file there is whole, but they may be of two revisions.
+/// A failure to write snapshots to a folder. Each file there is complete, but they may be of two revisions.
 #[derive(Debug, thiserror::Error)]
 pub enum RenderError {
     /// The values could not be resolved.
@@ -21,7 +21,7 @@ pub enum RenderError {
     /// A limit of time or memory was reached meanwhile, so values may be missing; a retry may succeed.
     #[error("nothing was written, since a limit of time or memory was reached meanwhile; try again")]
     Stopped,
-    /// Nothing of the revision can be read, so the existing snapshots are kept.
+    /// The revision cannot be read at all, so the existing snapshots are kept.
     #[error("nothing could be read: {}", .0.message)]
     Unreadable(Box<BlindSpot>),
     /// The folder cannot be written.
@@ -35,7 +35,7 @@ pub enum RenderError {
 }
 
 impl Pipeline {
-    /// Returns the reason why nothing of a revision can be read, or `None` if something can be.
+    /// Returns the reason why a revision cannot be read at all, or `None` if parts of it can be.
     pub fn unreadable(&self, revision: &Revision) -> Option<BlindSpot> {
         blind_spots::unreadable::unreadable_revision(revision, &self.workers)
     }
@@ -75,8 +75,8 @@ impl Pipeline {
         written.map_err(|source| RenderError::Write { folder: folder.to_owned(), source })
     }
 
-    /// Renders all nodes with all keys and writes the snapshots to a folder, without any others. Fails and writes
-    /// nothing if nothing of the revision can be read.
+    /// Renders all nodes with all keys, writes the snapshots to a folder, and removes all others there. Fails and
+    /// writes nothing if the revision cannot be read at all.
     pub fn render(&self, id: RevisionId, folder: &Path, mode: FileMode) -> Result<Written, RenderError> {
         let stops = self.workers.stop.count();
         let revision = self.cached_revision(id)?;

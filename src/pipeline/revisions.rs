@@ -27,12 +27,12 @@ pub struct Revisions {
 }
 
 impl Revisions {
-    /// Makes the revisions of `repository`, read with these options.
+    /// Returns the revisions of `repository`, read with these options.
     pub fn new(repository: Arc<Repository>, options: EnvironmentOptions, store: Arc<Store>) -> Revisions {
         Revisions { repository, options, store, clones: Arc::default(), read: Arc::default() }
     }
 
-    /// Reads the modules that a Puppetfile takes from git from these clones.
+    /// Sets the clones to read the modules from that a Puppetfile takes from git.
     #[must_use]
     pub fn with_module_clones(self, clones: Arc<ModuleClones>) -> Revisions {
         Revisions { clones, ..self }
@@ -68,8 +68,8 @@ impl Revisions {
 
     /// Returns the variables that some revisions refer to.
     ///
-    /// A revision that cannot be read has none here: resolving it gives the error, and a daemon starts anyway.
-    /// Missing variables are read on demand.
+    /// An unreadable revision has none here: resolving it reports the error, and a daemon starts anyway. Missing
+    /// variables are read on demand.
     pub fn referenced_variables(&self, ids: &[RevisionId], workers: &Workers) -> ReferencedVariables {
         let mut mentioned = ReferencedVariables::default();
         let mut read = Vec::new();

@@ -1,5 +1,5 @@
-//! The variables that decide something: those that hiera.yaml and data read, with the nodes that lack them; and the
-//! levels of hierarchies, with the nodes for which they have data.
+//! The variables that matter: those that hiera.yaml and data read, with the nodes that lack them; and the levels of
+//! hierarchies, with the nodes for which they have data.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::node::NodeSet;
 use crate::report::Remedy;
 use crate::value::{Hash, Value};
 
-/// A variable, dotted access included, that hiera.yaml or data read.
+/// A variable, with its dotted path, that hiera.yaml or data read.
 pub struct VariableUse {
     /// Its name without leading colons.
     pub name: String,
@@ -28,7 +28,7 @@ pub struct VariableUse {
     pub places_of_functions: Vec<Place>,
     /// The nodes for which functions may read these files.
     pub readers_by_functions: NodeSet,
-    /// The values on the readers of either kind.
+    /// The values on all readers.
     pub values: VariableValues,
 }
 
@@ -59,7 +59,7 @@ pub struct LevelUse {
     pub name: Arc<str>,
     /// Its locations as written.
     pub locations: Vec<Arc<str>>,
-    /// The nodes for which there is something at a location, or which it answers without one.
+    /// The nodes for which one of its locations exists, or which it answers without one.
     pub nodes: NodeSet,
 }
 
@@ -136,13 +136,13 @@ impl Pipeline {
         found
     }
 
-    /// Returns for each variable whether its absence from profiles is accepted at a revision.
+    /// Returns a test that is true for variables whose absence from profiles is accepted at a revision.
     pub fn accepts_lack(&self, id: RevisionId) -> impl Fn(&VariableUse) -> bool + use<> {
         let accepted = self.judge.accepted(self.base(id));
         move |variable| accepted.has(UNDEFINED, &variable.name)
     }
 
-    /// Returns what `id` reads, with its levels.
+    /// Returns the variables that `id` reads, and its levels.
     pub fn uses(&self, id: RevisionId) -> Result<(Vec<VariableUse>, Vec<LevelUse>), PipelineError> {
         let revision = self.revision(id)?;
         let uses = (Pipeline::variable_uses(&revision)?, Pipeline::level_uses(&revision));

@@ -20,13 +20,13 @@ const MAX_EXAMPLES: usize = 2;
 #[derive(Clone)]
 pub(super) struct Evidence<'r> {
     pub(super) report: &'r Report,
-    /// The nodes that the rule is about: shares are of these.
+    /// The number of nodes that the rule is about: shares are of this number.
     pub(super) nodes: usize,
     pub(super) changes: Vec<TouchedChange>,
     pub(super) others: Vec<Other>,
 }
 
-/// A change, as far as a rule is about it.
+/// The part of a change that a rule is about.
 #[derive(Debug, Clone)]
 pub(super) struct TouchedChange {
     /// Its position in the report.
@@ -67,12 +67,12 @@ pub(super) enum OtherKind {
 }
 
 impl Evidence<'_> {
-    /// Returns true if there is none.
+    /// Returns true if there is no evidence.
     pub(super) fn is_empty(&self) -> bool {
         self.changes.is_empty() && self.others.is_empty()
     }
 
-    /// Returns true if it suffices for a rule to be hit.
+    /// Returns true if the evidence suffices for a rule to be hit.
     pub(super) fn is_enough_for(&self, rule: &Rule) -> bool {
         let Subject::Changes(changes) = &rule.subject else { return !self.is_empty() };
         !self.is_empty() && self.exceeds(&changes.more_than)
@@ -98,7 +98,7 @@ impl Evidence<'_> {
         NodeSet::union_of(self.report.names.fleet.len(), self.changes.iter().map(|change| change.nodes.clone()))
     }
 
-    /// Returns the first lines that the commit changed, in order: no other may be marked.
+    /// Returns the first lines that the commit changed, in order: no other lines may be marked.
     fn places(&self) -> Vec<Place> {
         let of_changes = self.changes.iter().flat_map(|change| &change.places).filter_map(|(_, line)| line.as_ref());
         let all = of_changes.chain(self.others.iter().filter_map(|other| other.place.as_ref()));
@@ -140,7 +140,7 @@ impl Evidence<'_> {
     }
 }
 
-/// Returns the number of groups that have one of the changes. Keys that fail for the same cause are one group.
+/// Returns the number of groups that contain any of the changes. Keys that fail for the same cause are one group.
 fn groups(report: &Report, changes: &[TouchedChange]) -> usize {
     let changes: HashSet<usize> = changes.iter().map(|change| change.at).collect();
     let is_touched = |at: &usize| changes.contains(at);

@@ -36,7 +36,7 @@ pub struct Policies {
 }
 
 impl Policies {
-    /// Returns the hits of a report on a day: those that count most first, waived ones last.
+    /// Returns the hits of a report on a day: the weightiest first, waived ones last.
     pub fn judge(&self, report: &Report, today: Day) -> Vec<PolicyHit> {
         let mut hits: Vec<PolicyHit> = self
             .rules

@@ -1,4 +1,4 @@
-//! Names of keys, and of places in their values, under patterns.
+//! Matches patterns with the names of keys, and of places in their values.
 
 use std::iter;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The rules and waivers, as settings have them once they are checked.
+//! The rules and waivers of checked settings.
 
 use std::sync::Arc;
 
@@ -76,9 +76,9 @@ pub enum Kind {
     Type,
     /// A key fails now, or fails in another way.
     Error,
-    /// A value cannot be known any more.
+    /// A value has become unknown.
     Unknown,
-    /// A key fails no longer.
+    /// A key no longer fails.
     Recovered,
     /// A secret changes, or a value becomes a secret or is no longer one.
     Secret,
@@ -107,7 +107,7 @@ impl Kind {
 /// A kind of changed lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineKind {
-    /// Lines that change nothing, but are not just written in another way.
+    /// Lines that change nothing, other than those that are only written differently.
     NoEffect,
     /// Lines that have no effect, or an unknown one, for this reason, as given in reports.
     Reason(LineReason),
@@ -121,7 +121,7 @@ impl LineKind {
     }
 }
 
-/// Numbers that a hit must exceed: all that are given.
+/// Numbers that a hit must exceed, as far as they are given.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Thresholds {
     /// Nodes; a share is of those that the rule is about.
@@ -152,7 +152,7 @@ impl Amount {
     }
 }
 
-/// A waiver: somebody knows of a hit, and accepts it until a day.
+/// A waiver: somebody accepts a known hit until a given day.
 #[derive(Debug, Clone)]
 pub struct Waiver {
     /// The name of the rule.
@@ -165,6 +165,6 @@ pub struct Waiver {
     pub files: Vec<Pattern>,
     /// The reason.
     pub reason: Arc<str>,
-    /// The last day on which it counts.
+    /// The last day on which it is valid.
     pub expires: Day,
 }

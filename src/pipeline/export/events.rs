@@ -27,12 +27,12 @@ pub fn since(
         return Ok(Vec::new());
     }
     let here = event(branch, Some(source), tip, EventKind::Rewritten);
-    // Git may have collected the commits that a rewritten branch left.
+    // Git may have collected the commits that a rewritten branch left behind.
     if repository.is_gone(source) {
         return Ok(vec![here]);
     }
     let events = chain(repository, branch, source, tip)?;
-    // The branch was set back.
+    // The branch was reset to an earlier commit.
     Ok(if events.is_empty() { vec![here] } else { events })
 }
 
@@ -49,7 +49,7 @@ pub fn chain(
     Ok(chain.commits.into_iter().map(event).collect())
 }
 
-/// Returns one commit alone.
+/// Returns the event of a single commit.
 pub fn one(repository: &Repository, branch: &BranchName, commit: CommitId) -> Result<Vec<CommitEvent>, EventError> {
     let before = repository.parents(commit)?.first();
     Ok(vec![event(branch, before, commit, EventKind::New)])
