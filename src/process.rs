@@ -7,7 +7,7 @@ use tokio::process::{Child, Command};
 
 use mark::Mark;
 
-/// The names of forges and of CI servers that mean nothing else, wherever in a name they stand.
+/// The names of forges and CI servers that mean nothing else anywhere in a name.
 const FORGES: [&str; 17] = [
     "APPVEYOR",
     "BITBUCKET",
@@ -28,11 +28,11 @@ const FORGES: [&str; 17] = [
     "WOODPECKER",
 ];
 
-/// Names that are also parts of other words: they count only as whole words, or as beginnings of words followed by a
-/// word for a secret.
+/// Names that are also parts of other words: they are recognised only as whole words, or directly before a word for a
+/// secret.
 const SHORT_FORGES: [&str; 7] = ["ACTIONS", "CI", "CIRCLE", "DRONE", "GH", "GL", "RUNNER"];
 
-/// Parts of words, and words with or without an S at the end, by which a variable says that it holds a secret.
+/// Parts of words, and words with or without a final S, which show that a variable holds a secret.
 const SECRET_PARTS: [&str; 16] = [
     "AUTH",
     "BEARER",
@@ -53,12 +53,12 @@ const SECRET_PARTS: [&str; 16] = [
 ];
 const SECRET_WORDS: [&str; 4] = ["PAT", "PIN", "PW", "TOK"];
 
-/// The beginnings of git's variables for single settings, such as a header with a token. Those with paths of settings
-/// are others.
+/// The beginnings of git's variables for single settings, such as a header with a token. Variables with paths of
+/// settings are not among them.
 const GIT_SETTINGS: [&str; 4] = ["GIT_CONFIG_COUNT", "GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_", "GIT_CONFIG_PARAMETERS"];
 
-/// Keeps the secrets of forges, of their CI jobs and of hierad itself from a program that answers for data: it works on
-/// what a stranger has written. All else that the user has set is for it.
+/// Keeps the secrets of forges, of their CI jobs and of hierad itself from a program that answers for data: it works
+/// on input that strangers may have written. The program gets everything else that the user has set.
 pub fn without_tokens(command: &mut std::process::Command) {
     for (name, value) in std::env::vars_os() {
         if is_token(&name.to_string_lossy(), &value.to_string_lossy()) {
@@ -67,15 +67,14 @@ pub fn without_tokens(command: &mut std::process::Command) {
     }
 }
 
-/// Returns true for a variable with a secret of a forge or a CI server: by its name, or as an address that has a
-/// password in it.
+/// Returns true for a variable with a secret of a forge or a CI server: by its name, or by a password in an address.
 pub fn is_token(name: &str, value: &str) -> bool {
     let name = name.to_ascii_uppercase();
     let words: Vec<&str> = name.split(|c: char| !c.is_ascii_alphabetic()).filter(|word| !word.is_empty()).collect();
     if words.concat() == "SYSTEMACCESSTOKEN" || GIT_SETTINGS.iter().any(|setting| name.starts_with(setting)) {
         return true;
     }
-    // One word may have both, such as CITOKEN.
+    // One word may contain both, such as CITOKEN.
     let is_joined = |word: &&str| SHORT_FORGES.iter().filter_map(|forge| word.strip_prefix(forge)).any(is_secret);
     let is_of_forge =
         FORGES.iter().any(|forge| name.contains(forge)) || words.iter().any(|word| SHORT_FORGES.contains(word));
@@ -98,7 +97,7 @@ fn has_password(value: &str) -> bool {
         value[at + slashes.len()..].split(ends).next().is_some_and(|host| host.contains('@'))
     };
     let has_both = |(at, _): (usize, &str)| {
-        // An image of a container is named by its tag and its digest.
+        // A container image may be named by its tag and its digest.
         let is_digest = value[at..].starts_with("@sha256:") || value[at..].starts_with("@sha512:");
         !is_digest && value[..at].rsplit(ends).next().is_some_and(|user| user.contains(':'))
     };
@@ -114,19 +113,19 @@ pub struct Group {
 }
 
 impl Group {
-    /// Makes a command the leader of a new group. [`is_led_by`](Group::is_led_by) is to follow.
+    /// Makes a command the leader of a new group. Call [`is_led_by`](Group::is_led_by) once it runs.
     pub fn led(command: &mut Command) -> Group {
         #[cfg(unix)]
         command.process_group(0);
         Group::marked(command.as_std_mut())
     }
 
-    /// Keeps a command in its group, or makes it lead one.
+    /// Marks a command, and leaves its group as it is.
     pub fn marked(command: &mut std::process::Command) -> Group {
         Group { leader: None, mark: Some(Mark::on(command)) }
     }
 
-    /// Makes this process lead a new session, and so a new group. Nothing that it starts has a terminal to ask at.
+    /// Makes this process lead a new session, and so a new group. Nothing that it starts has a terminal to prompt on.
     pub fn lead_session() {
         #[cfg(unix)]
         if let Err(error) = rustix::process::setsid() {
@@ -134,18 +133,18 @@ impl Group {
         }
     }
 
-    /// Notes the process that leads the group.
+    /// Records the process that leads the group.
     pub fn is_led_by(&mut self, child: &Child) {
         self.leader = child.id();
     }
 
-    /// Lets the processes go on.
+    /// Lets the processes live on after this is dropped.
     pub fn release(&mut self) {
         self.leader = None;
         self.release_others();
     }
 
-    /// Lets those processes go on that have left the group.
+    /// Lets processes that have left the group live on after this is dropped.
     pub fn release_others(&mut self) {
         self.mark = None;
     }

@@ -66,7 +66,7 @@ impl ChangeRule {
         self.values.before.is_some() || self.values.after.is_some() || self.kinds.contains(&Kind::ClearSecret)
     }
 
-    /// Returns true if it is about every change.
+    /// Returns true if the rule is about every change.
     fn is_about_all(&self) -> bool {
         let is_narrow = self.values.before.is_some() || self.values.after.is_some();
         self.keys.is_empty() && self.nodes.is_empty() && !is_narrow && self.more_than == super::Thresholds::default()
@@ -79,17 +79,17 @@ struct Touch<'a> {
     path: Cow<'a, ValuePath>,
     before: Option<&'a Value>,
     after: Option<&'a Value>,
-    /// True for a side of which the whole value is not known.
+    /// True for a side whose whole value is unknown.
     is_unknown: Diff<bool>,
-    /// The difference that it is in; `None` for the whole value.
+    /// The difference that contains it; `None` for the whole value.
     leaf: Option<&'a Leaf>,
 }
 
 /// Places in the value of a key, with their lines.
 type Places = Vec<(ValuePath, Option<Place>)>;
 
-/// Returns the places of a change that a rule is about, and, as `true`, those that it may be about, since nobody can
-/// know what is there.
+/// Returns the places of a change that a rule is about, with `false`, and those that it may be about because their
+/// values cannot be seen, with `true`.
 fn places(rule: &ChangeRule, names: &Names<'_>, change: &KeyChange, report: &Report) -> [(bool, Places); 2] {
     let touches = touches(change, rule.looks_at_values() || names.are_below());
     let answer = |touch: &Touch<'_>| {
@@ -159,7 +159,7 @@ fn found(outcome: Option<&Outcome>) -> Option<&Value> {
     }
 }
 
-/// Returns true if a value may be anything. This includes failures in Puppet because a profile lacks something.
+/// Returns true if a value may be anything. This includes failures of Puppet that are due to gaps in a profile.
 fn is_unknown(outcome: Option<&Outcome>) -> bool {
     matches!(outcome, Some(Outcome::Failed(_)))
 }

@@ -9,7 +9,7 @@ use crate::value::{Rich, Value};
 pub struct ValueTest {
     /// The value must be this one.
     pub equals: Option<Value>,
-    /// Its text must match one of these; all do if there are none.
+    /// Its text must match one of these, if there are any.
     pub matches: Vec<Pattern>,
     /// The name of its type.
     pub type_name: Option<String>,
@@ -22,7 +22,7 @@ pub(super) enum Seen<'a> {
     Value(&'a Value),
     /// There is none.
     Nothing,
-    /// There may be any.
+    /// There may be any value.
     Unknown,
 }
 
@@ -60,9 +60,9 @@ impl ValueTest {
 }
 
 impl ValueTest {
-    /// Returns true if the text of a value matches, or `None` if that is unknown: a converted value (a URI, bytes, a
-    /// length of time) has another text than the one in the data, with the same meaning. The contents of a collection
-    /// are tested separately.
+    /// Returns true if the text of a value matches, or `None` if that is unknown: the text of a converted value (a
+    /// URI, bytes, a length of time) may differ from the one in the data. The contents of a collection are tested
+    /// separately.
     fn is_matched_by(&self, value: &Value) -> Option<bool> {
         let text = match value {
             Value::Array(_) | Value::Hash(_) => return Some(false),

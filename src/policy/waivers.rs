@@ -60,7 +60,7 @@ impl Evidence<'_> {
 }
 
 impl TouchedChange {
-    /// Divides it into the part that a waiver covers on `nodes`, and the rest.
+    /// Divides the change into the part that a waiver covers on `nodes`, and the rest.
     pub(super) fn divided(
         self,
         key: &str,
@@ -88,7 +88,7 @@ impl TouchedChange {
 }
 
 impl Other {
-    /// Divides it into the part that a waiver covers, and the rest.
+    /// Divides this into the part that a waiver covers, and the rest.
     pub(super) fn divided(mut self, waiver: &Waiver) -> (Option<Other>, Option<Other>) {
         if !waiver.keys.is_empty() || !waiver.nodes.is_empty() {
             return (None, Some(self));

@@ -1,14 +1,14 @@
-//! A mark on all that a command starts: a variable, which each process has from the one that has started it.
+//! A mark on everything that a command starts: a variable, which each process inherits from the one that started it.
 //!
-//! A process that makes a session of its own, as daemons do, leaves its group and its parent, and is found by its mark.
-//! One that has cleared its environment, or hides it as keepers of keys do, has none. One that ends as soon as it has
-//! started the next, which goes into a session of its own as well, may never be seen.
+//! A process that starts a new session, as daemons do, leaves its group and its parent, but is found by its mark. One
+//! that has cleared its environment, or hides it as key agents do, has none. Processes that each start the next one
+//! in a new session and end at once may never be seen.
 
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
-/// The variable. Its marks are those of all commands that a process was started by.
+/// The variable, with the marks of all commands that a process descends from.
 const VARIABLE: &str = "HIERAD_STARTED_BY";
 
 /// The number of marks so far.
@@ -50,17 +50,17 @@ mod linux {
 
     use super::VARIABLE;
 
-    /// The most looks for processes: each may have started others since the last look.
+    /// The maximum number of looks for processes: each may have started others since the last look.
     const MOST_LOOKS: usize = 1000;
 
     pub(super) fn kill(mark: &str) {
-        // Processes that need no other look.
+        // Processes that need no further look.
         let mut known = HashSet::new();
         for _ in 0..MOST_LOOKS {
             let Ok(entries) = fs::read_dir("/proc") else { return };
             let ids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
             let mut new: Vec<i32> = ids.filter(|id| !known.contains(id)).collect();
-            // Processes that were just started may be gone soon.
+            // The newest come first: processes that were just started may be gone soon.
             new.sort_unstable();
             let mut is_done = true;
             for id in new.into_iter().rev() {
@@ -78,11 +78,11 @@ mod linux {
         }
     }
 
-    /// Kills a process and its group, which has those that it is just starting: the system does so at one moment. The
-    /// group of this process is not meant.
+    /// Kills a process and its group, except for hierad's own group. The group includes processes that are just being
+    /// started: the system kills all of it at once.
     fn kill_with_group(id: i32, process: &OwnedFd) {
         let group = Pid::from_raw(id).and_then(|id| getpgid(Some(id)).ok());
-        // Until its end is collected, no other process gets its number.
+        // Until the process is reaped, no other one gets its number.
         let is_told = pidfd_send_signal(process, Signal::KILL).is_ok();
         if let Some(group) = group.filter(|group| is_told && *group != getpgrp()) {
             _ = kill_process_group(group, Signal::KILL);
@@ -95,16 +95,16 @@ mod linux {
         Marked(OwnedFd),
         /// Does not have it, or may not be inspected.
         Other,
-        /// Has ended, and may have started another process just before; or is one of the system's own.
+        /// Has ended, and may have started another process just before; or belongs to the kernel.
         Ended,
     }
 
     fn with_mark(id: i32, mark: &str) -> Look {
-        // Before the look: another process with the same number is not meant.
+        // This is opened before the look, so that no other process with the same number is killed.
         let Some(Ok(process)) = Pid::from_raw(id).map(|id| pidfd_open(id, PidfdFlags::empty())) else {
             return Look::Ended;
         };
-        // If its first thread has ended, the others tell.
+        // If its first thread has ended, the others still have the environment.
         let Ok(threads) = fs::read_dir(format!("/proc/{id}/task")) else { return Look::Ended };
         for environment in threads.flatten().map(|thread| fs::read(thread.path().join("environ"))) {
             match environment {

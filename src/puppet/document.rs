@@ -9,11 +9,11 @@ use super::server::Notes;
 use crate::diagnostic::Subject;
 use crate::value::{Hash, Segment, Value};
 
-/// The deepest nesting of values, aliases followed. Ruby's stack ends at 500 to 1000.
+/// The maximum nesting depth of values, with aliases followed. Ruby's stack ends at 500 to 1000.
 pub const MAX_DEPTH: usize = 500;
 
-/// The lines a value was written on, in the shape of the value: for an array a child an item, for a hash a child an
-/// entry.
+/// The lines that a value was written on, in the shape of the value: one child per item of an array or entry of a
+/// hash.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Marks {
     /// The line, counted from 1: of a hash entry's key, of an array's item.
@@ -46,7 +46,7 @@ pub enum FaultKind {
     Date,
     /// An object of another class that is not permitted.
     Class,
-    /// An alias whose anchor is unknown, or one that the reader does not take.
+    /// An alias whose anchor is unknown, or one that the reader does not accept.
     Alias,
     /// Another exception of Ruby's, which does not name the file.
     Exception,
@@ -56,7 +56,7 @@ pub enum FaultKind {
     Outside,
     /// The document is too large to be read.
     Size,
-    /// A checkout has another content.
+    /// A checkout has different content.
     Converted,
 }
 
@@ -75,9 +75,9 @@ impl FaultKind {
 /// A fault for which a document is refused, in the words of Psych.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// The line the trouble is on, counted from 1; the text may name the line where the context of it begins.
+    /// The line of the fault, counted from 1; the text may name the line where its context begins.
     pub line: u32,
-    /// The message, as Psych words it behind the file's name.
+    /// The message, as Psych words it after the file's name.
     pub text: String,
     /// The kind of the fault.
     pub kind: FaultKind,
@@ -93,7 +93,7 @@ impl Fault {
         }
     }
 
-    /// Returns the whole message, as Puppet prints it behind `Unable to parse `.
+    /// Returns the whole message, as Puppet prints it after `Unable to parse `.
     pub fn message(&self, path: &str) -> String {
         match self.kind {
             FaultKind::Exception | FaultKind::Alias => self.text.clone(),
@@ -117,9 +117,9 @@ pub struct Parsed {
     pub marks: Marks,
     /// The fault for which Psych refuses the document.
     pub fault: Option<Fault>,
-    /// True if it has aliases, `<<` or `!!omap`: entries may depend on others, or weigh more than their text.
+    /// True if it has aliases, `<<` or `!!omap`: entries may depend on others, or be larger than their text.
     pub is_entangled: bool,
-    /// The places that a Puppet server reads otherwise, as far as the reader knows.
+    /// The places that the reader knows a Puppet server to read differently.
     pub notes: Notes,
 }
 

@@ -1,7 +1,7 @@
 //! Failures of Puppet and Ruby, in their words.
 //!
-//! An [`Error`] fails in Puppet with the same text, unless it is [`ErrorKind::Unknown`]: hierad cannot tell what Puppet
-//! does. A text that may show a secret is sealed.
+//! An [`Error`] is one of Puppet's, with the same text, unless it is [`ErrorKind::Unknown`]: then hierad cannot tell
+//! what Puppet does. A text that may show a secret is sealed.
 
 use std::fmt;
 
@@ -12,9 +12,9 @@ use crate::value::{Secrecy, Text};
 /// Source: `lookup_global` of `puppet/pops/lookup/lookup_adapter.rb`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ErrorKind {
-    /// Puppet fails, too, by an error about a lookup: Puppet's global layer says which key it was.
+    /// Puppet fails, too, with an error about a lookup: Puppet's global layer says which key it was.
     Puppet,
-    /// Puppet fails, too, by an error that stands for itself: one with an issue code, or one of Ruby's.
+    /// Puppet fails, too, with an error that is passed on as it is: one with an issue code, or one of Ruby's.
     Bare,
     /// Puppet has an answer, or may have one, that hierad cannot know.
     Unknown,
@@ -27,12 +27,12 @@ impl ErrorKind {
     }
 }
 
-/// A failure. The text is Puppet's where Puppet fails.
+/// A failure. The text is Puppet's if Puppet fails, too.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct Error {
     /// The way in which there is no answer.
     pub kind: ErrorKind,
-    /// One sentence; a secret where it may show one.
+    /// One sentence, which is itself secret if it may show a secret.
     pub text: Text,
 }
 
@@ -42,7 +42,7 @@ impl Error {
         Error { kind: ErrorKind::Puppet, text: text.into() }
     }
 
-    /// Returns a failure that Puppet has too, which stands for itself ([`ErrorKind::Bare`]).
+    /// Returns a failure that Puppet has too, and passes on as it is ([`ErrorKind::Bare`]).
     pub fn bare(text: impl Into<Text>) -> Error {
         Error { kind: ErrorKind::Bare, text: text.into() }
     }
@@ -52,7 +52,7 @@ impl Error {
         Error { kind: ErrorKind::Unknown, text: format!("unknown to hierad: {text}").into() }
     }
 
-    /// Returns the same error, which may reveal something as secret as `secrecy`.
+    /// Returns the same error, with the secrecy of something that it may reveal.
     #[must_use]
     pub fn sealed(self, secrecy: Option<Secrecy>) -> Error {
         Error { text: Text::with(self.text, secrecy), ..self }

@@ -1,7 +1,7 @@
 //! The names of Facter's own facts.
 
-/// The legacy facts, with `*` for anything. Facter prints them only with `--show-legacy`, agents of Puppet 7 send them,
-/// and agents of Puppet 8 only with `include_legacy_facts`.
+/// The legacy facts, with `*` for any text. Facter prints them only with `--show-legacy`, agents of Puppet 7 send
+/// them, and agents of Puppet 8 only with `include_legacy_facts`.
 ///
 /// Source: `facter/config.rb` (the group `legacy`) and the aliases in `facter/facts` of Facter 4.
 const LEGACY: &str = "architecture augeasversion bios_release_date bios_vendor bios_version blockdevice_*_model \

@@ -1,9 +1,9 @@
 //! Values as YAML, as Ruby's `to_yaml` writes them.
 //!
-//! Psych chooses the style of a text (`style`); `scalar` and `writer` are libyaml's part. Two things differ: what
-//! Ruby writes once and refers to by an alias is written in full, and what is not plain data (secrets, values of
-//! Puppet's own types) is written in rich data form. Source: `psych/visitors/yaml_tree.rb` of Psych 4, `emitter.c` of
-//! libyaml 0.2.5.
+//! Psych chooses the style of a text (`style`); `scalar` and `writer` are libyaml's part. Two things differ: values
+//! that Ruby writes once and refers to by an alias are written in full, and values other than plain data (secrets,
+//! values of Puppet's own types) are written in rich data form. Source: `psych/visitors/yaml_tree.rb` of Psych 4,
+//! `emitter.c` of libyaml 0.2.5.
 
 mod scalar;
 mod style;
@@ -24,7 +24,7 @@ enum Place {
     Item,
     /// The key of a mapping, on the line of its value.
     SimpleKey,
-    /// The value of a mapping, or a key that has a line of its own.
+    /// The value of a mapping, or a key on a separate line.
     Entry,
 }
 
@@ -74,7 +74,7 @@ impl Emitter {
         self.out.indicator(&close.to_string(), false, false);
     }
 
-    /// The items of a sequence that is a mapping's value stand below its key, not deeper.
+    /// Writes a sequence. If it is a mapping's value, its items are indented no deeper than the key.
     fn sequence(&mut self, items: &[Value], place: Place) {
         let before = self.out.indent;
         if place != Place::Entry || self.out.is_indention() {

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-/// The longest key, in bytes, that stands on one line with its value.
+/// The maximum length, in bytes, of a key on one line with its value.
 const SIMPLE_KEY: usize = 128;
 
 /// The style that a scalar is written in.
@@ -15,7 +15,7 @@ pub(super) enum Style {
     Literal,
 }
 
-/// A scalar as Psych hands it over.
+/// A scalar as Psych passes it to libyaml.
 pub(super) struct Scalar<'a> {
     pub(super) text: Cow<'a, str>,
     style: Style,
@@ -47,7 +47,7 @@ impl<'a> Scalar<'a> {
         !self.text.contains(is_break) && self.text.len() + tag <= SIMPLE_KEY
     }
 
-    /// The style it gets, as a simple key or elsewhere, and the tag to write before it.
+    /// Returns the style of the scalar, as a simple key or elsewhere, and the tag to write before it.
     pub(super) fn choose(&self, is_key: bool) -> (Style, Option<&'static str>) {
         let allowed = Allowed::of(&self.text);
         let mut style = self.style;
@@ -139,7 +139,7 @@ fn is_blank(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\0') || is_break(c)
 }
 
-/// libyaml knows no characters beyond the basic plane as printable.
+/// Returns true if a character is printable to libyaml: none beyond the basic plane is.
 pub(super) fn is_printable(c: char) -> bool {
     matches!(c, '\n' | ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}') && c != '\u{feff}'
 }

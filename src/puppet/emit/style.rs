@@ -20,12 +20,12 @@ pub(super) fn of_text(text: &str) -> Style {
     }
 }
 
-/// `/\n(?!\Z)/`: a line break with more behind it than another one that ends the text.
+/// `/\n(?!\Z)/`: a line break, followed by more than another one that ends the text.
 fn has_inner_break(text: &str) -> bool {
     text.match_indices('\n').any(|(at, _)| !matches!(&text[at + 1..], "" | "\n"))
 }
 
-/// `/^[^[:word:]][^"]*$/`: a line that begins with no word character and has no quote up to some line end.
+/// `/^[^[:word:]][^"]*$/`: a line that begins with a non-word character and has no quote up to some line end.
 fn starts_oddly(text: &str) -> bool {
     static WORD: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"^[\p{L}\p{M}\p{Nd}\p{Pc}]").ok());
     let is_word = |rest: &str| WORD.as_ref().is_some_and(|word| word.is_match(rest));
@@ -41,7 +41,7 @@ fn starts_oddly(text: &str) -> bool {
     })
 }
 
-/// `/\A0[0-7]*[89]/`: not a number in YAML 1.1, but somebody may take it for one.
+/// `/\A0[0-7]*[89]/`: not a number in YAML 1.1, but easily taken for one.
 fn looks_octal(text: &str) -> bool {
     let Some(digits) = text.strip_prefix('0') else { return false };
     digits.trim_start_matches(|c| ('0'..='7').contains(&c)).starts_with(['8', '9'])

@@ -10,17 +10,17 @@ const WIDTH: usize = 80;
 /// The step of indentation.
 const STEP: usize = 2;
 
-/// The text so far, and what its end is like.
+/// The text so far, and the state at its end.
 pub(super) struct Writer {
     out: String,
     column: usize,
-    /// The indentation of the collection at work; nothing at the top.
+    /// The indentation of the current collection; `None` at the top.
     pub(super) indent: Option<usize>,
     /// True if white space was written last.
     whitespace: bool,
-    /// Nothing but indentation and `-`, `?`, `:` is on the line.
+    /// True if nothing but indentation and `-`, `?`, `:` is on the line.
     indention: bool,
-    /// The last block scalar keeps the breaks at its end, so the end of the document is marked.
+    /// True if the last block scalar keeps the breaks at its end, so the end of the document is marked.
     open_ended: bool,
 }
 
@@ -55,7 +55,7 @@ impl Writer {
         self.indent = Some(self.indent.map_or(0, |indent| indent + STEP));
     }
 
-    /// Inside of a scalar.
+    /// Increases the indentation inside a scalar.
     pub(super) fn increase_indent_in_flow(&mut self) {
         self.indent = Some(self.indent.map_or(STEP, |indent| indent + STEP));
     }
@@ -83,7 +83,7 @@ impl Writer {
         self.indention = true;
     }
 
-    /// Writes what is not a scalar; `is_indention` for what a block may begin behind.
+    /// Writes an indicator; `is_indention` is true if a block may begin after it.
     pub(super) fn indicator(&mut self, text: &str, need_whitespace: bool, is_indention: bool) {
         if need_whitespace && !self.whitespace {
             self.put(' ');

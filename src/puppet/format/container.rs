@@ -8,7 +8,7 @@ use crate::puppet::Ruby;
 use crate::puppet::types::inference::infer::set_of;
 use crate::value::{Hash, Type, Value};
 
-/// The Ruby that writes, the depth of a container in others, and the choice to break lines.
+/// The Ruby to imitate, the nesting depth of a container, and the choice to break lines.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Setting {
     pub(super) ruby: Ruby,

@@ -1,7 +1,7 @@
 //! `String.new`: values as text, in formats for their types.
 //!
 //! [`convert`] is the entry. A `Format` is one directive, `Formats` has one per type; containers and scalars are
-//! written apart. It knows the types of values, but not how `new` was called.
+//! written separately. It knows the types of values, but not how `new` was called.
 //!
 //! Source: `pops/types/string_converter.rb`.
 
@@ -19,7 +19,7 @@ use crate::value::{Type, Value};
 use container::Setting;
 use map::Formats;
 
-/// The widest text that a format makes.
+/// The maximum width of a format.
 const WIDTH_LIMIT: usize = 1 << 20;
 
 type Formatted = Result<String, Error>;
@@ -81,7 +81,7 @@ impl Format {
         })
     }
 
-    /// Returns the format that is one letter.
+    /// Returns the format of a single letter.
     fn of(letter: char) -> Format {
         Format {
             flags: String::new(),
@@ -136,7 +136,7 @@ fn check_flags(text: &str, flags: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns the text of a value on a Ruby, by a format for its type or by formats for several types.
+/// Returns the text of a value as `ruby` writes it, by a format for its type or by formats for several types.
 pub fn convert(value: &Value, formats: Option<&Value>, ruby: Ruby) -> Result<Vec<u8>, Error> {
     let kind = infer_set(value)?;
     let defaults = Formats::defaults();

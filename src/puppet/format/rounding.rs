@@ -8,7 +8,7 @@ use crate::value::{jruby_digits, next_digits};
 /// The digits that are kept.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Kept {
-    /// This many digits behind the point.
+    /// This many digits after the point.
     Places(usize),
     /// This many digits in all.
     Digits(usize),
@@ -19,8 +19,8 @@ pub(super) enum Kept {
 /// Digits, and the power of ten of the first one.
 pub(super) type Digits = (String, i32);
 
-/// Rounds a float that is not negative. There may be fewer digits than are kept, the others are zeros. Those zeros at
-/// the end that a general text shows are there.
+/// Rounds a float that is not negative. There may be fewer digits than are kept; the others are zeros. Zeros at the
+/// end that a general text shows are included.
 pub(super) fn rounded(f: f64, kept: Kept, ruby: Ruby) -> Result<Digits, Error> {
     if f == 0.0 {
         return Ok(("0".into(), 0));
@@ -126,7 +126,7 @@ fn power(f: f64) -> Option<(i32, bool)> {
     })
 }
 
-/// Returns `f / 10^k` as Ruby computes it, and a measure of the errors of that.
+/// Returns `f / 10^k` as Ruby computes it, and a measure of the error of the result.
 fn scaled(mut f: f64, k: i32) -> Option<(f64, i32)> {
     const SQUARES: [f64; 5] = [1e16, 1e32, 1e64, 1e128, 1e256];
     let power = usize::try_from(k.unsigned_abs()).ok()?;
@@ -152,8 +152,8 @@ fn scaled(mut f: f64, k: i32) -> Option<(f64, i32)> {
     Some((f / factor, steps))
 }
 
-/// JRuby rounds Java's digits: a five with nothing behind it to the even side, or down where decimals are left of an
-/// `%e` or `%g`.
+/// Rounds Java's digits as JRuby does: a five with nothing after it to the even side, or down if decimals of an `%e`
+/// or `%g` remain.
 fn on_jruby(f: f64, kept: Kept) -> Result<Digits, Error> {
     let (digits, exponent) = jruby_digits(f);
     let count = match kept {
@@ -181,7 +181,7 @@ fn on_jruby(f: f64, kept: Kept) -> Result<Digits, Error> {
     Ok(if left.is_empty() { ("0".into(), 0) } else { (left, exponent + carry) })
 }
 
-/// Returns a number of digits, for sums.
+/// Returns a number of digits as a signed integer, for sums.
 pub(super) fn int(count: usize) -> i32 {
     i32::try_from(count).unwrap_or(i32::MAX / 2)
 }

@@ -1,4 +1,4 @@
-//! Ruby's `Kernel.format` of one directive.
+//! Ruby's `Kernel.format` for a single directive.
 //!
 //! Source: Ruby 3.1's `sprintf.c`.
 
@@ -108,7 +108,7 @@ fn prefix(format: &Format, digits: &mut String, dots: bool, precision: Option<us
     }
 }
 
-/// Returns the digits of a negative number in two's complement, with one digit for all that come before.
+/// Returns the digits of a negative number in two's complement, with one leading digit for all that repeat it.
 fn complement(n: &BigInt, base: u32) -> String {
     let digits = n.magnitude().to_str_radix(base).len() + 1;
     let all = BigInt::from(base).pow(u32::try_from(digits).unwrap_or(u32::MAX));
@@ -205,7 +205,7 @@ fn hexadecimal(f: f64, format: &Format, ruby: Ruby) -> String {
     if places < 13 {
         let cut = u32::try_from((13 - places) * 4).unwrap_or_default();
         let (kept, rest, half) = (mantissa >> cut, mantissa & ((1 << cut) - 1), 1 << (cut - 1));
-        // JRuby cuts.
+        // JRuby truncates.
         let up = !ruby.is_jruby() && (rest > half || rest == half && kept & 1 == 1);
         mantissa = (kept + u64::from(up)) << cut;
         if mantissa >> (BITS + 1) > 0 {
