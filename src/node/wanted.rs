@@ -101,7 +101,7 @@ impl Wanted {
         // Facts may be the document itself.
         let mut document = facts.clone();
         let Selection::Entries(entries) = &mut document else { return document };
-        // The fields that tell the form, and show a field that no form has.
+        // The fields that show the form. With all known ones here, the first skipped field is one that no form has.
         fields::telling().for_each(|name| _ = entries.entry(name.into()).or_default());
         if let Some(external) = trusted.entry("external") {
             entries.insert(TRUSTED_EXTERNAL.into(), external.clone());

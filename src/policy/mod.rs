@@ -29,7 +29,7 @@ pub type Day = jiff::civil::Date;
 /// Rules, and waivers of them.
 #[derive(Debug, Clone, Default)]
 pub struct Policies {
-    /// The rules, in the order in which they are listed.
+    /// The rules, in the order of the settings.
     pub rules: Vec<Rule>,
     /// The waivers.
     pub waivers: Vec<Waiver>,

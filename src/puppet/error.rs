@@ -7,7 +7,7 @@ use std::fmt;
 
 use crate::value::{Secrecy, Text};
 
-/// The way in which there is no answer.
+/// The kind of failure.
 ///
 /// Source: `lookup_global` of `puppet/pops/lookup/lookup_adapter.rb`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -30,7 +30,7 @@ impl ErrorKind {
 /// A failure. The text is Puppet's if Puppet fails, too.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct Error {
-    /// The way in which there is no answer.
+    /// The kind of failure.
     pub kind: ErrorKind,
     /// One sentence, which is itself secret if it may show a secret.
     pub text: Text,

@@ -1,9 +1,9 @@
 //! `glob` and `globs`: Ruby's `Dir.glob` over a tree, in its order.
 //!
-//! Folders are walked depth first with their names sorted. `**/` goes through folders that are not hidden and not
-//! links; a leading dot needs a dot. Braces are expanded, with all behind them, where the walk comes to them; behind
-//! a `**/` they are compared with each name, and get lost below what is not a folder. Work is limited, so that no
-//! pattern runs for ever: see [`GlobError`].
+//! Folders are walked depth first with their names sorted. `**/` goes through folders that are neither hidden nor
+//! links; only a dot matches a leading dot. Braces are expanded, with everything after them, when the walk reaches
+//! them; after a `**/` they are compared with each name, and are lost below anything but a folder. Work is limited,
+//! so that no pattern runs forever: see [`GlobError`].
 //!
 //! Source: Ruby's `dir.c` (`ruby_brace_expand`, `glob_helper`).
 
@@ -15,31 +15,30 @@ use self::names::Comparison;
 
 use crate::tree::{Astray, Entry, FileTree, Target, TreeError, below, child, follow_counted, is_link};
 
-/// The longest pattern: no path is longer for an operating system.
+/// The maximum length of a pattern: no operating system has longer paths.
 const LENGTH_LIMIT: usize = 4096;
 
-/// The most patterns that braces may stand for.
+/// The maximum number of patterns that braces may stand for.
 const BRACES_LIMIT: usize = 10_000;
 
-/// The most that is looked at for one pattern: names in folders, once for each part of the pattern that they are
-/// compared with, those in links, and the paths that lead on.
+/// The maximum work for one pattern: names in folders, once for each part of the pattern that they are compared with,
+/// names in links, and the paths that are followed.
 const WORK_LIMIT: usize = 1_000_000;
 
-/// The most that is looked at for all patterns of a hierarchy, which have equal shares of it, and for all paths of
-/// profiles.
+/// The maximum work for all patterns of a hierarchy, which have equal shares of it, and for all paths of profiles.
 pub const SHARED_LIMIT: usize = 10_000_000;
 
-/// The longest name, in bytes, that Linux knows.
+/// The maximum length, in bytes, of a file's name on Linux.
 const NAME_LIMIT: usize = 255;
 
-/// The bytes of a path, and the comparisons of characters, that count as much as a name.
+/// The number of bytes of a path, or of compared characters, that count as one name.
 const BYTES_A_NAME: usize = 16;
 
 /// The walk moves to a larger stack when less than this is left.
 const SPARE_STACK: usize = 128 << 10;
 const MORE_STACK: usize = 2 << 20;
 
-/// The files of a pattern cannot be told.
+/// A failure to find the files of a pattern.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum GlobError {
     /// The tree cannot be read.
@@ -70,11 +69,11 @@ struct Part {
 enum Kind {
     /// `**/`
     Recursive,
-    /// A name without wildcards: an empty one, between two slashes, is none that a folder has.
+    /// A name without wildcards. An empty one, between two slashes, is not the name of any entry.
     Plain(String),
     /// A name with wildcards.
     Magic(Vec<char>),
-    /// A name with braces, and what they stand for.
+    /// A name with braces, as the names that it stands for.
     Braces(Vec<Vec<char>>),
 }
 
@@ -84,12 +83,13 @@ pub fn glob(tree: &dyn FileTree, pattern: &str) -> Result<Vec<String>, GlobError
     Ok(Walk::new(tree, WORK_LIMIT).all(pattern)?.paths)
 }
 
-/// Returns the same for one of `patterns` patterns, each of which has an equal share of the work.
+/// Returns the same as [`glob`] for one of `patterns` patterns, each of which has an equal share of the work.
 pub fn glob_of_many(tree: &dyn FileTree, pattern: &str, patterns: usize) -> Result<Found, GlobError> {
     Walk::new(tree, WORK_LIMIT.min(SHARED_LIMIT / patterns.max(1))).all(pattern)
 }
 
-/// Returns the same for one of several patterns, whose work together is bounded by what is `left` at first.
+/// Returns the same as [`glob`] for one of several patterns, whose total work is bounded by the initial value of
+/// `left`.
 pub fn glob_within(tree: &dyn FileTree, pattern: &str, left: &mut usize) -> Result<Vec<String>, GlobError> {
     let mut walk = Walk::new(tree, WORK_LIMIT.min(*left));
     let found = walk.all(pattern);
@@ -107,12 +107,12 @@ pub fn is_pattern(path: &str) -> bool {
     path.contains(['*', '?', '[', '{'])
 }
 
-/// The end of a walk.
+/// The result of a walk.
 #[derive(Debug, Default)]
 pub struct Found {
-    /// The paths that it matches.
+    /// The paths that match.
     pub paths: Vec<String>,
-    /// The reasons why it may match more: where it leads out of the tree, or to nothing in it.
+    /// The reasons why more may match: the places where the walk leads out of the tree, or to nothing in it.
     pub outside: BTreeSet<Astray>,
 }
 
@@ -157,7 +157,7 @@ impl<'t> Walk<'t> {
     /// Finds what each of `patterns` matches below `path`; `is_first` is as for [`Walk::visit`].
     fn below(&mut self, path: &str, patterns: &[String], is_first: bool) -> Result<(), GlobError> {
         for pattern in patterns {
-            // A slash at the end asks for folders, and the way to them may fail.
+            // A slash at the end asks for folders only, but the way to them may fail.
             let kept = (!self.folders && pattern.ends_with('/')).then(|| std::mem::take(&mut self.found));
             match parse(pattern) {
                 Some(parts) => self.visit(path, &[&parts], is_first)?,
@@ -168,7 +168,7 @@ impl<'t> Walk<'t> {
         Ok(())
     }
 
-    /// Visits `path`; `patterns` are the parts that are left to match below it, `is_first` tells that no name on the
+    /// Visits `path`; `patterns` are the parts that are left to match below it. `is_first` is true if no name on the
     /// way was compared with wildcards.
     fn visit(&mut self, path: &str, patterns: &[&[Part]], is_first: bool) -> Result<(), GlobError> {
         // A pattern of many `./` goes as deep as it is long.
@@ -190,11 +190,12 @@ impl<'t> Walk<'t> {
                 None => self.has_too_many_braces = true,
             }
         }
-        // Names in links are names that are looked at.
+        // Names in links are part of the work.
         let target = follow_counted(self.tree, path, &mut self.work)?;
         let there = match &target {
             Target::Folder(_) | Target::File(..) => true,
-            // Such a link is there, and reading it fails; one that leaves the tree is nothing that can be known.
+            // Such a link exists, and reading it fails. Whether the target of one that leaves the tree exists is
+            // unknown.
             Target::Dangling(_) | Target::Loop(_) => is_link(self.tree, path, &mut self.work)?,
             Target::Absent | Target::Outside(_) => false,
         };
@@ -203,7 +204,8 @@ impl<'t> Walk<'t> {
             self.found.paths.push(path.to_owned());
         }
         let is_listed = patterns.iter().any(|p| matches!(kind(p), Some(Kind::Recursive | Kind::Magic(_))));
-        // No folder is opened that does not exist, but a name behind what cannot be may be tried.
+        // Folders that do not exist are skipped, but listing an impossible path fails, and names below it may be
+        // tried.
         let obstacle = match &target {
             Target::Loop(_) => Some("Too many levels of symbolic links"),
             Target::Absent if has_long_name(path) => Some("File name too long"),
@@ -243,7 +245,7 @@ impl<'t> Walk<'t> {
         self.work += entries.len();
         for (name, entry) in entries {
             let mut next = self.steps(patterns, &name, &entry);
-            // All are ends of one pattern: those of one length are the same.
+            // All are tails of one pattern: those of the same length are equal.
             next.sort_by_key(|p| std::cmp::Reverse(p.len()));
             next.dedup_by_key(|p| p.len());
             if !next.is_empty() {
@@ -264,8 +266,8 @@ impl<'t> Walk<'t> {
         next
     }
 
-    /// Returns the entries of a folder. The first folder that is listed is an entry of itself, unless that would
-    /// never end.
+    /// Returns the entries of a folder. The first folder that is listed is an entry of itself, unless the walk would
+    /// then never end.
     fn entries(&self, folder: &str, patterns: &[&[Part]], is_first: bool) -> Result<Vec<(String, Entry)>, TreeError> {
         let mut entries = self.tree.list(folder)?;
         if is_first && !patterns.iter().any(|p| kind(p) == Some(&Kind::Recursive)) {
@@ -336,7 +338,8 @@ fn step<'p>(pattern: &'p [Part], name: &str, entry: &Entry, comparison: &mut Com
     next
 }
 
-/// Expands the first brace with alternatives, and the results again, in order. `None` if that is too much.
+/// Expands the first brace with alternatives, then those of the results, in order. Returns `None` if there are too
+/// many.
 fn expand_braces(pattern: &str) -> Option<Vec<String>> {
     let mut results = Vec::new();
     let mut pending = vec![pattern.to_owned()];
@@ -354,7 +357,7 @@ fn expand_braces(pattern: &str) -> Option<Vec<String>> {
                     .map(|w| format!("{}{}{}", &pattern[..open], &pattern[w[0] + 1..w[1]], &pattern[close + 1..]));
                 pending.extend(alternatives.collect::<Vec<_>>().into_iter().rev());
             }
-            // One that is not closed matches nothing.
+            // A brace that is not closed matches nothing.
             None if has_braces(&pattern) => {}
             None => results.push(pattern),
         }
@@ -386,7 +389,7 @@ fn first_brace(pattern: &str) -> Option<(usize, Vec<usize>, usize)> {
     None
 }
 
-/// Returns the parts of a pattern, or `None` if braces stand for too much.
+/// Returns the parts of a pattern, or `None` if braces stand for too many names.
 fn parse(pattern: &str) -> Option<Vec<Part>> {
     let mut parts: Vec<Part> = Vec::new();
     let mut names = names(pattern).into_iter().peekable();
@@ -415,7 +418,7 @@ fn parse(pattern: &str) -> Option<Vec<Part>> {
     Some(parts)
 }
 
-/// Splits a pattern at slashes that are in no braces and no brackets.
+/// Splits a pattern at slashes outside braces and brackets.
 fn names(pattern: &str) -> Vec<&str> {
     let (mut names, mut start, mut is_open) = (Vec::new(), 0, false);
     let mut characters = pattern.char_indices();
@@ -439,7 +442,7 @@ fn has_braces(name: &str) -> bool {
     has_any(name, &['{'])
 }
 
-/// Returns true if a name has one of the characters and no backslash escapes it.
+/// Returns true if a name has one of the characters, not escaped by a backslash.
 fn has_any(name: &str, wanted: &[char]) -> bool {
     let mut characters = name.chars();
     while let Some(c) = characters.next() {
@@ -508,7 +511,7 @@ mod tests {
         let set = format!("[{}]", "a".repeat(1000));
         let sets = glob(&tree, &format!("d/*{set}*{set}*{set}b")).unwrap_err().to_string();
         assert!(sets.contains("leads to more than"), "{sets}");
-        // Below each of the folders there may be as much of the pattern as there are folders above.
+        // Below each folder, as many tails of the pattern may be left as there are folders above.
         (0..6000).for_each(|n| tree.add(&format!("e/{}{n}", "a/".repeat(250)), b""));
         let deep = glob(&tree, &format!("e/{}", "**/a/".repeat(800) + "b*")).unwrap_err().to_string();
         assert!(deep.contains("leads to more than"), "{deep}");
@@ -532,7 +535,7 @@ mod tests {
                 let tree = site(target);
                 let mut walk = Walk::new(&tree, WORK_LIMIT);
                 walk.below("", &[format!("l{pattern}/x.yaml")], true).unwrap();
-                // No step is more than the links of a path are.
+                // No step costs more than the links of one path.
                 assert!(walk.work < WORK_LIMIT + 40_000, "{target:.20} {pattern}: {}", walk.work);
             }
         }
@@ -542,7 +545,7 @@ mod tests {
             walk.below("", &["l/?/?/x.yaml".into()], true).unwrap();
             (walk.work, walk.found.paths.len())
         };
-        // As many as there are ways.
+        // A path for each way through the links.
         let (short, found) = cost("../l");
         assert_eq!((found, cost(&long[0]).1), (4, 4));
         assert!(short < 300 && cost(&long[0]).0 > 10_000, "{short}");

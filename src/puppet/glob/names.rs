@@ -1,8 +1,8 @@
-//! Names compared with the parts of a pattern, as Ruby's `fnmatch` does.
+//! Compares names with the parts of a pattern, as Ruby's `fnmatch` does.
 
-/// Compares names with patterns, as far as there is work left for it.
+/// Compares names with patterns until a limit of work is reached.
 pub(super) struct Comparison {
-    /// The characters that may still be compared.
+    /// The number of characters that may still be compared.
     pub(super) left: usize,
 }
 
@@ -27,7 +27,7 @@ impl Comparison {
                 continue;
             }
             if n == name.len() {
-                // The rest behind a `*` would match even less of the name if it began later.
+                // The rest after a `*` would match even less of the name if it began later.
                 return p == pattern.len();
             }
             if let Some(length) = self.match_one(&pattern[p..], name[n]) {

@@ -1,7 +1,6 @@
-//! Makes values of what was written: fields with paths become nested objects, a key that comes again is laid over
-//! itself.
+//! Builds values from the syntax: fields with paths become nested objects, and values of duplicate keys are merged.
 //!
-//! The gem counts lines for its messages once more here, and misses those inside of fields.
+//! The gem counts lines anew here for its messages, and misses those inside fields.
 //! Source: `config_parser.rb`, `config_node_simple_value.rb`; for includes `simple_includer.rb`, `parseable.rb`.
 
 use std::rc::Rc;
@@ -12,12 +11,12 @@ use super::syntax::{Document, Include, Item, Member, MemberKind, Tree};
 use super::token::{Kind as TokenKind, Literal, Token};
 use super::{Budget, Name, Origin, Refusal, Result, join};
 
-/// Why `+=` is refused in lists.
+/// The reason why `+=` is refused in lists.
 const ADDS_IN_LIST: &str = "Due to current limitations of the config parser, += does not work nested inside a list. \
 += expands to a ${} substitution and the path in ${} cannot currently refer to list elements. \
 You might be able to move the += outside of the list and then refer to it from inside the list with ${}.";
 
-/// Makes values.
+/// Builds values.
 pub(super) struct Builder<'a> {
     budget: &'a Budget,
     /// The line by the gem's count.
@@ -32,7 +31,7 @@ impl<'a> Builder<'a> {
         Builder { budget, counted: 1, line: 1, path: Vec::new(), lists: 0 }
     }
 
-    /// The line of what was made last.
+    /// Returns the line of the value that was built last.
     pub(super) fn line(&self) -> u32 {
         self.line
     }
@@ -105,7 +104,7 @@ impl<'a> Builder<'a> {
         Ok(Node::new(Object::of(entries, false), origin, line))
     }
 
-    /// Sets an entry, over what the key has already.
+    /// Sets an entry, merged over the value that the key has already.
     fn put(&self, entries: &mut Entries, key: &Name, value: NodeRef) -> Result<()> {
         let value = match entries.get(key) {
             Some(existing) => value.over(existing, self.budget)?,
@@ -128,7 +127,7 @@ impl<'a> Builder<'a> {
         self.added(value?)
     }
 
-    /// `+=`: the list that the key stands for so far, and one more item.
+    /// Returns the value of `+=`: the list that the key stands for so far, and one more item.
     fn added(&self, value: NodeRef) -> Result<NodeRef> {
         let (origin, line) = (value.origin, value.line);
         let Some(path) = Path::concat(self.path.iter()) else { return Ok(value) };
@@ -150,7 +149,8 @@ impl<'a> Builder<'a> {
         Ok(Node::new(List::of(values), origin, line))
     }
 
-    /// Puppet gives the gem a text, which has no place: what would lie beside it is not found, and nothing is missed.
+    /// Evaluates an include. Puppet passes a text without a path to the gem, so files next to it are not found, and
+    /// missing ones are ignored.
     fn include(&self, include: &Include) -> Result<()> {
         let no_method =
             |name: &str| Err(Refusal::Ruby(format!("undefined method `{name}' for Hocon::Impl::SimpleIncluder")));
@@ -176,7 +176,7 @@ fn literal_kind(literal: &Literal, written: &Name) -> Kind {
     }
 }
 
-/// Returns the objects that the rest of a path stands for, around `value`.
+/// Returns `value` inside the objects that the rest of a path stands for.
 fn nested(path: Option<&Path>, value: NodeRef) -> NodeRef {
     let Some(path) = path else { return value };
     let names: Vec<&Name> = path.names().collect();
@@ -186,7 +186,7 @@ fn nested(path: Option<&Path>, value: NodeRef) -> NodeRef {
     })
 }
 
-/// Returns true if Ruby's `URI` takes the name for one of `http`.
+/// Returns true if Ruby's `URI` takes the name for an address of `http` or `https`.
 fn is_url(name: &str) -> bool {
     let scheme = name.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
     let fits = |c: char| c.is_ascii_alphanumeric() || "-._~:/?#[]@!$&'()*+,;=%".contains(c);

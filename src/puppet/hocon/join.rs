@@ -1,11 +1,11 @@
-//! Values side by side become one: objects are merged, lists joined, all else is text.
+//! Joins adjacent values: objects are merged, lists are joined, everything else is text.
 //!
 //! Source: `config_concatenation.rb`, `default_transformer.rb`.
 
 use super::node::{Kind, List, Node, NodeRef};
 use super::{Budget, Name, Refusal, Result, show};
 
-/// Returns the value that `pieces` make, or `None` if there are none.
+/// Returns the value that `pieces` form together, or `None` if there are none.
 pub(super) fn concat(pieces: Vec<NodeRef>, budget: &Budget) -> Result<Option<NodeRef>> {
     let mut joined = consolidate(pieces, budget)?;
     if joined.len() < 2 {
@@ -16,7 +16,7 @@ pub(super) fn concat(pieces: Vec<NodeRef>, budget: &Budget) -> Result<Option<Nod
     Ok(Some(Node::new(Kind::Concat(joined.into()), origin, line)))
 }
 
-/// `pieces` with those joined that can be.
+/// Joins those of `pieces` that can be joined yet.
 pub(super) fn consolidate(pieces: Vec<NodeRef>, budget: &Budget) -> Result<Vec<NodeRef>> {
     if pieces.len() < 2 {
         return Ok(pieces);
@@ -43,7 +43,7 @@ fn add(joined: &mut Vec<NodeRef>, right: &NodeRef, budget: &Budget) -> Result<()
     Ok(())
 }
 
-/// Two values as one, or `None` if that must wait.
+/// Joins two values, or returns `None` if that must wait for substitutions.
 fn join(left: &NodeRef, right: &NodeRef, budget: &Budget) -> Result<Option<NodeRef>> {
     budget.spend(1)?;
     match (&left.kind, &right.kind) {
@@ -80,7 +80,8 @@ fn texts(left: &NodeRef, right: &NodeRef, budget: &Budget) -> Result<NodeRef> {
     Ok(Node::new(Kind::Text { text, quoted: true }, left.origin.and(right.origin), left.line))
 }
 
-/// Returns an object beside a list: the gem means to make a list of an object with numbers for keys, and breaks down.
+/// Fails where the gem does for an object next to a list: it tries to convert one with numbers as keys into a list,
+/// and crashes.
 fn as_list(object: &NodeRef) -> Result<()> {
     let Kind::Object(object) = &object.kind else { return Err(Refusal::Config(super::node::NOT_RESOLVED.into())) };
     if object.entries.keys().any(|key| is_index(key)) {

@@ -1,14 +1,14 @@
 //! HOCON exactly as the Ruby gem `hocon` 1.3.1 reads it, the reader of Puppet's `hocon_data`.
 //!
-//! The gem is a translation of the Java library, mistakes included, and existing data relies on them: the answer
-//! here is the gem's, also where it fails. The way of a file is the gem's, too: `token` takes the text apart,
-//! `syntax` finds objects, lists and fields, `build` makes `node`s of them, merging duplicate keys and joining what
-//! stands side by side (`join`), and `resolve` replaces the substitutions.
+//! The gem is a translation of the Java library, mistakes included, and existing data relies on them: the answer here
+//! is the gem's, even if that is a failure. The stages are the gem's, too: `tokenizer` splits the text into `token`s,
+//! `syntax` finds objects, lists and fields, `build` makes `node`s of them, merging duplicate keys and joining
+//! adjacent values (`join`), and `resolve` replaces the substitutions.
 //!
-//! Things outside of the text that the gem would take (an environment variable, an included file) are refused as
-//! [`FaultKind::Outside`]. Variables count as unset whose names no environment has: lower-case ones. Puppet Server
-//! passes few on, `PATH` for example, and those that its `environment-vars` names. The same goes for a file that the
-//! gem reads only if it has read another one before.
+//! Things outside the text that the gem would use (an environment variable, an included file) are refused as
+//! [`FaultKind::Outside`]. Variables whose names are unusual in an environment, such as lower-case ones, count as
+//! unset. Puppet Server passes few on: `PATH`, for example, and those that its `environment-vars` names. A file that
+//! the gem reads only if it has read another one before is refused, too.
 //! Source: `hocon.rb`, `hocon/impl/*.rb` of the gem.
 
 mod build;
@@ -34,33 +34,33 @@ use node::{Kind, NodeRef};
 /// A key, or any other text: bytes, since it need not be UTF-8.
 type Name = Rc<[u8]>;
 
-/// The most steps that a document takes: values looked at and copied while duplicate keys are merged and
-/// substitutions are replaced. Some tenths of a second. The gem remembers nothing on the way, so it takes three times
-/// as long for each `a += 1` more: six seconds for a dozen of them.
+/// The maximum number of steps for a document: values that are looked at and copied while duplicate keys are merged
+/// and substitutions are replaced. They take some tenths of a second. The gem caches nothing on the way, so each
+/// further `a += 1` takes it three times as long: six seconds for a dozen of them.
 const STEP_LIMIT: usize = 10_000_000;
 
-/// The most text that joining and substitutions make, in bytes.
+/// The maximum size, in bytes, of the text that joining and substitutions make.
 const TEXT_LIMIT: usize = 64 << 20;
 
-/// The bytes that count for a value that is there once more than in the text.
+/// The number of bytes that each copy of a value counts for.
 const COPY: usize = 160;
 
 /// The stack that must be left, and the size of the piece that is added if there is less.
 const STACK: usize = 2 << 20;
 const MORE_STACK: usize = 16 << 20;
 
-/// Why there is no value.
+/// The reason why there is no value.
 #[derive(Debug)]
 pub(super) enum Refusal {
     /// The gem's own error, which Puppet expects.
     Config(String),
-    /// Another error of Ruby's: a mistake in the gem.
+    /// Another error of Ruby's: a bug in the gem.
     Ruby(String),
     /// A substitution that leads back to itself, with the way there. One further up may do without it.
     Cycle(String),
-    /// The answer depends on what is not in the text.
+    /// The answer depends on something that is not in the text.
     Outside(String),
-    /// More than is sane.
+    /// A limit of hierad is exceeded.
     Limit(String),
 }
 
@@ -71,7 +71,7 @@ impl Refusal {
         Refusal::Config(origin.map_or_else(|| text.to_owned(), |origin| format!("{}: {text}", origin.describe())))
     }
 
-    /// Names the root key of a value that is more than is sane.
+    /// Names the root key of a value that exceeds a limit.
     fn of_key(self, key: &Name) -> Refusal {
         match self {
             Refusal::Limit(text) => {
@@ -96,7 +96,7 @@ impl Refusal {
     }
 }
 
-/// Returns `text` in quotes, as messages show it and JSON has it.
+/// Returns `text` in quotes, as in messages and in JSON.
 fn quoted(text: &str) -> String {
     let mut json = String::from('"');
     for c in text.chars() {
@@ -141,12 +141,12 @@ impl Origin {
     }
 }
 
-/// The resources that one document has used up.
+/// The resources that one document has used.
 #[derive(Debug, Default)]
 struct Budget {
     steps: Cell<usize>,
     text: Cell<usize>,
-    /// The values in the document that were not handed out yet: a value more is a copy.
+    /// The number of values in the document that were not handed out yet: any further value is a copy.
     values: Cell<usize>,
     /// True if the gem has loaded the class that it needs to merge objects with substitutions.
     merges_loaded: Cell<bool>,
@@ -161,8 +161,9 @@ impl Budget {
         Ok(())
     }
 
-    /// Checks a merge of objects. The gem loads its merges with the first one of values that are not objects; one of
-    /// objects before that fails, unless another document in the same process had such a merge.
+    /// Checks a merge that waits for substitutions. The gem loads its merges with the first one of values that are
+    /// not objects. A merge of objects before that fails, unless another document in the same process had such a
+    /// merge.
     fn load_merges(&self, object: bool) -> Result<()> {
         if object && !self.merges_loaded.get() {
             let text = "it lays an object over or under a substitution, which fails (uninitialized constant Hocon::Impl::ConfigDelayedMergeObject) unless Puppet has read another file with a merge of substitutions before";
@@ -180,7 +181,7 @@ impl Budget {
         Ok(())
     }
 
-    /// Hands out a value, of which there may be more than in the text: each substitution makes its own.
+    /// Hands out a value. There may be more than in the text: each substitution makes a copy.
     fn hand_out(&self) -> Result<()> {
         self.spend(1)?;
         match self.values.get().checked_sub(1) {

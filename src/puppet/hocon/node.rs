@@ -1,4 +1,4 @@
-//! Values while substitutions are still in them, and the merging of one over another.
+//! Values that may still contain substitutions, and the merging of one over another.
 //!
 //! Source: `abstract_config_value.rb`, `abstract_config_object.rb`, `simple_config_object.rb`,
 //! `config_delayed_merge.rb`, `config_delayed_merge_object.rb`.
@@ -11,7 +11,7 @@ use super::path::Path;
 use super::{Budget, Name, Origin, Refusal, Result};
 use crate::value::Value;
 
-/// A value. Which node it is counts, not only what is in it.
+/// A value, which is identified by its address, not only by its content.
 pub(super) type NodeRef = Rc<Node>;
 
 /// The entries of an object, in order.
@@ -23,7 +23,7 @@ pub(super) struct Node {
     pub(super) kind: Kind,
     /// The place at which the gem believes it to be.
     pub(super) origin: Origin,
-    /// The line of its key or, as an item, of itself.
+    /// The line of its key or, for an item, its own line.
     pub(super) line: u32,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct Node {
 pub(super) enum Kind {
     Null,
     Boolean(bool),
-    /// A number, and as it is written.
+    /// A number, and its text as written.
     Number(Value, Name),
     Text {
         text: Name,
@@ -40,9 +40,9 @@ pub(super) enum Kind {
     },
     /// A substitution.
     Reference(Rc<Reference>),
-    /// Values side by side, at least one of them a substitution.
+    /// Adjacent values, at least one of them a substitution.
     Concat(Rc<[NodeRef]>),
-    /// Values over one another, the first over the others, at least one of them not known yet.
+    /// Values to merge over one another, the first on top, at least one of them not known yet.
     Merge {
         stack: Rc<[NodeRef]>,
         /// True if the first is an object.
@@ -64,7 +64,7 @@ pub(super) struct Reference {
 pub(super) struct Object {
     pub(super) entries: Entries,
     pub(super) resolved: bool,
-    /// True if what lies below it is hidden, since something that is not an object does.
+    /// True if it hides everything below, since it lies over a value that is not an object.
     pub(super) hides: bool,
 }
 
@@ -105,7 +105,7 @@ impl Node {
         Rc::new(Node { kind, origin, line })
     }
 
-    /// Returns the same value, of the key on `line`.
+    /// Returns the same value for a key on `line`.
     pub(super) fn on_line(self: &Rc<Self>, line: u32) -> NodeRef {
         if self.line == line { self.clone() } else { Rc::new(Node { line, ..(**self).clone() }) }
     }
@@ -129,12 +129,12 @@ impl Node {
         matches!(self.kind, Kind::Reference(_) | Kind::Concat(_) | Kind::Merge { .. })
     }
 
-    /// Returns true if other values may be in it, as the gem takes it.
+    /// Returns true if the gem considers it to contain other values.
     pub(super) fn is_container(&self) -> bool {
         matches!(self.kind, Kind::Concat(_) | Kind::Merge { .. } | Kind::Object(_) | Kind::List(_))
     }
 
-    /// Returns true if nothing below it can show.
+    /// Returns true if it hides everything below it.
     pub(super) fn hides(&self) -> bool {
         match &self.kind {
             Kind::Reference(_) | Kind::Concat(_) => false,
@@ -195,7 +195,7 @@ impl Node {
             }
         }
         if !changed {
-            // The gem keeps the upper object then, without what it would have to know of the lower one.
+            // The gem then keeps the upper entries, and loses what merging them has recorded about the lower ones.
             if under.hides == above.hides {
                 return Ok(self.clone());
             }
@@ -205,7 +205,7 @@ impl Node {
         Ok(Node::new(Object::of(entries, under.hides), origin, self.line))
     }
 
-    /// Ruby's `==`, which fails where it would have to look into what is not known yet.
+    /// Compares like Ruby's `==`, which fails if it would have to look into a value that is not known yet.
     fn equals(self: &Rc<Self>, other: &NodeRef, budget: &Budget) -> Result<bool> {
         if Rc::ptr_eq(self, other) {
             return Ok(true);
@@ -253,7 +253,7 @@ pub(super) fn delayed_merge(stack: Vec<NodeRef>, object: bool) -> Result<Kind> {
     Ok(Kind::Merge { stack: stack.into(), object })
 }
 
-/// Returns the place of a merge; empty objects do not count.
+/// Returns the place of a merge; empty objects are ignored.
 fn merged_origin(stack: &[NodeRef]) -> Option<Origin> {
     let empty = |node: &NodeRef| matches!(&node.kind, Kind::Object(object) if object.entries.is_empty());
     let origins = stack.iter().filter(|node| !empty(node)).map(|node| node.origin);

@@ -1,4 +1,4 @@
-//! Numbers as Ruby's `Integer()` and `Float()` take them, of the characters that the tokenizer gives them.
+//! Reads numbers as Ruby's `Integer()` and `Float()` do, from the characters that the tokenizer passes to them.
 //!
 //! Source: `pull_number` in `tokenizer.rb`, `config_number.rb`.
 
@@ -8,7 +8,7 @@ use super::{Refusal, Result};
 use crate::puppet::ruby;
 use crate::value::Value;
 
-/// More digits than any sane integer has; reading more would take longer than linear time.
+/// The maximum number of digits of an integer: reading it takes longer than linear time.
 const MAX_DIGITS: usize = 20_000;
 
 /// The characters of numbers.
@@ -50,7 +50,7 @@ fn whole_or_float(float: f64) -> Result<Value> {
     Ok(if float.fract() == 0.0 { Value::big(integer(float)) } else { Value::Float(float) })
 }
 
-/// Returns the integer that a whole float is.
+/// Converts a whole float to an integer.
 fn integer(float: f64) -> BigInt {
     let bits = float.to_bits();
     let exponent = (bits >> 52) & 0x7ff;

@@ -8,7 +8,7 @@ use super::token::{Kind, Literal, Token};
 use super::{Name, Origin, Refusal, Result, quoted};
 use crate::puppet::document::MAX_DEPTH;
 
-/// One key or more.
+/// One or more keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Path {
     pub(super) first: Name,
@@ -24,12 +24,12 @@ impl Path {
         Some(path)
     }
 
-    /// Joins the paths, one behind the other.
+    /// Joins the paths, one after the other.
     pub(super) fn concat<'a>(paths: impl Iterator<Item = &'a Path>) -> Option<Path> {
         Path::of(paths.flat_map(Path::names).cloned().collect())
     }
 
-    /// Its keys.
+    /// Returns its keys.
     pub(super) fn names(&self) -> impl Iterator<Item = &Name> {
         std::iter::successors(Some(self), |path| path.rest.as_deref()).map(|path| &path.first)
     }
@@ -68,7 +68,7 @@ impl Path {
     }
 }
 
-/// A path that is being spelt.
+/// A path that is being parsed.
 struct Spelling {
     names: Vec<Element>,
 }

@@ -1,7 +1,7 @@
-//! Replaces substitutions by what they stand for.
+//! Replaces substitutions by their values.
 //!
-//! The gem remembers nothing on the way (its memory compares by identity what it makes anew each time), so each
-//! substitution is followed again wherever it occurs; so it is here, within a [`Budget`].
+//! The gem caches nothing on the way (its cache compares keys by identity, and makes new ones each time), so it
+//! follows each substitution again wherever it occurs. The same happens here, within a [`Budget`].
 //! Source: `resolve_context.rb`, `config_reference.rb`, and `resolve_substitutions` of the other classes.
 
 use std::rc::Rc;
@@ -11,7 +11,7 @@ use super::path::Path;
 use super::source::{Source, find};
 use super::{Budget, MORE_STACK, Refusal, Result, STACK, join};
 
-/// The most values deep that substitutions may lead. The gem's stack ends before.
+/// The maximum depth of values that substitutions may lead to. The gem's stack ends before that.
 const MAX_DEPTH: usize = 5000;
 
 /// Replaces substitutions.
@@ -41,7 +41,8 @@ impl<'a> Resolver<'a> {
         resolved.ok_or_else(|| Refusal::Config("the document has no value".into()))
     }
 
-    /// `node` resolved, or `None` if that makes it vanish; with `only`, no more of an object than the way to there.
+    /// Resolves `node`, or returns `None` if that makes it vanish. With `only`, just the way to that path is resolved
+    /// in an object.
     fn resolve(&mut self, node: &NodeRef, only: Option<&Path>, source: &Source) -> Result<Option<NodeRef>> {
         self.budget.spend(1)?;
         if self.trace.len() >= MAX_DEPTH {
@@ -98,7 +99,7 @@ impl<'a> Resolver<'a> {
         only: Option<&Path>,
         source: &Source,
     ) -> Result<Option<NodeRef>> {
-        // Each one is compared with those that are open.
+        // Each substitution is compared with those that are open.
         self.budget.spend(self.open.len())?;
         self.open.push(node.clone());
         let found = self.follow(reference, only, source);
@@ -147,7 +148,8 @@ impl<'a> Resolver<'a> {
         Ok(joined.pop())
     }
 
-    /// A substitution in a merge is looked up in a document in which only what is below it is left of the merge.
+    /// Resolves a merge. A substitution in it is looked up in a document in which only the values below it are left
+    /// of the merge.
     fn merge(
         &mut self,
         node: &NodeRef,
@@ -233,7 +235,7 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// Looks a path up in the environment of Puppet, whose variables are one key deep.
+/// Looks a path up in the environment of Puppet, whose variables are paths of one key.
 fn outside(path: &Path) -> Result<Option<NodeRef>> {
     if path.rest.is_some() || !may_be_variable(&path.first) {
         return Ok(None);

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use super::node::{Kind, NodeRef};
 use super::quoted;
 
-/// The most levels of a value that a message shows, and the most bytes.
+/// The maximum number of levels of a value, and of bytes, that a message shows.
 const DEPTH: usize = 20;
 const LENGTH: usize = 4000;
 
@@ -72,7 +72,7 @@ fn render(node: &NodeRef, depth: usize, text: &mut String) {
     }
 }
 
-/// Numbers come first, by their size.
+/// Returns the sort key of a name: numbers come first, by their size.
 fn order(key: &[u8]) -> (bool, usize, &[u8]) {
     let is_number = !key.is_empty() && key.iter().all(u8::is_ascii_digit);
     let digits = if is_number { key.iter().skip_while(|b| **b == b'0').count() } else { 0 };

@@ -28,7 +28,7 @@ impl Way {
 }
 
 impl Source {
-    /// `root`, and no way.
+    /// Returns the source with `root`, and no way.
     pub(super) fn of(root: NodeRef) -> Source {
         Source { root, way: None }
     }
@@ -37,7 +37,7 @@ impl Source {
         Source { root: way.outermost().clone(), way: Some(way) }
     }
 
-    /// The way continues into `parent`.
+    /// Returns the source whose way continues into `parent`.
     pub(super) fn into(&self, parent: &NodeRef) -> Source {
         let way = match &self.way {
             None if !Rc::ptr_eq(parent, &self.root) => None,
@@ -46,7 +46,7 @@ impl Source {
         Source { root: self.root.clone(), way }
     }
 
-    /// The root with what is left of the merge `old`, and no way.
+    /// Returns the source in whose root only `left` is left of the merge `old`, and no way.
     pub(super) fn without(&self, old: &NodeRef, left: Option<NodeRef>, budget: &Budget) -> Result<Source> {
         let Some(way) = &self.way else {
             return Err(match left {
@@ -78,7 +78,7 @@ fn replace(way: &Way, new: NodeRef, budget: &Budget) -> Result<Option<Rc<Way>>> 
     Ok(Some(Rc::new(Way { node: new, outer })))
 }
 
-/// `container` with `new` for `old`, or without it.
+/// Returns `container` with `new` in place of `old`, or without `old` if there is no `new`.
 fn replace_child(container: &NodeRef, old: &NodeRef, new: Option<NodeRef>, budget: &Budget) -> Result<NodeRef> {
     match &container.kind {
         Kind::Object(object) => {
@@ -98,7 +98,7 @@ fn replace_child(container: &NodeRef, old: &NodeRef, new: Option<NodeRef>, budge
             if !stack.iter().any(|value| Rc::ptr_eq(value, old)) {
                 return Err(Refusal::Config("tried to replace what is not in the list".into()));
             }
-            // Without a new value the gem takes nothing away.
+            // Without a new value the gem removes nothing.
             let new = new.as_ref().unwrap_or(old);
             let values = stack.iter().map(|value| if Rc::ptr_eq(value, old) { new.clone() } else { value.clone() });
             Ok(Node::new(delayed_merge(values.collect(), true)?, container.origin, container.line))

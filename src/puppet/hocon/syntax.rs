@@ -17,24 +17,24 @@ pub(super) enum Tree {
     Object {
         line: u32,
         members: Vec<Member>,
-        /// The ends of lines behind the last member.
+        /// The number of line ends after the last member.
         trailing: u32,
     },
     /// Values in brackets.
     List {
         line: u32,
         items: Vec<Item>,
-        /// The ends of lines behind the last item.
+        /// The number of line ends after the last item.
         trailing: u32,
     },
-    /// Values side by side.
+    /// Adjacent values.
     Concat(Vec<Tree>),
 }
 
 /// A part of an object.
 #[derive(Debug)]
 pub(super) struct Member {
-    /// The ends of lines in front of it.
+    /// The number of line ends before it.
     pub(super) newlines: u32,
     pub(super) kind: MemberKind,
 }
@@ -64,22 +64,22 @@ pub(super) enum Include {
 /// A part of a list.
 #[derive(Debug)]
 pub(super) struct Item {
-    /// The ends of lines in front of it.
+    /// The number of line ends before it.
     pub(super) newlines: u32,
     pub(super) value: Tree,
 }
 
-/// A document, and the ends of lines in front of it.
+/// A document, and the number of line ends before it.
 #[derive(Debug)]
 pub(super) struct Document {
     pub(super) newlines: u32,
     pub(super) root: Tree,
 }
 
-/// Reads tokens.
+/// Parses tokens.
 pub(super) struct Parser<'a> {
     tokens: Tokenizer<'a>,
-    /// Tokens that were given back, the last one first.
+    /// Tokens that were put back; the last one is read first.
     back: Vec<Token>,
     line: u32,
     depth: usize,
@@ -90,7 +90,7 @@ impl<'a> Parser<'a> {
         Parser { tokens: Tokenizer::new(content), back: Vec::new(), line: 1, depth: 0 }
     }
 
-    /// The line of what was read last.
+    /// Returns the line of what was read last.
     pub(super) fn line(&self) -> u32 {
         self.line
     }
@@ -153,7 +153,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Passes over what separates fields and items; whether there was a comma or an end of a line.
+    /// Skips the separators of fields and items. Returns true if there was a comma or a line end.
     fn separator(&mut self, newlines: &mut u32) -> Result<bool> {
         let mut seen = false;
         loop {
@@ -194,7 +194,7 @@ impl<'a> Parser<'a> {
         value
     }
 
-    /// Returns all values that stand side by side, or `None` if there is none.
+    /// Returns all adjacent values, or `None` if there are none.
     fn values(&mut self, newlines: &mut u32) -> Result<Option<Tree>> {
         let mut values = Vec::new();
         let mut blank = None;
@@ -241,7 +241,7 @@ impl<'a> Parser<'a> {
         Ok(Tree::Object { line, members, trailing: newlines })
     }
 
-    /// Behind a field without a separator: the end of the object, or an error.
+    /// Reads the end of an object after a field without a separator. Anything else is an error.
     fn object_ends(&mut self, braces: bool, newlines: &mut u32) -> Result<bool> {
         let token = self.next_solid(newlines)?;
         match token.kind {
@@ -274,7 +274,7 @@ impl<'a> Parser<'a> {
         Ok(MemberKind::Field { line, path, adds, value })
     }
 
-    /// Returns the value behind a separator.
+    /// Returns the value after a separator.
     fn assigned(&mut self) -> Result<Tree> {
         if let Some(value) = self.values(&mut 0)? {
             return Ok(value);
@@ -283,7 +283,7 @@ impl<'a> Parser<'a> {
         self.value(token)
     }
 
-    /// Returns the path that `token` begins, and as it is written.
+    /// Returns the path that `token` begins, and its text as written.
     fn key(&mut self, mut token: Token) -> Result<(Path, String)> {
         let mut expression = Vec::new();
         while matches!(token.kind, Kind::Literal(..) | Kind::Unquoted(_)) {
@@ -362,7 +362,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Returns the end of a list, or an error with `text`.
+    /// Reads the end of a list, or fails with `text`.
     fn list_ends(&mut self, newlines: &mut u32, text: &str) -> Result<()> {
         let token = self.next_solid(newlines)?;
         if matches!(token.kind, Kind::CloseSquare) { Ok(()) } else { Err(self.list_error(text, "", &token)) }

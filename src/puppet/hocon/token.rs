@@ -11,7 +11,7 @@ pub(super) struct Token {
     pub(super) kind: Kind,
     /// The line it begins on.
     pub(super) line: u32,
-    /// The line that the gem gives it; none for signs.
+    /// The line that the gem gives it; `None` for signs.
     pub(super) origin: Option<u32>,
 }
 
@@ -31,16 +31,16 @@ pub(super) enum Kind {
     /// Spaces that mean nothing.
     Blank(Name),
     Comment(Name),
-    /// A literal, and as it is written.
+    /// A literal, and its text as written.
     Literal(Literal, Name),
     Unquoted(Name),
     Substitution {
         optional: bool,
         expression: Vec<Token>,
     },
-    /// The reason why a text cannot be a token. The parser trips over it.
+    /// The reason why a text cannot be a token. The parser fails at it.
     Problem(String),
-    /// The same, where the gem fails by its own mistake.
+    /// The same, if the gem fails because of a bug.
     Broken(String),
 }
 
@@ -65,12 +65,12 @@ impl Literal {
 }
 
 impl Token {
-    /// Returns true if text beside it belongs to the same value.
+    /// Returns true if text next to it belongs to the same value.
     pub(super) fn is_simple(&self) -> bool {
         matches!(self.kind, Kind::Substitution { .. } | Kind::Unquoted(_) | Kind::Literal(..))
     }
 
-    /// Returns true if it consists only of spaces, wanted or not.
+    /// Returns true if it consists only of spaces, with or without a meaning.
     pub(super) fn is_blank(&self) -> bool {
         match &self.kind {
             Kind::Blank(_) => true,

@@ -1,4 +1,4 @@
-//! Takes the text of a document apart, a token at a time.
+//! Splits the text of a document into tokens, one at a time.
 //!
 //! Source: `tokenizer.rb`.
 
@@ -8,7 +8,7 @@ use super::token::{Kind, Literal, Token};
 use super::{Name, Refusal, Result, number};
 use crate::puppet::document::MAX_DEPTH;
 
-/// A character; a byte that is part of none is one, too.
+/// A character, or a byte that is not part of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Char {
     Text(char),
@@ -28,7 +28,7 @@ impl Char {
 /// A token, or the problem that stands for one.
 type Pulled = std::result::Result<Token, Stop>;
 
-/// Why there is no token.
+/// The reason why there is no token.
 enum Stop {
     Problem(Kind),
     Refusal(Refusal),
@@ -44,7 +44,7 @@ fn problem(what: &str, message: &str) -> Stop {
     Stop::Problem(Kind::Problem(format!("'{what}' ({message})")))
 }
 
-/// Spaces, which are text between two simple values and nothing elsewhere.
+/// Spaces, which are text between two simple values and have no meaning elsewhere.
 #[derive(Default)]
 struct Spaces {
     text: Vec<u8>,
@@ -77,7 +77,7 @@ impl<'a> Tokenizer<'a> {
         Tokenizer { bytes, at: 0, line: 1, depth: 0, spaces: Spaces::default(), queue: VecDeque::new() }
     }
 
-    /// Returns the next token; behind the end, the end again.
+    /// Returns the next token; after the end, the end again.
     pub(super) fn next(&mut self) -> Result<Token> {
         if let Some(token) = self.queue.pop_front() {
             return Ok(token);
@@ -217,7 +217,7 @@ impl<'a> Tokenizer<'a> {
         }
     }
 
-    /// Text without quotes, or the word that it begins with.
+    /// Reads text without quotes, or the keyword that it begins with.
     fn unquoted(&mut self, start: usize) -> Pulled {
         loop {
             let word = match self.since(start) {
@@ -270,7 +270,7 @@ impl<'a> Tokenizer<'a> {
         Ok(Token { kind: Kind::Literal(literal, self.since(start).into()), line, origin: Some(self.line) })
     }
 
-    /// Returns the text behind three quotes, up to the last three of the quotes that end it.
+    /// Returns the text after three quotes, up to the last three of the quotes that end it.
     fn multi_line(&mut self) -> std::result::Result<Vec<u8>, Stop> {
         let start = self.at;
         let mut quotes = 0;
@@ -375,7 +375,7 @@ fn is_reserved(c: char) -> bool {
     "$\"{}[]:=,+#`^?!@*&\\".contains(c)
 }
 
-/// Ruby's `hex` of so few characters, or `None` for a negative number.
+/// Reads a few characters as Ruby's `hex` does, or returns `None` for a negative number.
 fn hex(text: &str) -> Option<u32> {
     let text = text.trim_start_matches([' ', '\t', '\n', '\u{b}', '\u{c}', '\r']);
     let (negative, text) = match text.as_bytes().first() {

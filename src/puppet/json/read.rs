@@ -1,7 +1,7 @@
 //! Reads JSON as the parser of Ruby's `json` 2.6.1 does, comments, lone surrogates and messages included.
 //!
-//! That parser is a state machine an element: where an object breaks off it is the whole object that is unexpected,
-//! where an array does it is the character. The numbers in front of its messages are lines of its source.
+//! That parser has a state machine for each element: if an object breaks off, the whole object is unexpected; if an
+//! array does, only the character is. The numbers at the start of its messages are lines of its source.
 
 use num_bigint::BigInt;
 
@@ -9,13 +9,13 @@ use crate::puppet::document::{Fault, FaultKind, Marks, Parsed, line_at, put};
 use crate::puppet::ruby;
 use crate::value::{Hash, Value};
 
-/// The deepest nesting of arrays and objects.
+/// The maximum nesting depth of arrays and objects.
 const MAX_NESTING: usize = 100;
 
-/// More digits than any sane integer has; reading more would take longer than linear time.
+/// The maximum number of digits of an integer: reading it takes longer than linear time.
 const MAX_DIGITS: usize = 20_000;
 
-/// A value, its marks, and where it ends; nothing where there is no value.
+/// A value, its marks, and where it ends; `None` if there is no value.
 type Found = Option<(Value, Vec<Marks>, usize)>;
 
 /// Reads a JSON document.
@@ -29,7 +29,7 @@ pub fn parse(content: &[u8]) -> Parsed {
 
 struct Reader<'a> {
     bytes: &'a [u8],
-    /// Up to where lines were counted, and the line there.
+    /// The place up to which lines were counted, and the line there.
     counted: usize,
     line: u32,
 }
@@ -53,7 +53,7 @@ impl Reader<'_> {
         self.bytes.get(at).copied()
     }
 
-    /// Returns the line of a place; places are asked for in order.
+    /// Returns the line of a place. Places must be asked for in ascending order.
     fn line_of(&mut self, at: usize) -> u32 {
         let passed = self.bytes.get(self.counted..).unwrap_or_default();
         self.line = self.line.saturating_add(line_at(passed, at.saturating_sub(self.counted)) - 1);
@@ -80,7 +80,7 @@ impl Reader<'_> {
         Fault { line: self.line_of(at), text, kind }
     }
 
-    /// Passes over blanks and comments; fails at the character that breaks a comment off.
+    /// Skips blanks and comments; fails at the character that breaks a comment off.
     fn ignore(&self, mut at: usize) -> Result<usize, usize> {
         loop {
             match self.peek(at) {
@@ -117,7 +117,7 @@ impl Reader<'_> {
             Some(b'f') => Ok(literal("false", false.into())),
             Some(b'N') if literal("NaN", Value::Undef).is_some() => Err(self.unexpected(225, at)),
             Some(b'I') if literal("Infinity", Value::Undef).is_some() => {
-                // The gem is off by one; what stands before the text in memory is a zero byte.
+                // The gem is off by one; before the text in memory is a zero byte.
                 Err(self.unexpected(232, at.checked_sub(1).unwrap_or(self.bytes.len())))
             }
             Some(b'"') => Ok(self.string(at)?.map(|(value, end)| (value, Vec::new(), end))),
@@ -313,7 +313,7 @@ fn unescape(raw: &[u8]) -> Result<Vec<u8>, (u32, &'static str, usize)> {
     Ok(out)
 }
 
-/// Adds the character of a high surrogate and what follows it; returns how much of that is used.
+/// Appends the character of a high surrogate and the text after it. Returns the number of bytes used of that text.
 fn surrogate(high: u32, next: &[u8], out: &mut Vec<u8>) -> usize {
     if next.starts_with(b"\\u") {
         let code = (high & 0x3f) << 10 | (((high >> 6) & 0xf) + 1) << 16 | (hex(&next[2..]) & 0x3ff);
@@ -331,7 +331,7 @@ fn hex(digits: &[u8]) -> u32 {
     (0..4).try_fold(0, digit).unwrap_or(0xfffd)
 }
 
-/// UTF-8 by the book of bits: a lone surrogate makes bytes that are not UTF-8.
+/// Appends a code in the bit pattern of UTF-8: a lone surrogate makes bytes that are not valid UTF-8.
 fn push_utf8(out: &mut Vec<u8>, code: u32) {
     let byte = |shift: u32, mask: u32, mark: u32| u8::try_from(((code >> shift) & mask) | mark).unwrap_or_default();
     match code {

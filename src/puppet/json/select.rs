@@ -7,12 +7,12 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 
 use crate::value::{Picked, Selection, Value};
 
-/// The deepest nesting of wanted values. Deeper ones are left to the exact reader, which has a limit of its own.
+/// The maximum nesting depth of wanted values. Deeper ones are left to the exact reader, which has its own limit.
 const MAX_NESTING: usize = 90;
 
-/// Reads the part of a document that `selection` wants, as [`parse`](super::parse) reads it. The rest is passed over,
-/// and the first entry of a hash that is left out stays as undef, so that it shows that there was one. Nothing where
-/// only the exact reader can tell what the document is.
+/// Reads the part of a document that `selection` wants, as [`parse`](super::parse) reads it. The rest is skipped, but
+/// the first skipped entry of a hash stays as undef, to show that there was one. Returns `None` if the document needs
+/// the exact reader.
 pub fn select(content: &[u8], selection: &Selection) -> Option<Value> {
     let mut reader = serde_json::Deserializer::from_slice(content);
     let value = PartlyWanted { selection, depth: 0 }.deserialize(&mut reader).ok()?;
@@ -42,7 +42,7 @@ impl<'de> DeserializeSeed<'de> for PartlyWanted<'_> {
     }
 }
 
-/// Floats, and integers that are large, are read as Ruby does elsewhere: here they are an error.
+/// Refuses floats and large integers: the exact reader converts them as Ruby does.
 impl<'de> Visitor<'de> for PartlyWanted<'_> {
     type Value = Value;
 
@@ -74,7 +74,7 @@ impl<'de> Visitor<'de> for PartlyWanted<'_> {
         let inner = self.inside(&Selection::Whole)?;
         let mut found = Vec::new();
         if matches!(self.selection, Selection::Entries(entries) if entries.is_empty()) {
-            // Only that it is there is wanted.
+            // Only the existence of the array is wanted.
             while items.next_element_seed(Passed(self.depth + 1))?.is_some() {}
             return Ok(Value::array(found));
         }
@@ -99,7 +99,7 @@ impl<'de> Visitor<'de> for PartlyWanted<'_> {
     }
 }
 
-/// A value that is passed over, so deep inside. What the exact reader may refuse is left to it.
+/// A skipped value at this depth. Anything that the exact reader may refuse is left to it.
 #[derive(Clone, Copy)]
 struct Passed(usize);
 
@@ -134,7 +134,7 @@ impl<'de> Visitor<'de> for Passed {
         Ok(())
     }
 
-    /// Refuses large numbers: an integer with very many digits looks like one, too.
+    /// Refuses large numbers: an integer with very many digits looks like a float, too.
     fn visit_f64<E: Error>(self, value: f64) -> Result<(), E> {
         if value.abs() < 1e18 { Ok(()) } else { Err(E::custom("large")) }
     }

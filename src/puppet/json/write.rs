@@ -1,4 +1,4 @@
-//! Writes values as JSON; what JSON cannot hold is written in Puppet's rich data form.
+//! Writes values as JSON; those that JSON cannot hold are written in Puppet's rich data form.
 
 use std::fmt::Write;
 
@@ -56,7 +56,7 @@ fn is_plain_ascii(byte: u8) -> bool {
 
 struct Writer<'a> {
     out: &'a mut String,
-    /// The level of indentation; nothing for the compact form.
+    /// The level of indentation; `None` for the compact form.
     indent: Option<usize>,
 }
 
@@ -80,7 +80,7 @@ impl Writer<'_> {
             Value::Hash(hash) if hash.keys().all(|key| matches!(key, Value::String(s) if s.secrecy().is_none())) => {
                 self.object(hash);
             }
-            // Bytes as keys cannot be told from text in JSON, so they count as keys that are not text.
+            // Bytes as keys cannot be distinguished from text in JSON, so they are treated as keys that are not text.
             Value::Hash(hash) => self.typed("Hash", |w| {
                 w.list('[', ']', hash.iter().flat_map(|(key, value)| [key, value]), Self::value);
             }),
@@ -103,12 +103,12 @@ impl Writer<'_> {
         });
     }
 
-    /// `{"__ptype": name, "__pvalue": content}`.
+    /// Writes `{"__ptype": name, "__pvalue": content}`.
     fn typed(&mut self, name: &str, content: impl FnOnce(&mut Self)) {
         self.entry(name, "__pvalue", content);
     }
 
-    /// `{"__ptype": name, label: content}`.
+    /// Writes `{"__ptype": name, label: content}`.
     fn entry(&mut self, name: &str, label: &str, content: impl FnOnce(&mut Self)) {
         let mut content = Some(content);
         self.list('{', '}', [("__ptype", true), (label, false)].into_iter(), |w, (key, is_name)| {
@@ -159,7 +159,7 @@ impl Writer<'_> {
 
     fn text(&mut self, text: &str) {
         self.out.push('"');
-        // Nearly all texts are so, and this way all bytes are looked at together.
+        // Nearly all texts are plain, and without an early exit many bytes are examined at a time.
         if text.bytes().fold(true, |is_plain, b| is_plain & is_plain_ascii(b)) {
             self.out.push_str(text);
             self.out.push('"');

@@ -1,10 +1,10 @@
-//! A lookup of a manifest, a template or a function: its key and its merge strategy, as far as they are known.
+//! A lookup in a manifest, a template or a function: its key and its merge strategy, as far as they are known.
 
 use std::collections::BTreeSet;
 
 use crate::value::Value;
 
-/// The strategies that are tried where one is not known.
+/// The strategies that are tried if one is not known.
 const ANY: [&str; 4] = ["first", "deep", "hash", "unique"];
 
 /// A lookup.
@@ -16,7 +16,8 @@ pub struct LookupCall {
     pub merge: CallMerge,
     /// The line of the function's name, counted from 1.
     pub line: u32,
-    /// The names of which one has to be given options for it to be made ([`Fed`](super::Fed)); none if it is anyway.
+    /// The names of which one must be given options for the lookup to be made ([`Fed`](super::Fed)); empty if it is
+    /// always made.
     pub given: BTreeSet<String>,
 }
 
@@ -29,7 +30,7 @@ pub struct KeyText(pub(super) Vec<String>);
 pub enum CallMerge {
     /// None is named: `lookup_options` decide.
     ByData,
-    /// This one, as the `merge` of `lookup_options` has it: a name, or a hash with `strategy`.
+    /// This one, in the form of `merge` in `lookup_options`: a name, or a hash with `strategy`.
     Named(Value),
     /// Perhaps one of these: it is decided at run time.
     Perhaps(Vec<Value>),

@@ -15,10 +15,10 @@ use super::tokens::{Template, Token, Word, peek, takes, tokens};
 use crate::puppet::regex::RubyRegex;
 use crate::value::Value;
 
-/// The deepest nesting that is read.
+/// The maximum nesting depth that is read.
 const MAX_DEPTH: usize = 16;
 
-/// The longest text that is made, in bytes: variables that double each other would grow for ever.
+/// The maximum length, in bytes, of a result: variables that double each other would grow forever.
 const LONGEST: usize = 1 << 16;
 
 /// The functions that a formula may call.
@@ -49,7 +49,7 @@ enum Node {
 /// A regular expression.
 type Pattern = Arc<RubyRegex>;
 
-/// Takes the place of matches.
+/// The text that replaces matches.
 #[derive(Debug, Clone, PartialEq)]
 struct Replacement {
     parts: Vec<Part>,
@@ -67,14 +67,15 @@ enum Part {
 pub type Input<'f> = (&'f str, Vec<Value>);
 
 impl Formula {
-    /// Reads the expression that words begin with. Returns the number of its words, too.
+    /// Reads the expression that words begin with. Also returns the number of its words.
     pub(super) fn leading(words: &[Word]) -> Option<(Formula, usize)> {
         let mut reader = Reader { words, depth: 0 };
         let node = reader.expression()?;
         Some((Formula(node), words.len() - reader.words.len()))
     }
 
-    /// Makes the first group of a match of `pattern` in a variable, or all of it if the pattern has no group.
+    /// Returns a formula for the first group of a match of `pattern` in a variable, or for the whole match if there
+    /// is no group.
     pub fn of_match((variable, entries): Input<'_>, pattern: RubyRegex) -> Formula {
         let entry = |node, entry| Node::Entry(Box::new(node), Box::new(Node::Literal(entry)));
         let subject = entries.into_iter().fold(Node::Variable(variable.to_owned()), entry);
@@ -144,7 +145,7 @@ impl Node {
         }
     }
 
-    /// Returns the place in a variable that this is, or `None` if it is something else.
+    /// Returns the place in a variable that this refers to, or `None` if it is something else.
     fn place(&self) -> Option<Input<'_>> {
         match self {
             Node::Variable(name) => Some((name, Vec::new())),
@@ -173,7 +174,7 @@ fn entry(of: &Value, at: &Value) -> Option<Value> {
     }
 }
 
-/// Returns an index that counts from the end if it is negative.
+/// Resolves an index, which counts from the end if it is negative.
 fn place(at: i64, length: usize) -> Option<usize> {
     let from_end = || length.checked_sub(usize::try_from(at.checked_neg()?).ok()?);
     usize::try_from(at).ok().or_else(from_end)
@@ -189,8 +190,8 @@ fn interpolated(value: &Value) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Splits a text as Ruby does: without empty texts at the end. Groups would be among the pieces, and empty matches
-/// split between characters: both have no value here.
+/// Splits a text as Ruby does: without empty texts at the end. In Ruby, groups are among the pieces, and empty
+/// matches split between characters: here there is no value then.
 fn split(text: &str, pattern: &RubyRegex) -> Option<Value> {
     let (mut parts, mut at) = (Vec::<&str>::new(), 0);
     while let Some(groups) = pattern.captures(text, at).ok()? {
@@ -271,7 +272,7 @@ impl Reader<'_> {
         self.words.first().is_some_and(|word| word.is_joined)
     }
 
-    /// Reads an expression: a value, and what is taken of it.
+    /// Reads an expression: a value, and the accesses and method calls on it.
     fn expression(&mut self) -> Option<Node> {
         self.depth += 1;
         (self.depth <= MAX_DEPTH).then_some(())?;
@@ -425,7 +426,7 @@ fn inside(text: &str, depth: usize) -> Option<Node> {
 
 /// Returns the name of a variable of the top scope that nodes may have, without leading colons.
 fn variable(name: &str) -> Option<&str> {
-    /// Variables that are something else in each class, or that the server knows.
+    /// Variables that differ between classes, or that the server sets.
     const OTHERS: [&str; 5] = ["module_name", "caller_module_name", "title", "name", "server_facts"];
     let name = name.strip_prefix("::").unwrap_or(name);
     let is_name = name.starts_with(|first: char| first.is_ascii_lowercase() || first == '_')

@@ -1,4 +1,4 @@
-//! Calls of the functions that look something up: of which keys, and by which strategy.
+//! Calls of the functions that look something up: their keys and their strategies.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,8 @@ use super::tokens::{MOST_WORDS, Token, Word, first};
 use super::values::Values;
 use crate::value::{Hash, Value};
 
-/// Returns the lookups of the call that a name among words begins, if it is one. `values` are those of variables.
+/// Returns the lookups of the call that begins with the name at `at`, if it is one. `values` has the values of
+/// variables.
 pub(super) fn lookups_at(words: &[Word], at: usize, name: &str, values: &Values) -> Vec<LookupCall> {
     let function = Function::named(name);
     let is_new = name == "new" && is_of_deferred(&words[..at]);
@@ -39,7 +40,7 @@ fn is_of_deferred(words: &[Word]) -> bool {
     dot.token == Token::Sign('.') && matches!(&kind.token, Token::Name(name) if name == DEFERRED)
 }
 
-/// Returns the function that `call` calls by a name, if it looks something up, or may.
+/// Returns the function that `call` calls by name, if it looks something up or may do so.
 fn called(name: &Expression, values: &Values) -> Option<Function> {
     let named = |name: &Value| Function::named(&name.as_str()?.to_ascii_lowercase());
     match name {
@@ -53,7 +54,7 @@ fn called(name: &Expression, values: &Values) -> Option<Function> {
     }
 }
 
-/// Returns the arguments of a call, given the words before and behind its name; the first argument of a method is
+/// Returns the arguments of a call, given the words before and after its name. The first argument of a method is
 /// before the dot. A call that is too long may be about anything.
 fn all_arguments(before: &[Word], rest: &[Word]) -> Option<Vec<Expression>> {
     let is_call = rest.first().is_some_and(|word| word.token == Token::Sign('('));
@@ -77,7 +78,7 @@ fn all_arguments(before: &[Word], rest: &[Word]) -> Option<Vec<Expression>> {
     Some(arguments)
 }
 
-/// Returns arguments in which an array that is spread over several is replaced by its items, if they are known.
+/// Replaces each array that is spread over several arguments by its items, if they are known.
 fn spread(arguments: Vec<Expression>, values: &Values) -> Vec<Expression> {
     let items = |items: &Value| items.as_array().map(|items| items.iter().cloned().map(Expression::Literal).collect());
     let spread = |argument: Expression| {
@@ -144,7 +145,7 @@ impl Function {
         }
     }
 
-    /// Returns the lookup of whatever is given as the only argument, where it may be options.
+    /// Returns the lookup that a variable as the only argument makes if it is given options elsewhere.
     fn of_options(self, arguments: &[Expression], values: &Values, line: u32) -> Option<LookupCall> {
         let [Expression::Variable(name)] = arguments else { return None };
         if !matches!(self, Function::Lookup) || values.may_be_options(name) {
