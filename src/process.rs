@@ -7,7 +7,7 @@ use tokio::process::{Child, Command};
 
 use mark::Mark;
 
-/// The names of forges and CI servers that mean nothing else anywhere in a name.
+/// The names of forges and CI servers that are unambiguous anywhere in a variable's name.
 const FORGES: [&str; 17] = [
     "APPVEYOR",
     "BITBUCKET",

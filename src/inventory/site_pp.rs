@@ -100,7 +100,7 @@ impl SitePp {
         profile.set_variable(&Arc::from(&*set.name), value);
     }
 
-    /// Makes all variables that some block sets unknown.
+    /// Marks all variables that some block sets as unknown.
     fn set_none(&self, profile: &mut NodeProfile, reason: &str) {
         let path = self.setting.file.display();
         for set in self.blocks.blocks().iter().flat_map(|block| &block.assignments) {

@@ -73,7 +73,7 @@ impl Member for Arc<Hash> {
     }
 }
 
-/// Lays the entries of `above` that count over those of `below`, which it replaces as a whole if `below` is empty.
+/// Lays the entries of `above` for which `counts` is true over `below`. Replaces `below` as a whole if it is empty.
 pub(super) fn overlay_hash(
     below: &mut Arc<Hash>,
     above: &Arc<Hash>,

@@ -5,7 +5,7 @@
 //! - [`ProfileSource`] provides profiles, and again whenever something new is [`Wanted`] of them.
 //! - [`NodeSet`] is a set of the nodes of one fleet, numbered by [`NodeId`].
 //!
-//! Nothing here touches the disk or the network, and nothing knows of hierarchies.
+//! Nothing here touches the disk or the network, and nothing knows about hierarchies.
 //!
 //! ```
 //! use hierad::node::read_profiles;

@@ -19,9 +19,9 @@ pub struct Sides {
     pub before: RevisionId,
     /// The later one.
     pub after: RevisionId,
-    /// The tip of the branch that the commits between them go to, whose settings judge them; `None` if those of
-    /// `before` do. `before` may be a merge base, which the author of the commits chooses: it may be older than a
-    /// policy. [`RevisionId::Empty`] if the branch is unknown: then policies of the tree are unknown, too.
+    /// The tip of the branch that the commits from `before` to `after` go to, whose settings judge them; `None` if
+    /// those of `before` do. `before` may be a merge base, which the author of the commits chooses: it may be older
+    /// than a policy. [`RevisionId::Empty`] if the branch is unknown: then policies of the tree are unknown, too.
     pub target: Option<RevisionId>,
     /// The branch of that tip, if it is known. If branches are environments, the nodes are in this one once it has
     /// the commits, whatever branch they come from.
@@ -49,7 +49,7 @@ const NOT_READ: &str =
 /// The advice if the target branch is unknown.
 const NO_TARGET: &str = "no policy was judged: name the target branch with --base, or make `git fetch` work in the job";
 
-/// Makes pipelines that read the tree by the settings of another revision.
+/// Provides pipelines that read the tree by the settings of another revision.
 pub trait Readings: Send + Sync {
     /// Returns a pipeline that reads the tree like the revision that judges `sides`: by its settings and profiles, on
     /// the nodes of its branch. Returns `None` if the present pipeline does. Fails with the reason if that reading is

@@ -32,7 +32,7 @@ impl Revisions {
         Revisions { repository, options, store, clones: Arc::default(), read: Arc::default() }
     }
 
-    /// Sets the clones to read the modules from that a Puppetfile takes from git.
+    /// Sets the clones of modules that a Puppetfile takes from git.
     #[must_use]
     pub fn with_module_clones(self, clones: Arc<ModuleClones>) -> Revisions {
         Revisions { clones, ..self }

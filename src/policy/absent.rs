@@ -1,4 +1,4 @@
-//! Patterns that match nothing that exists: they may be misspelled, or be meant for future data.
+//! Patterns that match nothing: they may be misspelled, or meant for future data.
 
 use std::sync::Arc;
 

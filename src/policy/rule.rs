@@ -121,7 +121,7 @@ impl LineKind {
     }
 }
 
-/// Numbers that a hit must exceed, as far as they are given.
+/// Numbers that a hit must exceed; `None` for no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Thresholds {
     /// Nodes; a share is of those that the rule is about.

@@ -20,7 +20,7 @@ pub struct ValueTest {
 pub(super) enum Seen<'a> {
     /// This one.
     Value(&'a Value),
-    /// There is none.
+    /// There is no value.
     Nothing,
     /// There may be any value.
     Unknown,

@@ -1,7 +1,7 @@
 //! The result of reading a document: its value, the lines of its parts, and the fault for which Ruby refuses it.
 //!
-//! [`Parsed`] is the same for all formats; with a fault it still has what could be read. It knows nothing of files or
-//! caches.
+//! [`Parsed`] is the same for all formats; with a fault, it still contains what could be read. It knows nothing of
+//! files or caches.
 
 use std::sync::Arc;
 

@@ -171,7 +171,7 @@ impl<'t> Walk<'t> {
     /// Visits `path`; `patterns` are the parts that are left to match below it. `is_first` is true if no name on the
     /// way was compared with wildcards.
     fn visit(&mut self, path: &str, patterns: &[&[Part]], is_first: bool) -> Result<(), GlobError> {
-        // A pattern of many `./` goes as deep as it is long.
+        // A pattern of many `./` nests as deep as it is long.
         stacker::maybe_grow(SPARE_STACK, MORE_STACK, || self.visit_here(path, patterns, is_first))
     }
 
@@ -455,7 +455,7 @@ fn has_any(name: &str, wanted: &[char]) -> bool {
     false
 }
 
-/// Returns a name without a backslash at its end that escapes nothing: Ruby leaves it out.
+/// Returns a name without a backslash at its end that escapes nothing: Ruby ignores it.
 fn without_open_escape(name: &str) -> &str {
     let backslashes = name.len() - name.trim_end_matches('\\').len();
     &name[..name.len() - backslashes % 2]

@@ -75,7 +75,7 @@ impl<'a> Engine<'a> {
         Context { scope: self.scope, keys: self, guard: None, budget, depth: 0, notation: self.hiera.notation }
     }
 
-    /// Returns `default` as the answer if there is none, with its interpolations resolved.
+    /// Returns `default`, the answer for a key that is not found, with its interpolations resolved.
     pub fn default_value(&self, default: &str) -> Result<Value, LookupError> {
         let budget = Budget::default();
         text(&Text::from(default), &self.context(&budget))

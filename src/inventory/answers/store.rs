@@ -102,7 +102,7 @@ impl Store {
         self.folder.join(format!("{}.json", self.name))
     }
 
-    /// Returns the last answer that was kept, or `None` if there is none that can be read.
+    /// Returns the last answer, or `None` if there is none that can be read.
     pub fn last(&self) -> Option<Stored> {
         self.read(&self.header())
     }

@@ -131,7 +131,7 @@ impl ProfileFile {
         self.seen().map(|seen| seen.stamp)
     }
 
-    /// Records the hash of the content, so that changes of it are detected.
+    /// Records the hash of the content, so that changes to it are detected.
     pub(super) fn see_content(&self) {
         self.content.get_or_init(|| self.content());
     }

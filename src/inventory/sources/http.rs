@@ -48,9 +48,9 @@ pub(super) struct Answer {
 }
 
 impl Http {
-    /// Makes a client with the certificates and the token that the settings name.
+    /// Returns a client with the certificates and the token that the settings name.
     pub(super) fn new(setting: &ServerSetting, api: &'static Api) -> Result<Http, FetchError> {
-        // The process has one provider; later calls leave it as it is.
+        // The process has one provider, which later calls do not replace.
         _ = rustls::crypto::ring::default_provider().install_default();
         let mut client = Client::builder().timeout(setting.timeout).connect_timeout(MAX_CONNECT.min(setting.timeout));
         client = client.redirect(redirect::Policy::none()).default_headers(headers(setting.token.as_ref(), api)?);

@@ -43,7 +43,7 @@ pub(super) trait Source {
 pub(super) enum Asked {
     /// All nodes of a source.
     All(Nodes),
-    /// The answer for each node: a line of a profile, or the reason why there is none.
+    /// The answer for each node: a profile on one line, or the reason why there is none.
     Each(Answers),
 }
 
@@ -57,7 +57,7 @@ pub(super) struct Nodes {
     pub(super) facts: FactNames,
 }
 
-/// The answers for some nodes: a line of a profile each, or the reason why there is none.
+/// The answers for some nodes: each is a profile on one line, or the reason why there is none.
 pub(super) type Answers = BTreeMap<Arc<str>, Result<String, String>>;
 
 /// Returns the source that a setting names.

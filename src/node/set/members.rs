@@ -66,7 +66,7 @@ impl Members {
         Many(bits, count)
     }
 
-    /// Makes a set of bits, of which `count` are set.
+    /// Returns the set of the nodes whose bits are set, of which there are `count`.
     fn of_bits(bits: FixedBitSet, count: usize) -> Members {
         if are_few(count, bits.len()) {
             return Few(bits.ones().map(NodeId::of_bit).collect());

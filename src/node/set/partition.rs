@@ -185,7 +185,7 @@ impl Partition {
     }
 }
 
-/// Converts the number of a class.
+/// Converts the number of a class to 32 bits.
 fn number(class: usize) -> u32 {
     u32::try_from(class).unwrap_or(u32::MAX)
 }

@@ -71,7 +71,7 @@ impl<'a> Scalar<'a> {
     }
 }
 
-/// The styles that keep a text as it is.
+/// The styles that keep a text unchanged.
 #[expect(clippy::struct_excessive_bools, reason = "they are libyaml's")]
 struct Allowed {
     plain: bool,

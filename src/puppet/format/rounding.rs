@@ -55,7 +55,7 @@ fn nearest(f: f64, kept: Kept) -> Digits {
     (without_zeros(&mantissa.replace('.', "")).to_owned(), exponent.parse().unwrap_or_default())
 }
 
-/// Returns Ruby's result for a float that it cannot tell from the midpoint of two results: the even one.
+/// Returns Ruby's result for a float that Ruby cannot distinguish from the midpoint of two results: the even one.
 ///
 /// For few digits Ruby computes with floats, and so takes a float near the midpoint for the midpoint: 2.675, which as
 /// a float is less, becomes 2.68. Otherwise the result is the nearest.

@@ -108,7 +108,8 @@ fn prefix(format: &Format, digits: &mut String, dots: bool, precision: Option<us
     }
 }
 
-/// Returns the digits of a negative number in two's complement, with one leading digit for all that repeat it.
+/// Returns the digits of a negative number in two's complement, with one leading digit in place of all its
+/// repetitions.
 fn complement(n: &BigInt, base: u32) -> String {
     let digits = n.magnitude().to_str_radix(base).len() + 1;
     let all = BigInt::from(base).pow(u32::try_from(digits).unwrap_or(u32::MAX));

@@ -19,7 +19,7 @@ You might be able to move the += outside of the list and then refer to it from i
 /// Builds values.
 pub(super) struct Builder<'a> {
     budget: &'a Budget,
-    /// The line by the gem's count.
+    /// The line according to the gem's count.
     counted: u32,
     line: u32,
     path: Vec<Path>,

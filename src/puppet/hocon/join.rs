@@ -16,7 +16,7 @@ pub(super) fn concat(pieces: Vec<NodeRef>, budget: &Budget) -> Result<Option<Nod
     Ok(Some(Node::new(Kind::Concat(joined.into()), origin, line)))
 }
 
-/// Joins those of `pieces` that can be joined yet.
+/// Joins those of `pieces` that can already be joined.
 pub(super) fn consolidate(pieces: Vec<NodeRef>, budget: &Budget) -> Result<Vec<NodeRef>> {
     if pieces.len() < 2 {
         return Ok(pieces);

@@ -8,7 +8,7 @@ use super::{Refusal, Result};
 use crate::puppet::ruby;
 use crate::value::Value;
 
-/// The maximum number of digits of an integer: reading it takes longer than linear time.
+/// The maximum number of digits of an integer, since reading takes more than linear time.
 const MAX_DIGITS: usize = 20_000;
 
 /// The characters of numbers.

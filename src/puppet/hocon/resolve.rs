@@ -1,6 +1,6 @@
 //! Replaces substitutions by their values.
 //!
-//! The gem caches nothing on the way (its cache compares keys by identity, and makes new ones each time), so it
+//! The gem caches nothing on the way (its cache compares keys by identity, and keys are made anew each time), so it
 //! follows each substitution again wherever it occurs. The same happens here, within a [`Budget`].
 //! Source: `resolve_context.rb`, `config_reference.rb`, and `resolve_substitutions` of the other classes.
 

@@ -28,7 +28,7 @@ pub(super) enum Kind {
     OpenSquare,
     CloseSquare,
     Newline,
-    /// Spaces that mean nothing.
+    /// Spaces without a meaning.
     Blank(Name),
     Comment(Name),
     /// A literal, and its text as written.

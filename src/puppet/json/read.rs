@@ -12,7 +12,7 @@ use crate::value::{Hash, Value};
 /// The maximum nesting depth of arrays and objects.
 const MAX_NESTING: usize = 100;
 
-/// The maximum number of digits of an integer: reading it takes longer than linear time.
+/// The maximum number of digits of an integer, since reading takes more than linear time.
 const MAX_DIGITS: usize = 20_000;
 
 /// A value, its marks, and where it ends; `None` if there is no value.

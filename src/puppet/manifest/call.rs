@@ -1,4 +1,4 @@
-//! A lookup in a manifest, a template or a function: its key and its merge strategy, as far as they are known.
+//! A lookup in a manifest, a template or a function, with what is known of its key and merge strategy.
 
 use std::collections::BTreeSet;
 
@@ -54,7 +54,7 @@ impl KeyText {
         KeyText(vec![String::new(); 2])
     }
 
-    /// Returns true if nothing of the key is known.
+    /// Returns true if no part of the key is known.
     pub fn is_any(&self) -> bool {
         self.0.iter().all(String::is_empty)
     }

@@ -127,8 +127,8 @@ impl Function {
         calls
     }
 
-    /// Returns the keys that are looked up, as far as they are known. `values` are those of variables that stand for
-    /// a key.
+    /// Returns the keys that are looked up, as far as they are known. `values` has the values of variables that stand
+    /// for a key.
     pub(super) fn keys(self, arguments: &[Expression], values: &Values) -> Vec<KeyText> {
         let Some(first) = arguments.first() else { return Vec::new() };
         let name = first.entry("name");
@@ -168,7 +168,7 @@ impl Function {
     }
 
     /// Returns the strategy that the call names: `lookup(NAME, TYPE, MERGE, ...)`, or an option in the last or only
-    /// argument. `values` are those of variables.
+    /// argument. `values` has the values of variables.
     fn merge(self, arguments: &[Expression], values: &Values) -> CallMerge {
         if let Function::Hiera(strategy) = self {
             return CallMerge::Named(strategy.into());
