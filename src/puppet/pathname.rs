@@ -1,7 +1,7 @@
 //! Paths as Ruby's `Pathname` joins them.
 
-/// Ruby's `Pathname#+`: an absolute path replaces, leading `.` and `..` of `path` are taken off the end of `base`, all
-/// else stays as it is, doubled slashes included.
+/// Joins two paths as Ruby's `Pathname#+` does: an absolute `path` replaces `base`, each leading `..` of `path` takes
+/// a name off the end of `base`, leading `.` are dropped, and all else stays as it is, doubled slashes included.
 pub fn join(base: &str, path: &str) -> String {
     if path.starts_with('/') {
         return path.to_owned();

@@ -2,7 +2,7 @@
 
 use crate::value::{Floats, Notation, Printable};
 
-/// The Puppet whose behaviour and defaults count.
+/// The Puppet whose behaviour and defaults apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Puppet {
     /// Puppet 7 with its defaults, `strict=warning`. Puppet 5 and 6 answer the same.
@@ -10,12 +10,12 @@ pub enum Puppet {
     /// Puppet 8 with its defaults, `strict=error`.
     #[default]
     V8,
-    /// OpenVox 9, with the same.
+    /// OpenVox 9, with the same default.
     V9,
 }
 
 impl Puppet {
-    /// Returns the release of a version such as `7.23.0`; versions that are not numbers count as old ones.
+    /// Returns the release of a version such as `7.23.0`; a version that is not a number is treated as an old one.
     pub fn of_version(version: &str) -> Puppet {
         let major: u32 = version.split('.').next().and_then(|major| major.parse().ok()).unwrap_or_default();
         match major {
@@ -25,7 +25,7 @@ impl Puppet {
         }
     }
 
-    /// Returns the supported version of a number, or `None` if there is none.
+    /// Returns the supported version with this number, or `None` if there is none.
     pub fn of_number(number: u64) -> Option<Puppet> {
         [Puppet::V7, Puppet::V8, Puppet::V9].into_iter().find(|puppet| u64::from(puppet.number()) == number)
     }
@@ -58,7 +58,7 @@ impl Puppet {
         self >= Puppet::V8
     }
 
-    /// Returns true if a YAML data file that is neither a hash nor empty fails; otherwise it is empty.
+    /// Returns true if a YAML data file that is neither a hash nor empty fails; otherwise it is treated as empty.
     pub fn refuses_data_files_that_are_no_hash(self) -> bool {
         self >= Puppet::V8
     }
@@ -82,7 +82,7 @@ impl Puppet {
 /// The Ruby that runs Puppet, as far as answers depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Ruby {
-    /// Ruby 3.1. Versions back to 2.5 count as it, and 3.2.
+    /// Ruby 3.1. It stands for all versions from 2.5 to 3.2.
     V3_1,
     /// Ruby 3.3.
     V3_3,
@@ -102,7 +102,7 @@ pub enum Psych {
     /// Psych of Ruby 3.1, for which `0,` and `0_` are zero.
     #[default]
     V4,
-    /// Psych of Ruby 3.4, in which a number needs a digit behind its prefix: `0,` is text.
+    /// Psych of Ruby 3.4, in which a number needs a digit after its prefix: `0,` is text.
     V5_2,
 }
 
@@ -155,7 +155,7 @@ impl Ruby {
         }
     }
 
-    /// Returns the name that settings have for it.
+    /// Returns its name in the settings.
     pub fn name(self) -> &'static str {
         match self {
             Ruby::V3_1 => "3.1",

@@ -43,8 +43,8 @@ pub fn to_i(text: &str) -> Value {
     number.parse().map_or(Value::Integer(0), Value::big)
 }
 
-/// Converts a text of a sign, letters and digits: `Integer(text, radix)`. With `radix` 0 its prefix decides. Returns
-/// `None` where Ruby raises an exception.
+/// Converts a text of a sign, letters and digits as `Integer(text, radix)` does. If `radix` is 0, the text's prefix
+/// decides. Returns `None` where Ruby raises an exception.
 pub fn integer(text: &str, radix: i64) -> Option<Value> {
     let text = text.trim_start_matches(['\t', '\n', '\u{b}', '\u{c}', '\r', ' ']);
     let (negative, digits) = match text.as_bytes().first()? {
@@ -104,7 +104,7 @@ pub fn float_of(text: &str) -> Option<f64> {
     DECIMAL.as_ref()?.is_match(text).then(|| strtod(&text.replace('_', "")))
 }
 
-/// Decodes base 64: `unpack("m")`. Other bytes are passed over, and a `=` ends the data where padding may stand.
+/// Decodes base 64: `unpack("m")`. Other bytes are skipped, and a `=` ends the data where padding is allowed.
 pub fn unpack(text: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
     let mut group = Vec::with_capacity(4);
@@ -134,8 +134,8 @@ fn push_group(group: &[u8], bytes: &mut Vec<u8>) {
     }
 }
 
-/// Converts a decimal number: `strtod`. It sees some 60 digits, so a float half way between two others may go the other
-/// way.
+/// Converts a decimal number: `strtod`. Only about 60 digits count, so a number half-way between two floats may be
+/// rounded the other way.
 pub fn strtod(text: &str) -> f64 {
     const DIGITS: usize = 60;
     let (whole, rest) = text.split_once('.').unwrap_or((text, ""));

@@ -16,7 +16,7 @@ type Parsed<T> = Result<T, String>;
 /// The pattern of a version.
 const PATTERN: &str = r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?";
 
-/// Parses a version; the error is what Puppet says.
+/// Parses a version; the error is Puppet's message.
 pub fn version(text: &str) -> Result<Version, String> {
     static FULL: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(&format!(r"\A(?:{PATTERN})\n?\z")).ok());
     let found = FULL.as_ref().and_then(|full| full.captures(text));
@@ -32,7 +32,7 @@ pub fn version(text: &str) -> Result<Version, String> {
     })
 }
 
-/// Parses a range of versions; the error is what Ruby says.
+/// Parses a range of versions; the error is Ruby's message.
 pub fn range(text: &str) -> Parsed<VersionRange> {
     static GLUE: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"([><=~^])(?:[ \t\r\n\x0b\x0c]+|[ \t\r\n\x0b\x0c]*v)").ok());
@@ -51,7 +51,7 @@ pub fn range(text: &str) -> Parsed<VersionRange> {
     VersionRange::new(ranges, text.to_owned())
 }
 
-/// Parses the text behind `-`.
+/// Parses the text after `-`.
 fn prerelease(text: Option<&str>) -> Result<Option<Vec<Value>>, String> {
     let part = |part: &str| {
         let is_number = part.bytes().all(|b| b.is_ascii_digit());
@@ -63,7 +63,7 @@ fn prerelease(text: Option<&str>) -> Result<Option<Vec<Value>>, String> {
     text.map(|text| text.split('.').map(part).collect()).transpose()
 }
 
-/// Parses the text behind `+`.
+/// Parses the text after `+`.
 fn build(text: Option<&str>) -> Option<Vec<Value>> {
     text.map(|text| text.split('.').map(Value::from).collect())
 }
@@ -103,7 +103,7 @@ fn one_range(range: &str, whole: &str) -> Parsed<Option<Comparator>> {
     let Some(first) = simples.next() else { return Ok(None) };
     let mut all = Some(first);
     for next in simples {
-        // Ruby calls `intersection` of nil then.
+        // Then Ruby calls `intersection` on nil.
         let Some(part) = &all else {
             return Err("undefined method `intersection' for nil:NilClass".into());
         };
@@ -216,7 +216,7 @@ fn between(from: Version, to: Version) -> Comparator {
     Comparator::Both(Box::new(Comparator::AtLeast(from)), Box::new(Comparator::Less(to)))
 }
 
-/// Returns the message of the library's own mistake.
+/// Returns the message of the exception that a mistake of the library raises.
 fn no_singleton() -> String {
     "undefined method `SINGLETON' for SemanticPuppet::VersionRange::AllRange:Class".into()
 }

@@ -1,6 +1,6 @@
-//! The places of documents that a Puppet server reads differently from the other readers here.
+//! The places in documents that a Puppet server reads differently from Puppet on Ruby.
 //!
-//! A server runs on JRuby, whose Psych reads with SnakeYAML, where Ruby's reads with libyaml. `puppet lookup` and
+//! A server runs on JRuby, whose Psych reads with SnakeYAML, while Ruby's reads with libyaml. `puppet lookup` and
 //! agents run on Ruby, so both readings are Puppet's. Source: JRuby 9.3.9 (Puppet 7) and 9.4.8 (Puppet 8), as
 //! recorded in `tests/vectors/jruby.ndjson`.
 
@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use super::Ruby;
 
-/// The most places that are kept of a document.
+/// The maximum number of places that are kept of a document.
 const MOST: usize = 100;
 
-/// The kinds of places that a server reads otherwise.
+/// The kinds of places that a server reads differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Kind {
     /// `*x: 1`, `&x: 1`
@@ -22,7 +22,7 @@ pub enum Kind {
     DashInFlow,
     /// `k: |#c`
     BlockHeader,
-    /// `k: |` without lines, but at the root of a document.
+    /// `k: |` without lines, except at the root of a document.
     EmptyBlock,
     /// `"\/"`
     Slash,
@@ -30,7 +30,7 @@ pub enum Kind {
     EscapedTab,
     /// `"\L"`, `"\P"`
     EscapedBreak,
-    /// More characters than a server takes.
+    /// More characters than a server accepts.
     TooLong,
     /// JSON that is not UTF-8.
     JsonBytes,
@@ -38,19 +38,19 @@ pub enum Kind {
     PlusInfinity,
     /// `1,` and `1_`
     Integer,
-    /// A float with another text.
+    /// A float that becomes a different text.
     FloatText,
     /// Bytes that are not UTF-8.
     Bytes,
     /// A byte order mark before `---` or `%YAML`.
     ByteOrderMark,
-    /// A byte order mark before a root of several lines: Ruby reads the first one alone.
+    /// A byte order mark before a root of several lines: Ruby reads only the first one.
     MarkBeforeKeys,
     /// `{a:}`
     ColonInFlow,
     /// `"\ud83d\ude00"`
     Surrogate,
-    /// A block scalar whose first line begins with a tab behind its indentation.
+    /// A block scalar whose first line has a tab after its indentation.
     TabInBlock,
 }
 
@@ -59,13 +59,13 @@ pub enum Kind {
 pub enum Effect {
     /// The server refuses the file, so every lookup that sees it fails.
     Refuses,
-    /// The server has another value.
+    /// The server reads a different value.
     Differs,
     /// The server reads a file that Ruby refuses.
     Reads,
 }
 
-/// The servers that read otherwise.
+/// The servers that read a place differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Servers {
     /// All servers.
@@ -97,7 +97,7 @@ impl Servers {
 }
 
 impl Kind {
-    /// Returns the kind of a character behind a backslash, or `None` if all servers read it alike.
+    /// Returns the kind of a character after a backslash, or `None` if all servers read it alike.
     pub(super) fn of_escape(escape: u8) -> Option<Kind> {
         match escape {
             b'/' => Some(Kind::Slash),
@@ -162,7 +162,7 @@ impl Kind {
         }
     }
 
-    /// Returns one sentence on such a place of `file`.
+    /// Returns one sentence about such a place in `file`.
     pub fn sentence(self, file: &str) -> String {
         let (what, server) = (self.description_and_remedy().0, self.servers().name());
         match self.effect() {
@@ -178,12 +178,12 @@ impl Kind {
     }
 }
 
-/// Places that a server reads otherwise.
+/// Places that a server reads differently.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Notes(Vec<(u32, Kind)>);
 
 impl Notes {
-    /// Adds a line, counted from 1.
+    /// Adds a place on a line, counted from 1.
     pub fn add(&mut self, line: u32, kind: Kind) {
         let is_told =
             self.0.last().is_some_and(|last| *last == (line, kind) || kind == Kind::TooLong && last.1 == kind);
@@ -192,7 +192,7 @@ impl Notes {
         }
     }
 
-    /// Returns the lines, each with the kind of what is there.
+    /// Returns the lines of the places, each with its kind.
     pub fn iter(&self) -> impl Iterator<Item = (u32, Kind)> {
         self.0.iter().copied()
     }

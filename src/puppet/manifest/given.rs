@@ -1,8 +1,8 @@
 //! Options of a lookup that reach it from elsewhere: `function f($options) { lookup($options) }`.
 //!
-//! A parameter has what callers give it, which may be in other files. So a file tells which functions and defined
-//! types it may give options, and of which ones, or of whose variables, its lookups depend on that. A parameter whose
-//! type has no hashes gives none. Those of classes may have anything: the data give them.
+//! Callers set a parameter, perhaps in other files. So each file reports which functions, defined types and variables
+//! it may pass options to, and on whose parameters or values its own lookups depend. A parameter whose type allows no
+//! hashes carries no options. Parameters of classes may have any value, since data sets them.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -10,28 +10,29 @@ use super::literal::MAKING_TEXTS;
 use super::site::is_assigned;
 use super::tokens::{MOST_WORDS, Token, Word, closing, first, tokens_from};
 
-/// A thing that may be given options: a function or a defined type by its name, a variable by that behind its `$`, or
+/// A recipient of options: a function or a defined type by its name, a variable by its name with the `$`, or
 /// [`ANYTHING`].
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fed {
     /// Its name.
     pub to: String,
-    /// The name of the one whose parameter it is given, and so only if that is given options; `None` if in any case.
+    /// The function, defined type or variable that the options come from, so that they are passed on only if it is
+    /// given some; `None` if they are passed in any case.
     pub by: Option<String>,
 }
 
-/// The name of all that can be given options: it is not known what is called.
+/// The name that stands for any recipient, if the called one is not known.
 pub const ANYTHING: &str = "*";
 
-/// Tells which variables are set to options, or to what has some, or may be.
+/// Returns true for a variable that is or may be set to options, or to a value that contains some.
 pub(super) type HasOptions<'v> = &'v dyn Fn(&str) -> bool;
 
 /// The origin of a value that may be the options of a lookup.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Source {
-    /// True if it may be options without more ado.
+    /// True if it may be options whatever callers pass.
     pub(super) is_any: bool,
-    /// The names of those whose parameters it may be.
+    /// The functions and defined types whose parameter it may be, and the variables whose value.
     pub(super) of: BTreeSet<String>,
 }
 
@@ -41,18 +42,18 @@ pub(super) struct Given {
     sources: HashMap<String, Source>,
     /// The variables that the file sets, and its parameters.
     set: HashSet<String>,
-    /// Those that it gives options in any case.
+    /// The recipients that it gives options in any case.
     certain: HashSet<String>,
     pub(super) fed: BTreeSet<Fed>,
 }
 
-/// The deepest nesting of strings in the expressions of strings that is read.
+/// The maximum depth to which strings inside the expressions of strings are read.
 const MOST_NESTED: usize = 8;
 
-/// The most that a file gives options that is told apart; one with more may give them to anything.
+/// The maximum number of recipients of one file; a file with more may give options to anything.
 const MOST_FED: usize = 2000;
 
-/// The most variables among which an array is distributed, with their commas.
+/// The maximum number of words that are read of an array that is assigned to: variables and commas.
 const MOST_SET: usize = 50;
 
 impl Given {
@@ -74,7 +75,7 @@ impl Given {
         given
     }
 
-    /// Returns where the value of a variable comes from, as far as it may be options that are made elsewhere.
+    /// Returns the source of the options that a variable may hold.
     pub(super) fn source(&self, name: &str, has_options: HasOptions<'_>) -> Source {
         if has_options(name) {
             return Source { is_any: true, ..Source::default() };
@@ -88,7 +89,7 @@ impl Given {
         }
     }
 
-    /// Notes the variables that an array before a sign distributes something among.
+    /// Notes the variables of an array that is assigned to. The words end before its `]`.
     fn distributed(&mut self, words: &[Word]) {
         for word in words.iter().rev().take(MOST_SET) {
             match &word.token {
@@ -142,7 +143,7 @@ impl Given {
         }
     }
 
-    /// Notes what gives options to a name.
+    /// Notes that `to` is given options from `source`.
     fn feed(&mut self, to: &str, source: &Source) {
         if source.is_any && !self.certain.insert(to.to_owned()) {
             return;
@@ -156,7 +157,7 @@ impl Given {
         }
     }
 
-    /// Reads a word of some parameters. Returns those that may follow.
+    /// Reads a word of a parameter list. Returns the list if it goes on.
     fn parameter(&mut self, mut open: Parameters, token: &Token) -> Option<Parameters> {
         if std::mem::take(&mut open.is_bare) && *token != Token::Sign('[') {
             open.is_text = Some(false);
@@ -183,7 +184,7 @@ impl Given {
         Some(open)
     }
 
-    /// Notes what the call or the resource that a name begins may be given.
+    /// Notes the options that are passed to the call or the resource that begins with a name.
     fn call(&mut self, words: &[Word], at: usize, name: &str, has_options: HasOptions<'_>) {
         let sign = |at: usize| words.get(at).map(|word| &word.token);
         let is_method = at > 0 && sign(at - 1) == Some(&Token::Sign('.'));
@@ -239,16 +240,16 @@ impl Given {
         }
     }
 
-    /// Returns the source of the expression at the end of some words, with the call that it is an argument of.
+    /// Returns the source of the expression at the end of some words: a value with its methods, or a call.
     fn before(&self, words: &[Word], has_options: HasOptions<'_>) -> Source {
         let last = &words[words.len().saturating_sub(MOST_WORDS)..];
         let start = start(last);
-        // The parameters of a template, too, come from anywhere.
+        // The parameters of a template have no expression before them: they come from anywhere, too.
         let is_any = start == last.len() || start == 0 && last.len() < words.len();
         if is_any { Source { is_any, ..Source::default() } } else { self.within(&last[start..], has_options) }
     }
 
-    /// Returns the source of a variable, or of what is in brackets, that words begin with.
+    /// Returns the source of the variable, array or hash that words begin with.
     fn literal(&self, words: &[Word], has_options: HasOptions<'_>) -> Source {
         match words.first().map(|word| &word.token) {
             Some(Token::Sign('[' | '{')) => {
@@ -259,7 +260,7 @@ impl Given {
         }
     }
 
-    /// Returns the source of whatever has options among words.
+    /// Returns the source of all options among words.
     fn within(&self, words: &[Word], has_options: HasOptions<'_>) -> Source {
         let mut source = Source::default();
         for (at, word) in words.iter().enumerate() {
@@ -293,15 +294,15 @@ impl Source {
     }
 }
 
-/// Parameters that are read.
+/// A parameter list that is being read.
 struct Parameters {
     source: Source,
-    /// The number of brackets that are open, that of the parameters among them; none before it.
+    /// The number of open brackets, including the one around the parameters; 0 before that.
     depth: usize,
     is_default: bool,
-    /// True for a type without hashes, false for another; `None` where there is none.
+    /// True if the type allows no hashes, false if it may; `None` without a type.
     is_text: Option<bool>,
-    /// True behind a type of others, until those follow.
+    /// True directly after one of the [`WITH_TYPES`], whose bracket may follow.
     is_bare: bool,
 }
 
@@ -310,7 +311,7 @@ impl Parameters {
         Parameters { source, depth: usize::from(!is_named), is_default: false, is_text: None, is_bare: false }
     }
 
-    /// Returns the parameters of the class, function or defined type whose name follows, if it has some.
+    /// Returns the parameters of the class, function or defined type whose name follows, if it has any.
     fn named(kind: &str, words: &[Word]) -> Option<Parameters> {
         let [Word { token: Token::Name(name), .. }, Word { token: Token::Sign('('), .. }, ..] = words else {
             return None;
@@ -340,10 +341,10 @@ const WITHOUT_HASHES: [&str; 15] = [
     "default",
 ];
 
-/// The types that have values of those between their brackets.
+/// The types whose values depend on the types between their brackets.
 const WITH_TYPES: [&str; 4] = ["Array", "Optional", "NotUndef", "Variant"];
 
-/// Functions that give nothing to others but what they are given.
+/// Functions that pass on only what they are given.
 const ITERATING: [&str; 22] = [
     "each",
     "map",
@@ -369,7 +370,7 @@ const ITERATING: [&str; 22] = [
     "length",
 ];
 
-/// Functions that give something to one that an argument names.
+/// Functions that pass arguments to a function or a type that another argument names.
 const BY_NAME: [&str; 6] = ["call", "Deferred", "new", "create_resources", "ensure_resource", "ensure_resources"];
 
 /// Words before a block.
@@ -379,13 +380,13 @@ fn passes_on(name: &str) -> bool {
     ITERATING.contains(&name) || MAKING_TEXTS.contains(&name)
 }
 
-/// Returns true if the word before a place says what the name there is of.
+/// Returns true if the word before a place says what kind of thing is named there.
 fn follows_kind(words: &[Word], at: usize) -> bool {
     const KINDS: [&str; 6] = ["class", "define", "function", "plan", "node", "inherits"];
     at > 0 && matches!(&words[at - 1].token, Token::Name(kind) if KINDS.contains(&&**kind))
 }
 
-/// Returns the words in the bracket with which some begin; `None` if its end is too far away.
+/// Returns the words inside the bracket that `words` begin with, or `None` if its end is too far away.
 fn inner(words: &[Word]) -> Option<&[Word]> {
     let words = first(words);
     let end = closing(words, 0);
@@ -416,7 +417,7 @@ fn start(words: &[Word]) -> usize {
     at
 }
 
-/// Returns the place of the bracket that the one at a place closes, or the start.
+/// Returns the place of the bracket that the one at `close` closes, or 0 if there is none.
 fn opening(words: &[Word], close: usize) -> usize {
     let mut depth = 0usize;
     for (at, word) in words[..=close].iter().enumerate().rev() {

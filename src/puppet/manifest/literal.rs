@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::tokens::{Token, Word, closing, peek, takes};
 use crate::value::Value;
 
-/// The deepest nesting of values; deeper ones are not read.
+/// The maximum nesting of values; deeper ones are not read.
 const MAX_DEPTH: usize = 16;
 
 /// An expression, as far as it is known without evaluating anything.
@@ -16,9 +16,9 @@ pub(super) enum Expression {
     Template(Vec<String>),
     /// A variable, by its name.
     Variable(String),
-    /// A hash with names that are known, and some values that are not literals.
+    /// A hash whose names are known, with some values that are not literals.
     Options(Vec<(String, Expression)>),
-    /// The items of an array as so many arguments; those of anything else are not known.
+    /// The items of an array as separate arguments; they are unknown if the value is not an array.
     Splat(Box<Expression>),
     /// A hash that is made of others.
     Composed,
@@ -31,7 +31,7 @@ impl Expression {
         if let Expression::Literal(value) = self { Some(value) } else { None }
     }
 
-    /// Returns an entry of a hash, if it is one and has it.
+    /// Returns the entry `name` if this is a hash that has it.
     pub(super) fn entry(&self, name: &str) -> Option<Expression> {
         match self {
             Expression::Literal(Value::Hash(hash)) => hash.get(name).cloned().map(Expression::Literal),
@@ -53,7 +53,7 @@ impl Expression {
 
 /// Returns the arguments of a call, or `None` if there is no call here.
 ///
-/// They are in parentheses; a function without them takes the one argument behind it.
+/// They are in parentheses; a function without them takes the one argument after it.
 pub(super) fn arguments(words: &[Word]) -> Option<Vec<Expression>> {
     let mut reader = Reader { words, depth: 0 };
     if !reader.takes('(') {
@@ -241,7 +241,7 @@ fn longer(mut pieces: Vec<String>, rest: &[Word]) -> Expression {
     Expression::Template(pieces)
 }
 
-/// The functions that make texts.
+/// Functions that return texts.
 pub(super) const MAKING_TEXTS: [&str; 9] =
     ["regsubst", "downcase", "upcase", "capitalize", "join", "sprintf", "strip", "lstrip", "rstrip"];
 
@@ -250,7 +250,7 @@ pub(super) fn unknown(words: &[Word]) -> Expression {
     let sign = |at: usize| words.get(at).map(|word| &word.token);
     let is_call = sign(1) == Some(&Token::Sign('('));
     let is_type = |name: &str| name.starts_with(|first: char| first.is_ascii_uppercase() || first == ':') && !is_call;
-    // Options would be made of it by what follows.
+    // A method or an index after the call could turn its text into options.
     let is_text = |name: &&str| is_call && MAKING_TEXTS.contains(name) && !goes_on(sign(closing(words, 1) + 1));
     match sign(0) {
         Some(Token::Name(name)) if is_type(name) || is_text(&&**name) => Expression::Other,

@@ -7,7 +7,7 @@ use super::tokens::{Token, Word, closing, peek, tokens};
 use super::values::Values;
 use crate::value::Value;
 
-/// A variable of the top scope that is set to what is found for a key.
+/// A variable of the top scope that is set to the result of looking up a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LookedUp {
     /// The variable.
@@ -16,8 +16,8 @@ pub struct LookedUp {
     pub key: String,
 }
 
-/// Returns the variables that a manifest sets to a plain lookup, outside of any block and once: one of a single key,
-/// without a default and without a strategy.
+/// Returns the variables that a manifest sets exactly once, outside of any block, to a plain lookup: one of a single
+/// key, without a default and without a strategy.
 pub fn looked_up(text: &str) -> Vec<LookedUp> {
     let words = tokens(text);
     let (mut found, mut depth) = (Vec::<(String, Option<String>)>::new(), 0usize);

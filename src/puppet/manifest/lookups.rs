@@ -35,7 +35,7 @@ impl Language {
             "epp" => Some(Language::Epp),
             "erb" => Some(Language::Erb),
             _ if is_in("templates") => Some(Language::Template),
-            // Facts are found on agents, which have no data.
+            // Facts are evaluated on agents, which have no data.
             "rb" if is_in("lib") && !folders.ends_with("lib/facter") => Some(Language::Ruby),
             _ => None,
         }
@@ -51,14 +51,15 @@ pub struct Lookups {
     pub classes: BTreeSet<String>,
     /// Their parameters, by the keys that Puppet looks up for them: `CLASS::PARAMETER`.
     pub parameters: BTreeSet<String>,
-    /// The things that it may give options.
+    /// The recipients to which it may pass options.
     pub fed: BTreeSet<Fed>,
     /// The variables that it sets outside of any block; `None` if it was not read.
     pub top_scope: Option<TopScope>,
 }
 
 impl Lookups {
-    /// Returns its number of calls, classes and parameters, and a part of what it may give options, which is small.
+    /// Returns a measure of its size: the number of calls, classes and parameters, and a quarter of that of
+    /// recipients, which are small.
     pub fn size(&self) -> usize {
         self.calls.len() + self.classes.len() + self.parameters.len() + self.fed.len() / 4
     }
@@ -93,7 +94,8 @@ impl Lookups {
         lookups
     }
 
-    /// Adds a class whose name follows. Returns it if its parameters do; a resource `class { ... }` has no name here.
+    /// Adds the class whose name follows. Returns it if parameters follow, too. A resource `class { ... }` has no
+    /// name here.
     fn class(&mut self, words: &[Word]) -> Option<Class> {
         let Token::Name(name) = &words.first()?.token else { return None };
         let name = name.trim_start_matches("::").to_owned();
@@ -102,7 +104,7 @@ impl Lookups {
         has_parameters.then_some(Class { name, depth: 0, is_in_default: false })
     }
 
-    /// Adds the parameter that a word among those of a class is. Returns the class if more may follow.
+    /// Adds the parameter of a class, if `token` is one. Returns the class if more may follow.
     fn parameter(&mut self, mut class: Class, token: &Token) -> Option<Class> {
         match token {
             Token::Sign('(' | '[' | '{') => class.depth += 1,
@@ -118,13 +120,13 @@ impl Lookups {
     }
 }
 
-/// The words of which a template or functions in Ruby have one if they look something up.
+/// Words of which every template and every Ruby code that looks something up contains at least one.
 const CALLING: [&str; 6] = ["lookup", "Lookup", "hiera", "call_function", "EvaluatingParser", "evaluate_string"];
 
-/// The deepest nesting of strings in the expressions of strings; a call that is deeper may be about anything.
+/// The maximum depth of strings inside the expressions of strings; a deeper call may look up any key.
 const MOST_NESTED: usize = 8;
 
-/// Returns the calls that begin at a word, or that the expressions in it make, down to a depth.
+/// Returns the calls that begin at a word, or that expressions inside it make, down to a depth.
 fn calls_at(words: &[Word], at: usize, values: &Values, depth: usize) -> Vec<LookupCall> {
     let line = words[at].line;
     match &words[at].token {
@@ -140,14 +142,14 @@ fn calls_at(words: &[Word], at: usize, values: &Values, depth: usize) -> Vec<Loo
     }
 }
 
-/// Returns the calls of an expression in a string that begins on a line.
+/// Returns the calls of an expression in a string that begins on `line`.
 fn calls_within(inner: &str, line: u32, values: &Values, depth: usize) -> Vec<LookupCall> {
     let Some(depth) = depth.checked_sub(1) else { return vec![LookupCall::any_key(line)] };
     let words = tokens_from(inner, line);
     (0..words.len()).flat_map(|at| calls_at(&words, at, values, depth)).collect()
 }
 
-/// Returns the calls of a template that begins on a line.
+/// Returns the calls of a template that begins on `line`.
 fn of_template(text: &str, line: u32, language: Language, depth: usize) -> Vec<LookupCall> {
     let code = template::code(text, line);
     let Some(first) = code.first() else { return Vec::new() };
@@ -167,7 +169,7 @@ fn of_template(text: &str, line: u32, language: Language, depth: usize) -> Vec<L
 /// A class whose parameters are read.
 struct Class {
     name: String,
-    /// The number of brackets that are open; none before the first.
+    /// The number of open brackets; 0 before the first.
     depth: usize,
     is_in_default: bool,
 }
@@ -178,7 +180,7 @@ mod tests {
     use crate::puppet::manifest::CallMerge;
     use crate::value::Value;
 
-    /// Returns the calls in one line each: line, key, strategy.
+    /// Returns the calls, one per line: line, key, strategy.
     fn told(text: &str) -> Vec<String> {
         let tell = |LookupCall { key, merge, line, .. }: LookupCall| {
             let merge = match merge {

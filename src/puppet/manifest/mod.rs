@@ -1,10 +1,10 @@
-//! Puppet manifests, as far as they say what is looked up and what variables are: the lookups with their merge
-//! strategies, the parameters of classes, variables of the top scope, and node blocks with what they set. Templates
-//! and functions in Ruby look keys up as well.
+//! Reads from Puppet manifests what they look up and which variables they set: lookups with their merge strategies,
+//! parameters of classes, variables of the top scope, and node blocks with what they set. Templates and functions in
+//! Ruby look keys up as well.
 //!
-//! A strategy that a manifest passes to `lookup` wins over `lookup_options`, so that data alone does not say what a
-//! node gets. Nothing is evaluated: what is not a literal is not known, but for the pieces of a name around
-//! variables, and for variables of the top scope that are made of facts alone ([`Formula`]).
+//! A strategy that a manifest passes to `lookup` wins over `lookup_options`, so data alone does not determine what a
+//! node gets. Nothing is evaluated: all that is known are literals, the pieces of a name around variables, and
+//! variables of the top scope that are made of facts alone ([`Formula`]).
 //!
 //! Source: `puppet/functions/lookup.rb`, `hiera.rb`, `hiera_array.rb`, `hiera_hash.rb`, `hiera_include.rb`.
 

@@ -1,7 +1,7 @@
 //! The lookups of code in Ruby, in functions and in templates of ERB.
 //!
-//! Only calls of the functions by their names count, and of them only arguments that are literals are known: Ruby is
-//! not read but for the arguments of such calls.
+//! Finds only calls that name a function, and knows only arguments that are literals: apart from the arguments of
+//! such calls, Ruby is not parsed.
 //!
 //! Source: Puppet's `parser/scope.rb` (`call_function`), `pops/functions/function.rb`, `pops/lookup.rb`. Puppet 3 has
 //! `function_NAME`.
@@ -18,13 +18,13 @@ use super::literal::{Expression, list};
 use super::tokens::{Lexer, Token, Word, is_word, peek, takes};
 use super::values::Values;
 
-/// The most characters of the arguments of a call; one with more may be about anything.
+/// The maximum length, in bytes, of the arguments of a call; a call with longer ones may look up any key.
 const MOST: usize = 1000;
 
-/// Returns the lookups of code that begins on a line.
+/// Returns the lookups of code that begins on `line`.
 pub(super) fn lookups(code: &str, mut line: u32) -> Vec<LookupCall> {
-    /// The names of functions: of one that is named in the arguments, of the lookup in Ruby, by themselves, and those
-    /// that are put together; and the ways into Puppet's own code by which anything may be looked up.
+    /// The beginnings of calls: `call_function`, methods of Puppet's classes, functions by their names, functions
+    /// whose names are put together, and ways into Puppet's own code by which anything may be looked up.
     static NAME: LazyLock<Option<Regex>> = LazyLock::new(|| {
         Regex::new(
             r"(?x) \b(?: (call_function)\b | (Pops::Lookup\.lookup|HieraPuppet\.lookup)\b
@@ -34,7 +34,7 @@ pub(super) fn lookups(code: &str, mut line: u32) -> Vec<LookupCall> {
         )
         .ok()
     });
-    /// A name that may be one of a function that is called by it.
+    /// A literal that may be the name of a lookup function, and be passed to code that calls it.
     static NAMED: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r#"(?:['":]|%[wi].*)(?:::)?(?:lookup|hiera(?:_array|_hash|_include)?)\b"#).ok());
     let mut names_any = None;
@@ -89,8 +89,8 @@ impl Call<'_> {
         words.map_or_else(Vec::new, |words| lookups_of(function, words.as_deref(), self.line))
     }
 
-    /// Returns the code that the arguments are at the start of; `None` where it is only asked for the name. What calls
-    /// a method that is named elsewhere may have any.
+    /// Returns the code that begins with the arguments, or `None` if it only asks whether the function exists. If the
+    /// name is passed to other code, that may call it with any arguments.
     fn arguments(&self) -> Option<&str> {
         if !self.before.ends_with([':', '\'', '"']) {
             return Some(self.after);
@@ -101,8 +101,8 @@ impl Call<'_> {
         (!is_asked).then(|| named.strip_prefix(',').unwrap_or("(*arguments)"))
     }
 
-    /// Returns the lookups of the function that the first argument names. `names_any` says if it may name one that is
-    /// not seen.
+    /// Returns the lookups of the function that the first argument names. `names_any` returns true if the code names
+    /// lookup functions elsewhere, so that an unknown name may be one of them.
     fn by_name(&self, names_any: &mut impl FnMut() -> bool) -> Vec<LookupCall> {
         let Some(arguments) = self.arguments() else { return Vec::new() };
         let Some(words) = words(arguments, self.line) else {
@@ -115,7 +115,7 @@ impl Call<'_> {
             Some(Token::Template(template)) => template.pieces[0].to_ascii_lowercase(),
             _ => String::new(),
         };
-        // The name is among some that are not seen.
+        // The name is in an array that is not known.
         let is_any = peek(rest) == Some(&Token::Sign('*'));
         let is_literal = rest.len() < inner(&words).len() || matches!(peek(rest), Some(Token::Text(_)));
         let is_whole = matches!(rest.get(1).map(|word| &word.token), None | Some(Token::Sign(',')));
@@ -134,8 +134,8 @@ impl Call<'_> {
         lookups_of(function, arguments.or_else(|| has_all.then_some(&[])), self.line)
     }
 
-    /// Returns the lookups of class functions: `Puppet::Pops::Lookup.lookup(NAME, TYPE, DEFAULT, HAS_DEFAULT, MERGE,
-    /// ...)` or another, whose strategies are not texts.
+    /// Returns the lookups of methods of classes: `Puppet::Pops::Lookup.lookup(NAME, TYPE, DEFAULT, HAS_DEFAULT,
+    /// MERGE, ...)`, or another, whose strategies are not texts.
     fn of_class(&self, is_pops: bool) -> Vec<LookupCall> {
         let words = words(self.after, self.line);
         let arguments = words.as_deref().and_then(|words| list(inner(words)));
@@ -157,7 +157,7 @@ fn lookups_of(function: Option<Function>, words: Option<&[Word]>, line: u32) -> 
             }
             _ => None,
         };
-        // Several names are one argument.
+        // An array of names is a single argument.
         let all = list(inner)?;
         let is_names = matches!(function, Function::Lookup) && all.iter().all(is_names);
         in_array.filter(|_| !is_names).or(Some(all))
@@ -166,7 +166,7 @@ fn lookups_of(function: Option<Function>, words: Option<&[Word]>, line: u32) -> 
     let count = arguments.len();
     for (at, argument) in arguments.iter_mut().enumerate() {
         match argument {
-            // All arguments may be in it.
+            // It may be an array of all arguments.
             Expression::Variable(_) | Expression::Other if count == 1 => {
                 *argument = Expression::Splat(Box::new(Expression::Other));
             }
@@ -178,7 +178,7 @@ fn lookups_of(function: Option<Function>, words: Option<&[Word]>, line: u32) -> 
     function.lookups(arguments, &Values::default(), line)
 }
 
-/// Returns true for a text with which the name of a function that looks something up begins.
+/// Returns true if the name of a lookup function begins with `text`.
 fn begins_name(text: &str) -> bool {
     text.len() > 1 && ["lookup", "hiera_include", "hiera_array", "hiera_hash"].iter().any(|name| name.starts_with(text))
 }

@@ -130,7 +130,7 @@ fn literal_calls(name: &str, rest: &[Word]) -> Vec<Call> {
 }
 
 impl NodeBlocks {
-    /// Reads the node blocks of a manifest. A `call` sets a variable, too.
+    /// Reads the node blocks of a manifest. Calls that match `call` set its variable, too.
     pub fn parse(text: &str, call: Option<&CallPattern>) -> NodeBlocks {
         let words = tokens(text);
         let mut found = NodeBlocks::default();
@@ -146,7 +146,7 @@ impl NodeBlocks {
     }
 
     /// Returns the block of a node, or `None` if it has none: the one that names it, or else the first whose pattern
-    /// matches, or else the default. Fails if a pattern cannot be tried.
+    /// matches, or else the default. If a pattern cannot be tried, fails with its block's line.
     pub fn block_for(&self, node: &str) -> Result<Option<&NodeBlock>, u32> {
         let node = node.to_lowercase();
         if let Some(number) = self.exact.get(&node) {
@@ -200,7 +200,7 @@ fn heads_and_bodies(words: &[Word]) -> Vec<(&[Word], &[Word])> {
     found
 }
 
-/// Returns the text of a name, which needs no quotes.
+/// Returns the text of a name, with or without quotes.
 fn plain(words: &[Word]) -> String {
     let text = |word: &Word| match &word.token {
         Token::Name(text) | Token::Text(text) => text.clone(),
@@ -217,7 +217,7 @@ struct Body<'w> {
 }
 
 impl Body<'_> {
-    /// Returns the variables. One that is set more than once has no value.
+    /// Returns the variables that the body sets. One that is set more than once has no known value.
     fn assignments(&self) -> Vec<Assignment> {
         let (mut all, mut depth) = (Vec::<Assignment>::new(), 0usize);
         for (at, word) in self.words.iter().enumerate() {
@@ -278,7 +278,7 @@ pub(super) fn variables_before(words: &[Word], at: usize) -> impl Iterator<Item 
         match word.token {
             Token::Sign(']') => depth += 1,
             Token::Sign('[') => depth -= 1,
-            // Anything else ends it: no word is looked at for each of many ends.
+            // Anything else ends the array, so that no word is visited again for each of many `]`.
             Token::Sign(',') | Token::Variable(_) => {}
             _ => depth = 0,
         }
@@ -308,14 +308,14 @@ pub(super) fn ends_with(last: &Word, next: Option<&Word>) -> bool {
     let Some(next) = next else { return true };
     match &next.token {
         Token::Sign(';' | '@') | Token::Variable(_) => true,
-        // On a line of its own a list begins, and no access to what was before.
+        // On a new line, the bracket begins a list, and is no access to the value before it.
         Token::Sign('[') => last.line < next.line,
         Token::Name(name) => !matches!(&**name, "and" | "or" | "in"),
         _ => false,
     }
 }
 
-/// Returns the literal that a statement ends with.
+/// Returns the literal that words begin with, if the statement ends with it.
 fn whole_literal(words: &[Word]) -> Option<Value> {
     let (value, length) = leading(words)?;
     let (own, rest) = words.split_at(length);
@@ -377,7 +377,7 @@ fn included(rest: &[Word], prefix: &str, is_resource: bool) -> Vec<Option<Value>
 mod tests {
     use super::*;
 
-    /// Returns what the block of a node sets, in one line each.
+    /// Returns the variables that the block of a node sets, one per line.
     fn told(text: &str, call: &str, node: &str) -> Vec<String> {
         let call: CallPattern = call.parse().unwrap();
         let blocks = NodeBlocks::parse(text, Some(&call));

@@ -11,7 +11,7 @@ pub(super) struct Code<'t> {
     pub(super) line: u32,
 }
 
-/// Returns the code in a text that begins on a line, without comments.
+/// Returns the code in a text that begins on `line`, without comments.
 pub(super) fn code(text: &str, mut line: u32) -> Vec<Code<'_>> {
     let (mut found, mut rest) = (Vec::new(), text);
     while let Some((before, after)) = rest.split_once("<%") {

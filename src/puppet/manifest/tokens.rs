@@ -17,12 +17,12 @@ pub(super) struct Word {
     pub(super) is_joined: bool,
 }
 
-/// Returns the next of some words.
+/// Returns the token of the next word.
 pub(super) fn peek(words: &[Word]) -> Option<&Token> {
     words.first().map(|word| &word.token)
 }
 
-/// Takes the sign off the words if they begin with it, and tells if they did.
+/// Removes `sign` from the start of the words. Returns true if it was there.
 pub(super) fn takes(words: &mut &[Word], sign: char) -> bool {
     let is_next = peek(words) == Some(&Token::Sign(sign));
     if is_next {
@@ -31,10 +31,10 @@ pub(super) fn takes(words: &mut &[Word], sign: char) -> bool {
     is_next
 }
 
-/// The most words that are read of a call, or of a value.
+/// The maximum number of words that are read of a call, or of a value.
 pub(super) const MOST_WORDS: usize = 500;
 
-/// Returns the words that are read at a place.
+/// Returns the first words, up to [`MOST_WORDS`].
 pub(super) fn first(words: &[Word]) -> &[Word] {
     &words[..words.len().min(MOST_WORDS)]
 }
@@ -58,7 +58,7 @@ pub(super) fn closing(words: &[Word], open: usize) -> usize {
 /// The character that stands for something unknown in a text.
 const HOLE: char = '\u{fffc}';
 
-/// The lines of other heredocs before that of a word, beyond which lines in it are not counted.
+/// The maximum number of lines that are counted between the word of a heredoc and its text.
 const MOST_HEREDOCS: usize = 100;
 
 /// A string that is not known as a whole.
@@ -66,7 +66,7 @@ const MOST_HEREDOCS: usize = 100;
 pub(super) struct Template {
     /// The pieces of it that are known.
     pub(super) pieces: Vec<String>,
-    /// The expressions between any two of them; an escape with its backslash, nothing where there is no telling.
+    /// The expressions between them: an escape with its backslash, or an empty text for anything unknown.
     pub(super) between: Vec<String>,
 }
 
@@ -86,7 +86,7 @@ impl Template {
         text
     }
 
-    /// Puts the lines of a heredoc between two unknown pieces, since its margins are removed.
+    /// Puts the lines of a heredoc between two unknown pieces, since Puppet removes their margins.
     fn fill(&mut self, before: &str, lines: &str, has_variables: bool) {
         let read = if has_variables { Lexer::new(lines, 1, '$').interpolated(None) } else { None };
         let (mut pieces, between) = match read {
@@ -110,7 +110,7 @@ pub(super) enum Token {
     Variable(String),
     /// A regular expression.
     Regex(String),
-    /// A string with variables, escapes or the like.
+    /// A string with variables, escapes or other parts that are not known.
     Template(Template),
     /// `=>`
     Arrow,
@@ -123,7 +123,7 @@ pub(super) fn tokens(text: &str) -> Vec<Word> {
     tokens_from(text, 1)
 }
 
-/// Does the same for a text that begins on a line.
+/// Splits a text that begins on `line` into its words.
 pub(super) fn tokens_from(text: &str, line: u32) -> Vec<Word> {
     let mut lexer = Lexer::new(text, line, '$');
     lexer.run();
@@ -136,15 +136,15 @@ pub(super) struct Lexer<'t> {
     pub(super) line: u32,
     /// The sign before the brackets of an expression in a string.
     sigil: char,
-    /// True if nothing separates what comes from the last word.
+    /// True if nothing separates the next word from the last one.
     pub(super) is_joined: bool,
-    /// The ends of the heredocs that begin with the next line, and the places of their words.
+    /// The end marks of the heredocs whose texts begin on the next line, and the places of their words.
     heredocs: Vec<(String, usize)>,
     pub(super) words: Vec<Word>,
 }
 
 impl<'t> Lexer<'t> {
-    /// Makes one for a text that begins on a line, of a language that has `sigil` before expressions in strings.
+    /// Makes a lexer for a text that begins on `line`, in a language that has `sigil` before expressions in strings.
     pub(super) fn new(text: &'t str, line: u32, sigil: char) -> Lexer<'t> {
         let rest = text.char_indices().peekable();
         Lexer { text, rest, line, sigil, is_joined: false, heredocs: Vec::new(), words: Vec::new() }
@@ -238,7 +238,7 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// Returns true if a slash begins a regular expression here; behind a value it divides.
+    /// Returns true if a slash begins a regular expression here; after a value, it divides.
     fn may_begin_regex(&self) -> bool {
         match self.words.last().map(|word| &word.token) {
             None | Some(Token::Arrow) => true,
@@ -281,8 +281,8 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// Reads a string with variables up to its `end`, or that of the text. Inside of `${...}` there may be strings,
-    /// which may have variables in turn.
+    /// Reads a string with variables up to `end`, or to the end of the text if that is `None`. Strings inside of
+    /// `${...}` may have variables in turn.
     pub(super) fn interpolated(&mut self, end: Option<char>) -> Option<Token> {
         let (mut pieces, mut between) = (vec![String::new()], Vec::<String>::new());
         let mut open = 0usize;
@@ -331,7 +331,7 @@ impl<'t> Lexer<'t> {
         end.is_none().then(|| string(pieces, between))
     }
 
-    /// Skips the code of a character behind the sign that is escaped. Returns that of `\u`, the only one of Puppet's.
+    /// Skips the digits of an escape after its letter. Returns the character of `\u`, the only such escape in Puppet.
     fn code(&mut self, escaped: char) -> Option<char> {
         let is_in_braces = escaped == 'u' && self.peek() == Some('{');
         let most = match escaped {
@@ -386,7 +386,7 @@ impl<'t> Lexer<'t> {
                 }
             }
             if let Some(Word { token: Token::Template(template), line: of_word, .. }) = self.words.get_mut(word) {
-                // The lines between the word and its text belong to others.
+                // The lines between the word and its text belong to other heredocs.
                 let before = "\n".repeat(usize::try_from(line - *of_word).unwrap_or_default().min(MOST_HEREDOCS));
                 template.fill(&before, &self.text[from..to], end.starts_with('"'));
             }

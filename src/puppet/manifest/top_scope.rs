@@ -9,14 +9,14 @@ use super::tokens::{Token, Word, closing};
 /// The variables that a manifest sets in the top scope.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TopScope {
-    /// The variables in their order, each once, with what they are made of; `None` if that is not known, if one is not
-    /// always set, or if a lookup may come before.
+    /// The variables in their order, each once, with what they are made of; `None` if that is not known, if the
+    /// variable is not always set, or if a lookup may come before.
     pub variables: Vec<(String, Option<Formula>)>,
     /// True if the manifest may look something up, or evaluate a class that does, outside of definitions.
     pub looks_up: bool,
 }
 
-/// The most variables of a manifest that are told apart.
+/// The maximum number of variables that are kept of a manifest.
 const MOST: usize = 1000;
 
 impl TopScope {
@@ -68,7 +68,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Goes on at the word before the value of an assignment, or at the last one of that if it is known.
+    /// Moves to the word before the value of an assignment, or to the last word of the value if that is known.
     fn assign(&mut self, name: String) {
         let value = self.at + 2;
         let is_plain = self.depth == 0 && begins_statement(self.words, self.at) && !self.looks_up;
@@ -95,7 +95,7 @@ impl Scan<'_> {
         self.set_array(self.at);
     }
 
-    /// Variables in an array that is assigned to are not known.
+    /// Marks the variables of an array that is assigned to as unknown.
     fn set_array(&mut self, at: usize) {
         if is_assigned(&self.words[at + 1..]) {
             let words = self.words;
@@ -128,7 +128,7 @@ fn is_definition(name: &str, next: Option<&Token>) -> bool {
         && matches!(next, Some(Token::Name(_) | Token::Text(_) | Token::Regex(_)))
 }
 
-/// Returns true if a name may be that of a function, or a class that is evaluated at once.
+/// Returns true if a name may call a function that looks something up, or evaluate a class at once.
 fn may_look_up(name: &str, next: Option<&Token>) -> bool {
     const NO_FUNCTIONS: [&str; 8] = ["if", "elsif", "unless", "case", "and", "or", "in", "default"];
     let is_class = name == "class" && next == Some(&Token::Sign('{'));

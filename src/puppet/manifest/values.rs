@@ -1,4 +1,4 @@
-//! The variables of a manifest, as far as they are set to literals, or to strings of which pieces are known.
+//! The variables of a manifest that are set to literals, or to strings of which pieces are known.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,7 +12,7 @@ use crate::value::Value;
 #[derive(Default)]
 pub(super) struct Values {
     known: HashMap<String, Vec<Value>>,
-    /// The texts of variables that are set to nothing else, of which some are not known as a whole.
+    /// The texts of variables that are set only to texts, of which some are known in part.
     texts: HashMap<String, Vec<KeyText>>,
     /// The variables that are set to a hash that is not a literal, or to a value that may be one.
     pub(super) options: HashSet<String>,
@@ -20,10 +20,10 @@ pub(super) struct Values {
     pub(super) given: Given,
 }
 
-/// The most literals of one variable that are told apart, and the most items of one: with more it is not known.
+/// The maximum number of literals of a variable, and of items in each; with more, the variable is unknown.
 const MOST_VALUES: usize = 20;
 
-/// The longest known text of a variable: each lookup has a copy of it.
+/// The maximum length, in bytes, of a known text of a variable: each lookup has a copy of it.
 const LONGEST: usize = 1000;
 
 impl Values {
@@ -69,7 +69,7 @@ impl Values {
         self.options.contains(name) || self.get(name).iter().any(|value| value.as_hash().is_some())
     }
 
-    /// Returns where the value of a variable comes from, as far as it may be options that are made elsewhere.
+    /// Returns the source of the options that a variable may hold.
     pub(super) fn source(&self, name: &str) -> Source {
         self.given.source(name, &|name| self.has_options(name))
     }
@@ -116,7 +116,7 @@ fn given(words: &[Word]) -> HashSet<String> {
                 let has_parameters = words.get(at + 2).is_some_and(|word| word.token == Token::Sign('('));
                 depth = usize::from(has_parameters && matches!(next, Some(Token::Name(_))));
             }
-            // The first bracket is theirs.
+            // The first bracket is that of the parameters.
             Token::Sign('(' | '[' | '{') if depth > 0 => depth += 1,
             Token::Sign(')' | ']' | '}') if depth > 0 => depth = if depth <= 2 { 0 } else { depth - 1 },
             Token::Sign('|') => is_block = !is_block,
@@ -130,7 +130,7 @@ fn given(words: &[Word]) -> HashSet<String> {
     given
 }
 
-/// Returns true if words begin with an unknown value that may be a hash. Another variable counts as a text.
+/// Returns true if words begin with an unknown value that may be a hash. Another variable is treated as a text.
 fn may_be_hash(words: &[Word]) -> bool {
     let is_made = goes_on(words.get(1).map(|word| &word.token));
     match unknown(words) {
@@ -140,7 +140,7 @@ fn may_be_hash(words: &[Word]) -> bool {
     }
 }
 
-/// Returns true for the options of a lookup that name a strategy, and for what has such.
+/// Returns true for options of a lookup that name a strategy, and for values that contain such options.
 fn has_options(value: &Value) -> bool {
     match value {
         Value::Hash(hash) => hash.get("merge").is_some() || hash.values().any(has_options),

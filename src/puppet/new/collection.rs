@@ -10,7 +10,7 @@ use crate::puppet::types::{constructors, is_instance};
 use crate::value::rich::Rich;
 use crate::value::{Hash, Type, Value};
 
-/// The most items that are known to fit Ruby's stack, and the most that iteration makes.
+/// The number of items that surely fit Ruby's stack, and the maximum number that iteration makes.
 const ARGUMENTS_LIMIT: usize = 100_000;
 const ITEMS_LIMIT: i64 = 1 << 20;
 
@@ -26,7 +26,7 @@ pub(super) fn array(args: &[Value]) -> NewValue {
     }
 }
 
-/// Returns the items that iteration gives, or undef if `from` cannot be iterated over.
+/// Returns the items of an iteration over `from`, or undef if it cannot be iterated over.
 fn items(from: &Value) -> NewValue {
     match from.bare() {
         Value::Array(_) => Ok(from.clone()),
@@ -138,7 +138,7 @@ fn tree(entries: &[Value], only_hashes: bool) -> NewValue {
     Ok(root)
 }
 
-/// Puts the entries of the value for the root into it.
+/// Adds the entries of `value`, whose path is empty, to the root.
 fn graft(root: &mut Value, value: &Value) -> Result<(), Error> {
     let Value::Hash(hash) = root else { return Ok(()) };
     let hash = std::sync::Arc::make_mut(hash);

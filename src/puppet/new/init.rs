@@ -20,7 +20,7 @@ pub(super) fn make(inner: &Type, more: &[Value], args: &[Value], ruby: Ruby) -> 
         return instance(inner, &all, ruby);
     }
     match value {
-        // The class that decides knows nothing of several arguments.
+        // As in Puppet, only the type of a single argument decides, not that of several.
         Value::Array(items) if !is_instance(&accepted.single, value)? => instance(inner, items, ruby),
         value => instance(inner, std::slice::from_ref(value), ruby),
     }

@@ -23,7 +23,7 @@ use crate::value::{Type, Value};
 /// A new value.
 pub type NewValue = Result<Value, Error>;
 
-/// Evaluates `new(type, value, more...)` as on a Ruby.
+/// Evaluates `new(type, value, more...)` as this Ruby does.
 pub fn call(args: &[Value], ruby: Ruby) -> NewValue {
     match args.split_first() {
         Some((kind, args)) if let Some(kind) = kind.as_type() => instance(kind, args, ruby),

@@ -83,7 +83,7 @@ fn check_radix(radix: &Value) -> Result<(), Error> {
     }
 }
 
-/// Returns the same error, unless an argument other than the first is wrong.
+/// Returns the error for a value that cannot be converted, unless an argument other than the first is wrong.
 fn refused_with_abs(function: &Function, args: &[Value], to: &str) -> Error {
     match args {
         [_] | [_, Value::Boolean(_)] => refused(function, args, to),

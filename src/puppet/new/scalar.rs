@@ -109,7 +109,7 @@ fn decode(text: &[u8], format: &str) -> Result<Vec<u8>, Error> {
             Ok(ruby::unpack(&[text, &b"==="[..padding]].concat()))
         }
         "%u" => {
-            // Padding may be missing, and is not asked for where it may.
+            // Padding is optional, as in Ruby's `urlsafe_decode64`.
             let padding = if text.ends_with(b"=") { 0 } else { (4 - text.len() % 4) % 4 };
             let padded = [text, &b"==="[..padding]].concat();
             let usual: Vec<u8> = padded
@@ -149,7 +149,7 @@ pub(super) fn uri(args: &[Value], ruby: Ruby) -> NewValue {
     }
 }
 
-/// Returns the URI of its parts. An error if its text would not have the same parts.
+/// Makes a URI of its parts. Fails if its text would not have the same parts.
 fn uri_of_parts(hash: &Hash) -> NewValue {
     let unknown = || Error::unknown("a URI of such parts is not supported");
     let part = |name: &str| hash.get(name).map(Value::to_s);

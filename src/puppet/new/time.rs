@@ -24,7 +24,7 @@ pub(super) fn timestamp(args: &[Value]) -> NewValue {
     Ok(Value::Rich(Rich::Timestamp(time).into()))
 }
 
-/// Evaluates `Timespan.new(text, format)`, also of seconds or of fields.
+/// Evaluates `Timespan.new(text, format)`, or the same with seconds or fields.
 pub(super) fn timespan(args: &[Value]) -> NewValue {
     let function = constructors::timespan()?;
     let span = match (function.pick(args)?, args) {

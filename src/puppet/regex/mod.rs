@@ -1,5 +1,5 @@
 //! Ruby's regular expressions, look-around and back-references included.
-//!  [`RubyRegex`] compiles a pattern and matches texts; [`Regexes`] keeps compiled patterns. Oniguruma does the work.
+//! [`RubyRegex`] compiles a pattern and matches texts; [`Regexes`] keeps compiled patterns. Oniguruma does the work.
 //! If its answer may differ from Ruby's, or a search takes too long, the result is an error and never a guess.
 
 mod syntax;
@@ -13,10 +13,10 @@ use super::Error;
 use crate::value::rich::regexp;
 use syntax::UncertainChars;
 
-/// The longest pattern that is compiled, in bytes: the cost grows faster than the length.
+/// The maximum length of a pattern, in bytes: the cost of compiling grows faster than the length.
 const PATTERN_LIMIT: usize = 1 << 16;
 
-/// The most times that a search may go back to try another way: over all places of a text together, and at each place.
+/// The maximum number of times that a search may backtrack: in a whole text, and, within bounds, at each place.
 const RETRY_LIMIT: usize = 20_000_000;
 const RETRIES_AT_A_PLACE: (usize, usize) = (1_000, 1_000_000);
 
@@ -53,12 +53,12 @@ impl RubyRegex {
         Ok(RubyRegex { compiled, source: source.into(), unsure: UncertainChars::of(pattern) })
     }
 
-    /// Returns true if the pattern matches somewhere in `text`. An error if it backtracks too often.
+    /// Returns true if the pattern matches somewhere in `text`. Fails if it backtracks too often.
     pub fn is_match(&self, text: &str) -> Result<bool, Error> {
         self.find_from(text, 0).map(|found| found.is_some())
     }
 
-    /// Returns the same as [`is_match`](RubyRegex::is_match), or `None` if that takes longer than a moment.
+    /// Returns the same as [`is_match`](RubyRegex::is_match), or `None` if that would take long or fail.
     pub fn is_match_at_once(&self, text: &str) -> Option<bool> {
         if text.chars().any(|c| self.unsure.contains(c)) {
             return None;
@@ -93,7 +93,7 @@ impl RubyRegex {
         Ok(out)
     }
 
-    /// Returns the places of the first match at or behind `from`, or `None` if there is no match.
+    /// Returns the places of the first match at or after `from`, or `None` if there is no match.
     pub fn captures(&self, text: &str, from: usize) -> Result<Option<Groups>, Error> {
         let found = self.region(text, from)?;
         Ok(found.map(|region| (0..region.len()).map(|group| region.pos(group)).collect()))
@@ -105,7 +105,7 @@ impl RubyRegex {
 
     fn region(&self, text: &str, from: usize) -> Result<Option<Region>, Error> {
         if text.chars().any(|c| self.unsure.contains(c)) {
-            // The character may be a part of a secret.
+            // The message does not quote the character, which may be a part of a secret.
             let text =
                 "whether the class or the case of a character beyond ASCII is what a regular expression asks for";
             return Err(Error::unknown(text));
@@ -123,7 +123,7 @@ fn search(regex: &onig::Regex, text: impl EncodedChars, from: usize, length: usi
     search_within(regex, text, (from, length), retries)
 }
 
-/// Searches a part of a text, going back at most so often at each place.
+/// Searches a part of a text, backtracking at most `retries` times at each place.
 fn search_within(
     regex: &onig::Regex,
     text: impl EncodedChars,

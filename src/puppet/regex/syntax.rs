@@ -6,7 +6,7 @@ use crate::puppet::Error;
 use crate::value::rich::regexp::{self, tokens};
 
 /// Translates `pattern` for Oniguruma. In Ruby, `\d`, `\s` and `\w` are ASCII, escapes of characters are decoded
-/// first, and a repeated anchor (`^*`) is allowed: it asks for nothing if it may be repeated no times, and counts
+/// first, and a repeated anchor (`^*`) is allowed: it is no condition if it may be repeated zero times, and counts
 /// once otherwise.
 pub(super) fn translate(pattern: &str) -> Result<String, Error> {
     let fault = |what: &str| fault(pattern, what);
@@ -49,7 +49,7 @@ pub(super) fn translate(pattern: &str) -> Result<String, Error> {
                 && is_anchor(token)
                 && let Some((length, may_be_absent)) = quantifier(&pattern[end..]) =>
             {
-                // A group, so that a repeat behind a comment does not repeat what is before the comment.
+                // A group, so that a quantifier after a comment does not repeat what is before the comment.
                 out.push_str(if may_be_absent { "(?:)" } else { token });
                 skip_to += length;
             }
@@ -59,7 +59,7 @@ pub(super) fn translate(pattern: &str) -> Result<String, Error> {
     Ok(out)
 }
 
-/// Refuses patterns that Oniguruma takes and Ruby does not.
+/// Refuses patterns that Oniguruma accepts and Ruby does not.
 pub(super) fn check(pattern: &str) -> Result<(), Error> {
     if has_backward_repeat(pattern) {
         return Err(fault(pattern, "upper is smaller than lower in repeat range"));
@@ -74,7 +74,7 @@ pub(super) fn check(pattern: &str) -> Result<(), Error> {
 pub(super) fn fault(pattern: &str, what: &str) -> Error {
     let renamed = misnamed_group(pattern, what).or_else(|| ends_in_options(pattern, what).then(|| END.to_owned()));
     let text = format!("{}: {}", renamed.as_deref().unwrap_or(what), regexp::inspect(pattern));
-    // Ruby says no such thing.
+    // Ruby has no such message.
     let is_other = what == "target of repeat operator is invalid";
     if is_other || renamed.is_none() && what.starts_with("invalid char in group name") {
         Error::unknown(text)
@@ -86,15 +86,16 @@ pub(super) fn fault(pattern: &str, what: &str) -> Error {
 /// Ruby's error for a group without an end.
 const END: &str = "end pattern in group";
 
-/// Returns Ruby's error for a group whose name Oniguruma refuses: there it goes on up to its bracket, or to the end.
+/// Returns Ruby's error for a group whose name Oniguruma refuses. In Ruby, the name extends to its bracket or to the
+/// end.
 fn misnamed_group(pattern: &str, what: &str) -> Option<String> {
     let name = what.strip_prefix("invalid char in group name <").or(what.strip_prefix("invalid group name <"))?;
-    // A number ends as Oniguruma has it.
+    // A number ends where Oniguruma ends it.
     let name =
         name.strip_suffix('>').filter(|name| !name.starts_with(|sign: char| sign.is_ascii_digit() || sign == '-'))?;
     let at = pattern.find(&format!("<{name}"))?;
     let name = &pattern[at + 1..];
-    // Ruby takes such characters, in references as well.
+    // Ruby accepts such characters, in references as well.
     let taken = name.split_once('>').filter(|_| what.starts_with("invalid char"));
     match taken {
         Some((name, _)) => pattern[..at].ends_with("\\k").then(|| format!("undefined name <{name}> reference")),
@@ -108,7 +109,7 @@ fn ends_in_options(pattern: &str, what: &str) -> bool {
     options.is_some_and(|(_, options)| options.bytes().all(|option| b"adimux-".contains(&option)))
 }
 
-/// The first character beyond ASCII, and the first behind Cyrillic, from where on versions of Unicode differ in
+/// The first character beyond ASCII, and the first after Cyrillic, from which on versions of Unicode differ in
 /// scripts.
 const BEYOND_ASCII: char = '\u{80}';
 const BEYOND_CYRILLIC: char = '\u{530}';
@@ -119,7 +120,7 @@ const SETTLED: [&str; 18] = [
     "space", "upper", "z",
 ];
 
-/// The characters that a pattern may treat otherwise in Ruby.
+/// The characters that a pattern may treat differently in Ruby.
 #[derive(Debug)]
 pub(super) struct UncertainChars {
     from: char,
@@ -160,7 +161,7 @@ fn is_plain(pattern: &str) -> bool {
 /// Returns the characters beyond ASCII that are letters of a plain pattern when case is ignored.
 fn folded(pattern: &str) -> Vec<char> {
     let pattern = pattern.to_ascii_lowercase();
-    // Two of them are one `ß`.
+    // Two letters `s` match one `ß`.
     let letters_s = pattern.matches('s').count() + usize::from(pattern.contains(['*', '+', '{']));
     let of = |c: char| match c {
         'ß' => letters_s > 1,
@@ -209,12 +210,12 @@ fn is_anchor(token: &str) -> bool {
     matches!(token, "^" | "$" | "\\A" | "\\z" | "\\Z" | "\\b" | "\\B" | "\\G")
 }
 
-/// Returns true if the rest is the other end of a range, though no range begins before it.
+/// Returns true if the rest would make a class such as `\d`, which comes before it, the start of a range.
 fn begins_range(rest: &str) -> bool {
     rest.strip_prefix('-').is_some_and(|rest| !rest.starts_with(']'))
 }
 
-/// Returns true if a range begins at the end of `before`.
+/// Returns true if `before` ends with the start of a range and its dash.
 fn ends_range(before: &str) -> bool {
     let Some(before) = before.strip_suffix('-') else { return false };
     let is_range = before.chars().nth_back(1) == Some('-');
@@ -252,7 +253,7 @@ fn ascii_class(token: &str, in_class: bool) -> Option<&'static str> {
         "\\W" if in_class => "[^0-9A-Za-z_]",
         "\\w" => "(?-i:[0-9A-Za-z_])",
         "\\W" => "(?-i:[^0-9A-Za-z_])",
-        // Oniguruma's own.
+        // Only Oniguruma has these escapes.
         "\\y" => "y",
         "\\Y" => "Y",
         "\\N" => "N",
@@ -261,7 +262,7 @@ fn ascii_class(token: &str, in_class: bool) -> Option<&'static str> {
     })
 }
 
-/// Returns the characters that an escape stands for, and the length of the part behind its letter.
+/// Returns the characters that an escape stands for, and the length of the part after its letter.
 fn decode(token: &str, rest: &str) -> Result<(usize, String), &'static str> {
     match (token, rest.strip_prefix('{')) {
         ("\\u", Some(list)) => {
@@ -315,7 +316,7 @@ fn character(code: u32) -> Result<String, &'static str> {
     Ok(if c.is_ascii() { format!("\\x{code:02X}") } else { c.to_string() })
 }
 
-/// Returns true if an option selects the characters of `\w` and its like: `(?u)`, `(?a)`, `(?d)`.
+/// Returns true if an option selects the characters of `\w` and similar classes: `(?u)`, `(?a)`, `(?d)`.
 fn has_character_set_option(pattern: &str) -> bool {
     let mut groups = tokens(pattern).filter(|(_, token, in_class)| *token == "(" && !in_class);
     groups.any(|(at, ..)| {
@@ -367,7 +368,7 @@ fn has_backward_repeat(pattern: &str) -> bool {
     braces.any(|(at, ..)| counts(at).is_some_and(|(low, high)| low > high))
 }
 
-/// Returns the length of the quantifiers that `text` starts with, and true if one of them allows none.
+/// Returns the length of the quantifiers that `text` starts with, and true if one of them allows zero repeats.
 fn quantifier(text: &str) -> Option<(usize, bool)> {
     let (mut length, mut may_be_absent) = (0, false);
     while let Some((more, absent)) = one_quantifier(&text[length..]) {
@@ -382,7 +383,7 @@ fn one_quantifier(text: &str) -> Option<(usize, bool)> {
         b'*' | b'?' => Some((1, true)),
         b'+' => Some((1, false)),
         b'{' => {
-            // Without a number it is a text.
+            // Without a number, it is literal text.
             let counts = &text[1..text.find('}')?];
             let (low, high) = counts.split_once(',').unwrap_or((counts, counts));
             let is_counts = !(low.is_empty() && high.is_empty()) && [low, high].iter().all(|n| is_digits(n));

@@ -1,4 +1,4 @@
-//! Points and lengths of time, as Puppet reads them from texts, numbers and hashes.
+//! Points in time and lengths of time, as Puppet reads them from texts, numbers and hashes.
 //!
 //! All times are nanoseconds. [`timestamp`] and [`timespan`] read texts in formats; those of a timestamp are the
 //! formats of Ruby's `strptime`.
@@ -17,7 +17,7 @@ use crate::value::rich::Rich;
 use crate::value::rich::timestamp::SECOND;
 use crate::value::{Hash, Value};
 
-/// A number of nanoseconds. An error for one that cannot be read or counted.
+/// A number of nanoseconds, or an error if it cannot be read or is out of range.
 pub type Time = Result<i128, Error>;
 
 /// Returns the error for a time of more nanoseconds than hierad counts.
@@ -97,7 +97,7 @@ fn bound(
     }
 }
 
-/// Returns the formats in an array. An error for one that is not UTF-8.
+/// Returns the formats in an array. Fails if one is not UTF-8.
 fn several_formats(formats: &Value) -> Result<Vec<String>, Error> {
     let items = formats.as_array().unwrap_or_else(|| std::slice::from_ref(formats));
     if items.iter().any(|item| matches!(item.bare(), Value::Bytes(_))) {

@@ -1,4 +1,4 @@
-//! Ruby's `DateTime._strptime`: the fields of a time that a text has in a format.
+//! Ruby's `DateTime._strptime`: reads the fields of a time from a text by a format.
 //!
 //! Source: Ruby 3.1's `ext/date/date_strptime.c`, and `Time.utc`.
 
@@ -10,7 +10,7 @@ use super::zones;
 use crate::puppet::Error;
 use crate::value::rich::timestamp::{DAY, SECOND, days};
 
-/// The fields found, as far as they make a time.
+/// The fields that were found, of those that make a time.
 #[derive(Debug, Default)]
 pub(super) struct Parsed {
     year: Option<i128>,
@@ -25,11 +25,11 @@ pub(super) struct Parsed {
     afternoon: Option<i128>,
     /// The zone as it is written.
     pub(super) zone: Option<String>,
-    /// True if the text continues behind the format.
+    /// True if the text continues after the end of the format.
     pub(super) has_leftover: bool,
 }
 
-/// Reads `text` by `format`; nothing if it does not match.
+/// Reads `text` by `format`. Returns `None` if it does not match.
 pub(super) fn parse(text: &str, format: &str) -> Result<Option<Parsed>, Error> {
     let mut reader = Reader { text, found: Parsed::default() };
     if reader.all(format, 0)?.is_none() {
@@ -121,7 +121,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads one field; `packed` if digits follow without anything between.
+    /// Reads one field. `packed` is true if more digits follow directly, so that the field's width is limited.
     fn field(&mut self, c: char, packed: bool) -> Option<()> {
         match c {
             'A' | 'a' => self.name(&WEEKDAYS).map(|_| ())?,
@@ -136,7 +136,7 @@ impl Reader<'_> {
             'M' => self.found.minute = Some(self.digits(2).filter(|n| *n <= 59)?),
             'm' => self.found.month = Some(self.digits(2).filter(|n| (1..=12).contains(n))?),
             'P' | 'p' => self.found.afternoon = Some(self.meridian()?),
-            // Puppet makes no use of the time that these say.
+            // Puppet ignores the time that these give.
             'Q' | 's' => {
                 self.text = self.text.strip_prefix('-').unwrap_or(self.text);
                 self.skip(usize::MAX)?;
@@ -179,7 +179,7 @@ impl Reader<'_> {
         digits.parse().ok()
     }
 
-    /// Passes over up to `most` digits, at least one.
+    /// Skips up to `most` digits, at least one.
     fn skip(&mut self, most: usize) -> Option<()> {
         let length = self.text.bytes().take(most).take_while(u8::is_ascii_digit).count();
         self.text = &self.text[length..];
@@ -291,7 +291,7 @@ fn is_number(rest: &str) -> bool {
     directive.starts_with(|c: char| c.is_ascii_digit() || "CDdeFGgHIjkLlMmNQRrSsTUuVvWwXxYy".contains(c))
 }
 
-/// Returns the seconds that a zone is before UTC.
+/// Returns the seconds by which a zone is ahead of UTC.
 pub(super) fn utc_offset(zone: &str) -> Result<i128, Error> {
     if zone.eq_ignore_ascii_case("current") {
         return Err(Error::unknown("the time zone of the Puppet server"));

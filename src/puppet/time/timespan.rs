@@ -12,10 +12,10 @@ use crate::value::{Hash, Value};
 const DEFAULTS: [&str; 8] =
     ["%D-%H:%M:%S.%-N", "%H:%M:%S.%-N", "%M:%S.%-N", "%S.%-N", "%D-%H:%M:%S", "%H:%M:%S", "%D-%H:%M", "%S"];
 
-/// The widest field.
+/// The maximum width of a field.
 const WIDTH_LIMIT: u32 = 1000;
 
-/// A format, taken apart.
+/// A parsed format.
 struct Format {
     text: String,
     segments: Vec<Segment>,
@@ -32,11 +32,11 @@ struct Field {
     /// `0`, a blank, or nothing.
     pad: Option<char>,
     width: Option<u32>,
-    /// True for the field that also takes the amount of all greater units.
+    /// True for the field that also includes the amount of all greater units.
     is_total: bool,
 }
 
-/// Parses a length of time, in one of some formats.
+/// Parses a length of time by `format`, by the first of several that fits, or by one of the defaults.
 pub fn parse(text: &str, format: Option<&Value>) -> Time {
     let formats: Vec<String> = match format.map(Value::bare) {
         Some(Value::String(format)) => return Format::new(format)?.parse(text),
@@ -124,7 +124,7 @@ fn append(segments: &mut Vec<Segment>, c: char) {
     }
 }
 
-/// Gives the amount of all greater units to the first field of the greatest unit.
+/// Lets the first field of the greatest unit include the amount of all greater units.
 fn give_rest_to_highest(segments: &mut [Segment]) {
     let rank = |letter: char| "NLSMHD".find(letter);
     let highest = segments.iter().filter_map(|s| match s {
@@ -197,7 +197,7 @@ impl Field {
 /// The units in the hash of a length of time.
 const FIELDS: [&str; 7] = ["days", "hours", "minutes", "seconds", "milliseconds", "microseconds", "nanoseconds"];
 
-/// Returns the length of time of a hash of `string` and `format`, or of numbers of units.
+/// Returns the length of time that a hash stands for: one of `string` and `format`, or of numbers of units.
 pub fn of_hash(hash: &Hash) -> Time {
     if let Some(Value::String(text)) = hash.get("string") {
         return parse(text, hash.get("format"));
@@ -206,7 +206,7 @@ pub fn of_hash(hash: &Hash) -> Time {
     of_fields(hash.get("negative").is_some_and(Value::is_truthy), &FIELDS.map(field))
 }
 
-/// Returns the sum of days, hours, minutes, seconds, milliseconds, microseconds and nanoseconds; the last may be
+/// Returns the sum of days, hours, minutes, seconds, milliseconds, microseconds and nanoseconds; the last ones may be
 /// missing.
 pub fn of_fields(negative: bool, fields: &[Value]) -> Time {
     const UNITS: [i64; 7] = [86_400_000_000_000, 3_600_000_000_000, 60_000_000_000, 1_000_000_000, 1_000_000, 1_000, 1];

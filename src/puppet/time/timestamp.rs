@@ -1,4 +1,4 @@
-//! Points of time.
+//! Points in time.
 //!
 //! Source: `pops/time/timestamp.rb`.
 
@@ -7,12 +7,12 @@ use crate::puppet::Error;
 use crate::value::rich::timestamp::SECOND;
 use crate::value::{Hash, Value};
 
-/// The formats that are tried with a zone given, and without one.
+/// The formats that are tried if a zone is given, and if none is.
 const WITHOUT_ZONE: [&str; 5] = ["%FT%T.%N", "%FT%T", "%F %T.%N", "%F %T", "%F"];
 const DEFAULTS: [&str; 10] =
     ["%FT%T.%N %Z", "%FT%T %Z", "%F %T.%N %Z", "%F %T %Z", "%F %Z", "%FT%T.%N", "%FT%T", "%F %T.%N", "%F %T", "%F"];
 
-/// Parses a time, in one of some formats.
+/// Parses a time by `format`, by the first of several that fits, or by one of the defaults.
 pub fn parse(text: &str, format: Option<&Value>, zone: Option<&str>) -> Time {
     let zone = zone.filter(|zone| !zone.is_empty());
     let formats = match format.map(Value::bare) {
@@ -51,7 +51,7 @@ fn at(parsed: &strptime::Parsed, zone: Option<&str>) -> Time {
     }
 }
 
-/// Returns the time of a hash of `string`, `format` and `timezone`.
+/// Returns the time that a hash of `string`, `format` and `timezone` stands for.
 pub fn of_hash(hash: &Hash) -> Time {
     let text = hash.get("string").and_then(Value::as_str).unwrap_or_default();
     parse(text, hash.get("format"), hash.get("timezone").and_then(Value::as_str))

@@ -1,6 +1,6 @@
-//! Assignability: the types whose values are all values of another type.
+//! Assignability: decides if all values of one type are values of another.
 //!
-//! [`Guard`] compares two types. It follows recursive types once only.
+//! [`Guard`] compares two types. It follows recursive types only once.
 //!
 //! Source: the `assignable?` and `_assignable?` methods of `pops/types/types.rb`, `recursion_guard.rb`.
 
@@ -13,8 +13,8 @@ use crate::puppet::types::uri;
 use crate::value::rich::types::{Alias, Callable, Element, Range, Texts};
 use crate::value::{Text, Type, Value};
 
-/// Guards against types that speak of themselves: where the names of two recursive types come up again, they fit so
-/// far.
+/// Guards against types that refer to themselves: if the names of two recursive types come up again, the types are
+/// taken to fit.
 #[derive(Default)]
 pub(super) struct Guard {
     recursive_this: bool,
@@ -24,7 +24,7 @@ pub(super) struct Guard {
 }
 
 impl Guard {
-    /// Returns true if everything of the type `other` is of the type `kind`.
+    /// Returns true if every value of the type `other` is of the type `kind`.
     pub(super) fn assignable(&mut self, kind: &Type, other: &Type) -> bool {
         match kind {
             Type::Unit => true,
@@ -39,7 +39,7 @@ impl Guard {
         }
     }
 
-    /// Compares a type that speaks of itself.
+    /// Compares a type that refers to itself.
     fn by_alias(&mut self, alias: &Alias, other: &Type) -> bool {
         let kind = Type::Alias(alias.clone());
         if !self.recursive_this {
@@ -84,7 +84,7 @@ impl Guard {
         }
     }
 
-    /// Compares two types by the rule of the kind of the first.
+    /// Compares two types by the rule for the kind of the first.
     #[expect(clippy::match_same_arms, reason = "an arm for each kind, in the order of the kinds")]
     fn by_kind(&mut self, kind: &Type, other: &Type) -> bool {
         match (kind, other) {

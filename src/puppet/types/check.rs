@@ -7,7 +7,7 @@ use super::{assignable, is_instance, parse};
 use crate::puppet::Error;
 use crate::value::{Secrecy, Type, Value, ValuePath};
 
-/// Returns Puppet's error for a `value` that is not of the type `kind`, an expression.
+/// Returns Puppet's error for a `value` that is not of the type that the expression `kind` stands for.
 pub fn mismatch(subject: &str, kind: &str, value: &Value) -> Error {
     let described = |kind: Type| {
         let actual = infer_set(value)?;
@@ -24,7 +24,7 @@ pub fn misfit(subject: &str, kind: &Type, value: &Value) -> Result<Option<(Error
     }
     let actual = infer_set(value)?;
     let (text, path) = describe_place(&format!("{subject} has wrong type,"), kind, &actual);
-    // At times Puppet finds nothing to say.
+    // Sometimes Puppet's description is empty.
     let text = if text.is_empty() { format!("{subject} has wrong type") } else { text };
     Ok(Some((Error::puppet(text), path)))
 }
@@ -38,7 +38,7 @@ pub fn inferred(value: &Value) -> Result<String, Error> {
 pub fn check_type(subject: &str, value: &Value, kind: &Type) -> Result<(), Error> {
     let secrecy = value.secrecy();
     if secrecy.is_some_and(Secrecy::is_opaque) {
-        // It has to fit with any texts in it.
+        // The type has to accept the value whatever texts it contains.
         let of_any_text = generalize(&infer_set(value)?);
         return if assignable(kind, &of_any_text) {
             Ok(())
@@ -49,8 +49,8 @@ pub fn check_type(subject: &str, value: &Value, kind: &Type) -> Result<(), Error
     assert_instance(subject, kind, value.clone()).map(|_| ()).map_err(|error| error.sealed(secrecy))
 }
 
-/// Returns true for a type with an `Optional` of nothing among alternatives, at which Puppet itself fails where it says
-/// how a value differs.
+/// Returns true for a type with a bare `Optional` among alternatives, with which Puppet itself fails when it
+/// describes a mismatch.
 fn has_optional_variant(kind: &Type) -> bool {
     match kind {
         Type::Variant(types) => types.iter().any(|kind| *kind == Type::Optional(None) || has_optional_variant(kind)),
@@ -62,7 +62,7 @@ fn has_optional_variant(kind: &Type) -> bool {
     }
 }
 
-/// Returns the value. An error if it is not of the type.
+/// Returns the value. Fails if it is not of the type.
 pub(crate) fn assert_instance(subject: &str, kind: &Type, value: Value) -> Result<Value, Error> {
     if is_instance(kind, &value)? {
         return Ok(value);

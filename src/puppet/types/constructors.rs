@@ -11,10 +11,10 @@ use super::signature::Function;
 use crate::puppet::Error;
 use crate::value::Type;
 
-/// A function that is made once. An error if a signature cannot be read.
+/// A function that is made once, or an error if a signature cannot be read.
 type Found = Result<&'static Function, Error>;
 
-/// Makes a function at its first use.
+/// Makes a function on first use.
 macro_rules! new_function {
     ($name:expr, $own:expr, $signatures:expr) => {{
         static MADE: LazyLock<Result<Function, Error>> = LazyLock::new(|| Function::new($name, $own, $signatures));

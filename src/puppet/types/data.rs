@@ -1,10 +1,10 @@
-//! The few of Puppet's types that decide what a data file or a merge accepts.
+//! The types of Puppet that decide what a data file or a merge accepts.
 //!
 //! Source: `pops/loader/static_loader.rb` (`Data`, `RichData`) and `pops/types/types.rb`.
 
 use crate::value::{Rich, Value};
 
-/// Returns true for `Data`: nil, text, numbers, booleans, arrays of such and hashes of such with text keys.
+/// Returns true for `Data`: nil, text, numbers, booleans, arrays of these, and hashes of these with text keys.
 pub fn is_data(value: &Value) -> bool {
     match value {
         Value::Symbol(s) => &**s == "undef",
@@ -16,8 +16,8 @@ pub fn is_data(value: &Value) -> bool {
     }
 }
 
-/// Returns true for `RichData`, which a data file may hold. It is `Data` that may have numbers as keys of hashes and
-/// Puppet's own symbols `:default` and `:undef`.
+/// Returns true for `RichData`, which a data file may hold. It adds to `Data` rich values, numbers as keys of hashes,
+/// and Puppet's own symbols `:default` and `:undef`.
 pub fn is_rich_data(value: &Value) -> bool {
     match value {
         Value::Symbol(s) => matches!(&**s, "undef" | "default"),
@@ -28,12 +28,12 @@ pub fn is_rich_data(value: &Value) -> bool {
     }
 }
 
-/// Returns true for `Hash[String, Data]`, the only type that a hash merge takes.
+/// Returns true for `Hash[String, Data]`, the only type that a hash merge accepts.
 pub fn is_data_hash(value: &Value) -> bool {
     matches!(value, Value::Hash(_)) && is_data(value)
 }
 
-/// Returns true for `Variant[Scalar, Array[Data]]`, the type that a unique merge takes.
+/// Returns true for `Variant[Scalar, Array[Data]]`, the type that a unique merge accepts.
 pub fn is_scalar_or_data_array(value: &Value) -> bool {
     match value {
         Value::Array(_) => is_data(value),

@@ -9,19 +9,19 @@ use crate::puppet::types::{assignable, constructors};
 use crate::value::rich::types::{Alias, OwnAlias, Range};
 use crate::value::{Type, Value};
 
-/// The types that `new` of a type takes.
+/// The types that `new` of a type accepts.
 pub(crate) struct Accepted {
     /// The type of the only argument.
     pub(crate) single: Type,
     /// The type of several arguments.
     others: Option<Type>,
-    /// Set if one argument is enough for a signature of several.
+    /// True if one argument is enough for a signature of several.
     one_of_several: bool,
 }
 
 const RICH_DATA: Type = Type::Alias(Alias::Own(OwnAlias::RichData));
 
-/// Returns the types that `Init[inner, args]` accepts. An error if nothing can be made from them.
+/// Returns the types that `Init[inner, args]` accepts. Fails if nothing can be made from them.
 pub(crate) fn accepted(inner: &Type, args: &[Value]) -> Result<Accepted, Error> {
     let unsupported = || Error::puppet(format!("Creation of new instance of type '{inner}' is not supported"));
     if matches!(inner, Type::Init(..) | Type::Optional(_) | Type::NotUndef(_)) {

@@ -14,17 +14,17 @@ use crate::value::rich::types::{Alias, Element, OwnAlias, Range, Texts, TimeRang
 use crate::value::rich::{Rich, VersionRange};
 use crate::value::{Hash, Type, Value};
 
-/// The most keys and values in a value whose type is inferred. The time to find a common type grows with the square of
-/// their number, in Puppet as in hierad.
+/// The maximum number of keys and values in a value whose type is inferred. The time to find a common type grows with
+/// the square of their number, in Puppet as in hierad.
 const PARTS_LIMIT: usize = 10_000;
 
-/// Returns the type of a value; a collection gets a common type of its parts. An error for a value of too many parts.
+/// Returns the type of a value; a collection gets a common type of its parts. Fails if the value has too many parts.
 pub(crate) fn infer(value: &Value) -> Result<Type, Error> {
     check_size(value)?;
     Ok(common_of(value))
 }
 
-/// Returns the type of a value; a collection gets the type of each of its parts. An error for a value of too many
+/// Returns the type of a value; a collection gets the type of each of its parts. Fails if the value has too many
 /// parts.
 pub(crate) fn infer_set(value: &Value) -> Result<Type, Error> {
     check_size(value)?;
@@ -133,7 +133,7 @@ fn common(types: impl Iterator<Item = Type>) -> Type {
     types.reduce(|a, b| common_type(&a, &b)).unwrap_or(Type::Any)
 }
 
-/// Returns the narrowest type, of those that Puppet tries, that both types fit.
+/// Returns the narrowest type that both types fit, of those that Puppet tries.
 fn common_type(a: &Type, b: &Type) -> Type {
     match (a, b) {
         (Type::Undef | Type::Unit, _) => return b.clone(),

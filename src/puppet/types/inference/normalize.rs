@@ -76,7 +76,7 @@ fn variant(kind: &Type, before: &[Type]) -> Type {
     }
     let count = flat.len();
     let merged = merge(flat);
-    // Where nothing is shorter, the order stays, too.
+    // If nothing became shorter, the order stays, too.
     if is_changed || merged.len() != count { Type::variant(merged) } else { kind.clone() }
 }
 
@@ -167,7 +167,7 @@ fn merge_last(types: Vec<Type>, is_kind: impl Fn(&Type) -> bool, join: impl FnOn
     others
 }
 
-/// Joins two or more types of a kind, before the others.
+/// Joins two or more types of a kind, whose result precedes the others.
 fn merge_first(
     types: Vec<Type>,
     is_kind: impl Fn(&Type) -> bool,
@@ -180,7 +180,7 @@ fn merge_first(
     join(found).into_iter().chain(others).collect()
 }
 
-/// Joins each part, from the last on, with all those before it that it can be joined with.
+/// Joins each part, from the last on, with all earlier ones that it can be joined with.
 fn merge_pairwise<T>(mut parts: Vec<T>, join: impl Fn(&T, &T) -> Option<T>) -> Vec<T> {
     let mut result = Vec::new();
     while let Some(mut one) = parts.pop() {
