@@ -1,4 +1,4 @@
-//! URIs as Ruby's `URI.parse` takes them apart.
+//! Parses URIs as Ruby's `URI.parse` does.
 //!
 //! Source: Ruby 3.1's `uri/rfc3986_parser.rb`, `generic.rb` and the classes of its schemes.
 
@@ -11,7 +11,7 @@ use super::ruby;
 use crate::value::Value;
 use crate::value::rich::Uri;
 
-/// Parses `text` as `URI.parse` does; the error is what Ruby says.
+/// Parses `text` as `URI.parse` does; the error is Ruby's message.
 pub fn parse(text: &str) -> Result<Uri, String> {
     if !text.is_ascii() {
         return Err(format!("URI must be ascii only {}", dump(text)));
@@ -57,8 +57,8 @@ fn check_mail(uri: &mut Uri) -> Result<(), String> {
     Err(format!("unrecognised opaque part for mailtoURL: {opaque}"))
 }
 
-/// Ruby's expressions for a URI as RFC 3986 has it, with any text as a query, and for a reference without a scheme,
-/// in which a reference has an address with one bracket.
+/// Ruby's expressions for a URI of RFC 3986, with any text as a query, and for a reference without a scheme. In the
+/// latter, an address has only one of its two brackets, by Ruby's mistake.
 static EXPRESSIONS: LazyLock<[Option<Regex>; 2]> = LazyLock::new(|| {
     let name = r"(?:%[[:xdigit:]]{2}|[!$&-.0-9;=A-Z_a-z~])";
     let user = r"(?:%[[:xdigit:]]{2}|[!$&-.0-;=A-Z_a-z~])";
@@ -102,7 +102,7 @@ fn split(text: &str) -> Option<Uri> {
     let scheme = part("scheme").map(|scheme| scheme.to_ascii_lowercase());
     let (mut path, mut query, mut opaque) = (part("abempty").or_else(|| part("absolute")), part("query"), None);
     match part("rootless") {
-        // Without a path the rest is opaque, a query too.
+        // Without a path, the rest is opaque, including a query.
         Some(rest) if scheme.is_some() => {
             opaque = Some(format!("{rest}{}", query.map(|query| format!("?{query}")).unwrap_or_default()));
             query = None;
@@ -121,7 +121,7 @@ fn split(text: &str) -> Option<Uri> {
     })
 }
 
-/// Escapes the characters that may not stand in a query.
+/// Escapes the characters that are not allowed in a query.
 fn escape_query(query: &str) -> Result<String, String> {
     let mut out = String::new();
     let bytes: Vec<u8> = query.bytes().filter(|b| !b"\t\r\n".contains(b)).collect();

@@ -61,8 +61,8 @@ pub(crate) fn accepted(inner: &Type, args: &[Value]) -> Result<Accepted, Error> 
     Ok(Accepted { single, others: None, one_of_several: false })
 }
 
-/// Returns true if Puppet can look into `Init[inner, args]`: `new` of the type accepts these arguments. False for
-/// collections, whose parameters Puppet takes for those of another type.
+/// Returns true if Puppet can use `Init[inner, args]`: `new` of the type accepts these arguments. False for tuples,
+/// structs and hashes, whose parameters Puppet mistakes for those of another type.
 pub(crate) fn is_usable(inner: &Type, args: &[Value]) -> bool {
     let trips = matches!(inner.resolved(), Type::Tuple(..) | Type::Struct(_) | Type::Hash(..));
     !trips && accepted(inner, args).is_ok()

@@ -1,4 +1,4 @@
-//! The values that are of a type.
+//! Decides if a value is of a type.
 //!
 //! Source: the `instance?` methods of `pops/types/types.rb`.
 
@@ -16,7 +16,7 @@ use crate::value::{Type, Value};
 
 type Found = Result<bool, Error>;
 
-/// Returns true if `value` is of the type. An error if a regular expression gives up.
+/// Returns true if `value` is of the type. Fails if a regular expression gives up.
 pub(super) fn is_instance(kind: &Type, value: &Value) -> Found {
     let value = value.bare();
     Ok(match (kind, value) {
@@ -171,7 +171,7 @@ fn is_rich(kind: &Type, rich: &Rich) -> Found {
         (Type::SemVer(ranges), Rich::SemVer(version)) => {
             ranges.is_empty() || ranges.iter().any(|range| range.includes(version))
         }
-        // Types are objects of Puppet's.
+        // In Puppet, types are objects.
         (Type::SemVerRange, Rich::SemVerRange(_)) | (Type::Binary, Rich::Binary(_)) | (Type::Object, Rich::Type(_)) => {
             true
         }

@@ -282,7 +282,7 @@ fn is_detailed(expected: &Type, actual: &Type) -> bool {
         || matches!((expected, actual), (Type::Struct(_), Type::Hash(..)) | (Type::Tuple(..), Type::Array(..)))
 }
 
-/// Returns true if the actual type fits the expected one without its parameters.
+/// Returns true if the actual type fits the expected one once that is stripped of its parameters.
 fn fits_default(expected: &Type, actual: &Type) -> bool {
     let expected = expected.resolved();
     let default = parse(expected.simple_name());

@@ -4,12 +4,12 @@
 //! The types themselves are values, see [`crate::value::rich::types`]. No type here comes from a module's code: a name
 //! that only a module could define is an error of the kind "unknown".
 //!
-//! Three questions lead to one another: `assignable`, `is_instance` and [`parse`]. A type `Init[T]` has the values
-//! that the constructor of `T` takes, and the signatures of constructors are written as expressions; an expression may
-//! hold a value that has to be of some type. They are asked here, so that the modules below use one another in one
-//! direction only: `syntax` reads an expression and `interpret` makes a type of it; `assign` and `instance` compare;
-//! `infer` finds the types of values; `generalize` and `normalize` reshape types; `constructors` has the signatures of
-//! `new`, which `init` needs; `describe` finds each `mismatch`; `check` puts it all together.
+//! Three functions depend on one another: `assignable`, `is_instance` and [`parse`]. The values of `Init[T]` are
+//! those that the constructor of `T` accepts, the signatures of constructors are written as expressions, and an
+//! expression may hold a value that has to be of some type. The three are defined here, so that the modules below use
+//! one another in one direction only: `syntax` reads an expression and `interpret` makes a type of it; `assign` and
+//! `instance` compare; `infer` finds the types of values; `generalize` and `normalize` reshape types; `constructors`
+//! has the signatures of `new`, which `init` needs; `describe` finds each `mismatch`; `check` puts it all together.
 
 mod assign;
 mod check;
@@ -56,7 +56,7 @@ pub(super) fn assignable(kind: &Type, other: &Type) -> bool {
     assign::Guard::default().assignable(kind, other)
 }
 
-/// Returns true if `value` is of the type. An error if a regular expression gives up.
+/// Returns true if `value` is of the type. Fails if a regular expression gives up.
 pub(super) fn is_instance(kind: &Type, value: &Value) -> Result<bool, Error> {
     instance::is_instance(kind, value)
 }

@@ -6,7 +6,7 @@ use crate::puppet::Error;
 use crate::value::rich::types::{Element, Texts};
 use crate::value::{Text, Type, Value};
 
-/// Returns the entry of a key, which may declare itself optional. An error for a key that Puppet does not accept.
+/// Returns the entry of a key, which may declare itself optional. Fails if Puppet does not accept the key.
 pub(super) fn element(key: &Value, value: Type) -> Result<Element, Error> {
     let text = |text: &Text| Type::String(Texts::Value(text.clone()));
     let key = match key {

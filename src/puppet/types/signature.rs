@@ -1,4 +1,4 @@
-//! Functions with signatures: picks the one that takes some arguments, or words the error if none does.
+//! Functions with signatures: picks the one that accepts the arguments, or words the error if none does.
 //!
 //! Source: `pops/functions/dispatcher.rb`, `describe_signatures` in `pops/types/type_mismatch_describer.rb`.
 
@@ -30,8 +30,8 @@ pub(crate) struct Signature {
 }
 
 impl Function {
-    /// Makes a function of its own types and its signatures. Each parameter has a name and a type; one whose name ends
-    /// with `?` may be missing.
+    /// Makes a function with its own types and its signatures. Each parameter has a name and a type; one whose name
+    /// ends with `?` is optional.
     pub(crate) fn new(
         name: &'static str,
         own: &[(&'static str, &str)],
@@ -60,7 +60,7 @@ impl Function {
         found.map(|(_, kind)| kind.clone()).ok_or_else(|| Error::unknown(format!("no type '{name}'")))
     }
 
-    /// Returns the first signature that takes `args`, or `None` if none does.
+    /// Returns the first signature that accepts `args`, or `None` if none does.
     pub(crate) fn pick(&self, args: &[Value]) -> Result<Option<usize>, Error> {
         for (at, signature) in self.signatures.iter().enumerate() {
             if signature.takes(args)? {
@@ -70,7 +70,7 @@ impl Function {
         Ok(None)
     }
 
-    /// Returns the error for arguments that no signature takes.
+    /// Returns the error for arguments that no signature accepts.
     pub(crate) fn mismatch(&self, args: &[Value]) -> Error {
         let actual: Vec<Type> = match args.iter().map(infer_set).collect() {
             Ok(actual) => actual,
@@ -106,14 +106,14 @@ impl Function {
         })
     }
 
-    /// Returns an error in the function's own words for arguments that do not fit.
+    /// Returns an error for arguments that do not fit: `text` after the function's name.
     pub(crate) fn refuse(&self, text: &str) -> Error {
         Error::puppet(format!("'{}' {text}", self.name))
     }
 }
 
 impl Signature {
-    /// Returns the number of arguments that it takes.
+    /// Returns the number of arguments that it accepts.
     pub(crate) fn size(&self) -> Range {
         sized(self.required, self.types.len())
     }

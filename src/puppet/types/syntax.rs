@@ -1,7 +1,7 @@
 //! The part of Puppet's language that type expressions are written in: references, brackets, literals.
 //!
-//! [`parse`] makes a [`Node`] of a text; it does not know which types there are. The rest of the language parses in
-//! Puppet, too, and then is not a type.
+//! [`parse`] makes a [`Node`] of a text; it does not know which types exist. Puppet parses the rest of the language
+//! as well, and then finds that it is not a type.
 //!
 //! Source: `pops/parser/lexer2.rb`, `egrammar.ra`.
 
@@ -10,7 +10,7 @@ use num_bigint::BigInt;
 use crate::puppet::Error;
 use crate::value::Value;
 
-/// The deepest nesting of brackets.
+/// The maximum nesting of brackets.
 const DEPTH_LIMIT: usize = 100;
 
 /// An expression and its text.
@@ -81,7 +81,7 @@ struct Token<'t> {
 struct Parser<'t> {
     text: &'t str,
     tokens: Vec<Token<'t>>,
-    /// The error of the text behind the tokens, if it cannot be split.
+    /// The error of the text after the tokens, if it cannot be split.
     fault: Option<Error>,
     at: usize,
     depth: usize,
@@ -114,7 +114,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// Parses an operand and the operators on it, which make it no type.
+    /// Parses an operand and the operators on it; with an operator, it is not a type.
     fn expression(&mut self) -> Parsed<Node<'t>> {
         let start = self.at;
         let mut node = self.operand()?;
@@ -147,7 +147,7 @@ impl<'t> Parser<'t> {
         let start = self.at;
         let kind = self.primary()?;
         let text = self.span(start);
-        // Puppet's own text of what stands in parentheses.
+        // Puppet's text of an expression in parentheses lacks the closing one.
         let text = if text.starts_with('(') { text.trim_end_matches(')') } else { text };
         let mut node = Node { text, kind };
         if self.is("{") && matches!(node.kind, Kind::Reference(_) | Kind::Access(..) | Kind::Literal(Value::String(_)))
@@ -204,8 +204,8 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Parses expressions with commas between, up to `end`; one comma may stand before it. Entries without braces make
-    /// a hash, which is the last expression.
+    /// Parses expressions separated by commas, up to `end`, with an optional comma before it. Entries without braces
+    /// make a hash, which is the last expression.
     fn list(&mut self, end: &str) -> Parsed<Vec<Node<'t>>> {
         let mut nodes = Vec::new();
         let mut entries = Vec::new();
@@ -258,7 +258,7 @@ const SIGNS: [&str; 33] = [
     ">", "[", "]", "{", "}", "(", ")", ",", "!", ":", ";", ".", "=",
 ];
 
-/// Returns the tokens, and an error if the text behind them cannot be split.
+/// Returns the tokens, and an error if the text after them cannot be split.
 fn tokens(text: &str) -> (Vec<Token<'_>>, Option<Error>) {
     let mut tokens = Vec::new();
     let fault = read_tokens(text, &mut tokens).err();
@@ -365,7 +365,7 @@ fn no_number(text: &str, at: usize, length: usize) -> Error {
     }
     let what = match shown.to_ascii_lowercase() {
         lower if lower.starts_with("0x") => match lower[2..].split_once('.') {
-            // Puppet goes back from the dot as far as there are digits.
+            // Puppet names the digits before the dot, without their `0x`.
             Some((digits, _)) if !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit()) => {
                 return at_place(text, at + 2, &format!("Not a valid decimal number {}", &shown[2..]));
             }
@@ -458,7 +458,7 @@ fn number(text: &str) -> Option<Value> {
         return None;
     }
     if lower.contains(['.', 'e']) {
-        // One zero may lead, no more.
+        // At most one leading zero is allowed.
         let is_octal = lower.starts_with("00");
         return if is_octal { None } else { lower.parse().ok().filter(|f: &f64| f.is_finite()).map(Value::Float) };
     }
@@ -483,8 +483,8 @@ fn single_quoted(text: &str) -> Option<(usize, String)> {
     None
 }
 
-/// Returns the length and the content of a text in double quotes, which is not a literal if there is something to
-/// evaluate in it.
+/// Returns the length and the content of a text in double quotes, which is not a literal if anything in it has to be
+/// evaluated.
 fn double_quoted(text: &str) -> Option<(usize, Kind<'_>)> {
     let mut out = String::new();
     let mut evaluated = false;

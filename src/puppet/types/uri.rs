@@ -69,7 +69,7 @@ pub(super) fn covers(parameters: Option<&Hash>, others: Option<&Hash>) -> bool {
     parameters.iter().all(covered)
 }
 
-/// Matches a part as the option of a `case` does, for those values that can be a parameter.
+/// Matches a part as an option of a `case` does, for the values that a parameter may have.
 fn is_match(part: &Value, wanted: &Value) -> Result<bool, Error> {
     match wanted {
         Value::Rich(rich) => match &**rich {

@@ -1,6 +1,6 @@
 //! The types that expressions stand for.
 //!
-//! Finds types by their names; `parameters` reads what stands in brackets.
+//! Finds types by their names; `parameters` reads the parameters in brackets.
 //!
 //! Source: `pops/types/type_parser.rb`, `type_factory.rb`.
 
@@ -49,7 +49,7 @@ fn type_value(kind: Type) -> Value {
 
 /// The names that are known.
 pub(super) enum Names<'l> {
-    /// The names of Puppet, and some more.
+    /// All names that Puppet has, and some more.
     All(&'l [(&'static str, Type)]),
     /// The names that Puppet's parser knows without a loader: no aliases, no resource types.
     BuiltIn,
@@ -83,7 +83,7 @@ impl Parser<'_> {
                 Value::Integer(n) => Ok(Value::big(-num_bigint::BigInt::from(n))),
                 Value::BigInteger(n) => Ok(Value::big(-(*n).clone())),
                 Value::Float(f) => Ok(Value::Float(-f)),
-                // Ruby's minus of a text is the text.
+                // In Ruby, minus a text is the text itself.
                 text @ Value::String(_) => Ok(text),
                 other => Err(Error::bare(format!("undefined method `-@' for {}", other.inspect()))),
             },

@@ -46,7 +46,7 @@ impl Parameters<'_, '_> {
         values.iter().map(|value| self.kind(value)).collect()
     }
 
-    /// Reads a type, or a text that stands for itself.
+    /// Reads a type, or a text, which stands for the type of this text alone.
     pub(super) fn text_or_type(&self, name: &str, required: &str) -> Parsed<Type> {
         match self.only(name, required)? {
             Value::String(text) => Ok(Type::String(Texts::Value(text.clone()))),
@@ -61,7 +61,7 @@ impl Parameters<'_, '_> {
         range(from, to)
     }
 
-    /// Reads a size: a type, the least, or the least and the greatest.
+    /// Reads a size: a type, a minimum, or a minimum and a maximum.
     pub(super) fn size(&self, name: &str, values: &[Value]) -> Parsed<Range> {
         match values {
             [one] => match one.as_type() {
@@ -192,7 +192,7 @@ impl Parameters<'_, '_> {
     pub(super) fn regexp(&self) -> Parsed<Type> {
         match self.only("Regexp", "1")? {
             Value::String(text) => {
-                // Puppet compiles it when it is first asked.
+                // Puppet compiles it on first use.
                 RubyRegex::compile(text)?;
                 Ok(Type::Regexp(Some(text.to_arc())))
             }
@@ -331,7 +331,7 @@ impl Parameters<'_, '_> {
     }
 }
 
-/// Returns true for a block that can be called.
+/// Returns true for the type of a block, which may be optional.
 fn is_callable(kind: &Type) -> bool {
     match kind {
         Type::Callable(_) => true,
@@ -395,7 +395,7 @@ fn is_bound(value: &Value) -> bool {
     is_integer(value) || is_default(value) || value.as_str() == Some("default")
 }
 
-/// Refuses a hash that has not the parameters of a URI type.
+/// Refuses a hash that does not have the parameters of a URI type.
 fn check_uri(hash: &Hash) -> Result<(), Error> {
     static PARAMETERS: LazyLock<Result<Type, Error>> = LazyLock::new(|| {
         let text = "Optional[Variant[String[1], Regexp, Type[Pattern], Type[Enum], Type[NotUndef], Type[Undef]]]";

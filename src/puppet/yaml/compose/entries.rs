@@ -1,4 +1,4 @@
-//! The entries of a mapping that is being read: what `<<` merges, and which keys Ruby takes for the same.
+//! The entries of a mapping that is being read: what `<<` merges, and which keys are equal in Ruby.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,17 +7,17 @@ use super::{Key, Node, Origin};
 use crate::puppet::document::{Marks, put};
 use crate::value::{Hash, Value};
 
-/// A hash, its marks, and its keys that have no single form.
+/// A hash, its marks, and its keys that may equal a key of another form.
 #[derive(Default)]
 pub(super) struct Entries {
     pub(super) hash: Hash,
     pub(super) marks: Vec<Marks>,
-    /// The keys that are collections or zeros, by what Ruby compares.
+    /// The keys that are collections or zeros, by their [`comparable`] texts.
     unusual: HashMap<String, Value, foldhash::fast::RandomState>,
 }
 
 impl Entries {
-    /// Sets the entry of a key and a node.
+    /// Sets the entry of a key to a node.
     pub(super) fn insert(&mut self, key: Key, node: Node) {
         self.put(key.value, node.value, Marks { line: key.line, children: node.marks });
     }
@@ -40,7 +40,7 @@ impl Entries {
     }
 }
 
-/// Returns a text that is the same for keys that Ruby considers the same: the order within a hash does not count, and
+/// Returns a text that is the same for keys that Ruby considers the same: it ignores the order within a hash, and
 /// `-0.0` is `0.0`.
 fn comparable(key: &Value) -> String {
     match key {

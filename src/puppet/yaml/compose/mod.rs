@@ -1,7 +1,7 @@
 //! Values from events, as Psych's `ToRuby` visitor builds them.
 //!
-//! Events are fed one at a time; open collections wait in a stack of frames. A fault is kept, the first one counts, and
-//! composing goes on around it, so that the keys of a faulty file are still known.
+//! Events are fed one at a time; open collections wait in a stack of frames. Only the first fault is kept, and
+//! composing goes on after it, so that the keys of a faulty file are still known.
 
 mod entries;
 mod omap;
@@ -17,7 +17,7 @@ use crate::value::Value;
 use entries::{Entries, merge_source};
 use omap::{Recorded, Recorder};
 
-/// The notation of a node, which decides how `<<` takes it.
+/// The notation of a node, which decides how `<<` merges it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Origin {
     Scalar,
@@ -31,9 +31,9 @@ enum Origin {
 struct Node {
     value: Value,
     marks: Arc<[Marks]>,
-    /// The collections that are nested in it, itself included.
+    /// The depth of the collections in it, itself included.
     height: usize,
-    /// The size of what it expands to.
+    /// Its size with all aliases expanded.
     weight: usize,
 }
 
@@ -51,7 +51,7 @@ struct Frame<'a> {
     height: usize,
     weight_before: usize,
     body: Body,
-    /// Tells it from every other collection.
+    /// A number that no other collection has.
     serial: usize,
 }
 
@@ -69,7 +69,7 @@ enum Becomes {
     Text,
     /// Nothing: its keys are names of instance variables.
     Variables,
-    /// A refusal that waits for the entries.
+    /// A refusal that is reported after those of its entries.
     Refused(Refusal),
 }
 
@@ -83,10 +83,10 @@ pub(super) struct Composer<'a> {
     frames: Vec<Frame<'a>>,
     anchors: HashMap<&'a str, Anchor, foldhash::fast::RandomState>,
     recorder: Option<Recorder<'a>>,
-    /// Open `!!omap` sequences.
+    /// The number of open collections of which only some nodes are read.
     omaps: usize,
     serial: usize,
-    /// The size of everything composed so far, and how much it may be.
+    /// The size of everything composed so far, and its maximum.
     weight: usize,
     max_weight: usize,
     root: Option<(u32, Node)>,
@@ -118,17 +118,17 @@ impl<'a> Composer<'a> {
         }
     }
 
-    /// Returns the composer, which then refuses every alias as unknown.
+    /// Makes the composer refuse every alias as unknown.
     pub(super) fn refusing_aliases(self) -> Composer<'a> {
         Composer { refuses_aliases: true, ..self }
     }
 
-    /// Returns the composer, which then reads scalars like `psych`.
+    /// Makes the composer read scalars like `psych`.
     pub(super) fn with_psych(self, psych: Psych) -> Composer<'a> {
         Composer { psych, ..self }
     }
 
-    /// Returns the document, once all its events were fed.
+    /// Returns the document after all its events have been fed.
     pub(super) fn finish(self) -> Parsed {
         let mut parsed = Parsed { fault: self.fault, is_entangled: self.is_entangled, ..Parsed::default() };
         if let Some((line, node)) = self.root.filter(|_| !self.given_up) {
@@ -138,7 +138,7 @@ impl<'a> Composer<'a> {
         parsed
     }
 
-    /// Takes the next event; stops where it gives up.
+    /// Takes the next event. Stops if it gives up.
     pub(super) fn feed(&mut self, event: Event<'a>) -> Onward {
         if self.recorder.is_some() {
             self.record(event);
@@ -179,7 +179,7 @@ impl<'a> Composer<'a> {
         self.anchors.clear();
     }
 
-    /// Counts what is added to the document.
+    /// Adds to the size of the document, and gives up if it is too large.
     fn weigh(&mut self, weight: usize, line: u32) {
         self.weight += weight;
         if self.weight > self.max_weight {
@@ -261,7 +261,7 @@ impl<'a> Composer<'a> {
             Ok(tag::Mapping::Hash) => Becomes::Hash,
             Ok(tag::Mapping::Text) => Becomes::Text,
             Ok(tag::Mapping::WithVariables) => {
-                // Its own anchor is not kept.
+                // The anchor of such a mapping is not kept.
                 let props = Props { anchor: None, ..props };
                 let kind = Recorded::HashWithVariables;
                 self.is_entangled = true;

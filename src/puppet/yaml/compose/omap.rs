@@ -1,11 +1,11 @@
-//! Collections of which Psych reads some nodes: `!!omap` sequences, of whose items it takes the first and the last
-//! node, whatever there is between, and hashes with instance variables, of which it takes `elements` and `ivars`.
+//! Collections of which Psych reads only some nodes: of each item of an `!!omap` sequence the first and the last one,
+//! whatever is between them, and of a hash with instance variables `elements` and `ivars`.
 
 use super::{Becomes, Body, Composer, Entries};
 use crate::puppet::yaml::Refusal;
 use crate::puppet::yaml::event::{Data, Event, Onward, Props};
 
-/// The deepest nesting of such collections: each level is read twice.
+/// The maximum nesting of such collections, since each level is read twice.
 const MAX_OMAPS: usize = 10;
 
 /// The kinds of such collections.
@@ -41,7 +41,7 @@ impl<'a> Composer<'a> {
         }
     }
 
-    /// Composes what Psych takes of a collection.
+    /// Composes the nodes that Psych reads of a collection.
     fn replay(&mut self, recorder: Recorder<'a>) {
         let Recorder { line, props, kind, events, .. } = recorder;
         if self.omaps >= MAX_OMAPS {
