@@ -1,11 +1,11 @@
 //! The part of a new version of a document that must be read if the former version is known.
 //!
-//! At a root key that begins a line, libyaml remembers the root mapping and the anchors that were set before, and
-//! nothing else. So the entries before such a line do not depend on those from it on, and these not on those before,
-//! unless the document is entangled, or a key occurs twice. The marks of the former version tell which lines root keys
-//! begin: libyaml has found them there.
+//! At a root key that begins a line, libyaml's state is the root mapping and the anchors that were set before, and
+//! nothing else. So the entries before such a line and those from it on do not depend on each other, unless the
+//! document is entangled, or a key occurs twice. The marks of the former version tell which lines begin with a root
+//! key: libyaml has found them there.
 //!
-//! A document that is not entangled never meets the limit of what it expands to: no text is so dense.
+//! A document that is not entangled never reaches the limit of its expansion: no text is that dense.
 
 use std::iter::once;
 use std::ops::Range;
@@ -21,18 +21,18 @@ use crate::puppet::server::Notes;
 pub struct Edit<'a> {
     /// The entries of the former version that differ in the new one.
     pub entries: Range<usize>,
-    /// The text of those in the new one: a document of its own, or nothing.
+    /// The text of these entries in the new version: a separate document, or nothing.
     pub text: &'a [u8],
     /// The number of lines that the new version has before that text.
     text_shift: i32,
-    /// The number of lines by which the entries behind it have moved down.
+    /// The number of lines by which the entries after it have moved down.
     tail_shift: i32,
 }
 
 impl<'a> Edit<'a> {
-    /// Finds the difference of `content` from `former`, a document without fault that is not entangled, whose root is a
-    /// hash with texts as keys and has these marks, or `None` if that is not sure, or more than half of it. It counts
-    /// only if what is new has no fault, and none of the keys that stay.
+    /// Finds the difference between `content` and `former`, or `None` if it is not certain, or more than half of
+    /// `content`. `former` is a document without fault that is not entangled, whose root is a hash with texts as keys
+    /// and has these marks. The result is valid only if the new text has no fault, and none of the keys that stay.
     pub fn of(content: &'a [u8], former: &[u8], marks: &Marks) -> Option<Edit<'a>> {
         if !has_plain_breaks(former) || !has_plain_breaks(content) || !grammar::is_readable(content) {
             return None;
@@ -91,8 +91,8 @@ impl<'a> Versions<'a, '_> {
         (0..self.keys.partition_point(|key| *key <= same)).rev().find(has_key)
     }
 
-    /// Returns the first root key, not before the key `first`, after which nothing differs; their number, if there is
-    /// none.
+    /// Returns the first root key, not before the key `first`, after which nothing differs, or the number of keys if
+    /// there is none.
     fn last(&self, first: usize) -> usize {
         let start = self.keys[first];
         let same = same_end(&self.former[start..], &self.content[start..]);
@@ -180,13 +180,13 @@ fn after_plain_key(text: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// Returns what follows a quoted text, given the text behind the opening quote; `None` if it is not read literally.
+/// Returns what follows a quoted text, given the text after the opening quote; `None` if it is not read literally.
 fn after_quoted(inner: &[u8], quote: u8) -> Option<&[u8]> {
     let len = inner.iter().position(|b| *b == quote || *b == b'\\' || !matches!(b, b' '..=b'~'))?;
     (inner[len] == quote && inner.get(len + 1) != Some(&quote)).then(|| &inner[len + 1..])
 }
 
-/// Returns true if the document certainly continues behind a text that is a document of its own.
+/// Returns true if the document certainly continues after a text that can be read as a separate document.
 fn goes_on_behind(text: &[u8]) -> bool {
     let ends = |line: &[u8]| line.starts_with(b"---") || line.starts_with(b"...") || line.starts_with(b"%");
     !text.split(|b| *b == b'\n').any(ends)
@@ -203,7 +203,7 @@ fn lines(text: &[u8]) -> Option<i32> {
     i32::try_from(memchr_iter(b'\n', text).count()).ok()
 }
 
-/// The longest key that is taken for one, in bytes: surely not longer than libyaml allows.
+/// The maximum length of a key that is recognised, in bytes: surely not more than libyaml allows.
 const LONGEST_KEY: usize = 256;
 
 /// The number of bytes that are compared at once.

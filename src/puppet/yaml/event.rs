@@ -5,9 +5,9 @@ use std::borrow::Cow;
 /// The properties of a node.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Props<'a> {
-    /// The name behind `&`.
+    /// The name after `&`.
     pub(super) anchor: Option<&'a str>,
-    /// The tag, with its handle replaced; it has a zero byte in it where it is not UTF-8.
+    /// The tag, with its handle replaced; it contains a zero byte if it is not UTF-8.
     pub(super) tag: Option<Box<str>>,
 }
 
@@ -23,7 +23,7 @@ pub(super) struct Event<'a> {
 pub(super) enum Data<'a> {
     /// `*name`.
     Alias(&'a str),
-    /// A scalar; `text` tells that its style alone makes it text.
+    /// A scalar; `text` is true if its style alone makes it text.
     Scalar { props: Props<'a>, value: Cow<'a, str>, text: bool },
     /// The items follow, then [`Data::End`].
     Sequence(Props<'a>),
@@ -33,10 +33,10 @@ pub(super) enum Data<'a> {
     End,
 }
 
-/// The way to go on after an event.
+/// Decides if events are fed after this one.
 pub(super) enum Onward {
-    /// Goes on with the next one.
+    /// Continue with the next one.
     Next,
-    /// Ends.
+    /// Stop.
     Stop,
 }

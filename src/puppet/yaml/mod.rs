@@ -1,11 +1,11 @@
 //! YAML exactly as Ruby's Psych reads it.
 //!
-//! Puppet reads data with `YAML.safe_load`: the class `Symbol` is permitted, aliases are, and only the first document
-//! counts. The way of a file is that of Psych: `grammar` makes events of the bytes, `compose` makes values of the
-//! events, `scalar`, `number` and `tag` know what a scalar stands for. Nothing here knows what the data means.
+//! Puppet reads data with `YAML.safe_load`: it permits the class `Symbol` and aliases, and reads only the first
+//! document. The stages are those of Psych: `grammar` makes events of the bytes, `compose` makes values of the
+//! events, and `scalar`, `number` and `tag` decide what a scalar stands for. Nothing here knows what the data means.
 //!
-//! Ruby's own limits are those of its stack and memory; ours are [`MAX_DEPTH`](super::document::MAX_DEPTH) and
-//! [`MAX_EXPANSION`], and meeting them is a fault.
+//! Ruby is limited only by its stack and memory; the limits here are [`MAX_DEPTH`](super::document::MAX_DEPTH) and
+//! [`MAX_EXPANSION`], and exceeding them is a fault.
 
 mod compose;
 mod edit;
@@ -26,7 +26,7 @@ pub use edit::Edit;
 pub use server::read_by_server;
 pub use symkeys::symkeys_to_string;
 
-/// The most bytes by which a document may grow beyond its text through aliases.
+/// The maximum number of bytes by which aliases may make a document grow beyond its text.
 pub const MAX_EXPANSION: usize = 64 << 20;
 
 /// The reason why a scalar or a tagged node has no value.
@@ -34,11 +34,11 @@ pub const MAX_EXPANSION: usize = 64 << 20;
 enum Refusal {
     /// An object of a class that Puppet does not permit.
     Class(String),
-    /// An alias of this name has no anchor, or may not be there.
+    /// An alias of this name has no anchor, or is not allowed.
     Alias(String),
     /// Ruby raises an exception with this message.
     Error(String),
-    /// More than this program takes on.
+    /// The text exceeds a limit of hierad.
     Limit(String),
 }
 
@@ -47,7 +47,7 @@ pub fn is_text(text: &str) -> bool {
     scalar::is_text(text)
 }
 
-/// The form of a text, as far as it can be read.
+/// The form of a text, judged by what can be read of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// There is one document at most, and nothing nests too deeply.
@@ -81,7 +81,7 @@ pub fn parse(content: &[u8]) -> Parsed {
     parse_by(content, Psych::default())
 }
 
-/// Does the same as a version of Psych.
+/// Reads the first document of `content` as a version of Psych does.
 pub fn parse_by(content: &[u8], psych: Psych) -> Parsed {
     compose(content, compose::Composer::new(content.len()).with_psych(psych))
 }

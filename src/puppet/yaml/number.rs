@@ -6,18 +6,18 @@ use super::{Psych, Refusal};
 use crate::puppet::ruby;
 use crate::value::Value;
 
-/// More digits than any sane integer has; reading more would take longer than linear time.
+/// The maximum number of digits of an integer, more than any sane one has; reading takes more than linear time.
 const MAX_DIGITS: usize = 20_000;
 
-/// Ruby copies a float with underscores into so many bytes, and loses what comes behind.
+/// Ruby copies a float with underscores into this many bytes, and loses the rest.
 const RUBY_BUFFER: usize = 60;
 
-/// The number `text` stands for, or `None` if it stands for none.
+/// Returns the number that `text` stands for, or `None` if it stands for none.
 pub(super) fn read(text: &str, psych: Psych) -> Option<Result<Value, Refusal>> {
     if let Some(number) = plain_integer(text) {
         return Some(Ok(number));
     }
-    // Any other character shows at once that it is not a number, as most texts that start with a digit are not.
+    // Any other character shows at once that it is not a number, which is true of most texts that start with a digit.
     if !text.bytes().all(|b| b.is_ascii_hexdigit() || b"+-.,_:xXiInN".contains(&b)) {
         return None;
     }
@@ -28,10 +28,10 @@ pub(super) fn read(text: &str, psych: Psych) -> Option<Result<Value, Refusal>> {
         .or_else(|| integer(text, psych))
 }
 
-/// The most digits that surely fit into 64 bits.
+/// The maximum number of digits that surely fit into 64 bits.
 const FITTING: usize = 18;
 
-/// `17`: nothing but digits, without a zero in front, as nearly every number is.
+/// Reads an integer that consists only of digits, without a leading zero, as nearly every number does: `17`.
 fn plain_integer(text: &str) -> Option<Value> {
     let [b'1'..=b'9', rest @ ..] = text.as_bytes() else { return None };
     let is_plain = rest.len() < FITTING && rest.iter().all(u8::is_ascii_digit);
@@ -57,7 +57,7 @@ fn sign(text: &str) -> (bool, &str) {
     }
 }
 
-/// `1:30` is 5400: Psych takes the first part for hours.
+/// Reads a number in base 60, whose first part Psych takes for hours: `1:30` is 5400.
 fn base60(text: &str) -> Option<Result<Value, Refusal>> {
     let (negative, unsigned) = sign(text);
     let mut parts = unsigned.split(':');
@@ -100,7 +100,8 @@ fn base60_float(negative: bool, first: &str, rest: &[&str]) -> f64 {
     sum
 }
 
-/// Ruby's `to_f` of digits, a dot and digits: single underscores between digits are passed over, others end the number.
+/// Converts digits, a dot and digits as Ruby's `to_f` does: skips single underscores between digits, others end the
+/// number.
 fn leading_float(text: &str) -> f64 {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let fraction = leading_digits(fraction);
@@ -125,13 +126,13 @@ fn is_sixty(part: &str) -> bool {
     matches!(part.as_bytes(), [b'0'..=b'9'] | [b'0'..=b'5', b'0'..=b'9'])
 }
 
-/// A digit, then digits and the bytes of `others`.
+/// Returns true for a digit, followed by digits and the bytes of `others`.
 fn is_digits_with(text: &str, others: &[u8]) -> bool {
     text.as_bytes().first().is_some_and(u8::is_ascii_digit)
         && text.bytes().all(|b| b.is_ascii_digit() || others.contains(&b))
 }
 
-/// `1_000.5e+3`, `.5`, `1.`: there is a dot, and an exponent has a sign.
+/// Reads a float, which has a dot, and a sign in its exponent: `1_000.5e+3`, `.5`, `1.`.
 fn float(text: &str) -> Option<Result<Value, Refusal>> {
     let (_, unsigned) = sign(text);
     let (whole, rest) = unsigned.split_once('.')?;
@@ -156,7 +157,7 @@ fn is_signed_digits(text: &str) -> bool {
     text.strip_prefix(['+', '-']).is_some_and(|d| is_digits_with(d, b""))
 }
 
-/// `017`, `0x1f`, `0b101`, `1_000`, `1,000`.
+/// Reads an integer: `017`, `0x1f`, `0b101`, `1_000`, `1,000`.
 fn integer(text: &str, psych: Psych) -> Option<Result<Value, Refusal>> {
     let (negative, unsigned) = sign(text);
     let bytes = unsigned.as_bytes();
@@ -179,14 +180,14 @@ fn integer(text: &str, psych: Psych) -> Option<Result<Value, Refusal>> {
         if psych >= Psych::V5_2 {
             return None;
         }
-        // `0_` is zero, `0x_` is nothing that Ruby takes.
+        // `0_` is zero, `0x_` is an error in Ruby.
         let all = text.replace([',', '_'], "");
         return Some(if radix == 8 { Ok(0.into()) } else { Err(invalid("Integer", &all)) });
     }
     Some(whole(&digits, radix, negative))
 }
 
-/// A digit that is not zero, then digits with single separators between them.
+/// Returns true for a digit that is not zero, followed by digits with single separators between them.
 fn is_grouped(bytes: &[u8]) -> bool {
     matches!(bytes.first(), Some(b'1'..=b'9'))
         && bytes.last().is_some_and(u8::is_ascii_digit)
@@ -209,13 +210,13 @@ fn big(digits: &str, radix: u32) -> Result<BigInt, Refusal> {
     Ok(BigInt::parse_bytes(digits.as_bytes(), radix).unwrap_or_default())
 }
 
-/// Ruby's message shows text that is not ASCII by its bytes.
+/// Returns Ruby's error, which shows text that is not ASCII by its bytes.
 fn invalid(kind: &str, text: &str) -> Refusal {
     let value = if text.is_ascii() { Value::from(text) } else { Value::Bytes(text.as_bytes().into()) };
     Refusal::Error(format!("invalid value for {kind}(): {}", value.inspect()))
 }
 
-/// Ruby's `Float(text)`.
+/// Converts a text as Ruby's `Float(text)` does.
 pub(super) fn to_float(text: &str) -> Result<f64, Refusal> {
     if text.contains('\0') {
         return Err(Refusal::Error("string for Float contains null byte".into()));
@@ -240,7 +241,7 @@ fn decimal_float(text: &str) -> Option<f64> {
     fits.then(|| ruby::strtod(&text.replace('_', "")))
 }
 
-/// Digits, with single underscores between them.
+/// Returns true for digits with single underscores between them.
 fn in_groups(text: &str) -> bool {
     is_digits_with(text, b"_") && !text.ends_with('_') && !text.contains("__")
 }

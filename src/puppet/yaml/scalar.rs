@@ -1,8 +1,8 @@
 //! Plain scalars: which text is a boolean, a number, a symbol, and which stays text.
 //!
-//! The rules are those of Psych's scalar scanner, whose patterns are Ruby regular expressions with `^` and `$` at every
-//! line. Here they are written by hand: nearly every scalar of a data file is a word, and a word is decided by its
-//! first two bytes.
+//! The rules are those of Psych's scalar scanner, whose patterns are Ruby regular expressions in which `^` and `$`
+//! match at every line. Here they are written by hand: nearly every scalar of a data file is a word, and a word is
+//! decided by its first two bytes.
 
 use super::{Psych, Refusal, number};
 use crate::value::Value;
@@ -62,7 +62,7 @@ fn is_word_byte(b: u8) -> bool {
         || matches!(b, b'(' | b')' | b'{' | b'}' | b'<' | b'>' | b'|' | b'/' | b'\\' | b'~' | b';' | b'=')
 }
 
-/// The characters of `false`, the longest name of a value.
+/// The length of `false`, the longest name of a value.
 const LONGEST_NAME: usize = 5;
 
 /// Returns true if the name of a boolean or of null may start with this byte.
@@ -79,7 +79,7 @@ fn word(text: &str) -> Option<Value> {
     if !text.as_bytes().contains(&b'\n') {
         return line_word(text);
     }
-    // Ruby's `^` and `$` are those of lines: `on`, a blank, `no` is what its lines have in common with the words.
+    // Ruby's `^` and `$` match at every line: a text is a value if one of its lines is the name of one.
     let lines = || text.split('\n');
     let last_is_empty = text.ends_with('\n');
     let count = lines().count() - usize::from(last_is_empty);
@@ -134,7 +134,7 @@ fn number_or_time(text: &str, psych: Psych) -> Result<Option<Value>, Refusal> {
     number::read(text, psych).transpose()
 }
 
-/// Returns the bytes behind `min` to `max` digits, or `None` if there are fewer.
+/// Returns the bytes after `min` to `max` digits, or `None` if there are fewer.
 fn digits(bytes: &[u8], min: usize, max: usize) -> Option<&[u8]> {
     let n = bytes.iter().take(max).take_while(|b| b.is_ascii_digit()).count();
     (n >= min).then(|| &bytes[n..])
@@ -144,7 +144,7 @@ fn byte<'a>(bytes: &'a [u8], set: &[u8]) -> Option<&'a [u8]> {
     bytes.split_first().filter(|(b, _)| set.contains(b)).map(|(_, rest)| rest)
 }
 
-/// `2001-02-30`: a date, whether or not the calendar has it.
+/// Returns true for a date such as `2001-02-30`, even if it is not in the calendar.
 fn is_date(bytes: &[u8]) -> bool {
     let parts = || {
         let rest = byte(digits(bytes, 4, 4)?, b"-")?;
@@ -157,12 +157,12 @@ fn is_date(bytes: &[u8]) -> bool {
     parts().unwrap_or(false)
 }
 
-/// `2001-12-14t21:59:43.10-05:00` and its relatives.
+/// Returns true for a time such as `2001-12-14t21:59:43.10-05:00`.
 fn is_time(bytes: &[u8]) -> bool {
     clock(bytes).is_some_and(zone)
 }
 
-/// Returns the text behind the date and the time of day.
+/// Returns the text after the date and the time of day.
 fn clock(bytes: &[u8]) -> Option<&[u8]> {
     let bytes = byte(bytes, b"-").unwrap_or(bytes);
     let rest = byte(digits(bytes, 4, 4)?, b"-")?;
@@ -203,7 +203,7 @@ fn zone(rest: &[u8]) -> bool {
     }
 }
 
-/// After the colon of an offset stand two digits or nothing.
+/// Returns a test that two digits or nothing follow the colon of an offset.
 fn ends_after_pair(offset: &[u8], count: usize) -> impl Fn(&[u8]) -> bool {
     let minutes = offset.len() - count - 1;
     move |rest| rest.is_empty() && (minutes == 0 || minutes == 2)

@@ -1,6 +1,6 @@
-//! The places of a document that a Puppet server on JRuby reads otherwise.
+//! The places of a document that a Puppet server on JRuby reads differently.
 //!
-//! This is no other reader: the grammar notes them as it reads.
+//! There is no second reader: the grammar notes them as it reads.
 
 use super::event::{Data, Event};
 use super::{compose, grammar, scalar};
@@ -11,7 +11,7 @@ const INTEGER: &str = "tag:yaml.org,2002:int";
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Adds a scalar to the places that a server reads otherwise.
+/// Adds a scalar to the places that a server reads differently.
 pub(super) fn look(event: &Event<'_>, notes: &mut Notes) {
     if let Data::Scalar { props, value, text: false } = &event.data
         && let Some(kind) = of_scalar(value)
@@ -21,7 +21,7 @@ pub(super) fn look(event: &Event<'_>, notes: &mut Notes) {
     }
 }
 
-/// Returns the place for which Ruby refuses a document that a server reads, or `None` if all servers refuse it, too.
+/// Returns the place for which Ruby refuses a document that a server reads, or `None` if servers refuse it, too.
 pub fn read_by_server(content: &[u8]) -> Option<(u32, Kind)> {
     let mut first = Notes::default();
     let text = String::from_utf8_lossy(content);

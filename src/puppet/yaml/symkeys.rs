@@ -1,4 +1,4 @@
-//! Symbol keys become text, as Puppet does with the data of a YAML file.
+//! Turns symbol keys into text, as Puppet does with the data of a YAML file.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,10 +9,9 @@ use crate::value::{Hash, Value};
 /// Collections that were converted, by the address of their shared content. They are kept alive by the value.
 type Seen = HashMap<*const u8, Option<(Value, Arc<[Marks]>)>, foldhash::fast::RandomState>;
 
-/// `value` with symbols as keys made strings, at every depth, and its marks.
+/// Returns `value` with all symbols that are keys, at every depth, turned into text, and its marks.
 ///
-/// Turns symbol keys into text. If a symbol and a string become the same key, the later entry wins and the first keeps
-/// its position.
+/// If a symbol and a string become the same key, the later entry wins and the first keeps its position.
 pub fn symkeys_to_string(value: Value, marks: Marks) -> (Value, Marks) {
     match convert(&value, &marks.children, &mut Seen::default()) {
         Some((value, children)) => (value, Marks { line: marks.line, children }),

@@ -1,4 +1,4 @@
-//! The characters of a document, one after the other, and the places they stand at.
+//! The characters of a document, one after the other, and their places.
 
 use crate::puppet::document::{Fault, FaultKind, line_at};
 
@@ -38,9 +38,9 @@ pub(super) struct Input<'a> {
     bytes: &'a [u8],
     /// The byte to read next.
     pub(super) at: usize,
-    /// The place of it.
+    /// Its place.
     pub(super) mark: Mark,
-    /// The fault of the bytes behind the text.
+    /// The fault of the bytes after the text.
     bad: Option<Fault>,
 }
 
@@ -89,7 +89,7 @@ impl<'a> Input<'a> {
         if self.bad.is_some() { None } else { self.bytes.get(self.at..) }
     }
 
-    /// Passes over `count` ASCII characters that break no line.
+    /// Skips `count` ASCII characters that break no line.
     #[inline]
     fn pass(&mut self, count: usize) {
         self.at += count;
@@ -97,7 +97,7 @@ impl<'a> Input<'a> {
         self.mark.column = self.mark.column.saturating_add(u32::try_from(count).unwrap_or(u32::MAX));
     }
 
-    /// Passes over a character.
+    /// Skips a character.
     #[inline]
     pub(super) fn skip(&mut self) {
         let first = self.peek(0);
@@ -109,14 +109,14 @@ impl<'a> Input<'a> {
         self.mark.column += 1;
     }
 
-    /// Passes over ASCII characters other than control characters for which `passes` holds, as far as nothing bad
-    /// follows.
+    /// Skips ASCII characters other than control characters for which `passes` holds. Does nothing if bad bytes
+    /// follow the text.
     pub(super) fn skip_run(&mut self, passes: impl Fn(u8) -> bool) {
         let Some(rest) = self.rest() else { return };
         self.pass(rest.iter().take_while(|b| matches!(b, 0x20..=0x7e) && passes(**b)).count());
     }
 
-    /// Passes over a line break and returns how it reads; at anything else it does nothing.
+    /// Skips a line break and returns how it reads; does nothing at anything else.
     pub(super) fn skip_break(&mut self) -> &'static str {
         let (bytes, chars, reads) = match (self.peek(0), self.peek(1), self.peek(2)) {
             (b'\r', b'\n', _) => (2, 2, "\n"),
@@ -158,13 +158,13 @@ impl<'a> Input<'a> {
         self.is_break_at(0)
     }
 
-    /// A line break or the end.
+    /// Returns true at a line break or the end.
     #[inline]
     pub(super) fn is_break_or_end(&self) -> bool {
         self.peek(0) == 0 || self.is_break_at(0)
     }
 
-    /// A blank, a line break or the end.
+    /// Returns true at a blank, a line break or the end.
     #[inline]
     pub(super) fn is_space_at(&self, offset: usize) -> bool {
         self.peek(offset) == 0 || self.is_blank_at(offset) || self.is_break_at(offset)
@@ -175,7 +175,7 @@ impl<'a> Input<'a> {
         self.mark.column == 0 && [self.peek(0), self.peek(1), self.peek(2)] == indicator && self.is_space_at(3)
     }
 
-    /// A byte order mark.
+    /// Returns true at a byte order mark.
     pub(super) fn is_bom(&self) -> bool {
         self.peek(0) == 0xef && self.peek(1) == 0xbb && self.peek(2) == 0xbf
     }
@@ -192,7 +192,7 @@ fn width(first: u8) -> usize {
     }
 }
 
-/// The bytes that a character which is not allowed has.
+/// True for bytes that may be part of a character that is not allowed.
 const IS_ODD: [bool; 256] = {
     let mut odd = [false; 256];
     let mut b = 0;

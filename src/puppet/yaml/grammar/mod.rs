@@ -16,8 +16,8 @@ use super::event::{Event, Onward};
 use crate::puppet::document::Fault;
 use crate::puppet::server::Notes;
 
-/// Feeds the events of the first document of `content` to `sink`, until it stops. Returns the places that a Puppet
-/// server on JRuby reads otherwise, too.
+/// Feeds the events of the first document of `content` to `sink`, until it stops. Also returns the places that a
+/// Puppet server on JRuby reads differently.
 pub(super) fn first_document<'a>(
     content: &'a [u8],
     sink: &mut impl FnMut(Event<'a>) -> Onward,
@@ -25,14 +25,14 @@ pub(super) fn first_document<'a>(
     noted(parser::Parser::new(content), sink)
 }
 
-/// Feeds the events of the first document as [`first_document`] does. Returns true if no other one follows.
+/// Feeds the events of the first document as [`first_document`] does. Returns true if no other document follows.
 pub(super) fn only_document<'a>(content: &'a [u8], sink: &mut impl FnMut(Event<'a>) -> Onward) -> Result<bool, Fault> {
     let mut parser = parser::Parser::new(content);
     parser.document(sink)?;
     parser.is_at_end()
 }
 
-/// Does the same as [`first_document`] as the server reads it.
+/// Does the same as [`first_document`], but reads as the server does.
 pub(super) fn document_of_server<'a>(
     content: &'a [u8],
     sink: &mut impl FnMut(Event<'a>) -> Onward,

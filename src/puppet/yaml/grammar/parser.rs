@@ -37,7 +37,7 @@ enum State {
 pub(super) struct Parser<'a> {
     scanner: Scanner<'a>,
     state: State,
-    /// The states to go on with once the current node is done.
+    /// The states to continue with after the current node.
     states: Vec<State>,
     /// The starts of the open collections.
     starts: Vec<Mark>,
@@ -80,7 +80,7 @@ impl<'a> Parser<'a> {
                 return Ok(());
             }
         }
-        // Psych has the document only once the token behind it is read.
+        // Psych has the document only after reading the token that follows it.
         self.scanner.peek().map(|_| ())
     }
 
@@ -92,7 +92,7 @@ impl<'a> Parser<'a> {
         Ok(matches!(self.scanner.peek()?.kind, Kind::StreamEnd))
     }
 
-    /// Reads up to the first node; false where there is no document, or `sink` stops.
+    /// Reads up to the first node. Returns false if there is no document.
     fn document_start(&mut self, sink: &mut impl FnMut(Event<'a>) -> Onward) -> Result<bool, Fault> {
         match self.scanner.peek()?.kind {
             Kind::StreamEnd => return Ok(false),
@@ -156,7 +156,7 @@ impl<'a> Parser<'a> {
         })
     }
 
-    /// Goes on where the node that is done belongs.
+    /// Returns to the state that follows the node that is done.
     fn resume(&mut self) {
         self.state = self.states.pop().unwrap_or(State::DocumentEnd);
     }
@@ -356,7 +356,7 @@ impl<'a> Parser<'a> {
         self.block_mapping_node(State::BlockMappingKey, end)
     }
 
-    /// Parses the node behind the indicator of a key or a value, which ends at `mark`.
+    /// Parses the node after the indicator of a key or a value, which ends at `mark`.
     fn block_mapping_node(&mut self, next: State, mark: Mark) -> Result<Event<'a>, Fault> {
         match self.scanner.peek()?.kind {
             Kind::Key | Kind::Value | Kind::BlockEnd => Ok(self.empty_then(next, mark)),
@@ -382,7 +382,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Takes the comma between two items; false where neither it nor the end is there.
+    /// Takes the comma between two items. Returns false if there is neither a comma nor the end.
     fn flow_separator(&mut self, is_end: impl Fn(&Kind<'a>) -> bool) -> Result<bool, Fault> {
         match &self.scanner.peek()?.kind {
             Kind::FlowEntry => self.scanner.skip_token(),
@@ -402,7 +402,7 @@ impl<'a> Parser<'a> {
         self.node_then(State::PairValue, false, false)
     }
 
-    /// Returns the value behind a `:` in a flow collection, which may be missing.
+    /// Returns the value after a `:` in a flow collection, which may be missing.
     fn flow_value(&mut self, next: State, is_end: impl Fn(&Kind<'a>) -> bool) -> Result<Event<'a>, Fault> {
         if matches!(self.scanner.peek()?.kind, Kind::Value) {
             self.scanner.skip_token();

@@ -6,7 +6,7 @@ use super::token::{Kind, Token};
 use crate::puppet::document::Fault;
 use crate::puppet::server::Kind as Otherwise;
 
-/// The longest number of a version.
+/// The maximum number of digits of a number in a version.
 const MAX_NUMBER: usize = 9;
 
 impl<'a> Scanner<'a> {
@@ -88,7 +88,7 @@ impl<'a> Scanner<'a> {
         Ok(self.input.slice(from, self.input.at))
     }
 
-    /// Returns the rest of a tag that starts with `head`, whose first character is not part of it.
+    /// Returns the rest of a tag that starts with `head`, without the first character.
     fn scan_tag_uri(&mut self, verbatim: bool, directive: bool, head: &str, start: Mark) -> Result<String, Fault> {
         let context = if directive { "while parsing a %TAG directive" } else { "while parsing a tag" };
         let mut uri = head.as_bytes().get(1..).unwrap_or_default().to_vec();

@@ -8,7 +8,7 @@ use super::token::{Kind, Token};
 use crate::puppet::document::Fault;
 use crate::puppet::server::Kind as Otherwise;
 
-/// Text that is a slice of the file as long as it can be.
+/// Text that is a slice of the file as long as possible.
 struct Text<'a> {
     joined: Option<String>,
     value: &'a str,
@@ -28,7 +28,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Adds what does not stand in the file.
+    /// Adds text that is not in the file.
     fn push(&mut self, text: &str) {
         if !text.is_empty() {
             self.joined.get_or_insert_with(|| self.value.to_owned()).push_str(text);
@@ -145,7 +145,7 @@ impl<'a> Scanner<'a> {
                 self.add_break(new_line, breaks);
                 from.get_or_insert(self.input.at);
             } else {
-                // Tabs behind the text on its line are those of the text.
+                // Tabs after the text on the same line belong to it, and are not noted.
                 if let Some(from) = from {
                     self.note_tabs(from);
                 }
@@ -359,7 +359,7 @@ impl<'a> Scanner<'a> {
         Ok((chomping, increment))
     }
 
-    /// Passes over blanks on this line.
+    /// Skips blanks on this line.
     pub(super) fn skip_blanks(&mut self) -> Result<(), Fault> {
         self.input.need(1)?;
         let from = self.input.at;
@@ -395,8 +395,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Passes over the indentation and the blank lines before a line of text; they tell the indentation where `indent`
-    /// is 0.
+    /// Skips the indentation and the blank lines before a line of text; they determine the indentation if `indent` is
+    /// 0.
     fn skip_block_breaks(
         &mut self,
         indent: &mut i64,

@@ -7,10 +7,10 @@ use super::token::{Kind, Token};
 use crate::puppet::document::Fault;
 use crate::puppet::server::{Kind as Otherwise, Notes};
 
-/// The longest a key without `?` may be, in characters.
+/// The maximum length of a key without `?`, in characters.
 const MAX_KEY: usize = 1024;
 
-/// The most characters behind which a Puppet server looks for a token.
+/// The maximum number of characters after which a Puppet server still looks for a token.
 const MOST_OF_SERVER: usize = 3 << 20;
 
 /// A place where a key without `?` may have started.
@@ -32,15 +32,15 @@ pub(super) struct Scanner<'a> {
     /// True if the first token in the queue is final.
     ready: bool,
     pub(super) flow_level: usize,
-    /// The column of the innermost block collection, -1 outside all.
+    /// The column of the innermost block collection, -1 outside of any.
     pub(super) indent: i64,
     indents: Vec<i64>,
     pub(super) key_allowed: bool,
     /// One for each flow level, and one for the block.
     keys: Vec<SimpleKey>,
-    /// The places that a Puppet server reads otherwise.
+    /// The places that a Puppet server reads differently.
     pub(super) notes: Notes,
-    /// True if the text is read on where a Puppet server reads what libyaml refuses.
+    /// True if reading continues where a Puppet server reads what libyaml refuses.
     is_of_server: bool,
 }
 
@@ -66,12 +66,12 @@ impl<'a> Scanner<'a> {
         Scanner { is_of_server: true, ..Scanner::new(content) }
     }
 
-    /// Notes that a Puppet server reads otherwise here.
+    /// Notes that a Puppet server reads this place differently.
     pub(super) fn note(&mut self, kind: Otherwise) {
         self.note_at(self.input.mark, kind);
     }
 
-    /// Notes that a Puppet server reads otherwise at `mark`.
+    /// Notes that a Puppet server reads the place at `mark` differently.
     pub(super) fn note_at(&mut self, mark: Mark, kind: Otherwise) {
         self.notes.add(mark.line_number(), kind);
     }
@@ -86,8 +86,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Returns true, and notes the place, if a Puppet server reads what libyaml refuses here, and this scanner reads
-    /// like one.
+    /// Notes the place and returns true if this scanner reads as a Puppet server does, which reads what libyaml
+    /// refuses here.
     pub(super) fn reads_on(&mut self, kind: Otherwise) -> bool {
         if self.is_of_server {
             self.note(kind);
@@ -111,7 +111,7 @@ impl<'a> Scanner<'a> {
         self.tokens.pop_front();
     }
 
-    /// Fetches tokens until the first one is sure to come first: a key is only known by the `:` behind it.
+    /// Fetches tokens until the first one is final: only the `:` after a key shows that it is one.
     fn fetch_more(&mut self) -> Result<(), Fault> {
         loop {
             if !self.tokens.is_empty() {
@@ -237,7 +237,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Opens a block collection at `column` where it lies deeper; its token goes in as token number `number`, or last.
+    /// Opens a block collection at `column` if that is deeper; its token is inserted as token number `number`, or
+    /// last.
     fn roll(&mut self, column: u32, number: Option<usize>, kind: Kind<'a>, mark: Mark) {
         if self.flow_level > 0 || self.indent >= i64::from(column) {
             return;
@@ -377,7 +378,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Fetches what may be, or start, a key.
+    /// Fetches a token that may be a key, or start one.
     fn fetch_simple(&mut self, scan: impl FnOnce(&mut Self) -> Result<Token<'a>, Fault>) -> Result<(), Fault> {
         self.save_key()?;
         self.key_allowed = false;
@@ -394,7 +395,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Passes over blanks, comments and line breaks. A tab may not stand where a block could be indented by it.
+    /// Skips blanks, comments and line breaks, but no tab where it could indent a block.
     pub(super) fn skip_to_token(&mut self) -> Result<(), Fault> {
         loop {
             self.input.need(1)?;
@@ -421,7 +422,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Passes over a comment, up to the end of its line.
+    /// Skips a comment, up to the end of its line.
     pub(super) fn skip_comment(&mut self) -> Result<(), Fault> {
         if self.input.peek(0) == b'#' {
             self.input.skip_run(|_| true);

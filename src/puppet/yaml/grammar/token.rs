@@ -1,10 +1,10 @@
-//! Tokens, between characters and events.
+//! Tokens, the stage between characters and events.
 
 use std::borrow::Cow;
 
 use super::input::Mark;
 
-/// A token and where it stands.
+/// A token and its place.
 #[derive(Debug)]
 pub(super) struct Token<'a> {
     pub(super) start: Mark,
