@@ -1,9 +1,9 @@
 //! Reports: the changes between two revisions as plain data, and the formats in which they are written.
 //!
-//! A [`Report`] holds every decision: the items that are shown, their order and their grouping. `model` has its parts,
-//! `build` makes it from changes, `words` says how things are called. A writer (a module of [`writers`]) takes a
-//! report, options of its own and an output, and decides only on layout. Values become text in one place,
-//! `words/value.rs`, which is also where secrets would show.
+//! A [`Report`] holds every decision: the items that are shown, their order and their grouping. `model` has its
+//! parts, `build` makes it from changes, `words` has the wording. A writer (a module of [`writers`]) takes a report,
+//! options of its own and an output, and decides only on layout. Values become text in one place, `words/value.rs`,
+//! which is also where secrets would show.
 //!
 //! Nothing here reads a repository or looks up a key. Fields of the JSON form are a contract with scripts: they may be
 //! added to, never renamed.
@@ -59,7 +59,7 @@ pub struct Report {
     pub nodes: Count,
     /// The number of keys that were compared, and of those that change.
     pub keys: Count,
-    /// The number of those that were there before.
+    /// The number of these keys that existed before.
     pub former_keys: usize,
     /// All changes, by key and then by first node. Those whose values differ from node to node may have many variants.
     pub changes: Vec<KeyChange>,
@@ -76,13 +76,13 @@ pub struct Report {
     pub findings: Vec<FindingChange>,
     /// The blind spots: possible changes that cannot be seen, the most important first.
     pub blind_spots: Vec<BlindSpot>,
-    /// The policies that it hits, and those that are waived: what counts most first.
+    /// The hits of policies, including those that are waived, the most severe first.
     pub policies: Vec<PolicyHit>,
-    /// The id of the commit whose settings judge it, if settings of the tree do.
+    /// The id of the commit whose settings judge it, if they are settings of the tree.
     pub judge: Option<String>,
-    /// The files and folders that it is narrowed to: only what they cause is in it. Empty if all of it is.
+    /// The files and folders that it is narrowed to: it contains only what they cause. Empty for a complete report.
     pub narrowed_to: Vec<String>,
-    /// True for a side of which nothing at all could be read.
+    /// True for a side that could not be read at all.
     pub is_unreadable: Diff<bool>,
 }
 
@@ -100,18 +100,19 @@ pub struct Commit {
 }
 
 impl Report {
-    /// Returns the time of the oldest answer of a source of the nodes, in RFC 3339; `None` if all come from files.
+    /// Returns the time of the oldest answer from a source of nodes, in RFC 3339; `None` if all nodes come from
+    /// files.
     pub fn nodes_fetched(&self) -> Option<String> {
         let seconds = i64::try_from(self.names.fleet.fetched()?).ok()?;
         Some(jiff::Timestamp::from_second(seconds).ok()?.to_string())
     }
 
-    /// Returns true if it reports what changed facts of nodes do, instead of a commit.
+    /// Returns true if it is about changed facts of nodes instead of a commit.
     pub fn is_of_facts(&self) -> bool {
         self.event.as_ref().is_some_and(|event| event.kind == EventKind::Facts)
     }
 
-    /// Returns true if it says anything about the data, even only that lines change nothing.
+    /// Returns true if it says anything about the data, even if only that lines change nothing.
     pub fn says_anything(&self) -> bool {
         let is_empty = self.changes.is_empty() && self.lines.is_empty() && self.reencrypted.is_empty();
         !(is_empty && self.findings.is_empty() && self.blind_spots.is_empty())
@@ -160,7 +161,7 @@ pub struct KeyChange {
     pub variants: Option<Variants>,
     /// The changed lines that cause it: positions in [`Report::lines`]. `None` if they are not known.
     pub lines: Option<Vec<usize>>,
-    /// The use of the key by the nodes; `None` if nothing is known of that.
+    /// The use of the key by the nodes; `None` if it is unknown.
     pub catalog_use: Option<Arc<CatalogUse>>,
     /// True if the catalogs of the nodes do not use the key.
     pub is_apart: bool,
@@ -172,7 +173,7 @@ impl KeyChange {
         self.variants.as_ref().map_or(1, |variants| variants.count(&self.nodes))
     }
 
-    /// Returns the nodes of the first variants, as many as `most`, in the order of their first nodes.
+    /// Returns the nodes of the first variants, at most `most`, in the order of their first nodes.
     fn variant_nodes(&self, most: usize, count: usize) -> Vec<NodeSet> {
         match &self.variants {
             None => Vec::new(),
@@ -188,8 +189,8 @@ impl KeyChange {
         self.first_variants(usize::MAX, 0)
     }
 
-    /// Returns the first variants, as many as `most`. Their number is `count`, or not known if that is 0: if each node
-    /// has its own, the nodes need not be divided.
+    /// Returns the first variants, at most `most`. `count` is the number of all variants, or 0 if it is not known: if
+    /// each node has its own variant, the nodes need not be divided.
     fn first_variants(&self, most: usize, count: usize) -> impl Iterator<Item = Cow<'_, KeyChange>> {
         let whole = self.variants.is_none().then_some(Cow::Borrowed(self));
         let classes = self.variant_nodes(most, count);
@@ -205,8 +206,8 @@ impl KeyChange {
         change
     }
 
-    /// Returns the change with `mark` in place of each variable whose values make variants, by its position among
-    /// `variables`.
+    /// Returns the change with each variable whose values make variants replaced by `mark`, called with its position
+    /// among `variables`.
     fn marked(&self, variants: &Variants, mark: &dyn Fn(usize) -> String) -> KeyChange {
         let mut change = KeyChange { variants: None, ..self.clone() };
         variants.mark(mark, &mut change.outcome, change.leaves.iter_mut().map(|leaf| &mut leaf.change));
@@ -219,12 +220,13 @@ impl KeyChange {
 pub struct Leaf {
     /// The difference, which other changes of the key may share.
     pub change: Arc<LeafChange>,
-    /// Its origins, or `None` if they are not traced. Reports may have millions of differences, of which few are.
+    /// Its origins, or `None` if they are not traced. Reports may have millions of differences, of which few are
+    /// traced.
     pub traced: Option<Box<LeafOrigins>>,
 }
 
 impl Leaf {
-    /// Returns the origins of both sides, as far as they are known.
+    /// Returns the origins of both sides, if they are known.
     pub fn origins(&self) -> Diff<Option<&Origin>> {
         self.traced.as_ref().map(|traced| traced.origin.as_ref().map(Option::as_ref)).unwrap_or_default()
     }
@@ -286,7 +288,7 @@ pub struct Item {
     pub first: usize,
     /// The others.
     pub others: Vec<usize>,
-    /// The number of those that are not shown, variants of a change counted each.
+    /// The number of changes that are not shown, each variant counted.
     pub more: usize,
     /// Their similarity.
     pub similarity: Similarity,
@@ -305,7 +307,7 @@ pub struct LeafFold {
     pub first: usize,
     /// The others.
     pub others: Vec<usize>,
-    /// The pattern of their paths behind the key, such as `.*.priority`, if there are several.
+    /// The pattern of their paths after the key, such as `.*.priority`, if there are several.
     pub path: Option<String>,
 }
 
@@ -323,7 +325,7 @@ pub enum Similarity {
 }
 
 impl Report {
-    /// Adds a finding for each sentence on a name of a revision.
+    /// Adds a finding for each sentence about a name of a revision.
     pub fn tell_names(&mut self, sentences: Vec<String>) {
         let finding = |text| {
             let diagnostic = Diagnostic::note("ambiguous-name", None, text);

@@ -44,12 +44,12 @@ impl PolicyLevel {
     }
 }
 
-/// A rule that a change hits, or the part of that which one waiver covers.
+/// A rule that a change hits, or the part of the hit that one waiver covers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PolicyHit {
     /// The name of the rule.
     pub name: Arc<str>,
-    /// The level of the rule; that of a failure if a waiver has expired.
+    /// The level of the rule, or [`PolicyLevel::Failure`] if a waiver has expired.
     pub level: PolicyLevel,
     /// The message of the rule.
     pub message: Arc<str>,
@@ -67,7 +67,7 @@ pub struct PolicyHit {
     pub waiver: Option<UsedWaiver>,
 }
 
-/// A waiver that meets a hit.
+/// A waiver that applies to a hit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsedWaiver {
     /// The reason that somebody gave.
@@ -101,7 +101,7 @@ impl PolicyState {
 }
 
 impl PolicyHit {
-    /// Returns a hit for policies that cannot be judged, for this reason: a fault must not let everything pass.
+    /// Returns a hit for policies that cannot be judged because of `reason`: a fault must not let everything pass.
     pub fn unreadable(message: &str, reason: String) -> PolicyHit {
         PolicyHit {
             name: "unreadable-policies".into(),
@@ -125,7 +125,7 @@ impl PolicyHit {
         }
     }
 
-    /// Returns the level that counts, or `None` if the hit is waived.
+    /// Returns the level that applies, or `None` if the hit is waived.
     pub fn counts_as(&self) -> Option<PolicyLevel> {
         (self.state() != PolicyState::Waived).then_some(self.level)
     }
@@ -149,7 +149,7 @@ impl PolicyHit {
         format!("{} ({}){notes}", self.message, self.found)
     }
 
-    /// Returns further sentences: on the waiver and on the people who must look at it.
+    /// Returns further sentences: about the waiver and the people who must look at it.
     pub fn notes(&self) -> Vec<String> {
         let waiver = self.waiver.as_ref().map(|waiver| {
             let UsedWaiver { reason, expires, has_expired } = waiver;
@@ -217,7 +217,7 @@ impl Report {
     }
 }
 
-/// The most names in a line.
+/// The maximum number of names in a line.
 const MAX_NAMES: usize = 3;
 
 /// Returns some names, and the number of the others.

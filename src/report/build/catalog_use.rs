@@ -1,8 +1,8 @@
-//! Finds by their last catalogs which nodes use a changed key, and separates the changes on all others.
+//! Finds out from the last catalogs which nodes use a changed key, and separates the changes on all others.
 //!
-//! Puppet looks the key of a class up on nodes with that class. Others may still look it up explicitly, which nobody
-//! can see without a record of all lookups: so this tells what catalogs have, and never decides on a verdict, a policy
-//! or a count. Nothing is said of a key that data refers to. Errors are never apart.
+//! Puppet looks up the key of a class on nodes with that class. Other nodes may still look it up explicitly, which
+//! nobody can see without a record of all lookups. So this only reports what catalogs contain, and never decides a
+//! verdict, a policy or a count. Nothing is reported about a key that data refers to. Errors are never separated.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
@@ -20,13 +20,13 @@ pub struct CatalogUse {
     pub class: Option<Arc<str>>,
     /// The number of nodes whose catalogs use the key.
     pub with: usize,
-    /// The number of those whose catalogs do not use it.
+    /// The number of nodes whose catalogs do not use it.
     pub without: usize,
-    /// The number of those of whose catalogs that is not known.
+    /// The number of nodes of which neither is known.
     pub unknown: usize,
-    /// True if all lookups of some of the catalogs are known, and not just the classes.
+    /// True if all lookups, and not just the classes, are known of some of the catalogs.
     has_records: bool,
-    /// True if they are known of all catalogs that do not use it.
+    /// True if all lookups are known of each catalog that does not use it.
     is_recorded: bool,
     /// The number of variants of the change.
     variants: usize,
@@ -57,12 +57,12 @@ pub(super) struct Divided<O> {
     pub(in crate::report) is_apart: bool,
 }
 
-/// The most sets of nodes that use some key by which changes are divided. Each makes separate groups: with more of
-/// them the report would be too long to read.
+/// The maximum number of different sets of nodes that use a key by which changes are divided. Each set makes separate
+/// groups: with more of them, the report would be too long to read.
 const MAX_SETS: usize = 32;
 
-/// Divides changes into those on nodes whose catalogs do not use the key, and all others, unless the keys are used on
-/// too many sets of nodes. They stay in order: by key, and then by first node.
+/// Divides changes into those on nodes whose catalogs do not use the key, and all others, unless the keys are used by
+/// too many different sets of nodes. Changes stay in order: by key, and then by first node.
 pub(super) fn divided<O: Clone>(
     changes: Vec<Change>,
     origins: impl Iterator<Item = O>,
@@ -95,7 +95,7 @@ pub(super) fn divided<O: Clone>(
     all
 }
 
-/// Returns true if the keys are used on so few sets of nodes that changes are divided by them.
+/// Returns true if the keys are used by so few sets of nodes that changes are divided by them.
 fn are_few(uses: &BTreeMap<Arc<str>, KeyUse>) -> bool {
     let mut sets: Vec<&NodeSet> = Vec::new();
     for KeyUse { with, .. } in uses.values() {
@@ -113,7 +113,7 @@ fn is_of_error(kind: ChangeKind) -> bool {
     kind.is_error() || kind == ChangeKind::Recovered
 }
 
-/// Tells the parts of one change from further changes.
+/// Counts the parts of a change as one change.
 #[derive(Default)]
 pub struct CountedChanges(HashSet<*const CatalogUse>);
 
@@ -145,7 +145,7 @@ impl KeyChange {
     }
 }
 
-/// The most classes or keys that are named in one place.
+/// The maximum number of classes or keys that are named in one place.
 const MAX_NOTES: usize = 3;
 
 impl Report {
@@ -190,7 +190,8 @@ impl Report {
         }
     }
 
-    /// Returns a sentence for each class, or else key, of some items that not all nodes with the changes use.
+    /// Returns a sentence for each class, or key without a class, of some items that not all nodes with the changes
+    /// use.
     pub(in crate::report) fn use_notes(&self, items: &[Item]) -> Vec<String> {
         let mut by_key: BTreeMap<&str, CatalogUse> = BTreeMap::new();
         let mut parts = CountedChanges::default();
@@ -224,9 +225,10 @@ impl Report {
 }
 
 impl CatalogUse {
-    /// `class apache is in the catalogs of 12 of the 161 nodes where its keys change`; where lookups are known, too,
-    /// `class apache, or a lookup of apache::port, is in the catalogs of 12 of the 161 nodes where it changes`; for a
-    /// key of no class `motd is used by 12 of the 161 nodes where it changes, by their catalogs`.
+    /// Returns a sentence such as `class apache is in the catalogs of 12 of the 161 nodes where its keys change`; if
+    /// lookups are known, too, `class apache, or a lookup of apache::port, is in the catalogs of 12 of the 161 nodes
+    /// where it changes`; for a key of no class `motd is used by 12 of the 161 nodes where it changes, by their
+    /// catalogs`.
     fn note(&self, key: &str) -> String {
         let all = self.with + self.without + self.unknown;
         let with = if self.with == 0 { "none".to_owned() } else { number(self.with) };

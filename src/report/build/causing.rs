@@ -43,8 +43,8 @@ impl Range {
     }
 }
 
-/// Returns the lines that cause `changes`, by file, as far as they are known. Removed lines are left out for files
-/// with added lines among them, since readers see both together.
+/// Returns the known lines that cause `changes`, by file. Removed lines are left out for files with added lines among
+/// them, since readers see both together.
 pub(in crate::report) fn causing<'r>(report: &Report, changes: impl IntoIterator<Item = &'r KeyChange>) -> Vec<Range> {
     let positions: BTreeSet<usize> = changes.into_iter().flat_map(|change| &change.lines).flatten().copied().collect();
     let lines: Vec<&ChangedLines> = positions.into_iter().filter_map(|at| report.lines.get(at)).collect();
@@ -62,9 +62,9 @@ pub(in crate::report) fn causing<'r>(report: &Report, changes: impl IntoIterator
 }
 
 impl Report {
-    /// Returns the line of the later revision to mark for an effect: one that the commit changed, never another. It is
-    /// that of `origin` if that is such a line, and otherwise the first that causes the effect. There is none if the
-    /// cause is a line that was removed, or is not known.
+    /// Returns the line of the later revision to mark for an effect, always one that the commit changed: that of
+    /// `origin` if the commit changed it, and otherwise the first that causes the effect. There is none if the cause
+    /// is a removed line, or unknown.
     pub(crate) fn line_to_mark(&self, causing: Option<&[usize]>, origin: Option<&Place>) -> Option<Place> {
         let causing = causing.map(|all| all.iter().filter_map(|at| self.lines.get(*at)));
         let mut added = causing.into_iter().flatten().filter(|lines| lines.side == Side::After).peekable();
@@ -120,7 +120,7 @@ pub(in crate::report) struct Reason {
 }
 
 impl Reason {
-    /// Returns the reason of lines without a known effect.
+    /// Returns the reason why lines have no effect, or an unknown one.
     pub(in crate::report) fn of(lines: &ChangedLines) -> Reason {
         let Effect::None(idle) = &lines.effect else {
             return Reason { before: lines.words().unwrap_or_default(), place: None, behind: String::new() };

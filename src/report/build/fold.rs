@@ -13,7 +13,7 @@ use crate::value::{Segment, Value, ValuePath};
 
 /// The least number of keys or entries that are folded.
 const MIN_FOLDED: usize = 3;
-/// The most differences of a value that are compared with each other.
+/// The maximum number of differences of a value that are compared with each other.
 const MAX_COMPARED: usize = 2000;
 
 /// Stands for the word or step in which names or paths differ.
@@ -97,7 +97,7 @@ fn masked(path: &ValuePath, at: usize) -> String {
     path.0.iter().enumerate().map(step).collect()
 }
 
-/// Returns the members that have a mask in common, the most first and each once.
+/// Returns the groups of members with a mask in common, the largest first, and each member only once.
 fn largest<M: Clone + Eq + Hash>(masks: &[Vec<M>]) -> Vec<(Vec<usize>, M)> {
     let mut by_mask: HashMap<&M, Vec<usize>, RandomState> = HashMap::default();
     for (at, mask) in masks.iter().enumerate().flat_map(|(at, masks)| masks.iter().map(move |mask| (at, mask))) {

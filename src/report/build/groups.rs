@@ -20,15 +20,15 @@ use crate::value::{Rich, Value};
 enum Consequence {
     /// The lookup fails.
     Error,
-    /// A secret is shown in clear text, or is another one.
+    /// A secret changes, or a value becomes secret or is no longer one.
     Secret,
-    /// A value has another type.
+    /// A value changes its type.
     Type,
-    /// The key is found no more.
+    /// The key is no longer found.
     Removal,
-    /// Any other.
+    /// Any other change.
     Value,
-    /// Only the order of a value is another.
+    /// Only the order of a value changes.
     Order,
 }
 
@@ -41,7 +41,7 @@ pub(in crate::report) struct Compared<'a> {
 }
 
 /// Joins similar changes into items, and items on the same nodes into groups. Leaves out the changes at the positions
-/// `folded`. Those at the positions `apart` are in groups of their own, after the others.
+/// `folded`. The changes at the positions `apart` form separate groups, after the others.
 pub(in crate::report) fn groups_by_use(
     changes: &[Change],
     folded: &HashSet<usize>,

@@ -36,11 +36,11 @@ pub struct Input<'a> {
     pub nodes: NodeSet,
     /// The number of keys that were compared.
     pub keys: usize,
-    /// The number of those of them that the earlier side has.
+    /// The number of these keys that the earlier side has.
     pub former_keys: usize,
     /// The changes, as [`crate::diff::changes`] gives them.
     pub changes: Changes,
-    /// The use of changed keys, as far as it is reported.
+    /// The use of those changed keys for which it is reported.
     pub uses: BTreeMap<Arc<str>, KeyUse>,
     /// The origins of the changed values.
     pub origins: Origins,
@@ -52,11 +52,11 @@ pub struct Input<'a> {
     pub findings: Diff<&'a [Finding]>,
     /// The blind spots: possible changes that cannot be seen, the most important first.
     pub blind_spots: Vec<BlindSpot>,
-    /// True for a side of which nothing at all could be read.
+    /// True for a side that could not be read at all.
     pub is_unreadable: Diff<bool>,
 }
 
-/// The origins of changed values. Each list may end early: the origins behind its end are unknown.
+/// The origins of changed values. Each list may be too short: origins beyond its end are unknown.
 #[derive(Debug, Clone, Default)]
 pub struct Origins {
     /// The origins of each change.
@@ -93,7 +93,7 @@ impl Report {
     /// Builds the report.
     pub fn new(mut input: Input<'_>) -> Report {
         let Changes { changes, reencrypted } = std::mem::take(&mut input.changes);
-        // Equality of secrets must not show either, so they are redacted before anything is compared.
+        // Readers must not see either if secrets are equal, so they are redacted before anything is compared.
         let changes: Vec<Change> = changes.into_iter().map(|change| redacted(change, input.disclosure)).collect();
         let origins = input.origins.changes.into_iter().chain(std::iter::repeat_with(ChangeOrigins::default));
         let divided = divided(changes, origins, &input.uses).into_iter();
@@ -108,7 +108,7 @@ impl Report {
         let groups = groups_by_use(&changes, &folded, &apart, &compared);
         let mut blind_spots = input.blind_spots;
         blind_spots.extend(emptiness(input.nodes.len(), keys.total).filter(|_| blind_spots.is_empty()));
-        // The commit has caused none of these, so they come last.
+        // The commit has not caused these, so they come last.
         blind_spots.sort_by_key(|spot| spot.is_standing);
         let origin = input.origins.reencrypted.into_iter().chain(std::iter::repeat(None));
         Report {

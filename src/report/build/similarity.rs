@@ -1,9 +1,9 @@
 //! Joins changes of a key that a person would read as one.
 //!
-//! Data that interpolates a node's name gives every node a value of its own, and a change to it would fill pages that
-//! all say the same. Changes are therefore joined into one item if their differences are equal, in whatever order they
-//! stand, or equal except for the node's name or for positions in lists. If a key still changes in too many ways,
-//! changes of the same shape are joined and one is shown as an example.
+//! Data that interpolates a node's name gives every node a different value, and a change to it would fill pages that
+//! all say the same. Changes are therefore joined into one item if their differences are equal, in whatever order, or
+//! equal except for the node's name or for positions in lists. If a key still changes in too many ways, changes of
+//! the same shape are joined and one is shown as an example.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -18,10 +18,10 @@ use crate::node::NodeSet;
 use crate::report::{Item, Similarity};
 use crate::value::{Hash, Segment, Text, Value, ValuePath};
 
-/// The most items of a key; more are joined by their shape.
+/// The maximum number of items of a key; more are joined by their shape.
 const MAX_VARIANTS: usize = 4;
 
-/// The most differences of a change that are put in order to compare them.
+/// The maximum number of differences of a change that are sorted to compare them.
 const MAX_SORTED: usize = 2000;
 
 /// The parts of a change that similar changes have in common.
@@ -60,7 +60,7 @@ pub(in crate::report) fn items(changes: &[Change], folded: &HashSet<usize>, flee
             let anywhere = |item: &Item| without_positions(&changes[item.first]);
             items = join(items, Similarity::ExceptPosition, |item| is_plain(item).then(|| anywhere(item))?);
             join_variants(&mut items, Similarity::ExceptNodeName, |item| vary(item) && masked(item).is_some());
-            // Variants whose differences are not equal are items of their own, as it were, until they are joined.
+            // Variants with different differences count as separate items until they are joined.
             let alone = |item: &Item| {
                 let are_joined = item.similarity == Similarity::ExceptNodeName || !vary(item);
                 if are_joined { 1 } else { 1 + item.more }
@@ -111,7 +111,7 @@ fn vary(change: &Change) -> bool {
     change.variants.as_ref().is_some_and(|variants| change.leaves.iter().any(|leaf| variants.vary_in(leaf)))
 }
 
-/// Notes the similarity of the variants of single changes that are joined among themselves.
+/// Notes the similarity of changes that are not joined with others, but whose own variants are.
 fn join_variants(items: &mut [(Item, NodeSet)], similarity: Similarity, are_joined: impl Fn(&Item) -> bool) {
     for (item, _) in items.iter_mut().filter(|(item, _)| item.similarity == Similarity::Equal && are_joined(item)) {
         item.similarity = similarity;
@@ -161,8 +161,8 @@ fn shape(change: &Change) -> Signature<'_> {
     Signature::Shape(change.kind, change.leaves.iter().map(place).collect())
 }
 
-/// Returns the signature of a change with the name of its node masked, or `None` if it is on nodes that it does not
-/// distinguish by their names.
+/// Returns the signature of a change with the name of its node masked, or `None` if it is on several nodes and does
+/// not differ between them by their names alone.
 fn without_node_name(change: &Change, fleet: &Fleet) -> Option<Signature<'static>> {
     let names = |node| NodeName::new(fleet.name(node)).forms();
     let is_of_each_node = match &change.variants {
@@ -194,7 +194,7 @@ struct NodeName<'a> {
     host: &'a str,
 }
 
-/// A shorter label may be a part of any word, so it is not masked.
+/// The minimum length of a first label that is masked: a shorter one may be a part of any word.
 const MIN_LABEL: usize = 4;
 
 impl<'a> NodeName<'a> {
@@ -202,7 +202,7 @@ impl<'a> NodeName<'a> {
         NodeName { full, host: full.split('.').next().unwrap_or(full) }
     }
 
-    /// Returns the leaf with the name masked; the same leaf if the name is not in it.
+    /// Returns the leaf with the name masked, or the same leaf if it does not contain the name.
     fn mask_leaf(&self, leaf: &Arc<LeafChange>) -> Arc<LeafChange> {
         let is_within = |part: &PlacedValue| self.is_in_path(&part.path) || self.is_in(&part.value);
         let Diff { before, after } = &leaf.part;

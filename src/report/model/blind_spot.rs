@@ -1,4 +1,4 @@
-//! Blind spots, which are changes that a commit may make unseen, and the verdict that takes them into account.
+//! Blind spots, which are changes that a commit may make unnoticed, and the verdict that takes them into account.
 
 use std::collections::BTreeSet;
 use std::fmt::{self, Display};
@@ -46,7 +46,7 @@ pub struct Remedy {
 pub struct Acceptable {
     /// The code.
     pub code: &'static str,
-    /// The names of files, keys, variables or the like.
+    /// The names of files, keys, variables and so on.
     pub names: Vec<String>,
 }
 
@@ -87,7 +87,7 @@ pub struct BlindSpot {
     pub message: String,
     /// The remedy.
     pub fix: Option<Remedy>,
-    /// True if it was there before the commit just as it is after it: the commit has not made it.
+    /// True if it was the same before the commit, which therefore has not caused it.
     pub is_standing: bool,
     /// The nodes that it concerns; empty if it does not depend on nodes.
     pub nodes: NodeSet,
@@ -95,7 +95,7 @@ pub struct BlindSpot {
     pub keys: Vec<Arc<str>>,
     /// The files that it concerns, if any.
     pub files: Vec<String>,
-    /// The levels of the hierarchy that cannot be seen, if it is about such.
+    /// The levels of the hierarchy that cannot be seen, if it is about levels.
     pub levels: Vec<UnseenLevel>,
 }
 
@@ -104,7 +104,7 @@ pub struct BlindSpot {
 pub struct UnseenLevel {
     /// Its name.
     pub name: String,
-    /// The names of the levels that it counts before.
+    /// The names of the levels that it takes precedence over.
     pub before: BTreeSet<Arc<str>>,
 }
 
@@ -112,20 +112,20 @@ pub struct UnseenLevel {
 pub const HIDDEN: &str = "hidden-by-filter";
 
 impl BlindSpot {
-    /// Returns true if it is about changes that the user does not ask for.
+    /// Returns true if it is about changes that the user filters out.
     pub(in crate::report) fn is_filtered(&self) -> bool {
         self.code == HIDDEN
     }
 
-    /// Returns true if it is about levels, including levels of some of the nodes.
+    /// Returns true if it is about levels that cannot be seen for some of these nodes.
     fn is_on_some_of(&self, nodes: &NodeSet) -> bool {
         !self.levels.is_empty() && !self.nodes.intersection(nodes).is_empty()
     }
 }
 
 impl Report {
-    /// Returns a sentence on the changed keys whose new values would not count if a level that cannot be seen had these
-    /// keys, or `None` if there are none.
+    /// Returns a sentence on the changed keys whose new values would be overridden if a level that cannot be seen had
+    /// these keys, or `None` if there are none.
     pub(in crate::report) fn unseen_before_values(&self) -> Option<String> {
         let (mut levels, mut keys) = (BTreeSet::new(), BTreeSet::new());
         for spot in &self.blind_spots {
@@ -150,5 +150,5 @@ impl Report {
     }
 }
 
-/// The most levels that a sentence names.
+/// The maximum number of levels that a sentence names.
 const MAX_LEVELS: usize = 3;

@@ -19,7 +19,7 @@ pub enum NoEffect {
     Moved(Place),
     /// The lines are merged with others, and the result is the same.
     Merged,
-    /// No value changes by them.
+    /// They change no value.
     Unused,
 }
 
@@ -44,7 +44,7 @@ impl NoEffect {
         }
     }
 
-    /// Returns the words before its place, or all of them, and those behind it.
+    /// Returns the words before its place, or all of them, and those after it.
     fn around(&self) -> [&'static str; 2] {
         match self {
             NoEffect::Equal => ["the data is the same", ""],
@@ -71,7 +71,7 @@ pub struct Idle {
 /// A reason why lines have no effect on some nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdlePart {
-    /// The reason, with the place that matters on the most of the nodes.
+    /// The reason, with the place that matters on most of the nodes.
     pub reason: NoEffect,
     /// The number of the other places that matter on some of them.
     pub more_places: usize,
@@ -137,8 +137,8 @@ impl Idle {
         [before, &place.map(Place::to_string).unwrap_or_default(), &behind].concat()
     }
 
-    /// Returns the words before the place that matters on the most nodes, or all up to the first reason's end, that
-    /// place, and the words behind it.
+    /// Returns the words before the place that matters on the most nodes, or the whole first reason if it has no
+    /// place; that place; and the words after it.
     pub(in crate::report) fn parts(&self) -> (&'static str, Option<&Place>, String) {
         let (before, place, behind) = self.first.parts();
         if self.is_one() {
@@ -158,7 +158,7 @@ impl IdlePart {
         [before, &place.map(Place::to_string).unwrap_or_default(), &behind].concat()
     }
 
-    /// Returns the words before its place, the place, and the words behind it.
+    /// Returns the words before its place, the place, and the words after it.
     fn parts(&self) -> (&'static str, Option<&Place>, String) {
         let [before, behind] = self.reason.around();
         let more = match self.more_places {

@@ -142,7 +142,7 @@ impl FileChange {
     }
 }
 
-/// The most keys that words name.
+/// The maximum number of keys that words name.
 const MAX_NAMED: usize = 4;
 
 /// Changed lines that follow each other and have the same effect.
@@ -158,13 +158,13 @@ pub struct ChangedLines {
     pub side: Side,
     /// Their effect.
     pub effect: Effect,
-    /// The lines without which they would do something else, too: the other half of data that moved. Positions in
+    /// The lines without which they would have a further effect: the other half of data that moved. Positions in
     /// [`Report::lines`](crate::report::Report::lines).
     pub with: Vec<usize>,
     /// The keys that they belong to, in the order of the file.
     pub keys: Vec<Arc<str>>,
-    /// The lines as they are written, if no known node reads the file: nothing else tells what is in them. Empty if a
-    /// value in them may be secret.
+    /// The lines as they are written, if no known node reads the file, so that nothing else shows their content.
+    /// Empty if a value in them may be secret.
     pub text: Vec<String>,
 }
 
@@ -200,7 +200,7 @@ pub enum UnknownEffect {
 }
 
 impl UnknownEffect {
-    /// Returns the reason as lines without effect have it, too.
+    /// Returns the reason as a [`LineReason`], as lines without effect have it.
     pub fn kind(self) -> LineReason {
         match self {
             UnknownEffect::Unreached => LineReason::Unreached,

@@ -62,7 +62,7 @@ impl<'a> NodeSets<'a> {
     }
 }
 
-/// The most names that node sets list in full.
+/// The maximum number of names that node sets list in full.
 const MOST_NAMES: usize = 1_500_000;
 
 /// A set as it is listed: further sets whose nodes belong to it, by their numbers, and other nodes.
@@ -89,7 +89,7 @@ fn parts(sets: &[Cow<'_, NodeSet>]) -> DistinctParts {
     let count = sets.iter().filter_map(|set| set.iter().last()).map(|node| node.0 as usize + 1).max().unwrap_or(0);
     let (mut of, mut next) = (vec![0; count], 1);
     for set in sets {
-        // The nodes of each part that are in the set become a part of their own.
+        // The nodes of each part that are in the set become a separate part.
         let mut split: HashMap<usize, usize, RandomState> = HashMap::default();
         for node in set.iter() {
             let part = &mut of[node.0 as usize];
@@ -120,7 +120,7 @@ pub(in crate::report) fn summary(set: &NodeSet) -> (usize, u32) {
 mod tests {
     use super::*;
 
-    /// The nodes of a set, those of the sets in it among them.
+    /// Returns the nodes of a set, including those of the sets in it.
     fn nodes(all: &[ListedSet<'_>], number: usize) -> NodeSet {
         let listed = &all[number];
         let further = listed.sets.iter().map(|number| nodes(all, *number));

@@ -1,5 +1,5 @@
-//! The values that the similar changes of an item have on each node. One list of them serves all writers, which say
-//! only how much of it they have room for.
+//! The values that the similar changes of an item have on each node. All writers share one list of them, and say only
+//! how much of it they have room for.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -22,41 +22,42 @@ use crate::value::Segment;
 /// The part of a list that there is room for.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::report) struct Extent {
-    /// The most values, besides that of the change that is shown.
+    /// The maximum number of values, besides that of the change that is shown.
     pub(in crate::report) values: usize,
-    /// The most changes that are compared with each other, to name the nodes of equal ones together.
+    /// The maximum number of changes that are compared with each other, to name the nodes of equal ones together.
     pub(in crate::report) compared: usize,
-    /// About the most characters.
+    /// The maximum number of characters, about.
     pub(in crate::report) characters: usize,
-    /// The room for one value; with a single line, values are shortened to it.
+    /// The room for one value. If it is a single line, values are shortened to it.
     pub(in crate::report) room: Room,
 }
 
 impl Extent {
-    /// Returns that of a list of a few values, each on one line; of none, only for the note.
+    /// Returns the extent of a list of a few values, each on one line, or of none, for the note alone.
     pub(in crate::report) fn brief(values: usize, columns: usize) -> Extent {
         let compared = if values == 0 { 1 } else { MAX_COMPARED };
         Extent { values, compared, characters: usize::MAX, room: Room { columns, lines: 1 } }
     }
 
-    /// Returns that of a list that has about as many characters.
+    /// Returns the extent of a list that has about this many characters.
     pub(in crate::report) fn whole(characters: usize, room: Room) -> Extent {
         Extent { values: usize::MAX, compared: usize::MAX, characters, room }
     }
 }
 
-/// The most changes that are compared for a brief list. Any number of nodes may have values of their own.
+/// The maximum number of changes that are compared for a brief list: each of any number of nodes may have its own
+/// value.
 const MAX_COMPARED: usize = 16;
 const MAX_VARIANTS: usize = 5;
 
-/// The most columns of the names of nodes in a brief list, and in another one.
+/// The maximum width, in columns, of the names of nodes in a brief list, and in other lists.
 const NAME_COLUMNS: usize = 40;
 const MAX_NAMES: usize = 1000;
 
-/// The most differences of a value.
+/// The maximum number of differences of a change that are shown.
 const MAX_LEAVES: usize = 100;
 
-/// The characters that an entry takes besides its words, about.
+/// The number of characters that an entry takes besides its words, about.
 const FRAME: usize = 40;
 
 /// The values of an item, by node.
@@ -64,9 +65,9 @@ const FRAME: usize = 40;
 pub(in crate::report) struct ByNode {
     /// A note on the change that is shown.
     pub(in crate::report) note: String,
-    /// The values that it does not show.
+    /// The values other than that of the change that is shown.
     pub(in crate::report) values: Vec<NodeValue>,
-    /// The number of those that are not listed.
+    /// The number of values that are not listed.
     pub(in crate::report) more: usize,
     /// The number of characters that the list has, about.
     pub(in crate::report) characters: usize,
@@ -82,7 +83,7 @@ pub(in crate::report) struct NodeValue {
 }
 
 impl NodeValue {
-    /// Returns the value in lines below the names, or beside them if it is one line.
+    /// Returns the value in lines below the names, or on the same line if it has only one.
     pub(in crate::report) fn all_lines(&self) -> Vec<DetailLine> {
         match &self.lines[..] {
             [DetailLine { mark: Mark::Both, text }] => {
@@ -97,7 +98,7 @@ impl NodeValue {
 }
 
 impl ByNode {
-    /// Returns words on the values that are not listed, with the command that lists them.
+    /// Returns words about the values that are not listed, with the command that lists them.
     pub(in crate::report) fn rest(&self, report: &Report) -> Option<String> {
         Some(format!("{}: `{}`", self.and_more()?, full_command(report)))
     }
@@ -109,8 +110,8 @@ impl ByNode {
 }
 
 impl Report {
-    /// Returns true if the changes of an item are equal but for names or positions, which need no list for a reader in
-    /// haste.
+    /// Returns true if the changes of an item are equal except for names or positions, so that brief reports need no
+    /// list.
     pub(in crate::report) fn is_alike(item: &Item) -> bool {
         matches!(item.similarity, Similarity::ExceptNodeName | Similarity::ExceptPosition)
     }
@@ -144,7 +145,7 @@ impl Report {
             (_, Some(first)) => format!("an example, on {}; other values on other nodes", names(&first.nodes)),
             (_, None) => "the values by node".to_owned(),
         };
-        // One more takes no more room than its number.
+        // One further value takes no more room than its number.
         let most = if list.entries.len() == extent.values.saturating_add(1) { usize::MAX } else { extent.values };
         let more = list.more(most, first.as_ref());
         let shown = list.entries.into_iter().take(most);
@@ -152,10 +153,10 @@ impl Report {
         Some(ByNode { note, values: shown.map(value).collect(), more, characters: list.characters })
     }
 
-    /// Returns the changes of an item, each variant by itself: as many as `most`.
+    /// Returns the changes of an item, at most `most`, each variant separately.
     fn each_change<'r>(&'r self, item: &'r Item, most: usize) -> impl Iterator<Item = Cow<'r, KeyChange>> {
         let all = std::iter::once(&item.first).chain(&item.others).map(|at| &self.changes[*at]);
-        // Variants hardly ever have equal words, and each of them has to be made.
+        // Variants hardly ever have equal words, and making each of them takes time.
         let variants = if most == MAX_COMPARED { MAX_VARIANTS } else { most };
         let count = if item.others.is_empty() { 1 + item.more } else { 0 };
         all.flat_map(move |change| change.first_variants(variants, count)).take(most)
@@ -172,7 +173,7 @@ struct Entry {
 /// The list under construction.
 struct List {
     entries: Vec<Entry>,
-    /// The number of the changes that were looked at, of all of them.
+    /// The number of changes that were looked at, out of `total`.
     compared: usize,
     total: usize,
     characters: usize,

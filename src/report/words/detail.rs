@@ -30,7 +30,7 @@ pub(in crate::report) enum Mark {
 }
 
 impl Mark {
-    /// Returns the sign at the beginning of a line, as `diff` has it.
+    /// Returns the sign at the beginning of a line, as in the output of `diff`.
     pub(in crate::report) fn sign(self) -> char {
         match self {
             Mark::Both | Mark::Omitted => ' ',
@@ -95,7 +95,7 @@ fn order_on_one_line(values: Diff<&Value>) -> Option<Diff<String>> {
     (length.before.max(length.after) <= MAX_INLINE_ORDER).then(|| order_labels(values, usize::MAX).map(joined))
 }
 
-/// The most items whose order can be taken in from one line.
+/// The maximum number of items whose order is readable on one line.
 const MAX_INLINE_ORDER: usize = 12;
 
 fn is_multi_line(text: &str) -> bool {
@@ -106,7 +106,7 @@ fn values(change: &LeafChange) -> Diff<Option<&Value>> {
     change.part.as_ref().map(|part| part.as_ref().map(|part| &part.value))
 }
 
-/// Returns a note on the kind of a difference, or `None` if its values alone tell it.
+/// Returns a note on the kind of a difference, or `None` if its values alone show it.
 pub(in crate::report) fn note(change: &LeafChange) -> Option<String> {
     let Diff { before: Some(before), after: Some(after) } = values(change) else { return None };
     if change.kind == LeafKind::Reordered {
@@ -329,7 +329,7 @@ fn operation(op: DiffOp, lines: Diff<&[&str]>, columns: usize, out: &mut Vec<Det
     }
 }
 
-/// Lays out lines that took the place of others, so that the first difference of each pair shows.
+/// Lays out lines that replaced others, so that the first difference of each pair shows.
 fn replacement(lines: Diff<&[&str]>, columns: usize, out: &mut Vec<DetailLine>) {
     let pairs = lines.before.iter().zip(lines.after);
     let pairs =
@@ -375,7 +375,7 @@ fn apart(texts: Diff<String>, columns: usize) -> (String, String) {
     (window(&before), window(&after))
 }
 
-/// Compares the order of two collections: of the items that both sides have, as far as their order tells something.
+/// Compares the order of two collections by the items that both sides have, or by all if that shows no difference.
 fn order(values: Diff<&Value>, columns: usize) -> Vec<DetailLine> {
     let labels = order_labels(values, columns);
     let labels = labels.as_ref().map(|labels| labels.iter().map(String::as_str).collect::<Vec<_>>());
