@@ -10,7 +10,7 @@ pub enum Puppet {
     /// Puppet 8 with its defaults, `strict=error`.
     #[default]
     V8,
-    /// OpenVox 9, with the same default.
+    /// OpenVox 9 with its defaults, `strict=error`.
     V9,
 }
 
@@ -147,7 +147,7 @@ impl Ruby {
         matches!(self, Ruby::JRuby9_3 | Ruby::JRuby9_4 | Ruby::JRuby10)
     }
 
-    /// Returns the version of Psych that reads YAML. `check` names what a JRuby reads differently.
+    /// Returns the version of Psych that reads YAML. [`server`](super::server) names what a JRuby reads differently.
     pub fn psych(self) -> Psych {
         match self {
             Ruby::V3_1 | Ruby::V3_3 | Ruby::JRuby9_3 | Ruby::JRuby9_4 => Psych::V4,

@@ -100,8 +100,7 @@ pub struct Commit {
 }
 
 impl Report {
-    /// Returns the time of the oldest answer from a source of nodes, in RFC 3339; `None` if all nodes come from
-    /// files.
+    /// Returns the time of the oldest answer from a source of nodes, in RFC 3339, or `None` if all are from files.
     pub fn nodes_fetched(&self) -> Option<String> {
         let seconds = i64::try_from(self.names.fleet.fetched()?).ok()?;
         Some(jiff::Timestamp::from_second(seconds).ok()?.to_string())
@@ -220,8 +219,7 @@ impl KeyChange {
 pub struct Leaf {
     /// The difference, which other changes of the key may share.
     pub change: Arc<LeafChange>,
-    /// Its origins, or `None` if they are not traced. Reports may have millions of differences, of which few are
-    /// traced.
+    /// Its origins, or `None` if they are not traced. Few are, since reports may have millions of differences.
     pub traced: Option<Box<LeafOrigins>>,
 }
 

@@ -176,7 +176,7 @@ impl Report {
         share(Count { total: self.nodes.total, changed: nodes })
     }
 
-    /// Returns the names of the rules that count at this level, each once.
+    /// Returns the names of the rules that apply at this level, each once.
     fn policies_at(&self, level: PolicyLevel) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for hit in self.policies.iter().filter(|hit| hit.counts_as() == Some(level)) {

@@ -32,7 +32,8 @@ pub(super) type HasOptions<'v> = &'v dyn Fn(&str) -> bool;
 pub(super) struct Source {
     /// True if it may be options whatever callers pass.
     pub(super) is_any: bool,
-    /// The functions and defined types whose parameter it may be, and the variables whose value.
+    /// The functions and defined types of which it may be a parameter, and the variables of which it may be the
+    /// value.
     pub(super) of: BTreeSet<String>,
 }
 

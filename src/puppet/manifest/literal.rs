@@ -22,7 +22,7 @@ pub(super) enum Expression {
     Splat(Box<Expression>),
     /// A hash that is made of others.
     Composed,
-    /// Anything else. It is not options, unless all arguments are one.
+    /// Anything else. In a manifest, it cannot be options.
     Other,
 }
 

@@ -94,8 +94,8 @@ impl Lookups {
         lookups
     }
 
-    /// Adds the class whose name follows. Returns it if parameters follow, too. A resource `class { ... }` has no
-    /// name here.
+    /// Adds the class whose name follows. Returns it if it has parameters. A resource `class { ... }` has no name
+    /// here.
     fn class(&mut self, words: &[Word]) -> Option<Class> {
         let Token::Name(name) = &words.first()?.token else { return None };
         let name = name.trim_start_matches("::").to_owned();
@@ -120,7 +120,7 @@ impl Lookups {
     }
 }
 
-/// Words of which every template and every Ruby code that looks something up contains at least one.
+/// Words of which each template or Ruby file that looks something up contains at least one.
 const CALLING: [&str; 6] = ["lookup", "Lookup", "hiera", "call_function", "EvaluatingParser", "evaluate_string"];
 
 /// The maximum depth of strings inside the expressions of strings; a deeper call may look up any key.

@@ -120,7 +120,7 @@ impl Call<'_> {
         let is_literal = rest.len() < inner(&words).len() || matches!(peek(rest), Some(Token::Text(_)));
         let is_whole = matches!(rest.get(1).map(|word| &word.token), None | Some(Token::Sign(',')));
         let function = match Function::named(&name) {
-            // They call whatever their arguments name.
+            // These call whatever their arguments name.
             _ if is_literal && is_whole && name == "inline_epp" => return vec![LookupCall::any_key(self.line)],
             _ if is_literal && is_whole && name == "call" && names_any() => {
                 return vec![LookupCall::any_key(self.line)];

@@ -418,7 +418,7 @@ mod tests {
             "7 r=\"web\"",
         ];
         assert_eq!(told(text, "include role::$r", "n"), expected);
-        // A list on a line of its own is not access to the value before.
+        // A list on a new line is no access to the value before it.
         assert_eq!(told("node default { $g = 7\n[$h, $i] = [1, 2] }", "role($r)", "n")[0], "1 g=7");
         let of_class = "node default { class { '::role::db::main': x => $y } }";
         assert_eq!(told(of_class, "include role::$r", "n"), ["1 r=\"db::main\""]);

@@ -1,6 +1,6 @@
-//! The words of a manifest, and what they have in common with those of Ruby.
+//! Splits manifests into words; parts of the lexer serve Ruby, too.
 //!
-//! Text that the lexer of Puppet refuses is passed over.
+//! Text that Puppet's lexer refuses is skipped.
 //!
 //! Source: `pops/parser/lexer2.rb`.
 

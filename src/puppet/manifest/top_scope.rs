@@ -103,7 +103,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Goes to the end of a definition. What a node block sets hides the variables of the top scope.
+    /// Skips a definition. Variables that a node block sets hide those of the top scope.
     fn skip_definition(&mut self) {
         let is_node = self.words[self.at].token == Token::Name("node".to_owned());
         let mut open = self.at;

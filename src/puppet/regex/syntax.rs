@@ -86,7 +86,7 @@ pub(super) fn fault(pattern: &str, what: &str) -> Error {
 /// Ruby's error for a group without an end.
 const END: &str = "end pattern in group";
 
-/// Returns Ruby's error for a group whose name Oniguruma refuses. In Ruby, the name extends to its bracket or to the
+/// Returns Ruby's error for a group whose name Oniguruma refuses. In Ruby, the name extends to its bracket or the
 /// end.
 fn misnamed_group(pattern: &str, what: &str) -> Option<String> {
     let name = what.strip_prefix("invalid char in group name <").or(what.strip_prefix("invalid group name <"))?;

@@ -20,7 +20,7 @@ use crate::value::{Hash, Value};
 /// A number of nanoseconds, or an error if it cannot be read or is out of range.
 pub type Time = Result<i128, Error>;
 
-/// Returns the error for a time of more nanoseconds than hierad counts.
+/// Returns the error for a time of more nanoseconds than hierad can count.
 fn out_of_range() -> Error {
     Error::unknown("a time that many ages away")
 }

@@ -121,7 +121,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads one field. `packed` is true if more digits follow directly, so that the field's width is limited.
+    /// Reads one field. `packed` is true if the format continues with digits, so that the field's width is limited.
     fn field(&mut self, c: char, packed: bool) -> Option<()> {
         match c {
             'A' | 'a' => self.name(&WEEKDAYS).map(|_| ())?,

@@ -206,7 +206,7 @@ pub fn of_hash(hash: &Hash) -> Time {
     of_fields(hash.get("negative").is_some_and(Value::is_truthy), &FIELDS.map(field))
 }
 
-/// Returns the sum of days, hours, minutes, seconds, milliseconds, microseconds and nanoseconds; the last ones may be
+/// Returns the sum of days, hours, minutes, seconds, milliseconds, microseconds and nanoseconds. The last may be
 /// missing.
 pub fn of_fields(negative: bool, fields: &[Value]) -> Time {
     const UNITS: [i64; 7] = [86_400_000_000_000, 3_600_000_000_000, 60_000_000_000, 1_000_000_000, 1_000_000, 1_000, 1];

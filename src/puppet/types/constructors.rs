@@ -292,7 +292,7 @@ pub(crate) fn type_text() -> Found {
     new_function!("new_type", &[], &[&[("type_string", "String[1]")]])
 }
 
-/// Returns the signatures of `new` of types that take any value.
+/// Returns the signatures of `new` of types that accept any value.
 pub(crate) fn unit() -> Found {
     new_function!("new_unit", &[], &[&[("from", "Any")]])
 }

@@ -365,7 +365,7 @@ fn no_number(text: &str, at: usize, length: usize) -> Error {
     }
     let what = match shown.to_ascii_lowercase() {
         lower if lower.starts_with("0x") => match lower[2..].split_once('.') {
-            // Puppet names the digits before the dot, without their `0x`.
+            // If only digits precede the dot, Puppet leaves out the `0x` and calls the number decimal.
             Some((digits, _)) if !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit()) => {
                 return at_place(text, at + 2, &format!("Not a valid decimal number {}", &shown[2..]));
             }

@@ -63,8 +63,7 @@ impl<'a> Edit<'a> {
 }
 
 impl Edit<'_> {
-    /// Returns what servers read differently in the new version, given `former` and `marks` of the former version,
-    /// and `text` of the new text.
+    /// Returns the notes on the new version, given those on the former one and its marks, and those on the new text.
     pub fn notes(&self, (former, marks): (&Notes, &Marks), text: &Notes) -> Notes {
         let line_of = |entry: usize| marks.children.get(entry).map_or(u32::MAX, |marks| marks.line);
         let (start, end) = (line_of(self.entries.start), line_of(self.entries.end));

@@ -100,8 +100,8 @@ fn base60_float(negative: bool, first: &str, rest: &[&str]) -> f64 {
     sum
 }
 
-/// Converts digits, a dot and digits as Ruby's `to_f` does: skips single underscores between digits, others end the
-/// number.
+/// Converts digits, a dot and digits as Ruby's `to_f` does: skips single underscores between digits, but stops at
+/// others.
 fn leading_float(text: &str) -> f64 {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let fraction = leading_digits(fraction);

@@ -22,7 +22,7 @@ pub struct CatalogUse {
     pub with: usize,
     /// The number of nodes whose catalogs do not use it.
     pub without: usize,
-    /// The number of nodes of which neither is known.
+    /// The number of nodes for which that is not known.
     pub unknown: usize,
     /// True if all lookups, and not just the classes, are known of some of the catalogs.
     has_records: bool,
@@ -190,8 +190,7 @@ impl Report {
         }
     }
 
-    /// Returns a sentence for each class, or key without a class, of some items that not all nodes with the changes
-    /// use.
+    /// Returns a sentence for each class, or key without one, that some of the nodes on which it changes do not use.
     pub(in crate::report) fn use_notes(&self, items: &[Item]) -> Vec<String> {
         let mut by_key: BTreeMap<&str, CatalogUse> = BTreeMap::new();
         let mut parts = CountedChanges::default();

@@ -56,7 +56,7 @@ pub struct Input<'a> {
     pub is_unreadable: Diff<bool>,
 }
 
-/// The origins of changed values. Each list may be too short: origins beyond its end are unknown.
+/// The origins of changed values. Each list may end early: origins beyond its end are unknown.
 #[derive(Debug, Clone, Default)]
 pub struct Origins {
     /// The origins of each change.
@@ -83,7 +83,7 @@ pub struct ChangeOrigins {
 pub struct LeafOrigins {
     /// The places of both values.
     pub origin: Diff<Option<Origin>>,
-    /// The other places that take part in each side.
+    /// The other places that contribute to each side.
     pub sources: Diff<Vec<Source>>,
     /// The changed lines that cause it, if they are known: positions in [`Origins::lines`].
     pub lines: Option<Vec<usize>>,
@@ -93,7 +93,7 @@ impl Report {
     /// Builds the report.
     pub fn new(mut input: Input<'_>) -> Report {
         let Changes { changes, reencrypted } = std::mem::take(&mut input.changes);
-        // Readers must not see either if secrets are equal, so they are redacted before anything is compared.
+        // Not even the equality of secrets may show, so they are redacted before anything is compared.
         let changes: Vec<Change> = changes.into_iter().map(|change| redacted(change, input.disclosure)).collect();
         let origins = input.origins.changes.into_iter().chain(std::iter::repeat_with(ChangeOrigins::default));
         let divided = divided(changes, origins, &input.uses).into_iter();
@@ -108,7 +108,7 @@ impl Report {
         let groups = groups_by_use(&changes, &folded, &apart, &compared);
         let mut blind_spots = input.blind_spots;
         blind_spots.extend(emptiness(input.nodes.len(), keys.total).filter(|_| blind_spots.is_empty()));
-        // The commit has not caused these, so they come last.
+        // The commit has not caused standing ones, so they come last.
         blind_spots.sort_by_key(|spot| spot.is_standing);
         let origin = input.origins.reencrypted.into_iter().chain(std::iter::repeat(None));
         Report {

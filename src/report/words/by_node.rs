@@ -26,7 +26,7 @@ pub(in crate::report) struct Extent {
     pub(in crate::report) values: usize,
     /// The maximum number of changes that are compared with each other, to name the nodes of equal ones together.
     pub(in crate::report) compared: usize,
-    /// The maximum number of characters, about.
+    /// The approximate maximum number of characters.
     pub(in crate::report) characters: usize,
     /// The room for one value. If it is a single line, values are shortened to it.
     pub(in crate::report) room: Room,
@@ -45,8 +45,7 @@ impl Extent {
     }
 }
 
-/// The maximum number of changes that are compared for a brief list: each of any number of nodes may have its own
-/// value.
+/// The maximum number of changes that are compared for a brief list. Any number of nodes may have their own values.
 const MAX_COMPARED: usize = 16;
 const MAX_VARIANTS: usize = 5;
 
@@ -57,7 +56,7 @@ const MAX_NAMES: usize = 1000;
 /// The maximum number of differences of a change that are shown.
 const MAX_LEAVES: usize = 100;
 
-/// The number of characters that an entry takes besides its words, about.
+/// The approximate number of characters that an entry takes besides its words.
 const FRAME: usize = 40;
 
 /// The values of an item, by node.
@@ -69,7 +68,7 @@ pub(in crate::report) struct ByNode {
     pub(in crate::report) values: Vec<NodeValue>,
     /// The number of values that are not listed.
     pub(in crate::report) more: usize,
-    /// The number of characters that the list has, about.
+    /// The approximate number of characters of the list.
     pub(in crate::report) characters: usize,
 }
 
@@ -110,8 +109,8 @@ impl ByNode {
 }
 
 impl Report {
-    /// Returns true if the changes of an item are equal except for names or positions, so that brief reports need no
-    /// list.
+    /// Returns true if the changes of an item are equal except for names or positions. Brief reports need no list
+    /// then.
     pub(in crate::report) fn is_alike(item: &Item) -> bool {
         matches!(item.similarity, Similarity::ExceptNodeName | Similarity::ExceptPosition)
     }

@@ -1,4 +1,4 @@
-//! The parameters of types, which stand in brackets.
+//! The parameters of types, in brackets.
 //!
 //! Source: `pops/types/type_factory.rb`.
 
@@ -20,7 +20,7 @@ use crate::value::rich::Rich;
 use crate::value::rich::types::{Callable, Range, Texts, TimeRange};
 use crate::value::{Hash, Type, Value};
 
-/// The parameters of a type, and the expression that they stand in.
+/// The parameters of a type, and the expression that contains them.
 pub(super) struct Parameters<'n, 't> {
     pub(super) node: &'n Node<'t>,
     pub(super) values: Vec<Value>,

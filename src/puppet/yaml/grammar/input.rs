@@ -57,7 +57,7 @@ impl<'a> Input<'a> {
         Input { text, bytes: text.as_bytes(), at: 0, mark: Mark::default(), bad }
     }
 
-    /// Makes sure that `count` characters can be looked at, or that the text ends before.
+    /// Fails if the bad bytes after the text are among the next `count` characters.
     #[inline]
     pub(super) fn need(&self, count: usize) -> Result<(), Fault> {
         match &self.bad {
@@ -170,7 +170,7 @@ impl<'a> Input<'a> {
         self.peek(offset) == 0 || self.is_blank_at(offset) || self.is_break_at(offset)
     }
 
-    /// Returns true if a `---` or `...` stands here, at the start of a line.
+    /// Returns true if `indicator`, a `---` or `...`, is here at the start of a line.
     pub(super) fn is_document_indicator(&self, indicator: [u8; 3]) -> bool {
         self.mark.column == 0 && [self.peek(0), self.peek(1), self.peek(2)] == indicator && self.is_space_at(3)
     }

@@ -10,7 +10,7 @@ use crate::puppet::server::Kind as Otherwise;
 const MAX_NUMBER: usize = 9;
 
 impl<'a> Scanner<'a> {
-    /// Returns the letters, digits, `-` and `_` that stand here.
+    /// Reads the letters, digits, `-` and `_` at this place.
     fn scan_name(&mut self) -> Result<&'a str, Fault> {
         let from = self.input.at;
         self.input.need(1)?;

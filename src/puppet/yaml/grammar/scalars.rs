@@ -395,8 +395,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Skips the indentation and the blank lines before a line of text; they determine the indentation if `indent` is
-    /// 0.
+    /// Skips the indentation and blank lines before a line of text; they determine the indentation if `indent` is 0.
     fn skip_block_breaks(
         &mut self,
         indent: &mut i64,

@@ -237,8 +237,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Opens a block collection at `column` if that is deeper; its token is inserted as token number `number`, or
-    /// last.
+    /// Opens a block collection at `column` if that is deeper. Its token becomes number `number`, or the last one.
     fn roll(&mut self, column: u32, number: Option<usize>, kind: Kind<'a>, mark: Mark) {
         if self.flow_level > 0 || self.indent >= i64::from(column) {
             return;
@@ -252,7 +251,7 @@ impl<'a> Scanner<'a> {
         self.tokens.insert(at, token);
     }
 
-    /// Closes the block collections that lie deeper than `column`.
+    /// Closes the block collections that are deeper than `column`.
     fn unroll(&mut self, column: i64) {
         while self.flow_level == 0 && self.indent > column {
             let mark = self.input.mark;
