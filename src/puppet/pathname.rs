@@ -1,4 +1,4 @@
-//! Paths as Ruby's `Pathname` joins them.
+//! Joins paths as Ruby's `Pathname` does.
 
 /// Joins two paths as Ruby's `Pathname#+` does: an absolute `path` replaces `base`, each leading `..` of `path` takes
 /// a name off the end of `base`, leading `.` are dropped, and all else stays as it is, doubled slashes included.

@@ -5,7 +5,7 @@ use crate::value::{Floats, Notation, Printable};
 /// The Puppet whose behaviour and defaults apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Puppet {
-    /// Puppet 7 with its defaults, `strict=warning`. Puppet 5 and 6 answer the same.
+    /// Puppet 7 with its defaults, `strict=warning`. Puppet 5 and 6 behave the same.
     V7,
     /// Puppet 8 with its defaults, `strict=error`.
     #[default]

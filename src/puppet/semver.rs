@@ -130,7 +130,7 @@ fn simple(text: &str, whole: &str) -> Parsed<Comparator> {
     }
 }
 
-/// A version of which numbers may be missing.
+/// A version that may lack numbers.
 struct Partial {
     major: Option<Value>,
     minor: Option<Value>,

@@ -57,7 +57,7 @@ pub enum Kind {
 /// The effect that a place has on a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// The server refuses the file, so every lookup that sees it fails.
+    /// The server refuses the file, so every lookup that reads it fails.
     Refuses,
     /// The server reads a different value.
     Differs,

@@ -139,7 +139,7 @@ fn branch_label(event: &CommitEvent) -> Cow<'_, str> {
 pub struct Count {
     /// The total.
     pub total: usize,
-    /// The number with a change.
+    /// The number of those that change.
     pub changed: usize,
 }
 
@@ -258,7 +258,7 @@ pub struct Reencrypted {
     pub key: Arc<str>,
     /// The place of the secret in its value.
     pub path: ValuePath,
-    /// The nodes whose value has it.
+    /// The nodes whose value contains it.
     pub nodes: NodeSet,
     /// Its place in the data now, if that is known.
     pub origin: Option<Origin>,

@@ -130,7 +130,7 @@ impl PolicyHit {
         (self.state() != PolicyState::Waived).then_some(self.level)
     }
 
-    /// Returns the word for it: its level, or that it is waived.
+    /// Returns the word for it: its level, or `waived`.
     pub fn label(&self) -> &'static str {
         self.counts_as().map_or("waived", PolicyLevel::as_str)
     }

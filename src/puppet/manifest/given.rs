@@ -37,7 +37,7 @@ pub(super) struct Source {
     pub(super) of: BTreeSet<String>,
 }
 
-/// The options in a file that come from elsewhere, and those that it makes for others.
+/// The options in a file that come from elsewhere, and those that it passes on.
 #[derive(Default)]
 pub(super) struct Given {
     sources: HashMap<String, Source>,

@@ -19,7 +19,7 @@ pub enum Language {
     Epp,
     /// A template in Ruby.
     Erb,
-    /// A template in one of the two: what evaluates it decides.
+    /// A template in one of the two languages, depending on what evaluates it.
     Template,
     /// Functions in Ruby.
     Ruby,
@@ -305,7 +305,7 @@ lookup('last', {'merge' => 'deep'})
         {
             assert_eq!(told(broken), Vec::<String>::new(), "{broken}");
         }
-        // A text that is too long to read may be about any key.
+        // A text that is too long to read may look up any key.
         assert_eq!(
             told(&format!("lookup({}", "[".repeat(100_000))),
             ["1 * [\"first\", \"deep\", \"hash\", \"unique\"]?"]

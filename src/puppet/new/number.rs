@@ -40,7 +40,7 @@ fn is_true(value: Option<&Value>) -> bool {
     value.is_some_and(|value| matches!(value, Value::Boolean(true)))
 }
 
-/// Returns the error for arguments that make no integer; a hash is checked more closely.
+/// Returns the error for arguments of which no integer can be made. A hash is checked more closely.
 fn refused_integer(function: &Function, args: &[Value]) -> Result<Error, Error> {
     if let [Value::Hash(hash)] = args {
         if let Some(from) = hash.get("from")

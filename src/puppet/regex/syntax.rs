@@ -1,4 +1,4 @@
-//! Ruby's regular expressions in Oniguruma's terms: the two have one ancestor and differ in details.
+//! Ruby's regular expressions in Oniguruma's terms: the two have a common ancestor and differ in details.
 //!
 //! Source: Ruby 3.1's `re.c`, `regparse.c`.
 
@@ -234,7 +234,7 @@ fn names_no_bracket(rest: &str) -> bool {
     })
 }
 
-/// Returns the name of a property of characters that is not closed.
+/// Returns the name of a property of characters whose brace is not closed.
 fn unclosed_property(rest: &str) -> Option<&str> {
     let name = rest.strip_prefix('{').filter(|name| !name.contains('}'))?;
     // At the end of the pattern Ruby leaves the last character out.

@@ -1,6 +1,6 @@
 //! The signatures of Puppet's function `new` for each type that has one.
 //!
-//! [`constructor_of`] finds them by the type. `new` picks a signature by its arguments, `Init` asks for the values that
+//! [`constructor_of`] finds them by the type. `new` picks a signature by its arguments; `Init` needs the values that
 //! a type can be made of.
 //!
 //! Source: the `new_function` methods of `pops/types/*.rb`.

@@ -10,7 +10,7 @@ use super::{assignable, parse};
 use crate::value::rich::types::{Range, Texts};
 use crate::value::{Segment, Type, Value, ValuePath};
 
-/// One step on the way to the place of a mismatch.
+/// One step of the path to the place of a mismatch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Step {
     /// The subject of the sentence.
@@ -75,14 +75,14 @@ pub(crate) enum Kind {
     Count(Range, Range),
 }
 
-/// Kinds of mismatches that become one when all alternatives have one of them.
+/// Kinds of mismatches that are merged into one if each alternative has one of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Group {
-    /// Sizes, counts of arguments included.
+    /// Sizes, including counts of arguments.
     Sizes,
     /// Counts of arguments.
     Counts,
-    /// Types, texts included.
+    /// Types, including texts.
     Types,
 }
 

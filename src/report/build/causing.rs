@@ -86,7 +86,7 @@ impl Report {
     }
 }
 
-/// Returns words in place of the lines that cause some changes, if none can be named.
+/// Returns words to show instead of the lines that cause some changes, if none can be named.
 pub(in crate::report) fn unknown_cause<'r>(
     report: &Report,
     mut changes: impl Iterator<Item = &'r KeyChange>,

@@ -8,7 +8,7 @@ use crate::node::NodeSet;
 use crate::report::Report;
 use crate::report::numbers::count;
 
-/// The answer to the question if a commit changes effective values.
+/// The answer to the question whether a commit changes effective values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// The commit changes something.
@@ -33,7 +33,7 @@ impl Verdict {
 /// The remedy for a blind spot or fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remedy {
-    /// The advice. With lines for the settings, it ends where they begin.
+    /// The advice. If there are lines for the settings, it leads up to them.
     pub words: String,
     /// The lines of YAML to put into the settings, as they can be copied.
     pub yaml: Option<String>,

@@ -102,7 +102,7 @@ impl ByNode {
         Some(format!("{}: `{}`", self.and_more()?, full_command(report)))
     }
 
-    /// Returns the number of the values that are not listed.
+    /// Returns words for the number of values that are not listed, or `None` if all are.
     pub(in crate::report) fn and_more(&self) -> Option<String> {
         (self.more > 0).then(|| format!("and {} more", number(self.more)))
     }

@@ -83,7 +83,7 @@ pub(in crate::report) fn on_one_line(change: &LeafChange, columns: usize) -> Opt
     (used + both <= columns).then_some(sides)
 }
 
-/// Returns an order of items for one line, such as `[a, b] -> [b, a]`, or `None` if there are too many.
+/// Returns both orders of items for one line, such as `[a, b] -> [b, a]`, or `None` if there are too many.
 fn order_on_one_line(values: Diff<&Value>) -> Option<Diff<String>> {
     let length = values.map(|value| match value {
         Value::Array(items) => items.len(),
@@ -234,7 +234,7 @@ fn text_block(text: &str, columns: usize) -> Vec<String> {
 
 const NO_NEWLINE: &str = "(no newline at the end)";
 
-/// Cuts lines off beyond `most`, so that each side keeps its share.
+/// Cuts off lines beyond `most`, so that each side keeps its share.
 fn limited(mut lines: Vec<DetailLine>, most: usize) -> Vec<DetailLine> {
     if lines.len() <= most {
         return lines;
@@ -417,7 +417,7 @@ fn order_of_items(items: Diff<&[Value]>, columns: usize) -> Diff<Vec<String>> {
     if lines.before == lines.after { items.map(|items| items.iter().map(label).collect()) } else { lines }
 }
 
-/// Returns true for each of `items` that `others` also contains, counting duplicates.
+/// Returns, for each of `items`, true if `others` contains it as well, counting duplicates.
 fn shared(items: &[Value], others: &[Value]) -> Vec<bool> {
     let mut left: HashMap<&Value, usize> = HashMap::new();
     for item in others {

@@ -57,7 +57,7 @@ pub(super) enum Names<'l> {
 
 struct Parser<'l> {
     names: &'l Names<'l>,
-    /// The number of `Init`s of types that have no `new`.
+    /// The number of `Init`s that Puppet cannot use.
     unusable: Cell<usize>,
 }
 

@@ -126,7 +126,7 @@ fn variables() -> Body {
     Body::Map { entries: Entries::default(), key: None, becomes: Becomes::Variables }
 }
 
-/// Returns the events of each node of a run of nodes.
+/// Splits events into those of each node.
 fn nodes<'e, 'a>(events: &'e [Event<'a>]) -> Vec<&'e [Event<'a>]> {
     let mut nodes = Vec::new();
     let (mut start, mut depth) = (0, 0usize);

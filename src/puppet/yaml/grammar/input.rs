@@ -72,7 +72,7 @@ impl<'a> Input<'a> {
         if left < count { Err(bad.clone()) } else { Ok(()) }
     }
 
-    /// Returns the byte `offset` bytes ahead, 0 at the end.
+    /// Returns the byte `offset` bytes ahead, or 0 at the end.
     #[inline]
     pub(super) fn peek(&self, offset: usize) -> u8 {
         self.bytes.get(self.at + offset).copied().unwrap_or(0)

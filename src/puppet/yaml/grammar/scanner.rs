@@ -17,7 +17,7 @@ const MOST_OF_SERVER: usize = 3 << 20;
 #[derive(Clone, Copy, Default)]
 struct SimpleKey {
     possible: bool,
-    /// Nothing but a key can stand there.
+    /// True if only a key is allowed there.
     required: bool,
     token: usize,
     mark: Mark,

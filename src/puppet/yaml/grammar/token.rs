@@ -41,7 +41,7 @@ pub(super) enum Kind<'a> {
     Value,
     Alias(&'a str),
     Anchor(&'a str),
-    /// `!e!suffix`; an empty handle for a verbatim tag.
+    /// `!e!suffix`; the handle of a verbatim tag is empty.
     Tag {
         handle: &'a str,
         suffix: String,
