@@ -84,7 +84,7 @@ fn fitting<'n>(names: &(impl Iterator<Item = &'n str> + Clone), count: usize, co
     let ranges = |runs| ranges(names.clone(), runs);
     let fits = |runs: &usize| ranges(*runs).next().is_none_or(|range| range.text.width() + MORE_WIDTH <= columns);
     let all = ranges(MAX_RUNS.into_iter().find(fits).unwrap_or(1));
-    // There may be thousands of names of which a few fit; a little more than these is enough.
+    // Of thousands of names only a few may fit, so this stops soon after the width is exceeded.
     let (mut ranges, mut whole) = (Vec::new(), 0_usize);
     for range in all {
         let is_enough = whole > columns.saturating_add(2) && ranges.len() > 1;
@@ -117,10 +117,10 @@ fn fitting<'n>(names: &(impl Iterator<Item = &'n str> + Clone), count: usize, co
     text
 }
 
-/// The width of ` and 9 more`, about.
+/// The approximate width of ` and 9 more`.
 const MORE_WIDTH: usize = 14;
 
-/// The most runs of numbers in one pair of brackets, to be tried in this order.
+/// The maximum numbers of runs in one pair of brackets, tried in this order.
 const MAX_RUNS: [usize; 4] = [16, 8, 4, 2];
 
 /// One or several names.

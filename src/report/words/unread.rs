@@ -1,4 +1,4 @@
-//! The changed lines of files that no known node reads, as they are written: both sides beside each other.
+//! The changed lines of files that no known node reads, as they are written, with both sides together.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -7,25 +7,25 @@ use super::wording::count;
 use crate::diagnostic::Place;
 use crate::report::{ChangedLines, FileChange, Report, Side};
 
-/// Changed lines that stand together.
+/// A run of adjacent changed lines.
 pub(in crate::report) struct UnreadLines<'r> {
-    /// The first of them.
+    /// The place of the first line.
     pub(in crate::report) place: &'r Place,
     /// The change of their file as a whole.
     pub(in crate::report) file: FileChange,
-    /// The places of equal ones elsewhere.
+    /// The places of equal runs elsewhere.
     pub(in crate::report) others: Vec<&'r Place>,
-    /// The lines: those before the change, then those after it.
+    /// The lines before the change, then those after it; in pairs if both set the same keys.
     pub(in crate::report) lines: Vec<(Side, &'r str)>,
 }
 
 impl UnreadLines<'_> {
-    /// Returns the number of lines at all of their places.
+    /// Returns the total number of lines at all places.
     pub(in crate::report) fn len(&self) -> usize {
         self.lines.len() * (1 + self.others.len())
     }
 
-    /// Returns words on the file and the other places, such as ` (new file) and 7 more places`, or nothing.
+    /// Returns a note on the file and the other places, such as ` (new file) and 7 more places`; it may be empty.
     pub(in crate::report) fn more(&self) -> String {
         let file = self.file.words();
         match self.others.len() {
@@ -34,12 +34,12 @@ impl UnreadLines<'_> {
         }
     }
 
-    /// Returns true if the commit has the place.
+    /// Returns true if the place exists after the commit.
     pub(in crate::report) fn is_there(&self) -> bool {
         self.lines.iter().any(|(side, _)| *side == Side::After)
     }
 
-    /// Returns the sign of a side, as `diff` has it.
+    /// Returns the sign of a side, as in the output of `diff`.
     pub(in crate::report) fn sign(side: Side) -> char {
         match side {
             Side::Before => '-',
@@ -48,7 +48,7 @@ impl UnreadLines<'_> {
     }
 }
 
-/// Puts lines of both sides beside each other if each of one side has the key of one of the other side.
+/// Interleaves the lines of both sides if they set the same keys in the same order.
 fn in_pairs(lines: Vec<(Side, &str)>) -> Vec<(Side, &str)> {
     let (before, after): (Vec<_>, Vec<_>) = lines.iter().copied().partition(|(side, _)| *side == Side::Before);
     let key = |line: &str| line.split_once(": ").map(|(key, _)| key.to_owned());
@@ -60,7 +60,7 @@ fn in_pairs(lines: Vec<(Side, &str)>) -> Vec<(Side, &str)> {
 }
 
 impl Report {
-    /// Returns the lines that are shown of files that no known node reads, in the order of the files.
+    /// Returns the changed lines to show from files that no known node reads, in the order of the files.
     pub(in crate::report) fn unread(&self) -> Vec<UnreadLines<'_>> {
         // The number of unchanged lines above is the same on both sides.
         let mut changed: BTreeMap<(&str, Side), u32> = BTreeMap::new();
@@ -92,7 +92,7 @@ impl Report {
         all
     }
 
-    /// Returns the heading of these lines.
+    /// Returns the heading above the lines in `unread`.
     pub(in crate::report) fn unread_heading(unread: &[UnreadLines<'_>]) -> String {
         let lines = unread.iter().map(UnreadLines::len).sum();
         let places = unread.iter().flat_map(|part| [part.place].into_iter().chain(part.others.iter().copied()));

@@ -1,4 +1,4 @@
-//! Fits text into columns, beside what makes it safe to show.
+//! Fits text into columns, and re-exports the functions that make it safe to show.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -7,7 +7,8 @@ pub(in crate::report) use crate::visible::{quote, visible, visible_lines};
 /// Marks omitted text.
 pub(in crate::report) const ELLIPSIS: char = '…';
 
-/// The most characters of foreign text in a headline, which nothing else limits: it is in every summary.
+/// The maximum number of characters of foreign text in a headline. Nothing else limits headlines, which are in every
+/// summary.
 const MAX_IN_HEADLINE: usize = 200;
 
 /// Returns a text in quotes, with escapes.

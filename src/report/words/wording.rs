@@ -71,7 +71,7 @@ impl Report {
             (0, "of comments or layout"),
             (0, "in files that no known node reads"),
             (0, "whose effect is unknown"),
-            // Too much changes.
+            // Because too much has changed.
             (0, "not looked into"),
         ];
         for lines in &self.lines {
@@ -109,7 +109,7 @@ impl Report {
         (asked < all).then(|| format!("of {}, {} asked for", count(all, "node"), number(asked)))
     }
 
-    /// Returns what a filter leaves of the changes and hides of them, behind a headline; nothing without one.
+    /// Returns what a filter leaves and hides, in brackets to follow a headline; empty without a filter.
     fn filtered(&self) -> String {
         let hidden = self.blind_spots.iter().find(|spot| spot.is_filtered()).map(|spot| in_headline(&spot.headline));
         let all: Vec<String> = self.asked_for().into_iter().chain(hidden).collect();
@@ -313,8 +313,8 @@ impl Leaf {
         self.change.path().map(|path| path.below(&change.key)).unwrap_or_default()
     }
 
-    /// Returns the places of both sides: one place, or two if they are in different files; and any other place that
-    /// contributes, after them.
+    /// Returns the places of both sides: one place, or two if they are in different files; and after them one more
+    /// place that contributes, if any.
     pub(in crate::report) fn places(&self) -> Option<String> {
         let shown = |origin: &Origin| visible(&origin.place.to_string()).into_owned();
         let origins = self.origins();
@@ -357,13 +357,13 @@ impl Leaf {
     }
 }
 
-/// A blind spot that was there before a commit just as after it.
+/// The name of a blind spot that exists both before and after a commit.
 const STANDING: &str = "standing blind spot";
 
-/// The most paths that the headline names.
+/// The maximum number of paths that the headline names.
 const MAX_PATHS: usize = 3;
 
-/// The most different numbers of nodes that are listed one by one.
+/// The maximum number of different node counts that are listed one by one.
 const MAX_DISTINCT_COUNTS: usize = 3;
 
 /// Joins two texts, or returns the one that is not empty.

@@ -1,6 +1,6 @@
 //! The messages of a report that belong to lines of files: policies that are hit, new errors and findings at their
 //! places, changes at the lines that they come from, and changed lines without effect. Check runs, SARIF and workflow
-//! commands have these.
+//! commands show them.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -15,7 +15,7 @@ use crate::report::words::visible::{shorten, shorten_middle, visible};
 use crate::report::words::wording::{count, share};
 use crate::report::{ChangedLines, Count, KeyChange, Leaf, PolicyHit, Report, Side};
 
-/// The most messages of one place that are listed separately.
+/// The maximum number of messages listed at one place.
 const MAX_MESSAGES: usize = 10;
 
 /// The room for the name of a difference, and for both of its values.
@@ -25,7 +25,7 @@ const VALUE_COLUMNS: usize = 120;
 /// The room for the text of an error.
 const ERROR_COLUMNS: usize = 2000;
 
-/// A message at a line of the repository, as the later revision has it.
+/// A message at a line of a file in the later revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Annotation {
     /// The kind of message: `policy`, `failing-key`, `changed-value`, `no-effect`, `unknown-effect`, or the code of a
@@ -155,7 +155,7 @@ impl Found {
         last: Option<u32>,
         told: PlaceMessage,
     ) {
-        // Places outside of the repository are absolute.
+        // Absolute paths are outside of the repository.
         if !place.path.starts_with('/') {
             let last = last.filter(|_| place.line.is_some());
             self.0.entry(At { level: Reverse(level), place: place.clone(), last, code }).or_default().push(told);
@@ -181,7 +181,7 @@ impl PlaceMessage {
         PlaceMessage { text: visible(&format!("{what}: {}", hit.words())).into_owned(), what }
     }
 
-    /// Returns a title such as `ntp::servers[1] changed on 12 of 143 nodes`, with the values behind it in the text.
+    /// Returns a title such as `ntp::servers[1] changed on 12 of 143 nodes`, and a text that adds the values.
     fn change(change: &KeyChange, leaf: &Leaf, on: &str) -> PlaceMessage {
         let place = leaf.change.path().map_or(Cow::Borrowed(&*change.key), |path| path.below(&change.key).into());
         let part = leaf.change.part.as_ref().map(Option::is_some);

@@ -1,4 +1,4 @@
-//! The formats of a report, and the one way to write it in any of them.
+//! The formats of a report, and a function that writes any of them.
 
 use std::io::{self, Write};
 
@@ -13,7 +13,7 @@ pub enum Format {
     Text,
     /// For programs: `docs/diff.schema.json` is its schema.
     Json,
-    /// For comments of a forge.
+    /// For comments on a forge.
     Markdown,
     /// A page that needs no other file.
     Html,
@@ -21,20 +21,20 @@ pub enum Format {
     Sarif,
     /// Workflow commands of GitHub Actions.
     Github,
-    /// XML for servers that show results of tests.
+    /// XML for servers that show test results.
     Junit,
 }
 
-/// The options of a report, in each format.
+/// The options for each format.
 #[derive(Debug, Clone, Default)]
 pub struct Style {
-    /// As text.
+    /// For text.
     pub text: text::Options,
-    /// As JSON.
+    /// For JSON.
     pub json: json::Options,
-    /// As Markdown.
+    /// For Markdown.
     pub markdown: markdown::Options,
-    /// As HTML.
+    /// For HTML.
     pub html: html::Options,
 }
 
@@ -43,7 +43,7 @@ impl Format {
     pub const ALL: [Format; 7] =
         [Format::Text, Format::Json, Format::Markdown, Format::Html, Format::Sarif, Format::Github, Format::Junit];
 
-    /// Returns its name.
+    /// Returns the format's name.
     pub fn name(self) -> &'static str {
         match self {
             Format::Text => "text",
@@ -56,7 +56,7 @@ impl Format {
         }
     }
 
-    /// Returns its media type.
+    /// Returns the format's media type.
     pub fn media_type(self) -> &'static str {
         match self {
             Format::Text | Format::Github => "text/plain; charset=utf-8",

@@ -1,5 +1,5 @@
-//! Writes the report as workflow commands of GitHub Actions, which Gitea and Forgejo know, too: the verdict, the blind
-//! spots and the annotations become marks of the run and of the lines of the pull request.
+//! Writes the report as workflow commands of GitHub Actions, which Gitea and Forgejo also understand: the verdict,
+//! the blind spots and the annotations are shown on the run and at the lines of the pull request.
 
 use std::io::{self, Write};
 
@@ -7,10 +7,10 @@ use crate::diagnostic::Severity;
 use crate::report::words::visible::visible_lines;
 use crate::report::{Annotation, Report};
 
-/// The most commands of each level that a step can have.
+/// The maximum number of commands of each level in one step.
 const MOST: usize = 10;
 
-/// Writes the report: errors first, and of each level as many as a step can have.
+/// Writes the report, with as many annotations of each level as a step can have.
 pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "::notice title=hierad::{}", data(&report.headline()))?;
     for spot in report.blind_spots.iter().take(MOST) {
@@ -27,7 +27,7 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     }
     let told =
         |is_standing: bool| report.blind_spots.iter().take(MOST).filter(|s| s.is_standing == is_standing).count();
-    // The verdict is a notice.
+    // The verdict takes one of the notices.
     let notices = MOST.saturating_sub(1 + told(true));
     write_limited(&report.annotations(), &[MOST, MOST - told(false), notices], out)
 }
@@ -37,7 +37,7 @@ pub fn write_annotations(annotations: &[Annotation], out: &mut dyn Write) -> io:
     write_limited(annotations, &[MOST; 3], out)
 }
 
-/// Writes as many errors, warnings and notices as `most` has, and to the log the number of the others.
+/// Writes up to `most` errors, warnings and notices, and reports in the log how many are left out.
 fn write_limited(annotations: &[Annotation], most: &[usize; 3], out: &mut dyn Write) -> io::Result<()> {
     for (level, most) in [Severity::Error, Severity::Warning, Severity::Note].into_iter().zip(most) {
         let name = name(level);

@@ -1,6 +1,6 @@
-//! Writes the report as test results in the XML of `JUnit`, which every CI server shows: a suite for each set of nodes
-//! with a case for each key that changes there. Keys that fail and policies are failed cases, blind spots and what is
-//! waived skipped ones.
+//! Writes the report as test results in the XML of `JUnit`, which every CI server shows: a suite for each set of
+//! nodes with a case for each key that changes there. Failing keys and policies are failed cases; blind spots and
+//! waived policies are skipped ones.
 
 use std::cell::Cell;
 use std::fmt::Write as _;
@@ -22,11 +22,11 @@ const ROOM: Room = Room { columns: 160, lines: 40 };
 const ERROR_COLUMNS: usize = 2000;
 const NAME_COLUMNS: usize = 100;
 
-/// The most differences of one key, and keys that are named.
+/// The maximum numbers of differences shown for one key, and of keys named in one case.
 const MAX_LEAVES: usize = 100;
 const MAX_KEYS: usize = 100;
 
-/// The most characters of all values by node.
+/// The maximum number of characters of all values by node together.
 const VALUES: usize = 32 << 20;
 
 /// Writes the report.
@@ -81,7 +81,7 @@ impl Suite {
         self.cases.iter().filter(|case| matches!(case.result, CaseResult::Skipped(_))).count()
     }
 
-    // No element is written without its end: what HTML calls void elements are not closed.
+    // Even empty elements are written with braces: maud leaves void elements open, as HTML has it.
     fn markup(&self) -> Markup {
         let (name, failures, skipped) = (visible(&self.name), self.failures(), self.skipped());
         html! {

@@ -1,4 +1,4 @@
-//! The panels of groups: each change with both sides of its differences beside each other.
+//! The panels of groups: each change with both sides of its differences side by side.
 
 use std::cell::Cell;
 
@@ -19,17 +19,17 @@ use crate::report::{Group, Item, KeyChange, Leaf, Report};
 /// The room for one difference.
 const ROOM: Room = Room { columns: 100, lines: 400 };
 
-/// The most differences of one change.
+/// The maximum number of differences shown for one change.
 const MAX_LEAVES: usize = 500;
 
 /// The room for the names in the head of a group.
 const HEAD_COLUMNS: usize = 100;
 
-/// The most changes of a group that are shown unfolded, and the least that are folded.
+/// The maximum number of changes of a group that are shown unfolded, and the minimum number that is worth folding.
 const MAX_OPEN: usize = 20;
 const MIN_FOLDED: usize = 5;
 
-/// The most groups in the index.
+/// The maximum number of groups in the index.
 const MAX_INDEX: usize = 100;
 
 /// Returns an index of the groups, if there are several.
@@ -52,11 +52,11 @@ pub(super) fn index(report: &Report) -> Markup {
     }
 }
 
-/// The part of the room for values by node that one change may take.
+/// Divides the room for values by node: one change may take a quarter of what is left.
 const SHARE: usize = 4;
 
-/// Returns the panel of the group at a position. Its values by node take about `room` characters, of which it leaves
-/// the rest.
+/// Returns the panel of the group at a position. Its values by node take up to about `room` characters, and what they
+/// use is subtracted from `room`.
 pub(super) fn group(
     report: &Report,
     (at, group): (usize, &Group),
@@ -88,7 +88,7 @@ pub(super) fn group(
 fn change(report: &Report, item: &Item, options: &Options, room: &Cell<usize>) -> Markup {
     let change = &*report.shown(item);
     let by = lines::ranges(report, report.first(item));
-    // It is told once.
+    // If a single range causes everything, it is shown once, and not again at each difference.
     let told = match &by[..] {
         [range] => range.text(false),
         _ => String::new(),

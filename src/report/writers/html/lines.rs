@@ -10,10 +10,10 @@ use crate::report::words::visible::visible;
 use crate::report::words::wording::count;
 use crate::report::{ChangedLines, KeyChange, Report, Side};
 
-/// The most ranges of one change.
+/// The maximum number of ranges shown for one change.
 const MAX_RANGES: usize = 8;
 
-/// The most entries of the list.
+/// The maximum number of entries in a list.
 const MAX_LISTED: usize = 500;
 
 /// Returns the lines that cause a change, as far as they are known.
@@ -21,7 +21,7 @@ pub(super) fn ranges(report: &Report, change: &KeyChange) -> Vec<Range> {
     causing(report, [change])
 }
 
-/// Tells the lines that cause a change.
+/// Renders the lines that cause a change.
 pub(super) fn causes(ranges: &[Range], options: &Options) -> Markup {
     html! {
         @if !ranges.is_empty() {
@@ -37,7 +37,7 @@ pub(super) fn causes(ranges: &[Range], options: &Options) -> Markup {
     }
 }
 
-/// Returns lines, as a link if the commit has them.
+/// Renders lines, as a link if they exist after the commit.
 pub(super) fn place(range: &Range, knows_file: bool, options: &Options) -> Markup {
     let text = range.text(knows_file);
     let text = visible(&text);

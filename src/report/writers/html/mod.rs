@@ -1,9 +1,9 @@
 //! Writes the report as one page of HTML that needs no other file.
 //!
-//! It has the verdict and its counts, blind spots, errors that several keys share, a panel for each group with both
-//! sides of each difference and the lines that cause it, and the changed lines that have no effect. A script of its own
-//! searches it by key, value or node; the page is whole without it. Its content security policy allows that script and
-//! nothing else.
+//! It shows the verdict with counts, blind spots, errors that several keys share, a panel for each group with both
+//! sides of each difference and the lines that cause it, and the changed lines that have no effect. An embedded
+//! script searches the page by key, value or node; the page is complete without it. The content security policy
+//! allows only this script and inline styles.
 
 mod changes;
 mod lines;
@@ -31,13 +31,13 @@ use crate::report::{
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// The script for pages with groups that are apart.
+/// An additional script for pages with groups that are set apart, since catalogs lack the class.
 const APART_SCRIPT: &str = include_str!("apart.js");
 
 /// Options of the page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// The number of bytes after which changes are only counted.
+    /// The size of the page, in bytes, beyond which changes are only counted.
     pub budget: usize,
     /// The address below which the files of the commit are, such as `https://github.com/OWNER/REPO/blob/SHA/`.
     pub link_base: Option<String>,
@@ -116,8 +116,8 @@ fn listed<T>(
     (PreEscaped(text), (shown < count).then(|| format!("{} more", number(count - shown))))
 }
 
-/// Writes as many groups as the budget allows, and the number of the others. Those on nodes whose catalogs do not have
-/// the class are folded.
+/// Writes as many groups as the budget allows, and the number of the others. Groups on nodes whose catalogs lack the
+/// class are folded.
 fn write_groups(
     report: &Report,
     nodes: &ChangedNodes,
@@ -232,7 +232,7 @@ fn policies(report: &Report, room: usize) -> Markup {
     }
 }
 
-/// The most keys and lines of a policy.
+/// The maximum number of keys and lines shown for a policy.
 const MAX_EXAMPLES: usize = 20;
 
 /// Returns the blind spots that existed before the commit, folded, or the others.

@@ -8,7 +8,7 @@ use crate::report::Report;
 use crate::report::words::node_list;
 use crate::report::words::wording::count;
 
-/// About the most characters in a list of names.
+/// The approximate maximum number of characters in a list of names.
 const MAX_NAMES: usize = 20_000;
 
 /// The nodes that change, each with a number from 0.
@@ -28,16 +28,16 @@ impl ChangedNodes {
             json::write_text(name, &mut json);
         }
         json.push(']');
-        // The end of the script must not be in it.
+        // No name can close the script element that contains them.
         ChangedNodes { nodes, json: json.replace('<', "\\u003c") }
     }
 
-    /// Returns the names as JSON, by number.
+    /// Returns the names as a JSON array, in the order of their numbers.
     pub(super) fn json(&self) -> &str {
         &self.json
     }
 
-    /// Returns the numbers of some of them, as runs such as `0-5,9`.
+    /// Returns the numbers of the nodes in `of`, as runs such as `0-5,9`.
     pub(super) fn numbers(&self, of: &NodeSet) -> String {
         let mut runs: Vec<(usize, usize)> = Vec::new();
         let mut wanted = of.iter().peekable();

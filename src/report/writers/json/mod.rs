@@ -1,8 +1,8 @@
 //! Writes the report as one JSON document, `hierad.diff/2`, for programs.
 //!
-//! Scripts rely on its field names: fields may be added, never renamed. Integers of any size are written in full. Each
-//! set of nodes is written once, in `node_sets`, and everything else refers to it by its number. Keys that fail for one
-//! cause are in `causes` and not in `changes` again.
+//! Scripts rely on its field names: fields may be added, never renamed. Integers of any size are written in full.
+//! Each set of nodes is written once, in `node_sets`, and everything else refers to it by its number. Keys that fail
+//! for a shared cause are listed in `causes` and not repeated in `changes`.
 
 mod pretty;
 mod wire;
@@ -42,7 +42,7 @@ pub fn write(report: &Report, options: Options, out: &mut dyn Write) -> io::Resu
     out.write_all(b"\n")
 }
 
-/// A formatter that takes byte arrays for finished JSON, and leaves no active characters in texts.
+/// A formatter that writes byte arrays as finished JSON, and escapes active characters in texts.
 struct Written;
 
 impl Formatter for Written {

@@ -61,7 +61,7 @@ pub(super) struct Document<'a> {
     diagnostics: Vec<WireFinding<'a>>,
 }
 
-/// The most names in a list; the number of the others is given.
+/// The maximum number of names in a list; the others are only counted.
 const MAX_LISTED: usize = 100;
 
 #[derive(Serialize)]
@@ -193,7 +193,7 @@ struct WireLeaf<'a> {
 
 #[derive(Serialize)]
 struct WirePart<'a> {
-    /// The path, if it is not the leaf's: the item has moved.
+    /// The path, if it differs from the leaf's because the item has moved.
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<String>,
     value: Json<'a>,
@@ -206,7 +206,7 @@ struct WireOrigin<'a> {
     path: &'a str,
     line: Option<u32>,
     level: &'a str,
-    /// The way in which the place gives the value, unless it just holds it.
+    /// The way in which the place provides the value, unless it just holds it.
     #[serde(skip_serializing_if = "Option::is_none")]
     how: Option<&'static str>,
 }
@@ -223,7 +223,7 @@ struct WireGroup {
     apart: bool,
 }
 
-/// The most columns of a description of nodes.
+/// The maximum width of a description of nodes, in columns.
 const MAX_WHO: usize = 200;
 
 #[derive(Serialize)]
@@ -331,7 +331,7 @@ impl<'a> WireCommit<'a> {
 }
 
 impl<'a> WireChange<'a> {
-    /// Returns the wire form; `nodes` is the number of its set of nodes, or what stands for it.
+    /// Returns the wire form; `nodes` is the number of its set of nodes, or a placeholder for it.
     pub(super) fn new(change: &'a KeyChange, nodes: &'a str) -> WireChange<'a> {
         WireChange {
             key: &change.key,
@@ -456,12 +456,13 @@ impl<T, W: Serialize> Serialize for Numbered<'_, T, W> {
     }
 }
 
-/// The changes of a report, each variant as a change of its own, and in each key by their first nodes.
+/// The changes of a report, with each variant as a separate change. Those of one key are ordered by their first
+/// nodes.
 struct WireChanges<'a>(Vec<Variant<'a>>);
 
 /// A change to write.
 struct Variant<'a> {
-    /// Its position in the report, which its variants share.
+    /// The position in the report, which all variants of a change share.
     at: usize,
     change: &'a KeyChange,
     /// Its first node.
@@ -548,7 +549,7 @@ impl Serialize for Leaves<'_> {
     }
 }
 
-/// The list of one set: numbers of further ones, and names.
+/// The list of one set: numbers of other sets, and names.
 struct Nodes<'a>(&'a ListedSet<'a>, &'a NodeNames);
 
 impl Serialize for Nodes<'_> {

@@ -5,7 +5,7 @@ use super::{MAX_MESSAGE, Options, items};
 use crate::report::words::visible::{shorten, visible};
 use crate::report::{BlindSpot, Remedy, Report, Verdict};
 
-/// The room of a fold.
+/// The room that a fold needs around its content.
 const FRAME: usize = 60;
 
 /// Returns the blind spots that the commit causes or that concern what it changes, in at most `budget` characters.
@@ -37,7 +37,7 @@ fn all(report: &Report, options: &Options, is_standing: bool, budget: usize) -> 
     items(spots.into_iter().map(item), options, budget.saturating_sub(FRAME))
 }
 
-/// Returns a blind spot and what to do about it: words, and lines for the settings, which can be copied.
+/// Returns a blind spot and what to do about it: words, and lines to copy into the settings.
 fn item(spot: &BlindSpot) -> Item {
     let line = Line::from(shorten(&visible(&spot.message), MAX_MESSAGE));
     let Some(Remedy { words, yaml, .. }) = &spot.fix else { return line.into() };

@@ -17,12 +17,12 @@ use crate::report::{Cause, Group, Item, KeyChange, Leaf, LeafFold, Report};
 
 /// The room for one difference.
 const ROOM: Room = Room { columns: 160, lines: 40 };
-/// The most differences of one key, and of keys that are named below a block.
+/// The maximum numbers of differences shown for one key, and of keys named below a block.
 const MAX_LEAVES: usize = 100;
 const MAX_KEYS: usize = 40;
-/// The most lines of values by node in a fold that is open.
+/// The maximum number of lines of values by node in an open fold.
 const MAX_VALUES: usize = 40;
-/// The most columns of the names of nodes, and of the error of a cause.
+/// The maximum widths, in columns, of the names of nodes and of the error of a cause.
 const MAX_NODES: usize = 1000;
 const MAX_MESSAGE: usize = 1000;
 /// The room that a block needs around its differences, and a line around its text.
@@ -65,7 +65,7 @@ pub(super) fn group(
             break;
         }
         left -= length;
-        // A long list leaves half of the room to the keys behind it.
+        // A long list leaves half of the room to the keys after it.
         let share = if at + 1 < group.items.len() { left / 2 } else { left };
         if let Some((list, is_whole)) = other_values(report, item, share) {
             left = left.saturating_sub(of_lines(&list));
@@ -105,7 +105,7 @@ fn item_notes(report: &Report, item: &Item) -> Vec<Block> {
     others.into_iter().map(|note| Block::Paragraph(name(&report.shown(item).key).and(": ").and(note))).collect()
 }
 
-/// Returns the keys of an item, each with its line where that is known: the difference above has the line of one.
+/// Returns the keys of an item, each with its line if known, since the difference above has the line of only one.
 fn keys_with_places(report: &Report, item: &Item) -> Line {
     let origin = |change: &KeyChange| {
         let origins = change.leaves.first().map(Leaf::origins).unwrap_or_default();

@@ -13,11 +13,11 @@ use crate::report::writers::json::Written;
 
 /// The JSON of a change, with places for variables and for the number of the set of nodes.
 pub(super) struct Stencil<'a> {
-    /// The text before the first place, and each place with the text behind it.
+    /// The text before the first place, then each place with the text after it.
     start: String,
     places: Vec<(Place, String)>,
     variables: Vec<&'a Variable>,
-    /// The last filled form, and a text in it: their memory is used again.
+    /// The last filled form, and a text in it, kept to reuse their memory.
     filled: String,
     text: String,
 }
@@ -52,7 +52,7 @@ impl<'a> Stencil<'a> {
         }
     }
 
-    /// Returns the JSON for a node, with this number of its set of nodes.
+    /// Returns the JSON of the variant on `node`, whose set of nodes has the number `nodes`.
     pub(super) fn fill(&mut self, node: NodeId, nodes: usize) -> &[u8] {
         self.filled.clear();
         self.filled.push_str(&self.start);
@@ -62,7 +62,7 @@ impl<'a> Stencil<'a> {
                     self.text.clear();
                     let text = self.variables.get(*number).map_or("", |variable| variable.on(node));
                     puppet::json::write_text(text, &mut self.text);
-                    // It stands inside of a JSON text, so without its quotes.
+                    // It is inserted into a JSON string, so its quotes are left out.
                     self.filled.push_str(self.text.get(1..self.text.len() - 1).unwrap_or_default());
                 }
                 Place::Nodes => self.filled.push_str(&nodes.to_string()),
@@ -82,7 +82,7 @@ fn unused_tag(json: &str) -> String {
 fn json(change: &KeyChange, nodes: &str) -> String {
     let mut out = Vec::new();
     let mut serializer = serde_json::Serializer::with_formatter(&mut out, Written);
-    // Nothing fails that is written into memory.
+    // Writing to memory cannot fail.
     _ = WireChange::new(change, nodes).serialize(&mut serializer);
     String::from_utf8(out).unwrap_or_default()
 }
