@@ -1,4 +1,4 @@
-//! The formats of a report. A writer decides nothing: what it writes is in the report.
+//! The formats of a report. A writer decides nothing: everything it writes is in the report.
 
 pub(super) mod annotation;
 pub(super) mod format;

@@ -1,5 +1,5 @@
-//! Writes the report as SARIF 2.1.0, the static analysis results that code scanning of forges and editors read: a
-//! result for each annotation, a notification for each blind spot and each policy that has no line.
+//! Writes the report as SARIF 2.1.0, the format of static analysis results that editors and the code scanning of
+//! forges read: a result for each annotation, a notification for each blind spot and each policy that has no line.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use crate::diagnostic::Severity;
 use crate::report::words::visible::visible_lines;
 use crate::report::{Annotation, BlindSpot, PolicyHit, Report};
 
-/// The most results, which is what GitHub takes of a run.
+/// The maximum number of results, which is GitHub's limit for one run.
 const MAX_RESULTS: usize = 25_000;
 
 /// Writes the report.
@@ -119,7 +119,7 @@ fn name(level: Severity) -> &'static str {
     }
 }
 
-/// Returns a message in which no data is a link: brackets begin one in SARIF's plain text.
+/// Returns a message with escaped brackets, since those begin a link in SARIF's plain text.
 fn message(text: &str) -> Json {
     let mut escaped = String::with_capacity(text.len());
     for c in visible_lines(text).chars() {
@@ -131,7 +131,7 @@ fn message(text: &str) -> Json {
     json!({ "text": escaped })
 }
 
-/// Returns the relative reference of a path.
+/// Returns a path as a relative URI reference.
 fn uri(path: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
     path.bytes().map(|byte| if is_plain(byte) { char::from(byte).into() } else { format!("%{byte:02X}") }).collect()

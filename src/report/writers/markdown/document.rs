@@ -1,8 +1,8 @@
 //! A comment as data: its texts, without Markdown, HTML or addresses.
 //!
-//! The modules beside this one put a document together; only here it becomes Markdown. The job that posts a document
-//! may have it from a stranger, so every text in it is escaped by the lists of `escape`, and links are made of paths in
-//! the commit and the writer's own options. No type contains itself, so a document has no depth to bound.
+//! The other modules put a document together; only this one turns it into Markdown. The job that posts a document may
+//! have received it from a stranger, so every text is escaped by the rules of `escape`, and links are built only from
+//! paths in the commit and the writer's own options. No type contains itself, so the depth of a document is limited.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ use crate::report::words::links::address;
 use crate::report::words::visible::{ELLIPSIS, shorten, shorten_middle, visible};
 use crate::report::words::wording::count;
 
-/// The most columns of the name of a key, a place or nodes.
+/// The maximum width, in columns, of the name of a key, a place or nodes.
 pub(super) const MAX_NAME: usize = 120;
 
 /// A comment.
@@ -53,13 +53,13 @@ pub(super) enum Block {
 #[serde(deny_unknown_fields)]
 pub(super) struct Item {
     pub(super) line: Line,
-    /// Words on what helps.
+    /// Advice on what to do.
     pub(super) remedy: Option<Line>,
-    /// The lines of settings that do so.
+    /// Lines to copy into the settings.
     pub(super) settings: Vec<String>,
 }
 
-/// The sign that a line of a difference begins with, so that none begins with what the data have.
+/// The sign that begins a line of a difference, so that no line begins with text from the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Sign {
     #[serde(rename = "@@")]
@@ -85,13 +85,13 @@ pub(super) enum Piece {
     Strong(String),
     Small(String),
     Break,
-    /// A place in the commit, which is a link for a writer that knows the pages of the forge.
+    /// A place in the commit, which becomes a link if the writer knows the address of the files.
     Place {
         text: String,
         path: String,
         line: Option<u32>,
     },
-    /// The way to what is left out, by the ids of both commits.
+    /// A pointer to what is left out, with the ids of both commits.
     FullReport(String, String),
 }
 
@@ -147,7 +147,7 @@ impl Section {
         Section::Fold { summary: summary.into(), is_open: false, blocks }
     }
 
-    /// Returns the part in Markdown: all lines of its own, and an empty one before them.
+    /// Returns the part in Markdown: whole lines, after an empty one.
     pub(super) fn markdown(&self, options: &Options) -> String {
         match self {
             Section::Block(block) => block.markdown(options),
@@ -181,7 +181,7 @@ impl Block {
     }
 }
 
-/// Returns lines in a fence.
+/// Returns lines as a fenced code block.
 fn fenced(lines: impl Iterator<Item = String>, language: &str) -> String {
     let body = lines.fold(String::new(), |body, line| body + &line + "\n");
     let fence = fence(&body);
@@ -245,7 +245,7 @@ impl Line {
         Line(vec![piece])
     }
 
-    /// Returns the line with another one behind it.
+    /// Returns the line with another one appended.
     pub(super) fn and(mut self, other: impl Into<Line>) -> Line {
         self.0.extend(other.into().0);
         self
@@ -277,8 +277,8 @@ impl Line {
         self.written("", Piece::html)
     }
 
-    /// Text beside text is one, so that what parts them hides nothing; marks beside marks would be taken for others, so
-    /// `nothing` stands between them.
+    /// Writes the pieces. Adjacent texts are joined before they are escaped, so that the boundary between them hides
+    /// nothing. Adjacent marks could be read as different ones, so `nothing` is written between them.
     fn written(&self, nothing: &str, write: impl Fn(&Piece) -> String) -> String {
         let start = self.0.iter().position(Piece::is_shown).unwrap_or(self.0.len());
         let end = self.0.iter().rposition(Piece::is_shown).map_or(start, |last| last + 1);
@@ -297,7 +297,7 @@ impl Line {
 }
 
 impl Piece {
-    /// Returns true if nothing is written of the piece.
+    /// Returns true if the piece is left out.
     fn is_empty(&self) -> bool {
         match self {
             Piece::Text(text) => text.is_empty(),

@@ -13,7 +13,7 @@ pub(super) fn code(text: &str) -> String {
     html_code(text)
 }
 
-/// Formats text as code in HTML. Forges look for no names in code.
+/// Formats text as code in HTML. Forges do not look for names in code.
 pub(super) fn html_code(text: &str) -> String {
     format!("<code>{}</code>", escaped(text, ""))
 }
@@ -30,7 +30,7 @@ pub(super) fn html(text: &str) -> String {
 }
 
 /// Returns Markdown that is safe at the beginning of a line: bots look there for commands in the source, and some
-/// commands are only a word (`recheck`). hierad's own marks begin with no other characters than these.
+/// commands are only a word (`recheck`). hierad's own marks begin only with the characters that are kept.
 pub(super) fn at_start(markdown: &str) -> String {
     let mut rest = markdown.chars();
     match rest.next().filter(|c| !"*<[&`…".contains(*c)) {
@@ -39,9 +39,9 @@ pub(super) fn at_start(markdown: &str) -> String {
     }
 }
 
-/// Letters, digits and blanks are written as they are, and so is punctuation without a meaning at its place; no other
-/// character is. Forges look for names, numbers and addresses in the rendered text, which has no escapes, so anything
-/// that would begin one is also followed by `nothing`.
+/// Escapes ASCII punctuation, unless it has no meaning where it stands; all other characters are kept. Forges look
+/// for names, numbers and addresses in the rendered text, which has no escapes, so anything that would begin one is
+/// also followed by `nothing`.
 fn escaped(text: &str, nothing: &str) -> String {
     let text = visible(text);
     let mut out = String::with_capacity(text.len());
@@ -67,8 +67,8 @@ fn escaped(text: &str, nothing: &str) -> String {
     out
 }
 
-/// Returns true for punctuation without a meaning between the text `behind` it and the character `next`; it is the
-/// first if there are only blanks before it.
+/// Returns true for punctuation that has no meaning after the text `behind` and before the character `next`.
+/// `is_first` is true if only blanks precede it.
 fn is_own(c: char, behind: &str, is_first: bool, next: char) -> bool {
     let before = behind.chars().next_back().unwrap_or(' ');
     // A list would begin with `-` or `1.` or `1)`, a command with `/`; a link would have `](`, `://` or `www.` in it.

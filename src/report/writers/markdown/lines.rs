@@ -10,11 +10,11 @@ use crate::report::words::visible::{shorten, shorten_middle, visible};
 use crate::report::words::wording::count;
 use crate::report::{ChangedLines, Effect, Report, Side, UnknownEffect};
 
-/// Up to this many are shown unfolded.
+/// Up to this many entries are shown unfolded.
 const MAX_OPEN: usize = 3;
 
-/// Returns a list of the lines with the reason of each, in at most `budget` characters; nothing if there are none. The
-/// head of the comment has their number.
+/// Returns a list of the lines with the reason for each, in at most `budget` characters; nothing if there are none.
+/// The head of the comment gives their number.
 pub(super) fn idle(report: &Report, options: &Options, budget: usize) -> Vec<Section> {
     let told: Vec<&ChangedLines> = report.lines.iter().filter(|lines| is_told(lines)).collect();
     let heading = ChangedLines::heading(&told);
@@ -65,16 +65,16 @@ pub(super) fn unread(report: &Report, budget: usize) -> Vec<Section> {
     vec![Block::Paragraph(strong(heading)).into(), Block::Difference(body).into()]
 }
 
-/// The most lines that are shown of such files, and the most columns of one.
+/// The maximum number of lines shown of such files, and the maximum width of one in columns.
 const MAX_UNREAD: usize = 30;
 const MAX_COLUMNS: usize = 160;
 
-/// Returns true for lines that are worth an entry: there may be thousands that are not traced.
+/// Returns true for lines that are worth an entry. Untraced lines, of which there may be thousands, are not.
 fn is_told(lines: &ChangedLines) -> bool {
     lines.is_telling() && lines.effect != Effect::Unknown(UnknownEffect::NotTraced)
 }
 
-/// The room of the fold, and of the sign of a line with the end of it.
+/// The room for the fold, and for the sign and the end of one line.
 const FRAME: usize = 60;
 const MAX_SIGN: usize = 4;
 

@@ -1,4 +1,4 @@
-//! Places in a comment, which link to the lines of the commit, and the way to the full report.
+//! Places in a comment, which link to the lines of the commit, and the pointer to the full report.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,13 @@ use crate::report::words::visible::{shorten_middle, visible};
 use crate::report::words::wording::number;
 use crate::report::{Commit, Group, Report};
 
-/// The most places that one cell names, and the most differences and changes that are looked at for them.
+/// The maximum number of places that one cell names, and of differences and changes that are examined to find them.
 const MAX_PLACES: usize = 3;
 const MAX_SEEN: usize = 200;
 pub(super) const MAX_CHANGES: usize = 10_000;
 
-/// Returns the lines that cause a group's changes, each as a link if the commit has it; the places that the values come
-/// from, if no lines are known.
+/// Returns the lines that cause a group's changes, each as a link if it exists after the commit; or the places that
+/// the values come from, if no lines are known.
 pub(super) fn places(report: &Report, group: &Group) -> Line {
     let changes = || report.changes_of(group).take(MAX_CHANGES);
     let mut ranges = Vec::new();
@@ -62,7 +62,7 @@ pub(super) fn places(report: &Report, group: &Group) -> Line {
 
 /// Returns the places that the values of a group's changes come from.
 fn origins(report: &Report, group: &Group) -> Vec<Range> {
-    // A place of the state before may be gone in the commit.
+    // The places, each with true if it exists after the commit.
     let mut places: BTreeMap<&Place, bool> = BTreeMap::new();
     let leaves = group.items.iter().flat_map(|item| {
         let change = report.first(item);
@@ -78,7 +78,7 @@ fn origins(report: &Report, group: &Group) -> Vec<Range> {
     places.into_iter().map(|(place, is_there)| Range::line(place, is_there)).collect()
 }
 
-/// Returns a place in the commit with this text, as a link if the writer knows the pages of the forge.
+/// Returns a place in the commit, shown as `text`. It becomes a link if the writer knows the address of the files.
 pub(super) fn link(place: &Place, text: &str) -> Line {
     let text = shorten_middle(&visible(text), MAX_NAME);
     Line::of(Piece::Place { text, path: place.path.to_string(), line: place.line })

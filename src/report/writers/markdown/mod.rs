@@ -1,10 +1,10 @@
 //! Writes the report as a Markdown comment for code review.
 //!
-//! A tired reviewer reads from the top: the verdict, the commit, a table of who has which changes and why, what changes
-//! unseen, then details that say more than the table; blind spots of before come last. Forges limit the length of a
-//! comment, so there is a budget in characters: details that do not fit become counts, and counts a link to the full
-//! report; what is left out is always said. All this is data first (`document`), and becomes Markdown in one place: no
-//! text in it can end a fence, a table cell or a tag, or mention anyone (`escape`).
+//! A tired reviewer reads from the top: the verdict, the commit, a table of who has which changes and why, lines
+//! without effect, new blind spots, then details that say more than the table; standing blind spots come last. Forges
+//! limit the length of a comment, so there is a budget in characters: details that do not fit become counts with a
+//! link to the full report, so the comment always says what is left out. A comment is data first (`document`), and
+//! becomes Markdown in one place: no text in it can end a fence, a table cell or a tag, or mention anyone (`escape`).
 
 mod blind_spots;
 mod details;
@@ -29,7 +29,7 @@ use crate::report::{Cause, Commit, FindingChange, Group, PolicyHit, Reencrypted,
 /// Options of the comment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// The most characters.
+    /// The maximum number of characters.
     pub budget: usize,
     /// The address below which the files of the commit are, such as `https://github.com/OWNER/REPO/blob/SHA/`.
     pub link_base: Option<String>,
@@ -53,18 +53,18 @@ impl Options {
 /// The room for the verdict, and for one blind spot.
 const MAX_HEADLINE: usize = 400;
 const MAX_MESSAGE: usize = 1000;
-/// The most findings of one side, or re-encrypted secrets.
+/// The maximum number of items in a list.
 const MAX_LISTED: usize = 30;
-/// The most keys and lines of a policy.
+/// The maximum number of keys, and of lines, shown for a policy.
 const MAX_EXAMPLES: usize = 3;
 /// Up to this many groups are shown unfolded.
 const MAX_OPEN: usize = 2;
-/// The budget for notes about omitted parts, besides the link to the full report; and that of one of them.
+/// The budget for notes about omitted parts, in addition to the link to the full report, and the budget for one note.
 const NOTES_BUDGET: usize = 700;
 const NOTE_BUDGET: usize = 20;
 /// The room around the verdict.
 const HEADING: usize = 5;
-/// Less room than this is not worth a group's details.
+/// The minimum room for the details of a group.
 const MIN_DETAILS: usize = 600;
 
 /// Writes the comment.
@@ -106,7 +106,7 @@ pub fn document(report: &Report, options: &Options) -> Document {
     document
 }
 
-/// Returns the title of the commit and what its lines do.
+/// Returns the title of the commit and the summary of its lines.
 fn head(report: &Report) -> Vec<Section> {
     let title = report.commit.after.as_ref().filter(|after| !after.summary.is_empty()).map(|after| {
         let id: String = visible(&after.id).chars().take(8).collect();
@@ -140,7 +140,7 @@ fn details(report: &Report, options: &Options, rows: usize, room: usize) -> Vec<
         if left < MIN_DETAILS {
             break;
         }
-        // A large group leaves half of the room to those behind it.
+        // A large group leaves half of the room to those after it.
         let share = if at + 1 < groups.len() { left / 2 } else { left };
         let share = share.max(MIN_DETAILS).min(left);
         if let Some((detail, is_whole)) = details::group(report, group, options, share, is_open) {

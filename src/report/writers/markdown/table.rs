@@ -1,4 +1,4 @@
-//! The table: whom the changes hit, what they are, and where they come from.
+//! The table: which nodes change, what changes, and where it comes from.
 
 use super::Options;
 use super::document::{Block, Line, Piece, Section, code, name, row_markdown, strong};
@@ -16,17 +16,17 @@ use crate::report::words::wording::{count, number, share};
 use crate::report::{Cause, Count, Group, Item, KeyChange, LeafFold, Report, Similarity};
 use crate::value::Segment;
 
-/// The most rows, and the most lines of one.
+/// The maximum number of rows, and of lines in one row.
 const MAX_ROWS: usize = 100;
 const MAX_ITEMS: usize = 6;
-/// The most columns of a description of nodes, of both sides of a difference, and of an error.
+/// The maximum widths, in columns, of a description of nodes, of both sides of a difference, and of an error.
 pub(super) const MAX_WHO: usize = 80;
 const MAX_VALUES: usize = 100;
 const MAX_ERROR: usize = 120;
-/// The most keys of one cause.
+/// The maximum number of keys shown for one cause.
 const MAX_KEYS: usize = 3;
 
-/// The room for the head of the table, and for the frame of the fold of another one.
+/// The room for the head of a table, or for a fold around it.
 const FRAME: usize = 40;
 
 /// Returns the table with a row for each cause and each group, in at most `budget` characters, and the number of rows
@@ -72,7 +72,7 @@ fn rows(
     (Some(Block::Table(rows)), shown)
 }
 
-/// Returns the number of the rows that are left out after the first `shown`, and of their keys.
+/// Returns the number of rows left out after the first `shown`, and the number of their keys.
 fn left_out((causes, groups): (&[Cause], &[Group]), shown: usize) -> String {
     let groups = groups.iter().skip(shown.saturating_sub(causes.len()));
     let causes = causes.iter().skip(shown);
@@ -126,10 +126,11 @@ fn group_row(report: &Report, group: &Group) -> [Line; 3] {
     [who(report, group, narrow_code), Line::joined(what, line_break()), places(report, group)]
 }
 
-/// The columns beyond which the alternatives of a description have a line each.
+/// The width beyond which each alternative of a description has its own line.
 const MAX_NARROW: usize = 40;
 
-/// Formats text as code, over several lines if it has alternatives and is so long that nothing beside it would be seen.
+/// Formats text as code. Long text with alternatives takes several lines, since it would push the other cells out of
+/// view.
 fn narrow_code(text: &str) -> Line {
     if text.chars().count() <= MAX_NARROW {
         return code(text);
@@ -139,7 +140,7 @@ fn narrow_code(text: &str) -> Line {
 
 /// Returns the nodes of a group, with their number if there are several: `` `site=berlin`, `role=web` (28 nodes)``.
 pub(super) fn who(report: &Report, group: &Group, code: impl Fn(&str) -> Line) -> Line {
-    // The verdict has the number of all nodes.
+    // The verdict gives the number of all nodes.
     let nodes = count(group.nodes.len(), "node");
     if let Some(who) = &group.who {
         return Line::joined(who.written(|term| code(&term.to_string()), ", "), "").and(format!(" ({nodes})"));
@@ -201,7 +202,6 @@ fn values(report: &Report, change: &KeyChange, item: &Item) -> Option<Line> {
         return detail::note(leaf).map(|note| (note + &alike).into());
     };
     let values = both(sides)?;
-    // A new order shows in the values.
     let note = detail::note(leaf).map(|note| format!(" ({note})")).unwrap_or_default();
     Some(values.and(note + &alike))
 }
@@ -215,7 +215,7 @@ fn both(sides: Diff<Option<String>>) -> Option<Line> {
     }
 }
 
-/// The most values of other nodes in a cell.
+/// The maximum number of other nodes' values in a cell.
 const MAX_BY_NODE: usize = 2;
 
 fn brief(item: &Item) -> Extent {
@@ -242,7 +242,8 @@ fn by_node(change: &KeyChange, item: &Item, list: ByNode) -> Line {
         .and(more.unwrap_or_default())
 }
 
-/// The most entries or items that a cell names of those that come, or go, and the columns of one.
+/// The maximum number of entries or items that a cell names as lost, or as gained, and the maximum width of each in
+/// columns.
 const MAX_NAMED: usize = 2;
 const MAX_ENTRY: usize = 40;
 
@@ -288,8 +289,8 @@ fn entry(change: &KeyChange, fold: &LeafFold) -> Line {
 pub(super) enum Unsaid {
     /// Nothing is left unsaid.
     Nothing,
-    /// The names of nodes that are described, or places that take part in values besides the lines that cause the
-    /// changes.
+    /// The names of nodes that are only described, or places that contribute to values in addition to the lines that
+    /// cause the changes.
     Places,
     /// Values or keys.
     Values,
@@ -301,7 +302,7 @@ pub(super) fn leaves_out(cause: &Cause) -> bool {
     cause.keys.len() > MAX_KEYS || cause.places.len() > 1 || shorten(&error, MAX_ERROR) != error
 }
 
-/// Returns what the row of a group omits, if the table has it.
+/// Returns what the row of a group omits, provided that the table has that row.
 pub(super) fn left_unsaid(report: &Report, group: &Group) -> Unsaid {
     let which = node_list::which(report, group, MAX_WHO);
     let are_nodes_said = group.who.is_none() && which == node_list::names_of_group(report, group, usize::MAX);

@@ -7,13 +7,13 @@ use super::{HEADING, NEW, PLAIN, QUIET};
 use crate::report::words::visible::{visible, wrap};
 use crate::report::{BlindSpot, Remedy, Report, Verdict};
 
-/// Writes the blind spots, each with its remedy. Those that the commit has not made are one line, unless all is shown.
+/// Writes the blind spots, each with its remedy. Standing ones take one line, unless everything is shown.
 pub(super) fn write_blind_spots(report: &Report, page: &mut Page<'_>) -> io::Result<()> {
     for is_standing in [false, true] {
         let spots: Vec<&BlindSpot> = report.spots(is_standing).collect();
         if !spots.is_empty() {
             page.blank()?;
-            // A verdict that they keep from calm is explained where there is room.
+            // They are explained if the verdict depends on them and there is room.
             let is_short = report.verdict() == Verdict::Changes || page.is_limited();
             let is_folded = is_standing && is_short && !page.is_full();
             let all = if is_folded { " (`hierad check` and --full show all)" } else { "" };
@@ -43,7 +43,7 @@ fn write_all(spots: &[&BlindSpot], page: &mut Page<'_>) -> io::Result<()> {
             let mark = if at == 0 { "-> " } else { "   " };
             page.line(Line::new(4).add(QUIET, mark).add(PLAIN, text))?;
         }
-        // It is there to be copied, so it is not wrapped.
+        // It is meant to be copied, so it is not wrapped.
         for line in yaml.iter().flat_map(|yaml| yaml.lines()) {
             page.unbroken(Line::new(7).add(PLAIN, visible(line)))?;
         }

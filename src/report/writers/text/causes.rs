@@ -8,7 +8,7 @@ use crate::report::words::visible::{ELLIPSIS, visible, wrap};
 use crate::report::words::wording::number;
 use crate::report::{Cause, Report};
 
-/// The most lines of keys for one cause, unless everything is shown.
+/// The maximum number of lines of keys for one cause, unless everything is shown.
 const MAX_KEY_LINES: usize = 4;
 
 /// Writes a cause: the numbers of keys and nodes, the error, and the keys.

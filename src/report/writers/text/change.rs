@@ -19,10 +19,10 @@ pub(super) struct ChangeStyle<'r> {
     words: usize,
 }
 
-/// The most lines with the keys of an item, unless everything is shown.
+/// The maximum number of lines with the keys of an item, unless everything is shown.
 const MAX_KEY_LINES: usize = 2;
 
-/// The most values of other nodes, unless everything is shown, and the columns that are kept for their names.
+/// The maximum number of other nodes' values, unless everything is shown, and the columns kept for the nodes' names.
 const MAX_VALUES: usize = 3;
 const NAMES: usize = 24;
 
@@ -134,7 +134,7 @@ impl<'r> ChangeStyle<'r> {
         INDENT + self.words + 2
     }
 
-    /// Shortens a name to the room behind `indent`.
+    /// Shortens a name to the columns left after `indent`.
     fn fitting(&self, name: &str, indent: usize) -> String {
         let columns = if self.options.full { usize::MAX } else { self.options.width.saturating_sub(indent) };
         shorten_middle(&visible(name), columns)
@@ -147,13 +147,13 @@ impl<'r> ChangeStyle<'r> {
         Room { columns: self.options.width.saturating_sub(indent), lines: MAX_LINES }
     }
 
-    /// Lays out a difference behind `start` and, if it needs more room, below it from column `indent` on.
+    /// Lays out a difference after `start` and, if it needs more room, below it from column `indent` on.
     fn leaf_lines(&self, start: Line, indent: usize, leaf: &Leaf, place: &str, kind: ChangeKind) -> Vec<Line> {
         let path = self.fitting(place, start.width());
         let start = start.add(HEADING, path);
         let origin = leaf.places();
         let note = detail::note(&leaf.change);
-        // An order on one line needs no note.
+        // A new order that is shown on one line needs no note.
         let aside = note.as_ref().filter(|_| leaf.change.kind != LeafKind::Reordered);
         let aside = aside.map(|note| format!("  ({note})")).unwrap_or_default();
         let is_order = leaf.change.kind == LeafKind::Reordered && kind != ChangeKind::Reordered;
@@ -187,7 +187,7 @@ fn is_whole(change: &LeafChange) -> bool {
     change.path().is_none_or(|path| path.0.is_empty())
 }
 
-/// Returns true if a change and its only difference fit on one line.
+/// Returns true if a change and its only difference can share a line.
 fn is_plain_change(change: &KeyChange, leaf: &Leaf) -> bool {
     change.kind == ChangeKind::Changed && leaf.change.kind == LeafKind::Changed
 }

@@ -8,12 +8,12 @@ use crate::report::words::unread::UnreadLines;
 use crate::report::words::visible::{shorten, shorten_middle, visible, wrap};
 use crate::report::{ChangedLines, Report, Side};
 
-/// The most lines that are shown, unless everything is; and of files that no known node reads.
+/// The maximum number of lines shown, and of those in files that no known node reads, unless everything is shown.
 const MAX_LINES: usize = 6;
 const MAX_UNREAD: usize = 12;
 
-/// Writes a heading such as `3 files, 6 changed lines, 4 with an effect, 2 without effect`, and these; nothing if each
-/// has an effect.
+/// Writes a heading such as `3 files, 6 changed lines, 4 with an effect, 2 without effect`, and the lines without a
+/// known effect; nothing if every line has an effect.
 pub(super) fn write_lines(report: &Report, page: &mut Page<'_>) -> io::Result<()> {
     let idle: Vec<(&ChangedLines, String)> =
         report.lines.iter().filter_map(|lines| Some((lines, lines.words()?))).collect();
