@@ -1,4 +1,4 @@
-//! Schedules: cron expressions in a time zone. It knows no clock.
+//! Schedules: cron expressions in a time zone. This module reads no clock.
 
 use std::time::{Duration, SystemTime};
 
@@ -25,7 +25,7 @@ pub enum ScheduleError {
         /// The reason.
         reason: String,
     },
-    /// The day that an expression means does not come.
+    /// An expression never matches, such as one for 30 February.
     #[error("the cron expression '{0}' never matches any time")]
     Never(String),
     /// There is no such time zone.
@@ -34,11 +34,11 @@ pub enum ScheduleError {
 }
 
 impl Schedule {
-    /// Makes a schedule of the times that any of the `expressions` means: five fields as in crontab(5), six with
+    /// Makes a schedule of the times that any of the `expressions` matches: five fields as in crontab(5), six with
     /// seconds in front, or a word such as `@daily`. The times are those of `zone`, an IANA name, or of this system.
     ///
-    /// A time in an hour that the clocks skip is due when they go on. A time in an hour that comes twice is due once,
-    /// unless it is due each hour or more often.
+    /// A time that the clocks skip is due at the end of the gap. A time that they show twice is due once, unless the
+    /// expression matches in every hour.
     pub fn new<S: AsRef<str>>(expressions: &[S], zone: Option<&str>) -> Result<Schedule, ScheduleError> {
         let zone = match zone {
             Some(name) => TimeZone::get(name).map_err(|_| ScheduleError::Zone(name.to_owned()))?,
@@ -70,7 +70,7 @@ impl Schedule {
         if is_due_each_hour(cron) {
             return Some(cron.find_next_occurrence(&here, false).ok()?.timestamp().into());
         }
-        // By a clock that nobody sets: each of its times is due once by the clocks of the zone.
+        // Searches local times, as if the zone's clocks were never set. Each of these times is due once.
         let mut clock = here.datetime();
         loop {
             let next = cron.find_next_occurrence(&clock.to_zoned(TimeZone::UTC).ok()?, false).ok()?;
@@ -82,8 +82,8 @@ impl Schedule {
         }
     }
 
-    /// Returns the moment at which a time on the clocks is due: the first one at which they show it or, if they skip
-    /// it, the one at which they go on.
+    /// Returns the moment at which a local time is due: the first one at which the clocks show it or, if they skip
+    /// it, the end of the gap.
     fn due(&self, clock: DateTime) -> Option<Timestamp> {
         let moments = self.zone.to_ambiguous_timestamp(clock);
         let first = moments.earlier().ok()?;
@@ -94,12 +94,12 @@ impl Schedule {
     }
 }
 
-/// Returns true if an expression means times in every hour, so that none is missed if the clocks skip one.
+/// Returns true if an expression matches in every hour, so that no run is missed if the clocks skip an hour.
 fn is_due_each_hour(cron: &Cron) -> bool {
     cron.pattern.hours.values().len() == 24
 }
 
-/// The runs of work by a schedule, as a clock tells the time that may be set in both directions.
+/// The runs of scheduled work, by a clock that may be set forwards or backwards.
 #[derive(Debug, Clone)]
 pub struct Runs {
     /// The schedule.
@@ -109,7 +109,7 @@ pub struct Runs {
 }
 
 impl Runs {
-    /// Makes the runs of work that was done last at this time.
+    /// Makes the runs of work that was last done at `last`.
     pub fn since(schedule: Schedule, last: SystemTime) -> Runs {
         Runs { schedule, last }
     }
@@ -119,14 +119,14 @@ impl Runs {
         self.schedule.next(self.last)
     }
 
-    /// Takes note of a run that began at this time.
+    /// Records a run that began at `start`.
     pub fn done(&mut self, start: SystemTime) {
         self.last = start;
     }
 
-    /// Returns true if the clock is now further behind the last run than half the time from that to the next one.
-    /// Then it was ahead, and what is due from now on was not done. A smaller difference means a small correction,
-    /// and what is due again was already done.
+    /// Returns true, and goes on from `now`, if that is before the last run by at least half the time to the next
+    /// one. Then the clock was ahead, and what is due from now on has not been done. A smaller difference is a small
+    /// correction, and what is due again has already been done.
     pub fn put_right(&mut self, now: SystemTime) -> bool {
         let Ok(behind) = self.last.duration_since(now) else { return false };
         let gap = self.next().and_then(|next| next.duration_since(self.last).ok());
@@ -197,7 +197,7 @@ mod tests {
             twice("2026-10-24T12:30:00Z"),
             ["2026-10-25T00:30:00Z", "2026-10-25T13:30:00Z", "2026-10-26T01:30:00Z"]
         );
-        // The second time that the clocks show it does not count, wherever the search begins.
+        // The second time that the clocks show it is ignored, wherever the search begins.
         assert_eq!(twice("2026-10-25T01:10:00Z")[0], "2026-10-25T13:30:00Z");
         let often = times(&["*/20 1,2 * * *"], "Europe/Berlin", "2026-03-29T00:20:00Z", 3);
         assert_eq!(often, ["2026-03-29T00:40:00Z", "2026-03-29T01:00:00Z", "2026-03-29T23:00:00Z"]);
@@ -276,19 +276,19 @@ mod tests {
     fn clocks_that_are_set_lose_and_double_no_run() {
         let at = |text: &str| SystemTime::from(text.parse::<Timestamp>().unwrap());
         let runs = |cron: &str, last: &str| Runs::since(Schedule::new(&[cron], Some("UTC")).unwrap(), at(last));
-        // By a little: what is due again was done.
+        // Set back a little: what is due again was done.
         let mut hourly = runs("@hourly", "2026-01-01T10:00:00Z");
         assert!(!hourly.put_right(at("2026-01-01T09:59:58Z")));
         assert_eq!(hourly.next(), Some(at("2026-01-01T11:00:00Z")));
         assert!(!hourly.put_right(at("2026-01-01T10:20:00Z")));
-        // By more than that: the clock was ahead, perhaps by a year.
+        // Set back further: the clock was ahead, perhaps by a year.
         for now in ["2026-01-01T09:10:00Z", "2025-01-01T09:10:00Z"] {
             let mut hourly = runs("@hourly", "2026-01-01T10:00:00Z");
             assert!(hourly.put_right(at(now)));
             assert_eq!(hourly.next(), Some(at(now) + Duration::from_mins(50)));
             assert!(!hourly.put_right(at(now)), "once");
         }
-        // Ahead: what was skipped is made up for once.
+        // Set forward: what was skipped is made up for once.
         let mut hourly = runs("@hourly", "2026-01-01T10:00:00Z");
         assert!(hourly.next() < Some(at("2026-06-01T00:10:00Z")));
         hourly.done(at("2026-06-01T00:10:00Z"));

@@ -1,7 +1,7 @@
-//! Decides which settings of the tree count.
+//! Decides which settings of files in the tree apply.
 //!
-//! Everybody who proposes a commit writes the files of the tree, so those may say only what concerns the tree and the
-//! report. The row of each setting in `keys` names its rule, which is a method of `Refused`.
+//! Anybody who proposes a commit can write the files of the tree, so these may set only what concerns the tree and
+//! the report. The row of each setting in `keys` names its rule, which is a method of `Refused`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,13 +14,13 @@ use super::source::SourceFile;
 use crate::disk;
 use crate::visible::visible;
 
-/// The variable in `modulepath` that trusted settings give its meaning.
+/// The variable in `modulepath` that only trusted settings define.
 const BASE_MODULEPATH: &str = "$basemodulepath";
 
-/// The most names in a message, and the most characters of one.
+/// The maximum number of names in a message, and the maximum number of characters of one.
 const MAX_NAMES: (usize, usize) = (5, 60);
 
-/// A setting, or a whole file, that does not count because of its origin. It shows as a message to the user.
+/// A setting, or a whole file, that is ignored because of its origin. It displays as a message to the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     /// The file.
@@ -31,9 +31,9 @@ pub struct Refusal {
     pub setting: &'static str,
     /// The reason, without the place.
     pub text: String,
-    /// True if nothing of the setting counts.
+    /// True if the whole setting is ignored.
     pub is_whole: bool,
-    /// True if a report may lack something for want of it.
+    /// True if reports may lack something without it.
     pub is_missed: bool,
 }
 
@@ -47,7 +47,7 @@ impl fmt::Display for Refusal {
 }
 
 impl Refusal {
-    /// Returns what to do if the setting is to count; `None` for a whole file, whose reason says it.
+    /// Returns what to do to make the setting apply; `None` for a whole file, whose text says it already.
     pub fn advice(&self) -> Option<&'static str> {
         let advice = "it may stand in .git/hierad.yaml or in a file outside of the tree that --config names, or run `hierad trust`";
         (!self.setting.is_empty()).then_some(advice)
@@ -60,7 +60,7 @@ fn is_modulepath(place: &TreeFolder, path: &str) -> bool {
     path.split(':').all(|part| part == BASE_MODULEPATH || (!part.contains('$') && is_relative(&top, part)))
 }
 
-/// Returns true if links lead from a path to a place outside of the tree.
+/// Returns true if links lead from an existing path out of the tree.
 fn leads_out(root: &Path, path: &Path) -> bool {
     path.exists() && disk::real_below(root, path).is_err()
 }
@@ -69,8 +69,8 @@ fn is_relative(place: &TreeFolder, path: &str) -> bool {
     !Path::new(path).is_absolute() && place.has(path)
 }
 
-/// Decides what counts of the settings of a file of the tree, and collects the refused ones. Each rule is a method that
-/// takes a setting with its name and returns what counts of it.
+/// Decides which settings of a file in the tree apply, and collects the refused ones. Each rule is a method that
+/// takes a setting with its name and returns the part that applies.
 pub(super) struct Refused<'a> {
     source: &'a SourceFile<'a>,
     place: &'a TreeFolder,
@@ -78,7 +78,7 @@ pub(super) struct Refused<'a> {
 }
 
 impl<'a> Refused<'a> {
-    /// Refuses nothing yet of a file of the tree.
+    /// Starts with a file of the tree of which nothing is refused yet.
     pub(super) fn new(source: &'a SourceFile<'a>, place: &'a TreeFolder) -> Refused<'a> {
         Refused { source, place, found: Vec::new() }
     }
@@ -94,12 +94,12 @@ impl<'a> Refused<'a> {
         value
     }
 
-    /// Takes a setting that judges the tree: the caller takes those of the base revision.
+    /// Takes a setting that judges the tree: the caller uses that of the base revision.
     pub(super) fn judging<T>(&mut self, setting: &'static str, value: T) -> T {
         self.tree(setting, value)
     }
 
-    /// Refuses a setting of which reports do not depend.
+    /// Refuses a setting that reports do not depend on.
     pub(super) fn never<T: Default>(&mut self, setting: &'static str, value: T) -> T {
         drop(value);
         if self.source.lines.says(setting) {
@@ -108,7 +108,7 @@ impl<'a> Refused<'a> {
         T::default()
     }
 
-    /// Refuses a setting whose absence reports may show.
+    /// Refuses a setting whose absence may change reports.
     pub(super) fn missed<T: Default>(&mut self, setting: &'static str, value: T) -> T {
         let count = self.found.len();
         let default = self.never(setting, value);
@@ -129,7 +129,7 @@ impl<'a> Refused<'a> {
         self.refuse(setting, text, false, true);
     }
 
-    /// Refuses paths out of the tree, and whatever has a connection opened or a program run.
+    /// Refuses paths out of the tree, and sources that open a connection or run a program.
     pub(super) fn profiles(&mut self, setting: &'static str, Profiles(entries): Profiles) -> Profiles {
         let place = self.place;
         let (paths, sources): (Vec<_>, Vec<_>) = entries.into_iter().partition(|entry| entry.path().is_some());
@@ -149,7 +149,7 @@ impl<'a> Refused<'a> {
         OneOrMany::Many(inside)
     }
 
-    /// Takes the entries that lead to paths inside the tree.
+    /// Takes the entries with relative paths.
     pub(super) fn datadirs(
         &mut self,
         setting: &'static str,
@@ -187,7 +187,7 @@ impl<'a> Refused<'a> {
         self.entries(setting, "files outside of it", backends, is_inside)
     }
 
-    /// Takes a global layer of the revision that is looked at.
+    /// Takes a global layer that is in the inspected revision.
     pub(super) fn global(
         &mut self,
         setting: &'static str,

@@ -1,4 +1,4 @@
-//! Settings files: how they are read, and what of them needs trust.
+//! Reads settings files, and finds the settings that need trust.
 
 use std::path::{Path, PathBuf};
 
@@ -11,10 +11,10 @@ use crate::disk;
 use crate::puppet::{json, yaml};
 use crate::value::Value;
 
-/// The most bytes of a settings file.
+/// The maximum size of a settings file, in bytes.
 pub const MAX_SETTINGS_SIZE: u64 = 1 << 20;
 
-/// The most collections that may be open.
+/// The maximum depth of nested collections.
 const MAX_DEPTH: usize = 200;
 
 /// Returns the names of the settings that judge the tree.
@@ -25,7 +25,7 @@ fn judging_names() -> impl Iterator<Item = &'static str> {
 /// A settings file that was read.
 #[derive(Debug, Clone)]
 pub struct SettingsFile {
-    /// The path, from whose folder paths in the file are relative.
+    /// The path; paths in the file are relative to its folder.
     pub path: PathBuf,
     /// The content.
     pub text: String,
@@ -33,7 +33,7 @@ pub struct SettingsFile {
     pub origin: Origin,
 }
 
-/// A setting as a file has it.
+/// A setting as written in a file.
 #[derive(Debug)]
 pub struct Written {
     /// The name.
@@ -45,17 +45,18 @@ pub struct Written {
 }
 
 impl SettingsFile {
-    /// Reads a file that no commit writes.
+    /// Reads a file that commits cannot write.
     pub fn trusted(path: &Path) -> Result<SettingsFile, SettingsError> {
         let content = disk::read_regular(path, MAX_SETTINGS_SIZE);
         SettingsFile::new(path, content, Origin::Trusted)
     }
 
-    /// Makes a file of what was read at `path`.
+    /// Makes a settings file from the content read at `path`.
     pub fn new(path: &Path, content: std::io::Result<Vec<u8>>, origin: Origin) -> Result<SettingsFile, SettingsError> {
         let failed = |source| SettingsError::Read { path: path.into(), source };
         let text = String::from_utf8(content.map_err(failed)?).map_err(|_| failed(invalid("it is not UTF-8")))?;
-        // Serde's reader, which has the same grammar, gets slow by open collections and reads all documents.
+        // Checked first: serde's reader, which has the same grammar, is slow with many open collections, and reads
+        // all documents.
         match yaml::form(text.as_bytes(), MAX_DEPTH) {
             yaml::Form::Plain => {}
             yaml::Form::Deep => return Err(failed(invalid("it nests too deeply"))),
@@ -77,7 +78,7 @@ impl SettingsFile {
         Ok(backends.chain(sinks).chain(sources).flatten().collect())
     }
 
-    /// Returns the settings of a file of the tree that would count only if it were trusted.
+    /// Returns the settings of a file of the tree that would apply only if it were trusted.
     pub fn privileges(&self) -> Result<Vec<Written>, SettingsError> {
         let (raw, source) = self.parse()?;
         let Origin::Tree(place) = &self.origin else { return Ok(Vec::new()) };
@@ -92,7 +93,7 @@ impl SettingsFile {
         Ok(found)
     }
 
-    /// Returns the settings of the file of which at least something counts. Those that judge are among them.
+    /// Returns the settings of the file that apply at least in part, including those that judge the tree.
     pub fn counting(&self) -> Result<Vec<Written>, SettingsError> {
         let (raw, source) = self.parse()?;
         let refused = match &self.origin {
@@ -125,7 +126,8 @@ impl SettingsFile {
         Ok((raw.unwrap_or_default(), SourceFile { path: &self.path, folder, origin: &self.origin, lines }))
     }
 
-    /// Checks the settings of one of several `repositories`: they must not have any that belong to the daemon.
+    /// Checks the settings file of one of several `repositories`: it must not have settings that belong to the
+    /// daemon.
     pub fn check_repository_settings(&self) -> Result<(), SettingsError> {
         let lines = Lines::of(&self.text);
         let found = keys::DAEMON_SETTINGS.into_iter().find_map(|key| Some((key, lines.find([key])?)));
@@ -141,7 +143,8 @@ fn written(lines: &Lines, setting: &'static str) -> Written {
     Written { setting, line: lines.find([setting]), value }
 }
 
-/// Returns true if this setting judges the tree: that of a file of the tree counts as the revision before has it.
+/// Returns true if this setting judges the tree. From a file of the tree, such a setting applies as in the revision
+/// before.
 pub fn is_judging(setting: &str) -> bool {
     judging_names().any(|name| name == setting)
 }
@@ -155,7 +158,7 @@ pub fn judging(content: &[u8]) -> Vec<Option<Value>> {
     judging_names().map(|name| parsed.value.get(name).cloned()).collect()
 }
 
-/// Returns true if a document may name a value twice: comparing two such values could take forever.
+/// Returns true if a document may refer to a value repeatedly: comparing two such documents could take forever.
 pub(crate) fn has_anchors(content: &[u8]) -> bool {
     content.contains(&b'&')
 }

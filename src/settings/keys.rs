@@ -13,8 +13,8 @@ use super::raw::{
 };
 use super::source::SourceFile;
 
-/// Declares the settings at the top level, a row for each: its name, its form as written, and the rule by which it
-/// counts from a file of the tree, which is a method of [`Refused`].
+/// Declares the settings at the top level, a row for each: its name, its form as written, and the rule that decides
+/// if it applies from a file of the tree, which is a method of [`Refused`].
 macro_rules! settings {
     ($($(#[$attribute:meta])* $name:ident: $form:ty => $rule:ident,)*) => {
         /// The whole file.
@@ -28,15 +28,15 @@ macro_rules! settings {
             /// The names of all settings, each with its rule.
             pub(crate) const RULES: &[(&str, &str)] = &[$((stringify!($name), stringify!($rule)),)*];
 
-            /// Returns the settings of a file of the tree that count, and those that do not.
+            /// Returns the settings of a file of the tree that apply, and those that are refused.
             pub(crate) fn confined(self, source: &SourceFile<'_>, place: &TreeFolder) -> (Settings, Vec<Refusal>) {
                 let mut refused = Refused::new(source, place);
                 let settings = Settings { $($name: refused.$rule(stringify!($name), self.$name),)* };
                 (settings, refused.found)
             }
 
-            /// Returns the settings that say how the tree is read: they neither judge it, nor are they only for those
-            /// who run hierad.
+            /// Returns the settings that say how the tree is read, without those that judge it and those that are
+            /// only for whoever runs hierad.
             pub(crate) fn reading(self) -> Settings {
                 let reads = |rule: &str| !matches!(rule, "judging" | "never");
                 Settings { $($name: if reads(stringify!($rule)) { self.$name } else { Default::default() },)* }
@@ -60,7 +60,7 @@ settings! {
     /// Parsed again as a data file is, since its values are data.
     lookup_options: Option<IgnoredAny> => tree,
     manifests: Option<bool> => tree,
-    /// Read again, since their order counts.
+    /// Read again, since their order matters.
     variables: Option<IgnoredAny> => tree,
     datadirs: BTreeMap<String, String> => datadirs,
     backends: BTreeMap<String, Backend> => backends,

@@ -1,4 +1,4 @@
-//! Checks `limits:`, the most that hierad may use for what others commit.
+//! Checks `limits:`, the resources that hierad may use for what others commit.
 
 use std::time::Duration;
 
@@ -10,18 +10,19 @@ use crate::workers::RunLimits;
 /// The default time of a run, in seconds.
 const DEFAULT_TIME: f64 = 3600.0;
 
-/// The part of the ceiling of memory that parsed files may take, and another one that reading files may.
+/// Divides the memory limit: parsed files may take one such part, and reading files another.
 const FILES: usize = 4;
 
-/// The part that the texts which are made on one side of a run may take. They are in the report, too.
+/// Divides the memory limit: the texts made on one side of a run may take one such part. The report contains them,
+/// too.
 const TEXTS: usize = 16;
 
-/// The most that hierad may use.
+/// The resources that hierad may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// The size of the largest file that is read, in bytes.
     pub file: u64,
-    /// The most that the keys of a run may cost.
+    /// The maximum cost of the keys of a run.
     pub run: RunLimits,
     /// The time of a run.
     pub time: Duration,
@@ -37,7 +38,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Returns the part of the ceiling of memory that files may take, or all memory without one.
+    /// Returns the part of the memory limit that files may take; `usize::MAX` if there is no limit.
     pub fn memory_of_files(&self) -> usize {
         self.memory.map_or(usize::MAX, |memory| memory / FILES)
     }

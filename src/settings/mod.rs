@@ -1,10 +1,10 @@
-//! Settings: `hierad.yaml` as written (`raw`), with the places of its settings, and what of it counts.
+//! Settings: `hierad.yaml` as written (`raw`), with the places of its settings, and the part that applies.
 //!
-//! Files are trusted by their [`Origin`]: of those of the tree only some settings count, by the rule in the row of each
-//! (`keys`). Paths are relative to the folder of the file. Every setting has a flag too, so there may be no file.
-//! Whatever needs only the file and nouns of the core is checked here, the rest at the same time in
-//! [`crate::app::settings`], which knows what settings are for and makes sinks, policies and backends of them. A fault
-//! names the file and the line. Nothing here reads a repository or opens a connection.
+//! Trust depends on a file's [`Origin`]: only some settings of files in the tree apply, by the rule in each setting's
+//! row (`keys`). Paths are relative to the folder of the file. Every setting has a flag too, so there may be no file.
+//! Checks that need only the file and types of the core are made here; the others, at the same time, in
+//! [`crate::app::settings`], which knows what settings are for and turns them into sinks, policies and backends.
+//! Errors name the file and the line. No code here reads a repository or opens a connection.
 
 mod confine;
 mod files;

@@ -1,18 +1,18 @@
-//! The origin of a settings file, which decides how far it is trusted.
+//! The origin of a settings file, which decides what it may set.
 
 use std::path::{Component, Path, PathBuf};
 
 /// The origin of a settings file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
-    /// A place that no commit writes, or a file as `hierad trust` has recorded it: all settings count.
+    /// A place that commits cannot write, or a file that is as `hierad trust` recorded it: all settings apply.
     Trusted,
-    /// The checked-out files or a commit: only what concerns the tree and the report counts.
+    /// The checked-out files or a commit: only what concerns the tree and the report applies.
     Tree(TreeFolder),
 }
 
 impl Origin {
-    /// Returns the top of the tree of a file that is not trusted.
+    /// Returns the top of the tree, or `None` for a trusted file.
     pub(crate) fn root(&self) -> Option<&Path> {
         match self {
             Origin::Trusted => None,
@@ -21,7 +21,7 @@ impl Origin {
     }
 }
 
-/// The folder of a settings file of the tree, from which its paths are relative.
+/// The folder of a settings file of the tree, to which its paths are relative.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeFolder {
     /// The top of the checked-out files, with all links resolved.

@@ -13,7 +13,7 @@ pub enum ProfileEntry {
     Files(PathBuf),
     /// The folder with the caches of a Puppet server.
     Cache(PathBuf),
-    /// Files of facts, a file, a folder or a glob, whose nodes are called as the files.
+    /// Files of facts (a file, a folder or a glob), each named after its node.
     Factsets(PathBuf),
     /// A manifest with node blocks.
     SitePp(SitePpSetting),
@@ -54,7 +54,7 @@ pub struct ProgramSetting {
     pub folder: PathBuf,
     /// The time limit of an answer.
     pub timeout: Duration,
-    /// The age from which it is asked again.
+    /// The age from which answers are fetched again.
     pub refresh: Duration,
 }
 
@@ -77,7 +77,7 @@ pub struct PuppetDbSetting {
     pub query: Option<String>,
     /// True to ask for the classes in the catalogs of the nodes, too.
     pub classes: bool,
-    /// The most nodes in an answer; a tenth of that if all of their facts are asked for.
+    /// The maximum number of nodes in an answer; a tenth of it if all of their facts are asked for.
     pub page: usize,
     /// The age from which profiles are fetched again.
     pub refresh: Duration,
@@ -86,7 +86,7 @@ pub struct PuppetDbSetting {
 /// A server that is asked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServerSetting {
-    /// The address, with neither a path of the interface nor credentials.
+    /// The address, without the path of the API and without credentials.
     pub url: String,
     /// The token to send.
     pub token: Option<TokenSetting>,

@@ -1,6 +1,6 @@
 //! Writes the report as text for a terminal.
 //!
-//! The verdict comes first, then the changes by the nodes they are on: one line for a key if that is enough, otherwise
+//! The verdict comes first, then the changes, grouped by their nodes: one line for a key if that is enough, otherwise
 //! its differences below it. Marks and words carry everything that colours do.
 
 mod blind_spots;
@@ -58,10 +58,10 @@ const NEW: Style = AnsiColor::Yellow.on_default();
 const MOVED: Style = AnsiColor::Cyan.on_default();
 const ALARM: Style = AnsiColor::Red.on_default().bold();
 
-/// The narrowest text that makes sense.
+/// The minimum width of the text.
 const MIN_WIDTH: usize = 40;
-/// Limits unless everything is shown: lines of one difference, differences of one key, findings, and secrets that were
-/// encrypted anew.
+/// Limits unless everything is shown: lines of one difference, differences of one key, findings, and re-encrypted
+/// secrets.
 const MAX_LINES: usize = 24;
 const MAX_LEAVES: usize = 40;
 const MAX_FINDINGS: usize = 40;

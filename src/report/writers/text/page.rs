@@ -26,7 +26,7 @@ impl Line {
     #[must_use]
     pub(super) fn add(mut self, style: Style, text: impl Into<String>) -> Line {
         let text = text.into();
-        // Nothing but the styles here is a colour, whatever the data are.
+        // Only styles add colours: escapes in the data are made visible.
         let text = if let Cow::Owned(shown) = visible(&text) { shown } else { text };
         self.spans.push((style, text));
         self
@@ -55,7 +55,7 @@ pub(super) fn width(text: &str) -> usize {
     if is_plain { text.len() } else { text.width() }
 }
 
-/// The least gap between a line and its origin.
+/// The minimum gap between a line and its origin.
 const GAP: usize = 2;
 
 /// The output for lines.
@@ -85,7 +85,7 @@ impl<'w> Page<'w> {
         self.options.full
     }
 
-    /// Returns true if the text is to be a screen long.
+    /// Returns true if the number of lines is limited.
     pub(super) fn is_limited(&self) -> bool {
         self.options.lines.is_some()
     }

@@ -7,7 +7,7 @@ use super::{ALARM, HEADING, NEW, PLAIN, QUIET};
 use crate::report::words::visible::{shorten, visible, wrap};
 use crate::report::{PolicyHit, PolicyLevel, Report};
 
-/// The columns of the word for a hit.
+/// The width of the column for the label of a hit.
 const WORD: usize = 9;
 
 /// Writes a heading such as `policies: 1 fails`, and each hit with its message.
@@ -41,6 +41,7 @@ fn write_hit(hit: &PolicyHit, page: &mut Page<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// The most keys and places that are named, and the most columns of a text, unless everything is shown.
+/// The maximum number of keys and places that are named, and the maximum width of a text in columns, unless
+/// everything is shown.
 const MAX_EXAMPLES: usize = 3;
 const MAX_TEXT: usize = 1000;
