@@ -149,7 +149,7 @@ impl<'a> Refused<'a> {
         OneOrMany::Many(inside)
     }
 
-    /// Takes the entries with relative paths.
+    /// Takes the entries with relative paths; `..` is refused in any file.
     pub(super) fn datadirs(
         &mut self,
         setting: &'static str,

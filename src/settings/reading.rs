@@ -6,8 +6,8 @@ use super::keys;
 use super::source::SourceFile;
 use crate::value::Value;
 
-/// The way to read the tree that a settings file asks for, as it is obeyed. Settings that judge the tree, or are for
-/// those who run hierad, are not part of it.
+/// The settings of a file that say how the tree is read, in the form in which they take effect. Settings that judge
+/// the tree, or are for whoever runs hierad, are not part of it.
 #[derive(Debug, Default, PartialEq)]
 pub struct Reading {
     settings: keys::Settings,
@@ -16,7 +16,7 @@ pub struct Reading {
 }
 
 impl SettingsFile {
-    /// Returns how the file reads the tree.
+    /// Returns the settings that say how the tree is read.
     pub fn reading(&self) -> Result<Reading, SettingsError> {
         let (raw, source) = self.parse()?;
         Ok(Reading::of(raw.reading(), &source, &self.text))
@@ -27,7 +27,7 @@ impl Reading {
     fn of(mut settings: keys::Settings, source: &SourceFile<'_>, text: &str) -> Reading {
         settings.manifests = settings.manifests.filter(|are_read| !are_read);
         let as_data = |name: &str, is_there| source.lines.value([name]).filter(|_| is_there).cloned();
-        // To compare values that a document names twice could take for ever.
+        // Comparing values that a document refers to repeatedly could take forever.
         let data = if has_anchors(text.as_bytes()) {
             vec![Some(Value::from(text.to_owned()))]
         } else {

@@ -20,9 +20,9 @@ pub struct RepositorySetting {
     pub name: String,
     /// Its location.
     pub place: RepositorySource,
-    /// Patterns of its branches to watch; those of its own settings if empty.
+    /// Patterns of its branches to watch; if empty, those of its own settings apply.
     pub branches: Vec<String>,
-    /// Its own settings; `None` for the settings that name it.
+    /// The file with its own settings; `None` to use the settings that name it.
     pub config: Option<PathBuf>,
 }
 
@@ -42,7 +42,7 @@ pub enum RepositorySource {
     },
 }
 
-/// Checks all of them.
+/// Checks all repositories.
 pub(crate) fn check_all(
     source: &SourceFile<'_>,
     raw: BTreeMap<String, raw::Repository>,
@@ -52,7 +52,7 @@ pub(crate) fn check_all(
 
 fn check(source: &SourceFile<'_>, name: String, raw: raw::Repository) -> Result<RepositorySetting, SettingsError> {
     let invalid = |text: &str| source.invalid(&["repositories", &name], format!("repository '{name}' {text}"));
-    // The name is that of a folder, too.
+    // The name is used for a folder, too.
     if name.is_empty() || name.starts_with('.') || name.contains(['/', '\\', '\0']) {
         return Err(invalid("has a name that cannot be used for a folder"));
     }

@@ -1,4 +1,4 @@
-//! The settings file that is checked: its folder, and the lines for messages about it.
+//! The settings file that is being checked, with its folder, and with lines for messages.
 
 use std::path::{Path, PathBuf};
 
@@ -28,24 +28,23 @@ impl SourceFile<'_> {
         }
     }
 
-    /// Returns a path in the settings, from their folder.
+    /// Resolves a path in the settings relative to their folder.
     pub(crate) fn path(&self, path: Option<String>) -> Option<PathBuf> {
         path.map(|path| self.folder.join(path))
     }
 
-    /// Returns a list of paths.
+    /// Resolves a list of paths in the same way.
     pub(crate) fn paths(&self, paths: OneOrMany) -> Vec<PathBuf> {
         paths.into_vec().into_iter().map(|path| self.folder.join(path)).collect()
     }
 
-    /// Returns true if the file has this setting, which judges the tree, and it counts: that of a file of the tree
-    /// counts from the base revision.
+    /// Returns true if the file has this judging setting and it applies: in place of a file of the tree, that of the
+    /// base revision applies.
     pub(crate) fn judges(&self, setting: &str) -> bool {
         *self.origin == Origin::Trusted && self.lines.says(setting)
     }
 
-    /// Returns the path of a program: one with a folder in its name is relative to the settings, and the system finds
-    /// the others.
+    /// Returns the path of a program. One with a slash is relative to the settings; the system finds the others.
     pub(crate) fn program(&self, program: &str) -> String {
         let beside = std::path::absolute(self.folder.join(program)).ok().filter(|_| program.contains('/'));
         beside.map_or_else(|| program.to_owned(), |path| path.display().to_string())
@@ -71,7 +70,7 @@ impl Lines {
         usize::try_from(marks.line).ok().filter(|line| *line > 0)
     }
 
-    /// Returns the value of a setting as data has it.
+    /// Returns the value of a setting, read like data.
     pub(crate) fn value<'n>(&self, names: impl IntoIterator<Item = &'n str>) -> Option<&Value> {
         Some(self.at(names)?.0)
     }
@@ -108,20 +107,20 @@ impl Lines {
     }
 }
 
-/// Returns the text of serde's error, without the location, which ours has already. Of an unknown name it tells the one
-/// that is meant, if one is near, in place of all that there are.
+/// Returns the text of serde's error, without the location, which ours has already. For an unknown name, it suggests
+/// a similar one, if there is one, instead of listing all known names.
 pub(crate) fn text_of(error: &serde_yaml::Error) -> String {
     let text = error.to_string();
     let text = text.rsplit_once(" at line ").map_or(&*text, |(text, _)| text);
     meant(text).unwrap_or_else(|| text.to_owned())
 }
 
-/// Returns the text with the name that is meant, or `None` if it is about something else, or no name is near.
+/// Returns the text with a suggested name, or `None` if it is about something else, or no name is similar.
 fn meant(text: &str) -> Option<String> {
     let (start, known) = text.rsplit_once("`, expected ")?;
     let (_, name) = start.split_once("unknown field `").or_else(|| start.split_once("unknown variant `"))?;
     let known = || known.split('`').skip(1).step_by(2);
-    // Letters that are exchanged in a short name are much of it.
+    // In a short name, two exchanged letters are a large part of it.
     let exchanged = || known().find(|known| name.len() == known.len() && strsim::osa_distance(name, known) == 1);
     let near = nearest(name, known(), 1).first().copied().or_else(exchanged)?;
     Some(format!("{start}`: did you mean `{near}`?"))

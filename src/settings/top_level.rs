@@ -1,4 +1,4 @@
-//! Checks the settings at the top level that are of one word or path.
+//! Checks the top-level settings that have simple values.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ pub enum EnvironmentName {
     /// This one, for profiles that name none.
     Named(Arc<str>),
     /// The environment that r10k deploys the branch as, whatever profiles name: the text before its name, such as
-    /// r10k's `prefix` with an underscore, and the text behind it.
+    /// r10k's `prefix` with an underscore, and the text after it.
     Branch(Arc<str>, Arc<str>),
 }
 
@@ -34,7 +34,7 @@ impl EnvironmentName {
         }
     }
 
-    /// Returns true if it contains the name of a branch.
+    /// Returns true if the environment is named after the branch.
     pub fn is_of_branch(&self) -> bool {
         matches!(self, EnvironmentName::Branch(..))
     }
@@ -86,7 +86,8 @@ impl SourceFile<'_> {
         })
     }
 
-    /// Checks the folders in place of datadirs. The longest entry that contains a path counts, so it comes first.
+    /// Checks the folders that replace datadirs. The longest entry that contains a path wins, so longer ones come
+    /// first.
     pub(crate) fn datadirs(
         &self,
         raw: &BTreeMap<String, String>,

@@ -1,4 +1,4 @@
-//! Finds the folders of the repository that datadirs elsewhere stand for.
+//! Finds the folders of the repository that correspond to datadirs elsewhere.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -7,7 +7,8 @@ use super::hierarchies::{Hierarchy, base};
 use crate::puppet::pathname::join;
 use crate::tree::{FileTree, Target, TreeError, folder_of, follow};
 
-/// The most datadirs for which a folder is looked for, and the most names of one: it is tried with each part of each.
+/// The maximum number of datadirs for which a folder is searched, and the maximum depth of one: each part of each is
+/// tried.
 const MOST: usize = 32;
 const DEEPEST: usize = 16;
 
@@ -20,9 +21,9 @@ pub struct Mapped {
     pub folder: Option<String>,
 }
 
-/// Returns the datadirs of a hiera.yaml that are outside of the repository or missing, and the folder for each. Only
-/// the first of `/etc/puppet/hieradata` and `/etc/puppet/private/hieradata` corresponds to the folder `hieradata`: a
-/// checkout corresponds to one folder of the other machine, which is chosen so that most datadirs exist.
+/// Returns the datadirs of a hiera.yaml that are outside of the repository or missing, and the folder for each. A
+/// checkout corresponds to one folder on another machine, which is chosen so that most datadirs exist: of
+/// `/etc/puppet/hieradata` and `/etc/puppet/private/hieradata`, only the first corresponds to the folder `hieradata`.
 pub fn datadirs(tree: &dyn FileTree, hierarchy: &Hierarchy) -> Result<Vec<Mapped>, TreeError> {
     let mut open = BTreeSet::new();
     for level in hierarchy.config.all_levels().filter(|level| !level.locations.are_elsewhere()) {
@@ -50,7 +51,7 @@ pub fn datadirs(tree: &dyn FileTree, hierarchy: &Hierarchy) -> Result<Vec<Mapped
             mapped.push(Mapped { datadir, folder });
         }
     }
-    // Folders that lie in the repository are only not there yet.
+    // Folders that would be inside the repository just do not exist yet.
     let elsewhere = open.into_iter().chain(shallow).chain(deep).filter(|path| path.starts_with(['/', '.']));
     mapped.extend(elsewhere.map(|datadir| Mapped { datadir, folder: None }));
     mapped.sort_by(|one, other| one.datadir.cmp(&other.datadir));
@@ -77,7 +78,7 @@ fn best(
                 there.insert(folder.to_owned());
             }
         }
-        // The repository that is deployed as an environment is most likely this one.
+        // This repository is most likely the one that is deployed as an environment.
         let is_environment = place.ends_with("environment}");
         if !there.is_empty() && (is_environment || !there.contains("")) {
             rated.push(((is_environment, there.len(), Reverse(place.len())), place));
@@ -92,7 +93,7 @@ fn below<'p>(path: &'p str, folder: &str) -> Option<&'p str> {
     if rest.is_empty() { Some(rest) } else { rest.strip_prefix('/') }
 }
 
-/// Returns true if a datadir, as far as it does not depend on variables, is in the repository.
+/// Returns true if the part of a datadir that does not depend on variables is in the repository.
 fn is_there(tree: &dyn FileTree, path: &str) -> Result<bool, TreeError> {
     is_folder(tree, &fixed(path))
 }

@@ -1,4 +1,4 @@
-//! Finds functions of Hiera that levels name and that the repository brings in Ruby.
+//! Finds functions that levels name and that the repository implements in Ruby.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -7,8 +7,8 @@ use super::Hierarchy;
 use crate::hiera::backend::{Backend, Backends};
 use crate::tree::{FileTree, TreeError, files_called};
 
-/// Returns the functions in Ruby that hierad does not have but a module of the repository, or the environment, does,
-/// by name.
+/// Returns the names of the functions that hierad does not have, but that a module of the repository or the
+/// environment implements in Ruby.
 pub fn functions(tree: &dyn FileTree, hierarchy: &Hierarchy) -> Result<Vec<Arc<str>>, TreeError> {
     let none = Backends::new();
     let levels = hierarchy.config.all_levels();

@@ -1,7 +1,7 @@
-//! Guesses nodes from the names of data files, for a repository of which no facts are known.
+//! Guesses nodes from the names of data files, for a repository without known facts.
 //!
-//! A file `nodes/web01.example.com.yaml` of the level `nodes/%{trusted.certname}.yaml` stands for a node of that name.
-//! A file of any other level stands for a node that has the variables of its path, and nothing else that is known.
+//! A file `nodes/web01.example.com.yaml` of the level `nodes/%{trusted.certname}.yaml` stands for a node of that
+//! name. A file of any other level stands for a node of which only the variables of its path are known.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,10 +16,10 @@ use crate::puppet::json;
 use crate::tree::{BlobId, FileTree, TreeError, files_called};
 use crate::value::{Hash, Value};
 
-/// The most nodes that are guessed.
+/// The maximum number of guessed nodes.
 const NODES: usize = 2000;
 
-/// The most parts of a variable that is guessed, as deep as a profile nests, and the most variables of a path.
+/// The maximum number of parts of a guessed variable, which is the depth of a profile, and of variables in a path.
 const PARTS: usize = 16;
 
 /// The variables that name a node in full, and those that have the first part of its name.
@@ -33,7 +33,7 @@ pub struct Guessed {
     pub profiles: String,
     /// Their number.
     pub count: usize,
-    /// The number of those that a data file is called as.
+    /// The number of nodes that a data file is named after.
     pub named: usize,
 }
 
@@ -46,8 +46,8 @@ struct Declared {
     literals: usize,
 }
 
-/// Returns nodes that read each data file of some hierarchies, each with the name of its environment if there are
-/// several; at least one for each hierarchy.
+/// Returns nodes that together read all data files of some hierarchies, at least one node for each. A hierarchy has
+/// the name of its environment if there are several.
 pub fn guessed(
     tree: &dyn FileTree,
     hierarchies: &[(Option<&str>, &Hierarchy)],
@@ -56,7 +56,7 @@ pub fn guessed(
     guessed_within(tree, hierarchies, datadirs, COMPARISONS)
 }
 
-/// Does the same with at most so many comparisons of files with paths.
+/// Does the same, with at most `left` comparisons of files with paths.
 fn guessed_within(
     tree: &dyn FileTree,
     hierarchies: &[(Option<&str>, &Hierarchy)],
@@ -80,7 +80,7 @@ fn guessed_within(
 /// A node that is guessed.
 struct Node {
     environment: Option<String>,
-    /// True if a data file is called as it.
+    /// True if a data file is named after it.
     is_named: bool,
     profile: Hash,
 }
@@ -105,12 +105,12 @@ fn paths_of(hierarchy: &Hierarchy, datadirs: &[Mapped]) -> Paths {
     let paths = paths(hierarchy, datadirs);
     let fixed = paths.iter().filter(|path| !path.contains("%{")).cloned().collect();
     let mut declared: Vec<Declared> = paths.iter().filter_map(|path| Declared::of(path)).collect();
-    // Of several paths that a file may have the most specific one counts, and last one that is a node's.
+    // If several paths match a file, the most specific one wins, and of those a path of nodes comes last.
     declared.sort_by_key(|declared| (Reverse(declared.literals), declared.is_of_nodes()));
     Paths { fixed, declared }
 }
 
-/// Adds the nodes of one environment. One that is called as a file of another environment already is in that.
+/// Adds the nodes of one environment. A node that another environment has already stays in that one.
 fn add(
     files: &[(String, BlobId)],
     environment: Option<&str>,
@@ -197,7 +197,7 @@ fn name_of(values: &BTreeMap<&str, String>) -> Option<String> {
     named(&NAMES).or_else(|| named(&HOSTNAMES))
 }
 
-/// Returns an unused name for a node.
+/// Returns an invented name for a node.
 fn invented<'v>(values: impl Iterator<Item = &'v str>) -> String {
     let parts: Vec<String> = values.map(|value| value.to_lowercase().replace(['/', ':', ' ', '.'], "-")).collect();
     ["guess"].into_iter().chain(parts.iter().map(String::as_str)).collect::<Vec<_>>().join("-")
@@ -217,7 +217,7 @@ fn profile(name: &str) -> Hash {
     Hash::from_iter([("name", name), ("guessed", Value::Boolean(true)), ("facts", Value::hash(facts))])
 }
 
-/// Sets a variable of a node that the path of a file names; those that follow from its name are there.
+/// Sets a variable that the path of a file names. Those that follow from the name of the node are set already.
 fn set(node: &mut Hash, variable: &str, value: &str) {
     let names: Vec<&str> = variable.split('.').collect();
     match names[..] {
@@ -246,7 +246,7 @@ mod tests {
     use crate::setup::{datadirs, hierarchies};
     use crate::tree::MemoryTree;
 
-    /// Returns the number of nodes that are guessed of ten files, for levels with these words in them.
+    /// Returns the number of nodes that are guessed from ten files, for levels with these words in them.
     fn count(level: impl Fn(usize) -> String, levels: usize, comparisons: usize) -> usize {
         let levels: Vec<String> = (0..levels).map(|at| format!("- {{name: n{at}, {}}}\n", level(at))).collect();
         let levels = levels.concat();
@@ -267,15 +267,15 @@ mod tests {
         // A file of another kind, hiera.yaml, is among them.
         assert!((4..=5).contains(&count(first, 100, 500)));
         assert_eq!(count(first, 100, 99), 1);
-        // If there are more paths, the first ones count, ...
+        // If there are more paths, only the first ones are compared, ...
         assert_eq!(count(first, 3000, COMPARISONS), 10);
         assert_eq!(count(|at| if at == 2500 { node() } else { other(at) }, 3000, COMPARISONS), 1);
-        // ... of long ones none, and none of many variables.
+        // ... and neither long ones nor those with many variables.
         let long =
             |at: usize| if at == 0 { format!("path: 'nodes/{}%{{a}}.yaml'", "./".repeat(5000)) } else { other(at) };
         assert_eq!(count(long, 2, COMPARISONS), 1);
         assert_eq!(count(|_| format!("path: 'nodes/{}.yaml'", "%{a}".repeat(1000)), 2, COMPARISONS), 1);
-        // Many datadirs that are not there are taken as empty.
+        // Many missing datadirs are taken as empty.
         let elsewhere = |at: usize| format!("path: 'nodes/%{{a}}.yaml', datadir: '/srv/{at}/%{{b}}/x'");
         assert_eq!(count(|at| if at == 0 { node() } else { elsewhere(at) }, 3000, COMPARISONS), 10);
         let deep = |at: usize| format!("path: 'nodes/%{{a}}.yaml', datadir: '/srv/{}'", "a/".repeat(50_000 + at));

@@ -30,15 +30,15 @@ impl Hierarchy {
     }
 }
 
-/// The most bytes of such files that are read, after which the less likely ones are none.
+/// The maximum size, in bytes, of all such files. Beyond it, the less likely ones are ignored.
 const SIZE: usize = 16 << 20;
 
-/// The folders in which modules are.
+/// The folders that contain modules.
 const MODULES: [&str; 9] =
     ["modules", "site", "site-modules", "dist", "external_modules", "thirdparty", "vendor", "forge", "puppet_modules"];
 
 /// Returns the files that may be the environment's hiera.yaml, the likeliest first: `hiera.yaml` at the root, then
-/// others by depth. Those of modules do not count. Also returns the errors of those that Puppet refuses.
+/// others by depth. Those of modules are left out. Also returns the errors of those that Puppet refuses.
 pub fn hierarchies(tree: &dyn FileTree) -> Result<(Vec<Hierarchy>, Vec<LookupError>), TreeError> {
     let mut found = files_called(tree, is_name, |folder| super::PASSED.contains(&folder))?;
     found.retain(|(path, _)| !is_of_module(path));
@@ -51,7 +51,7 @@ pub fn hierarchies(tree: &dyn FileTree) -> Result<(Vec<Hierarchy>, Vec<LookupErr
         let Some(rest) = left.checked_sub(content.len()) else { break };
         left = rest;
         match config(&content, &path, owner) {
-            // A data file may be called so, too.
+            // A data file may have such a name, too.
             Ok(config) => read_ones.extend(config.map(|config| Hierarchy { path, config })),
             Err(error) => errors.push(error),
         }
@@ -98,7 +98,7 @@ fn is_of_module(path: &str) -> bool {
 fn config(content: &[u8], path: &str, owner: Owner) -> Result<Option<Arc<Config>>, LookupError> {
     let read = ReadConfig::new(content, path, owner, Puppet::default());
     let config = if read.is_hiera3 {
-        // Puppet's reading of it has paths.
+        // As Puppet reads it, it has paths.
         let of_puppet = ReadConfig::new(content, path, Owner::Global, Puppet::default()).config;
         let hiera3 = || Config::parse_hiera3(content, path, true, Notation::default()).map(Arc::new);
         Some(of_puppet.ok().flatten().map_or_else(hiera3, Ok)?)

@@ -3,9 +3,9 @@
 //!
 //! - [`hierarchies()`] finds the files that may be the environment's hiera.yaml, the likeliest first.
 //! - [`of_environments()`] tells if there are several environments.
-//! - [`datadirs()`] finds the folders of the repository that a hiera.yaml means by paths that are elsewhere.
+//! - [`datadirs()`] finds the folders of the repository that correspond to a hiera.yaml's datadirs elsewhere.
 //! - [`functions()`] finds the functions in Ruby that Puppet could run.
-//! - [`site_pp()`] finds the manifest whose node blocks set variables by which levels go.
+//! - [`site_pp()`] finds the manifest whose node blocks set variables that levels depend on.
 //! - [`variables()`] finds the variables that a manifest looks up in the data.
 //! - [`profiles()`] finds files of node profiles.
 //! - [`guessed()`] guesses nodes from the names of data files.
@@ -13,7 +13,7 @@
 //! - [`Machine`] knows of the `PuppetDB`, the node classifier and the caches that Puppet on the machine uses.
 //! - [`Found`] writes what was found as settings.
 //!
-//! Nothing here decides: callers say what was found and what was guessed, and ask.
+//! This module decides nothing: callers report what was found and what was guessed, and ask.
 
 mod datadirs;
 mod functions;
@@ -37,10 +37,11 @@ pub use site_pp::{CallFound, SitePpFound, site_pp};
 pub use variables::{VariableFound, variables};
 pub use written::{Found, Functions, PuppetDbFound, Source};
 
-/// The most comparisons of files with the paths of levels. Others are not made: what is found is a guess.
+/// The maximum number of comparisons of files with the paths of levels. Further ones are skipped: the result is a
+/// guess.
 const COMPARISONS: usize = 10_000_000;
 
-/// The most paths of levels that are compared, and the longest of them.
+/// The maximum number of paths of levels that are compared, and the maximum length of one.
 const PATHS: usize = 1000;
 const LONGEST: usize = 4096;
 

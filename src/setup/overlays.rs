@@ -1,4 +1,4 @@
-//! Finds data that is in the work tree and in no commit: a deployment lays it into the datadir.
+//! Finds data that is in the work tree but in no commit: a deployment puts it into the datadir.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::git::is_tracked;
 use crate::tree::{FileTree, Target, TreeError, follow};
 
 /// Returns the folders and files of levels that git ignores, or that links lead to outside of the repository, with
-/// their places on disk, as far as they exist. A committed link that leads out of the work tree does not count.
+/// their places on disk, if they exist. A committed link that leads out of the work tree is left out.
 pub fn overlays(
     tree: &dyn FileTree,
     top: &Path,
@@ -32,7 +32,8 @@ pub fn overlays(
             continue;
         };
         let named = top.join(place);
-        // Written settings count as the user's word: no commit chooses a folder of the machine.
+        // The settings written from this are trusted like the user's own, so no commit may choose a folder of the
+        // machine.
         if check_named(&named).is_ok() || is_tracked(&named).is_ok_and(|is_tracked| !is_tracked) {
             found.extend(named.canonicalize().ok().map(|real| (place.to_owned(), real)));
         }

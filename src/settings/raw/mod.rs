@@ -1,4 +1,4 @@
-//! `hierad.yaml` as written: the structs that serde fills in. Nothing is checked here but types and names.
+//! `hierad.yaml` as written: the structs that serde fills in. Only types and names are checked here.
 
 pub(crate) mod profiles;
 
@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer};
 
 use crate::forge::ALL;
 
-/// The policies of a file in which something else may be wrong.
+/// The policies of a file, whatever else is wrong with it.
 #[derive(Debug, PartialEq, Deserialize)]
 pub(crate) struct Policies {
     pub(crate) policies: Option<IgnoredAny>,
@@ -141,7 +141,7 @@ pub(crate) struct Mail {
 #[serde(deny_unknown_fields, default, expecting = "a hash such as {listen: ADDRESS, token_file: FILE}")]
 pub(crate) struct Http {
     pub(crate) listen: Option<String>,
-    /// The address that others reach it at.
+    /// The address at which others reach the server.
     pub(crate) url: Option<String>,
     pub(crate) token_file: Option<String>,
     pub(crate) webhook_secret_files: WebhookSecretFiles,
@@ -182,7 +182,7 @@ impl<'de> Visitor<'de> for WebhookSecretFiles {
     }
 }
 
-/// The most that hierad may use. Sizes are numbers of bytes, or texts such as `64MiB`.
+/// The resources that hierad may use. Sizes are numbers of bytes, or texts such as `64MiB`.
 #[derive(Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default, expecting = "a hash such as {file: 64MiB, memory: 2GiB}")]
 pub(crate) struct Limits {
@@ -193,7 +193,7 @@ pub(crate) struct Limits {
     pub(crate) memory: Option<serde_yaml::Value>,
 }
 
-/// The keys of encrypted data: `none`, or which.
+/// The keys of encrypted data, or `none`.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Eyaml {
     Word(String),
@@ -252,7 +252,7 @@ pub(crate) struct Backend {
     pub(crate) command: Option<Vec<String>>,
     /// The revision whose Ruby the machine's Puppet runs.
     pub(crate) puppet: Option<CodeRevision>,
-    /// The Ruby that has Puppet.
+    /// The Ruby in which Puppet is installed.
     pub(crate) ruby: Option<String>,
     /// The time limit of an answer, in seconds.
     pub(crate) timeout: Option<f64>,
@@ -262,23 +262,23 @@ pub(crate) struct Backend {
     pub(crate) reads: Option<PromisedFiles>,
 }
 
-/// The files that a function in Ruby is promised to read.
+/// The only files that a function in Ruby reads, as the settings promise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case", expecting = "must be 'path'")]
 pub(crate) enum PromisedFiles {
-    /// Files that begin with the path that the function is called for.
+    /// Files whose paths begin with the path that the function is called for.
     Path,
 }
 
 impl Backend {
-    /// Returns true if it makes code run.
+    /// Returns true if the backend runs code.
     pub(crate) fn runs_code(&self) -> bool {
         let Backend { not_found: _, values: _, command, puppet, ruby, timeout: _, scope: _, reads: _ } = self;
         command.is_some() || puppet.is_some() || ruby.is_some()
     }
 }
 
-/// A revision whose code is trusted: `true` for that of the default branch, or which.
+/// A revision whose code is trusted: `true` for that of the default branch, or a name.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(untagged, expecting = "must be true or a revision such as origin/production")]
 pub(crate) enum CodeRevision {

@@ -20,7 +20,7 @@ pub(crate) enum ProfileEntry {
     Source(Box<ProfileSource>),
 }
 
-/// A source: one of these.
+/// A source, of which one field must be set.
 #[derive(Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default, expecting = "a hash with one source such as {puppetdb: {url: URL}}")]
 pub(crate) struct ProfileSource {
