@@ -13,11 +13,11 @@ const NAMES: [&str; 8] =
 /// The name of the folder in which onceover keeps facts of machines that are not nodes.
 const FACTSETS: &str = "factsets";
 
-/// The deepest folder that is looked at, and the most entries of one.
+/// The maximum depth of folders that are searched, and the maximum number of entries of one.
 const DEPTH: usize = 3;
 const ENTRIES: usize = 10_000;
 
-/// The most files of a folder that are read, and the most bytes of one.
+/// The maximum number of files of a folder that are read, and the maximum size of one in bytes.
 const READ: usize = 3;
 const SIZE: u64 = 8 << 20;
 
@@ -26,7 +26,7 @@ const SIZE: u64 = 8 << 20;
 pub struct ProfilesFound {
     /// The path, relative to the top of the work tree.
     pub path: PathBuf,
-    /// True if it has facts of machines that are not nodes, as onceover and `FacterDB` have them.
+    /// True if it has facts of machines that are not nodes, such as those of onceover and `FacterDB`.
     pub are_factsets: bool,
 }
 
@@ -39,8 +39,8 @@ impl ProfilesFound {
     }
 }
 
-/// Returns the folders and files of profiles below `top`, relative to it. Folders with Hiera data do not count, since
-/// that data is read.
+/// Returns the folders and files of profiles below `top`, relative to it. Folders with Hiera data are left out, since
+/// files are read to tell.
 pub fn profiles(top: &Path) -> Vec<ProfilesFound> {
     let mut found = Vec::new();
     look(top, Path::new(""), 0, &mut found);
@@ -84,7 +84,7 @@ fn are_factsets(folder: &Path, first: &[NodeProfile]) -> bool {
     is_called_so || (first.len() > 1 && are_facts && are_alike)
 }
 
-/// Returns the profiles in the first files of a folder, if each is one.
+/// Returns the first profile in each of the first files of a folder, or `None` if one of these has none.
 fn first_profiles(top: &Path, folder: &Path) -> Option<Vec<NodeProfile>> {
     let entries = fs::read_dir(top.join(folder)).ok()?;
     let is_wanted = |path: &PathBuf| {
@@ -104,7 +104,7 @@ fn first_profiles(top: &Path, folder: &Path) -> Option<Vec<NodeProfile>> {
 /// Returns the first profile in a file that has facts or variables, or `None` if there is none.
 fn first_profile(top: &Path, file: &Path) -> Option<NodeProfile> {
     let content = disk::read_regular(&top.join(file), SIZE).ok()?;
-    // The first line stands for all.
+    // Only the first line is read.
     let content =
         if is_lines(file) { content.split(|byte| *byte == b'\n').next().unwrap_or_default() } else { &content };
     let (profiles, errors) = read_profiles(content, &file.to_string_lossy(), "production");

@@ -1,6 +1,6 @@
 //! Finds the manifest whose node blocks set variables that levels use.
 //!
-//! A role that a manifest passes to a function of the site's own is in no facts. It shows in the data: where the
+//! A role that a manifest passes to a function of the site is not in the facts, but the data reveal it: if the
 //! arguments of `role()` are the names of the files of `role/%{_role}.yaml`, the call stands for that variable.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,14 +27,14 @@ pub struct SitePpFound {
     pub call: Option<CallFound>,
 }
 
-/// A call that stands for a variable, as the data show.
+/// A call that stands for a variable, according to the data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallFound {
     /// The call, with the variable in place of its argument.
     pub pattern: CallPattern,
     /// The text between the parts of a class's name in the variable.
     pub separator: &'static str,
-    /// The number of arguments that have a data file, and that of all.
+    /// The number of different arguments that have a data file.
     pub with_data: usize,
     /// The number of different arguments.
     pub all: usize,
@@ -52,7 +52,8 @@ pub(super) static INTERPOLATION: LazyLock<Option<Regex>> = LazyLock::new(|| Rege
 /// Variables that Puppet sets itself.
 const OWN: [&str; 4] = ["facts", "trusted", "server_facts", "environment"];
 
-/// Returns the manifest with the most node blocks below `manifests/`, if they set a variable that paths of levels have.
+/// Returns the manifest with the most node blocks below `manifests/`, if they set a variable that paths of levels
+/// contain, or call a function that stands for one.
 pub fn site_pp(
     tree: &dyn FileTree,
     hierarchy: &Hierarchy,
@@ -152,7 +153,7 @@ pub(super) fn paths(hierarchy: &Hierarchy, datadirs: &[Mapped]) -> Vec<String> {
     paths
 }
 
-/// Returns the variables without parts that a path has, which a manifest may set.
+/// Returns the variables in a path that a manifest may set, which have no dots.
 pub(super) fn bare_variables(path: &str) -> BTreeSet<String> {
     let names = interpolation::variables(path).into_iter().map(|name| name.trim_start_matches("::"));
     let is_bare = |name: &&str| {
@@ -161,12 +162,12 @@ pub(super) fn bare_variables(path: &str) -> BTreeSet<String> {
     names.filter(is_bare).map(str::to_owned).collect()
 }
 
-/// Returns the variable of an interpolation.
+/// Returns the name of the variable in an interpolation.
 pub(super) fn variable(interpolation: &str) -> &str {
     interpolation.trim_start_matches("%{").trim_end_matches('}').trim().trim_start_matches("::")
 }
 
-/// Returns the pattern of the files of a path, which captures the value of a variable.
+/// Returns a pattern that matches the files of a path and captures the value of the variable `wanted`.
 fn pattern(path: &str, wanted: &str) -> Option<Regex> {
     let (mut pattern, mut at) = ("^".to_owned(), 0);
     for found in INTERPOLATION.as_ref()?.find_iter(path) {
@@ -207,7 +208,7 @@ mod tests {
         assert_eq!(call(&(ROLES.to_owned() + manifest)).unwrap(), "role($_role) by '/', 2 of 3");
         let includes = "-- manifests/site.pp\nnode a { include base\n include role::db }\n";
         assert_eq!(call(&(ROLES.to_owned() + includes)).unwrap(), "include role::$_role by '::', 1 of 1");
-        // Of the arguments there is no data, or there is no block.
+        // There is no data for the arguments, or no node block.
         for none in ["-- manifests/site.pp\nnode a { role(x) }\n", "-- manifests/site.pp\nrole(db)\n", ""] {
             assert_eq!(found(&(ROLES.to_owned() + none)), None);
         }

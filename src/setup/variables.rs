@@ -1,4 +1,4 @@
-//! Finds the variables that a manifest takes from the data, and by which levels go.
+//! Finds the variables that a manifest takes from the data and that levels depend on.
 
 use std::collections::BTreeSet;
 
@@ -17,8 +17,8 @@ pub struct VariableFound {
     pub variable: LookedUp,
 }
 
-/// Returns the variables that manifests below `manifests/` look up for the top scope, if paths of levels have them, in
-/// the order in which Puppet sets them.
+/// Returns the variables that manifests below `manifests/` look up for the top scope, if paths of levels contain
+/// them, in the order in which Puppet sets them.
 pub fn variables(
     tree: &dyn FileTree,
     hierarchy: &Hierarchy,

@@ -16,13 +16,13 @@ use crate::puppet::{Puppet, Ruby, json};
 /// The findings in a repository and on the machine.
 #[derive(Debug, Clone, Default)]
 pub struct Found {
-    /// The path of hiera.yaml, unless it is where it is looked for anyway.
+    /// The path of hiera.yaml, unless it is the default.
     pub hiera_config: Option<String>,
-    /// The path of a hiera.yaml that is the global layer's: of the repository, or an absolute one on disk.
+    /// The path of the global layer's hiera.yaml: one in the repository, or an absolute one on disk.
     pub global_hiera_config: Option<String>,
-    /// The release of Puppet, unless it is the one that is taken anyway.
+    /// The release of Puppet, unless it is the default.
     pub puppet: Option<Puppet>,
-    /// The Ruby of the machine, if it is none that goes with that version.
+    /// The Ruby on the machine, unless it is one that goes with that release.
     pub ruby: Option<Ruby>,
     /// The datadirs that are not where hiera.yaml says.
     pub datadirs: Vec<Mapped>,
@@ -32,7 +32,7 @@ pub struct Found {
     pub profiles: Vec<ProfilesFound>,
     /// Sources of nodes outside of the tree.
     pub sources: Vec<Source>,
-    /// The nodes that are guessed, for want of others.
+    /// Guessed nodes, if no others are known.
     pub guessed: Option<Guessed>,
     /// The manifest whose node blocks set variables.
     pub site_pp: Option<SitePpFound>,
@@ -40,7 +40,7 @@ pub struct Found {
     pub variables: Vec<VariableFound>,
     /// The functions in Ruby that Puppet on the machine could run.
     pub functions: Functions,
-    /// The folder with clones of the modules that a Puppetfile brings.
+    /// The folder with clones of the modules that a Puppetfile names.
     pub module_clones: Option<PathBuf>,
 }
 
@@ -51,7 +51,7 @@ pub struct Functions {
     pub names: Vec<Arc<str>>,
     /// The revision whose code is run, unless it is the default branch as the clone knows it.
     pub revision: Option<String>,
-    /// True if Puppet shall run them.
+    /// True if Puppet is to run them.
     pub is_run: bool,
 }
 
@@ -125,7 +125,7 @@ impl Found {
         (!text.is_empty()).then(|| format!("{HEAD}{text}"))
     }
 
-    /// Returns the datadirs, and what is put over them.
+    /// Returns the datadirs, and the data that lies over them.
     fn datadirs(&self) -> String {
         if self.datadirs.is_empty() && self.overlays.is_empty() {
             return String::new();
@@ -148,7 +148,7 @@ impl Found {
         text
     }
 
-    /// Returns the settings for the git directory, which opens connections, runs programs or reads files elsewhere;
+    /// Returns the settings for the git directory, which open connections, run programs or read files elsewhere;
     /// `None` if it needs none. `top` is the top of the work tree.
     pub fn of_git_directory(&self, top: &Path) -> Option<String> {
         let mut text = String::new();

@@ -8,7 +8,7 @@ use crate::disclosure::Disclosure;
 use crate::fleet::Answer;
 use crate::hiera::Outcome;
 
-/// The texts of a key's values, or of its errors, one after the other, each behind its separator. The texts of other
+/// The texts of a key's values, or of its errors, one after the other, each after its separator. The texts of other
 /// answers are empty.
 pub(super) struct Fragments {
     text: String,

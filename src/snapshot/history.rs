@@ -1,8 +1,8 @@
 //! Writes snapshots as commits on a git reference: one for each commit of a branch, with a file for each node. So `git
 //! log -p`, `git diff` and `git blame` work on effective values.
 //!
-//! Its id is reproducible: a commit follows from the source commit, the snapshots and the commit before it. Files that
-//! do not differ are not written again.
+//! Ids are reproducible: a commit depends only on the source commit, the snapshots and the commit before it. Files
+//! that do not differ are not written again.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io;
@@ -20,10 +20,10 @@ const COMMIT: &str = "Hierad-Commit";
 /// The trailer that names the branch.
 const BRANCH: &str = "Hierad-Branch";
 
-/// The trailer that names a commit between these snapshots and those before them which has none.
+/// The trailer that names a commit without snapshots, between the source of these and that of the ones before.
 const SKIPPED: &str = "Hierad-Skipped";
 
-/// The author of the commits, whatever the user is called.
+/// The committer, whoever runs hierad.
 const COMMITTER: &str = "hierad <hierad@localhost>";
 
 /// Returns the reference with the snapshots of a branch.
@@ -81,7 +81,7 @@ pub(super) fn is_of_branch(repository: &Repository, commit: CommitId, branch: &B
 pub struct Files(BTreeMap<String, BlobId>);
 
 impl Files {
-    /// Reads those of a commit; ignores other files in it.
+    /// Reads the files of a commit. Entries that are not plain files get an id that no content has.
     pub fn of(repository: &Repository, commit: CommitId) -> Result<Files, HistoryError> {
         let file = |(name, entry): (String, Entry)| match entry {
             Entry::File(id) => (name, id),
@@ -160,7 +160,7 @@ pub enum Relation {
     Wrong,
 }
 
-/// Returns the message of the snapshot commit of `source`. `skipped` are the commits between that have no snapshots.
+/// Returns the message of the snapshot commit of `source`. `skipped` are the commits in between without snapshots.
 pub fn commit(source: &CommitInfo, branch: &BranchName, relation: Relation, skipped: &[CommitId]) -> NewCommit {
     let skipped = skipped.iter().fold(String::new(), |lines, id| lines + &format!("{SKIPPED}: {id}\n"));
     let rewritten = match relation {

@@ -14,13 +14,13 @@ pub(super) struct Layout {
     pub(super) errors: &'static str,
     /// After the errors; a line end follows.
     pub(super) tail: &'static str,
-    /// The text in the place of the first separator of values; as long as that.
+    /// Replaces the first separator of values, and is as long.
     pub(super) open: &'static str,
     /// Before each value.
     pub(super) separator: &'static str,
     /// After the last value.
     pub(super) close: &'static str,
-    /// The text in the place of no values at all.
+    /// Written if there are no values.
     pub(super) empty: &'static str,
 }
 

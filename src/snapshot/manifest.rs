@@ -9,10 +9,10 @@ use super::SCHEMA;
 use crate::disk::read_regular;
 use crate::report::BlindSpot;
 
-/// The most bytes of an old one.
+/// The maximum size of an old manifest, in bytes.
 const MAX_SIZE: u64 = 256 << 20;
 
-/// The name of its file.
+/// The name of the manifest's file.
 pub(super) const MANIFEST: &str = "manifest.json";
 
 /// The content of `manifest.json`, about the snapshots beside it.
@@ -28,7 +28,7 @@ pub struct Manifest {
     pub keys: usize,
     /// The version of hierad.
     pub hierad: &'static str,
-    /// The Puppet whose behaviour counts.
+    /// The release of Puppet whose behaviour hierad follows.
     pub puppet: u8,
     /// The blind spots of the data, the most important first.
     pub blind_spots: Vec<Unseen>,
@@ -91,7 +91,7 @@ impl Manifest {
     }
 }
 
-/// Returns the files that the manifest at `path` names; only such names as this module makes.
+/// Returns the files that the manifest at `path` names; only names such as hierad gives them.
 pub(super) fn known_files(path: &Path) -> BTreeSet<String> {
     let content = read_regular(path, MAX_SIZE).unwrap_or_default();
     let known: Option<Known> = serde_json::from_slice(&content).ok();

@@ -37,7 +37,7 @@ pub use manifest::Manifest;
 /// The name and version of the form of a snapshot file.
 pub const SCHEMA: &str = "hierad.snapshot/1";
 
-/// The least number of bytes that are written to a stream at a time.
+/// The minimum number of bytes that are written to a stream at a time.
 const BUFFER: usize = 1 << 17;
 
 /// The format of snapshots.
@@ -55,7 +55,7 @@ impl Format {
     /// All formats.
     pub const ALL: [Format; 3] = [Format::Json, Format::Ndjson, Format::Yaml];
 
-    /// Returns its name.
+    /// Returns the format's name.
     pub fn name(self) -> &'static str {
         match self {
             Format::Json => "json",

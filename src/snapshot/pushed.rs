@@ -1,8 +1,9 @@
-//! The references of snapshots at a remote that they are pushed to, where others can write, too.
+//! Pushes the references of snapshots to a remote, where others can write, too.
 //!
-//! A commit that was pushed from here is hierad's own, and counts: a reference of this repository remembers it. Another
-//! one in its place at the remote makes way, and is kept there under another name. A repository that has pushed nothing
-//! yet may be a mirror that was made anew: it goes on from a commit at the remote that says to be of the branch.
+//! A commit that was pushed from here is hierad's own, and takes precedence: a reference of this repository remembers
+//! it. Any other commit in its place at the remote is replaced, and kept there under another name. A repository that
+//! has pushed nothing yet may be a new mirror: it continues from a commit at the remote whose trailer names the
+//! branch.
 
 use std::iter;
 
@@ -12,7 +13,7 @@ use super::references::{
 };
 use crate::git::{BranchName, CommandError, CommitId, Moved, References, Remote, Repository};
 
-/// The most snapshots at a remote that are looked at for one of the branch.
+/// The maximum number of snapshots at a remote that are searched for one of the branch.
 const MAX_LOOKS: usize = 1000;
 
 /// The state of the snapshots of a branch before they are first pushed.
@@ -22,7 +23,7 @@ pub enum Prepared {
     Own,
     /// The snapshots were fetched from the remote, so the last ones may be wrong.
     Taken,
-    /// The remote could not be asked; those that are here go on.
+    /// The remote could not be asked; the local snapshots are continued.
     Later,
 }
 
@@ -34,13 +35,13 @@ pub struct Pushed<'a> {
 }
 
 impl<'a> Pushed<'a> {
-    /// Returns what is pushed to a remote of a repository.
+    /// Returns the remote with the repository whose references are pushed to it.
     pub fn new(repository: &'a Repository, remote: &'a Remote) -> Pushed<'a> {
         Pushed { repository, remote }
     }
 
-    /// Finds the snapshots of a branch to go on from, and makes room for them at the remote. To be done before they are
-    /// first written.
+    /// Finds the snapshots of a branch to continue from, and makes room for them at the remote. Call it before
+    /// snapshots are first written.
     pub fn prepare(&self, branch: &BranchName) -> Result<Prepared, ReferenceError> {
         match self.reconcile(branch) {
             Err(ReferenceError::Command(error)) if self.here(branch)?.is_some() => {
@@ -51,7 +52,7 @@ impl<'a> Pushed<'a> {
         }
     }
 
-    /// Pushes the snapshots of a branch. What somebody else has put in their place makes way.
+    /// Pushes the snapshots of a branch. Replaces commits that somebody else has put in their place.
     pub fn push(&self, branch: &BranchName) -> Result<(), ReferenceError> {
         if let Err(error) = self.remote.push(&reference(branch)) {
             return self.push_over(branch, error);
@@ -84,10 +85,10 @@ impl<'a> Pushed<'a> {
         Ok(Prepared::Own)
     }
 
-    /// Takes the snapshots of a branch from the remote, unless those here go on from them.
+    /// Takes the snapshots of a branch from the remote, unless the local ones continue them.
     fn take(&self, branch: &BranchName, there: &References) -> Result<Prepared, ReferenceError> {
         let (here, own) = (self.here(branch)?, reference(branch));
-        // The history that had to make way is the same as the one that replaced it.
+        // A history that was moved out of the way is as good as one in its place.
         let found = there.get_key_value(&own).or_else(|| there.get_key_value(&kept(branch)));
         let Some((name, target)) = found.filter(|(_, target)| !self.goes_on(here, **target)) else {
             return Ok(Prepared::Own);
@@ -115,7 +116,7 @@ impl<'a> Pushed<'a> {
         })
     }
 
-    /// Does something while a reference of the remote is fetched.
+    /// Does `work` while a reference of the remote is fetched, and removes the local copy afterwards.
     fn while_fetched<T>(
         &self,
         branch: &BranchName,
@@ -131,10 +132,10 @@ impl<'a> Pushed<'a> {
         result
     }
 
-    /// Returns the last of the snapshots on the way to `target` that names a commit of the branch.
+    /// Returns the last snapshot commit, from `target` backwards, whose source is a commit of the branch.
     fn last_of_branch(&self, branch: &BranchName, target: CommitId) -> Result<Option<CommitId>, ReferenceError> {
         let repository = self.repository;
-        // In a job of CI the branch itself may not be here.
+        // A CI job may not have the branch itself.
         let tip = repository.tip(branch)?;
         let has = |source| match tip {
             Some(tip) => repository.is_ancestor(source, tip).unwrap_or(false),
@@ -148,8 +149,8 @@ impl<'a> Pushed<'a> {
         }))
     }
 
-    /// Pushes the snapshots of a branch, replacing commits that are not hierad's own. `refused` is the reason why git
-    /// does not push them otherwise.
+    /// Pushes the snapshots of a branch, replacing commits that are not hierad's own. `refused` is git's error from
+    /// an ordinary push.
     fn push_over(&self, branch: &BranchName, refused: CommandError) -> Result<(), ReferenceError> {
         let (own, here) = (reference(branch), self.here(branch)?);
         let is_known = self.repository.reference(&pushed(branch))?.is_some();
@@ -165,7 +166,7 @@ impl<'a> Pushed<'a> {
             }
             Ok(Some(self.set_aside(branch, target)))
         });
-        // Failing to fetch something delays nothing.
+        // A failure to fetch does not stop the push.
         let Some(aside) = looked.unwrap_or_else(|error| Some(Err(error))) else {
             tracing::debug!(%branch, remote = self.remote.name, %target, "the snapshots at the remote are ahead");
             return Ok(());
@@ -183,7 +184,7 @@ impl<'a> Pushed<'a> {
         Ok(aside)
     }
 
-    /// Moves a reference of the remote away from what is not hierad's own, and tells of it.
+    /// Moves a reference of the remote away from commits that are not hierad's own, and logs it.
     fn replace(
         &self,
         branch: &BranchName,
@@ -224,8 +225,8 @@ impl<'a> Pushed<'a> {
         here.is_some_and(|here| self.repository.is_ancestor(there, here).unwrap_or(false))
     }
 
-    /// Moves references that leave no place for that of a branch out of the way at the remote: those of deleted
-    /// branches, and those that are none of hierad's.
+    /// Moves references at the remote out of the way whose names exclude that of a branch: those of deleted branches,
+    /// and those that are not hierad's.
     fn make_room(&self, branch: &BranchName, there: &References) -> Result<(), ReferenceError> {
         let own_kept = kept(branch);
         let here = self.here(branch)?;

@@ -8,11 +8,11 @@ use super::Snapshots;
 use super::batches::{Batches, Table};
 use crate::workers::{Stage, Workers};
 
-/// The least number of batches for each thread, so that a slow thread leaves work to others.
+/// The minimum number of batches for each thread, so that a slow thread leaves work to others.
 const BATCHES: usize = 8;
 
-/// Gives each snapshot to `work`, with the position of its node. Returns the number of those for which it returns true.
-/// The error is that of the first node that has one, whatever the number of threads.
+/// Gives each snapshot to `work`, with the position of its node. Returns the number of snapshots for which `work`
+/// returns true. If some fail, the error is that of the first such node, whatever the number of threads.
 pub(super) fn each(
     snapshots: &Snapshots<'_>,
     workers: &Workers,
@@ -37,7 +37,7 @@ struct Run<'r, 'a, W> {
     work: W,
     batches: Mutex<Batches<'r>>,
     stage: Arc<Stage>,
-    /// The nodes from this one on are given up.
+    /// The nodes from this one on are skipped.
     end: AtomicUsize,
     /// The error of the first node that has one.
     fault: Mutex<Option<(usize, io::Error)>>,
@@ -47,7 +47,7 @@ impl<W: Fn(usize, &[u8]) -> io::Result<bool>> Run<'_, '_, W> {
     /// Works as long as there are batches. Returns the number of snapshots for which `work` returned true.
     fn work(&self) -> usize {
         let (mut table, mut text, mut count) = (Table::default(), Vec::new(), 0);
-        // A closure of its own, so that the lock is held no longer.
+        // A separate closure, so that the lock is released before the work.
         let next = |table: &mut Table| self.batches.lock().unwrap_or_else(PoisonError::into_inner).next(table);
         while let Some(batch) = next(&mut table) {
             for (row, node) in batch.enumerate() {
