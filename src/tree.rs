@@ -1,8 +1,8 @@
 //! Trees of files: a git commit, a folder on disk, the whole disk, a test's memory.
 //!
-//! [`FileTree`] gives entries as they are; [`follow`] walks a path through them as the operating system would, symbolic
-//! links included, and never leaves the tree. Paths begin with the tree's root: those of a repository are relative,
-//! those of the disk, or of a repository that stands for a folder of it, are absolute.
+//! [`FileTree`] gives entries as they are; [`follow`] walks a path through them as the operating system would,
+//! symbolic links included, and never leaves the tree. Paths begin with the tree's root: those of a repository are
+//! relative, those of the disk, or of a repository mounted at a folder of it, are absolute.
 
 mod attributes;
 mod changes;
@@ -71,19 +71,19 @@ pub enum Entry {
     Folder,
     /// A symbolic link and the text it holds.
     Link(String),
-    /// Another repository, such as a git submodule, whose commit is known: its content is there.
+    /// Another repository, such as a git submodule, with its commit if that is known. Its files are not in the tree.
     Submodule(Option<[u8; 20]>),
 }
 
-/// A tree could not be read: its storage is damaged or gone, or there is too much of it.
+/// A tree could not be read: its storage is damaged or gone, or it is too large.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("cannot read {path}: {reason}")]
 pub struct TreeError {
     /// The path or blob id that was asked for.
     pub path: String,
-    /// The storage's own words.
+    /// The storage's own message.
     pub reason: String,
-    /// True if there is more than hierad reads, so that it will fail again.
+    /// True if it is larger than hierad reads, so that it will fail again.
     pub is_too_large: bool,
 }
 
@@ -99,7 +99,7 @@ impl TreeError {
     }
 }
 
-/// The default of the largest file that is read, in bytes.
+/// The default for the maximum size of a file that is read, in bytes.
 pub const FILE_LIMIT: u64 = 64 << 20;
 
 /// Returns the reason why a file of `size` bytes is not read.
@@ -107,10 +107,10 @@ pub fn too_large(size: u64, limit: u64) -> String {
     format!("the file has {size} bytes, and {limit} at most are read ('file' under 'limits' in hierad.yaml)")
 }
 
-/// The largest file that says how data are read, such as a `hiera.yaml`, in bytes.
+/// The maximum size, in bytes, of a file that says how data are read, such as a `hiera.yaml`.
 pub const CONFIG_LIMIT: usize = 8 << 20;
 
-/// Returns the content of such a file.
+/// Returns the content of a file that says how data are read.
 pub fn read_config(tree: &dyn FileTree, path: &str, id: BlobId) -> Result<Vec<u8>, TreeError> {
     let content = tree.read(id)?;
     if content.len() > CONFIG_LIMIT {
@@ -132,24 +132,23 @@ pub trait FileTree: Send + Sync {
     /// Returns the entry at `path`, links not followed, or `None` if there is none.
     fn entry(&self, path: &str) -> Result<Option<Entry>, TreeError>;
 
-    /// Returns the names in the folder at `path` with their entries, in the order of their bytes; empty if it is not
-    /// a folder.
+    /// Returns the names in the folder at `path` with their entries, sorted by bytes; empty if it is not a folder.
     fn list(&self, path: &str) -> Result<Vec<(String, Entry)>, TreeError>;
 
-    /// Returns an id of everything in the folder at `path`, or `None` if there is none. Two folders with the same id
-    /// are equal.
+    /// Returns an id of everything in the folder at `path`, or `None` if the tree has no such id. Two folders with
+    /// the same id are equal.
     fn folder_id(&self, path: &str) -> Option<[u8; 20]> {
         _ = path;
         None
     }
 
-    /// Returns the id of everything in the folder at `path`, the same in any tree, and adds it to those `known`.
+    /// Returns the id of everything in the folder at `path`, the same in any tree, and adds it to `known`.
     fn content_id(&self, path: &str, known: &ContentIds) -> Result<ContentId, TreeError> {
         known.get(path, &|path| self.list(path))
     }
 
-    /// Returns the id of those entries of the folder at `path` that have the name `name`, or that name and an
-    /// extension, and of everything below them; adds it to those `known`. `None` if there is a link among them, or a
+    /// Returns the id of the entries in the folder at `path` that are called `name`, with or without an extension,
+    /// and of everything below them, and adds it to `known`. Returns `None` if there is a link among them, or a
     /// folder with an extension.
     fn content_id_beginning(&self, path: &str, name: &str, known: &ContentIds) -> Result<Option<ContentId>, TreeError> {
         known.beginning(path, name, &|path| self.list(path))
@@ -180,7 +179,7 @@ pub fn files_called(
     files_at(tree, |path| is_wanted(path.rsplit('/').next().unwrap_or(path)), is_passed)
 }
 
-/// Does the same for files at paths that `is_wanted` accepts.
+/// Does the same, but `is_wanted` gets whole paths.
 pub fn files_at(
     tree: &dyn FileTree,
     is_wanted: impl Fn(&str) -> bool,
@@ -238,16 +237,16 @@ pub enum Target {
     Absent,
     /// A symbolic link in the tree leads to nothing in it: the first link, and where it leads.
     Dangling(Astray),
-    /// The path leads into links that go round, or through more than Linux follows.
+    /// The path leads into a loop of links, or through more links than Linux follows.
     Loop(Astray),
-    /// The path leaves what the tree holds.
+    /// The path leaves the tree, or leads into a submodule.
     Outside(Astray),
 }
 
 /// A path that leads to nothing in a tree, as a clause such as `data/x is a submodule`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Astray {
-    /// The path, as far as it is the reason.
+    /// The part of the path that is the reason.
     pub path: String,
     /// The rest of the clause.
     pub how: String,
@@ -266,17 +265,17 @@ impl fmt::Display for Astray {
     }
 }
 
-/// The most names that the links of one path may lead through, all together. Trees are 256 folders deep at most.
+/// The maximum number of names in all links that one path leads through. Trees are 256 folders deep at most.
 const LINKED_LIMIT: usize = 4096;
 
-/// Follows `path` from the root of `tree` as the operating system does from the root of a checkout: name by name, `..`
-/// from where links have led, links inside the tree followed. A path or link that leaves the tree is
-/// [`Target::Outside`], so is a submodule.
+/// Follows `path` from the root of `tree` as the operating system does from the root of a checkout: name by name,
+/// `..` from where links have led, links inside the tree followed. A path or link that leaves the tree is
+/// [`Target::Outside`], and so is a submodule.
 pub fn follow(tree: &dyn FileTree, path: &str) -> Result<Target, TreeError> {
     follow_counted(tree, path, &mut 0)
 }
 
-/// Does the same, and adds the number of names in the links that it goes through to those `linked`.
+/// Does the same, and adds the number of names in the links that it goes through to `linked`.
 pub fn follow_counted(tree: &dyn FileTree, path: &str, linked: &mut usize) -> Result<Target, TreeError> {
     let root = tree.root();
     let Some(inner) = below(root, path) else {
@@ -304,7 +303,7 @@ pub fn follow_counted(tree: &dyn FileTree, path: &str, linked: &mut usize) -> Re
         }
         if name == ".." {
             let Some(parent) = parent(root, &at) else {
-                // All that is behind a link leads there.
+                // Every path through the link leads there, so the link is named.
                 let from = links.from.as_deref().unwrap_or(path);
                 return Ok(Target::Outside(Astray::new(from, "leads above the root of the repository")));
             };
@@ -373,7 +372,7 @@ pub fn child(folder: &str, name: &str) -> String {
     path
 }
 
-/// Makes the path of a folder that of `name` inside of it.
+/// Appends `name` to the path of a folder.
 fn enter(folder: &mut String, name: &str) {
     if !folder.is_empty() && !folder.ends_with('/') {
         folder.push('/');
@@ -438,14 +437,14 @@ impl MemoryTree {
         tree
     }
 
-    /// Adds or replaces a file; the folders above it come with it.
+    /// Adds or replaces a file, and adds the folders above it.
     pub fn add(&mut self, path: &str, content: &[u8]) {
         let id = BlobId::of(content);
         self.contents.insert(id, content.into());
         self.insert(path, Entry::File(id));
     }
 
-    /// Adds any entry; the folders above it come with it.
+    /// Adds or replaces any entry, and adds the folders above it.
     pub fn insert(&mut self, path: &str, entry: Entry) {
         for (slash, _) in path.match_indices('/') {
             self.entries.entry(path[..slash].to_owned()).or_insert(Entry::Folder);

@@ -1,7 +1,7 @@
-//! Git's attributes, as far as they make git convert files: a checkout then has other files than the repository.
+//! Git's attributes that make git convert files, so that a checkout differs from the repository.
 //!
-//! Git reads `.gitattributes` in the folders of a path, and no links of that name. Of what it converts, ends of lines
-//! mean nothing to readers of YAML and JSON, and `export-*` concerns archives alone.
+//! Git reads `.gitattributes` in the folders of a path, unless it is a link. Converted line endings mean nothing to
+//! readers of YAML and JSON, and `export-*` concerns only archives.
 //!
 //! Source: gitattributes(5), `attr.c`.
 
@@ -11,16 +11,16 @@ use regex::bytes::Regex;
 
 use super::{BlobId, CONFIG_LIMIT, Entry, FileTree, TreeError, child, git_pattern, read_config};
 
-/// The name of files of attributes.
+/// The name of attributes files.
 pub const ATTRIBUTES: &str = ".gitattributes";
 
-/// The attributes that have a checkout convert files.
+/// The attributes that make a checkout convert files.
 const CONVERTING: [&str; 3] = ["filter", "ident", "working-tree-encoding"];
 
-/// The ends of the names of files whose ends of lines mean nothing.
+/// The extensions of files in which line endings mean nothing.
 const WITHOUT_LINES: [&str; 4] = [".yaml", ".yml", ".eyaml", ".json"];
 
-/// The attributes of paths of a tree, as far as they have files converted.
+/// The attributes of paths in a tree that make git convert files.
 #[derive(Debug, Default)]
 pub struct Attributes {
     macros: Option<Read<Macros>>,
@@ -30,13 +30,13 @@ pub struct Attributes {
     count: usize,
 }
 
-/// The content of a file of attributes, as far as it is read.
+/// The content of an attributes file, unless it is more than is read.
 type Read<T> = std::result::Result<T, Beyond>;
 
-/// A file of attributes, with this content, has more than is read: it may have anything converted.
+/// An attributes file has more than is read, so it may make git convert anything.
 #[derive(Debug, Clone, Copy)]
 struct Beyond {
-    /// The most that is read, with its unit.
+    /// The maximum that is read, with its unit.
     limit: (usize, &'static str),
     id: BlobId,
 }
@@ -68,7 +68,7 @@ impl Attributes {
             for line in lines.iter().rev().filter(|line| line.pattern.is_match(inner)) {
                 macros.decide(&line.settings, &mut decided);
             }
-            // Attributes of a repository do not count in another one inside it.
+            // Attributes of a repository do not apply in another one inside it.
             if tree.commit_at(folder)?.is_some() {
                 break;
             }
@@ -110,7 +110,7 @@ impl Attributes {
     }
 }
 
-/// Returns the lines of a file of attributes, each as its words, that decide whether files are converted.
+/// Returns the lines of an attributes file that decide whether files are converted, each as its words.
 pub fn converting_lines(tree: &dyn FileTree, path: &str) -> Result<Vec<Vec<String>>, TreeError> {
     let told = |beyond: Beyond| vec![vec![beyond.in_words(), beyond.id.to_string()]];
     let macros = match lines(tree, ATTRIBUTES)? {
@@ -121,28 +121,29 @@ pub fn converting_lines(tree: &dyn FileTree, path: &str) -> Result<Vec<Vec<Strin
     Ok(found.unwrap_or_else(told))
 }
 
-/// The value of an attribute that a line unsets, which no word is; one that it leaves open has an empty value.
+/// The value of an attribute that a line unsets; no word is equal to it. An attribute made unspecified has an empty
+/// value.
 const UNSET: &str = "\n";
 
-/// The value of one that a line sets without a value, which no word is either.
+/// The value of an attribute that a line sets without a value; no word is equal to it, either.
 const SET: &str = "\nset";
 
-/// The attributes of ends of lines.
+/// The attributes of line endings.
 const ENDS_OF_LINES: [&str; 2] = ["eol", "text"];
 
-/// The name of a macro of git's own.
+/// The name of git's built-in macro.
 const BINARY: &str = "binary";
 
-/// The most lines of a file.
+/// The maximum number of lines of a file.
 const MOST_OF_FILE: usize = 1_000;
 
-/// The most lines that are kept: each takes the memory of a pattern.
+/// The maximum number of lines that are kept: each takes the memory of a pattern.
 const MOST: usize = 2_000;
 
-/// The length of a line from which git ignores it.
+/// The length from which git ignores a line.
 const TOO_LONG: usize = 2048;
 
-/// A line of attributes: those by which files may be converted, macros among them.
+/// A line of attributes, with only those that may convert files, including macros.
 #[derive(Debug)]
 struct Line {
     /// The pattern of the paths below the folder.
@@ -191,8 +192,8 @@ impl Macros {
         Macros([own].into_iter().chain(of_root.iter().filter_map(define)).collect())
     }
 
-    /// Returns true for a line with a pattern and an attribute that counts. Patterns that begin with `!` are
-    /// forbidden.
+    /// Returns true for a line with a pattern and an attribute that may convert files. Patterns that begin with `!`
+    /// are forbidden.
     fn concerns(&self, words: &[String]) -> bool {
         let is_pattern = |first: &String| !first.starts_with('!') && macro_name(first).is_none();
         words.first().is_some_and(is_pattern) && words.iter().skip(1).any(|word| self.counts(&setting(word).0))
@@ -217,7 +218,7 @@ impl Macros {
         false
     }
 
-    /// Decides attributes that are not decided yet, the last one first, as git does. A macro counts where it is set.
+    /// Decides attributes that are not decided yet, the last one first, as git does. A macro applies where it is set.
     fn decide(&self, settings: &[(String, String)], decided: &mut BTreeMap<String, String>) {
         let mut pending: Vec<&(String, String)> = settings.iter().collect();
         while let Some((name, value)) = pending.pop() {
@@ -229,7 +230,7 @@ impl Macros {
     }
 }
 
-/// Returns the lines of a file of attributes, each as its words, without comments.
+/// Returns the lines of an attributes file, each as its words, without comments.
 fn lines(tree: &dyn FileTree, path: &str) -> Result<Read<Vec<Vec<String>>>, TreeError> {
     let Some(Entry::File(id)) = tree.entry(path)? else { return Ok(Ok(Vec::new())) };
     let content = match read_config(tree, path, id) {
@@ -243,7 +244,7 @@ fn lines(tree: &dyn FileTree, path: &str) -> Result<Read<Vec<Vec<String>>>, Tree
     Ok(if lines.len() > MOST_OF_FILE { Err(Beyond { limit: (MOST_OF_FILE, "lines"), id }) } else { Ok(lines) })
 }
 
-/// The signs between words.
+/// The characters between words.
 const BLANKS: [char; 3] = [' ', '\t', '\r'];
 
 /// Returns true for a line that git does not ignore: a single invalid name makes it ignore the whole line.
@@ -343,7 +344,7 @@ mod tests {
 
     #[test]
     fn no_line_hides_what_git_converts() {
-        // As `git check-attr` has it.
+        // As `git check-attr` reports.
         let long = format!("*.yaml -filter {}", "a".repeat(2100));
         for lines in [
             &*long,

@@ -19,8 +19,7 @@ impl fmt::Display for ContentId {
     }
 }
 
-/// The ids of folders of one tree, as far as somebody has asked for them: of all that is in them, or of what begins
-/// with a name.
+/// The ids of folders of one tree that were asked for so far: of everything in them, or of what begins with a name.
 #[derive(Debug, Default)]
 pub struct ContentIds(Mutex<Known>);
 
@@ -31,7 +30,7 @@ type Known = HashMap<(String, Option<String>), Result<Content, TreeError>>;
 #[derive(Debug, Clone)]
 struct Content {
     id: ContentId,
-    /// True if there are files and folders only, in folders without an ending.
+    /// True if there are only files and folders, and no folder at the top has an ending after the name.
     is_plain: bool,
 }
 
@@ -66,7 +65,7 @@ impl ContentIds {
 fn content_at(path: &str, name: Option<&str>, list: List<'_>) -> Result<Content, TreeError> {
     let (mut sha, mut extent) = (Sha1::new(), Extent::default());
     let mut is_plain = true;
-    // Folders in the order in which they are found, each with its names in order: as good as their paths.
+    // Folders come in the order in which they are found, each with sorted names, which makes their paths unnecessary.
     let mut pending = vec![path.to_owned()];
     while let Some(folder) = pending.pop() {
         let is_top = folder == path;

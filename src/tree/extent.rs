@@ -3,16 +3,16 @@
 
 use super::TreeError;
 
-/// The most that one walk through a tree counts. A repository of two million files stays below it.
+/// The maximum count of one walk through a tree. A repository of two million files stays below it.
 const LIMIT: usize = 8_000_000;
 
-/// The most folders that lie inside one another. Paths of this depth are longer than those of any known repository.
+/// The maximum depth of nested folders, which is deeper than any known repository.
 pub const MAX_FOLDERS: usize = 256;
 
-/// An entry counts once, and once more for so many bytes of its path, which is kept, ...
+/// An entry counts once, once more for every so many bytes of its path, which is kept, ...
 const BYTES_A_COUNT: usize = 64;
 
-/// ... and for so many folders above it, through which it is found.
+/// ... and once more for every so many folders above it, through which it is found.
 const FOLDERS_A_COUNT: usize = 4;
 
 /// Counts what a walk sees.

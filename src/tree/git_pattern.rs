@@ -1,10 +1,10 @@
-//! Patterns of paths, as `.gitattributes` and `.gitignore` have them.
+//! Path patterns of `.gitattributes` and `.gitignore`.
 
 use std::fmt::Write as _;
 
 use regex::bytes::Regex;
 
-/// Returns a pattern of paths as a regular expression of their bytes; nothing if it matches no path.
+/// Returns a path pattern as a regular expression on bytes, or `None` if it matches no path.
 ///
 /// Source: git's `wildmatch.c`, `dir.c` (`match_pathname`).
 pub fn git_pattern(pattern: &str) -> Option<Regex> {
@@ -17,7 +17,7 @@ pub fn git_pattern(pattern: &str) -> Option<Regex> {
         let length = match first {
             b'*' => {
                 let stars = rest.iter().take_while(|byte| **byte == b'*').count();
-                // Git compares what is before the first sign of a pattern by itself.
+                // Git compares the text before the first special character separately.
                 let begins = |byte: &u8| *byte == b'/' || !all[..at].iter().any(|byte| b"*?[\\".contains(byte));
                 let is_alone = stars > 1 && all[..at].last().is_none_or(begins);
                 let (piece, more) = match &rest[stars..] {
@@ -47,8 +47,8 @@ pub fn git_pattern(pattern: &str) -> Option<Regex> {
     Regex::new(&format!("(?s-u){text}$")).ok()
 }
 
-/// Adds the class of bytes that a pattern begins with, which never has a slash, and returns its length. Nothing matches
-/// a class without an end, or one of an unknown name.
+/// Adds the class of bytes that a pattern begins with, which never matches a slash, and returns the length of its
+/// text. A class without an end, or with an unknown name, matches nothing.
 fn class(pattern: &[u8], text: &mut String) -> Option<usize> {
     const NAMES: [&[u8]; 12] = [
         b"alnum", b"alpha", b"blank", b"cntrl", b"digit", b"graph", b"lower", b"print", b"punct", b"space", b"upper",

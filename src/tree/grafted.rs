@@ -18,7 +18,7 @@ pub enum Graft {
         /// Its id.
         commit: [u8; 20],
     },
-    /// One that is not read: its place is [`Entry::Submodule`], with the commit if that is known.
+    /// A commit that is not read: its entry is [`Entry::Submodule`], with the commit if that is known.
     Absent(Option<[u8; 20]>),
 }
 
@@ -33,14 +33,14 @@ impl Graft {
     }
 }
 
-/// A tree with those of other repositories in it.
+/// A tree that contains trees of other repositories.
 pub struct GraftedTree {
     base: Arc<dyn FileTree>,
     /// Grafts by path; none is inside another one.
     grafts: BTreeMap<String, Graft>,
-    /// The first names of their paths: most paths of data begin with another one.
+    /// The first names of the grafts' paths, for a quick check: most paths of data begin with none of them.
     tops: BTreeSet<String>,
-    /// The grafts that files were seen in, since only that one has their contents.
+    /// The graft in which each file was seen, since only that one has its content.
     seen: RwLock<HashMap<BlobId, Arc<dyn FileTree>, RandomState>>,
 }
 
@@ -156,7 +156,7 @@ impl FileTree for GraftedTree {
         if let Some(tree) = seen {
             return tree.read(id);
         }
-        // One that was seen in the tree of another revision may be anywhere.
+        // A file that was seen in the tree of another revision may be in any graft.
         let found = || self.grafts.values().find_map(|graft| graft.tree()?.read(id).ok());
         self.base.read(id).or_else(|error| found().ok_or(error))
     }

@@ -1,4 +1,4 @@
-//! Git's attribute `ident`: a checkout puts the id of a file where its content has a place for it.
+//! Git's attribute `ident`: a checkout inserts a file's id where its content has a place for it.
 //!
 //! Source: git's `convert.c` (`ident_to_worktree`, `ident_to_git`).
 
@@ -8,16 +8,16 @@ use regex::bytes::{NoExpand, Regex};
 
 use super::{BlobId, FileTree, TreeError};
 
-/// The attribute, as [`Attributes::converting`](super::Attributes::converting) tells it.
+/// The attribute, as [`Attributes::converting`](super::Attributes::converting) returns it.
 pub const IDENT: &str = "ident=set";
 
-/// The most ids that are put into a file.
+/// The maximum number of ids that are inserted into a file.
 const MOST_IDS: usize = 1000;
 
-/// A place for an id, or one that git has put there before. Other systems put words there, which stay.
+/// A place for an id, perhaps with one that git has inserted before. Other systems insert several words, which stay.
 static PLACE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?-u)\$Id(?::[^$\n]?[^$\n ]* ?)?\$").ok());
 
-/// Whatever is put there, which git takes out of a file on disk before it stores it.
+/// A place with any inserted text, which git removes from a file on disk before it stores the file.
 static FILLED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?-u)\$Id:[^$\n]*\$").ok());
 
 /// Returns the content of the file `id` of `tree` as a checkout has it with [`IDENT`] and no other conversion; `None`

@@ -2,7 +2,7 @@
 
 use super::{Astray, LINKED_LIMIT, Target, enter, inside, names};
 
-/// The most links that one path may go through, as in Linux.
+/// The maximum number of links that one path may go through, as in Linux.
 const LINK_LIMIT: usize = 40;
 
 /// The links on the way of a path.
@@ -11,16 +11,16 @@ pub(super) struct Links<'p> {
     pub(super) root: &'p str,
     /// The names in links that are yet to be followed, the next one last.
     pub(super) ahead: Vec<String>,
-    /// The link that they are from.
+    /// The link that these names are from.
     pub(super) from: Option<String>,
     pub(super) count: usize,
-    /// The most names in links, those before this path included.
+    /// The maximum number of names in links, including those of earlier paths.
     pub(super) limit: usize,
 }
 
 impl Links<'_> {
-    /// Follows a link to `target` at the path `at`, which is in the folder whose path has this length. Returns an error
-    /// if it leads to no path of the tree.
+    /// Follows a link to `target` at the path `at`, whose folder's path has the length `folder`. Returns an error if
+    /// it leads to no path of the tree.
     pub(super) fn follow(
         &mut self,
         target: &str,
@@ -41,7 +41,7 @@ impl Links<'_> {
         } else {
             at.truncate(folder);
         }
-        // An empty name between two slashes is looked at, too.
+        // Empty names between slashes count, too.
         *linked = linked.saturating_add(1 + inner.split('/').count());
         if *linked > self.limit {
             let how = format!("leads through links of more than {LINKED_LIMIT} names");
@@ -51,10 +51,10 @@ impl Links<'_> {
         Ok(())
     }
 
-    /// Returns the target of a path of which nothing is at `at`.
+    /// Returns the target of a path that leads to nothing, since nothing is at `at`.
     pub(super) fn absent(self, mut at: String) -> Target {
         let Some(from) = self.from else { return Target::Absent };
-        // All that is behind a link leads there.
+        // The rest of a link's target belongs to the path that it leads to.
         self.ahead.iter().rev().for_each(|name| enter(&mut at, name));
         Target::Dangling(Astray::new(from, format!("is a symbolic link to {at}, which is not in the repository")))
     }

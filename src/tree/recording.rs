@@ -18,12 +18,12 @@ pub struct AccessedPaths {
     pub entries: BTreeSet<String>,
     /// The folders whose names were asked for.
     pub folders: BTreeSet<String>,
-    /// The folders of which everything below counts.
+    /// The folders whose whole content was asked for.
     pub below: BTreeSet<String>,
 }
 
 impl AccessedPaths {
-    /// Removes the paths that are in all of them, and returns these.
+    /// Removes the paths that are in all of `all`, and returns them.
     pub fn common<'l>(all: impl Iterator<Item = &'l mut AccessedPaths>) -> AccessedPaths {
         let mut all: Vec<&mut AccessedPaths> = all.collect();
         let is_in_all =

@@ -1,14 +1,14 @@
-//! A tree together with what its submodules hold.
+//! A tree together with the files of its submodules.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use super::{BlobId, Entry, FileTree, TreeError, below};
 
-/// Opens the files of the submodule at a path, at the commit with this id; `None` if they are not here.
+/// Opens the files of the submodule at a path, at the commit with this id; `None` if they are missing.
 type Open<'t> = dyn Fn(&str, BlobId) -> Option<Box<dyn FileTree>> + Sync + Send + 't;
 
-/// A tree that shows its submodules as folders. Those that nobody has here are empty.
+/// A tree that shows its submodules as folders. Submodules whose files are missing are empty.
 pub struct WithSubmodules<'t> {
     tree: &'t dyn FileTree,
     open: Box<Open<'t>>,
@@ -22,7 +22,7 @@ struct Submodule {
 }
 
 impl<'t> WithSubmodules<'t> {
-    /// Shows the files of those submodules that `open` has.
+    /// Shows the files of the submodules that `open` returns.
     pub fn new(
         tree: &'t dyn FileTree,
         open: impl Fn(&str, BlobId) -> Option<Box<dyn FileTree>> + Sync + Send + 't,
@@ -36,7 +36,7 @@ impl<'t> WithSubmodules<'t> {
         met.iter().map(|(path, submodule)| (path.clone(), submodule.commit)).collect()
     }
 
-    /// Returns the ones whose files are missing.
+    /// Returns those of them whose files are missing.
     pub fn absent(&self) -> Vec<(String, BlobId)> {
         let met = self.met.lock().unwrap_or_else(PoisonError::into_inner);
         let absent = met.iter().filter(|(_, submodule)| submodule.files.is_none());
@@ -52,8 +52,8 @@ impl<'t> WithSubmodules<'t> {
         Entry::Folder
     }
 
-    /// Calls a function with the files of the submodule that contains a path, and the path there. `None` if there is
-    /// none, or its files are missing.
+    /// Calls a function with the files of the submodule that contains a path, and the path in it. `None` if there is
+    /// no submodule, or its files are missing.
     fn inside<T>(&self, path: &str, ask: impl FnOnce(&dyn FileTree, &str) -> T) -> Option<T> {
         let met = self.met.lock().unwrap_or_else(PoisonError::into_inner);
         let (folder, submodule) = met.iter().rev().find(|(folder, _)| below(folder, path).is_some())?;
