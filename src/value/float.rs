@@ -1,4 +1,4 @@
-//! Floats as text: Ruby's `Float#to_s`, and that of JRuby.
+//! Floats as text: Ruby's `Float#to_s`, and JRuby's.
 //!
 //! Source: Ruby 3.1; JRuby 9.4's `RubyFloat` and `Sprintf`, and Java's `FloatingDecimal`, which gives JRuby its digits.
 
@@ -99,7 +99,7 @@ pub(crate) fn jruby_digits(f: f64) -> (String, i32) {
     };
     let exponent = biased - 1023;
     let tail = fraction.trailing_zeros().cast_signed();
-    // The bits of the fraction up to the last one that is set, and those of them behind the point.
+    // The bits of the fraction up to the last one that is set, and those of them after the point.
     let (used, tiny) = (53 - tail, (53 - tail - exponent - 1).max(0));
     if tiny == 0 && (0..=62).contains(&exponent) {
         return integer_digits(if exponent >= 52 { fraction << (exponent - 52) } else { fraction >> (52 - exponent) });
@@ -122,12 +122,13 @@ pub(crate) fn jruby_digits(f: f64) -> (String, i32) {
     let b = scaled(fraction >> tail, fives.0, twos.0);
     let s = scaled(1, fives.1, twos.1);
     let m = scaled(1, fives.0, margin + lift);
-    // Java takes small numbers otherwise than large ones: a margin that is just met ends the digits of large ones.
+    // Java treats small and large numbers differently: the digits of large ones end even if the margin is only just
+    // met.
     let small = used + twos.0 + bits_of_five(fives.0) < 64 && twos.1 + 1 + bits_of_five(fives.1 + 1) < 64;
     loop_digits(b, &s, m, (guess, small))
 }
 
-/// Returns the bits of a power of five, as Java estimates them.
+/// Returns the number of bits of a power of five, as Java estimates it.
 fn bits_of_five(power: i32) -> i32 {
     if power < 27 { i32::try_from(scaled(1, power, 0).bits()).unwrap_or_default() } else { power * 3 }
 }
@@ -153,7 +154,7 @@ fn loop_digits(mut b: BigUint, s: &BigUint, mut m: BigUint, (guess, small): (i32
             continue;
         }
         digits.push(digit);
-        // A text with an exponent has two digits at the least.
+        // A text with an exponent has at least two digits.
         let goes_on = digits.len() == 1 && exponent == guess && !(-3..8).contains(&exponent);
         if goes_on || !low && !high {
             continue;

@@ -11,7 +11,8 @@ use indexmap::Equivalent;
 
 use super::Value;
 
-/// The most keys that are searched one by one, which is faster than an index. Nearly all hashes have no more.
+/// The maximum number of keys that are searched one by one, which is faster than an index. Nearly all hashes have no
+/// more.
 const FEW: usize = 8;
 
 /// An insertion-ordered map with keys of any kind. Equality takes the order of the entries into account.
@@ -23,7 +24,7 @@ pub struct Hash {
     digest: Digest,
 }
 
-/// The hash of the entries, once it was asked for: outcomes of thousands of nodes share most of their parts.
+/// The hash of the entries, computed on first use: outcomes of thousands of nodes share most of their parts.
 #[derive(Default)]
 struct Digest(OnceLock<u64>);
 
@@ -66,7 +67,7 @@ impl Index {
         place.or_insert((hash, entries.len())).get().1
     }
 
-    /// Forgets the entry at `at`, which the others move up to.
+    /// Forgets the entry at `at`; those after it move up.
     fn remove(&mut self, at: usize) {
         self.positions.retain(|(_, other)| {
             let is_it = *other == at;
@@ -82,7 +83,7 @@ impl Index {
     }
 }
 
-/// Lets a hash be asked for a text without making a [`Value`] of it.
+/// Looks up a text in a hash without making a [`Value`] of it.
 struct Text<'a>(&'a str);
 
 impl StdHash for Text<'_> {
@@ -150,7 +151,7 @@ impl Hash {
         self.insert_full(key, value).1
     }
 
-    /// The same; also returns the position of the entry.
+    /// Does the same, and also returns the position of the entry.
     pub fn insert_full(&mut self, key: impl Into<Value>, value: Value) -> (usize, Option<Value>) {
         self.digest = Digest::default();
         let (key, count) = (key.into(), self.entries.len());
@@ -168,7 +169,7 @@ impl Hash {
         (at, None)
     }
 
-    /// Removes `key`, keeping the order of the rest; it takes longer the more there are.
+    /// Removes `key`, keeping the order of the rest, in linear time.
     pub fn remove(&mut self, key: &Value) -> Option<Value> {
         let at = self.find(key)?;
         self.digest = Digest::default();

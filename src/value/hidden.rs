@@ -23,7 +23,7 @@ pub enum HiddenKind {
 }
 
 impl Hidden {
-    /// Returns the name of the kind, as `__ptype` has it.
+    /// Returns the name of the kind, as in `__ptype`.
     pub fn type_name(&self) -> &'static str {
         match self.kind {
             HiddenKind::Sensitive => "Sensitive",

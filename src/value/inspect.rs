@@ -1,7 +1,8 @@
 //! Values as Ruby writes them: `to_s`, `inspect`, the names of their classes.
 //!
-//! Interpolation, merges and error texts show these to users. The text of a secret is a secret, too: the caller sees
-//! to that. Source: Ruby 3.1, which the reference Puppet runs on; [`Notation`] has the differences of later versions.
+//! Interpolation, merges and error texts show these to users. The text of a secret is a secret, too: callers must
+//! mark it. Source: Ruby 3.1, which the reference Puppet runs on; [`Notation`] lists the differences of later
+//! versions.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -23,7 +24,8 @@ pub struct Notation {
     pub floats: Floats,
 }
 
-/// The characters that Ruby's `inspect` shows as they are: those its Unicode knows, controls and separators aside.
+/// The characters that Ruby's `inspect` shows as they are: those in its version of Unicode, except controls and
+/// separators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Printable {
     /// The characters of Unicode 13, and U+0085: Ruby 3.1.
@@ -39,7 +41,7 @@ impl Value {
         self.text_in(Notation::default())
     }
 
-    /// Does the same as another Ruby.
+    /// Does the same in the notation of another Ruby.
     pub fn text_in(&self, notation: Notation) -> String {
         match self.bare() {
             Value::Undef => String::new(),
@@ -152,7 +154,7 @@ fn is_printable(c: char, printable: Printable) -> bool {
     shown.as_ref().is_none_or(|re| re.is_match(c.encode_utf8(&mut [0; 4])))
 }
 
-/// Returns the escape of a character that has its own one in every encoding; `next` follows the character.
+/// Returns the short escape of a character, which is the same in every encoding; `next` follows the character.
 fn short_escape(c: char, next: Option<char>) -> Option<&'static str> {
     Some(match c {
         '"' => "\\\"",
@@ -197,7 +199,7 @@ fn inspect_bytes(bytes: &[u8], out: &mut String) {
     out.push('"');
 }
 
-/// A symbol that could be written in Ruby as it is is shown so; one of ASCII alone has no Unicode escapes.
+/// Writes a symbol, without quotes if Ruby's syntax allows it. In quotes, ASCII symbols have no Unicode escapes.
 fn inspect_symbol(symbol: &str, notation: Notation, out: &mut String) {
     out.push(':');
     if symbol::kind(symbol).is_some() && symbol.chars().all(|c| is_printable(c, notation.printable)) {

@@ -38,8 +38,8 @@ pub use text::{Form, Secrecy, Text};
 
 /// One Puppet value.
 ///
-/// Equality and hashing are of the exact value: the order of a hash's entries counts, `1` is not `1.0`, `NaN` equals
-/// itself and `0.0` is not `-0.0`; whether a part is a secret does not count. Ruby's looser `eql?` is [`Value::eql`].
+/// Equality and hashing are exact: the order of a hash's entries matters, `1` is not `1.0`, `NaN` equals itself and
+/// `0.0` is not `-0.0`. The secrecy of parts is ignored. Ruby's looser `eql?` is [`Value::eql`].
 #[derive(Clone, Default)]
 pub enum Value {
     /// Ruby's `nil`, Puppet's `undef`.
@@ -53,7 +53,7 @@ pub enum Value {
     BigInteger(Arc<BigInt>),
     /// A floating point number, `NaN` and the infinities included.
     Float(f64),
-    /// Text, a secret perhaps.
+    /// Text, perhaps a secret.
     String(Text),
     /// A Ruby string that is not UTF-8, as `!binary` makes it.
     Bytes(Arc<[u8]>),
@@ -63,9 +63,9 @@ pub enum Value {
     Array(Arc<Vec<Value>>),
     /// An insertion-ordered map.
     Hash(Arc<Hash>),
-    /// A value that data files cannot hold, but a conversion makes.
+    /// A value that data files cannot hold, but that conversions make.
     Rich(Arc<Rich>),
-    /// A number, boolean or rich value that was made of a secret. Puppet knows no such thing: it sees what is inside.
+    /// A number, boolean or rich value that was made of a secret. Puppet has no such value: it sees the one inside.
     Secret(Arc<(Secrecy, Value)>),
 }
 
@@ -98,7 +98,7 @@ impl Value {
         }
     }
 
-    /// Bytes as text where they are UTF-8, as [`Value::Bytes`] where not.
+    /// Returns bytes as text if they are UTF-8, or else as [`Value::Bytes`].
     pub fn bytes(bytes: Vec<u8>) -> Value {
         match String::from_utf8(bytes) {
             Ok(text) => Value::from(text),
@@ -141,7 +141,7 @@ impl Value {
         }
     }
 
-    /// Returns the value as Puppet sees it, if the whole of it is a secret that is not a text.
+    /// Returns the value as Puppet sees it, without a [`Value::Secret`] around it.
     pub fn bare(&self) -> &Value {
         match self {
             Value::Secret(secret) => &secret.1,
@@ -164,7 +164,7 @@ impl Value {
         }
     }
 
-    /// Returns true if Ruby's text of the value shows memory addresses of parts, so that nobody can know it.
+    /// Returns true if Ruby's text of the value shows memory addresses of parts, so that it cannot be known.
     pub fn shows_address(&self) -> bool {
         let part = |value: &Value| match value.bare() {
             Value::Rich(rich) => rich.has_address(),
@@ -261,7 +261,7 @@ impl Value {
         }
     }
 
-    /// Returns the value with every part marked as secret as `secrecy`, because it was derived from a secret.
+    /// Returns the value with every part marked with `secrecy`, because it was derived from a secret.
     #[must_use]
     pub fn sealed(&self, secrecy: Option<Secrecy>) -> Value {
         let Some(own) = secrecy else { return self.clone() };

@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{Hash, Value};
 
-/// The deepest nesting of a value that can be packed.
+/// The maximum depth of a value that can be packed.
 const MAX_NESTING: usize = 100;
 
 /// A value as it is packed: `A` is an array, `H` a hash.
@@ -46,7 +46,7 @@ pub struct Packed<'a>(Form<'a, Vec<Packed<'a>>, Vec<(Packed<'a>, Packed<'a>)>>);
 
 impl<'a> Packed<'a> {
     /// Returns `value` in packed form, or `None` if it cannot be packed or has more than `parts` parts, since aliases
-    /// make small files large.
+    /// can make small files large.
     pub fn of(value: &'a Value, parts: &mut usize) -> Option<Packed<'a>> {
         Packed::at(value, parts, 0)
     }

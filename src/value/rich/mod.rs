@@ -24,10 +24,10 @@ pub use version::Version;
 /// A value of one of Puppet's own types.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Rich {
-    /// `Sensitive`: Puppet itself shows nothing of what is inside. Made by [`Rich::sensitive`]; what is inside is no
-    /// secret only where somebody asked to see it.
+    /// `Sensitive`: Puppet itself shows nothing of the content. Made by [`Rich::sensitive`]; the content is unmarked
+    /// only where somebody asked to see it.
     Sensitive(Value),
-    /// The stand-in for a secret in an output. No lookup answers it.
+    /// The stand-in for a secret in an output. No lookup returns it.
     Hidden(Hidden),
     /// A point in time, in nanoseconds from 1970 on.
     Timestamp(i128),
@@ -45,17 +45,17 @@ pub enum Rich {
     Uri(Uri),
     /// A data type.
     Type(Type),
-    /// An object of Ruby's that a tag in YAML makes: the name of its class, `Class` or `Encoding`, and its own name.
+    /// A Ruby object that a YAML tag makes: the name of its class, `Class` or `Encoding`, and its own name.
     Ruby(&'static str, Arc<str>),
 }
 
 impl Rich {
-    /// `Sensitive[value]`, with everything inside sealed.
+    /// Returns `Sensitive[value]`, with everything inside sealed.
     pub fn sensitive(value: &Value) -> Rich {
         Rich::Sensitive(value.sealed(Some(Secrecy::SENSITIVE)))
     }
 
-    /// Returns the name of its type.
+    /// Returns the name of the value's type.
     pub fn type_name(&self) -> &'static str {
         match self {
             Rich::Sensitive(_) => "Sensitive",
@@ -72,7 +72,7 @@ impl Rich {
         }
     }
 
-    /// Returns the name of its Ruby class.
+    /// Returns the name of the value's Ruby class.
     pub fn class_name(&self) -> Cow<'static, str> {
         let name = match self {
             Rich::Sensitive(_) | Rich::Hidden(_) => "Puppet::Pops::Types::PSensitiveType::Sensitive",
@@ -105,7 +105,7 @@ impl Rich {
         }
     }
 
-    /// Ruby's `inspect`. Some show a memory address: see [`Rich::has_address`].
+    /// Returns Ruby's `inspect`. Some values show a memory address: see [`Rich::has_address`].
     pub fn inspect(&self) -> String {
         match self {
             Rich::Sensitive(_) => "#<Sensitive [value redacted]>".into(),

@@ -1,6 +1,6 @@
 //! A range of semantic versions.
 //!
-//! Source: `semantic_puppet/version_range.rb`, slips included.
+//! Source: `semantic_puppet/version_range.rb`, bugs included.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -8,7 +8,7 @@ use std::hash::{Hash, Hasher};
 
 use super::version::Version;
 
-/// Versions in one of several ranges, and how they were written.
+/// The versions in any of several ranges, with the text that they were written as.
 #[derive(Debug, Clone)]
 pub struct VersionRange {
     ranges: Vec<Comparator>,
@@ -53,14 +53,15 @@ impl VersionRange {
         VersionRange::new(part.into_iter().collect(), text)
     }
 
-    /// Returns true if it includes a version. A pre-release counts only if a range names one with the same numbers.
+    /// Returns true if it includes a version. A pre-release is included only if a range names one with the same
+    /// numbers.
     pub fn includes(&self, version: &Version) -> bool {
         let fits =
             |part: &Comparator| part.includes(version) && (version.is_stable() || part.takes_prerelease(version));
         self.ranges.iter().any(fits)
     }
 
-    /// Ruby's `inspect`: what the range is, however it was written.
+    /// Returns Ruby's `inspect`: the normalised ranges, however they were written.
     pub fn inspect(&self) -> String {
         self.ranges.iter().map(ToString::to_string).collect::<Vec<_>>().join(" || ")
     }
@@ -107,7 +108,7 @@ impl VersionRange {
     }
 }
 
-/// Ranges that overlap or touch become one, until none does.
+/// Joins ranges that overlap or touch, until none do.
 fn merged(mut ranges: Vec<Comparator>) -> Checked<Vec<Comparator>> {
     let mut again = true;
     while ranges.len() > 1 && again {
@@ -308,7 +309,7 @@ fn from_to(a: &Comparator, b: &Comparator) -> Option<Comparator> {
     lower.intersection(&upper)
 }
 
-/// The text that a range was written as does not count.
+/// Ignores the text that a range was written as.
 impl PartialEq for VersionRange {
     fn eq(&self, other: &VersionRange) -> bool {
         self.ranges == other.ranges

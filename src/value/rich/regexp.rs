@@ -5,12 +5,12 @@
 use std::fmt::Write;
 
 /// Returns true if Ruby ties the expression to UTF-8, as an option does: it contains more than ASCII, literally or
-/// escaped, or a property of characters.
+/// escaped, or a character property.
 pub fn has_fixed_encoding(source: &str) -> bool {
     !source.is_ascii() || escapes(source).any(|(letter, rest)| is_beyond_ascii(letter, rest))
 }
 
-/// Returns the escapes: the letter of each, and what follows.
+/// Returns the escapes: the letter of each, and the text after it.
 fn escapes(source: &str) -> impl Iterator<Item = (char, &str)> {
     let mut rest = source;
     std::iter::from_fn(move || {
@@ -38,13 +38,13 @@ fn is_beyond_ascii(letter: char, rest: &str) -> bool {
     }
 }
 
-/// Ruby's `inspect`.
+/// Returns Ruby's `inspect`.
 pub fn inspect(source: &str) -> String {
     let is_plain = source.chars().all(|c| c != '/' && !needs_escape(c));
     format!("/{}/", if is_plain { source.to_owned() } else { escaped(source, true) })
 }
 
-/// Ruby's `to_s`: the options that it begins with become those of all of it.
+/// Returns Ruby's `to_s`: options at the start of the expression become options of all of it.
 pub fn to_s(source: &str) -> String {
     let (options, rest) = leading_options(source).unwrap_or(([false; 3], source));
     let written =
@@ -55,12 +55,12 @@ pub fn to_s(source: &str) -> String {
     format!("(?{on}{dash}{off}:{})", escaped(rest, false))
 }
 
-/// Puppet's text of it.
+/// Returns Puppet's text of the expression.
 pub fn text(source: &str) -> String {
     if has_fixed_encoding(source) { format!("(?-imx:{source})") } else { source.to_owned() }
 }
 
-/// Puppet's text of it between slashes.
+/// Returns Puppet's text of the expression between slashes.
 pub fn slashed(source: &str) -> String {
     if has_fixed_encoding(source) { format!("/{}/", to_s(source)) } else { inspect(source) }
 }
@@ -111,12 +111,11 @@ fn is_balanced(source: &str) -> bool {
     depth == 0
 }
 
-/// Returns the characters and escapes of a pattern with their positions, and whether they are in a class of
-/// characters.
+/// Returns the characters and escapes of a pattern with their positions, and whether they are in a character class.
 pub fn tokens(pattern: &str) -> impl Iterator<Item = (usize, &str, bool)> {
     let mut at = 0;
     let mut depth = 0_usize;
-    // A bracket is a character where a class begins.
+    // At the start of a class, a closing bracket is an ordinary character.
     let mut class_start = 0;
     std::iter::from_fn(move || {
         let rest = &pattern[at..];
