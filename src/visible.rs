@@ -19,7 +19,7 @@ pub fn visible_lines(text: &str) -> Cow<'_, str> {
     escaped(text, |c| c != '\n', escape)
 }
 
-/// Escapes the active characters in the texts of a JSON document, or of a part of one. It stands for the same value.
+/// Escapes the active characters in the texts of a JSON document, or of a part of one. The document keeps its value.
 pub fn visible_json(document: &str) -> Cow<'_, str> {
     // JSON itself forbids the other control characters in texts, and has line ends between them.
     escaped(document, |c| c >= '\u{7f}', escape_json)
@@ -28,7 +28,7 @@ pub fn visible_json(document: &str) -> Cow<'_, str> {
 /// Escapes the active characters of whole lines that a program writes, except for tabs. A JSON document keeps its
 /// value.
 pub fn visible_output(lines: &str) -> Cow<'_, str> {
-    // Nearly all output is so, and its bytes are looked at together.
+    // Nearly all output is plain. This check has no branches, so it is fast.
     let is_plain = |byte: u8| (0x20..0x7f).contains(&byte) || byte == b'\n' || byte == b'\t';
     if lines.bytes().fold(true, |all, byte| all & is_plain(byte)) {
         return Cow::Borrowed(lines);
@@ -36,7 +36,7 @@ pub fn visible_output(lines: &str) -> Cow<'_, str> {
     escaped(lines, |c| !matches!(c, '\n' | '\t'), escape_json)
 }
 
-/// Escapes the same in lines whose writer has made all foreign text harmless and has added colours, which stay.
+/// Does the same for lines whose writer has escaped all foreign text and added colours, which stay.
 pub fn visible_coloured(lines: &str) -> Cow<'_, str> {
     if !lines.contains('\x1b') {
         return visible_output(lines);
@@ -56,16 +56,16 @@ pub fn visible_coloured(lines: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Returns the length of the colour sequence at the start of the text behind an escape character, or 0.
+/// Returns the length of the colour sequence at the start of the text after an escape character, or 0.
 fn colour(text: &str) -> usize {
     let Some(sequence) = text.strip_prefix('[') else { return 0 };
     let end = sequence.bytes().position(|byte| !matches!(byte, b'0'..=b'9' | b';'));
     end.filter(|end| sequence.as_bytes()[*end] == b'm').map_or(0, |end| end + 2)
 }
 
-/// Parts what the runner of a CI job would take for a command in its log: a line that begins with `::` and has that
-/// once more, as `::1` has not, and `##[`, `##vso[` and `##teamcity[` anywhere. A carriage return begins a line, too.
-/// In JSON the value stays the same.
+/// Breaks up what the runner of a CI job would take for a command in its log: a line that begins with `::` and
+/// contains it once more, unlike `::1`, and `##[`, `##vso[` and `##teamcity[` anywhere. A carriage return begins a
+/// line, too. In JSON the value stays the same.
 pub fn without_commands(lines: &str) -> Cow<'_, str> {
     const MARKS: [&str; 3] = ["##[", "##vso[", "##teamcity["];
     let begins = |line: &str| line.trim_start().strip_prefix("::").is_some_and(|rest| rest.contains("::"));
@@ -94,9 +94,9 @@ pub fn quote(text: impl Iterator<Item = char>, out: &mut String) {
     out.push('"');
 }
 
-/// Returns true for characters behind `before` that are acted on instead of shown: controls, and all that Unicode
-/// calls invisible, which hide or reorder text or make two names look the same. The mark of an emoji stays, since
-/// that is how people type it.
+/// Returns true for characters that, after `before`, are acted on instead of shown: controls, and all that Unicode
+/// calls invisible, which hide or reorder text or make two names look the same. The variation selector of an emoji
+/// stays, since that is how people type it.
 fn is_active(before: char, c: char) -> bool {
     if c < '\u{7f}' {
         return c < ' ';
@@ -106,7 +106,7 @@ fn is_active(before: char, c: char) -> bool {
     is_unseen && !(c == EMOJI_STYLE && PICTURES.has(before))
 }
 
-/// The character that asks for the picture of the one before it.
+/// The variation selector that asks for the picture of the character before it.
 const EMOJI_STYLE: char = '\u{fe0f}';
 
 /// Characters that are shown as nothing wherever they are unknown.
@@ -119,7 +119,7 @@ static PICTURES: LazyLock<Characters> = LazyLock::new(|| Characters::of(r"[\p{Ex
 struct Characters(Vec<(char, char)>);
 
 impl Characters {
-    /// Returns the characters of a class that Unicode knows.
+    /// Returns the characters of a Unicode class.
     fn of(class: &str) -> Characters {
         match regex_syntax::parse(class).map(Hir::into_kind) {
             Ok(HirKind::Class(Class::Unicode(class))) => {
@@ -135,9 +135,9 @@ impl Characters {
     }
 }
 
-/// Escapes the active characters among those that are meant.
+/// Escapes the active characters that `is_meant` accepts.
 fn escaped(text: &str, is_meant: impl Fn(char) -> bool, escape: impl Fn(char, &mut String)) -> Cow<'_, str> {
-    // Nearly all texts are so, and their bytes are looked at together.
+    // Nearly all texts are plain. This check has no branches, so it is fast.
     let is_plain = text.bytes().fold(true, |is_plain, byte| is_plain & (0x20..0x7f).contains(&byte));
     let is_escaped = |before: &mut char, c: char| {
         let before = std::mem::replace(before, c);
@@ -164,7 +164,7 @@ fn escape(c: char, out: &mut String) {
     }
 }
 
-/// Escapes as JSON does: characters beyond 16 bits are two halves.
+/// Escapes as JSON does: characters beyond 16 bits become surrogate pairs.
 fn escape_json(c: char, out: &mut String) {
     for half in c.encode_utf16(&mut [0; 2]) {
         _ = write!(out, "\\u{half:04x}");
@@ -222,7 +222,7 @@ mod tests {
         ] {
             assert!(matches!(visible(honest), Cow::Borrowed(_)), "{honest}");
         }
-        // Nothing but the one before says what it is about.
+        // It stays only directly after a picture.
         assert_eq!(visible("⚠\u{fe0f}\u{fe0f} 1\u{fe0f}"), "⚠\u{fe0f}\\ufe0f 1\\ufe0f");
     }
 

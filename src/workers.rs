@@ -14,22 +14,22 @@ pub const RUN: &str = "hierad::run";
 /// The threads that work may use, and the receiver of its progress.
 #[derive(Clone)]
 pub struct Workers {
-    /// The largest number of threads, the calling one included.
+    /// The maximum number of threads, including the calling one.
     pub threads: NonZeroUsize,
     /// The receiver of progress.
     pub progress: Arc<dyn Progress>,
-    /// The most that a run may cost.
+    /// The maximum cost of a run.
     pub limits: RunLimits,
     /// Stops the work from outside.
     pub stop: Arc<dyn Stop>,
 }
 
-/// The most that a run may cost; `None` for the defaults, which grow with the number of nodes.
+/// The maximum cost of a run; `None` for the defaults, which grow with the number of nodes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RunLimits {
-    /// Steps.
+    /// The number of steps.
     pub steps: Option<usize>,
-    /// The most bytes of text that it makes, if that is less than the default.
+    /// The maximum size, in bytes, of the text that it makes, if that is less than the default.
     pub text_ceiling: Option<usize>,
 }
 
@@ -43,8 +43,8 @@ pub trait Stop: Send + Sync {
         None
     }
 
-    /// Returns the number of times that there was a reason, if it is counted. Whatever is written for good compares
-    /// it before and after: other work may have been the reason, and may have ended since.
+    /// Returns the number of times that there was a reason, if it is counted. Code that writes something permanently
+    /// compares it before and after: the reason may have been other work, which may have ended since.
     fn count(&self) -> u64 {
         0
     }
@@ -81,7 +81,7 @@ impl Stop for Counted {
 
 /// A receiver of progress.
 pub trait Progress: Send + Sync {
-    /// Takes note that a stage begins, possibly inside another one. It has ended when nobody else holds it.
+    /// Notes that a stage begins, possibly inside another one. The stage has ended when nobody else holds it.
     fn begin(&self, stage: &Arc<Stage>);
 }
 
@@ -120,7 +120,7 @@ impl Stop for Nobody {
     }
 }
 
-/// As many threads as there are cores; ignores progress.
+/// Uses as many threads as there are cores; ignores progress.
 impl Default for Workers {
     fn default() -> Workers {
         let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
@@ -160,7 +160,7 @@ impl Workers {
     }
 }
 
-/// Threads that are started one by the other, so that work that is soon done starts few.
+/// Threads that each start the next one, so that work that is soon done starts only a few.
 #[derive(Clone, Copy)]
 struct Helpers<'scope, 'env> {
     scope: &'scope Scope<'scope, 'env>,

@@ -1,6 +1,6 @@
 //! The symbols that Ruby shows without quotes.
 //!
-//! This is `rb_enc_symname_type` of Ruby 3.1, slips included: `:"1="` passes for an assignment, although its name is
+//! This is `rb_enc_symname_type` of Ruby 3.1, bugs included: `:"1="` passes for an assignment, although its name is
 //! not valid.
 
 /// The kind of thing that a symbol's text could name.
@@ -18,7 +18,7 @@ pub enum Kind {
     Class,
     /// `$name`
     Global,
-    /// The text with a `=` behind it.
+    /// `name=`
     Assignment,
 }
 
@@ -55,7 +55,8 @@ pub fn is_label(name: &str) -> bool {
         && !last.is_some_and(|last| b"+-*/`%^&|]<=>~@".contains(last))
 }
 
-/// Returns an identifier of the given kind, if `rest`, the part of `name` behind the sigil, is one.
+/// Returns the kind of `name` if `rest`, the part after the sigil, is an identifier; `kind_of_name` if nothing
+/// follows it.
 fn identifier(name: &str, rest: &str, kind_of_name: Kind) -> Option<Kind> {
     if !rest.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic() || !c.is_ascii()) {
         let assigned = name.strip_suffix('=').filter(|n| !n.is_empty())?;
@@ -73,7 +74,7 @@ fn is_name_char(c: char) -> bool {
     c == '_' || c.is_ascii_alphanumeric() || !c.is_ascii()
 }
 
-/// Returns true if `name`, behind a `$`, is a variable that Ruby itself sets.
+/// Returns true if `name`, after a `$`, is a variable that Ruby itself sets.
 fn is_special_global(name: &str) -> bool {
     const SIGNS: &str = "~*$?!@/\\;,.=:<>\"&`'+";
     let mut chars = name.chars();

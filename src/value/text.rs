@@ -22,23 +22,23 @@ enum Repr {
     Open(Arc<OpenText>),
 }
 
-/// Why a text must not be seen.
+/// The reason why a text must not be seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Secrecy {
-    /// The form in which the secret is here.
+    /// The form of the secret.
     pub form: Form,
-    /// A digest of the ciphertext that it was made from, which tells secrets that were encrypted anew; 0 for none.
+    /// A digest of the ciphertext that it was made from, which reveals secrets that were re-encrypted; 0 for none.
     pub seal: u64,
 }
 
-/// The form in which a secret is here.
+/// The form in which a text contains a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Form {
     /// The secret itself.
     Clear,
     /// A name that stands for the decrypted secret: equal secrets of one key have equal names.
     Named,
-    /// Ciphertext that there is no key for. It compares by that.
+    /// Ciphertext without a key, which is also what is compared.
     Encrypted,
 }
 
@@ -58,13 +58,13 @@ impl Secrecy {
         self.form == Form::Encrypted
     }
 
-    /// The secrecy of what is made of two secrets.
+    /// Returns the secrecy of what is made of two secrets.
     #[must_use]
     pub fn and(self, other: Secrecy) -> Secrecy {
         Secrecy { form: self.form.max(other.form), seal: self.seal.rotate_left(1) ^ other.seal }
     }
 
-    /// The secrecy of what is made of two things, each a secret or not.
+    /// Returns the secrecy of what is made of two things, each a secret or not.
     pub fn join(a: Option<Secrecy>, b: Option<Secrecy>) -> Option<Secrecy> {
         match (a, b) {
             (Some(a), Some(b)) => Some(a.and(b)),
@@ -79,7 +79,7 @@ impl Text {
         Text(Repr::Secret(Arc::new((secrecy, text.into()))))
     }
 
-    /// `text`, as secret as `secrecy` says.
+    /// Returns `text`, with `secrecy` added to its own.
     pub fn with(text: impl Into<Text>, secrecy: Option<Secrecy>) -> Text {
         let text = text.into();
         match Secrecy::join(text.secrecy(), secrecy) {
@@ -138,7 +138,7 @@ impl Text {
         }
     }
 
-    /// Returns its secrecy, or `None` if it is not a secret.
+    /// Returns the secrecy of the text, or `None` if it is not a secret.
     pub fn secrecy(&self) -> Option<Secrecy> {
         match &self.0 {
             Repr::Public(_) | Repr::Open(_) => None,

@@ -19,11 +19,11 @@ pub enum Answer {
     NotFound,
     /// The lookup fails.
     Failed(Text),
-    /// hierad cannot know the answer: it says so, or it is ciphertext.
+    /// hierad cannot know the answer: the lookup says so, or the value is ciphertext.
     Unknown,
     /// hierad cannot know the answer: it is the result of a function that hierad does not have.
     Function,
-    /// Puppet is not asked: it would take code, or a file that hierad does not read.
+    /// Puppet is not asked: the answer would need code, or a file that hierad does not read.
     NotAsked,
 }
 
@@ -41,7 +41,7 @@ pub(super) enum Verdict {
 }
 
 impl Answer {
-    /// Makes the answer of hierad's outcome.
+    /// Returns hierad's answer for a key on a node.
     pub(super) fn of(effective: &Effective, node: NodeId, key: &str) -> Answer {
         let answers = effective.keys.get(key).into_iter().flatten();
         match answers.into_iter().find(|answer| answer.nodes.contains(node)).map(|answer| &*answer.outcome) {
@@ -55,12 +55,12 @@ impl Answer {
         }
     }
 
-    /// Makes the answer of Puppet's value, in rich data form.
+    /// Makes an answer from Puppet's value, in rich data form.
     pub(super) fn found(value: &Value) -> Answer {
         Answer::Found(value.clone())
     }
 
-    /// Makes the answer of Puppet's error.
+    /// Makes an answer from Puppet's error.
     pub(super) fn failed(text: &Value) -> Answer {
         Answer::Failed(text.as_str().unwrap_or_default().into())
     }
@@ -74,7 +74,7 @@ impl Answer {
         }
     }
 
-    /// Returns true if the answer takes a function that is not of the installation.
+    /// Returns true if the answer needs a function that is not part of the installation.
     pub(super) fn needs_code(&self) -> bool {
         match self {
             Answer::Function => true,

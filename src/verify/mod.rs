@@ -1,4 +1,4 @@
-//! The answers of hierad against those of the Puppet that is installed on the machine.
+//! Compares hierad's answers with those of the Puppet that is installed on the machine.
 //!
 //! The files of a revision are written to a temporary folder (`stage`), and a small Ruby program (`puppet`) looks the
 //! keys up there. It runs no code of the revision, unless the user asks for that. Answers that hierad does not know
@@ -37,7 +37,7 @@ pub use puppet::Reference;
 /// The number of nodes that Puppet is asked about at a time.
 const BATCH: usize = 20;
 
-/// The most disagreements that are explained.
+/// The maximum number of disagreements that are explained.
 const EXPLAINED: usize = 20;
 
 /// The code that the reference may run.
@@ -49,7 +49,7 @@ pub enum Code {
     All,
 }
 
-/// The Puppet or OpenVox of the machine, running beside this process.
+/// The Puppet or OpenVox of the machine, running in a separate process.
 pub struct Verifier<'a> {
     stage: Stage,
     installation: (PathBuf, Option<&'a Path>),
@@ -69,7 +69,7 @@ impl Verifier<'_> {
         Ok(Verifier { stage, installation, code, process })
     }
 
-    /// Has hierad answer as the Puppet and the Ruby that are asked. Returns warnings if the settings say otherwise.
+    /// Makes hierad answer like the Puppet and the Ruby that are asked. Returns warnings if the settings name others.
     pub fn adopt(&self, settings: &mut Settings) -> Vec<String> {
         let Process { version, ruby, .. } = &self.process;
         let wanted = (settings.puppet, settings.ruby);
@@ -139,7 +139,8 @@ fn without_declarations(settings: &Settings, reference: Reference) -> Option<Set
     (declares_options || !settings.backends.functions.is_empty()).then_some(bare)
 }
 
-/// Returns the strategies by which the settings have Hiera 3 merge keys. Keys that it refuses fail on both sides.
+/// Returns the strategies with which Hiera 3 merges keys according to the settings. Keys that it refuses fail on both
+/// sides.
 fn strategies(revision: &Revision) -> Vec<(&Arc<str>, Strategy)> {
     let options = &revision.environment.options.lookup_options;
     revision.keys.iter().filter_map(|key| Some((key, options.hiera3_strategy(key).ok()?))).collect()
@@ -152,7 +153,7 @@ fn warning_of_version(found: &str, settings: Puppet) -> Option<String> {
     (Puppet::of_version(found) != settings).then(text)
 }
 
-/// Returns a warning if the settings name a Ruby that answers otherwise, else `None`.
+/// Returns a warning if the settings name a Ruby that answers differently, else `None`.
 fn warning_of_ruby(found: Option<&str>, settings: Option<Ruby>) -> Option<String> {
     let (found, other) = (found?, settings?.name());
     let text = || format!("hierad: the settings say Ruby {other}, the machine has {found}: comparing with {found}");
@@ -232,7 +233,7 @@ impl Verification<'_> {
         different.into_iter().try_for_each(|(node, key, ours)| self.look_closer(node, key, ours, findings))
     }
 
-    /// Groups nodes of one environment, not too many at a time.
+    /// Groups nodes by environment, into batches of limited size.
     fn batches(&self, nodes: &[NodeId]) -> Vec<Vec<NodeId>> {
         let mut environments: BTreeMap<&str, Vec<NodeId>> = BTreeMap::new();
         for node in nodes {
@@ -281,7 +282,7 @@ impl Verification<'_> {
         let sources = NodeSources::new(environment, &scope);
         _ = Lookup::new(environment, &sources, &scope).explained_by(&recorder).get(key, None);
         let explained = recorder.finish();
-        // Puppet's explanation cannot tell a secret from a value.
+        // Puppet's explanation does not mark secrets.
         if secret || explained.has_secrets() {
             return Ok(Explained::hidden());
         }

@@ -31,7 +31,7 @@ pub enum Reference {
 }
 
 impl Reference {
-    /// Returns the failure if it is not installed.
+    /// Returns the error message for a reference that is not installed.
     fn absent(self, ruby: &Path, error: &dyn std::fmt::Display) -> String {
         let ruby = ruby.display();
         match self {
@@ -43,7 +43,7 @@ impl Reference {
         }
     }
 
-    /// Returns the field of a greeting that has its version.
+    /// Returns the field of the greeting that contains the version.
     fn field(self) -> &'static str {
         match self {
             Reference::Puppet => "puppet",
@@ -51,7 +51,7 @@ impl Reference {
         }
     }
 
-    /// Returns the program that asks it.
+    /// Returns the program that asks the reference.
     fn script(self) -> &'static str {
         match self {
             Reference::Puppet => "resolve.rb",
@@ -90,7 +90,7 @@ pub(super) struct Process {
     pub(super) reference: Reference,
     /// Its version.
     pub(super) version: String,
-    /// The version of its Ruby, if it tells.
+    /// The version of its Ruby, if it reports it.
     pub(super) ruby: Option<String>,
     /// The strategies by which keys are merged, if the settings give them.
     resolutions: Value,
@@ -235,8 +235,8 @@ impl Drop for Process {
     }
 }
 
-/// Keeps the user's folders from a program where a commit writes them: Ruby loads gems from there, and Facter programs.
-/// Other variables are the user's word.
+/// Hides the user's folders from a program if commits can write them: Ruby loads gems from there, and Facter runs
+/// programs. Other variables are taken as the user's choice.
 fn without_tree(command: &mut Command, instead: &Path) {
     let is_of_tree = |folder: PathBuf| is_of_work_tree(&folder).unwrap_or(true);
     if env::home_dir().is_none_or(is_of_tree) {

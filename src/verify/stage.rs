@@ -35,11 +35,11 @@ pub(super) struct Staged {
     basemodulepath: Vec<String>,
     /// The keys for encrypted data.
     keys: KeyChoice,
-    /// The folders with all that the layers of the commit may read, as hierad holds them to it.
+    /// The folders with everything that the layers of the commit may read, as in hierad.
     within: Vec<PathBuf>,
-    /// True if the global layer is on disk, and the user's own: it reads what it names.
+    /// True if the global layer is on disk and the user's own, so that it may read whatever it names.
     global_reads_all: bool,
-    /// True if Hiera 3 takes aliases in YAML.
+    /// True if Hiera 3 accepts aliases in YAML.
     yaml_aliases: bool,
 }
 
@@ -68,8 +68,8 @@ impl Stage {
         self.folder.path().join(name)
     }
 
-    /// Writes the files of a revision with their links inside of it, and the other files that the settings name. Mapped
-    /// folders are put in place of the written ones.
+    /// Writes the files of a revision, with the links that stay inside it, and the other files that the settings
+    /// name. Mapped folders replace the written ones.
     pub(super) fn write(&self, revision: &Environment, workspace: &Workspace, code: Code) -> Result<Staged> {
         let settings = &workspace.settings;
         let writer = Writer { mapped: self.mapped(settings), code };
@@ -113,13 +113,13 @@ impl Stage {
         })
     }
 
-    /// Makes the folder of an environment one for Puppet.
+    /// Turns the folder of an environment into one that Puppet can read.
     fn environment(&self, hiera_config: &str, settings: &Settings, writer: &Writer) -> Result<Place> {
         let (root, name) = hiera_config.rsplit_once('/').unwrap_or(("", hiera_config));
         let folder = self.path("files").join(root);
         fs::create_dir_all(&folder)?;
         if name != "hiera.yaml" && folder.join(name).is_file() {
-            // Puppet accepts one name only for the environment's configuration.
+            // Puppet accepts only one name for the environment's configuration.
             put(&folder.join("hiera.yaml"), &fs::read(folder.join(name))?)?;
         }
         let own = settings.modulepath.iter().flatten().map(|folder| writer.placed(folder));
@@ -183,12 +183,12 @@ impl Stage {
         Ok(())
     }
 
-    /// Returns the place of a path of the repository. Returns `None` if it is behind a link or outside of this
-    /// folder, where nothing may be changed.
+    /// Returns the place of a path of the repository. Returns `None` if it is below a link or outside of this folder,
+    /// where nothing may be changed.
     fn place(&self, path: &str, root: &str) -> Option<PathBuf> {
         let mut place = self.path("files");
         // If the whole repository is the environment, there is a link to it in another folder, since Ruby resolves
-        // `..` as it is written.
+        // `..` without following links.
         let above = if root.is_empty() { self.path("environments") } else { self.folder.path().to_owned() };
         for part in Path::new(path).components() {
             if place.is_symlink() {
@@ -232,7 +232,7 @@ impl Staged {
     }
 }
 
-/// The keys that may be read: files as globs, and variables.
+/// Returns the keys that may be read: files as globs, and variables.
 fn allowed(keys: &KeyChoice) -> Hash {
     let (files, variables): (Vec<String>, Vec<String>) = match keys {
         KeyChoice::Named(allowed) => {
@@ -248,12 +248,12 @@ fn allowed(keys: &KeyChoice) -> Hash {
     Hash::from_iter([("files", texts(files)), ("variables", texts(variables))])
 }
 
-/// Returns the glob of one path.
+/// Returns a glob that matches only this path.
 fn literal(path: &str) -> String {
     path.chars().flat_map(|sign| ['\\'].into_iter().filter(move |_| "\\*?[{".contains(sign)).chain([sign])).collect()
 }
 
-/// The options that name a key pair.
+/// Returns the options that name a key pair.
 fn eyaml_options(keys: &KeyNames) -> Hash {
     let mut options = Hash::new();
     for (kind, KeyName { file, variable, is_base64 }) in [("private", &keys.private), ("public", &keys.public)] {
@@ -264,7 +264,7 @@ fn eyaml_options(keys: &KeyNames) -> Hash {
     options
 }
 
-/// Sets the modulepath in an environment.conf, before its other settings. Without code only the modulepath counts.
+/// Sets the modulepath in an environment.conf, before its other settings. Without code, only the modulepath is kept.
 fn set_modulepath(path: &Path, folders: Option<Vec<String>>, code: Code) -> Result<()> {
     if folders.is_none() && !path.is_file() {
         return Ok(());
@@ -284,7 +284,7 @@ fn set_modulepath(path: &Path, folders: Option<Vec<String>>, code: Code) -> Resu
     put(path, lines.join("\n").as_bytes())
 }
 
-/// Writes a file in place of whatever is there. Nothing is written through a link.
+/// Writes a file in place of whatever is there, never through a link.
 fn put(path: &Path, content: &[u8]) -> Result<()> {
     if path.symlink_metadata().is_ok() {
         fs::remove_file(path)?;
@@ -320,7 +320,7 @@ struct Writer {
 }
 
 impl Writer {
-    /// Returns the folder that one is mapped to, or itself.
+    /// Returns the folder that `folder` is mapped to, or itself.
     fn placed(&self, folder: &str) -> String {
         self.mapped.iter().find(|(from, _)| from == folder).map_or(folder, |(_, to)| to).to_owned()
     }
@@ -332,7 +332,7 @@ impl Writer {
             let is_code = Path::new(name).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("rb"));
             Ok(match entry {
                 _ if path == git || is_code && self.code == Code::Installed => Choice::Nothing,
-                // Names that are not UTF-8 may be read as one. No level can name them.
+                // Several names that are not UTF-8 may be read as the same one. No level can name them.
                 _ if name.contains(char::REPLACEMENT_CHARACTER) && at.symlink_metadata().is_ok() => Choice::Nothing,
                 Entry::File(id) => Choice::Content(self.content(name, tree.read(*id)?)),
                 Entry::Folder | Entry::Link(_) | Entry::Submodule(_) => Choice::Entry,

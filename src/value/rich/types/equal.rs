@@ -1,4 +1,4 @@
-//! When two types are the same to Puppet: the order of alternatives does not count.
+//! Equality of types as in Puppet, which ignores the order of alternatives.
 //!
 //! Source: the `eql?` methods of `pops/types/types.rb`.
 
@@ -42,7 +42,7 @@ impl PartialEq for Type {
 
 impl Eq for Type {}
 
-/// The kind, and what tells the types of many values apart.
+/// Hashes the kind, and the parts that differ between the types of many values.
 impl Hash for Type {
     fn hash<H: Hasher>(&self, state: &mut H) {
         discriminant(self).hash(state);
@@ -78,7 +78,7 @@ impl PartialEq for Alias {
     }
 }
 
-/// Two lists of the same length of which the second has all of the first.
+/// Returns true if both lists have the same length and the second contains all items of the first.
 fn same_set<T: PartialEq>(a: &[T], b: &[T]) -> bool {
     a.len() == b.len() && a.iter().all(|one| b.contains(one))
 }

@@ -37,7 +37,7 @@ pub enum Type {
     Float(Range),
     /// Texts.
     String(Texts),
-    /// Some texts; true if the case of letters does not count.
+    /// Some texts; true if the case of letters is ignored.
     Enum(Arc<[Text]>, bool),
     /// Texts that a regular expression matches; one without an expression matches all.
     Pattern(Arc<[Option<Arc<str>>]>),
@@ -69,7 +69,7 @@ pub enum Type {
     Iterator(Option<Arc<Type>>),
     /// Sensitive values.
     Sensitive(Arc<Type>),
-    /// Values that something can be made of, and the other arguments of its `new`.
+    /// Values that the `new` of a type accepts, and its other arguments.
     Init(Option<Arc<Type>>, Arc<[Value]>),
     /// Bytes.
     Binary,
@@ -91,7 +91,7 @@ pub enum Type {
     Class(Option<Arc<str>>),
     /// A resource type, and a title.
     Resource(Option<Arc<str>>, Option<Arc<str>>),
-    /// A type of Ruby's.
+    /// A type of the runtime, which is Ruby.
     Runtime(Option<Arc<str>>, Option<Arc<str>>),
     /// Any object.
     Object,
@@ -99,7 +99,7 @@ pub enum Type {
     TypeSet,
     /// A named type.
     Alias(Alias),
-    /// A name that nothing is known by.
+    /// The name of an unknown type.
     Reference(Arc<str>),
 }
 
@@ -110,7 +110,7 @@ pub enum Texts {
     All,
     /// Texts of some lengths.
     Size(Range),
-    /// One.
+    /// A single text.
     Value(Text),
 }
 
@@ -141,7 +141,7 @@ impl Element {
 /// The parameters, the block and the result of a function.
 #[derive(Debug, Clone)]
 pub struct Callable {
-    /// A `Tuple`; nothing for any.
+    /// A `Tuple`, or `None` for any parameters.
     pub parameters: Option<Type>,
     /// The block.
     pub block: Option<Type>,
@@ -152,13 +152,13 @@ pub struct Callable {
 /// A named type.
 #[derive(Debug, Clone)]
 pub enum Alias {
-    /// One that Puppet has.
+    /// A built-in one.
     Own(OwnAlias),
     /// One that a function declares for its parameters.
     Local(Arc<(&'static str, Type)>),
 }
 
-/// The named types that Puppet has.
+/// Puppet's built-in named types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OwnAlias {
     /// The data that JSON can hold.
@@ -182,7 +182,7 @@ impl Alias {
         }
     }
 
-    /// The type it stands for.
+    /// Returns the type that the name stands for.
     pub fn resolved(&self) -> &Type {
         match self {
             Alias::Own(alias) => alias.resolved(),
@@ -197,7 +197,7 @@ impl Alias {
 }
 
 impl OwnAlias {
-    /// All of them.
+    /// All built-in named types.
     pub const ALL: [OwnAlias; 5] =
         [OwnAlias::Data, OwnAlias::RichDataKey, OwnAlias::RichData, OwnAlias::LookupKey, OwnAlias::LookupValue];
 
@@ -257,25 +257,25 @@ impl Type {
     /// Any text.
     pub const STRING: Type = Type::String(Texts::All);
 
-    /// Returns an array of `items`; an array that must be empty has no type of items.
+    /// Returns the type of arrays of `items`. One of empty arrays has no type of items.
     pub fn array(items: Type, size: Option<Range>) -> Type {
         let items = if size.as_ref().is_some_and(Range::is_zero) { Type::Unit } else { items };
         Type::Array(Arc::new(items), size.map(Range::to_size))
     }
 
-    /// Returns a hash; a hash that must be empty has no types of entries.
+    /// Returns the type of hashes. One of empty hashes has no types of entries.
     pub fn hash(key: Type, value: Type, size: Option<Range>) -> Type {
         let empty = size.as_ref().is_some_and(Range::is_zero);
         let entry = if empty { (Type::Unit, Type::Unit) } else { (key, value) };
         Type::Hash(Arc::new(entry), size.map(Range::to_size))
     }
 
-    /// Returns a hash that must be empty.
+    /// Returns the type of empty hashes.
     pub fn empty_hash() -> Type {
         Type::hash(Type::Unit, Type::Unit, Some(Range::exactly(0)))
     }
 
-    /// Returns a text of some lengths.
+    /// Returns the type of texts of some lengths.
     pub fn sized_string(size: Range) -> Type {
         Type::String(Texts::Size(size.to_size()))
     }
@@ -307,7 +307,7 @@ impl Type {
         }
     }
 
-    /// Returns the type behind a name.
+    /// Returns the type that a name stands for, or the type itself.
     pub fn resolved(&self) -> &Type {
         match self {
             Type::Alias(alias) => alias.resolved().resolved(),
@@ -337,7 +337,7 @@ impl Type {
         }
     }
 
-    /// The name of the type without what stands in brackets.
+    /// Returns the name of the type without its parameters in brackets.
     pub fn simple_name(&self) -> &'static str {
         match self {
             Type::Any => "Any",
