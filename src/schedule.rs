@@ -259,7 +259,7 @@ mod tests {
                 let cron = format!("{} {} * * *", minutes_text.join(","), text.join(","));
                 let schedule = Schedule::new(&[&cron], Some(zone)).unwrap();
                 let expected = looked_up(&minutes, &hours, &tz, days);
-                // From wherever it is asked: a daemon may be started at any time.
+                // The search may begin at any time, since a daemon may be started whenever.
                 for _ in 0..40 {
                     let second = days.0.as_second() + i64::try_from(below(52 * 3600)).unwrap();
                     let asked = Timestamp::from_second(second).unwrap();

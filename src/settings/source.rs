@@ -38,8 +38,8 @@ impl SourceFile<'_> {
         paths.into_vec().into_iter().map(|path| self.folder.join(path)).collect()
     }
 
-    /// Returns true if the file has this judging setting and it applies: in place of a file of the tree, that of the
-    /// base revision applies.
+    /// Returns true if the file has this setting, which judges the tree, and it applies. From a file of the tree it
+    /// does not: that of the base revision applies instead.
     pub(crate) fn judges(&self, setting: &str) -> bool {
         *self.origin == Origin::Trusted && self.lines.says(setting)
     }

@@ -74,7 +74,7 @@ pub enum DatadirSetting {
     Tree(String),
     /// A folder on disk.
     Disk(PathBuf),
-    /// There is none.
+    /// No folder.
     None,
 }
 

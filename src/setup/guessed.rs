@@ -105,7 +105,8 @@ fn paths_of(hierarchy: &Hierarchy, datadirs: &[Mapped]) -> Paths {
     let paths = paths(hierarchy, datadirs);
     let fixed = paths.iter().filter(|path| !path.contains("%{")).cloned().collect();
     let mut declared: Vec<Declared> = paths.iter().filter_map(|path| Declared::of(path)).collect();
-    // If several paths match a file, the most specific one wins, and of those a path of nodes comes last.
+    // If several paths match a file, the most specific one wins; among equally specific ones, a path of nodes comes
+    // last.
     declared.sort_by_key(|declared| (Reverse(declared.literals), declared.is_of_nodes()));
     Paths { fixed, declared }
 }

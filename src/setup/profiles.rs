@@ -39,8 +39,8 @@ impl ProfilesFound {
     }
 }
 
-/// Returns the folders and files of profiles below `top`, relative to it. Folders with Hiera data are left out, since
-/// files are read to tell.
+/// Returns the folders and files of profiles below `top`, relative to it. Reads files to leave out folders with Hiera
+/// data.
 pub fn profiles(top: &Path) -> Vec<ProfilesFound> {
     let mut found = Vec::new();
     look(top, Path::new(""), 0, &mut found);

@@ -43,7 +43,7 @@ pub struct CallFound {
 /// The texts that may stand for the `::` of a class's name in a path, the likeliest first.
 const SEPARATORS: [&str; 5] = ["::", "/", "_", "-", "."];
 
-/// A call is believed if at least one in so many of its arguments has a data file.
+/// A call is believed if at least one in this many of its arguments has a data file.
 const BELIEVED: usize = 4;
 
 /// An interpolation.
@@ -52,8 +52,8 @@ pub(super) static INTERPOLATION: LazyLock<Option<Regex>> = LazyLock::new(|| Rege
 /// Variables that Puppet sets itself.
 const OWN: [&str; 4] = ["facts", "trusted", "server_facts", "environment"];
 
-/// Returns the manifest with the most node blocks below `manifests/`, if they set a variable that paths of levels
-/// contain, or call a function that stands for one.
+/// Returns the manifest with the most node blocks, at the top or below `manifests/`, if they set a variable that
+/// paths of levels contain, or call a function that stands for one.
 pub fn site_pp(
     tree: &dyn FileTree,
     hierarchy: &Hierarchy,

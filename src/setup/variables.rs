@@ -17,8 +17,8 @@ pub struct VariableFound {
     pub variable: LookedUp,
 }
 
-/// Returns the variables that manifests below `manifests/` look up for the top scope, if paths of levels contain
-/// them, in the order in which Puppet sets them.
+/// Returns the variables that manifests at the top or below `manifests/` look up for the top scope, if paths of
+/// levels contain them, in the order in which Puppet sets them.
 pub fn variables(
     tree: &dyn FileTree,
     hierarchy: &Hierarchy,

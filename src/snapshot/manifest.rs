@@ -15,7 +15,7 @@ const MAX_SIZE: u64 = 256 << 20;
 /// The name of the manifest's file.
 pub(super) const MANIFEST: &str = "manifest.json";
 
-/// The content of `manifest.json`, about the snapshots beside it.
+/// The content of `manifest.json`, about the snapshots next to it.
 #[derive(Debug, Clone, Serialize)]
 pub struct Manifest {
     /// The form of the snapshots.

@@ -9,10 +9,10 @@ const LIMIT: usize = 8_000_000;
 /// The maximum depth of nested folders, which is deeper than any known repository.
 pub const MAX_FOLDERS: usize = 256;
 
-/// An entry counts once, once more for every so many bytes of its path, which is kept, ...
+/// The number of bytes of a path that count as much as an entry, since paths are kept.
 const BYTES_A_COUNT: usize = 64;
 
-/// ... and once more for every so many folders above it, through which it is found.
+/// The number of folders above an entry that count as much as an entry, since it is found through them.
 const FOLDERS_A_COUNT: usize = 4;
 
 /// Counts what a walk sees.

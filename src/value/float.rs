@@ -47,7 +47,7 @@ pub(super) fn text(f: f64, floats: Floats) -> String {
 fn shortest(f: f64) -> (String, i32) {
     let mut text = format!("{f:e}");
     let places = text.find('e').map_or(0, |at| at.saturating_sub(2));
-    // Of two equally short and near texts, Ruby takes the even one.
+    // If two texts are equally short and near, Ruby takes the even one.
     let exact = format!("{f:.places$e}");
     if exact.parse() == Ok(f) {
         text = exact;

@@ -84,7 +84,7 @@ fn fitting<'n>(names: &(impl Iterator<Item = &'n str> + Clone), count: usize, co
     let ranges = |runs| ranges(names.clone(), runs);
     let fits = |runs: &usize| ranges(*runs).next().is_none_or(|range| range.text.width() + MORE_WIDTH <= columns);
     let all = ranges(MAX_RUNS.into_iter().find(fits).unwrap_or(1));
-    // Of thousands of names only a few may fit, so this stops soon after the width is exceeded.
+    // Only a few of thousands of names may fit, so this stops soon after the width is exceeded.
     let (mut ranges, mut whole) = (Vec::new(), 0_usize);
     for range in all {
         let is_enough = whole > columns.saturating_add(2) && ranges.len() > 1;

@@ -339,12 +339,13 @@ impl Leaf {
         Some(places + &behind.unwrap_or_default())
     }
 
-    /// Returns true if a place besides the origin contributes to the value.
+    /// Returns true if a place contributes to the value in addition to the origin.
     pub(in crate::report) fn has_behind(&self) -> bool {
         self.behind().is_some()
     }
 
-    /// Returns the source that says more than the origin: one of a key that is referred to, or one that differs.
+    /// Returns the source that explains more than the origin: a reference to another key, or else one that only one
+    /// side has, or else a lookup in a manifest.
     fn behind(&self) -> Option<&Source> {
         let Diff { before, after } = self.sources();
         let is_reference = |source: &&Source| matches!(source.how, How::Alias | How::Lookup);

@@ -81,7 +81,7 @@ impl Suite {
         self.cases.iter().filter(|case| matches!(case.result, CaseResult::Skipped(_))).count()
     }
 
-    // Even empty elements are written with braces: maud leaves void elements open, as HTML has it.
+    // Even empty elements are written with braces: maud leaves void elements open, as in HTML.
     fn markup(&self) -> Markup {
         let (name, failures, skipped) = (visible(&self.name), self.failures(), self.skipped());
         html! {

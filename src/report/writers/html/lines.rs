@@ -16,7 +16,7 @@ const MAX_RANGES: usize = 8;
 /// The maximum number of entries in a list.
 const MAX_LISTED: usize = 500;
 
-/// Returns the lines that cause a change, as far as they are known.
+/// Returns the lines that are known to cause a change.
 pub(super) fn ranges(report: &Report, change: &KeyChange) -> Vec<Range> {
     causing(report, [change])
 }

@@ -334,7 +334,7 @@ impl Piece {
     fn html(&self) -> String {
         match self {
             Piece::Text(text) => html(text),
-            // Notes next to text must be separate from it.
+            // Notes must stand out from the text next to them.
             Piece::Strong(text) => format!("<strong>{}</strong>", html(text)),
             Piece::Small(text) => format!("<sub>{}</sub>", html(text)),
             Piece::Code(text) | Piece::Place { text, .. } => html_code(text),
