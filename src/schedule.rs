@@ -37,8 +37,8 @@ impl Schedule {
     /// Makes a schedule of the times that any of the `expressions` matches: five fields as in crontab(5), six with
     /// seconds in front, or a word such as `@daily`. The times are those of `zone`, an IANA name, or of this system.
     ///
-    /// A time that the clocks skip is due at the end of the gap. A time that they show twice is due once, unless the
-    /// expression matches in every hour.
+    /// Unless the expression matches in every hour, a time that the clocks skip is due at the end of the gap, and a
+    /// time that they show twice is due once.
     pub fn new<S: AsRef<str>>(expressions: &[S], zone: Option<&str>) -> Result<Schedule, ScheduleError> {
         let zone = match zone {
             Some(name) => TimeZone::get(name).map_err(|_| ScheduleError::Zone(name.to_owned()))?,

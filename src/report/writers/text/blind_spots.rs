@@ -7,7 +7,8 @@ use super::{HEADING, NEW, PLAIN, QUIET};
 use crate::report::words::visible::{visible, wrap};
 use crate::report::{BlindSpot, Remedy, Report, Verdict};
 
-/// Writes the blind spots, each with its remedy. Standing ones take one line, unless everything is shown.
+/// Writes the blind spots, each with its remedy. Standing ones are only counted, unless everything is shown or the
+/// verdict depends on them.
 pub(super) fn write_blind_spots(report: &Report, page: &mut Page<'_>) -> io::Result<()> {
     for is_standing in [false, true] {
         let spots: Vec<&BlindSpot> = report.spots(is_standing).collect();
