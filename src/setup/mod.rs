@@ -9,7 +9,7 @@
 //! - [`variables()`] finds the variables that a manifest looks up in the data.
 //! - [`profiles()`] finds files of node profiles.
 //! - [`guessed()`] guesses nodes from the names of data files.
-//! - [`overlays()`] finds folders of data that are in the work tree and in no commit.
+//! - [`overlays()`] finds folders of data that are in the work tree but in no commit.
 //! - [`Machine`] knows of the `PuppetDB`, the node classifier and the caches that Puppet on the machine uses.
 //! - [`Found`] writes what was found as settings.
 //!
