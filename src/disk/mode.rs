@@ -66,10 +66,22 @@ impl FileMode {
         file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(self.0))
     }
 
+    /// Returns the mode of a file.
+    #[cfg(unix)]
+    pub fn of(metadata: &Metadata) -> FileMode {
+        FileMode(std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o7777)
+    }
+
     /// Returns true if a file has this mode.
     #[cfg(unix)]
     pub fn is_of(self, metadata: &Metadata) -> bool {
-        std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o7777 == self.0
+        FileMode::of(metadata) == self
+    }
+
+    /// There are no such permissions here.
+    #[cfg(not(unix))]
+    pub fn of(_: &Metadata) -> FileMode {
+        FileMode::PRIVATE
     }
 
     /// There are no such permissions here.

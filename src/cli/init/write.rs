@@ -61,8 +61,7 @@ impl Files {
                 format!("{path} is there already: --dry-run shows what init would write, --force replaces it").into()
             );
         }
-        let before = |(path, _, mode): &(PathBuf, String, FileMode)| (path.clone(), std::fs::read(path).ok(), *mode);
-        let undo = Undo(self.files.iter().map(before).collect());
+        let undo = Undo(self.files.iter().map(|(path, ..)| Former::of(path)).collect::<Result<_>>()?);
         for (path, text, mode) in &self.files {
             replace(path, text.as_bytes(), *mode)
                 .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
@@ -72,14 +71,31 @@ impl Files {
     }
 }
 
-/// The contents that the files had before, if they existed, and the permissions with which they are written back.
-pub(super) struct Undo(Vec<(PathBuf, Option<Vec<u8>>, FileMode)>);
+/// A file as it was before, or its path if there was none.
+struct Former {
+    path: PathBuf,
+    content: Option<(Vec<u8>, FileMode)>,
+}
+
+impl Former {
+    fn of(path: &Path) -> Result<Former> {
+        let read = || Ok::<_, std::io::Error>((std::fs::read(path)?, FileMode::of(&path.metadata()?)));
+        let content = match read() {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+            content => Some(content.map_err(|error| format!("cannot read {}: {error}", path.display()))?),
+        };
+        Ok(Former { path: path.to_owned(), content })
+    }
+}
+
+/// The files as they were before they were written.
+pub(super) struct Undo(Vec<Former>);
 
 impl Undo {
-    /// Restores the former contents, and removes files that did not exist.
+    /// Restores the former contents and permissions, and removes files that did not exist.
     pub(super) fn undo(&self) -> std::io::Result<()> {
-        self.0.iter().try_for_each(|(path, content, mode)| match content {
-            Some(content) => replace(path, content, *mode).map(drop),
+        self.0.iter().try_for_each(|Former { path, content }| match content {
+            Some((content, mode)) => replace(path, content, *mode).map(drop),
             None => std::fs::remove_file(path),
         })
     }

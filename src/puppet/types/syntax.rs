@@ -327,8 +327,9 @@ fn ignored(text: &str, at: usize, c: char) -> Parsed<Option<usize>> {
         c if c.is_whitespace() => Some(c.len_utf8()),
         '#' => Some(rest.find('\n').unwrap_or(rest.len())),
         '/' if rest.starts_with("/*") => {
-            let length = rest.find("*/").ok_or_else(|| at_place(text, at, "Unclosed multiline comment"))?;
-            Some(length + 2)
+            // The end shares no sign with the beginning: `/*/` is not closed.
+            let length = rest[2..].find("*/").ok_or_else(|| at_place(text, at, "Unclosed multiline comment"))?;
+            Some(length + 4)
         }
         _ => None,
     })

@@ -10,6 +10,9 @@ use crate::report::{Annotation, Report};
 /// The maximum number of commands of each level in one step.
 const MOST: usize = 10;
 
+/// The levels of commands.
+const LEVELS: [Severity; 3] = [Severity::Error, Severity::Warning, Severity::Note];
+
 /// Writes the report, with as many annotations of each level as a step can have.
 pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "::notice title=hierad::{}", data(&report.headline()))?;
@@ -19,17 +22,22 @@ pub fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "::{name} title=hierad%3A blind spot::{}", data(&format!("{}{fix}", spot.message)))?;
     }
     // Hits at lines are among the annotations.
+    let mut hits = [0; LEVELS.len()];
     for (hit, level) in report.policies.iter().filter_map(|hit| Some((hit, hit.counts_as()?))) {
-        if hit.places.is_empty() {
+        let severity = level.severity();
+        let written = LEVELS.iter().position(|level| *level == severity).map(|level| &mut hits[level]);
+        if let Some(written) = written.filter(|written| hit.places.is_empty() && **written < MOST) {
+            *written += 1;
             let title = property(&format!("policy {}", hit.name));
-            writeln!(out, "::{} title={title}::{}", name(level.severity()), data(&hit.words()))?;
+            writeln!(out, "::{} title={title}::{}", name(severity), data(&hit.words()))?;
         }
     }
     let told =
         |is_standing: bool| report.blind_spots.iter().take(MOST).filter(|s| s.is_standing == is_standing).count();
     // The verdict takes one of the notices.
-    let notices = MOST.saturating_sub(1 + told(true));
-    write_limited(&report.annotations(), &[MOST, MOST - told(false), notices], out)
+    let others = [0, told(false), 1 + told(true)];
+    let left = [0, 1, 2].map(|level| MOST.saturating_sub(hits[level] + others[level]));
+    write_limited(&report.annotations(), &left, out)
 }
 
 /// Writes annotations.
@@ -39,7 +47,7 @@ pub fn write_annotations(annotations: &[Annotation], out: &mut dyn Write) -> io:
 
 /// Writes up to `most` errors, warnings and notices, and reports in the log how many are left out.
 fn write_limited(annotations: &[Annotation], most: &[usize; 3], out: &mut dyn Write) -> io::Result<()> {
-    for (level, most) in [Severity::Error, Severity::Warning, Severity::Note].into_iter().zip(most) {
+    for (level, most) in LEVELS.into_iter().zip(most) {
         let name = name(level);
         let all: Vec<&Annotation> = annotations.iter().filter(|annotation| annotation.level == level).collect();
         for annotation in all.iter().take(*most) {

@@ -27,9 +27,14 @@ pub(super) fn write_cause(report: &Report, cause: &Cause, page: &mut Page<'_>) -
     for line in &shown {
         page.line(Line::new(4).add(QUIET, line.as_str()))?;
     }
-    let told: usize = shown.iter().map(|line| line.matches(',').count()).sum();
     if lines.len() > most {
-        page.line(Line::new(4).add(QUIET, format!("{ELLIPSIS} {} more", number(names.len() - told))))?;
+        let length: usize = shown.iter().map(|line| line.len() + 1).sum();
+        let mut end = 0;
+        let left = names.iter().filter(|name| {
+            end += name.len() + 2;
+            end > length
+        });
+        page.line(Line::new(4).add(QUIET, format!("{ELLIPSIS} {} more", number(left.count()))))?;
     }
     Ok(())
 }
