@@ -590,8 +590,7 @@ pub(crate) fn short(files: &[String]) -> String {
 /// The maximum number of files that a suggested setting names.
 pub(crate) const MOST_ACCEPTED: usize = 8;
 
-/// Returns the advice, with the setting that accepts exactly these files. If there are many, the setting is left out:
-/// a pattern for them would also silence others.
+/// Returns the advice, with the setting that accepts exactly these files unless there are many of them.
 pub(crate) fn remedy(code: &'static str, advice: &str, files: &[String]) -> Remedy {
     if files.len() > MOST_ACCEPTED {
         return Remedy::words(advice);
