@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
 
-use crate::support::extent::patience;
+use crate::support::extent::{full_or, patience};
 use crate::support::terminal::{Printed, SITE, hierad, run};
 use crate::support::{Sandbox, git_in};
 
@@ -199,16 +199,17 @@ fn a_settings_file_that_leads_out_is_not_read() {
 
 #[test]
 fn hostile_settings_take_no_time() {
+    let size = full_or(1_000_000, 250_000);
     let bomb = |leaf: &str| {
         let line = |n: usize| format!("  a{n}: &a{n} {{merge: [{}]}}\n", vec![format!("*a{}", n - 1); 9].join(", "));
         let lines: String = (1..30).map(line).collect();
         format!("profiles: [profiles]\nlookup_options:\n  a0: &a0 {{merge: {leaf}}}\n{lines}")
     };
-    let patterns: Vec<String> = (0..30_000).map(|n| format!("'re:\\w{{150}}{n}'")).collect();
+    let patterns: Vec<String> = (0..full_or(30_000, 10_000)).map(|n| format!("'re:\\w{{150}}{n}'")).collect();
     let accept = format!("profiles: [profiles]\naccept: {{unreached-file: [{}]}}\n", patterns.join(", "));
     let large = "profiles: [profiles]\naccept: {unreached-file: ['re:\\w{1000}']}\n".to_owned();
     let deep = format!("profiles: {}\n", "[".repeat(200_000));
-    let behind = |open: &str| format!("profiles: [profiles]\naccept: {}", open.repeat(1_000_000 / open.len()));
+    let behind = |open: &str| format!("profiles: [profiles]\naccept: {}", open.repeat(size / open.len()));
     let second = behind("[ #]\n").replacen("accept", "---\naccept", 1);
     let names = |policy: &str, waiver: &str| {
         format!(
@@ -218,8 +219,8 @@ fn hostile_settings_take_no_time() {
         )
     };
     let site = Sandbox::of(SITE);
-    let many = |line: &str| format!("profiles: [profiles]\n{}", line.repeat(1_000_000 / line.len()));
-    let quoted = |line: &str| format!("profiles: [profiles]\naccept: \"{}\"\n", line.repeat(1_000_000 / line.len()));
+    let many = |line: &str| format!("profiles: [profiles]\n{}", line.repeat(size / line.len()));
+    let quoted = |line: &str| format!("profiles: [profiles]\naccept: \"{}\"\n", line.repeat(size / line.len()));
     let documents =
         [many("---\n"), many("--- \n"), many("...\n"), many("--- a\n"), many("--- [\n"), many("---\n...\n")];
     let texts = [quoted("\n...\n"), quoted("\n---\n"), quoted("\n--- [\n")];
