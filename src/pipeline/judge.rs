@@ -88,6 +88,13 @@ pub trait Judge: Send + Sync {
 
     /// Returns the policies of the revision `judge` that a report hits.
     fn policies(&self, judge: RevisionId, report: &Report) -> Vec<PolicyHit>;
+
+    /// Returns the hit of a change after which no policy can be read: whatever follows it would be refused.
+    fn broken(&self, sides: &Sides) -> Option<PolicyHit>;
+
+    /// Returns the hit of a change that does nothing but correct policies that cannot be read. It replaces those of
+    /// [`Judge::policies`], or nobody could correct them.
+    fn mended(&self, sides: &Sides) -> Option<PolicyHit>;
 }
 
 /// Accepts no blind spot and has no settings.
@@ -121,6 +128,14 @@ impl Judge for Strict {
     fn policies(&self, _: RevisionId, _: &Report) -> Vec<PolicyHit> {
         Vec::new()
     }
+
+    fn broken(&self, _: &Sides) -> Option<PolicyHit> {
+        None
+    }
+
+    fn mended(&self, _: &Sides) -> Option<PolicyHit> {
+        None
+    }
 }
 
 impl Pipeline {
@@ -135,7 +150,11 @@ impl Pipeline {
         report: Report,
     ) -> Result<Report, PipelineError> {
         let judge = sides.judge();
+        if let Some(hit) = self.judge.mended(sides) {
+            return Ok(Report { policies: vec![hit], ..report });
+        }
         let mut hits = self.judge.policies(judge, &report);
+        hits.extend(self.judge.broken(sides));
         if sides.target == Some(RevisionId::Empty) && self.judge.is_of_tree() {
             hits.push(PolicyHit::unreadable(NO_TARGET, "the target branch is unknown".to_owned()));
         }

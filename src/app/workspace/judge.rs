@@ -82,10 +82,8 @@ impl SettingsJudge {
     /// Returns the policies of a revision. Fails if its settings cannot be read and may contain some.
     fn policies_of(&self, base: RevisionId) -> Result<Policies, SettingsError> {
         let file = self.file(base)?;
-        match self.read(file.as_ref()) {
-            Err(_) if !file.as_ref().is_some_and(SettingsFile::may_have_policies) => Ok(Policies::default()),
-            read => Ok(read?.policies),
-        }
+        self.tell(file.as_ref());
+        policies_in(file.as_ref())
     }
 
     /// Returns the policies to try on past commits up to `tip`.
@@ -166,6 +164,13 @@ impl SettingsJudge {
     /// Returns the policies that apply if a revision judges: the trusted ones or, without any, its own.
     fn policies_by(&self, judge: RevisionId) -> Result<Policies, SettingsError> {
         self.policies.clone().map_or_else(|| self.policies_of(judge), Ok)
+    }
+
+    /// Returns the fault for which the policies of a revision cannot be read, or `None` if there is none, or if trusted
+    /// settings have the policies.
+    fn fault_of(&self, id: RevisionId) -> Option<SettingsError> {
+        let file = || self.file_at(id, &self.paths[0]);
+        if self.policies.is_some() { None } else { file().and_then(|file| policies_in(file.as_ref())).err() }
     }
 
     /// Returns true if a settings file reads the tree differently from the checked-out one.
@@ -307,10 +312,31 @@ impl Judge for SettingsJudge {
             Err(error) => vec![PolicyHit::unreadable(NOT_READ, error.to_string())],
         }
     }
+
+    fn broken(&self, sides: &Sides) -> Option<PolicyHit> {
+        let error = self.fault_of(sides.after)?;
+        // A fault that was there before is that of the policies that judge.
+        self.fault_of(sides.judge()).is_none().then(|| PolicyHit::unreadable(BROKEN, error.to_string()))
+    }
+
+    fn mended(&self, sides: &Sides) -> Option<PolicyHit> {
+        let error = self.fault_of(sides.judge())?;
+        let trees = Diff { before: sides.before, after: sides.after }.map(|id| self.tree(id).ok().flatten());
+        let changed = changes(&*trees.before?, &*trees.after?).ok()?;
+        let is_mending = changed.iter().all(|path| *path == self.paths[0]) && self.fault_of(sides.after).is_none();
+        let hit = || PolicyHit::unreadable(MENDED, error.to_string());
+        is_mending.then(|| PolicyHit { level: PolicyLevel::Warning, ..hit() })
+    }
 }
 
 /// The advice for policies that cannot be read.
 const NOT_READ: &str = "no policy was judged: correct the settings of the revision that judges";
+
+/// The advice for a change after which policies cannot be read.
+const BROKEN: &str = "no policy could judge what follows, and all of it would be refused: correct the settings first";
+
+/// The words for a change of settings alone after which policies can be read again.
+const MENDED: &str = "this change corrects the settings that judge, so no policy has judged it";
 
 /// The advice for profiles that change together with data.
 const TOGETHER: &str =
@@ -348,6 +374,14 @@ impl SettingsJudge {
         }
         let profile = files_of(report, CHANGED).find(|file| !self.paths.contains(file))?;
         Some(PolicyHit::unreadable(TOGETHER, format!("{profile} changes together with data")))
+    }
+}
+
+/// Returns the policies in a file of the tree. Fails if it cannot be read and may have some.
+fn policies_in(file: Option<&SettingsFile>) -> Result<Policies, SettingsError> {
+    match file.map_or_else(|| Ok(Judgement::default()), Judgement::read) {
+        Err(_) if !file.is_some_and(SettingsFile::may_have_policies) => Ok(Policies::default()),
+        read => Ok(read?.policies),
     }
 }
 

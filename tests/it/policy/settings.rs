@@ -99,6 +99,43 @@ fn policies_that_cannot_be_read_fail() {
     assert_eq!(hits(&site), [""; 0]);
 }
 
+/// A fault in policies shuts everything out that follows, so the commit that brings it is refused, and one that does
+/// nothing but correct it is not.
+#[test]
+fn faults_of_policies_are_refused_when_they_come_and_can_be_corrected() {
+    let wrong = PORTS.replace("level:", "levle:");
+    for (name, before) in [("policies", of_tree(PORTS)), ("no policies", of_tree(""))] {
+        let site = Sandbox::of(&format!("{SITE}{DATA}{before}"));
+        site.files(&of_tree(&wrong));
+        site.commit("a fault");
+        let printed = site.hierad("diff --profiles profiles --exit-code=policies");
+        assert!(
+            printed.is(4).out.contains("policy unreadable-policies fails") && printed.out.contains("levle"),
+            "{printed:?}"
+        );
+        assert_eq!(site.hierad("diff --profiles profiles HEAD~1 . --exit-code=policies").status, 4, "{name}");
+        site.files(&of_tree(PORTS));
+        site.commit("corrected");
+        let corrected = site.hierad("diff --exit-code=policies --format json");
+        let found = lines(&corrected.is(0).json());
+        assert!(found[0].starts_with("unreadable-policies | hit | warning | hierad.yaml:"), "{name}: {found:?}");
+        assert_eq!(found.len(), 1, "{found:?}");
+        // What comes along is not judged, so it must not.
+        site.files(WEB);
+        site.commit("data");
+        site.git(["reset", "--quiet", "--soft", "HEAD~2"]);
+        site.commit("corrected, with data");
+        let printed = site.hierad("diff --exit-code=policies --format json").is(4).json();
+        assert!(lines(&printed).iter().any(|hit| hit.starts_with("unreadable-policies | hit | failure | ")), "{name}");
+    }
+    // Trusted policies do not depend on those of the tree.
+    let site = Sandbox::of(&format!("{SITE}{DATA}"));
+    trust(&site, "policies: [{name: all, level: note, message: m}]\n");
+    site.files(&of_tree(&wrong));
+    site.commit("a fault");
+    assert_eq!(hits(&site), [""; 0]);
+}
+
 #[test]
 fn whatever_cannot_be_read_may_have_policies() {
     let many = format!("{PORTS}{}", "#".repeat(1 << 20));
