@@ -8,7 +8,7 @@ use crate::daemon::http::{
     AnswerError, Answers, DiffRequest, DiffResponse, LookupRequest, LookupResponse, NodeSnapshot,
 };
 use crate::event::RepositoryName;
-use crate::git::{BranchName, BranchPatterns, Repository};
+use crate::git::{BranchName, BranchPatterns, PasswordPrompt, Remote, Repository};
 use crate::pipeline::Pipeline;
 use crate::settings::Limits;
 use crate::workers::Stop;
@@ -24,6 +24,19 @@ pub(super) struct OpenRepository {
     /// Watches the runs of its pipelines.
     pub(super) guard: Arc<Guard>,
     pub(super) limits: Limits,
+    /// The address of the repository that it is a mirror of. A mirror has no remotes, so `origin` means that one.
+    pub(super) mirrored: Option<String>,
+}
+
+/// The remote of a mirror.
+pub(super) const ORIGIN: &str = "origin";
+
+impl OpenRepository {
+    /// Returns a remote by its name or address.
+    pub(super) fn remote(&self, name: &str) -> Remote {
+        let address = self.mirrored.as_deref().filter(|_| name == ORIGIN).unwrap_or(name);
+        self.repository.remote(address, PasswordPrompt::Nobody)
+    }
 }
 
 /// Gives access to a repository as soon as it is there. Cheap to clone; all clones share the repository.

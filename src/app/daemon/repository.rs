@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use super::answers::answers;
 use super::jobs::JobResolver;
-use super::open_repository::{OpenRepository, RepositoryHandle};
+use super::open_repository::{ORIGIN, OpenRepository, RepositoryHandle};
 use super::options::banner;
 use super::refresh::keep_fresh;
 use super::requests;
@@ -105,8 +105,20 @@ impl WatchedRepository {
     /// Checks that the repository can be opened, that snapshots and reviews can write to it, and that it has the
     /// remotes that snapshots are pushed to. Mirrors are not checked: they are in the folder of the state.
     pub(super) fn check(&self, options: &DaemonOptions, settings: &Settings) -> Result<()> {
-        if self.fetcher.is_some() {
-            return Ok(());
+        if let Some(MirrorFetcher { mirror, .. }) = &self.fetcher {
+            let is_remote = |push: &PushTarget| push.remote == ORIGIN || push.remote.contains(['/', ':']);
+            let wrong = settings.snapshots.iter().find_map(|SnapshotSetting { name, place, .. }| match place {
+                SnapshotTarget::Reference { push: Some(push), .. } if !is_remote(push) => Some((name, &push.remote)),
+                _ => None,
+            });
+            return wrong.map_or(Ok(()), |(name, remote)| {
+                let url = &mirror.url;
+                Err(format!(
+                    "snapshots '{name}': the mirror of {url} has no remote '{remote}': 'push' may be '{ORIGIN}', which \
+                     is that repository, or an address"
+                )
+                .into())
+            });
         }
         let repository = self.open(options, &[])?.opened.repository;
         let folder = repository.common_dir();
@@ -203,7 +215,9 @@ impl WatchedRepository {
         let (inventory, trouble) = (pipelines.inventory(), pipelines.trouble());
         let pipelines = Arc::new(Mutex::new(pipelines));
         keep_fresh(inventory, trouble, Arc::downgrade(&pipelines));
-        let open = OpenRepository { repository: repository.clone(), branches, pipelines, answers, guard, limits };
+        let mirrored = self.fetcher.as_ref().map(|fetcher| fetcher.mirror.url.clone());
+        let open =
+            OpenRepository { repository: repository.clone(), branches, pipelines, answers, guard, limits, mirrored };
         Ok(Ready { opened: Opened { repository, checkpoint, options: watch, looks }, open, banner })
     }
 }

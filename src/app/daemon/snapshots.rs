@@ -16,7 +16,7 @@ use crate::delivery::{Filter, Parcel, Sink, SnapshotSink, Target, Unwritten};
 use crate::diagnostic::describe;
 use crate::disk::FileMode;
 use crate::event::{CommitEvent, RepositoryName};
-use crate::git::{BranchName, BranchPatterns, Branches, CommitId, PasswordPrompt, Remote, Repository};
+use crate::git::{BranchName, BranchPatterns, Branches, CommitId, Remote};
 use crate::pipeline::export::events::since;
 use crate::pipeline::export::{ExportError, Exported, Exporter};
 use crate::pipeline::render::RenderError;
@@ -230,8 +230,8 @@ impl SnapshotWriter {
     /// Takes the snapshots of a branch from the remote that they are pushed to, once.
     fn prepare(&mut self, branch: &BranchName, target: Option<&PushTarget>) -> Result<()> {
         let Some(target) = target.filter(|_| !self.prepared.contains(branch)) else { return Ok(()) };
-        let repository = self.repository.get()?.repository;
-        let prepared = Pushed::new(&repository, &remote_of(&repository, target)).prepare(branch)?;
+        let open = self.repository.get()?;
+        let prepared = Pushed::new(&open.repository, &remote_of(&open, target)).prepare(branch)?;
         if prepared == Prepared::Taken {
             self.with_exporter(branch, |exporter| Ok(exporter.renew(branch)?))?;
         }
@@ -243,8 +243,8 @@ impl SnapshotWriter {
 
     fn push(&mut self, branch: &BranchName, target: Option<&PushTarget>) -> Result<()> {
         let Some(target) = target else { return Ok(()) };
-        let repository = self.repository.get()?.repository;
-        let pushed = Pushed::new(&repository, &remote_of(&repository, target)).push(branch);
+        let open = self.repository.get()?;
+        let pushed = Pushed::new(&open.repository, &remote_of(&open, target)).push(branch);
         if pushed.is_err() {
             // Somebody else may have pushed.
             self.prepared.remove(branch);
@@ -266,13 +266,13 @@ impl SnapshotWriter {
     }
 
     fn look_for_branches(&mut self) -> Result<()> {
-        let repository = self.repository.get()?.repository;
-        let branches = repository.branches(&BranchPatterns::all())?;
+        let open = self.repository.get()?;
+        let branches = open.repository.branches(&BranchPatterns::all())?;
         self.exporters.retain(|branch| branches.contains_key(branch));
         self.prepared.retain(|branch| branches.contains_key(branch));
         if let SnapshotTarget::Reference { push, prune: true } = &self.setting.place {
-            let remote = push.as_ref().map(|target| remote_of(&repository, target));
-            let count = prune(&repository, remote.as_ref(), |branch| self.setting.branches.matches(branch))?;
+            let remote = push.as_ref().map(|target| remote_of(&open, target));
+            let count = prune(&open.repository, remote.as_ref(), |branch| self.setting.branches.matches(branch))?;
             if count > 0 {
                 tracing::info!(repository = self.name.as_str(), count, "the snapshots of deleted branches are deleted");
             }
@@ -311,8 +311,8 @@ impl SnapshotWriter {
 #[error("the branch {0} was deleted")]
 struct Deleted(BranchName);
 
-fn remote_of(repository: &Repository, target: &PushTarget) -> Remote {
-    repository.remote(&target.remote, PasswordPrompt::Nobody).within(target.limit)
+fn remote_of(open: &OpenRepository, target: &PushTarget) -> Remote {
+    open.remote(&target.remote).within(target.limit)
 }
 
 /// Returns true if nobody needs the snapshots of a commit any longer.

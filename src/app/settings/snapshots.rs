@@ -128,6 +128,9 @@ fn check(
     }
     let limit = seconds("push_timeout", push_timeout.unwrap_or(DEFAULT_PUSH_TIMEOUT));
     let limit = limit.map_err(|text| invalid(&format!("need {text}")))?;
+    if let Some(remote) = push.as_ref().filter(|remote| several && remote.contains(['/', ':'])) {
+        return Err(invalid(&one_address(remote)));
+    }
     let push = push.map(|remote| PushTarget { remote, limit });
     let place = match (reference, folder) {
         (true, None) => SnapshotTarget::Reference { push, prune: prune.unwrap_or(false) },
@@ -164,6 +167,13 @@ fn check(
         retry_for.ok_or_else(|| invalid(&format!("need a number of hours for 'retry_for', not {hours}")))?;
     let branches = BranchPatterns::new(branches.as_slice()).map_err(|error| invalid(&format!("have {error}")))?;
     Ok(SnapshotSetting { name: name.to_owned(), place, branches, retry_for, schedule })
+}
+
+/// Returns the fault of a push of several repositories to one address.
+fn one_address(remote: &str) -> String {
+    format!(
+        "of several repositories would be pushed to the same references of {remote}: name a remote, such as 'origin'"
+    )
 }
 
 /// Returns true if the patterns select exactly one branch.
