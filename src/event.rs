@@ -40,25 +40,37 @@ pub enum PushPart {
     Alone,
     /// One of its commits, which are followed by [`PushPart::Whole`].
     One,
-    /// All of its commits at once, for receivers that do not want them one by one.
-    Whole,
+    /// All of its commits at once, for receivers that do not want them one by one: this many.
+    Whole(u32),
 }
 
 impl PushPart {
-    /// Returns the word for it in the database.
-    pub fn as_str(self) -> &'static str {
+    /// Returns true if it is all of several commits.
+    pub fn is_whole(self) -> bool {
+        matches!(self, PushPart::Whole(_))
+    }
+
+    /// Returns the words for it in the database.
+    pub fn to_words(self) -> String {
         match self {
-            PushPart::Alone => "alone",
-            PushPart::One => "one",
-            PushPart::Whole => "whole",
+            PushPart::Alone => "alone".to_owned(),
+            PushPart::One => "one".to_owned(),
+            PushPart::Whole(commits) => format!("{WHOLE}{commits}"),
         }
     }
 
-    /// Returns the part that a word stands for, or `None` for an unknown word.
-    pub fn from_word(word: &str) -> Option<PushPart> {
-        [PushPart::Alone, PushPart::One, PushPart::Whole].into_iter().find(|part| part.as_str() == word)
+    /// Returns the part that words stand for, or `None` for unknown words.
+    pub fn from_words(words: &str) -> Option<PushPart> {
+        match words {
+            "alone" => Some(PushPart::Alone),
+            "one" => Some(PushPart::One),
+            _ => Some(PushPart::Whole(words.strip_prefix(WHOLE)?.parse().ok()?)),
+        }
     }
 }
+
+/// The beginning of the words for whole pushes, which their number of commits follows.
+const WHOLE: &str = "whole ";
 
 /// The way in which a commit has come to a branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -206,8 +218,8 @@ mod tests {
     fn kinds_are_read_as_they_are_written() {
         assert!(EventKind::ALL.iter().all(|kind| EventKind::from_word(kind.as_str()) == Some(*kind)));
         assert_eq!(EventKind::from_word("other"), None);
-        for part in [PushPart::Alone, PushPart::One, PushPart::Whole] {
-            assert_eq!(PushPart::from_word(part.as_str()), Some(part));
+        for part in [PushPart::Alone, PushPart::One, PushPart::Whole(200)] {
+            assert_eq!(PushPart::from_words(&part.to_words()), Some(part));
         }
     }
 

@@ -39,7 +39,7 @@ pub enum Each {
 impl Each {
     fn takes(self, part: PushPart) -> bool {
         match self {
-            Each::Commit => part != PushPart::Whole,
+            Each::Commit => !part.is_whole(),
             Each::Push => part != PushPart::One,
         }
     }

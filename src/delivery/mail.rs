@@ -17,6 +17,7 @@ use tokio::time::timeout;
 use super::one_line::describe;
 use super::{Parcel, Private, WholeReports};
 use crate::event::{CommitEvent, EventKind, JobName};
+use crate::report::branch_label;
 use crate::visible::visible;
 
 pub use lettre::message::Mailbox;
@@ -237,8 +238,9 @@ fn header(name: &'static str, value: &str) -> HeaderValue {
 
 /// Returns a subject such as `[control] production: 2 keys change on 12 of 143 nodes`.
 fn subject(parcel: &Parcel) -> String {
-    let CommitEvent { branch, after, kind, .. } = &parcel.event;
+    let CommitEvent { branch, after, kind, part, .. } = &parcel.event;
     let branch = match kind {
+        _ if part.is_whole() => branch_label(&parcel.event).into_owned(),
         EventKind::Rewritten | EventKind::Facts => format!("{branch} ({})", kind.as_str()),
         _ => branch.to_string(),
     };

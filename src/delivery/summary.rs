@@ -13,7 +13,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::{Filter, Parcel};
-use crate::event::{CommitEvent, EventKind, PushPart};
+use crate::event::{CommitEvent, EventKind};
 
 /// The lists of a report, which a summary leaves empty.
 const LISTS: [&str; 7] = ["node_sets", "causes", "changes", "groups", "reencrypted", "lines", "diagnostics"];
@@ -67,7 +67,7 @@ fn link(url: &Url, parcel: &Parcel) -> Option<String> {
     let (repository, branch) = (parcel.job.repository.as_str(), parcel.event.branch.as_str());
     url.query_pairs_mut().append_pair("repository", repository).append_pair("branch", branch);
     let CommitEvent { kind, part, .. } = parcel.event;
-    if kind == EventKind::Facts || part == PushPart::Whole {
+    if kind == EventKind::Facts || part.is_whole() {
         url.query_pairs_mut().append_pair("number", &parcel.job.number.to_string());
     }
     Some(url.into())

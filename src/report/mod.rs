@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, Place};
 use crate::diff::{ChangeKind, Diff, LeafChange, Variants};
-use crate::event::{CommitEvent, EventKind, JobName};
+use crate::event::{CommitEvent, EventKind, JobName, PushPart};
 use crate::hiera::Outcome;
 use crate::node::NodeSet;
 use crate::value::ValuePath;
@@ -125,7 +125,10 @@ impl Report {
 }
 
 /// Returns the branch of an event, with the kind of the event if that is unusual.
-fn branch_label(event: &CommitEvent) -> Cow<'_, str> {
+pub(crate) fn branch_label(event: &CommitEvent) -> Cow<'_, str> {
+    if let PushPart::Whole(commits) = event.part {
+        return format!("{} ({commits} commits)", event.branch).into();
+    }
     match event.kind {
         EventKind::Rewritten | EventKind::Combined | EventKind::Facts => {
             format!("{} ({})", event.branch, event.kind.as_str()).into()

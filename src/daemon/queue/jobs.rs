@@ -140,7 +140,7 @@ impl Queue {
         let mut number = job.name.number.0;
         while let Some(before) = job.event.before.filter(|_| job.event.kind != EventKind::Facts) {
             let query = "SELECT number, before FROM job WHERE after = ? AND repository = ? AND branch = ? \
-                AND state = 'failed' AND kind != 'facts' AND part != 'whole' AND number < ? ORDER BY number DESC LIMIT 1";
+                AND state = 'failed' AND kind != 'facts' AND part NOT LIKE 'whole%' AND number < ? ORDER BY number DESC LIMIT 1";
             let query = sqlx::query(query).bind(before.to_string()).bind(job.name.repository.as_str());
             let Some(row) = self.first(query.bind(job.event.branch.as_str()).bind(number)).await? else { break };
             // What came before an unreadable job is not known. The job was logged when it was set aside.
@@ -258,7 +258,7 @@ pub(super) async fn insert(
     let insert = "INSERT INTO job (id, repository, branch, before, after, kind, judge, part, created) VALUES (?, ?, ?, nullif(?, ''), ?, ?, ?, ?, ?)";
     let query = sqlx::query(insert).bind(id).bind(repository).bind(branch).bind(before).bind(after);
     let judge = event.judge.map(|judge| judge.to_string());
-    query.bind(kind).bind(judge).bind(event.part.as_str()).bind(now()).execute(connection).await?;
+    query.bind(kind).bind(judge).bind(event.part.to_words()).bind(now()).execute(connection).await?;
     Ok(())
 }
 
@@ -289,7 +289,7 @@ pub(super) fn job(row: &SqliteRow) -> Result<Job, QueueError> {
             .ok_or_else(|| QueueError::Damaged(format!("'{kind}' is no kind of commit")))?,
         judge: row.commit_if_any(8)?,
         // A part that cannot be read is not worth losing a report.
-        part: PushPart::from_word(&row.text(9)?).unwrap_or_default(),
+        part: PushPart::from_words(&row.text(9)?).unwrap_or_default(),
     };
     let (id, repository): (String, String) = (row.try_get(1)?, row.try_get(2)?);
     let number = JobNumber(row.try_get(0)?);

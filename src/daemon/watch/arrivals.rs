@@ -85,7 +85,8 @@ pub(super) fn bounded(mut events: Vec<CommitEvent>, most: NonZeroUsize) -> Vec<C
 pub(super) fn with_whole(mut events: Vec<CommitEvent>) -> Vec<CommitEvent> {
     let [first, .., last] = events.as_slice() else { return events };
     let kind = if first.kind == EventKind::Created { first.kind } else { EventKind::Combined };
-    let whole = CommitEvent { after: last.after, kind, part: PushPart::Whole, ..first.clone() };
+    let part = PushPart::Whole(u32::try_from(events.len()).unwrap_or(u32::MAX));
+    let whole = CommitEvent { after: last.after, kind, part, ..first.clone() };
     for event in &mut events {
         event.part = PushPart::One;
     }
@@ -96,7 +97,7 @@ pub(super) fn with_whole(mut events: Vec<CommitEvent>) -> Vec<CommitEvent> {
 /// Returns how many of `events` are handed out together: `most` of them, and the event of a whole push along with its
 /// last commit, since the branch counts as seen up to there.
 pub(super) fn together(events: &[CommitEvent], most: usize) -> usize {
-    let is_whole = events.get(most).is_some_and(|event| event.part == PushPart::Whole);
+    let is_whole = events.get(most).is_some_and(|event| event.part.is_whole());
     events.len().min(most) + usize::from(is_whole)
 }
 

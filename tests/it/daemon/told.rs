@@ -75,7 +75,8 @@ fn pushes_are_told_once() {
     assert_eq!(listed["reports"].as_array().unwrap().len(), 201);
     let number = 202;
     let whole = service.get(&format!("/v1/reports/{tip}?number={number}"));
-    assert_eq!(serde_json::from_str::<serde_json::Value>(whole.ok()).unwrap()["event"]["kind"], "combined");
+    let whole: serde_json::Value = serde_json::from_str(whole.ok()).unwrap();
+    assert_eq!((&whole["event"]["kind"], &whole["event"]["commits"]), (&"combined".into(), &200.into()));
     service.end(daemon);
 }
 

@@ -85,6 +85,6 @@ fn commits_or_pushes_are_reported() {
     for (each, expected) in [(Each::Commit, [true, true, false]), (Each::Push, [true, false, true])] {
         let filter = Filter { each, ..Filter::default() };
         let wants = |part| filter.wants("control", &CommitEvent { part, ..event("main") }, &report);
-        assert_eq!([PushPart::Alone, PushPart::One, PushPart::Whole].map(wants), expected);
+        assert_eq!([PushPart::Alone, PushPart::One, PushPart::Whole(2)].map(wants), expected);
     }
 }

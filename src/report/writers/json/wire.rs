@@ -13,7 +13,7 @@ use serde::{Serialize, Serializer};
 use super::{Options, SCHEMA};
 use crate::diagnostic::Severity;
 use crate::diff::{ChangeKind, LeafKind, PlacedValue};
-use crate::event::{CommitEvent, JobName, JobNumber};
+use crate::event::{CommitEvent, JobName, JobNumber, PushPart};
 use crate::hiera::Outcome;
 use crate::node::{NodeId, NodeSet};
 use crate::report::model::node_sets::{ListedSet, NodeSets};
@@ -122,12 +122,16 @@ struct WireEvent<'a> {
     number: Option<JobNumber>,
     #[serde(skip_serializing_if = "Option::is_none")]
     repository: Option<&'a str>,
+    /// The number of commits of a whole push.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    commits: Option<u32>,
 }
 
 impl<'a> WireEvent<'a> {
     fn new(event: &CommitEvent, job: Option<&'a JobName>) -> WireEvent<'a> {
         let (id, repository) = (job.map(|job| job.id.as_str()), job.map(|job| job.repository.as_str()));
-        WireEvent { kind: event.kind.as_str(), id, number: job.map(|job| job.number), repository }
+        let commits = if let PushPart::Whole(commits) = event.part { Some(commits) } else { None };
+        WireEvent { kind: event.kind.as_str(), id, number: job.map(|job| job.number), repository, commits }
     }
 }
 
