@@ -59,7 +59,7 @@ fn a_repository_with_profiles_is_set_up_in_one_step() {
     site.hierad("diff HEAD~2 HEAD").is(0);
     init(&site, "")
         .is(1)
-        .says(&["hierad.yaml is there already: --dry-run shows what init would write, --force replaces it"]);
+        .says(&["hierad.yaml is there already, so nothing is written: edit it, such as the line 'profiles'"]);
     init(&site, "--force --no-verify").is(0);
 }
 

@@ -65,12 +65,12 @@ impl Plan {
                 "settings with 'repositories' need 'state', the folder that the daemon keeps its queue in".into()
             );
         };
-        if options.since.is_some() || !options.branches.is_empty() || overrides.repo.is_some() {
-            return Err(
-                "settings with 'repositories' say what is watched: --repo, --branch and --since cannot be used with \
-                 them"
-                    .into(),
-            );
+        if !options.branches.is_empty() || overrides.repo.is_some() {
+            let text = "settings with 'repositories' say what is watched: --repo and --branch cannot be used with them";
+            return Err(text.into());
+        }
+        if options.since.is_some() && settings.repositories.len() > 1 {
+            return Err("the settings name several repositories: --since needs the settings of one alone".into());
         }
         let settings = listening(settings, options.listen)?;
         let repositories =

@@ -207,8 +207,10 @@ pub(crate) fn overlay(places: &[&str]) -> Remedy {
     let Some(first) = places.iter().find(|place| !place.contains('*')) else {
         return accept::remedy("to silence this, add to hierad.yaml", OUTSIDE, names);
     };
+    let is_file = first.rsplit('/').next().is_some_and(|name| name.trim_start_matches('.').contains('.'));
+    let (what, example) = if is_file { ("file", "/srv/FILE") } else { ("folder", "/srv/DIR") };
     let words = format!(
-        "name the folder of this machine that has it in .git/hierad.yaml, such as datadirs: {{{}: /srv/DIR}} or, to silence this, add to hierad.yaml",
+        "name the {what} of this machine that has it in .git/hierad.yaml, such as datadirs: {{{}: {example}}} or, to silence this, add to hierad.yaml",
         suggestions::quoted(first)
     );
     accept::remedy(words, OUTSIDE, names)

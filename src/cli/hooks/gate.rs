@@ -21,6 +21,7 @@ use crate::cli::{Global, Result, Status};
 use crate::disk;
 use crate::git::{self, Environment};
 use crate::process::Group;
+use crate::settings::SETTINGS_FILE;
 
 /// The last argument of the run that compares; git passes none.
 const COMPARE: &str = "compare";
@@ -70,8 +71,18 @@ fn judge(global: &Global, lines: &str) -> Status {
             log::print(&format_args!("hierad: cannot show what the push changes: {}", first_line(&failure)));
             Status::Done
         }
-        Err(failure) => refuse(global, &format!("cannot be checked: {}", first_line(&failure))),
+        Err(failure) => {
+            let reason = first_line(&failure);
+            refuse(global, &format!("cannot be checked: {reason} (settings of the gate: {})", settings_path(global)))
+        }
     }
+}
+
+/// Returns the path of the settings that rule in this repository.
+fn settings_path(global: &Global) -> String {
+    let folders = git::git_dirs(global.repo.as_deref(), &Environment::of_process());
+    let path = folders.map_or_else(|_| SETTINGS_FILE.into(), |folders| folders.common.join(SETTINGS_FILE));
+    path.display().to_string()
 }
 
 /// Runs the comparison with a time limit.
@@ -130,10 +141,19 @@ fn bypass() -> Option<String> {
     reason.filter(|reason| !reason.is_empty())
 }
 
+/// Returns the number of the system's user, for servers that set no name.
+fn system_user() -> String {
+    #[cfg(unix)]
+    return format!("uid {}", rustix::process::getuid().as_raw());
+    #[cfg(not(unix))]
+    "unknown".to_owned()
+}
+
 /// Logs a push that is let past. Fails if the log cannot be written.
 fn note(global: &Global, lines: &str, reason: &str) -> Result<()> {
     let folders = git::git_dirs(global.repo.as_deref(), &Environment::of_process())?;
-    let who = WHO.into_iter().find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
+    let named = WHO.into_iter().find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
+    let who = named.unwrap_or_else(system_user);
     let moved: Vec<&str> = lines.lines().collect();
     let time = jiff::Timestamp::now().to_string();
     let line = json!({"time": time, "who": who, "reason": reason, "moved": moved});

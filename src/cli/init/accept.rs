@@ -33,7 +33,7 @@ pub(super) fn offer(spots: &[BlindSpot], settings: &File, out: &mut dyn Write) -
     let (path, text, mode) = settings;
     replace(path, (text.clone() + &lines(&names)).as_bytes(), *mode)
         .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
-    Ok(tell(out, "written", &format!("{}: 'accept' counts once it is committed", path.display()))?)
+    Ok(tell(out, "written", &format!("{}: 'accept' counts from the commit after this one on", path.display()))?)
 }
 
 fn names(spots: &[BlindSpot]) -> Names<'_> {

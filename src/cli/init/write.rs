@@ -57,9 +57,11 @@ impl Files {
             self.files.iter().find(|(path, ..)| !arguments.force && path.symlink_metadata().is_ok())
         {
             let path = path.display();
-            return Err(
-                format!("{path} is there already: --dry-run shows what init would write, --force replaces it").into()
-            );
+            return Err(format!(
+                "{path} is there already, so nothing is written: edit it, such as the line 'profiles', or replace \
+                     it with --force; --dry-run shows what would be written"
+            )
+            .into());
         }
         let undo = Undo(self.files.iter().map(|(path, ..)| Former::of(path)).collect::<Result<_>>()?);
         for (path, text, mode) in &self.files {

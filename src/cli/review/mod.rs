@@ -227,7 +227,11 @@ fn comment_options(arguments: &Arguments, target: &Target, head: &str) -> markdo
 }
 
 fn write_summary(arguments: &Arguments, target: &Target, report: &Report, options: &markdown::Options) -> Result<()> {
-    let Some(path) = arguments.summary.as_ref().or(target.ci.summary.as_ref()) else { return Ok(()) };
+    // A dry run shows what would be posted.
+    let shown = (arguments.dry_run && arguments.save.is_none()).then(|| PathBuf::from("-"));
+    let Some(path) = arguments.summary.as_ref().or(target.ci.summary.as_ref()).or(shown.as_ref()) else {
+        return Ok(());
+    };
     // The summary is the report itself, as far as it fits, so it links to no other one.
     let options = markdown::Options { budget: SUMMARY, report_url: None, ..options.clone() };
     let text = markdown::document(report, &options).markdown(&options);

@@ -199,7 +199,7 @@ fn a_settings_file_that_leads_out_is_not_read() {
 
 #[test]
 fn hostile_settings_take_no_time() {
-    let size = full_or(1_000_000, 250_000);
+    let bytes = full_or(1_000_000, 250_000);
     let bomb = |leaf: &str| {
         let line = |n: usize| format!("  a{n}: &a{n} {{merge: [{}]}}\n", vec![format!("*a{}", n - 1); 9].join(", "));
         let lines: String = (1..30).map(line).collect();
@@ -209,7 +209,7 @@ fn hostile_settings_take_no_time() {
     let accept = format!("profiles: [profiles]\naccept: {{unreached-file: [{}]}}\n", patterns.join(", "));
     let large = "profiles: [profiles]\naccept: {unreached-file: ['re:\\w{1000}']}\n".to_owned();
     let deep = format!("profiles: {}\n", "[".repeat(200_000));
-    let behind = |open: &str| format!("profiles: [profiles]\naccept: {}", open.repeat(size / open.len()));
+    let behind = |open: &str| format!("profiles: [profiles]\naccept: {}", open.repeat(bytes / open.len()));
     let second = behind("[ #]\n").replacen("accept", "---\naccept", 1);
     let names = |policy: &str, waiver: &str| {
         format!(
@@ -219,8 +219,8 @@ fn hostile_settings_take_no_time() {
         )
     };
     let site = Sandbox::of(SITE);
-    let many = |line: &str| format!("profiles: [profiles]\n{}", line.repeat(size / line.len()));
-    let quoted = |line: &str| format!("profiles: [profiles]\naccept: \"{}\"\n", line.repeat(size / line.len()));
+    let many = |line: &str| format!("profiles: [profiles]\n{}", line.repeat(bytes / line.len()));
+    let quoted = |line: &str| format!("profiles: [profiles]\naccept: \"{}\"\n", line.repeat(bytes / line.len()));
     let documents =
         [many("---\n"), many("--- \n"), many("...\n"), many("--- a\n"), many("--- [\n"), many("---\n...\n")];
     let texts = [quoted("\n...\n"), quoted("\n---\n"), quoted("\n--- [\n")];
