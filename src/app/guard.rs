@@ -7,7 +7,7 @@ use crate::settings::Limits;
 use crate::workers::Stop;
 
 /// Work stops at this fraction of the memory limit. The rest is for steps that are already under way.
-const STOP_AT: (usize, usize) = (3, 4);
+const MEMORY_FRACTION: (usize, usize) = (3, 4);
 
 /// Watches the time of the current run, and the memory of the process.
 pub(super) struct Guard {
@@ -77,8 +77,8 @@ impl Guard {
 
     /// Returns true if the process uses nearly as much memory as it may.
     fn has_too_much(&self) -> bool {
-        let stop_at = |limit: usize| limit / STOP_AT.1 * STOP_AT.0;
-        self.memory.is_some_and(|limit| resident().is_some_and(|bytes| bytes > stop_at(limit)))
+        let stop_at = |limit: usize| limit / MEMORY_FRACTION.1 * MEMORY_FRACTION.0;
+        self.memory.is_some_and(|limit| resident_bytes().is_some_and(|bytes| bytes > stop_at(limit)))
     }
 }
 
@@ -111,7 +111,7 @@ impl Stop for Guard {
 }
 
 /// Returns the memory that the process uses, in bytes, or `None` if the system does not say.
-fn resident() -> Option<usize> {
+fn resident_bytes() -> Option<usize> {
     let text = std::fs::read_to_string("/proc/self/statm").ok()?;
     let pages: usize = text.split(' ').nth(1)?.parse().ok()?;
     Some(pages.saturating_mul(page_size()))

@@ -79,12 +79,12 @@ impl Overrides {
 
     /// Returns the flags for another process. The key of fingerprints is not among them: others can see arguments.
     pub(super) fn arguments(&self) -> Vec<OsString> {
-        let words = self.given().into_iter().flat_map(|(flag, value)| [Some(flag.into()), value]);
+        let words = self.given_flags().into_iter().flat_map(|(flag, value)| [Some(flag.into()), value]);
         words.flatten().collect()
     }
 
     /// Returns the flags that are given, each with its value if it has one. The key of fingerprints is not among them.
-    pub fn given(&self) -> Vec<(&'static str, Option<OsString>)> {
+    pub fn given_flags(&self) -> Vec<(&'static str, Option<OsString>)> {
         let Overrides { repo, config, profiles, hiera_config, global_hiera_config, modulepath, .. } = self;
         let Overrides { basemodulepath, puppet, reader, threads, no_cache, cache_size, .. } = self;
         let Overrides { pkcs7_private_key, pkcs7_public_key, no_keys, show_secrets, repo_is_trusted, .. } = self;
@@ -140,7 +140,7 @@ impl Overrides {
     }
 
     /// Overrides the settings with the choices.
-    pub(super) fn lay_over(&self, settings: &mut Settings) -> Result<()> {
+    pub(super) fn apply_to(&self, settings: &mut Settings) -> Result<()> {
         if !self.profiles.is_empty() {
             settings.profiles = self.profiles.iter().map(ProfileEntry::files).collect();
             settings.profiles_within = None;

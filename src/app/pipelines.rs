@@ -21,10 +21,10 @@ use crate::pipeline::{Comparison, DiffFilter, Pipeline, PipelineError, RevisionI
 pub struct BranchPipelines {
     workspace: Workspace,
     /// The checks for changes outside the repository.
-    outside: Looks,
-    by_nodes: Recent<Nodes, Kept>,
+    outside: PacedChecks,
+    by_nodes: Recent<Nodes, BuiltPipeline>,
     /// The answers of sources with which a pipeline was last built.
-    good: Option<AnswerSet>,
+    good_answers: Option<AnswerSet>,
     trouble: SourceTrouble,
 }
 
@@ -41,55 +41,55 @@ struct Nodes {
 }
 
 /// A pipeline, and what it was made of.
-struct Kept {
+struct BuiltPipeline {
     pipeline: Arc<Pipeline>,
     outside: Arc<Outside>,
     /// The checks for changes of its profiles.
-    profiles: Looks,
+    profiles: PacedChecks,
 }
 
 /// The maximum number of pipelines to keep: the most recently used ones.
-const KEPT: usize = 16;
+const MAX_PIPELINES: usize = 16;
 
 /// Checks for changed files, with a pause after slow checks: there may be a hundred thousand files.
-struct Looks {
+struct PacedChecks {
     next: Instant,
     /// The time that the last checks took. A single slow one was held up by something else.
     took: [Duration; 3],
 }
 
 /// Checks up to this long need no pause after them, so a few files are checked at each commit.
-const SHORT: Duration = Duration::from_millis(20);
+const SHORT_CHECK: Duration = Duration::from_millis(20);
 
 /// The pause after slower checks, as a multiple of the time that they took.
-const PAUSE: u32 = 50;
+const PAUSE_FACTOR: u32 = 50;
 
-impl Looks {
-    fn begin() -> Looks {
-        Looks { next: Instant::now(), took: [Duration::ZERO; 3] }
+impl PacedChecks {
+    fn begin() -> PacedChecks {
+        PacedChecks { next: Instant::now(), took: [Duration::ZERO; 3] }
     }
 
     /// Returns the result of a check, or `None` during a pause.
-    fn look<T>(&mut self, look: impl FnOnce() -> T) -> Option<T> {
+    fn check<T>(&mut self, check: impl FnOnce() -> T) -> Option<T> {
         let start = Instant::now();
         if start < self.next {
             return None;
         }
-        let seen = look();
+        let seen = check();
         self.took = [self.took[1], self.took[2], start.elapsed()];
         let took = self.took.into_iter().min().unwrap_or_default();
-        self.next = Instant::now() + if took > SHORT { took * PAUSE } else { Duration::ZERO };
+        self.next = Instant::now() + if took > SHORT_CHECK { took * PAUSE_FACTOR } else { Duration::ZERO };
         Some(seen)
     }
 }
 
-impl Kept {
+impl BuiltPipeline {
     /// Returns true unless its profiles, or files outside of the repository, are known to have changed.
     fn is_current(&mut self, outside: &Arc<Outside>) -> bool {
         let fleet = &self.pipeline.fleet;
         Arc::ptr_eq(&self.outside, outside)
             && !fleet.has_changed()
-            && self.profiles.look(|| fleet.is_current()).unwrap_or(true)
+            && self.profiles.check(|| fleet.is_current()).unwrap_or(true)
     }
 }
 
@@ -100,9 +100,9 @@ impl BranchPipelines {
         workspace.takes_old_answers = true;
         BranchPipelines {
             workspace,
-            outside: Looks::begin(),
-            by_nodes: Recent::new(KEPT),
-            good: None,
+            outside: PacedChecks::begin(),
+            by_nodes: Recent::new(MAX_PIPELINES),
+            good_answers: None,
             trouble: SourceTrouble::default(),
         }
     }
@@ -126,13 +126,13 @@ impl BranchPipelines {
     /// answers of sources.
     pub fn get(&mut self, branch: Option<&BranchName>) -> Result<Arc<Pipeline>> {
         let last = self.inventory().last_answers();
-        match (self.get_with(branch, last.as_ref()), self.good.clone()) {
-            (Err(error), Some(good)) if last.as_ref() != Some(&good) => {
+        match (self.get_with(branch, last.as_ref()), self.good_answers.clone()) {
+            (Err(error), Some(good_answers)) if last.as_ref() != Some(&good_answers) => {
                 tracing::warn!(%error, "the new answers of node sources are unusable: the previous ones stay in use");
-                self.get_with(branch, Some(&good))
+                self.get_with(branch, Some(&good_answers))
             }
             (Ok(pipeline), _) => {
-                self.good = last;
+                self.good_answers = last;
                 Ok(pipeline)
             }
             (failed, _) => failed,
@@ -150,13 +150,13 @@ impl BranchPipelines {
         let nodes = Nodes { branch, answers: answers.cloned() };
         self.renew_outside();
         let mut former = self.by_nodes.take(&nodes);
-        let is_current = former.as_mut().is_some_and(|kept| kept.is_current(self.workspace.outside()));
-        let kept = match former {
-            Some(kept) if is_current => kept,
+        let is_current = former.as_mut().is_some_and(|built| built.is_current(self.workspace.outside()));
+        let built = match former {
+            Some(built) if is_current => built,
             former => self.renewed(&nodes, former)?,
         };
-        let pipeline = kept.pipeline.clone();
-        self.by_nodes.put(nodes, kept);
+        let pipeline = built.pipeline.clone();
+        self.by_nodes.put(nodes, built);
         Ok(pipeline)
     }
 
@@ -167,7 +167,7 @@ impl BranchPipelines {
     }
 
     /// Replaces a pipeline with a new one, or keeps the former one if that fails.
-    fn renewed(&mut self, nodes: &Nodes, former: Option<Kept>) -> Result<Kept> {
+    fn renewed(&mut self, nodes: &Nodes, former: Option<BuiltPipeline>) -> Result<BuiltPipeline> {
         match (self.make(nodes), former) {
             (Ok(pipeline), former) => {
                 if former.is_some() {
@@ -177,7 +177,7 @@ impl BranchPipelines {
                 let is_there = |branch: &BranchName| !matches!(repository.tip(branch), Ok(None));
                 self.by_nodes.retain(|nodes| nodes.branch.as_ref().is_none_or(is_there));
                 let outside = self.workspace.outside().clone();
-                Ok(Kept { pipeline: Arc::new(pipeline), outside, profiles: Looks::begin() })
+                Ok(BuiltPipeline { pipeline: Arc::new(pipeline), outside, profiles: PacedChecks::begin() })
             }
             // Somebody may be writing them right now.
             (Err(error), Some(former)) => {
@@ -202,7 +202,7 @@ impl BranchPipelines {
     /// Rebuilds all pipelines if anything outside of the repository has changed.
     fn renew_outside(&mut self) {
         let workspace = &mut self.workspace;
-        match self.outside.look(|| workspace.renew_outside()) {
+        match self.outside.check(|| workspace.renew_outside()) {
             Some(Ok(true)) => tracing::info!("files outside the repository have changed: reading them again"),
             Some(Err(error)) => {
                 tracing::warn!(%error, "files outside of the repository have changed and cannot be read: the former \
@@ -282,9 +282,9 @@ mod tests {
         let former = [of(&mut pipelines, &main), of(&mut pipelines, &test)];
         std::fs::write(&node, "name: other\n").unwrap();
         let nodes = Nodes { branch: Some(main.clone()), answers: None };
-        let mut kept = pipelines.by_nodes.take(&nodes).unwrap();
-        kept.profiles.next = Instant::now() + Duration::from_hours(1);
-        pipelines.by_nodes.put(nodes, kept);
+        let mut built = pipelines.by_nodes.take(&nodes).unwrap();
+        built.profiles.next = Instant::now() + Duration::from_hours(1);
+        pipelines.by_nodes.put(nodes, built);
         assert!(Arc::ptr_eq(&of(&mut pipelines, &main), &former[0]), "a pause");
         assert!(!Arc::ptr_eq(&of(&mut pipelines, &test), &former[1]), "a look");
     }

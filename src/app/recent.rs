@@ -5,15 +5,15 @@ use std::collections::VecDeque;
 /// Keeps the most recently used values, and drops the others.
 #[derive(Debug)]
 pub(super) struct Recent<K, V> {
-    most: usize,
+    capacity: usize,
     /// The value used last is at the end.
     entries: VecDeque<(K, V)>,
 }
 
 impl<K: PartialEq, V> Recent<K, V> {
-    /// Returns an empty store for `most` values, which must be few: each is looked at to find one.
-    pub(super) fn new(most: usize) -> Recent<K, V> {
-        Recent { most, entries: VecDeque::new() }
+    /// Returns an empty store for `capacity` values, which must be few: each is looked at to find one.
+    pub(super) fn new(capacity: usize) -> Recent<K, V> {
+        Recent { capacity, entries: VecDeque::new() }
     }
 
     /// Takes the value of a key out.
@@ -26,7 +26,7 @@ impl<K: PartialEq, V> Recent<K, V> {
     pub(super) fn put(&mut self, key: K, value: V) {
         self.take(&key);
         self.entries.push_back((key, value));
-        if self.entries.len() > self.most {
+        if self.entries.len() > self.capacity {
             self.entries.pop_front();
         }
     }

@@ -16,7 +16,7 @@ use crate::forge::ci;
 use crate::git::{BranchName, CommitId, PasswordPrompt, Quarantine, Repository};
 
 /// The maximum size of what is fetched for a review, in bytes.
-const MOST: u64 = 1 << 30;
+const MAX_FETCHED_SIZE: u64 = 1 << 30;
 
 /// The prefix of the references that fetched commits get.
 const REFERENCES: &str = "refs/hierad/review";
@@ -28,7 +28,7 @@ const OUTDATED: Duration = Duration::from_hours(24);
 static RUNS: AtomicU64 = AtomicU64::new(0);
 
 /// The number of commits by which each attempt deepens the history. The last one fetches all of it.
-const DEEPER: [u32; 4] = [50, 250, 1250, i32::MAX as u32];
+const DEEPENING_STEPS: [u32; 4] = [50, 250, 1250, i32::MAX as u32];
 
 /// The commits to be compared, by their names.
 #[derive(Debug, Clone, Default)]
@@ -76,12 +76,12 @@ pub struct Sides {
 
 impl RequestCommits {
     /// Returns the remote's reference to the last commit, or that commit.
-    fn head_there(&self) -> Option<&String> {
+    fn remote_head(&self) -> Option<&String> {
         self.head_ref.as_ref().or(self.head.as_ref())
     }
 
     /// Returns the remote's reference to the commit to compare with, or that commit.
-    fn base_there(&self) -> Option<String> {
+    fn remote_base(&self) -> Option<String> {
         let branch = |name: &String| format!("refs/heads/{name}");
         let default = || self.default_branch.as_ref().map_or_else(|| "HEAD".to_owned(), branch);
         let named = self.base_branch.as_ref().map(branch).or(self.base.clone());
@@ -94,9 +94,9 @@ impl RequestCommits {
     }
 
     /// Returns a copy with the repository's knowledge of the remote.
-    fn known_by(&self, repository: &Repository) -> Result<RequestCommits> {
-        let told = || repository.default_branch_of(&self.remote).map(|branch| branch.to_string());
-        let default_branch = self.default_branch.clone().or_else(told);
+    fn with_remote_of(&self, repository: &Repository) -> Result<RequestCommits> {
+        let default_of_remote = || repository.default_branch_of(&self.remote).map(|branch| branch.to_string());
+        let default_branch = self.default_branch.clone().or_else(default_of_remote);
         Ok(RequestCommits { default_branch, has_remote: repository.has_remote(&self.remote)?, ..self.clone() })
     }
 }
@@ -129,8 +129,8 @@ impl FetchedReferences {
     }
 
     fn fetch(&self, repository: &Repository, wanted: &RequestCommits, deepen: u32) -> Result<()> {
-        let base = wanted.base_there();
-        let head = wanted.head_there().map(|head| (head.as_str(), self.head.as_str()));
+        let base = wanted.remote_base();
+        let head = wanted.remote_head().map(|head| (head.as_str(), self.head.as_str()));
         let base = base.as_ref().map(|base| (base.as_str(), self.base.as_str()));
         let references: Vec<(&str, &str)> = head.into_iter().chain(base).collect();
         Ok(repository.remote(&wanted.remote, PasswordPrompt::Nobody).fetch_history(&references, Some(deepen))?)
@@ -158,7 +158,7 @@ impl Drop for FetchedReferences {
 /// Finds the commits, fetching what is missing. Fetched objects are kept until the second value is dropped.
 pub fn sides(overrides: &Overrides, wanted: &RequestCommits) -> Result<(Sides, Option<Fetched>)> {
     let repository = overrides.repository()?;
-    let wanted = &wanted.known_by(&repository)?;
+    let wanted = &wanted.with_remote_of(&repository)?;
     let known = || find(&repository, wanted, known_branch(&repository, wanted));
     let reason = match (!wanted.is_fetched).then(known) {
         Some(Ok(sides)) => return Ok((sides, None)),
@@ -169,9 +169,9 @@ pub fn sides(overrides: &Overrides, wanted: &RequestCommits) -> Result<(Sides, O
         tracing::debug!(%error, "what a former run has fetched keeps its references");
     }
     let found = if repository.is_shallow() {
-        deepened(overrides, wanted, reason)
+        deepen_checkout(overrides, wanted, reason)
     } else {
-        fetched(overrides, &repository, wanted)
+        fetch_into_quarantine(overrides, &repository, wanted)
     };
     match (found, wanted.takes_default()) {
         (Ok((sides, fetched)), _) => Ok((sides, Some(fetched))),
@@ -185,19 +185,23 @@ pub fn sides(overrides: &Overrides, wanted: &RequestCommits) -> Result<(Sides, O
 }
 
 /// Fetches into a quarantine what a repository lacks.
-fn fetched(overrides: &Overrides, repository: &Repository, wanted: &RequestCommits) -> Result<(Sides, Fetched)> {
-    let (quarantine, base) = (repository.quarantine()?, wanted.base_there());
-    let names: Vec<&str> = wanted.head_there().into_iter().chain(&base).map(String::as_str).collect();
-    let targets = quarantine.fetch(&wanted.remote, &names, MOST)?;
+fn fetch_into_quarantine(
+    overrides: &Overrides,
+    repository: &Repository,
+    wanted: &RequestCommits,
+) -> Result<(Sides, Fetched)> {
+    let (quarantine, base) = (repository.quarantine()?, wanted.remote_base());
+    let names: Vec<&str> = wanted.remote_head().into_iter().chain(&base).map(String::as_str).collect();
+    let targets = quarantine.fetch(&wanted.remote, &names, MAX_FETCHED_SIZE)?;
     let inside = Overrides { quarantine: Some(quarantine.objects()), ..overrides.clone() }.repository()?;
     let base = base.and(targets.last().copied());
     Ok((find(&inside, wanted, base)?, Fetched { quarantine: Some(quarantine), _references: None }))
 }
 
 /// Fetches more of the history of a shallow checkout, until it has both commits. `reason` says what it lacks.
-fn deepened(overrides: &Overrides, wanted: &RequestCommits, mut reason: String) -> Result<(Sides, Fetched)> {
+fn deepen_checkout(overrides: &Overrides, wanted: &RequestCommits, mut reason: String) -> Result<(Sides, Fetched)> {
     let fetched = FetchedReferences::new(overrides, wanted);
-    for deeper in DEEPER {
+    for deeper in DEEPENING_STEPS {
         let repository = overrides.repository()?;
         if !repository.is_shallow() {
             break;
@@ -239,7 +243,7 @@ fn too_shallow(reason: &str) -> super::Failure {
 /// Finds the commits in a repository. `branch` is the tip of the branch that takes the commits, if it is known.
 fn find(repository: &Repository, wanted: &RequestCommits, branch: Option<CommitId>) -> Result<Sides> {
     let Some(base) = base(repository, wanted, branch)? else { return with_parent(repository, wanted) };
-    let after = last(repository, wanted)?;
+    let after = last_commit(repository, wanted)?;
     // A commit that the default branch already has is judged by its parent.
     if wanted.takes_default() && repository.is_ancestor(after, base)? {
         return with_parent(repository, wanted);
@@ -257,7 +261,7 @@ fn find(repository: &Repository, wanted: &RequestCommits, branch: Option<CommitI
 }
 
 /// Returns the last commit, once it is in the repository with its parents: missing objects are fetched.
-fn last(repository: &Repository, wanted: &RequestCommits) -> Result<CommitId> {
+fn last_commit(repository: &Repository, wanted: &RequestCommits) -> Result<CommitId> {
     let after = repository.resolve(wanted.head.as_deref().unwrap_or("HEAD"))?;
     repository.parents(after)?;
     Ok(after)
@@ -265,7 +269,7 @@ fn last(repository: &Repository, wanted: &RequestCommits) -> Result<CommitId> {
 
 /// Returns the last commit with its first parent, which judges it.
 fn with_parent(repository: &Repository, wanted: &RequestCommits) -> Result<Sides> {
-    let after = last(repository, wanted)?;
+    let after = last_commit(repository, wanted)?;
     let (before, ambiguities) = (repository.first_parent(after)?, repository.ambiguities());
     let (is_target_unknown, is_request) = (false, false);
     Ok(Sides { before, after, target: None, is_target_unknown, is_request, branch: None, ambiguities })

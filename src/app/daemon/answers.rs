@@ -27,7 +27,7 @@ use crate::snapshot::{Format, Snapshots};
 use crate::workers::{Stop, Workers};
 
 /// The file name of a profile in a request. It sets the format.
-const PROFILE: &str = "profile.json";
+const PROFILE_FILE_NAME: &str = "profile.json";
 
 /// Returns the answers to questions about a repository. `page` is for links to its files.
 pub(in crate::app) fn answers(workspace: &Workspace, page: Option<Page>) -> Arc<dyn Answers> {
@@ -37,7 +37,7 @@ pub(in crate::app) fn answers(workspace: &Workspace, page: Option<Page>) -> Arc<
 }
 
 /// The maximum total cost of the keys of one lookup request.
-const REQUEST: Cost = Cost { steps: 4 * STEP_LIMIT, text: 4 * TEXT_LIMIT };
+const MAX_REQUEST_COST: Cost = Cost { steps: 4 * STEP_LIMIT, text: 4 * TEXT_LIMIT };
 
 /// Answers questions about effective values.
 struct EffectiveValues {
@@ -48,12 +48,12 @@ struct EffectiveValues {
 }
 
 /// The commit of a request, and the branch that the request named it by, if any.
-struct Revision {
+struct RequestedRevision {
     commit: CommitId,
     branch: Option<BranchName>,
 }
 
-impl Revision {
+impl RequestedRevision {
     fn point(&self) -> RevisionId {
         RevisionId::Commit(self.commit)
     }
@@ -72,8 +72,10 @@ impl Answers for EffectiveValues {
         keys: &[String],
         stop: &Arc<dyn Stop>,
     ) -> std::result::Result<NodeSnapshot, AnswerError> {
-        let asked = self.resolve(revision)?;
-        self.settled(asked.branch.as_ref(), |pipeline| self.rendered(pipeline, &asked, (node, keys), stop))
+        let requested = self.resolve(revision)?;
+        self.retry_while_profiles_change(requested.branch.as_ref(), |pipeline| {
+            self.node_snapshot(pipeline, &requested, (node, keys), stop)
+        })
     }
 
     fn diff(&self, request: &DiffRequest, stop: &Arc<dyn Stop>) -> std::result::Result<DiffResponse, AnswerError> {
@@ -83,9 +85,9 @@ impl Answers for EffectiveValues {
             None => self.workspace.repository.first_parent(after.commit).map_err(broken)?,
         };
         let sides = Sides::of(before.map_or(RevisionId::Empty, RevisionId::Commit), after.point());
-        self.settled(after.branch.as_ref(), |pipeline| {
+        self.retry_while_profiles_change(after.branch.as_ref(), |pipeline| {
             let compared = pipeline.diff_with(&sides, &DiffFilter::ALL, &self.workers(stop)).map_err(broken)?;
-            wanted_still(stop)?;
+            check_still_wanted(stop)?;
             let commit = after.commit.to_string();
             let files = self.page.as_ref().and_then(|page| page.files(&commit));
             Ok(DiffResponse { text: written(&compared.report, request.format, files)?, commit })
@@ -97,9 +99,9 @@ impl Answers for EffectiveValues {
         request: &LookupRequest,
         stop: &Arc<dyn Stop>,
     ) -> std::result::Result<LookupResponse, AnswerError> {
-        let asked = self.resolve(&request.revision)?;
-        self.settled(asked.branch.as_ref(), |pipeline| {
-            let environment = pipeline.environment(asked.point()).map_err(broken)?;
+        let requested = self.resolve(&request.revision)?;
+        self.retry_while_profiles_change(requested.branch.as_ref(), |pipeline| {
+            let environment = pipeline.environment(requested.point()).map_err(broken)?;
             match &request.node {
                 LookupNode::Named(name) => {
                     let node = pipeline.fleet.find(name).ok_or_else(|| unknown_node(name))?;
@@ -107,15 +109,15 @@ impl Answers for EffectiveValues {
                         let scope = pipeline.fleet.scope(node);
                         let environment = environment.for_scope(&scope);
                         let sources = NodeSources::new(environment, &scope);
-                        return self.find(&asked, environment, (name, &scope, &sources), (request, stop));
+                        return self.find(&requested, environment, (name, &scope, &sources), (request, stop));
                     }
                     let profile = pipeline.fleet.profiles(&NodeSet::from_iter([node])).remove(&node);
                     let profile = profile.ok_or_else(|| broken(PipelineError::ProfilesChanged))?;
-                    self.find_with(&asked, &environment, profile, (request, stop))
+                    self.find_with(&requested, &environment, profile, (request, stop))
                 }
                 LookupNode::Profile(profile) => {
-                    let profile = self.profile(profile, asked.branch.as_ref())?;
-                    self.find_with(&asked, &environment, profile, (request, stop))
+                    let profile = self.profile(profile, requested.branch.as_ref())?;
+                    self.find_with(&requested, &environment, profile, (request, stop))
                 }
             }
         })
@@ -124,10 +126,10 @@ impl Answers for EffectiveValues {
 
 impl EffectiveValues {
     /// Resolves the revision of a request.
-    fn resolve(&self, revision: &str) -> std::result::Result<Revision, AnswerError> {
+    fn resolve(&self, revision: &str) -> std::result::Result<RequestedRevision, AnswerError> {
         let commit = self.commit(revision)?;
         let branch = self.workspace.branch(revision).map_err(|error| AnswerError::Unknown(error.to_string()))?;
-        Ok(Revision { commit, branch })
+        Ok(RequestedRevision { commit, branch })
     }
 
     fn commit(&self, revision: &str) -> std::result::Result<CommitId, AnswerError> {
@@ -143,7 +145,7 @@ impl EffectiveValues {
     }
 
     /// Returns an answer of a pipeline whose profiles did not change in the meantime.
-    fn settled<T>(
+    fn retry_while_profiles_change<T>(
         &self,
         branch: Option<&BranchName>,
         answer: impl Fn(&Pipeline) -> std::result::Result<T, AnswerError>,
@@ -159,26 +161,27 @@ impl EffectiveValues {
     }
 
     /// Returns the snapshot of a node, with some of its keys, or with all if none are named.
-    fn rendered(
+    fn node_snapshot(
         &self,
         pipeline: &Pipeline,
-        asked: &Revision,
+        requested: &RequestedRevision,
         (node, keys): (&str, &[String]),
         stop: &Arc<dyn Stop>,
     ) -> std::result::Result<NodeSnapshot, AnswerError> {
         let id = pipeline.fleet.find(node).ok_or_else(|| unknown_node(node))?;
-        let revision = pipeline.cached_revision(asked.point()).map_err(broken)?;
-        let named = |key: &String| revision.keys.get(key.as_str()).or_else(|| revision.key_of(&key.as_str().into()));
+        let revision = pipeline.cached_revision(requested.point()).map_err(broken)?;
+        let known_key =
+            |key: &String| revision.keys.get(key.as_str()).or_else(|| revision.key_of(&key.as_str().into()));
         let unknown =
-            |key: &String| AnswerError::Unknown(format!("no data file at {} has the key '{key}'", asked.commit));
+            |key: &String| AnswerError::Unknown(format!("no data file at {} has the key '{key}'", requested.commit));
         let wanted: BTreeSet<&Arc<str>> =
-            keys.iter().map(|key| named(key).ok_or_else(|| unknown(key))).collect::<Result<_, _>>()?;
+            keys.iter().map(|key| known_key(key).ok_or_else(|| unknown(key))).collect::<Result<_, _>>()?;
         let keys = revision.keys.iter().filter(|key| wanted.is_empty() || wanted.contains(key));
         let effective = pipeline.effective_on(id, &revision, keys, &self.workers(stop));
-        wanted_still(stop)?;
+        check_still_wanted(stop)?;
         let (nodes, disclosure, workers) = (NodeSet::from_iter([id]), &pipeline.disclosure, &self.workspace.workers);
         let snapshots = Snapshots::new(effective, &pipeline.fleet, &nodes, Format::Json, disclosure, workers);
-        Ok(NodeSnapshot { commit: asked.commit.to_string(), text: snapshots.texts().concat() })
+        Ok(NodeSnapshot { commit: requested.commit.to_string(), text: snapshots.texts().concat() })
     }
 
     /// Returns workers that stop when the answer is no longer wanted.
@@ -191,7 +194,7 @@ impl EffectiveValues {
     fn profile(&self, content: &[u8], branch: Option<&BranchName>) -> std::result::Result<NodeProfile, AnswerError> {
         let environment = self.workspace.environment_of_nodes(branch.map(BranchName::as_str));
         let (EnvironmentOfNodes::Declared(name) | EnvironmentOfNodes::Fixed(name)) = &environment;
-        let (profiles, errors) = read_profiles(content, PROFILE, name);
+        let (profiles, errors) = read_profiles(content, PROFILE_FILE_NAME, name);
         if let Some(error) = errors.into_iter().next() {
             return Err(AnswerError::Wrong(format!("'profile': {}", error.text)));
         }
@@ -206,7 +209,7 @@ impl EffectiveValues {
     /// Looks the keys up on the node of a profile, with its variables from the data.
     fn find_with(
         &self,
-        asked: &Revision,
+        requested: &RequestedRevision,
         environment: &Environment,
         profile: NodeProfile,
         request: (&LookupRequest, &Arc<dyn Stop>),
@@ -216,13 +219,13 @@ impl EffectiveValues {
         let profile = &with_variables.profile;
         let scope = NodeScope::new(profile);
         let sources = with_variables.sources(environment, &scope);
-        self.find(asked, environment, (&profile.name, &scope, &sources), request)
+        self.find(requested, environment, (&profile.name, &scope, &sources), request)
     }
 
     /// Looks the keys up on a node, and returns the value of the first that is found.
     fn find(
         &self,
-        asked: &Revision,
+        requested: &RequestedRevision,
         environment: &Environment,
         (node, scope, sources): (&str, &dyn Scope, &NodeSources<'_>),
         (request, stop): (&LookupRequest, &Arc<dyn Stop>),
@@ -230,16 +233,16 @@ impl EffectiveValues {
         let strategy = request.merge.as_ref().map(Strategy::from_option).transpose();
         let strategy = strategy.map_err(|error| AnswerError::Wrong(format!("'merge': {error}")))?;
         let disclosure = &self.workspace.disclosure;
-        let mut left = REQUEST;
+        let mut left = MAX_REQUEST_COST;
         for key in &request.keys {
-            wanted_still(stop)?;
+            check_still_wanted(stop)?;
             let lookup = Lookup::new(environment, sources, scope).within(left.at_most(Cost::OF_KEY));
             let outcome = lookup.get(key, strategy.as_ref());
             left = left.minus(lookup.cost());
             match outcome {
                 Outcome::Found(value) => {
                     let value = to_json(&disclosure.value(&value));
-                    let (commit, node) = (asked.commit.to_string(), node.to_owned());
+                    let (commit, node) = (requested.commit.to_string(), node.to_owned());
                     return Ok(LookupResponse { commit, node, key: key.clone(), value });
                 }
                 Outcome::Failed(error) => {
@@ -304,7 +307,7 @@ impl Stop for Either {
 }
 
 /// Fails if the answer is no longer wanted.
-fn wanted_still(stop: &Arc<dyn Stop>) -> std::result::Result<(), AnswerError> {
+fn check_still_wanted(stop: &Arc<dyn Stop>) -> std::result::Result<(), AnswerError> {
     stop.reason().map_or(Ok(()), |reason| Err(AnswerError::Later(reason.to_string())))
 }
 

@@ -34,7 +34,7 @@ impl Resolve for JobResolver {
         let open =
             self.repository.get().map_err(|error| Unresolved { error: error.into(), recovery: Recovery::Wait })?;
         open.guard.begin_whole();
-        let result = resolved(&open.pipelines, job, &*open.guard);
+        let result = resolve_job(&open.pipelines, job, &*open.guard);
         match open.guard.end() {
             None => {}
             // Other work of the daemon may have used the memory.
@@ -102,23 +102,23 @@ pub(super) fn is_too_large(error: &(dyn std::error::Error + 'static)) -> bool {
 }
 
 /// The number of attempts to read missing or damaged objects, which may still be on their way.
-const READS: i64 = 3;
+const MAX_READ_ATTEMPTS: i64 = 3;
 
 /// Returns true if it is useless to try again after this many attempts: a tree that is too large stays so, and lost
 /// objects do not return by themselves.
 fn is_lost(error: &(dyn std::error::Error + 'static), attempts: i64) -> bool {
     let is_of_objects =
         matches!(error.downcast_ref::<PipelineError>(), Some(PipelineError::Tree(_) | PipelineError::Object(_)));
-    is_too_large(error) || attempts >= READS && is_of_objects
+    is_too_large(error) || attempts >= MAX_READ_ATTEMPTS && is_of_objects
 }
 
 /// Makes the report of a job, and its stored form.
-fn resolved(pipelines: &Mutex<BranchPipelines>, job: &Job, guard: &dyn Stop) -> Result<Resolved> {
+fn resolve_job(pipelines: &Mutex<BranchPipelines>, job: &Job, guard: &dyn Stop) -> Result<Resolved> {
     let Job { name, event, .. } = job;
     let (report, answers) = if event.kind == EventKind::Facts {
-        other_facts(pipelines, job)?
+        report_facts(pipelines, job)?
     } else {
-        let report = other_commit(pipelines, job)?;
+        let report = report_commit(pipelines, job)?;
         let answers = report.names.fleet.answers();
         (Some(report), answers)
     };
@@ -130,7 +130,7 @@ fn resolved(pipelines: &Mutex<BranchPipelines>, job: &Job, guard: &dyn Stop) -> 
         FindingChange { is_new: true, diagnostic, nodes: 0 }
     }));
     let json = Body::written(|out| {
-        let mut out = BufWriter::with_capacity(CHUNK, Watched { out, guard });
+        let mut out = BufWriter::with_capacity(CHUNK, StoppableWriter { out, guard });
         json::write(&report, json::Options::default(), &mut out)?;
         out.flush()
     })?;
@@ -139,7 +139,7 @@ fn resolved(pipelines: &Mutex<BranchPipelines>, job: &Job, guard: &dyn Stop) -> 
 
 /// Reports what a commit changes on the nodes of its branch's last report. Changes by newer answers of sources are
 /// left to another job.
-fn other_commit(pipelines: &Mutex<BranchPipelines>, Job { event, answers, .. }: &Job) -> Result<Report> {
+fn report_commit(pipelines: &Mutex<BranchPipelines>, Job { event, answers, .. }: &Job) -> Result<Report> {
     let answers = answers.as_deref().and_then(AnswerSet::from_text);
     let pipeline = || {
         let mut pipelines = pipelines.lock().unwrap_or_else(PoisonError::into_inner);
@@ -153,7 +153,7 @@ fn other_commit(pipelines: &Mutex<BranchPipelines>, Job { event, answers, .. }: 
 
 /// Reports what the latest answers of sources change at the commit of the last report; `None` stands for no change.
 /// Also returns the answers that are in use from now on.
-fn other_facts(
+fn report_facts(
     pipelines: &Mutex<BranchPipelines>,
     Job { event, answers, .. }: &Job,
 ) -> Result<(Option<Report>, Option<String>)> {
@@ -163,8 +163,9 @@ fn other_facts(
         [former.as_ref(), None].map(|answers| pipelines.workspace_with(answers))
     };
     let id = RevisionId::Commit(event.after);
-    let told = |error: &ProfileError| tracing::warn!(%error, "a node profile cannot be read: its node is left out");
-    let Some(pair) = NodePair::of([&before, &after], Some(&event.branch), id, &told)? else {
+    let warn_left_out =
+        |error: &ProfileError| tracing::warn!(%error, "a node profile cannot be read: its node is left out");
+    let Some(pair) = NodePair::of([&before, &after], Some(&event.branch), id, &warn_left_out)? else {
         tracing::warn!("the sources of nodes know none of the former nodes any more: there is nothing to compare");
         return Ok((None, after.answers.as_ref().map(AnswerSet::to_text)));
     };
@@ -178,12 +179,12 @@ fn other_facts(
 const CHUNK: usize = 1 << 20;
 
 /// Writes as long as the result is wanted.
-struct Watched<'w> {
+struct StoppableWriter<'w> {
     out: &'w mut dyn Write,
     guard: &'w dyn Stop,
 }
 
-impl Write for Watched<'_> {
+impl Write for StoppableWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.guard.unwanted().map_or(Ok(()), |reason| Err(io::Error::other(reason.to_string())))?;
         self.out.write(bytes)

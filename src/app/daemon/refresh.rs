@@ -8,10 +8,10 @@ use crate::app::pipelines::{BranchPipelines, SourceTrouble};
 use crate::inventory::{FactNames, Inventory};
 
 /// The interval at which the ages of answers are checked.
-const PAUSE: Duration = Duration::from_secs(1);
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The time after which a source that could not be asked is asked again.
-const PATIENCE: Duration = Duration::from_mins(2);
+const RETRY_INTERVAL: Duration = Duration::from_mins(2);
 
 /// Keeps the answers of all sources fresh for as long as somebody uses the pipelines. These read the profiles again
 /// when there is a new answer. Until then, and while a source is unavailable, the last answer stays in use.
@@ -24,10 +24,10 @@ pub(super) fn keep_fresh(inventory: Inventory, trouble: SourceTrouble, pipelines
         while pipelines.strong_count() > 0 {
             if Instant::now() >= next && inventory.is_due() {
                 let error = ask(&inventory);
-                next = Instant::now() + if error.is_some() { PATIENCE } else { Duration::ZERO };
+                next = Instant::now() + if error.is_some() { RETRY_INTERVAL } else { Duration::ZERO };
                 *trouble.lock().unwrap_or_else(PoisonError::into_inner) = error;
             }
-            thread::sleep(PAUSE);
+            thread::sleep(CHECK_INTERVAL);
         }
     };
     if let Err(error) = thread::Builder::new().name("nodes".to_owned()).spawn(work) {

@@ -9,7 +9,7 @@ use super::open_repository::{ORIGIN, OpenRepository, RepositoryHandle};
 use super::options::banner;
 use super::refresh::keep_fresh;
 use super::requests;
-use super::requests::Place;
+use super::requests::ReviewedRepository;
 use crate::app::settings::{PushTarget, Settings, SinkSetting, SnapshotSetting, SnapshotTarget};
 use crate::app::workspace::settings_files;
 use crate::app::{BranchPipelines, DaemonOptions, Overrides, Result, Workspace};
@@ -67,7 +67,7 @@ impl WatchedRepository {
         };
         // Faults in its settings show at once, even if the repository is not there.
         if let Some(config) = &setting.config {
-            settings_files::check_own(config, &folder)?;
+            settings_files::check_repository_settings(config, &folder)?;
         }
         let config = setting.config.clone().or_else(|| overrides.config().map(Path::to_owned));
         let overrides = Overrides { repo: Some(folder), repo_is_trusted: true, config, ..overrides.clone() };
@@ -139,9 +139,9 @@ impl WatchedRepository {
     }
 
     /// Returns the repository as reviews need it.
-    pub(super) fn place(&self) -> Place {
+    pub(super) fn for_reviews(&self) -> ReviewedRepository {
         let url = self.fetcher.as_ref().map(|fetcher| fetcher.mirror.url.clone());
-        Place { name: self.name.clone(), overrides: self.overrides.clone(), url }
+        ReviewedRepository { name: self.name.clone(), overrides: self.overrides.clone(), url }
     }
 
     /// Returns the name in the queue.

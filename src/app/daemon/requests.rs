@@ -18,16 +18,16 @@ use crate::forge::{Page, ci};
 use crate::settings::Limits;
 
 /// The time for fetching and posting, on top of the comparison's: forges may make a client wait.
-const AROUND: Duration = Duration::from_mins(20);
+const FETCH_AND_POST_TIME: Duration = Duration::from_mins(20);
 
 /// The remote of repositories that are not mirrors.
-const REMOTE: &str = "origin";
+const DEFAULT_REMOTE: &str = "origin";
 
 /// The id of a configuration that needs no name.
 const DEFAULT_ID: &str = "default";
 
 /// The variable with the key of fingerprints.
-const FINGERPRINT_KEY: &str = "HIERAD_FINGERPRINT_KEY";
+const FINGERPRINT_KEY_VARIABLE: &str = "HIERAD_FINGERPRINT_KEY";
 
 /// Checks that reviews could be posted, and that webhooks can ask for them.
 pub(in crate::app) fn check(settings: &Settings, overrides: &Overrides) -> Result<()> {
@@ -36,7 +36,7 @@ pub(in crate::app) fn check(settings: &Settings, overrides: &Overrides) -> Resul
     }
     for ReviewSetting { name, forge, token_file, .. } in &settings.reviews {
         let mut secrets = settings.http.iter().flat_map(|http| &http.webhook_secret_files);
-        if !secrets.any(|(of, _)| of == forge) {
+        if !secrets.any(|(secret_forge, _)| secret_forge == forge) {
             let text = format!("reviews of {name} need 'http' with '{}' in 'webhook_secret_files'", forge.name());
             return Err(text.into());
         }
@@ -47,7 +47,7 @@ pub(in crate::app) fn check(settings: &Settings, overrides: &Overrides) -> Resul
 
 /// Checks that no review is of a repository other than the one at hand, which is the only one watched.
 pub(super) fn check_at_hand(settings: &Settings, name: &str) -> Result<()> {
-    match settings.reviews.iter().find_map(|review| review.repository.as_ref().filter(|of| *of != name)) {
+    match settings.reviews.iter().find_map(|review| review.repository.as_ref().filter(|reviewed| *reviewed != name)) {
         Some(other) => Err(format!("'reviews' are of a repository '{other}', but '{name}' is watched").into()),
         None => Ok(()),
     }
@@ -76,13 +76,13 @@ pub(super) fn reviews_of<'s>(
     settings: &'s Settings,
     repository: &'s RepositoryName,
 ) -> impl Iterator<Item = &'s ReviewSetting> {
-    let is_of =
+    let is_of_repository =
         move |review: &&ReviewSetting| review.repository.as_ref().is_none_or(|name| *name == repository.as_str());
-    settings.reviews.iter().filter(is_of)
+    settings.reviews.iter().filter(is_of_repository)
 }
 
 /// A watched repository, as reviews need it.
-pub(super) struct Place {
+pub(super) struct ReviewedRepository {
     pub(super) name: RepositoryName,
     /// The flags for this repository.
     pub(super) overrides: Overrides,
@@ -93,7 +93,7 @@ pub(super) struct Place {
 /// Returns the reviews of a repository's requests.
 pub(super) fn reviews(
     settings: &Settings,
-    place: &Place,
+    reviewed: &ReviewedRepository,
     repository: &RepositoryHandle,
     options: &DaemonOptions,
 ) -> Vec<Reviews> {
@@ -103,19 +103,19 @@ pub(super) fn reviews(
         retry_for: setting.retry_for,
         review: Arc::new(ForgeReview {
             program: program.clone(),
-            arguments: arguments(setting, place),
-            fingerprint_key: place.overrides.fingerprint_key.clone(),
+            arguments: arguments(setting, reviewed),
+            fingerprint_key: reviewed.overrides.fingerprint_key.clone(),
             repository: repository.clone(),
         }),
     };
-    reviews_of(settings, &place.name).map(reviews).collect()
+    reviews_of(settings, &reviewed.name).map(reviews).collect()
 }
 
 /// Returns the arguments of a project's reviews, except for the number of the request.
-fn arguments(setting: &ReviewSetting, place: &Place) -> Vec<OsString> {
-    let remote = setting.remote.as_ref().or(place.url.as_ref()).map_or(REMOTE, String::as_str);
+fn arguments(setting: &ReviewSetting, reviewed: &ReviewedRepository) -> Vec<OsString> {
+    let remote = setting.remote.as_ref().or(reviewed.url.as_ref()).map_or(DEFAULT_REMOTE, String::as_str);
     let mut arguments: Vec<OsString> = vec!["review".into(), "--bound".into(), "--fetch".into()];
-    arguments.extend(place.overrides.arguments());
+    arguments.extend(reviewed.overrides.arguments());
     let id = setting.id.as_deref().unwrap_or(DEFAULT_ID);
     for (flag, value) in
         [("--forge", setting.forge.name()), ("--project", setting.project.as_str()), ("--remote", remote), ("--id", id)]
@@ -141,7 +141,7 @@ impl Review for ForgeReview {
     fn command(&self, request: u64) -> Command {
         let mut command = Command::new(&self.program.path);
         command.args(&self.arguments).arg(format!("--request={request}"));
-        command.envs(self.fingerprint_key.iter().map(|key| (FINGERPRINT_KEY, key)));
+        command.envs(self.fingerprint_key.iter().map(|key| (FINGERPRINT_KEY_VARIABLE, key)));
         // The program is not a job of a CI server, even if the daemon is.
         for variable in ci::runners() {
             command.env_remove(variable);
@@ -151,6 +151,6 @@ impl Review for ForgeReview {
 
     fn limits(&self) -> AttemptLimits {
         let Limits { time, memory, .. } = self.repository.get().map_or_else(|_| Limits::default(), |open| open.limits);
-        AttemptLimits { time: time.saturating_add(AROUND), memory }
+        AttemptLimits { time: time.saturating_add(FETCH_AND_POST_TIME), memory }
     }
 }

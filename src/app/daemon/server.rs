@@ -9,7 +9,7 @@ use crate::daemon::http::{Listener, Options, Server};
 use crate::disk::read_token;
 
 /// Overrides the address in the settings with the flag's.
-pub(super) fn listening(mut settings: Settings, address: Option<SocketAddr>) -> Result<Settings> {
+pub(super) fn with_listen_address(mut settings: Settings, address: Option<SocketAddr>) -> Result<Settings> {
     if let Some(listen) = address {
         let setting = HttpSetting { listen, ..settings.http.unwrap_or_default() };
         setting.check().map_err(|text| format!("--listen: {text} of 'http' in hierad.yaml"))?;

@@ -10,7 +10,7 @@ use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::jobs::JobResolver;
 use super::repository::{self, WatchedRepository, check_writable};
-use super::server::{self, listening};
+use super::server::{self, with_listen_address};
 use super::signals::{Signal, Signals};
 use super::snapshots::SnapshotRepositories;
 use super::{requests, systemd};
@@ -24,7 +24,7 @@ use crate::delivery::{Filter, Sink, Stream, Target};
 use crate::event::JobNumber;
 
 /// The folder of the daemon's state in the git directory, if the settings name no other.
-const STATE: &str = "hierad/daemon";
+const STATE_FOLDER: &str = "hierad/daemon";
 
 /// A daemon with a durable queue, as flags and settings describe it.
 #[derive(Clone)]
@@ -46,19 +46,19 @@ pub fn state_folder(overrides: &Overrides, flag: Option<&Path>) -> Result<PathBu
     if let Some(folder) = flag {
         return Ok(folder.to_owned());
     }
-    let settings = settings_files::named(overrides)?;
+    let settings = settings_files::settings_from_config_flag(overrides)?;
     if let Some(folder) = settings.and_then(|settings| settings.state) {
         return Ok(folder);
     }
     let workspace = Workspace::open(overrides)?;
-    Ok(workspace.settings.state.clone().unwrap_or_else(|| workspace.repository.common_dir().join(STATE)))
+    Ok(workspace.settings.state.clone().unwrap_or_else(|| workspace.repository.common_dir().join(STATE_FOLDER)))
 }
 
 impl Plan {
     /// Makes the plan of settings that name several repositories, or returns `None` if they name none.
     pub fn of_settings(options: &DaemonOptions) -> Result<Option<Plan>> {
         let overrides = &options.overrides;
-        let settings = settings_files::named(overrides)?;
+        let settings = settings_files::settings_from_config_flag(overrides)?;
         let Some(settings) = settings.filter(|settings| !settings.repositories.is_empty()) else { return Ok(None) };
         let Some(state) = options.state.clone().or_else(|| settings.state.clone()) else {
             return Err(
@@ -72,7 +72,7 @@ impl Plan {
         if options.since.is_some() && settings.repositories.len() > 1 {
             return Err("the settings name several repositories: --since needs the settings of one alone".into());
         }
-        let settings = listening(settings, options.listen)?;
+        let settings = with_listen_address(settings, options.listen)?;
         let repositories =
             settings.repositories.iter().map(|setting| WatchedRepository::from_setting(setting, overrides, &state));
         let repositories =
@@ -83,7 +83,7 @@ impl Plan {
     /// Makes the plan for the repository at hand, or returns `None` if flags and settings ask for nothing that needs
     /// a durable queue.
     pub fn of_repository(workspace: &Workspace, options: &DaemonOptions) -> Result<Option<Plan>> {
-        let settings = listening(workspace.settings.clone(), options.listen)?;
+        let settings = with_listen_address(workspace.settings.clone(), options.listen)?;
         let is_wanted = settings.state.is_some()
             || !settings.sinks.is_empty()
             || !settings.snapshots.is_empty()
@@ -100,7 +100,7 @@ impl Plan {
     }
 
     /// Remakes the plan from the current settings.
-    fn again(&self, options: &DaemonOptions) -> Result<Plan> {
+    fn remake(&self, options: &DaemonOptions) -> Result<Plan> {
         let plan = match Plan::of_settings(options)? {
             Some(plan) => plan,
             None => Plan::of_repository(&Workspace::open(&options.overrides)?, options)?
@@ -160,9 +160,9 @@ impl Plan {
         let mut archived = SnapshotRepositories::default();
         let is_only = self.repositories.len() == 1;
         for repository in self.repositories {
-            let place = repository.place();
+            let reviewed = repository.for_reviews();
             let repository::Prepared { served, banner, handle } = repository.prepare(queue, options, is_only).await?;
-            reviews.extend(requests::reviews(&self.settings, &place, &handle, options));
+            reviews.extend(requests::reviews(&self.settings, &reviewed, &handle, options));
             if let Some((server, _)) = &mut http {
                 server.add(&served.name, Arc::new(handle.clone()));
             }
@@ -216,7 +216,7 @@ impl Plan {
     fn reload(self, queue: Queue, options: &DaemonOptions, listener: Option<Listener>) -> JoinHandle<Result<Prepared>> {
         let (options, runtime) = (options.clone(), Handle::current());
         spawn_blocking(move || {
-            let plan = self.again(&options)?;
+            let plan = self.remake(&options)?;
             runtime.block_on(async {
                 // The open connection does not show whether the folder is still there.
                 Queue::open(&plan.state).await?.close().await;
@@ -266,8 +266,8 @@ impl Plan {
                         Err(error) => Err(error),
                     };
                     match begun {
-                        Ok(listens) => {
-                            listener = listens;
+                        Ok(new_listener) => {
+                            listener = new_listener;
                             services.reloaded(None);
                             if !is_first {
                                 tracing::info!("reloaded");

@@ -71,9 +71,9 @@ impl SnapshotRepositories {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Trust {
     /// The folder still has what was written last.
-    Known,
+    Unchanged,
     /// Look at each file.
-    Nothing,
+    CheckEachFile,
 }
 
 /// Writes the snapshots of one repository.
@@ -92,10 +92,10 @@ struct SnapshotWriter {
 }
 
 /// The maximum number of branches whose last snapshots are kept in memory.
-const EXPORTERS: usize = 16;
+const MAX_EXPORTERS: usize = 16;
 
 /// The maximum number of folders whose commits are kept in memory.
-const FOLDERS: usize = 256;
+const MAX_FOLDERS: usize = 256;
 
 /// The pause after a look for branches that are gone, in multiples of the time it took.
 const LOOK_PAUSE: u32 = 50;
@@ -106,8 +106,8 @@ impl SnapshotWriter {
             name: name.clone(),
             repository: repository.clone(),
             setting: setting.clone(),
-            exporters: Recent::new(EXPORTERS),
-            folders: Recent::new(FOLDERS),
+            exporters: Recent::new(MAX_EXPORTERS),
+            folders: Recent::new(MAX_FOLDERS),
             prepared: HashSet::new(),
             next_look: Instant::now(),
         }
@@ -148,14 +148,14 @@ impl SnapshotWriter {
         match self.setting.place.clone() {
             SnapshotTarget::Reference { push, prune } => {
                 if prune && self.repository.get()?.repository.tip(branch)?.is_none() {
-                    return Err(Deleted(branch.clone()).into());
+                    return Err(BranchDeleted(branch.clone()).into());
                 }
                 self.prepare(branch, push.as_ref())?;
                 self.with_exporter(branch, |exporter| Ok(exporter.export(event, None)?))?;
                 self.push(branch, push.as_ref())
             }
             SnapshotTarget::Folder(pattern, mode) => {
-                self.fill(branch, (&pattern.folder(self.name.as_str(), branch), mode), Trust::Known)
+                self.write_folder(branch, (&pattern.folder(self.name.as_str(), branch), mode), Trust::Unchanged)
             }
         }
     }
@@ -191,7 +191,7 @@ impl SnapshotWriter {
                 self.push(branch, push.as_ref())
             }
             SnapshotTarget::Folder(pattern, mode) => {
-                self.fill(branch, (&pattern.folder(self.name.as_str(), branch), mode), Trust::Nothing)
+                self.write_folder(branch, (&pattern.folder(self.name.as_str(), branch), mode), Trust::CheckEachFile)
             }
         }
     }
@@ -281,13 +281,14 @@ impl SnapshotWriter {
     }
 
     /// Writes the snapshots of a branch's tip to a folder.
-    fn fill(&mut self, branch: &BranchName, (folder, mode): (&PathBuf, FileMode), trust: Trust) -> Result<()> {
+    fn write_folder(&mut self, branch: &BranchName, (folder, mode): (&PathBuf, FileMode), trust: Trust) -> Result<()> {
         // Of several commits, a folder shows only the last.
         let Some(tip) = self.repository.get()?.repository.tip(branch)? else { return Ok(()) };
         let pipeline = self.repository.pipeline(branch)?;
-        let is_there = |(by, of): &(Weak<Pipeline>, CommitId)| by.as_ptr() == Arc::as_ptr(&pipeline) && *of == tip;
-        let known = self.folders.take(folder).filter(is_there);
-        if let Some(known) = known.filter(|_| trust == Trust::Known) {
+        let is_current =
+            |(maker, commit): &(Weak<Pipeline>, CommitId)| maker.as_ptr() == Arc::as_ptr(&pipeline) && *commit == tip;
+        let known = self.folders.take(folder).filter(is_current);
+        if let Some(known) = known.filter(|_| trust == Trust::Unchanged) {
             self.folders.put(folder.clone(), known);
             return Ok(());
         }
@@ -309,7 +310,7 @@ impl SnapshotWriter {
 /// The reference of a deleted branch is not written any more.
 #[derive(Debug, thiserror::Error)]
 #[error("the branch {0} was deleted")]
-struct Deleted(BranchName);
+struct BranchDeleted(BranchName);
 
 fn remote_of(open: &OpenRepository, target: &PushTarget) -> Remote {
     open.remote(&target.remote).within(target.limit)
@@ -321,7 +322,7 @@ fn is_obsolete(error: &(dyn std::error::Error + 'static)) -> bool {
         Some(ExportError::Reference(error)) => Some(error),
         _ => error.downcast_ref::<ReferenceError>(),
     };
-    error.is::<Deleted>() || matches!(reference, Some(ReferenceError::Taken { .. }))
+    error.is::<BranchDeleted>() || matches!(reference, Some(ReferenceError::Taken { .. }))
 }
 
 /// Returns true if the snapshots of a commit can never be written.

@@ -48,8 +48,8 @@ type Result<T> = std::result::Result<T, SettingsError>;
 
 /// Checks the rules and their waivers.
 pub(super) fn check(source: &SourceFile<'_>, rules: &[raw::Policy], waivers: &[raw::Waiver]) -> Result<Policies> {
-    let count =
-        rules.iter().map(raw::Policy::entries).sum::<usize>() + waivers.iter().map(raw::Waiver::entries).sum::<usize>();
+    let count = rules.iter().map(raw::Policy::count_entries).sum::<usize>()
+        + waivers.iter().map(raw::Waiver::count_entries).sum::<usize>();
     if *source.origin != Origin::Trusted && count > MAX_ENTRIES {
         let text = format!(
             "'policies' and 'waivers' in the tree have {count} entries and patterns: at most {MAX_ENTRIES} are allowed"
@@ -69,7 +69,7 @@ pub(super) fn check(source: &SourceFile<'_>, rules: &[raw::Policy], waivers: &[r
 }
 
 impl raw::Policy {
-    fn entries(&self) -> usize {
+    fn count_entries(&self) -> usize {
         let tests = [&self.before, &self.after].into_iter().flatten().map(|test| test.matches.as_slice().len());
         let lists = [&self.keys, &self.nodes, &self.files, &self.kinds, &self.lines, &self.blind_spots];
         1 + lists.into_iter().map(|list| list.as_slice().len()).sum::<usize>() + tests.sum::<usize>()
@@ -77,7 +77,7 @@ impl raw::Policy {
 }
 
 impl raw::Waiver {
-    fn entries(&self) -> usize {
+    fn count_entries(&self) -> usize {
         1 + [&self.keys, &self.nodes, &self.files].into_iter().map(|list| list.as_slice().len()).sum::<usize>()
     }
 }
@@ -103,8 +103,8 @@ impl<'a> Entry<'a> {
         SettingsError::Invalid { path: self.source.path.into(), line, text: format!("{}{text}", self.title) }
     }
 
-    fn rule(mut self, raw: &raw::Policy, known: &[Rule]) -> Result<Rule> {
-        let name: Arc<str> = self.name(raw.name.as_deref(), known)?;
+    fn rule(mut self, raw: &raw::Policy, earlier_rules: &[Rule]) -> Result<Rule> {
+        let name: Arc<str> = self.name(raw.name.as_deref(), earlier_rules)?;
         self.title = format!("policy '{name}': ");
         let level = match raw.level.as_deref() {
             Some(level) => PolicyLevel::ALL.into_iter().find(|known| known.as_str() == level),
@@ -117,7 +117,7 @@ impl<'a> Entry<'a> {
         Ok(Rule { name, level, message, reviewers, subject })
     }
 
-    fn name(&self, name: Option<&str>, known: &[Rule]) -> Result<Arc<str>> {
+    fn name(&self, name: Option<&str>, earlier_rules: &[Rule]) -> Result<Arc<str>> {
         let Some(name) = name else {
             return Err(self.invalid("name", "a policy needs a 'name' that waivers and people can refer to"));
         };
@@ -126,7 +126,7 @@ impl<'a> Entry<'a> {
             let text = format!("'{name}' is not a valid policy name: it may contain letters, digits, '-', '_' and '.'");
             return Err(self.invalid("name", &text));
         }
-        if known.iter().any(|rule| *rule.name == *name) {
+        if earlier_rules.iter().any(|rule| *rule.name == *name) {
             let text = format!("there are two policies '{name}': give each its own name");
             return Err(self.invalid("name", &text));
         }
@@ -142,7 +142,7 @@ impl<'a> Entry<'a> {
     }
 
     fn subject(&self, raw: &raw::Policy) -> Result<Subject> {
-        let of_changes = [
+        let change_setting = [
             ("keys", !raw.keys.as_slice().is_empty()),
             ("nodes", !raw.nodes.as_slice().is_empty()),
             ("kinds", !raw.kinds.as_slice().is_empty()),
@@ -150,14 +150,14 @@ impl<'a> Entry<'a> {
             ("after", raw.after.is_some()),
             ("more_than", raw.more_than.is_some()),
         ];
-        let of_changes = of_changes.into_iter().find(|(_, is_there)| *is_there).map(|(name, _)| name);
+        let change_setting = change_setting.into_iter().find(|(_, is_there)| *is_there).map(|(name, _)| name);
         let (lines, spots) = (!raw.lines.as_slice().is_empty(), !raw.blind_spots.as_slice().is_empty());
-        match (lines, spots, of_changes) {
+        match (lines, spots, change_setting) {
             (true, true, _) => {
                 Err(self.invalid("blind_spots", "'lines' and 'blind_spots' cannot be combined: write two policies"))
             }
-            (true, ..) | (_, true, _) if of_changes.is_some() => {
-                let name = of_changes.unwrap_or_default();
+            (true, ..) | (_, true, _) if change_setting.is_some() => {
+                let name = change_setting.unwrap_or_default();
                 let text = format!(
                     "'{name}' is for changes of values: with 'lines' and 'blind_spots' only 'files' can be \
                              used"
@@ -165,7 +165,7 @@ impl<'a> Entry<'a> {
                 Err(self.invalid(name, &text))
             }
             (true, ..) => {
-                let kinds = self.known("lines", raw.lines.as_slice(), &LineKind::all())?;
+                let kinds = self.items_named("lines", raw.lines.as_slice(), &LineKind::all())?;
                 Ok(Subject::Lines(FileRule { kinds, files: self.names("files", &raw.files)? }))
             }
             (_, true, _) => {
@@ -183,7 +183,7 @@ impl<'a> Entry<'a> {
         Ok(ChangeRule {
             keys: self.names("keys", &raw.keys)?,
             nodes: self.names("nodes", &raw.nodes)?,
-            kinds: self.known("kinds", raw.kinds.as_slice(), &Kind::ALL)?,
+            kinds: self.items_named("kinds", raw.kinds.as_slice(), &Kind::ALL)?,
             values: Diff {
                 before: raw.before.as_ref().map(|raw| self.value_test("before", raw)).transpose()?,
                 after: raw.after.as_ref().map(|raw| self.value_test("after", raw)).transpose()?,
@@ -195,13 +195,13 @@ impl<'a> Entry<'a> {
     /// Returns patterns for names.
     fn names(&self, setting: &str, texts: &OneOrMany) -> Result<Vec<Pattern>> {
         match texts.as_slice().iter().find_map(|text| Some((text, comparison(text)?))) {
-            Some((text, number)) => Err(self.invalid(setting, &self.no_name(setting, text, &number))),
+            Some((text, number)) => Err(self.invalid(setting, &self.comparison_message(setting, text, &number))),
             None => self.patterns(setting, texts),
         }
     }
 
     /// Returns the message for a comparison in place of a pattern.
-    fn no_name(&self, setting: &str, text: &str, number: &str) -> String {
+    fn comparison_message(&self, setting: &str, text: &str, number: &str) -> String {
         let instead = match (self.list, setting) {
             _ if text.starts_with('!') => "patterns cannot exclude: list the names to include".to_owned(),
             ("policies", "keys" | "nodes") => format!("for a number, write more_than: {{{setting}: {number}}}"),
@@ -218,7 +218,7 @@ impl<'a> Entry<'a> {
     }
 
     /// Returns the items with these names.
-    fn known<T: Copy>(&self, setting: &str, names: &[String], all: &[(T, &str)]) -> Result<Vec<T>> {
+    fn items_named<T: Copy>(&self, setting: &str, names: &[String], all: &[(T, &str)]) -> Result<Vec<T>> {
         let of_name = |name: &String| {
             let known = all.iter().find(|(_, known)| known == name);
             known.map(|(kind, _)| *kind).ok_or_else(|| self.unknown(setting, name, all.iter().map(|(_, name)| *name)))
@@ -282,13 +282,16 @@ impl<'a> Entry<'a> {
             return Err(self.invalid("policy", &format!("there is no policy '{name}' in this file{hint}")));
         };
         self.title = format!("waiver of '{name}': ");
-        let of_changes = matches!(rule.subject, Subject::Changes(_));
-        let foreign =
-            [("keys", &raw.keys, !of_changes), ("nodes", &raw.nodes, !of_changes), ("files", &raw.files, of_changes)];
+        let is_of_changes = matches!(rule.subject, Subject::Changes(_));
+        let foreign = [
+            ("keys", &raw.keys, !is_of_changes),
+            ("nodes", &raw.nodes, !is_of_changes),
+            ("files", &raw.files, is_of_changes),
+        ];
         if let Some((setting, ..)) =
             foreign.iter().find(|(_, list, is_foreign)| *is_foreign && !list.as_slice().is_empty())
         {
-            let others = if of_changes { "'keys' and 'nodes'" } else { "'files'" };
+            let others = if is_of_changes { "'keys' and 'nodes'" } else { "'files'" };
             return Err(
                 self.invalid(setting, &format!("'{setting}' has no effect on this policy: narrow it by {others}"))
             );
@@ -299,11 +302,11 @@ impl<'a> Entry<'a> {
             nodes: self.names("nodes", &raw.nodes)?,
             files: self.names("files", &raw.files)?,
             reason: self.text("reason", raw.reason.as_deref(), "why it is accepted, for those who read it")?,
-            expires: self.day(raw.expires.as_deref())?,
+            expires: self.expiry_day(raw.expires.as_deref())?,
         })
     }
 
-    fn day(&self, text: Option<&str>) -> Result<Day> {
+    fn expiry_day(&self, text: Option<&str>) -> Result<Day> {
         let Some(text) = text else {
             return Err(self.invalid("expires", "needs its last valid day, such as 'expires: 2027-01-31'"));
         };

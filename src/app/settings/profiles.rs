@@ -20,8 +20,8 @@ const PROGRAM_TIMEOUT: (f64, f64) = (10.0, 3600.0);
 
 /// The default and the minimum number of nodes in an answer. `PuppetDB` sorts all nodes for each answer, so few
 /// answers are best.
-const PAGE: usize = 20_000;
-const LEAST_PAGE: usize = 20;
+const DEFAULT_PAGE: usize = 20_000;
+const MIN_PAGE: usize = 20;
 
 /// The default and the maximum age from which a source is asked again, in hours.
 const REFRESH: (f64, f64) = (1.0, 1_000_000.0);
@@ -141,9 +141,9 @@ impl Checked<'_> {
         if (token.is_some() || certificate.is_some()) && !url.starts_with("https:") {
             return Err(wrong("url", "must begin with https:// if a token or a certificate is sent"));
         }
-        let page = raw.page.unwrap_or(PAGE);
-        if page < LEAST_PAGE {
-            return Err(wrong("page", &format!("must be at least {LEAST_PAGE}, not {page}")));
+        let page = raw.page.unwrap_or(DEFAULT_PAGE);
+        if page < MIN_PAGE {
+            return Err(wrong("page", &format!("must be at least {MIN_PAGE}, not {page}")));
         }
         let timeout = self.time("puppetdb", "timeout", raw.timeout, TIMEOUT, 1.0)?;
         Ok(PuppetDbSetting {
@@ -158,7 +158,7 @@ impl Checked<'_> {
     /// Returns a duration of a number of units, each `seconds` long, or the default.
     fn time(
         &self,
-        of: &str,
+        source_name: &str,
         name: &str,
         value: Option<f64>,
         (default, most): (f64, f64),
@@ -169,8 +169,8 @@ impl Checked<'_> {
         let time = is_allowed.then_some(value * seconds).and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         time.ok_or_else(|| {
             let unit = if name == "refresh" { "hours" } else { "seconds" };
-            let text = format!("'{name}' of '{of}' must be a number of {unit} up to {most}, not {value}");
-            self.invalid(&[of, name], text)
+            let text = format!("'{name}' of '{source_name}' must be a number of {unit} up to {most}, not {value}");
+            self.invalid(&[source_name, name], text)
         })
     }
 }

@@ -33,9 +33,9 @@ pub struct ReviewSetting {
 }
 
 /// The values that flags of `hierad review` may have.
-const COMMENT: [&str; 3] = ["always", "changes", "none"];
-const CHECK: [&str; 2] = ["auto", "none"];
-const EXIT_CODE: [&str; 2] = ["changes", "errors"];
+const COMMENT_VALUES: [&str; 3] = ["always", "changes", "none"];
+const CHECK_VALUES: [&str; 2] = ["auto", "none"];
+const EXIT_CODE_VALUES: [&str; 2] = ["changes", "errors"];
 
 /// The default and the maximum of `retry_for`, in hours.
 const RETRY_FOR: (f64, f64) = (24.0, 1_000_000.0);
@@ -46,16 +46,16 @@ pub(super) fn check(
     repositories: &[RepositorySetting],
     raw: Vec<raw::Review>,
 ) -> Result<Vec<ReviewSetting>, SettingsError> {
-    let mut found: Vec<ReviewSetting> = Vec::new();
+    let mut reviews: Vec<ReviewSetting> = Vec::new();
     for (at, raw) in raw.into_iter().enumerate() {
         let review = Checked { source, number: at + 1 }.check(repositories, raw)?;
-        if found.iter().any(|other| other.name == review.name) {
+        if reviews.iter().any(|other| other.name == review.name) {
             let text = format!("'{}' occurs twice: give each entry its own 'id'", review.name);
             return Err(Checked { source, number: at + 1 }.invalid(&text));
         }
-        found.push(review);
+        reviews.push(review);
     }
-    Ok(found)
+    Ok(reviews)
 }
 
 /// Returns the error for an entry that names no known forge.
@@ -119,15 +119,15 @@ impl Checked<'_> {
                 self.invalid("has an invalid 'id': use up to 64 letters, digits, dots, underscores and single dashes")
             );
         }
-        let of = id.as_ref().map(|id| format!(" ({id})")).unwrap_or_default();
+        let id_suffix = id.as_ref().map(|id| format!(" ({id})")).unwrap_or_default();
         let mut flags = self.flags([
-            ("comment", comment, &COMMENT),
-            ("check", check, &CHECK),
-            ("exit_code", exit_code, &EXIT_CODE),
+            ("comment", comment, &COMMENT_VALUES),
+            ("check", check, &CHECK_VALUES),
+            ("exit_code", exit_code, &EXIT_CODE_VALUES),
         ])?;
         flags.extend(with_keys.then(|| "--with-keys".to_owned()));
         Ok(ReviewSetting {
-            name: format!("{} {project}{of}", forge.name()),
+            name: format!("{} {project}{id_suffix}", forge.name()),
             repository,
             forge,
             project,

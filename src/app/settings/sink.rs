@@ -221,8 +221,8 @@ impl SinkChecker<'_> {
 
     fn filter(&self, raw: &raw::Sink) -> Result<Filter, SettingsError> {
         let branches = BranchPatterns::new(raw.branches.as_slice()).map_err(|error| self.wrong("branches", error))?;
-        let patterns = |setting: &str, given: &raw::OneOrMany| {
-            let patterns = given.as_slice().iter().map(|pattern| pattern.parse());
+        let patterns = |setting: &str, texts: &raw::OneOrMany| {
+            let patterns = texts.as_slice().iter().map(|pattern| pattern.parse());
             patterns.collect::<Result<Vec<Pattern>, _>>().map_err(|error| self.wrong(setting, error))
         };
         let (nodes, keys) = (patterns("nodes", &raw.nodes)?, patterns("keys", &raw.keys)?);

@@ -137,7 +137,7 @@ fn check(
         (false, Some(_)) if prune.is_some() => return Err(invalid("go to a folder, so 'prune' has no effect")),
         (false, Some(_)) if push.is_some() => return Err(invalid("go to a folder, so 'push' has no effect")),
         (false, Some(folder)) => {
-            if !folder.contains(BRANCH_PLACEHOLDER) && !is_one(branches.as_slice()) {
+            if !folder.contains(BRANCH_PLACEHOLDER) && !is_one_branch(branches.as_slice()) {
                 return Err(invalid(&format!(
                     "of several branches need a folder each: put {BRANCH_PLACEHOLDER} into 'folder', or name one branch in 'branches'"
                 )));
@@ -177,7 +177,7 @@ fn one_address(remote: &str) -> String {
 }
 
 /// Returns true if the patterns select exactly one branch.
-fn is_one(patterns: &[String]) -> bool {
+fn is_one_branch(patterns: &[String]) -> bool {
     matches!(patterns, [one] if !one.contains(['*', '?', '[', '{', '\\']))
 }
 

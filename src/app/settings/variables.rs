@@ -15,7 +15,7 @@ use crate::value::{Hash, Value};
 const NAME: &str = "variables";
 
 /// The maximum number of variables: for each, the hierarchies are resolved once more.
-const MOST: usize = 10;
+const MAX_VARIABLES: usize = 10;
 
 /// Variables that Puppet sets itself.
 const RESERVED: [&str; 8] =
@@ -25,7 +25,7 @@ const RESERVED: [&str; 8] =
 #[derive(Debug, Clone, Default)]
 pub struct TopScope {
     /// Variables from data, in the order in which they are set.
-    pub given: Arc<[VariableText]>,
+    pub from_data: Arc<[VariableText]>,
     /// Variables that are matches in other variables.
     pub derived: Arc<[DerivedVariable]>,
 }
@@ -34,17 +34,17 @@ pub struct TopScope {
 pub(super) fn check(source: &SourceFile<'_>) -> Result<TopScope, SettingsError> {
     let form = || source.invalid(&[NAME], "'variables' must be a hash such as {role: \"%{lookup('role')}\"}");
     let all = source.lines.value([NAME]).and_then(Value::as_hash).ok_or_else(form)?;
-    if all.len() > MOST {
-        return Err(source.invalid(&[NAME], format!("'variables' has more than {MOST} variables")));
+    if all.len() > MAX_VARIABLES {
+        return Err(source.invalid(&[NAME], format!("'variables' has more than {MAX_VARIABLES} variables")));
     }
     let (mut texts, mut derived) = (Vec::new(), Vec::new());
-    for (name, made_of) in all.iter() {
+    for (name, definition) in all.iter() {
         let name = checked_name(source, &name.to_s())?;
         let invalid = |text: &str| source.invalid(&[NAME, &name], format!("'{name}' of 'variables' {text}"));
-        match made_of {
+        match definition {
             Value::String(text) => texts.push(VariableText { name: name.clone(), text: text.as_str().into() }),
-            Value::Hash(of) => {
-                let formula = of_match(of).map_err(|text| invalid(&text))?;
+            Value::Hash(hash) => {
+                let formula = match_formula(hash).map_err(|text| invalid(&text))?;
                 derived.push(DerivedVariable { name: name.clone(), formula });
             }
             _ => {
@@ -53,7 +53,7 @@ pub(super) fn check(source: &SourceFile<'_>) -> Result<TopScope, SettingsError> 
             }
         }
     }
-    Ok(TopScope { given: texts.into(), derived: derived.into() })
+    Ok(TopScope { from_data: texts.into(), derived: derived.into() })
 }
 
 fn checked_name(source: &SourceFile<'_>, name: &str) -> Result<Arc<str>, SettingsError> {
@@ -68,8 +68,8 @@ fn checked_name(source: &SourceFile<'_>, name: &str) -> Result<Arc<str>, Setting
 }
 
 /// Reads `{from: trusted.certname, match: '^([^-]+)-'}`.
-fn of_match(of: &Hash) -> Result<Formula, String> {
-    let text = |name: &str| of.get(name).and_then(Value::as_str).filter(|_| of.len() == 2);
+fn match_formula(hash: &Hash) -> Result<Formula, String> {
+    let text = |name: &str| hash.get(name).and_then(Value::as_str).filter(|_| hash.len() == 2);
     let (Some(from), Some(pattern)) = (text("from"), text("match")) else {
         return Err(
             "must have 'from', a variable such as trusted.certname, and 'match', a pattern, and nothing else".into()

@@ -56,7 +56,7 @@ pub enum Source {
 pub fn counting(overrides: &Overrides) -> Result<Counting> {
     let repository = overrides.repository().map_err(|error| not_located(error, overrides))?;
     let found = settings_files::find(overrides, &repository)?;
-    overrides.lay_over(&mut found.settings.clone())?;
+    overrides.apply_to(&mut found.settings.clone())?;
     let mut written = Vec::new();
     for file in &found.files {
         written.push((file, file.counting()?));
@@ -65,8 +65,9 @@ pub fn counting(overrides: &Overrides) -> Result<Counting> {
     let mut settings = Vec::new();
     for name in names() {
         let of_flags: Vec<Counted> = flags.extract_if(.., |flag| flag.setting == name).collect();
-        let is_meant = |setting: &&Written| setting.setting == name && (found.has_daemon || !is_of_daemon(name));
-        let of_file = written.iter().find_map(|(file, all)| Some((*file, all.iter().find(is_meant)?)));
+        let is_this_setting =
+            |setting: &&Written| setting.setting == name && (found.daemon_settings_apply || !is_of_daemon(name));
+        let of_file = written.iter().find_map(|(file, all)| Some((*file, all.iter().find(is_this_setting)?)));
         match of_file {
             _ if !of_flags.is_empty() => settings.extend(of_flags),
             None => settings.push(Counted { setting: name.to_owned(), value: None, source: Source::Default }),
@@ -84,9 +85,9 @@ pub fn counting(overrides: &Overrides) -> Result<Counting> {
 
 /// Returns the flags, each under the setting that it overrides. The value of a fingerprint key is left out.
 fn flags(overrides: &Overrides) -> Vec<Counted> {
-    let given = overrides.given().into_iter().map(|(flag, value)| {
-        let is_of = |(named, variable): &&(&str, &str)| {
-            *named == flag && std::env::var_os(variable).as_deref() == value.as_deref()
+    let given = overrides.given_flags().into_iter().map(|(flag, value)| {
+        let is_of = |(variable_flag, variable): &&(&str, &str)| {
+            *variable_flag == flag && std::env::var_os(variable).as_deref() == value.as_deref()
         };
         let variable = VARIABLES.iter().find(is_of).map(|(_, variable)| Source::Variable(variable));
         let value = value.as_deref().map(OsStr::to_string_lossy);

@@ -17,15 +17,20 @@ pub(in crate::app) fn branch(repository: &Repository, revision: &str) -> Result<
     {
         return Ok(named);
     }
-    let is_before =
-        |old| Ok::<_, crate::app::Failure>(head.is_some_and(|head| head == old) || is_in(repository, old, head)?);
+    let is_before = |old| {
+        Ok::<_, crate::app::Failure>(head.is_some_and(|head| head == old) || is_in_history(repository, old, head)?)
+    };
     let is_of_head = name == "HEAD" || is_before(repository.resolve(revision)?)?;
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let of_head = || checked_out.or_else(|| ci::branch(&variable).map(BranchName::new));
     is_of_head.then(of_head).flatten().ok_or_else(|| unknown(revision).into())
 }
 
-fn is_in(repository: &Repository, old: crate::git::CommitId, head: Option<crate::git::CommitId>) -> Result<bool> {
+fn is_in_history(
+    repository: &Repository,
+    old: crate::git::CommitId,
+    head: Option<crate::git::CommitId>,
+) -> Result<bool> {
     Ok(match head {
         Some(head) => repository.is_ancestor(old, head)?,
         None => false,
@@ -42,12 +47,12 @@ fn name_in(revision: &str) -> &str {
 }
 
 fn unknown(revision: &str) -> String {
-    let what = match name_in(revision) {
+    let reason = match name_in(revision) {
         "HEAD" => "no branch is checked out".to_owned(),
         _ => format!("no known branch contains {revision}"),
     };
     format!(
-        "the environment of the nodes is the name of a branch, and {what}: name the branch as the revision, or the \
+        "the environment of the nodes is the name of a branch, and {reason}: name the branch as the revision, or the \
          environment with --set environment=NAME where a command has that, or in hierad.yaml with environment: NAME"
     )
 }

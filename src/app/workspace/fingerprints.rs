@@ -13,11 +13,11 @@ pub(in crate::app) fn disclosure(overrides: &Overrides, key_file: Option<&Path>)
         return Ok(Disclosure::shown());
     }
     // An empty environment variable counts as unset.
-    let named = match overrides.fingerprint_key.as_deref().filter(|key| !key.is_empty()) {
-        Some(key) => Some(named_key(key)?),
+    let given_key = match overrides.fingerprint_key.as_deref().filter(|key| !key.is_empty()) {
+        Some(key) => Some(key_from_flag(key)?),
         None => key_file.map(key_file::read).transpose()?,
     };
-    if let Some(key) = named {
+    if let Some(key) = given_key {
         return Ok(Disclosure::masked(|| key));
     }
     let fresh = Key::random().map_err(|error| format!("the system gives no random numbers: {error}"))?;
@@ -27,7 +27,7 @@ pub(in crate::app) fn disclosure(overrides: &Overrides, key_file: Option<&Path>)
 
 /// Returns the key given by a flag or the environment, or read from the file named there. Text that is not the path
 /// of an existing file may be a mistyped key, so the error does not show it.
-fn named_key(text: &str) -> Result<Key> {
+fn key_from_flag(text: &str) -> Result<Key> {
     if let Some(key) = Key::from_hex(text.trim()) {
         return Ok(key);
     }

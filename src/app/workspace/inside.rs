@@ -17,8 +17,9 @@ pub(super) fn read_from_revisions(repository: &Repository, settings: &mut Settin
             *to = DatadirSetting::Tree(inside);
         }
     }
-    let own = settings.modulepath.iter().flatten().filter(|folder| folder.starts_with('/')).map(PathBuf::from);
-    let modules: Vec<PathBuf> = settings.basemodulepath.iter().cloned().chain(own).collect();
+    let absolute_folders =
+        settings.modulepath.iter().flatten().filter(|folder| folder.starts_with('/')).map(PathBuf::from);
+    let modules: Vec<PathBuf> = settings.basemodulepath.iter().cloned().chain(absolute_folders).collect();
     for folder in modules {
         let inside = tracked(&folder).map(DatadirSetting::Tree);
         settings.datadirs.extend(inside.map(|inside| (absolute(&folder), inside)));
@@ -28,7 +29,7 @@ pub(super) fn read_from_revisions(repository: &Repository, settings: &mut Settin
 /// Returns the path of a file or folder inside the work tree, or `None` if it is elsewhere, or if links lead out.
 pub(super) fn in_work_tree(repository: &Repository, path: &Path) -> Option<String> {
     let top = repository.work_dir()?.canonicalize().ok()?;
-    let inside = below(&top, path)?;
+    let inside = path_below(&top, path)?;
     let is_out = top
         .join(&inside)
         .canonicalize()
@@ -37,7 +38,7 @@ pub(super) fn in_work_tree(repository: &Repository, path: &Path) -> Option<Strin
 }
 
 /// Returns `path` relative to the folder `top`, however that is spelled; links below it are not followed.
-pub(super) fn below(top: &Path, path: &Path) -> Option<String> {
+pub(super) fn path_below(top: &Path, path: &Path) -> Option<String> {
     let whole = absolute_path(path).ok()?;
     let place = TreeFolder { root: top.to_owned(), folder: PathBuf::new() };
     let above: Vec<&Path> = whole.ancestors().collect();

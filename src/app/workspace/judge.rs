@@ -40,7 +40,7 @@ pub(in crate::app) struct SettingsJudge {
     /// The node profiles that commits write.
     profiles: TreeProfiles,
     /// True once the user has been warned that settings other than the checked-out ones judge.
-    is_told: AtomicBool,
+    has_warned: AtomicBool,
 }
 
 impl SettingsJudge {
@@ -56,7 +56,7 @@ impl SettingsJudge {
             checked_out: found.tree.clone(),
             refused: found.refused.clone(),
             profiles,
-            is_told: AtomicBool::new(false),
+            has_warned: AtomicBool::new(false),
         }
     }
 
@@ -75,7 +75,7 @@ impl SettingsJudge {
     }
 
     fn read(&self, file: Option<&SettingsFile>) -> Result<Judgement, SettingsError> {
-        self.tell(file);
+        self.warn_once(file);
         file.map_or_else(|| Ok(Judgement::default()), Judgement::read)
     }
 
@@ -96,10 +96,10 @@ impl SettingsJudge {
     }
 
     /// Warns once that the checked-out settings do not judge.
-    fn tell(&self, base: Option<&SettingsFile>) {
+    fn warn_once(&self, base: Option<&SettingsFile>) {
         let Some(file) = &self.checked_out else { return };
         let [here, there] = [Some(file), base].map(|file| judging(file.map_or("", |file| &file.text).as_bytes()));
-        if here == there || here.iter().all(Option::is_none) || self.is_told.swap(true, Ordering::Relaxed) {
+        if here == there || here.iter().all(Option::is_none) || self.has_warned.swap(true, Ordering::Relaxed) {
             return;
         }
         let path = file.path.display();
@@ -115,7 +115,7 @@ impl SettingsJudge {
         self.paths.iter().find(|path| {
             let found = revisions.map(|id| self.target(id, path));
             if let (Ok(before), Ok(after)) = (&found.before, &found.after)
-                && is_same(before, after)
+                && have_same_content(before, after)
             {
                 return false;
             }
@@ -275,7 +275,7 @@ impl Judge for SettingsJudge {
         let what = match is_read_otherwise {
             true => "says how the data is read",
             false if programs.contains(first) => "a program of the settings may read",
-            false => self.profiles.what(first),
+            false => self.profiles.meaning(first),
         };
         let more = if others == 0 { String::new() } else { format!(", and so {}", count(others, "more file")) };
         let by = if self.checked_out.is_some() { "the checked-out files" } else { "the settings of this run" };
@@ -306,7 +306,7 @@ impl Judge for SettingsJudge {
         match self.policies_by(judge) {
             Ok(policies) if policies.rules.is_empty() => Vec::new(),
             Ok(policies) => {
-                let unseen = self.hidden(report).into_iter().chain(elsewhere(report));
+                let unseen = self.invisible_change_hit(report).into_iter().chain(other_version_warning(report));
                 policies.judge(report, today()).into_iter().chain(unseen).collect()
             }
             Err(error) => vec![PolicyHit::unreadable(NOT_READ, error.to_string())],
@@ -339,11 +339,11 @@ const BROKEN: &str = "no policy could judge what follows, and all of it would be
 const MENDED: &str = "this change corrects the settings that judge, so no policy has judged it";
 
 /// The advice for profiles that change together with data.
-const TOGETHER: &str =
+const TOGETHER_ADVICE: &str =
     "the changed data has no visible effect, and the nodes have changed, too: propose the profiles first";
 
 /// The advice for files of values that change.
-const VALUES: &str =
+const VALUES_ADVICE: &str =
     "hierad cannot see what these values change or hide: review them, or keep them outside of the tree";
 
 /// Returns the files that blind spots of a kind concern.
@@ -352,28 +352,31 @@ fn files_of<'r>(report: &'r Report, code: &'static str) -> impl Iterator<Item = 
 }
 
 /// The advice for data that comes with another version of a submodule or a module.
-const ELSEWHERE: &str = "its data is not read, so no policy has judged it: review what changes there";
+const ELSEWHERE_ADVICE: &str = "its data is not read, so no policy has judged it: review what changes there";
 
 /// Returns the warning for data that a commit brings from another repository, which no policy can judge. Profiles are
 /// left out, since they are read as they were before.
-fn elsewhere(report: &Report) -> Option<PolicyHit> {
+fn other_version_warning(report: &Report) -> Option<PolicyHit> {
     let moved = files_of(report, OTHER_VERSION).find(|file| files_of(report, CHANGED).all(|other| other != *file))?;
-    let hit = PolicyHit::unreadable(ELSEWHERE, format!("{moved} brings another version"));
+    let hit = PolicyHit::unreadable(ELSEWHERE_ADVICE, format!("{moved} brings another version"));
     Some(PolicyHit { level: PolicyLevel::Warning, ..hit })
 }
 
 impl SettingsJudge {
     /// Returns the hit for an invisible change: of a file of values, which is data but is read once for both sides,
     /// or of data without a visible effect together with node profiles.
-    fn hidden(&self, report: &Report) -> Option<PolicyHit> {
+    fn invisible_change_hit(&self, report: &Report) -> Option<PolicyHit> {
         if let Some(values) = files_of(report, CHANGED).find(|file| self.profiles.is_of_values(file)) {
-            return Some(PolicyHit::unreadable(VALUES, format!("{values} changes, which says what a backend finds")));
+            return Some(PolicyHit::unreadable(
+                VALUES_ADVICE,
+                format!("{values} changes, which says what a backend finds"),
+            ));
         }
         if report.verdict() != Verdict::NoChangeSeen || report.lines.is_empty() {
             return None;
         }
         let profile = files_of(report, CHANGED).find(|file| !self.paths.contains(file))?;
-        Some(PolicyHit::unreadable(TOGETHER, format!("{profile} changes together with data")))
+        Some(PolicyHit::unreadable(TOGETHER_ADVICE, format!("{profile} changes together with data")))
     }
 }
 
@@ -396,7 +399,7 @@ fn reading(file: Option<&SettingsFile>) -> Result<Reading, SettingsError> {
 }
 
 /// Returns true if both targets have the same content.
-fn is_same(one: &Target, other: &Target) -> bool {
+fn have_same_content(one: &Target, other: &Target) -> bool {
     match (one, other) {
         (Target::File(_, one), Target::File(_, other)) => one == other,
         (one, other) => one == other,

@@ -51,7 +51,7 @@ use settings_files::{FoundSettings, SettingsSources};
 use tree_profiles::TreeProfiles;
 
 /// The default size of parsed data to keep, in MiB.
-const CACHE_SIZE: u64 = 256;
+const DEFAULT_CACHE_SIZE: u64 = 256;
 
 /// A repository, its effective settings, and the caches that all pipelines over it share. Cheap to clone.
 #[derive(Clone)]
@@ -97,7 +97,7 @@ impl Workspace {
         let repository = Arc::new(overrides.repository().map_err(|error| not_located(error, overrides))?);
         let found = settings_files::find(overrides, &repository)?;
         let mut settings = found.settings.clone();
-        overrides.lay_over(&mut settings)?;
+        overrides.apply_to(&mut settings)?;
         read_from_revisions(&repository, &mut settings);
         let profiles = TreeProfiles::of(&repository, &settings);
         let judge = Arc::new(SettingsJudge::new(repository.clone(), &found, profiles));
@@ -266,8 +266,8 @@ impl Workspace {
             chosen
         })?;
         // If there is no profile at all, the failure below names each path.
-        let is_told = |error: &&ProfileError| !fleet.is_empty() || error.line.is_some();
-        errors.iter().filter(is_told).for_each(report);
+        let is_reported = |error: &&ProfileError| !fleet.is_empty() || error.line.is_some();
+        errors.iter().filter(is_reported).for_each(report);
         if !fleet.is_empty() {
             return Ok(fleet);
         }
@@ -275,8 +275,8 @@ impl Workspace {
             return Err("no node matches --node".into());
         }
         let paths: Vec<String> = self.settings.profiles.iter().map(ProfileEntry::to_string).collect();
-        let wanted = "YAML, JSON or NDJSON files, a node each";
-        Err(format!("no node profile could be read from {}: expected {wanted}", paths.join(", ")).into())
+        let expected = "YAML, JSON or NDJSON files, a node each";
+        Err(format!("no node profile could be read from {}: expected {expected}", paths.join(", ")).into())
     }
 
     /// Keeps nothing for the next run, for long-running programs that do not save it.
@@ -366,7 +366,7 @@ impl Workspace {
             global: self.global().cloned(),
             lookup_options: self.settings.lookup_options.clone(),
             reads_manifests: self.settings.reads_manifests,
-            variables: self.settings.variables.given.clone(),
+            variables: self.settings.variables.from_data.clone(),
             derived: self.settings.variables.derived.clone(),
             modulepath: self.settings.modulepath.as_ref().map(|folders| folders.join(":")),
             basemodulepath: self.settings.basemodulepath.iter().map(|folder| absolute(folder)).collect(),
@@ -395,14 +395,14 @@ impl Workspace {
 
 /// Returns the number of bytes of parsed data to keep.
 fn cache_size(overrides: &Overrides) -> usize {
-    let mebibytes = usize::try_from(overrides.cache_size.unwrap_or(CACHE_SIZE)).unwrap_or(usize::MAX);
+    let mebibytes = usize::try_from(overrides.cache_size.unwrap_or(DEFAULT_CACHE_SIZE)).unwrap_or(usize::MAX);
     mebibytes.saturating_mul(1 << 20)
 }
 
 /// Returns the memory that data files may take.
 fn file_memory(overrides: &Overrides, limits: &Limits) -> FileMemory {
-    let (part, FileMemory { read, .. }) = (limits.memory_of_files(), FileMemory::default());
-    FileMemory { kept: cache_size(overrides).min(part), read: read.min(part) }
+    let (memory_share, FileMemory { read, .. }) = (limits.memory_of_files(), FileMemory::default());
+    FileMemory { kept: cache_size(overrides).min(memory_share), read: read.min(memory_share) }
 }
 
 /// Opens the cache on disk, in the git directory that all work trees share, or returns `None` if it is turned off.

@@ -35,25 +35,30 @@ impl NodePair {
         report: &dyn Fn(&ProfileError),
     ) -> Result<Option<NodePair>> {
         let revisions = second.revisions();
-        let of = |workspace: &Workspace, other: Option<&Fleet>, report: &dyn Fn(&ProfileError)| {
+        let read_fleet = |workspace: &Workspace, other: Option<&Fleet>, report: &dyn Fn(&ProfileError)| {
             let is_shared = |name: &str| other.is_none_or(|other| other.find(name).is_some());
             workspace.fleet(&revisions, branch, &[at], &is_shared, report)
         };
-        let (before, after) = (of(first, None, report)?, of(second, None, report)?);
-        let only = |one: &Fleet, other: &Fleet| -> Vec<Arc<str>> {
+        let (before, after) = (read_fleet(first, None, report)?, read_fleet(second, None, report)?);
+        let names_only_in = |one: &Fleet, other: &Fleet| -> Vec<Arc<str>> {
             one.iter().map(|(_, name)| name.clone()).filter(|name| other.find(name).is_none()).collect()
         };
-        let (gone, new) = (only(&before, &after), only(&after, &before));
+        let (gone, new) = (names_only_in(&before, &after), names_only_in(&after, &before));
         if gone.len() == before.len() {
             return Ok(None);
         }
-        let told = |_: &ProfileError| {};
-        let (was, is) = if gone.is_empty() && new.is_empty() {
+        let ignore = |_: &ProfileError| {};
+        let (shared_before, shared_after) = if gone.is_empty() && new.is_empty() {
             (before, after)
         } else {
-            (of(first, Some(&after), &told)?, of(second, Some(&before), &told)?)
+            (read_fleet(first, Some(&after), &ignore)?, read_fleet(second, Some(&before), &ignore)?)
         };
-        Ok(Some(NodePair { before: Arc::new(was), pipeline: second.pipeline(revisions, Arc::new(is)), gone, new }))
+        Ok(Some(NodePair {
+            before: Arc::new(shared_before),
+            pipeline: second.pipeline(revisions, Arc::new(shared_after)),
+            gone,
+            new,
+        }))
     }
 
     /// Returns findings for the nodes that only one of the sets has.

@@ -28,7 +28,7 @@ impl Readings for TreeReadings {
     fn reading(&self, sides: &Sides) -> std::result::Result<Option<OtherReading>, String> {
         let judge = sides.judge();
         let RevisionId::Commit(commit) = judge else { return Ok(None) };
-        self.other(commit, sides).or_else(|failure| {
+        self.other_reading(commit, sides).or_else(|failure| {
             // A change of profiles alone evades no policy.
             if self.workspace.judge.changes_profiles_alone(sides) {
                 return Ok(None);
@@ -40,7 +40,7 @@ impl Readings for TreeReadings {
 }
 
 impl TreeReadings {
-    fn other(&self, judge: CommitId, sides: &Sides) -> Result<Option<OtherReading>> {
+    fn other_reading(&self, judge: CommitId, sides: &Sides) -> Result<Option<OtherReading>> {
         // The author of commits chooses the branch that they are on, but not the one that takes them.
         let branch = sides.branch.as_ref().or(self.branch.as_ref()).map(BranchName::as_str);
         let other = match self.workspace.as_read_by(judge, sides.after)? {
@@ -98,8 +98,8 @@ impl Workspace {
         read_from_revisions(&self.repository, &mut settings);
         let stage = tempfile::tempdir()?;
         let profiles = TreeProfiles::of(&self.repository, &settings);
-        let kept = self.judge.profile_files(after);
-        profiles.stage(&self.repository.tree(judge)?, &kept, stage.path(), &mut settings)?;
+        let kept_files = self.judge.profile_files(after);
+        profiles.stage(&self.repository.tree(judge)?, &kept_files, stage.path(), &mut settings)?;
         let outside = Outside::find(&settings.global_hiera_config, &self.repository)?;
         Ok(Some(self.with_reading(settings, outside, stage)))
     }

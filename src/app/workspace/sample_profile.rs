@@ -10,15 +10,15 @@ use crate::puppet::{emit, facter};
 use crate::value::{Hash, Value};
 
 /// The node of the sample.
-const NODE: &str = "web01.example.com";
+const SAMPLE_NODE: &str = "web01.example.com";
 
 /// Variables that need no declaration, since they follow from the name.
 const DERIVED: [&str; 6] =
     ["environment", "clientcert", "trusted.certname", "trusted.hostname", "trusted.domain", "server_facts.environment"];
 
 /// Sample values of well-known variables; others are `VALUE`.
-const VALUES: [(&str, &str); 10] = [
-    ("fqdn", NODE),
+const SAMPLE_VALUES: [(&str, &str); 10] = [
+    ("fqdn", SAMPLE_NODE),
     ("hostname", "web01"),
     ("domain", "example.com"),
     ("family", "Debian"),
@@ -34,7 +34,7 @@ const VALUES: [(&str, &str); 10] = [
 /// one; settings are searched for in `folder`.
 pub(super) fn no_profiles(environment: Option<&Environment>, folder: &Path) -> String {
     let variables = environment.map(variables).unwrap_or_default();
-    let asked = match variables.len() {
+    let variables_hint = match variables.len() {
         0 => "",
         1 => ", with the variable that hiera.yaml asks for",
         _ => ", with the variables that hiera.yaml asks for",
@@ -47,11 +47,11 @@ pub(super) fn no_profiles(environment: Option<&Environment>, folder: &Path) -> S
     format!(
         "no node profiles: what a commit does depends on the node, so hierad needs the facts of each.\n\n\
          `hierad init` looks for them here and on this machine, and takes a PuppetDB with --puppetdb URL.\n\
-         Or write a file for each node, such as {}{asked}:\n\n{sample}\n\
+         Or write a file for each node, such as {}{variables_hint}:\n\n{sample}\n\
          The output of `facter --json --show-legacy`, `puppet facts show --show-legacy --render-as json` and\n\
          PuppetDB works, too. Then name the folder:\n\
          with --profiles {}, or for good in {}:\n\n    profiles: [profiles/]",
-        profiles.join(format!("{NODE}.yaml")).display(),
+        profiles.join(format!("{SAMPLE_NODE}.yaml")).display(),
         profiles.display(),
         settings.display(),
     )
@@ -68,7 +68,7 @@ fn variables(environment: &Environment) -> BTreeSet<String> {
 
 /// Returns a profile that sets `variables`.
 fn sample(variables: &BTreeSet<String>) -> Hash {
-    let mut sample = Hash::from_iter([("name", Value::from(NODE))]);
+    let mut sample = Hash::from_iter([("name", Value::from(SAMPLE_NODE))]);
     for name in variables {
         let Some(segments) = key::split(name) else { continue };
         let mut names: Vec<String> = segments.iter().map(Value::to_s).collect();
@@ -77,7 +77,7 @@ fn sample(variables: &BTreeSet<String>) -> Hash {
             let kind = if facter::is_legacy(&names[0]) || facter::is_core(&names[0]) { "facts" } else { "variables" };
             names.insert(0, kind.to_owned());
         }
-        set(&mut sample, &names);
+        set_sample(&mut sample, &names);
     }
     if sample.len() == 1 {
         let os = Hash::from_iter([("family", Value::from("Debian"))]);
@@ -87,16 +87,16 @@ fn sample(variables: &BTreeSet<String>) -> Hash {
 }
 
 /// Sets the nested entry at `names` to its sample value.
-fn set(hash: &mut Hash, names: &[String]) {
+fn set_sample(hash: &mut Hash, names: &[String]) {
     match names {
         [] => {}
         [name] => {
-            let known = VALUES.iter().find(|(known, _)| known == name);
+            let known = SAMPLE_VALUES.iter().find(|(known, _)| known == name);
             hash.insert(name.as_str(), Value::from(known.map_or("VALUE", |(_, value)| value)));
         }
         [name, rest @ ..] => {
             let mut inner = hash.get(name).and_then(Value::as_hash).cloned().unwrap_or_default();
-            set(&mut inner, rest);
+            set_sample(&mut inner, rest);
             hash.insert(name.as_str(), Value::hash(inner));
         }
     }

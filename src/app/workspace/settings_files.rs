@@ -35,7 +35,7 @@ pub(in crate::app) struct FoundSettings {
     /// The files in order of precedence, the strongest first.
     pub(super) files: Vec<SettingsFile>,
     /// False if settings that belong to the daemon are ignored.
-    pub(super) has_daemon: bool,
+    pub(super) daemon_settings_apply: bool,
 }
 
 /// The files and flags that settings come from, besides the file of the tree.
@@ -53,13 +53,13 @@ impl SettingsSources {
         let tree = tree.filter(|_| !self.is_tree_trusted);
         let files: Vec<SettingsFile> = self.trusted.iter().cloned().chain(tree).collect();
         let mut settings = Settings::combine(&files)?.settings;
-        self.overrides.lay_over(&mut settings)?;
+        self.overrides.apply_to(&mut settings)?;
         Ok(settings)
     }
 }
 
 /// The places of a repository that decide which files are trusted.
-pub(super) struct Places<'a> {
+pub(super) struct TrustRules<'a> {
     repository: &'a Repository,
     /// The top folders of the work trees that commits write to, with all links resolved: that of the repository, and
     /// that of another repository around its git directory.
@@ -70,14 +70,14 @@ pub(super) struct Places<'a> {
     trusted: Option<TrustStore>,
 }
 
-impl Places<'_> {
-    pub(super) fn of(repository: &Repository) -> Places<'_> {
+impl TrustRules<'_> {
+    pub(super) fn of(repository: &Repository) -> TrustRules<'_> {
         let real = |path: &Path| path.canonicalize().ok();
         let is_inside = repository.enclosing_work_dir().is_some();
         let own = [repository.git_dir(), repository.common_dir()];
         let git_dirs = own.into_iter().filter(|_| !is_inside).filter_map(real).collect();
         let roots = repository.folders_of_commits().filter_map(|top| real(&top)).collect();
-        Places { repository, roots, git_dirs, trusted: TrustStore::of(repository).ok() }
+        TrustRules { repository, roots, git_dirs, trusted: TrustStore::of(repository).ok() }
     }
 
     /// Returns the top of the tree that contains a path. The path's folder must have its links resolved.
@@ -91,7 +91,7 @@ impl Places<'_> {
 
     /// Returns the folder of a file of the tree, with the path to read it at, or `None` if no commit can write the
     /// file.
-    fn in_tree(&self, path: &Path) -> Option<(TreeFolder, PathBuf)> {
+    fn locate_in_tree(&self, path: &Path) -> Option<(TreeFolder, PathBuf)> {
         let folder_of = |path: &Path| {
             let root = self.root_of(path)?;
             let folder = path.parent()?.strip_prefix(&root).ok()?.to_owned();
@@ -112,7 +112,7 @@ impl Places<'_> {
     /// last, since such a file does not judge.
     fn paths_in_tree(&self, overrides: &Overrides, named: Option<&SettingsFile>) -> Vec<String> {
         let named_path = overrides.config().and_then(|path| {
-            let (place, path) = self.in_tree(path)?;
+            let (place, path) = self.locate_in_tree(path)?;
             Some(place.folder.join(path.file_name()?).to_str()?.to_owned())
         });
         let usual = SETTINGS_FILE.to_owned();
@@ -125,7 +125,7 @@ impl Places<'_> {
 
     /// Reads a file by the rules of its place.
     pub(super) fn read(&self, path: &Path) -> std::result::Result<SettingsFile, SettingsError> {
-        let Some((folder, path)) = self.in_tree(path) else { return SettingsFile::trusted(path) };
+        let Some((folder, path)) = self.locate_in_tree(path) else { return SettingsFile::trusted(path) };
         let content = disk::read_below(&folder.root, &path, MAX_SETTINGS_SIZE);
         let file = SettingsFile::new(&path, content, Origin::Tree(folder))?;
         let origin =
@@ -136,33 +136,33 @@ impl Places<'_> {
 
 /// Finds the settings of a run in `repository`, and combines them.
 pub(in crate::app) fn find(overrides: &Overrides, repository: &Repository) -> Result<FoundSettings> {
-    let places = Places::of(repository);
-    let named = overrides.config().map(|path| places.read(path)).transpose()?;
-    let paths = places.paths_in_tree(overrides, named.as_ref());
-    let (mut tree, mut ruling) = match named {
+    let trust_rules = TrustRules::of(repository);
+    let named = overrides.config().map(|path| trust_rules.read(path)).transpose()?;
+    let paths = trust_rules.paths_in_tree(overrides, named.as_ref());
+    let (mut tree, mut first_trusted) = match named {
         Some(file) if file.origin == Origin::Trusted => (None, Some(file)),
         named => (named, None),
     };
     let mut refused = Vec::new();
     let mut is_shared = false;
-    if ruling.is_none() {
-        (ruling, is_shared) = places.ruling(repository, overrides, &mut refused)?;
+    if first_trusted.is_none() {
+        (first_trusted, is_shared) = trust_rules.find_trusted(repository, overrides, &mut refused)?;
     }
     let own = repository.work_dir().map(|top| top.join(SETTINGS_FILE));
     if let Some(path) = own.filter(|path| tree.is_none() && path.symlink_metadata().is_ok()) {
-        match places.read(&path) {
+        match trust_rules.read(&path) {
             Ok(file) => tree = Some(file),
-            Err(error) => refused.push(whole_file(&error)),
+            Err(error) => refused.push(refuse_whole_file(&error)),
         }
     }
-    let is_needed = ruling.is_none() && overrides.profiles.is_empty();
-    let (mut combined, is_faulty) = combine(ruling.as_ref(), tree.as_ref(), is_needed)?;
-    let has_daemon = !is_shared || combined.settings.repositories.is_empty();
-    if !has_daemon {
+    let is_needed = first_trusted.is_none() && overrides.profiles.is_empty();
+    let (mut combined, is_faulty) = combine(first_trusted.as_ref(), tree.as_ref(), is_needed)?;
+    let daemon_settings_apply = !is_shared || combined.settings.repositories.is_empty();
+    if !daemon_settings_apply {
         combined.settings = combined.settings.without_daemon();
     }
     refused.extend(combined.refused);
-    let files: Vec<SettingsFile> = ruling.iter().chain(tree.iter().filter(|_| !is_faulty)).cloned().collect();
+    let files: Vec<SettingsFile> = first_trusted.iter().chain(tree.iter().filter(|_| !is_faulty)).cloned().collect();
     for file in &files {
         tracing::info!(path = %file.path.display(), trusted = file.origin == Origin::Trusted, "settings are read");
     }
@@ -171,20 +171,20 @@ pub(in crate::app) fn find(overrides: &Overrides, repository: &Repository) -> Re
         tree => (None, tree.filter(|_| !is_faulty)),
     };
     let is_tree_trusted = trusted_tree.is_some();
-    let (settings, trusted) = (combined.settings, ruling.or(trusted_tree));
-    Ok(FoundSettings { settings, refused, tree, trusted, is_tree_trusted, paths, files, has_daemon })
+    let (settings, trusted) = (combined.settings, first_trusted.or(trusted_tree));
+    Ok(FoundSettings { settings, refused, tree, trusted, is_tree_trusted, paths, files, daemon_settings_apply })
 }
 
-impl Places<'_> {
+impl TrustRules<'_> {
     /// Returns the first trusted file in the usual places, and true if it is not specific to this repository.
-    fn ruling(
+    fn find_trusted(
         &self,
         repository: &Repository,
         overrides: &Overrides,
         refused: &mut Vec<Refusal>,
     ) -> Result<(Option<SettingsFile>, bool)> {
         let own = [repository.git_dir(), repository.common_dir()].map(|folder| (folder.join(SETTINGS_FILE), false));
-        let shared = shared_files().into_iter().filter(|_| !overrides.is_isolated).map(|path| (path, true));
+        let shared = user_and_system_files().into_iter().filter(|_| !overrides.is_isolated).map(|path| (path, true));
         for (path, is_shared) in own.into_iter().chain(shared) {
             if !path.is_file() {
                 continue;
@@ -212,16 +212,16 @@ impl Places<'_> {
 /// Combines a trusted file and that of the tree. A fault in the latter is an error only if it is needed; else returns
 /// true, and the file does not count.
 fn combine(
-    ruling: Option<&SettingsFile>,
+    first_trusted: Option<&SettingsFile>,
     tree: Option<&SettingsFile>,
     is_needed: bool,
 ) -> std::result::Result<(Combined, bool), SettingsError> {
-    let ruling: Vec<SettingsFile> = ruling.into_iter().cloned().collect();
-    let all: Vec<SettingsFile> = ruling.iter().chain(tree).cloned().collect();
+    let first_trusted: Vec<SettingsFile> = first_trusted.into_iter().cloned().collect();
+    let all: Vec<SettingsFile> = first_trusted.iter().chain(tree).cloned().collect();
     match Settings::combine(&all) {
         Err(error) if !is_needed && tree.is_some_and(|tree| tree.origin != Origin::Trusted) => {
-            let mut combined = Settings::combine(&ruling)?;
-            combined.refused.push(whole_file(&error));
+            let mut combined = Settings::combine(&first_trusted)?;
+            combined.refused.push(refuse_whole_file(&error));
             Ok((combined, true))
         }
         combined => Ok((combined?, false)),
@@ -229,7 +229,7 @@ fn combine(
 }
 
 /// Makes the refusal of a whole file of the tree. It quotes nothing from the file.
-fn whole_file(error: &SettingsError) -> Refusal {
+fn refuse_whole_file(error: &SettingsError) -> Refusal {
     let (path, line, reason) = match error {
         SettingsError::Read { path, source } => (path, None, source.to_string()),
         SettingsError::Invalid { path, line, .. } => (path, *line, "it has a fault: see `hierad trust`".to_owned()),
@@ -239,7 +239,7 @@ fn whole_file(error: &SettingsError) -> Refusal {
 }
 
 /// Returns the settings files of the user and of the system.
-fn shared_files() -> Vec<PathBuf> {
+fn user_and_system_files() -> Vec<PathBuf> {
     let folder = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let user = folder("XDG_CONFIG_HOME").or_else(|| Some(folder("HOME")?.join(".config")));
     let user = user.map(|folder| folder.join("hierad").join(SETTINGS_FILE));
@@ -248,10 +248,10 @@ fn shared_files() -> Vec<PathBuf> {
 
 /// Returns the settings that `--config` names, or `None` if it is not given or names a file of the current tree.
 /// Fails if the file is in the tree of a repository that its own settings name.
-pub(in crate::app) fn named(overrides: &Overrides) -> Result<Option<Settings>> {
+pub(in crate::app) fn settings_from_config_flag(overrides: &Overrides) -> Result<Option<Settings>> {
     let Some(path) = overrides.config() else { return Ok(None) };
     if let Ok(repository) = overrides.repository()
-        && Places::of(&repository).read(path)?.origin != Origin::Trusted
+        && TrustRules::of(&repository).read(path)?.origin != Origin::Trusted
     {
         return Ok(None);
     }
@@ -267,8 +267,8 @@ pub(in crate::app) fn named(overrides: &Overrides) -> Result<Option<Settings>> {
 /// Fails if a settings file of the daemon lies in the tree of the repository at `folder`.
 fn check_place(path: &Path, folder: &Path) -> Result<()> {
     let Ok(repository) = Repository::discover(folder) else { return Ok(()) };
-    let places = Places::of(&repository);
-    if places.in_tree(path).is_none() || places.read(path)?.origin == Origin::Trusted {
+    let trust_rules = TrustRules::of(&repository);
+    if trust_rules.locate_in_tree(path).is_none() || trust_rules.read(path)?.origin == Origin::Trusted {
         return Ok(());
     }
     let (path, folder) = (path.display(), folder.display());
@@ -279,9 +279,9 @@ fn check_place(path: &Path, folder: &Path) -> Result<()> {
 
 /// Checks the settings file that the daemon's settings name for the repository at `folder`. The repository need not
 /// exist yet.
-pub(in crate::app) fn check_own(path: &Path, folder: &Path) -> Result<()> {
+pub(in crate::app) fn check_repository_settings(path: &Path, folder: &Path) -> Result<()> {
     let file = match Repository::discover(folder) {
-        Ok(repository) => Places::of(&repository).read(path)?,
+        Ok(repository) => TrustRules::of(&repository).read(path)?,
         Err(_) => SettingsFile::trusted(path)?,
     };
     file.check_repository_settings()?;

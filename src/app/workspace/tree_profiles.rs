@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::inside::below;
+use super::inside::path_below;
 use crate::app::Result;
 use crate::app::settings::Settings;
 use crate::diff::Diff;
@@ -37,8 +37,9 @@ impl TreeProfiles {
     pub(super) fn of(repository: &Repository, settings: &Settings) -> TreeProfiles {
         let top = repository.work_dir().and_then(|top| top.canonicalize().ok()).unwrap_or_default();
         let mut entries = settings.profiles.clone();
-        let values: Vec<String> = settings.backends.value_files.iter().filter_map(|path| below(&top, path)).collect();
-        let paths = entries.iter_mut().filter_map(ProfileEntry::path_mut).filter_map(|path| below(&top, path));
+        let values: Vec<String> =
+            settings.backends.value_files.iter().filter_map(|path| path_below(&top, path)).collect();
+        let paths = entries.iter_mut().filter_map(ProfileEntry::path_mut).filter_map(|path| path_below(&top, path));
         let paths = paths.chain(values.iter().cloned()).collect();
         let (is_joined, programs) = (settings.profiles.len() > 1, TreePrograms::of(&top, settings));
         TreeProfiles { top, paths, values, is_joined, programs }
@@ -82,26 +83,28 @@ impl TreeProfiles {
     }
 
     /// Returns the meaning of a file, in words.
-    pub(super) fn what(&self, file: &str) -> &'static str {
+    pub(super) fn meaning(&self, file: &str) -> &'static str {
         if self.is_of_values(file) { "says what a backend finds" } else { "says what a node is" }
     }
 
     /// Writes the profile files of a revision to `folder`, and makes `settings` name them there. Paths at which the
     /// revision has none stay. Files in submodules are read from the checked-out submodules. Fails if one of these
-    /// lacks the commit, unless the commit is among the `kept` files, so the submodule has not been moved.
+    /// lacks the commit, unless the commit is among the `kept_files`, so the submodule has not been moved.
     pub(super) fn stage(
         &self,
         tree: &dyn FileTree,
-        kept: &BTreeMap<String, BlobId>,
+        kept_files: &BTreeMap<String, BlobId>,
         folder: &Path,
         settings: &mut Settings,
     ) -> Result<()> {
         let mut left = SHARED_LIMIT;
         let tree = WithSubmodules::new(tree, |path, commit| Some(Box::new(submodule(&self.top.join(path), commit)?)));
         for path in settings.profiles.iter_mut().filter_map(ProfileEntry::path_mut) {
-            let Some(inside) = below(&self.top, path) else { continue };
+            let Some(inside) = path_below(&self.top, path) else { continue };
             let files = files_in_tree(&tree, &inside, &mut left)?;
-            if let Some((path, commit)) = tree.absent().iter().find(|(path, commit)| kept.get(path) != Some(commit)) {
+            if let Some((path, commit)) =
+                tree.absent().iter().find(|(path, commit)| kept_files.get(path) != Some(commit))
+            {
                 let text = format!("{path} is a submodule, and its commit {commit} is not here: fetch it there");
                 return Err(text.into());
             }

@@ -97,7 +97,7 @@ fn record(file: &SettingsFile) -> Result<String> {
     add(path.as_bytes());
     add(file.text.as_bytes());
     // A program of the tree may change while the settings stay.
-    Programs::new(place, &mut add).of_commands(&file.commands()?)?;
+    Programs::new(place, &mut add).add_commands(&file.commands()?)?;
     Ok(format!("{} {path}", Hex(&digest.finalize())))
 }
 

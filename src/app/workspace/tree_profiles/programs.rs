@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::app::settings::Settings;
-use crate::app::workspace::inside::below;
+use crate::app::workspace::inside::path_below;
 use crate::tree::{FileTree, Target, TreeError, changes, folder_of, follow};
 
 /// The places in the tree that the words of commands name.
@@ -15,9 +15,9 @@ impl TreePrograms {
     /// Returns the programs in these settings that are in the tree at `top`.
     pub(super) fn of(top: &Path, settings: &Settings) -> TreePrograms {
         let words: Vec<(&Path, &str)> = settings.commands().collect();
-        let names = words.iter().flat_map(|(folder, word)| names_in(word).map(|name| folder.join(name)));
+        let names = words.iter().flat_map(|(folder, word)| paths_in_word(word).map(|name| folder.join(name)));
         let names: BTreeSet<PathBuf> = names.collect();
-        TreePrograms(names.iter().filter_map(|name| below(top, name)).filter(|place| !place.is_empty()).collect())
+        TreePrograms(names.iter().filter_map(|name| path_below(top, name)).filter(|place| !place.is_empty()).collect())
     }
 
     /// Returns true if there are none.
@@ -76,7 +76,7 @@ fn is_at_or_below(path: &str, place: &str) -> bool {
 }
 
 /// Returns a word, and the paths in it, as a shell reads them.
-fn names_in(word: &str) -> impl Iterator<Item = &str> {
+fn paths_in_word(word: &str) -> impl Iterator<Item = &str> {
     let pieces = word.split(|c: char| c.is_whitespace() || "'\"=;|&<>()".contains(c));
     [word].into_iter().chain(pieces.filter(|piece| piece.contains('/'))).filter(|name| !name.is_empty())
 }

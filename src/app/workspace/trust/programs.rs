@@ -29,7 +29,7 @@ const MAX_LETTERS: usize = 16;
 const MAX_NAMES: usize = 10_000;
 
 /// Commands with which a shell, or a script in a word, changes the folder that later names are relative to.
-const MOVES: [&str; 3] = ["cd", "chdir", "pushd"];
+const FOLDER_COMMANDS: [&str; 3] = ["cd", "chdir", "pushd"];
 
 /// Adds the files that the words of commands name to a digest.
 pub(super) struct Programs<'a> {
@@ -55,34 +55,34 @@ impl<'a> Programs<'a> {
     }
 
     /// Adds the files of all words.
-    pub(super) fn of_commands(&mut self, words: &[String]) -> Result<()> {
+    pub(super) fn add_commands(&mut self, words: &[String]) -> Result<()> {
         let distinct: BTreeSet<&String> = words.iter().collect();
         for word in distinct {
-            self.line(word, 0)?;
+            self.add_line(word, 0)?;
         }
         // A program such as env may go to a folder before it starts another one.
         let (names, folders) = (&self.relative, &self.elsewhere);
         self.is_unclear |= names.len() * folders.len() > MAX_NAMES
             || folders.iter().any(|folder| names.iter().any(|name| leads_back(&self.place.root, &folder.join(name))));
-        if self.is_unclear { self.folder(&self.place.root.clone()) } else { Ok(()) }
+        if self.is_unclear { self.add_folder(&self.place.root.clone()) } else { Ok(()) }
     }
 
     /// Adds the files of all names in a word, or in the line that names an interpreter.
-    fn line(&mut self, line: &str, depth: usize) -> Result<()> {
+    fn add_line(&mut self, line: &str, depth: usize) -> Result<()> {
         self.is_unclear |=
-            is_expanded(line) || line.split(|c: char| !c.is_alphanumeric()).any(|word| MOVES.contains(&word));
+            is_expanded(line) || line.split(|c: char| !c.is_alphanumeric()).any(|word| FOLDER_COMMANDS.contains(&word));
         for name in names_in(line) {
             if self.relative.len() + self.elsewhere.len() > MAX_NAMES {
                 self.is_unclear = true;
                 return Ok(());
             }
-            self.name(name, name == line && depth == 0, depth)?;
+            self.add_name(name, name == line && depth == 0, depth)?;
         }
         Ok(())
     }
 
     /// Adds everything in a folder of the tree, except git directories.
-    fn folder(&mut self, folder: &Path) -> Result<()> {
+    fn add_folder(&mut self, folder: &Path) -> Result<()> {
         let mut entries = fs::read_dir(folder)?.collect::<std::io::Result<Vec<_>>>()?;
         entries.sort_by_key(fs::DirEntry::file_name);
         for entry in entries.iter().filter(|entry| !entry.file_name().eq_ignore_ascii_case(".git")) {
@@ -90,7 +90,7 @@ impl<'a> Programs<'a> {
             (self.add)(path.strip_prefix(&self.place.root).unwrap_or(&path).as_os_str().as_encoded_bytes());
             if kind.is_dir() {
                 (self.add)(b"folder");
-                self.folder(&path)?;
+                self.add_folder(&path)?;
             } else if kind.is_symlink() {
                 (self.add)(b"link");
                 (self.add)(fs::read_link(&path)?.as_os_str().as_encoded_bytes());
@@ -105,7 +105,7 @@ impl<'a> Programs<'a> {
 
     /// Adds the file that a name stands for, if it leads into the tree. A folder is refused if it is the `whole`
     /// word, since it is not a program.
-    fn name(&mut self, name: &str, whole: bool, depth: usize) -> Result<()> {
+    fn add_name(&mut self, name: &str, whole: bool, depth: usize) -> Result<()> {
         if Path::new(name).is_relative() {
             self.relative.insert(name.to_owned());
         }
@@ -115,7 +115,7 @@ impl<'a> Programs<'a> {
             Lead::Elsewhere(_) => {}
             Lead::Inside(path) => {
                 let refused = |why: String| format!("a command names '{name}', which {why}");
-                match self.entry(&path, depth)? {
+                match self.add_entry(&path, depth)? {
                     Found::Folder if whole => {
                         return Err(refused("is a folder, whose contents could change unnoticed".into()).into());
                     }
@@ -124,14 +124,14 @@ impl<'a> Programs<'a> {
                     Found::Refused(why) => return Err(refused(why).into()),
                     Found::Added => {}
                 }
-                self.siblings(&path)?;
+                self.add_siblings(&path)?;
             }
         }
         Ok(())
     }
 
     /// Adds the files next to a path whose names differ only in their ending, since many programs let one omit it.
-    fn siblings(&mut self, path: &Path) -> Result<()> {
+    fn add_siblings(&mut self, path: &Path) -> Result<()> {
         let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
             return Ok(());
         };
@@ -146,8 +146,8 @@ impl<'a> Programs<'a> {
             |other: &&OsString| other.to_str().is_some_and(|other| stem == self::stem(&other.to_lowercase()));
         let alike: Vec<PathBuf> = self.listed[folder].iter().filter(is_alike).map(|name| folder.join(name)).collect();
         for other in alike.iter().filter(|other| *other != path) {
-            match self.entry(other, MAX_DEPTH)? {
-                Found::Folder => self.folder(&self.place.root.join(other))?,
+            match self.add_entry(other, MAX_DEPTH)? {
+                Found::Folder => self.add_folder(&self.place.root.join(other))?,
                 Found::Refused(_) => self.is_unclear = true,
                 Found::Added => {}
             }
@@ -156,7 +156,7 @@ impl<'a> Programs<'a> {
     }
 
     /// Adds the file at a path in the tree, or its absence, once.
-    fn entry(&mut self, inside: &Path, depth: usize) -> Result<Found> {
+    fn add_entry(&mut self, inside: &Path, depth: usize) -> Result<Found> {
         let path = self.place.root.join(inside);
         match path.symlink_metadata() {
             Err(error) if disk::is_absence(&error) => {
@@ -186,7 +186,7 @@ impl<'a> Programs<'a> {
         if let Some(interpreter) = first.strip_prefix(b"#!")
             && depth < MAX_DEPTH
         {
-            self.line(String::from_utf8_lossy(interpreter).trim(), depth + 1)?;
+            self.add_line(String::from_utf8_lossy(interpreter).trim(), depth + 1)?;
         }
         Ok(Found::Added)
     }
@@ -218,11 +218,11 @@ enum Lead {
 fn lead(place: &TreeFolder, name: &Path) -> Lead {
     let below = name.strip_prefix(&place.root).unwrap_or(name);
     let is_upward = |part: &Component<'_>| matches!(part, Component::CurDir | Component::ParentDir);
-    let turns = below.components().skip_while(is_upward).any(|part| part == Component::ParentDir);
+    let goes_up = below.components().skip_while(is_upward).any(|part| part == Component::ParentDir);
     let folder = place.root.join(&place.folder);
     if below.is_relative() {
         match place.inside(name) {
-            Some(_) if turns => return Lead::Unclear,
+            Some(_) if goes_up => return Lead::Unclear,
             Some(inside) => return Lead::Inside(inside),
             None => {}
         }
@@ -238,18 +238,18 @@ fn lead(place: &TreeFolder, name: &Path) -> Lead {
     let is_git = |part: Component<'_>| part.as_os_str().eq_ignore_ascii_case(".git");
     let is_in_git = |path: &Path| path.strip_prefix(&place.root).is_ok_and(|inside| inside.components().any(is_git));
     // No commit writes there, but the user may have made a link that leads back.
-    if is_in_git(&whole) && !turns {
+    if is_in_git(&whole) && !goes_up {
         whole = whole.canonicalize().unwrap_or(whole);
     }
-    let is_elsewhere = if is_in_git(&whole) { !turns } else { !leads_back(&place.root, &whole) };
+    let is_elsewhere = if is_in_git(&whole) { !goes_up } else { !leads_back(&place.root, &whole) };
     if is_elsewhere { Lead::Elsewhere(whole) } else { Lead::Unclear }
 }
 
 /// Returns true if a path may lead into the tree at `root`, or to a folder around it.
 fn leads_back(root: &Path, path: &Path) -> bool {
-    let turns = path.components().any(|part| part == Component::ParentDir);
-    let Ok(mut way) = Way::of(path) else { return true };
-    for step in way.by_ref() {
+    let goes_up = path.components().any(|part| part == Component::ParentDir);
+    let Ok(mut walk) = Way::of(path) else { return true };
+    for step in walk.by_ref() {
         match step {
             // The content of /proc depends on the process that looks.
             Ok(Step { entry, .. })
@@ -259,10 +259,10 @@ fn leads_back(root: &Path, path: &Path) -> bool {
             }
             Ok(_) => {}
             // Another folder than the present one may have it.
-            Err(error) => return turns || !disk::is_absence(&error),
+            Err(error) => return goes_up || !disk::is_absence(&error),
         }
     }
-    root.starts_with(way.place())
+    root.starts_with(walk.place())
 }
 
 /// Returns true if a shell, or another reader of a word, may turn it into other names: by variables, patterns,
