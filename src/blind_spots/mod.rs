@@ -100,7 +100,7 @@ impl DiffContext<'_> {
         let [changed, refused] = &self.settings;
         let mut spots: Vec<BlindSpot> = changed.iter().cloned().collect();
         spots.extend(self.changed_attributes(&files.attributes)?);
-        spots.extend(self.converted_files(files.are_all.then_some(&files.reached))?);
+        spots.extend(self.converted_files(files.are_only_files.then_some(&files.reached))?);
         spots.extend(self.modules_outside());
         spots.extend(self.other_versions(files)?);
         spots.extend(self.changed_programs(files)?);
@@ -125,19 +125,19 @@ impl DiffContext<'_> {
             spots.extend(self.keys_not_allowed());
             spots.extend(self.failing_keys());
             let undefined = self.undefined_variables(files)?;
-            let by_facts = undefined_variables::facts(&undefined);
+            let by_facts = undefined_variables::fact_remedies(&undefined);
             spots.extend(undefined);
             spots.extend(self.merges_in_manifests()?);
             spots.extend(self.absent_modules());
             let callers = self.callers(files)?;
-            let told = callers.iter().flat_map(|spot| spot.files.iter().cloned()).collect();
+            let files_of_callers = callers.iter().flat_map(|spot| spot.files.iter().cloned()).collect();
             spots.extend(callers);
-            spots.extend(self.unreached_files(files, &told, &by_facts));
+            spots.extend(self.unreached_files(files, &files_of_callers, &by_facts));
             spots.extend(self.unlisted_keys(files));
         }
         for spot in self.variables_of_manifests()? {
-            let is_told = spots.iter().any(|told| (told.code, &told.headline) == (spot.code, &spot.headline));
-            spots.extend(Some(spot).filter(|_| !is_told));
+            let is_reported = spots.iter().any(|known| (known.code, &known.headline) == (spot.code, &spot.headline));
+            spots.extend(Some(spot).filter(|_| !is_reported));
         }
         Ok(spots)
     }
@@ -192,13 +192,14 @@ fn left_out(fleet: &Fleet) -> Option<BlindSpot> {
 /// Returns a blind spot for nodes that are guessed.
 fn guessed(fleet: &Fleet) -> Option<BlindSpot> {
     let nodes = fleet.guessed().clone();
-    let of = wording::nodes_of(&nodes, fleet.len());
+    let node_share = wording::nodes_of(&nodes, fleet.len());
     let are = if nodes.len() == 1 { "is" } else { "are" };
     (!nodes.is_empty()).then(|| BlindSpot {
         code: "guessed-profile",
-        headline: format!("{of} {are} guessed"),
+        headline: format!("{node_share} {are} guessed"),
         message: format!(
-            "{of} {are} guessed from the names of data files: there may be others, with other facts and other values"
+            "{node_share} {are} guessed from the names of data files: there may be others, with other facts \
+             and other values"
         ),
         fix: Some(Remedy::words(
             "name the facts of your nodes with --profiles or --puppetdb (`hierad init` takes them, too), or correct the guesses and remove `guessed`",
@@ -229,12 +230,12 @@ pub(crate) fn hidden(changes: &Changes, all: usize) -> Option<BlindSpot> {
     }
     let keys: BTreeSet<&Arc<str>> = changes.changes.iter().map(|change| &change.key).collect();
     let nodes = NodeSet::union_of(all, changes.changes.iter().map(|change| change.nodes.clone()));
-    let (count, of) = (wording::count(keys.len(), "key"), wording::nodes_of(&nodes, all));
+    let (count, node_share) = (wording::count(keys.len(), "key"), wording::nodes_of(&nodes, all));
     let verb = if keys.len() == 1 { "changes" } else { "change" };
     Some(BlindSpot {
         code: HIDDEN,
-        headline: format!("{count} that the filter hides {verb} on {of}"),
-        message: format!("--node and --key hide changes: {count} {verb} on {of}"),
+        headline: format!("{count} that the filter hides {verb} on {node_share}"),
+        message: format!("--node and --key hide changes: {count} {verb} on {node_share}"),
         fix: Some(Remedy::words("leave out --node and --key to see them")),
         keys: keys.into_iter().cloned().collect(),
         nodes,
@@ -247,12 +248,12 @@ pub(crate) fn hidden(changes: &Changes, all: usize) -> Option<BlindSpot> {
 pub(crate) fn untraced_in(files: Vec<String>, left_out: usize) -> Option<BlindSpot> {
     let files: Vec<String> = files.into_iter().filter(|file| Language::of(file).is_some()).collect();
     let first = files.first().filter(|_| left_out > 0)?;
-    let (named, changes) = (wording::some(files.iter().map(String::as_str)), wording::count(left_out, "change"));
+    let (names, changes) = (wording::some(files.iter().map(String::as_str)), wording::count(left_out, "change"));
     Some(BlindSpot {
         code: HIDDEN,
         headline: format!("{first} may take part in {changes} of other files"),
         message: format!(
-            "what code causes is not traced to its lines: {named} may take part in {changes} of other files"
+            "what code causes is not traced to its lines: {names} may take part in {changes} of other files"
         ),
         fix: Some(Remedy::words("leave out the paths to see them")),
         files,

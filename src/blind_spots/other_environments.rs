@@ -28,32 +28,32 @@ struct Side<'a> {
     /// The folder that environments are in, if there are several.
     around: Option<&'a str>,
     /// The folders of environments with nodes, and of their modules, with links followed.
-    own: BTreeSet<String>,
+    own_folders: BTreeSet<String>,
 }
 
 impl Side<'_> {
     fn of(revision: &Revision) -> Result<Side<'_>, TreeError> {
         let environment = &revision.environment;
         let around = environment.folders().map(|folders| folders.around);
-        let mut own = BTreeSet::new();
+        let mut own_folders = BTreeSet::new();
         let nodes = revision.nodes_by_environment();
         let is_known = |name: &Option<_>| name.as_ref().is_none_or(|name| nodes.contains_key(name));
         for root in environment.roots().filter(|root| is_known(&root.name)) {
             let folders = root.module_folders.values().map(String::as_str);
             for folder in folders.chain([folder_of(&root.options.hiera_config)]) {
                 if let Target::Folder(real) = follow(&*environment.tree, folder)? {
-                    own.insert(real);
+                    own_folders.insert(real);
                 }
             }
         }
-        Ok(Side { revision, around, own })
+        Ok(Side { revision, around, own_folders })
     }
 
     /// Returns true for a file in an environment without nodes: one of several, or one in a usual place that the
     /// settings do not name.
     fn is_of_other(&self, path: &str) -> bool {
         if let Some(around) = self.around {
-            return is_below(path, around) && !is_below_any(path, &self.own);
+            return is_below(path, around) && !is_below_any(path, &self.own_folders);
         }
         let is_usual = |path: &str| {
             let around = path.strip_suffix(HIERA_YAML).and_then(|folder| folder.trim_end_matches('/').rsplit_once('/'));

@@ -18,7 +18,7 @@ pub fn folder_with_same_ending(environment: &Environment, datadir: &str) -> Opti
         configs.flat_map(|config| config.all_levels()).flat_map(LevelConfig::folders).collect();
     let mut by_folder: BTreeMap<String, &str> = BTreeMap::new();
     for datadir in written.iter().filter(|datadir| datadir.starts_with('/')) {
-        if let Some(folder) = ending(&*environment.tree, datadir) {
+        if let Some(folder) = longest_folder_ending(&*environment.tree, datadir) {
             let known = by_folder.entry(folder).or_insert(datadir);
             if datadir.len() < known.len() {
                 *known = datadir;
@@ -28,12 +28,12 @@ pub fn folder_with_same_ending(environment: &Environment, datadir: &str) -> Opti
     let found = by_folder.into_iter().find(|(_, known)| *known == datadir);
     found
         .map(|(folder, _)| folder)
-        .or_else(|| ending(&*environment.tree, datadir).filter(|_| !written.contains(datadir)))
+        .or_else(|| longest_folder_ending(&*environment.tree, datadir).filter(|_| !written.contains(datadir)))
 }
 
 /// Returns the longest end of `datadir` that is a folder of the tree, or `.` if it is the folder of an environment
 /// itself.
-fn ending(tree: &dyn FileTree, datadir: &str) -> Option<String> {
+fn longest_folder_ending(tree: &dyn FileTree, datadir: &str) -> Option<String> {
     let names: Vec<&str> = datadir.split('/').filter(|name| !name.is_empty()).collect();
     let plain = names.iter().rev().take_while(|name| !name.contains("%{")).count();
     let is_folder = |folder: &String| matches!(follow(tree, folder), Ok(Target::Folder(_)));

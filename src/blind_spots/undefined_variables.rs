@@ -34,8 +34,8 @@ impl Undefined {
     fn joined(&self, other: &Undefined) -> Undefined {
         let mut nodes = self.nodes.clone();
         nodes.union_with(&other.nodes);
-        let union = |of: fn(&Undefined) -> &BTreeSet<String>| of(self).union(of(other)).cloned().collect();
-        let (files, set_by) = (union(|of| &of.files), union(|of| &of.set_by));
+        let union = |field: fn(&Undefined) -> &BTreeSet<String>| field(self).union(field(other)).cloned().collect();
+        let (files, set_by) = (union(|undefined| &undefined.files), union(|undefined| &undefined.set_by));
         let mut levels = self.levels.clone();
         levels.extend(other.levels.iter().filter(|level| !self.levels.contains(level)).cloned());
         Undefined { nodes, files, set_by, levels, is_touched: self.is_touched || other.is_touched }
@@ -104,9 +104,9 @@ impl DiffContext<'_> {
                     }
                     let nodes = of_root.intersection(&revision.fleet.nodes_without(&variable));
                     if !nodes.is_empty() {
-                        let (known, of) = without.entry(plain.to_owned()).or_default();
-                        known.union_with(&nodes);
-                        of.extend(&files);
+                        let (known_nodes, known_files) = without.entry(plain.to_owned()).or_default();
+                        known_nodes.union_with(&nodes);
+                        known_files.extend(&files);
                     }
                 }
             }
@@ -143,13 +143,13 @@ impl DiffContext<'_> {
                 for variable in pattern.variables().into_iter().filter(|name| is_any && !is_fine(name)) {
                     let of_variable = || revision.fleet.nodes_without(variable).intersection(&of_root);
                     let nodes = without.entry(variable.to_owned()).or_insert_with(of_variable);
-                    let able = nodes_led(&pattern, variable, nodes, &led, &revision.fleet);
-                    if !able.is_empty() {
+                    let led_nodes = nodes_led(&pattern, variable, nodes, &led, &revision.fleet);
+                    if !led_nodes.is_empty() {
                         let undefined = found.entry(plain(variable).to_owned()).or_default();
-                        undefined.add(&able, led.clone());
+                        undefined.add(&led_nodes, led.clone());
                         // A file that no node reads has its own blind spot.
-                        let is_told = |file: &&String| *nodes == of_root && files.unreached.contains(*file);
-                        for file in led.iter().filter(|file| !is_told(file)) {
+                        let is_reported = |file: &&String| *nodes == of_root && files.unreached.contains(*file);
+                        for file in led.iter().filter(|file| !is_reported(file)) {
                             undefined.is_touched |= !undefined.is_touched && self.changes_data(file, files)?;
                         }
                     }
@@ -157,7 +157,9 @@ impl DiffContext<'_> {
                     if !may_set && *nodes != of_root {
                         continue;
                     }
-                    if let Some(more) = counted_before(root, &pattern, (nodes, revision.fleet.len()), &changed)? {
+                    if let Some(more) =
+                        undefined_on_changed_nodes(root, &pattern, (nodes, revision.fleet.len()), &changed)?
+                    {
                         let known = found.remove(plain(variable)).unwrap_or_default().joined(&more);
                         let manifests = root.main_manifests.files.iter().map(|(path, _)| path.clone());
                         let set_by = known.set_by.into_iter().chain(manifests.filter(|_| may_set)).collect();
@@ -176,8 +178,9 @@ impl DiffContext<'_> {
         }
         let [before, after] = self.both_revisions().map(|revision| data_file(&revision.environment, path));
         let (before, after) = (before?, after?);
-        let [was, is] = [&before, &after].map(|file| file.as_ref().and_then(|file| file.content()));
-        Ok(was.is_none() || was != is)
+        let [content_before, content_after] =
+            [&before, &after].map(|file| file.as_ref().and_then(|file| file.content()));
+        Ok(content_before.is_none() || content_before != content_after)
     }
 
     /// Returns the changed files that a level may read. If its hiera.yaml changes, these are all files that it may
@@ -200,7 +203,7 @@ impl DiffContext<'_> {
         } else if environment.is_hiera3 {
             // All keys are presumed affected, so only changed ones are of interest.
             let changed: HashSet<&str> = self.changes.changes.iter().map(|change| &*change.key).collect();
-            led.extend(files_with(environment, pattern, |file| has_some(file, &changed))?);
+            led.extend(files_with(environment, pattern, |file| has_or_refers_to(file, &changed))?);
         } else {
             let is_affected = |key: &Arc<str>| self.affected.keys.contains_key(key);
             led.extend(files_with(environment, pattern, |file| has_key(file, is_affected))?);
@@ -210,7 +213,7 @@ impl DiffContext<'_> {
 }
 
 /// Returns the files that nodes may read by facts that their profiles lack, with the remedy.
-pub(super) fn facts(spots: &[BlindSpot]) -> Vec<(BTreeSet<String>, Remedy)> {
+pub(super) fn fact_remedies(spots: &[BlindSpot]) -> Vec<(BTreeSet<String>, Remedy)> {
     let of_fact = |spot: &BlindSpot| {
         let fix = spot.fix.clone().filter(|fix| fix.yaml.is_none())?;
         Some((spot.files.iter().cloned().collect(), fix))
@@ -247,7 +250,7 @@ fn nodes_led(pattern: &PathPattern<'_>, variable: &str, nodes: &NodeSet, files: 
 
 /// Returns the `nodes` on which keys change for which a level may have a value, and the files with such keys that it
 /// may read.
-fn counted_before(
+fn undefined_on_changed_nodes(
     root: &Environment,
     pattern: &PathPattern<'_>,
     (nodes, all): (&NodeSet, usize),
@@ -295,13 +298,15 @@ fn variables_of(revision: &Revision, root: &Environment) -> Result<BTreeSet<Stri
     let mut found: BTreeSet<String> = of_levels.map(str::to_owned).collect();
     for path in revision.reached_files() {
         let Some(file) = data_file(root, &path)? else { continue };
-        found.extend(file.mentions().iter().flat_map(|(_, of)| &of.variables).map(|name| root_of(name).to_string()));
+        found.extend(
+            file.mentions().iter().flat_map(|(_, mentions)| &mentions.variables).map(|name| root_of(name).to_string()),
+        );
     }
     Ok(found)
 }
 
 /// Returns true if a data file has, or refers to, one of these keys.
-fn has_some(file: &DataFile, keys: &HashSet<&str>) -> bool {
+fn has_or_refers_to(file: &DataFile, keys: &HashSet<&str>) -> bool {
     let is_one = |key: &Arc<str>| keys.contains(&**key);
     let refers = |mentions: &Mentions| mentions.anything || mentions.keys.iter().any(is_one);
     file.keys().iter().any(is_one) || file.mentions().iter().any(|(_, mentions)| refers(mentions))

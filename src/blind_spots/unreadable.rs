@@ -14,10 +14,10 @@ use crate::tree::{FileTree, TreeError, files_called};
 use crate::workers::Workers;
 
 /// The remedy for a fault of the data.
-const CORRECT: &str = "correct what the error names; `hierad check` says more";
+const CORRECT_ADVICE: &str = "correct what the error names; `hierad check` says more";
 
 /// Returns the remedy for a hiera.yaml that Puppet does not accept.
-fn of_hiera_3() -> Remedy {
+fn remedy_for_hiera_3() -> Remedy {
     Remedy::with_yaml("if Hiera 3 reads it, add to hierad.yaml", "hiera: by-version")
 }
 
@@ -31,9 +31,9 @@ pub fn unreadable_revision(revision: &Revision, workers: &Workers) -> Option<Bli
         let error = revision.fault_of_every_key(workers)?;
         return Some(BlindSpot {
             code: "every-key-fails",
-            headline: format!("every key fails{}", at(&error)),
-            message: format!("every lookup fails on {}: {}", on_all(revision), in_words(&error)),
-            fix: Some(suggestions::fix_for_error(&error).unwrap_or_else(|| Remedy::words(CORRECT))),
+            headline: format!("every key fails{}", place_suffix(&error)),
+            message: format!("every lookup fails on {}: {}", all_nodes_text(revision), in_words(&error)),
+            fix: Some(suggestions::fix_for_error(&error).unwrap_or_else(|| Remedy::words(CORRECT_ADVICE))),
             nodes: revision.fleet.all(),
             ..BlindSpot::default()
         });
@@ -41,7 +41,7 @@ pub fn unreadable_revision(revision: &Revision, workers: &Workers) -> Option<Bli
     if let Some(error) = environment.layers().find_map(|layer| layer.config.as_ref().err()) {
         return Some(BlindSpot {
             code: "invalid-hiera-yaml",
-            headline: format!("hiera.yaml cannot be used{}", at(error)),
+            headline: format!("hiera.yaml cannot be used{}", place_suffix(error)),
             message: format!("hiera.yaml cannot be used, so nothing is looked up: {}", in_words(error)),
             fix: Some(fix_of_config(environment, error)),
             nodes: revision.fleet.all(),
@@ -76,10 +76,10 @@ pub(super) fn missing_folders(revision: &Revision, before: Option<&Revision>) ->
         }
     };
     let names = wording::some(missing.keys().map(|name| &**name));
-    let of = wording::nodes_of(&nodes, revision.fleet.len());
+    let node_share = wording::nodes_of(&nodes, revision.fleet.len());
     Some(BlindSpot {
         code: "no-hiera-yaml",
-        message: format!("{headline}, so nothing is known about {of} ({names})"),
+        message: format!("{headline}, so nothing is known about {node_share} ({names})"),
         headline,
         is_standing: before.is_some_and(|before| before.nodes_without_folder() == missing),
         fix: Some(Remedy::words("correct `environment` in the profiles, or `hiera_config` in hierad.yaml")),
@@ -98,7 +98,7 @@ pub(super) fn lacks_layer(revisions: [&Revision; 2]) -> bool {
 }
 
 /// Returns the error's place, as in ` (data/common.yaml:12)`, if it is known.
-fn at(error: &LookupError) -> String {
+fn place_suffix(error: &LookupError) -> String {
     error.place.as_ref().map(|place| format!(" ({place})")).unwrap_or_default()
 }
 
@@ -108,14 +108,14 @@ fn in_words(error: &LookupError) -> String {
     format!("{place}{}", error.text.visible().trim_end_matches([' ', ';', '\n']))
 }
 
-fn on_all(revision: &Revision) -> String {
+fn all_nodes_text(revision: &Revision) -> String {
     wording::nodes_of(&revision.fleet.all(), revision.fleet.len())
 }
 
 /// Returns the remedy for a hiera.yaml that cannot be used.
 fn fix_of_config(environment: &Environment, error: &LookupError) -> Remedy {
     if environment.diagnostics.iter().any(|diagnostic| diagnostic.code == "hiera-3") {
-        return of_hiera_3();
+        return remedy_for_hiera_3();
     }
     let correct = || Remedy::words("correct hiera.yaml; `hierad check` names the fault");
     suggestions::fix_for_error(error).unwrap_or_else(correct)
@@ -128,7 +128,7 @@ fn no_hiera_yaml(revision: &Revision) -> BlindSpot {
     let others = hiera_yamls(&*environment.tree).unwrap_or_default();
     let others: Vec<&String> = others.iter().filter(|other| *other != path).collect();
     let fix = match (&others[..], is_ignored) {
-        (_, Some(_)) => of_hiera_3(),
+        (_, Some(_)) => remedy_for_hiera_3(),
         ([], None) => {
             Remedy::with_yaml("name it with --hiera-config PATH, or add to hierad.yaml", "hiera_config: PATH")
         }
@@ -137,15 +137,15 @@ fn no_hiera_yaml(revision: &Revision) -> BlindSpot {
             Remedy::settings(lines.collect::<Vec<_>>().join("    # or "))
         }
     };
-    let what = match is_ignored {
+    let fault = match is_ignored {
         Some(diagnostic) => diagnostic.text.clone(),
         None => format!("there is no {path} in this repository"),
     };
     let data = if revision.reads_data() { "only data of other layers" } else { "no data" };
     BlindSpot {
         code: "no-hiera-yaml",
-        headline: what.clone(),
-        message: format!("{what}, so {data} can be read on {}", on_all(revision)),
+        headline: fault.clone(),
+        message: format!("{fault}, so {data} can be read on {}", all_nodes_text(revision)),
         fix: Some(fix),
         nodes: revision.fleet.all(),
         files: others.into_iter().cloned().collect(),
@@ -176,10 +176,10 @@ fn no_level(revision: &Revision) -> BlindSpot {
         })
         .collect();
     let (why, fix) = if let (true, Some((name, nodes))) = (fixes.is_empty(), missing_variable(revision)) {
-        let of = wording::nodes_of(&nodes, revision.fleet.len());
+        let node_share = wording::nodes_of(&nodes, revision.fleet.len());
         let lack = if nodes.len() == 1 { "lacks" } else { "lack" };
         (
-            format!("{of} {lack} the variable '{name}', which paths of levels need"),
+            format!("{node_share} {lack} the variable '{name}', which paths of levels need"),
             variables::fix(&name, nodes.len() == revision.fleet.len()),
         )
     } else if fixes.is_empty() {
@@ -190,11 +190,11 @@ fn no_level(revision: &Revision) -> BlindSpot {
         let names: Vec<&str> = outside.iter().map(|(datadir, _)| datadir.as_str()).collect();
         let (first, rest) = (names[0], names.len() - 1);
         let others = if rest == 0 { String::new() } else { format!(" and {rest} more") };
-        let like = match &outside[0].1 {
+        let folder_hint = match &outside[0].1 {
             Some(folder) => format!("; it ends like the folder {folder}/ here"),
             None => String::new(),
         };
-        let text = format!("datadir {first}{others} is outside of this repository{like}");
+        let text = format!("datadir {first}{others} is outside of this repository{folder_hint}");
         (text, Remedy::settings(format!("datadirs: {{{}}}", fixes.join(", "))))
     };
     let headline = format!("{NO_LEVEL} on {all}");
@@ -222,8 +222,8 @@ fn written_outside(environment: &Environment) -> Vec<(String, Option<String>)> {
     for layer in environment.layers() {
         let Ok(config) = &layer.config else { continue };
         let folders = config.all_levels().flat_map(|level| path_patterns::folders(environment, layer, level));
-        for (datadir, meant) in folders.filter(|(datadir, _)| datadir.starts_with('/')) {
-            if meant.is_none() && !found.iter().any(|(known, _)| *known == datadir) {
+        for (datadir, mapped) in folders.filter(|(datadir, _)| datadir.starts_with('/')) {
+            if mapped.is_none() && !found.iter().any(|(known, _)| *known == datadir) {
                 let folder = suggestions::folder_with_same_ending(environment, &datadir);
                 found.push((datadir, folder));
             }
@@ -234,11 +234,11 @@ fn written_outside(environment: &Environment) -> Vec<(String, Option<String>)> {
 
 /// Returns a few files of the tree whose names end in `hiera.yaml`.
 fn hiera_yamls(tree: &dyn FileTree) -> Result<Vec<String>, TreeError> {
-    const MOST: usize = 3;
+    const MAX_FILES: usize = 3;
     let is_hidden = |name: &str| name.starts_with('.');
     let found = files_called(tree, |name| name.ends_with("hiera.yaml"), is_hidden)?;
     let mut found: Vec<String> = found.into_iter().map(|(path, _)| path).collect();
     found.sort_by_key(|path| (path.matches('/').count(), path.clone()));
-    found.truncate(MOST);
+    found.truncate(MAX_FILES);
     Ok(found)
 }

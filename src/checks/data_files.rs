@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::failing_keys::with_what_fails;
+use super::failing_keys::with_failing_keys;
 use super::{Fault, Pipeline, PipelineError, absent_keys, read_otherwise, unaskable_keys};
 use crate::blind_spots::accept::{self, Accepted};
 use crate::blind_spots::files::changed::MOST_ACCEPTED;
 use crate::blind_spots::files::misnamed::Misnamed;
-use crate::blind_spots::keys::callers::of_callers;
+use crate::blind_spots::keys::callers::patterns_of_callers;
 use crate::blind_spots::keys::failing::Causes;
 use crate::blind_spots::levels::variables::{fix_of_fact, plain};
 use crate::diagnostic::{Place, Severity, Subject};
@@ -32,7 +32,7 @@ impl Pipeline {
         let reached = revision.reached_files();
         let datadirs = datadirs(environment);
         let misnamed = Misnamed::all(revision)?;
-        let of_callers = of_callers(environment);
+        let patterns_of_callers = patterns_of_callers(environment);
         let by_facts = by_facts(revision);
         let (mut faults, mut folders) = (Vec::new(), Folders::default());
         for (path, id) in &environment.data_files()?.files {
@@ -47,21 +47,22 @@ impl Pipeline {
             let fault = fault_of(path, &file, format, strict);
             let fault = fault.map(|fault| read_otherwise::qualified(fault, &otherwise));
             faults.extend(otherwise);
-            faults.extend(fault.map(|fault| with_what_fails(fault, path, causes)));
+            faults.extend(fault.map(|fault| with_failing_keys(fault, path, causes)));
             if is_reached {
                 faults.extend(absent_keys::faults(path, &file, revision));
                 faults.extend(unaskable_keys::faults(path, &file));
             }
             let is_misnamed = misnamed.binary_search_by(|file| file.path.cmp(path)).is_ok();
-            let is_of_caller = of_callers.iter().any(|pattern| pattern.matches(path));
+            let is_of_caller = patterns_of_callers.iter().any(|pattern| pattern.matches(path));
             let is_fine = is_misnamed || is_of_caller || accepted.has(UNREACHED, path);
             let fact = || by_facts.iter().find(|(pattern, _)| pattern.matches(path)).map(|(_, fix)| fix.to_string());
             let is_fine = is_reached || is_fine;
             folders.add(path, &datadirs, is_fine, if is_fine { None } else { fact() });
         }
         let mut unreached = if self.fleet.is_empty() { Vec::new() } else { folders.faults() };
-        let told: Vec<&Misnamed> = misnamed.iter().filter(|file| !accepted.has(UNREACHED, &file.path)).collect();
-        unreached.extend(fault_of_names(&told));
+        let not_accepted: Vec<&Misnamed> =
+            misnamed.iter().filter(|file| !accepted.has(UNREACHED, &file.path)).collect();
+        unreached.extend(fault_of_names(&not_accepted));
         Ok((faults, unreached))
     }
 }
@@ -89,15 +90,15 @@ fn fault_of_names(files: &[&Misnamed]) -> Option<Fault> {
 fn fault_of(path: &str, file: &DataFile, format: Format, strict: bool) -> Option<Fault> {
     if let Some(fault) = file.fault() {
         let text = format!("the file cannot be read: {}", fault.text.replace(['\n', '\r'], " "));
-        let told = Fault::new(Severity::Error, "data-syntax", text).at(Some(Place::line(path, fault.line)));
+        let syntax_fault = Fault::new(Severity::Error, "data-syntax", text).at(Some(Place::line(path, fault.line)));
         // Puppet itself accepts aliases.
         let is_told = |subject: &Subject| *subject != Subject::Alias || format == Format::Hiera3Yaml;
-        return Some(told.about(fault.subject().filter(is_told).as_ref()));
+        return Some(syntax_fault.about(fault.subject().filter(is_told).as_ref()));
     }
     let severity =
         if strict || !matches!(format, Format::Yaml | Format::Yaml34) { Severity::Error } else { Severity::Warning };
-    let told = || Fault::new(severity, "data-no-hash", "the file contains no hash of keys and values");
-    file.is_no_hash().then(|| told().at(Some(Place::line(path, 1))))
+    let no_hash_fault = || Fault::new(severity, "data-no-hash", "the file contains no hash of keys and values");
+    file.is_no_hash().then(|| no_hash_fault().at(Some(Place::line(path, 1))))
 }
 
 /// The number of data files in each folder of a datadir, and those among them that no node reads.
@@ -155,9 +156,9 @@ impl Folder {
                 (format!("no known node's hierarchy leads to {count} of the {all} files in {shown}"), self.pattern)
             }
         };
-        let them = if self.unreached.len() == 1 { "it is" } else { "they are" };
+        let they_are = if self.unreached.len() == 1 { "it is" } else { "they are" };
         let line = accept::line(UNREACHED, [&*pattern]);
-        let other = || format!("add profiles of the nodes that {them} for, or add to hierad.yaml: {line}");
+        let other = || format!("add profiles of the nodes that {they_are} for, or add to hierad.yaml: {line}");
         let fix = self.fact.unwrap_or_else(other);
         let fault = Fault::new(Severity::Warning, UNREACHED, text).with_fix(fix);
         let places = self.unreached.iter().map(|file| Some(Place::line(file.as_str(), 1)));

@@ -10,7 +10,7 @@ use crate::disclosure::Disclosure;
 use crate::hiera::LookupError;
 
 /// Adds to a file's fault the keys and nodes that fail because of the file.
-pub(super) fn with_what_fails(mut fault: Fault, path: &str, causes: &Causes) -> Fault {
+pub(super) fn with_failing_keys(mut fault: Fault, path: &str, causes: &Causes) -> Fault {
     let of_file = |error: &LookupError| error.place.as_ref().is_some_and(|place| *place.path == *path);
     for (_, failing) in causes.0.iter().filter(|(error, _)| of_file(error)) {
         fault.nodes.union_with(&failing.nodes);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Fault;
 use crate::blind_spots::accept::Accepted;
-use crate::blind_spots::keys::callers::of_callers;
+use crate::blind_spots::keys::callers::patterns_of_callers;
 use crate::blind_spots::levels::keys_not_allowed;
 use crate::blind_spots::levels::outside::{self, OutsideLevels};
 use crate::blind_spots::levels::variables::{self, UNDEFINED};
@@ -40,15 +40,15 @@ pub(super) fn faults(revision: &Revision, accepted: &Accepted) -> Vec<Fault> {
     faults.extend(
         outside::outside([revision], accepted).into_iter().map(|(place, outside)| outside_fault(&place, outside)),
     );
-    faults.extend(keyless(revision));
-    faults.extend(callers(revision).filter(|(name, _)| !is_fine(name)).map(|(_, fault)| fault));
+    faults.extend(keyless_faults(revision));
+    faults.extend(caller_faults(revision).filter(|(name, _)| !is_fine(name)).map(|(_, fault)| fault));
     faults
 }
 
 /// Returns faults for levels that depend on the caller, by variable.
-fn callers(revision: &Revision) -> impl Iterator<Item = (String, Fault)> {
+fn caller_faults(revision: &Revision) -> impl Iterator<Item = (String, Fault)> {
     let mut faults: BTreeMap<String, Fault> = BTreeMap::new();
-    for pattern in of_callers(&revision.environment) {
+    for pattern in patterns_of_callers(&revision.environment) {
         for variable in pattern.variables().iter().filter(|name| variables::is_of_caller(name, &revision.environment)) {
             let name = variables::plain(variable);
             let text = format!(
@@ -90,7 +90,7 @@ fn undefined_variable(name: &str, findings: Vec<Finding>) -> Fault {
 }
 
 /// Returns faults for levels of encrypted data without a key.
-fn keyless(revision: &Revision) -> impl Iterator<Item = Fault> {
+fn keyless_faults(revision: &Revision) -> impl Iterator<Item = Fault> {
     revision.keyless_levels().into_iter().map(|((place, name, why), nodes)| {
         let fault = match why {
             NoKey::NotAllowed(keys) => {

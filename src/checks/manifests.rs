@@ -23,20 +23,20 @@ impl Pipeline {
         revision: &Revision,
         effective: &Effective,
     ) -> Result<Vec<Fault>, PipelineError> {
-        let asked = |key: &Arc<str>| {
-            let mut asked: Vec<ManifestMerge> = Vec::new();
+        let asked_merges = |key: &Arc<str>| {
+            let mut merges: Vec<ManifestMerge> = Vec::new();
             for Environment { lookups, options, .. } in revision.environment.roots() {
                 for one in lookups.strategies(&root_of(key), &options.lookup_options) {
-                    match asked.iter_mut().find(|known| known.merge == one.merge) {
+                    match merges.iter_mut().find(|known| known.merge == one.merge) {
                         Some(known) => known.places.extend(one.places),
-                        None => asked.push(one),
+                        None => merges.push(one),
                     }
                 }
             }
-            asked.retain(|asked| asked.names_key);
-            Some((key.clone(), asked)).filter(|(_, asked)| !asked.is_empty())
+            merges.retain(|asked| asked.names_key);
+            Some((key.clone(), merges)).filter(|(_, merges)| !merges.is_empty())
         };
-        let mut calls: BTreeMap<Arc<str>, Vec<ManifestMerge>> = revision.keys.iter().filter_map(asked).collect();
+        let mut calls: BTreeMap<Arc<str>, Vec<ManifestMerge>> = revision.keys.iter().filter_map(asked_merges).collect();
         let mut faults = Vec::new();
         // Each round resolves one more strategy of each key.
         while !calls.is_empty() {

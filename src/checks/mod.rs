@@ -174,8 +174,8 @@ impl Pipeline {
     /// Returns a fault if nothing can be read, or `None` if something can be or if errors on all nodes explain it.
     fn blind_fault(&self, revision: &Revision, faults: &[Fault]) -> Option<Fault> {
         let errors = faults.iter().filter(|fault| fault.severity == Severity::Error);
-        let told = NodeSet::union_of(self.fleet.len(), errors.map(|fault| fault.nodes.clone()));
-        let spot = self.unreadable(revision).filter(|_| told.len() < self.fleet.len())?;
+        let nodes_with_errors = NodeSet::union_of(self.fleet.len(), errors.map(|fault| fault.nodes.clone()));
+        let spot = self.unreadable(revision).filter(|_| nodes_with_errors.len() < self.fleet.len())?;
         let fault = Fault::new(Severity::Error, spot.code, without_nodes(&spot)).on(spot.nodes);
         Some(match spot.fix {
             Some(fix) => fault.with_fix(fix.to_string()),
@@ -209,13 +209,13 @@ fn absent_hierarchy(environment: &Environment) -> Option<Diagnostic> {
 }
 
 /// The codes of faults of a file. Two files are two causes, even with the same fault.
-const OF_A_FILE: [&str; 4] = ["data-no-hash", "data-syntax", "module-metadata", "profile"];
+const FILE_FAULT_CODES: [&str; 4] = ["data-no-hash", "data-syntax", "module-metadata", "profile"];
 
 /// Joins faults with the same cause and sorts them, the worst first and then by their first places.
 fn merged(faults: Vec<Fault>) -> Vec<Fault> {
     let mut by_cause: BTreeMap<_, Fault> = BTreeMap::new();
     for fault in faults {
-        let file = fault.places.first().filter(|_| OF_A_FILE.contains(&fault.code)).cloned();
+        let file = fault.places.first().filter(|_| FILE_FAULT_CODES.contains(&fault.code)).cloned();
         match by_cause.get_mut(&(fault.code, fault.text.clone(), file.clone())) {
             Some(known) => {
                 known.severity = known.severity.max(fault.severity);

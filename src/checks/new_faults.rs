@@ -22,7 +22,7 @@ pub fn new_faults(before: &[Fault], after: Vec<Fault>) -> Vec<Fault> {
         .into_iter()
         .filter_map(|fault| match known.get(&(fault.code, without_numbers(&fault.text))) {
             None => Some(fault),
-            Some(known) => known.news(fault),
+            Some(known) => known.new_part_of(fault),
         })
         .collect()
 }
@@ -36,7 +36,7 @@ struct KnownFault<'a> {
 }
 
 impl KnownFault<'_> {
-    fn news(&self, fault: Fault) -> Option<Fault> {
+    fn new_part_of(&self, fault: Fault) -> Option<Fault> {
         let places: BTreeSet<_> =
             fault.places.iter().filter(|place| !self.paths.contains(&*place.path)).cloned().collect();
         if !places.is_empty() {

@@ -37,12 +37,12 @@ impl DiffContext<'_> {
     /// conversion. `changed` has the changed files that nodes read, if only files have changed.
     pub(crate) fn converted_files(&self, changed: Option<&BTreeSet<String>>) -> Result<Option<BlindSpot>, TreeError> {
         const CODE: &str = outside::OUTSIDE;
-        let of = |revision: &Revision| {
+        let checked_out_files = |revision: &Revision| {
             // All others are unchanged, and there are many.
             let changed = changed.map(|paths| paths.iter().map(|path| path.as_str().into()).collect());
             checked_out(revision, changed.unwrap_or_else(|| read_paths(revision)))
         };
-        let [before, after] = self.both_revisions().map(of);
+        let [before, after] = self.both_revisions().map(checked_out_files);
         let (before, after) = (before?, after?);
         let paths: BTreeSet<&Arc<str>> = before.keys().chain(after.keys()).collect();
         let mut files: Vec<String> = paths
@@ -77,7 +77,7 @@ struct CheckedOut {
     /// The content in the repository.
     id: BlobId,
     /// The attributes by which git converts it.
-    made: Vec<String>,
+    conversions: Vec<String>,
     /// True if hierad reads it as git converts it.
     is_read: bool,
 }
@@ -87,7 +87,7 @@ struct CheckedOut {
 fn is_unseen(before: Option<&CheckedOut>, after: Option<&CheckedOut>) -> bool {
     match (before, after) {
         (Some(before), Some(after)) if before.is_read && after.is_read => {
-            before.id == after.id && before.made != after.made
+            before.id == after.id && before.conversions != after.conversions
         }
         (Some(one), None) | (None, Some(one)) => !one.is_read,
         (before, after) => before != after,
@@ -109,9 +109,9 @@ fn checked_out(revision: &Revision, paths: BTreeSet<Arc<str>>) -> Result<BTreeMa
     let mut found = BTreeMap::new();
     for path in paths {
         let Target::File(real, id) = follow(tree, &path)? else { continue };
-        let made = attributes.converting(tree, &real, id)?;
-        let is_read = made.is_empty() || made == [IDENT] && with_ident(tree, id)?.is_some();
-        found.insert(path, CheckedOut { id, made, is_read });
+        let conversions = attributes.converting(tree, &real, id)?;
+        let is_read = conversions.is_empty() || conversions == [IDENT] && with_ident(tree, id)?.is_some();
+        found.insert(path, CheckedOut { id, conversions, is_read });
     }
     Ok(found)
 }

@@ -62,7 +62,7 @@ pub(crate) struct ChangedFiles {
     /// Attributes files of git.
     pub(crate) attributes: BTreeSet<String>,
     /// True if only files have changed: no link, submodule or configuration, and no attributes of git.
-    pub(crate) are_all: bool,
+    pub(crate) are_only_files: bool,
     /// Files that no level reads.
     pub(crate) others: BTreeSet<String>,
     /// Submodules with other commits.
@@ -119,7 +119,7 @@ impl ChangedFiles {
             files.add_other(context, folders.as_ref(), path)?;
         }
         files.unreached.extend(context.configs_of_others(&files.configs)?);
-        files.are_all = !has_links && files.are_plain();
+        files.are_only_files = !has_links && files.are_plain();
         files.unread = unread_of_modules(context.both_revisions(), &changed, files.changes_options)?;
         let counts =
             [files.reached.len(), files.unreached.len(), files.unnamed.len(), files.misnamed.len(), files.unread.len()];
@@ -150,16 +150,16 @@ impl ChangedFiles {
         path: String,
     ) -> Result<(), TreeError> {
         self.others.insert(path.clone());
-        let [is, was] = folders.map_or([None, None], |[before, after]| [Some(after), Some(before)]);
+        let [places_after, places_before] = folders.map_or([None, None], |[before, after]| [Some(after), Some(before)]);
         let misnamed = |revision, places: Option<&Places<'_>>| match places {
             Some(places) => Misnamed::of(revision, &places.patterns, &path),
             None => Ok(None),
         };
-        if let Some(found) = misnamed(context.revisions.after, is)? {
+        if let Some(found) = misnamed(context.revisions.after, places_after)? {
             self.misnamed.push(found);
             return Ok(());
         }
-        if !is_file(context.revisions.after, &path) && misnamed(context.revisions.before, was)?.is_some() {
+        if !is_file(context.revisions.after, &path) && misnamed(context.revisions.before, places_before)?.is_some() {
             return Ok(());
         }
         let is_data = context.both_revisions().iter().any(|revision| revision.environment.has_data_file_at(&path));
@@ -184,15 +184,15 @@ impl ChangedFiles {
 
     /// Returns the files of data and configuration by path, with the role of each.
     pub(crate) fn with_kinds(&self) -> Vec<(Arc<str>, FileKind)> {
-        let of = |paths: &BTreeSet<String>, kind| -> Vec<(Arc<str>, FileKind)> {
+        let of_kind = |paths: &BTreeSet<String>, kind| -> Vec<(Arc<str>, FileKind)> {
             paths.iter().map(|path| (path.as_str().into(), kind)).collect()
         };
-        let mut all = of(&self.opaque, FileKind::Opaque);
-        all.extend(of(&self.reached, FileKind::Data));
-        all.extend(of(&self.configs.difference(&self.unreached).cloned().collect(), FileKind::Config));
+        let mut all = of_kind(&self.opaque, FileKind::Opaque);
+        all.extend(of_kind(&self.reached, FileKind::Data));
+        all.extend(of_kind(&self.configs.difference(&self.unreached).cloned().collect(), FileKind::Config));
         all.retain(|(path, _)| !DEPLOYMENT_FILES.iter().any(|name| path.rsplit('/').next() == Some(name)));
-        all.extend(of(&self.unreached, FileKind::Unreached));
-        all.extend(of(&self.unnamed, FileKind::Unreached));
+        all.extend(of_kind(&self.unreached, FileKind::Unreached));
+        all.extend(of_kind(&self.unnamed, FileKind::Unreached));
         all.extend(self.misnamed.iter().map(|file| (file.path.as_str().into(), FileKind::Unreached)));
         all.sort_by(|a, b| a.0.cmp(&b.0));
         all.dedup_by(|a, b| a.0 == b.0);
@@ -520,21 +520,21 @@ impl DiffContext<'_> {
     }
 
     /// Returns blind spots for changed files that no known node reads, in datadirs and elsewhere, without those
-    /// already `told`. If nodes may read them by facts that their profiles lack, `by_facts` has the remedy.
+    /// already `reported`. If nodes may read them by facts that their profiles lack, `by_facts` has the remedy.
     pub(crate) fn unreached_files(
         &self,
         files: &ChangedFiles,
-        told: &BTreeSet<String>,
+        reported: &BTreeSet<String>,
         by_facts: &[(BTreeSet<String>, Remedy)],
     ) -> impl Iterator<Item = BlindSpot> + use<> {
         let mut unreached = self.not_accepted(UNREACHED, &files.unreached);
-        unreached.retain(|file| !told.contains(file));
+        unreached.retain(|file| !reported.contains(file));
         let unnamed = self.not_accepted("unnamed-folder", &files.unnamed);
         let names = |files: &[String]| wording::some(files.iter().map(String::as_str));
         let verb = |files: &[String]| if files.len() == 1 { "is" } else { "are" };
         let mut facts = by_facts.iter().filter(|(led, _)| unreached.iter().any(|file| led.contains(file)));
         let fix = facts.next().map(|(_, fix)| fix.clone());
-        let reach = (!unreached.is_empty()).then(|| BlindSpot {
+        let unreached_spot = (!unreached.is_empty()).then(|| BlindSpot {
             code: UNREACHED,
             headline: format!("no known node reads {}", short(&unreached)),
             message: format!(
@@ -547,7 +547,7 @@ impl DiffContext<'_> {
             files: unreached.clone(),
             ..BlindSpot::default()
         });
-        let name = (!unnamed.is_empty()).then(|| BlindSpot {
+        let unnamed_spot = (!unnamed.is_empty()).then(|| BlindSpot {
             code: "unnamed-folder",
             headline: format!("no level of the hierarchy names {}", short(&unnamed)),
             message: format!(
@@ -560,7 +560,7 @@ impl DiffContext<'_> {
             files: unnamed.clone(),
             ..BlindSpot::default()
         });
-        reach.into_iter().chain(name).chain(self.misnamed_files(files))
+        unreached_spot.into_iter().chain(unnamed_spot).chain(self.misnamed_files(files))
     }
 
     /// Returns a blind spot for changed files that levels would read under another name.

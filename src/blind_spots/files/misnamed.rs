@@ -44,7 +44,8 @@ impl Misnamed {
         let (reached, patterns) = (revision.reached_files(), patterns(environment));
         let (mut found, mut extent) = (Vec::new(), Extent::default());
         let datadirs = datadirs(environment);
-        let is_inner = |folder: &&String| !datadirs.iter().any(|other| other != *folder && is_in(folder, other));
+        let is_inner =
+            |folder: &&String| !datadirs.iter().any(|other| other != *folder && is_strictly_below(folder, other));
         let mut pending: Vec<String> = datadirs.iter().filter(is_inner).cloned().collect();
         while let Some(folder) = pending.pop() {
             if !matches!(follow(&*environment.tree, &folder)?, Target::Folder(_)) {
@@ -79,7 +80,7 @@ impl Misnamed {
     }
 }
 
-fn is_in(folder: &str, other: &str) -> bool {
+fn is_strictly_below(folder: &str, other: &str) -> bool {
     other.is_empty() || folder.strip_prefix(other).is_some_and(|rest| rest.starts_with('/'))
 }
 

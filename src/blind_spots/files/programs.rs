@@ -91,14 +91,14 @@ fn is_program(revision: &Revision, path: &str, folders: &[&str]) -> bool {
 /// Returns true if options convert to a type whose name belongs to a module.
 fn has_aliases(revision: &Revision) -> Result<bool, TreeError> {
     let environment = &revision.environment;
-    let is_one = |options: &Value| {
+    let names_alias = |options: &Value| {
         let text = options.inspect();
         text.contains("convert_to") && text.contains("::")
     };
     for path in revision.reached_files() {
         let Some(file) = super::changed::data_file(environment, &path)? else { continue };
         let options = DataFile::content(&file).and_then(|content| content.get(LOOKUP_OPTIONS)).cloned();
-        if options.as_ref().is_some_and(is_one) {
+        if options.as_ref().is_some_and(names_alias) {
             return Ok(true);
         }
     }

@@ -119,7 +119,7 @@ fn places_at(revision: &Revision, path: &str) -> Result<Notes, TreeError> {
 
 fn spot_of(kind: Kind, files: BTreeSet<String>) -> BlindSpot {
     let files = Vec::from_iter(files);
-    let goes_on = match kind.effect() {
+    let consequence = match kind.effect() {
         Effect::Refuses => "every lookup that sees it fails there",
         Effect::Differs => "values may be others there",
         Effect::Reads => "lookups that fail here may succeed there",
@@ -128,7 +128,7 @@ fn spot_of(kind: Kind, files: BTreeSet<String>) -> BlindSpot {
     BlindSpot {
         code: READ_OTHERWISE,
         headline: kind.sentence(&short(&files)),
-        message: format!("{}: {goes_on}", kind.sentence(&names)),
+        message: format!("{}: {consequence}", kind.sentence(&names)),
         fix: Some(remedy(READ_OTHERWISE, kind.remedy(), &files)),
         files,
         ..BlindSpot::default()

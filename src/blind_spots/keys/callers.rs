@@ -14,13 +14,13 @@ use crate::report::BlindSpot;
 use crate::tree::TreeError;
 
 /// The files that a commit may change for some callers, by variable.
-type Files = BTreeMap<String, BTreeSet<String>>;
+type FilesByVariable = BTreeMap<String, BTreeSet<String>>;
 
 impl DiffContext<'_> {
     /// Returns blind spots for variables that depend on the caller, if levels with them may read a changed file, or a
     /// file with affected keys, or if data that the commit may change contains them.
     pub(crate) fn callers(&self, files: &ChangedFiles) -> Result<Vec<BlindSpot>, TreeError> {
-        let mut found = Files::new();
+        let mut found = FilesByVariable::new();
         for revision in self.both_revisions() {
             self.add_levels(revision, files, &mut found)?;
             self.add_data(revision, files, &mut found)?;
@@ -38,8 +38,13 @@ impl DiffContext<'_> {
         Ok(found.into_iter().map(spot).collect())
     }
 
-    fn add_levels(&self, revision: &Revision, files: &ChangedFiles, found: &mut Files) -> Result<(), TreeError> {
-        for pattern in of_callers(&revision.environment) {
+    fn add_levels(
+        &self,
+        revision: &Revision,
+        files: &ChangedFiles,
+        found: &mut FilesByVariable,
+    ) -> Result<(), TreeError> {
+        for pattern in patterns_of_callers(&revision.environment) {
             let led: BTreeSet<String> =
                 self.led_to(&pattern, files, &revision.environment, true)?.into_iter().collect();
             for name in
@@ -51,7 +56,12 @@ impl DiffContext<'_> {
         Ok(())
     }
 
-    fn add_data(&self, revision: &Revision, files: &ChangedFiles, found: &mut Files) -> Result<(), TreeError> {
+    fn add_data(
+        &self,
+        revision: &Revision,
+        files: &ChangedFiles,
+        found: &mut FilesByVariable,
+    ) -> Result<(), TreeError> {
         for path in files.all() {
             let Some(file) = data_file(&revision.environment, path)? else { continue };
             let is_affected = |root| asks_for(root).is_some_and(|key| self.affected.keys.contains_key(&key));
@@ -66,7 +76,7 @@ impl DiffContext<'_> {
 }
 
 /// Returns the patterns of paths that depend on the caller.
-pub(crate) fn of_callers(environment: &Environment) -> Vec<PathPattern<'_>> {
+pub(crate) fn patterns_of_callers(environment: &Environment) -> Vec<PathPattern<'_>> {
     let mut found = patterns(environment);
     found.extend(patterns_of_hiera3(environment));
     found.retain(|pattern| pattern.variables().iter().any(|name| is_of_caller(name, environment)));

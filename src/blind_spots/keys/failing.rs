@@ -72,7 +72,7 @@ impl DiffContext<'_> {
             if self.accepted.has_key("failing-keys", key) {
                 continue;
             }
-            for (error, nodes) in failing(before, after) {
+            for (error, nodes) in failing_on_both_sides(before, after) {
                 causes.add(error, key, &nodes);
             }
         }
@@ -90,9 +90,9 @@ pub(crate) fn of_answers(
 ) -> Vec<BlindSpot> {
     let answers = effective.keys.iter().filter(|(key, _)| !accepted.has_key("failing-keys", key));
     Causes::of(answers).spots(|error, Failing { nodes, keys }| {
-        let (count, of) = (wording::count(keys.len(), "key"), wording::nodes_of(&nodes, fleet.len()));
+        let (count, node_share) = (wording::count(keys.len(), "key"), wording::nodes_of(&nodes, fleet.len()));
         let verb = if keys.len() == 1 { "fails" } else { "fail" };
-        let headline = format!("{count} {verb} on {of}");
+        let headline = format!("{count} {verb} on {node_share}");
         let message = format!("{headline}: {}", disclosure.error(&error).text.visible());
         let keys = keys.into_iter().collect();
         BlindSpot { code: "failing-keys", headline, message, nodes, keys, ..BlindSpot::default() }
@@ -100,11 +100,14 @@ pub(crate) fn of_answers(
 }
 
 /// Returns the errors after the change, each with the nodes that had an error before it too.
-fn failing<'a>(before: &'a [Answer], after: &'a [Answer]) -> impl Iterator<Item = (&'a LookupError, NodeSet)> {
-    let were: Vec<&NodeSet> = before.iter().filter_map(failed).map(|(_, nodes)| nodes).collect();
+fn failing_on_both_sides<'a>(
+    before: &'a [Answer],
+    after: &'a [Answer],
+) -> impl Iterator<Item = (&'a LookupError, NodeSet)> {
+    let failed_before: Vec<&NodeSet> = before.iter().filter_map(failed).map(|(_, nodes)| nodes).collect();
     after.iter().filter_map(failed).filter_map(move |(error, nodes)| {
         let mut both = NodeSet::new();
-        for failed in &were {
+        for failed in &failed_before {
             both.union_with(&failed.intersection(nodes));
         }
         (!both.is_empty()).then_some((error, both))
@@ -113,7 +116,7 @@ fn failing<'a>(before: &'a [Answer], after: &'a [Answer]) -> impl Iterator<Item 
 
 fn spot(disclosure: &Disclosure, error: &LookupError, Failing { nodes, keys }: Failing, all: usize) -> BlindSpot {
     let error = disclosure.error(error);
-    let (count, of) = (wording::count(keys.len(), "key"), wording::nodes_of(&nodes, all));
+    let (count, node_share) = (wording::count(keys.len(), "key"), wording::nodes_of(&nodes, all));
     let fails = if keys.len() == 1 { "fails" } else { "fail" };
     let names = wording::some(keys.iter().map(|key| &**key));
     let fix = suggestions::fix_for_error(&error);
@@ -123,9 +126,9 @@ fn spot(disclosure: &Disclosure, error: &LookupError, Failing { nodes, keys }: F
     let accept = || accept::remedy(words, "failing-keys", [first]);
     BlindSpot {
         code: if is_function { "unknown-function" } else { "failing-keys" },
-        headline: format!("{count} {fails} before and after on {of}"),
+        headline: format!("{count} {fails} before and after on {node_share}"),
         message: format!(
-            "{count} that the commit may change ({names}) {fails} before and after on {of}: {}",
+            "{count} that the commit may change ({names}) {fails} before and after on {node_share}: {}",
             error.text.visible().trim_end_matches([' ', ';', '\n'])
         ),
         fix: Some(fix.unwrap_or_else(accept)),

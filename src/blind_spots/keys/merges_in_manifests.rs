@@ -36,7 +36,9 @@ impl DiffContext<'_> {
             }
             for (key, affected) in &self.affected.keys {
                 let strategies = lookups.strategies(&root_of(key), &options.lookup_options);
-                if strategies.is_empty() || self.accepted.has_key(MERGE, key) || found.iter().any(|(of, ..)| of == key)
+                if strategies.is_empty()
+                    || self.accepted.has_key(MERGE, key)
+                    || found.iter().any(|(known, ..)| known == key)
                 {
                     continue;
                 }
@@ -49,7 +51,7 @@ impl DiffContext<'_> {
         }
         let Some((first, strategies, _)) = found.first() else { return Ok(None) };
         let nodes = NodeSet::union_of(self.revisions.after.fleet.len(), found.iter().map(|(.., nodes)| nodes.clone()));
-        let of = wording::nodes_of(&nodes, self.revisions.after.fleet.len());
+        let node_share = wording::nodes_of(&nodes, self.revisions.after.fleet.len());
         let names: BTreeSet<String> = strategies.iter().map(|asked| name(&asked.merge)).collect();
         let names = names.into_iter().collect::<Vec<_>>().join(" and ");
         let place = strategies.iter().find_map(|asked| asked.places.first());
@@ -60,8 +62,8 @@ impl DiffContext<'_> {
             code: MERGE,
             headline: format!("manifests look up '{first}' with the merge strategy {names}{more}"),
             message: format!(
-                "manifests look up '{first}' with the merge strategy {names}{place}{more}: what they find changes on {of}, \
-                 and is not shown",
+                "manifests look up '{first}' with the merge strategy {names}{place}{more}: what they find changes on \
+                 {node_share}, and is not shown",
             ),
             fix: Some(fix(&found)),
             nodes,
@@ -73,20 +75,21 @@ impl DiffContext<'_> {
 
 impl DiffContext<'_> {
     /// Returns the `nodes` whose value changes under one of the strategies, or may change if no lookups are `left`.
-    fn differing(&self, key: &str, asked: &[ManifestMerge], nodes: &NodeSet, left: &mut usize) -> NodeSet {
+    fn differing(&self, key: &str, merges: &[ManifestMerge], nodes: &NodeSet, left: &mut usize) -> NodeSet {
         let strategy = |asked: &ManifestMerge| match &asked.merge {
             Value::Undef => Some(None),
             merge => Strategy::from_option(merge).ok().map(Some),
         };
-        let strategies: Vec<Option<Strategy>> = asked.iter().filter_map(strategy).collect();
+        let strategies: Vec<Option<Strategy>> = merges.iter().filter_map(strategy).collect();
         let differs = |node: NodeId, left: &mut usize| {
             if *left < strategies.len() {
-                return asked.iter().any(|asked| asked.names_key);
+                return merges.iter().any(|asked| asked.names_key);
             }
             *left -= strategies.len();
             let [before, after] = self.both_revisions().map(|revision| revision.of_node(node));
-            let value =
-                |of: &NodeRevision<'_>, strategy: &Option<Strategy>| of.merged(key, strategy.as_ref(), Cost::OF_KEY);
+            let value = |revision: &NodeRevision<'_>, strategy: &Option<Strategy>| {
+                revision.merged(key, strategy.as_ref(), Cost::OF_KEY)
+            };
             strategies.iter().any(|strategy| value(&before, strategy) != value(&after, strategy))
         };
         nodes.iter().filter(|node| differs(*node, left)).collect()
@@ -96,8 +99,8 @@ impl DiffContext<'_> {
 /// Returns the setting that makes reports show what manifests look up, or accepts the keys that they look up in
 /// several ways.
 fn fix(found: &[(Arc<str>, Vec<ManifestMerge>, NodeSet)]) -> Remedy {
-    const MOST: usize = 8;
-    let of = |(key, strategies, _): &(Arc<str>, Vec<ManifestMerge>, NodeSet)| {
+    const MAX_KEYS: usize = 8;
+    let option_of_key = |(key, strategies, _): &(Arc<str>, Vec<ManifestMerge>, NodeSet)| {
         let [ManifestMerge { merge, .. }] = &strategies[..] else { return None };
         if merge.is_undef() {
             return None;
@@ -105,9 +108,9 @@ fn fix(found: &[(Arc<str>, Vec<ManifestMerge>, NodeSet)]) -> Remedy {
         let options = Hash::from_iter([("merge", merge.clone())]);
         Some((Value::from(&*root_of(key)), Value::Hash(options.into())))
     };
-    let options: Hash = found.iter().filter_map(of).take(MOST).collect();
+    let options: Hash = found.iter().filter_map(option_of_key).take(MAX_KEYS).collect();
     if options.is_empty() {
-        let keys = found.iter().take(MOST).map(|(key, ..)| &**key);
+        let keys = found.iter().take(MAX_KEYS).map(|(key, ..)| &**key);
         return accept::remedy("look at the manifests or, if it is fine, add to hierad.yaml", MERGE, keys);
     }
     let options = json::compact(&Value::Hash(options.into()));

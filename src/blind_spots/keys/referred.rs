@@ -20,11 +20,11 @@ pub(crate) fn referred(revisions: &[&Revision], accepted: &Accepted) -> Result<O
     }
     let mut places: Option<BTreeMap<String, UnseenLevel>> = None;
     for revision in revisions {
-        let mut of_one = empty(revision)?;
+        let mut without_files = places_without_files(revision)?;
         if let Some(others) = places {
-            of_one.retain(|place, _| others.contains_key(place));
+            without_files.retain(|place, _| others.contains_key(place));
         }
-        places = Some(of_one);
+        places = Some(without_files);
     }
     let mut places = places.unwrap_or_default();
     places.retain(|place, _| !accepted.has(OUTSIDE, place));
@@ -35,15 +35,16 @@ pub(crate) fn referred(revisions: &[&Revision], accepted: &Accepted) -> Result<O
     let keys: BTreeSet<&Arc<str>> = absent.iter().flatten().collect();
     let Some(last) = revisions.last().filter(|_| !keys.is_empty()) else { return Ok(None) };
     let count = wording::count(keys.len(), "key");
-    let (named, verb) = if keys.len() == 1 { ("it", "is") } else { ("them", "are") };
+    let (pronoun, verb) = if keys.len() == 1 { ("it", "is") } else { ("them", "are") };
     let have = if places.len() == 1 { "has" } else { "have" };
     let all: Vec<&str> = places.keys().map(String::as_str).collect();
-    let (of_keys, of_places) = (wording::some(keys.iter().map(|key| &***key)), wording::some(all.iter().copied()));
+    let (key_names, place_names) = (wording::some(keys.iter().map(|key| &***key)), wording::some(all.iter().copied()));
     Ok(Some(BlindSpot {
         code: OUTSIDE,
         headline: format!("{count} that data refer to {verb} in no file here"),
         message: format!(
-            "{count} that data refer to {verb} in no file here ({of_keys}): {of_places}, which {have} no files, may have {named}"
+            "{count} that data refer to {verb} in no file here ({key_names}): {place_names}, which {have} \
+             no files, may have {pronoun}"
         ),
         fix: Some(overlay(&all)),
         is_standing: revisions.len() == 2 && absent.windows(2).all(|pair| pair[0] == pair[1]),
@@ -54,7 +55,7 @@ pub(crate) fn referred(revisions: &[&Revision], accepted: &Accepted) -> Result<O
 }
 
 /// Returns the places of levels without any file in the repository.
-fn empty(revision: &Revision) -> Result<BTreeMap<String, UnseenLevel>, TreeError> {
+fn places_without_files(revision: &Revision) -> Result<BTreeMap<String, UnseenLevel>, TreeError> {
     let environment = &revision.environment;
     let implied = |pattern: &PathPattern<'_>| pattern.layer.config.as_ref().is_ok_and(|config| config.implied);
     let mut found = BTreeMap::new();

@@ -25,11 +25,11 @@ pub(crate) fn absent_backends(revisions: &[&Revision]) -> Vec<BlindSpot> {
     let spot = |(name, (first, sides)): (&str, (&Finding, Vec<NodeSet>))| {
         let is_standing = matches!(&sides[..], [before, after] if before == after);
         let nodes = NodeSet::union_of(all, sides);
-        let of = wording::nodes_of(&nodes, all);
+        let node_share = wording::nodes_of(&nodes, all);
         BlindSpot {
             code: ABSENT,
-            headline: format!("the backend '{name}' of Hiera 3 counts as not installed on {of}"),
-            message: format!("{} on {of}", first.diagnostic.text),
+            headline: format!("the backend '{name}' of Hiera 3 counts as not installed on {node_share}"),
+            message: format!("{} on {node_share}", first.diagnostic.text),
             fix: first.diagnostic.subject.as_ref().and_then(suggestions::fix_for),
             nodes,
             is_standing,

@@ -44,11 +44,11 @@ fn of_outcomes<'o>(revisions: &[&Revision], mut outcomes: impl Iterator<Item = &
             found.union_with(&nodes);
         }
     }
-    let of = wording::nodes_of(&found, all);
+    let node_share = wording::nodes_of(&found, all);
     (!keys.is_empty()).then(|| BlindSpot {
         code: NOT_ALLOWED,
-        headline: format!("the keys that hiera.yaml names for encrypted data are not allowed, on {of}"),
-        message: format!("{} on {of}", text()),
+        headline: format!("the keys that hiera.yaml names for encrypted data are not allowed, on {node_share}"),
+        message: format!("{} on {node_share}", text()),
         fix: Some(fix(&keys)),
         nodes: found,
         files: files.into_iter().collect(),

@@ -39,7 +39,7 @@ pub(crate) struct OutsideLevels {
 pub(crate) fn mapped_to_nothing(revisions: [&Revision; 2]) -> Option<BlindSpot> {
     let mut found: BTreeSet<(String, String)> = BTreeSet::new();
     for environment in revisions.map(|revision| &revision.environment) {
-        for (datadir, folder) in absolute(environment) {
+        for (datadir, folder) in absolute_datadirs(environment) {
             let folder = folder.map(|folder| fixed(&folder)).filter(|folder| !is_folder(environment, folder));
             found.extend(folder.map(|folder| (datadir, folder)));
         }
@@ -64,17 +64,17 @@ pub(crate) fn similar_folders(environment: &Environment) -> BTreeSet<String> {
         |folder: &Option<String>| folder.as_ref().is_some_and(|folder| is_folder(environment, &fixed(folder)));
     let settings = &environment.options.datadirs;
     let is_elsewhere = |datadir: &str| {
-        let is_meant = |from: &str| datadir.starts_with(from);
-        settings.iter().any(|(from, to)| is_meant(from) && matches!(to, Datadir::None | Datadir::Disk(_)))
+        let is_prefix = |from: &str| datadir.starts_with(from);
+        settings.iter().any(|(from, to)| is_prefix(from) && matches!(to, Datadir::None | Datadir::Disk(_)))
     };
-    let unread = absolute(environment).filter(|(datadir, folder)| !is_read(folder) && !is_elsewhere(datadir));
+    let unread = absolute_datadirs(environment).filter(|(datadir, folder)| !is_read(folder) && !is_elsewhere(datadir));
     let similar = unread.filter_map(|(datadir, _)| suggestions::folder_with_same_ending(environment, &datadir));
     let is_mapped = |folder: &String| settings.iter().any(|(_, to)| matches!(to, Datadir::Folder(to) if to == folder));
     similar.filter(|folder| folder != "." && !is_mapped(folder)).collect()
 }
 
 /// Returns the absolute folders of levels, each with the folder of the repository that it means.
-fn absolute(environment: &Environment) -> impl Iterator<Item = (String, Option<String>)> {
+fn absolute_datadirs(environment: &Environment) -> impl Iterator<Item = (String, Option<String>)> {
     let layers = environment.layers().filter_map(|layer| Some((layer, layer.config.as_ref().ok()?)));
     let all = layers.flat_map(|(layer, config)| config.all_levels().map(move |level| (layer, level)));
     all.flat_map(|(layer, level)| folders(environment, layer, level)).filter(|(datadir, _)| datadir.starts_with('/'))
@@ -97,7 +97,7 @@ pub(crate) fn outside<'r>(
 }
 
 /// The maximum number of paths of a folder that are listed one by one.
-const PATHS: usize = 3;
+const MAX_LISTED_PATHS: usize = 3;
 
 /// Joins the paths of each folder that has many of them.
 fn joined(mut found: BTreeMap<String, OutsideLevels>) -> BTreeMap<String, OutsideLevels> {
@@ -107,8 +107,8 @@ fn joined(mut found: BTreeMap<String, OutsideLevels>) -> BTreeMap<String, Outsid
             by_folder.entry(folder_of(path).to_owned()).or_default().push(text.clone());
         }
     }
-    for (folder, texts) in by_folder.into_iter().filter(|(_, texts)| texts.len() > PATHS) {
-        let mut all = OutsideLevels { fix: Some(Remedy::words(MANY)), ..OutsideLevels::default() };
+    for (folder, texts) in by_folder.into_iter().filter(|(_, texts)| texts.len() > MAX_LISTED_PATHS) {
+        let mut all = OutsideLevels { fix: Some(Remedy::words(MANY_PATHS_ADVICE)), ..OutsideLevels::default() };
         let of_folder: Vec<OutsideLevels> = texts.iter().filter_map(|text| found.remove(text)).collect();
         let text = format!("{folder}/ has {} paths like this: {}", wording::number(of_folder.len()), texts[0]);
         for one in of_folder {
@@ -124,15 +124,17 @@ fn joined(mut found: BTreeMap<String, OutsideLevels>) -> BTreeMap<String, Outsid
 }
 
 /// The remedy for many paths.
-const MANY: &str = "name the folders of this machine that have them in .git/hierad.yaml, as `datadirs`, or accept their \
-paths there as `outside-repository`";
+const MANY_PATHS_ADVICE: &str = "name the folders of this machine that have them in .git/hierad.yaml, as `datadirs`, \
+or accept their paths there as `outside-repository`";
 
 /// Returns the levels outside of the repository at one revision, or at either of two, as blind spots of a fleet of
 /// `all` nodes.
 pub(crate) fn outside_spots(revisions: &[&Revision], accepted: &Accepted, all: usize) -> Vec<BlindSpot> {
-    let each = revisions.iter().map(|revision| outside([*revision], accepted)).collect::<Vec<_>>();
-    let is_standing = |place: &str| match &each[..] {
-        [before, after] => before.get(place).is_some_and(|found| after.get(place).is_some_and(|now| found.stays(now))),
+    let by_side = revisions.iter().map(|revision| outside([*revision], accepted)).collect::<Vec<_>>();
+    let is_standing = |place: &str| match &by_side[..] {
+        [before, after] => {
+            before.get(place).is_some_and(|found| after.get(place).is_some_and(|now| found.is_unchanged_in(now)))
+        }
         _ => false,
     };
     let found = outside(revisions.iter().copied(), accepted).into_iter();
@@ -180,14 +182,14 @@ fn at_datadir<'f>(
     found: &'f mut BTreeMap<String, OutsideLevels>,
 ) -> &'f mut OutsideLevels {
     let folder = suggestions::folder_with_same_ending(environment, written);
-    let like = match folder.as_deref() {
+    let folder_hint = match folder.as_deref() {
         Some(".") => "; it is that of the environment itself".to_owned(),
         Some(folder) => format!("; it ends like the folder {folder}/ here"),
         None => String::new(),
     };
     let to = folder.as_deref().map_or("none".to_owned(), suggestions::quoted);
     let fix = || Remedy::settings(format!("datadirs: {{{}: {to}}}", suggestions::quoted(written)));
-    let outside = found.entry(format!("datadir {written} is outside of this repository{like}")).or_default();
+    let outside = found.entry(format!("datadir {written} is outside of this repository{folder_hint}")).or_default();
     outside.fix.get_or_insert_with(fix);
     outside.is_similar |= folder.is_some();
     outside
@@ -220,8 +222,11 @@ pub(crate) fn overlay(places: &[&str]) -> Remedy {
 pub(crate) fn unseen(environment: &Environment, level: &LevelConfig) -> UnseenLevel {
     let configs = environment.layers().filter_map(|layer| layer.config.as_ref().ok());
     let all = configs.flat_map(|config| config.all_levels());
-    let behind = all.skip_while(|other| !std::ptr::eq(*other, level)).map(|level| &level.name);
-    UnseenLevel { name: level.name.to_string(), before: behind.filter(|name| **name != level.name).cloned().collect() }
+    let from_level = all.skip_while(|other| !std::ptr::eq(*other, level)).map(|level| &level.name);
+    UnseenLevel {
+        name: level.name.to_string(),
+        before: from_level.filter(|name| **name != level.name).cloned().collect(),
+    }
 }
 
 impl OutsideLevels {
@@ -242,7 +247,7 @@ impl OutsideLevels {
 
     /// Returns true if the same levels of the same nodes exist, wherever they are declared, and the repository has no
     /// folder that may be theirs: any commit may change what is in such a folder.
-    fn stays(&self, after: &OutsideLevels) -> bool {
+    fn is_unchanged_in(&self, after: &OutsideLevels) -> bool {
         let names = |levels: &OutsideLevels| levels.levels.iter().map(|level| level.name.clone()).collect::<Vec<_>>();
         names(self) == names(after) && self.nodes == after.nodes && !self.is_similar && !after.is_similar
     }
@@ -266,11 +271,11 @@ impl OutsideLevels {
     }
 
     fn spot(self, place: &str, all: usize) -> BlindSpot {
-        let of = wording::nodes_of(&self.nodes, all);
-        let message = format!("{} on {of}", self.text(place));
+        let node_share = wording::nodes_of(&self.nodes, all);
+        let message = format!("{} on {node_share}", self.text(place));
         let headline = match &self.levels[..] {
             [] => message.clone(),
-            _ => format!("{} {} outside of this repository on {of}", self.count(), self.verb()),
+            _ => format!("{} {} outside of this repository on {node_share}", self.count(), self.verb()),
         };
         BlindSpot {
             code: OUTSIDE,

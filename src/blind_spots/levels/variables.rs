@@ -24,10 +24,10 @@ pub(crate) fn is_of_caller(variable: &str, environment: &Environment) -> bool {
     let is_version3 = |config: &Config| config.version == 3 || config.hiera3.is_some();
     let has_version3 =
         || environment.layers().any(|layer| layer.config.as_ref().is_ok_and(|config| is_version3(config)));
-    is_of_scope(plain(variable)) || (OF_HIERA3.contains(&plain(variable)) && has_version3())
+    is_of_scope(plain(variable)) || (HIERA3_CALLER_VARIABLES.contains(&plain(variable)) && has_version3())
 }
 
-const OF_HIERA3: [&str; 3] = ["calling_module", "calling_class", "calling_class_path"];
+const HIERA3_CALLER_VARIABLES: [&str; 3] = ["calling_module", "calling_class", "calling_class_path"];
 
 fn is_of_scope(name: &str) -> bool {
     let is_of_class = name.split_once("::").is_some_and(|(class, _)| class != "settings");
@@ -37,19 +37,21 @@ fn is_of_scope(name: &str) -> bool {
 /// Returns the remedy for a variable, given by its plain name, that profiles lack. It suggests accepting variables of
 /// the caller, and others that are not facts of Facter if they `may_be_accepted`.
 pub(crate) fn fix(name: &str, may_be_accepted: bool) -> Remedy {
-    if is_of_scope(name) || OF_HIERA3.contains(&name) {
+    if is_of_scope(name) || HIERA3_CALLER_VARIABLES.contains(&name) {
         let words = "look at what catalogs give their classes or, if that is the same, add to hierad.yaml";
         return accept::remedy(words, UNDEFINED, [name]);
     }
     if let Some(remedy) = fix_of_fact(name) {
         return remedy;
     }
-    let from =
+    let trusted_hint =
         if name.starts_with("trusted.") { " (PuppetDB's inventory has trusted data, Facter has none)" } else { "" };
     if !may_be_accepted {
-        return Remedy::words(format!("set it in the profiles of these nodes{from}, to null where a node has none"));
+        return Remedy::words(format!(
+            "set it in the profiles of these nodes{trusted_hint}, to null where a node has none"
+        ));
     }
-    let words = format!("set it in the profiles{from} or, if these nodes have none, add to hierad.yaml");
+    let words = format!("set it in the profiles{trusted_hint} or, if these nodes have none, add to hierad.yaml");
     accept::remedy(words, UNDEFINED, [name])
 }
 
@@ -57,13 +59,13 @@ pub(crate) fn fix(name: &str, may_be_accepted: bool) -> Remedy {
 pub(crate) fn fix_of_fact(name: &str) -> Option<Remedy> {
     let fact = name.strip_prefix("facts.").unwrap_or(name);
     let fact = fact.split('.').next().unwrap_or(fact);
-    let anew = "take the facts of these nodes with";
+    let advice = "take the facts of these nodes with";
     if facter::is_legacy(fact) {
         return Some(Remedy::words(format!(
-            "{anew} `facter --json --show-legacy` or `puppet facts show --show-legacy`: without the flag, '{fact}' is \
-             left out (agents of Puppet 8 send it only with include_legacy_facts; set it to null if they do not)"
+            "{advice} `facter --json --show-legacy` or `puppet facts show --show-legacy`: without the flag, '{fact}' \
+             is left out (agents of Puppet 8 send it only with include_legacy_facts; set it to null if they do not)"
         )));
     }
-    let words = format!("{anew} `facter --json --show-legacy`, or set it to null where a node has none");
+    let words = format!("{advice} `facter --json --show-legacy`, or set it to null where a node has none");
     facter::is_core(fact).then(|| Remedy::words(words))
 }

@@ -42,7 +42,7 @@ impl DiffContext<'_> {
             }
         }
         let first = modules.first()?.as_str();
-        let of = wording::nodes_of(&nodes, self.revisions.after.fleet.len());
+        let node_share = wording::nodes_of(&nodes, self.revisions.after.fleet.len());
         let count = wording::count(modules.len(), "module");
         let verb = if modules.len() == 1 { "is" } else { "are" };
         let accepted = if modules.len() == 1 { first } else { "*" };
@@ -50,7 +50,8 @@ impl DiffContext<'_> {
             code: ABSENT,
             headline: format!("{count} {verb} not in this repository"),
             message: format!(
-                "{count} ({}) {verb} not in this repository: options that merge {} on {of} may be in their data",
+                "{count} ({}) {verb} not in this repository: options that merge {} on {node_share} may be \
+                 in their data",
                 wording::some(modules.iter().map(String::as_str)),
                 wording::count(keys.len(), "key"),
             ),

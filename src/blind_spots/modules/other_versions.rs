@@ -28,8 +28,8 @@ impl DiffContext<'_> {
         let submodules = files.submodules.iter().filter(|path| !self.accepted.has(OTHER_VERSION, path));
         let submodules: Vec<(&str, String)> = submodules.map(|path| (path.as_str(), self.step(path))).collect();
         let modules = self.other_modules();
-        let moved = DiffContext::moved(&submodules);
-        let found = [moved, self.undeclared()?, self.deployed(&modules), self.other_program(files)];
+        let moved_submodules = DiffContext::moved_submodules(&submodules);
+        let found = [moved_submodules, self.undeclared()?, self.deployed(&modules), self.other_program(files)];
         Ok(found.into_iter().flatten().collect())
     }
 
@@ -37,7 +37,7 @@ impl DiffContext<'_> {
     /// files of one that it does not name.
     fn undeclared(&self) -> Result<Option<BlindSpot>, TreeError> {
         let trees = self.both_revisions().map(|revision| &*revision.environment.tree);
-        let [before, after] = [named(trees[0])?, named(trees[1])?];
+        let [before, after] = [submodule_paths(trees[0])?, submodule_paths(trees[1])?];
         let mut paths = Vec::new();
         for path in before.symmetric_difference(&after).filter(|path| !self.accepted.has(OTHER_VERSION, path)) {
             let [was, is] = [trees[0].commit_at(path)?, trees[1].commit_at(path)?];
@@ -68,7 +68,7 @@ impl DiffContext<'_> {
         format!("{path}: {before} -> {after}")
     }
 
-    fn moved(submodules: &[(&str, String)]) -> Option<BlindSpot> {
+    fn moved_submodules(submodules: &[(&str, String)]) -> Option<BlindSpot> {
         let [(first, _), others @ ..] = submodules else { return None };
         let headline = match others {
             [] => format!("{first} is a submodule, and the commit moves it"),
@@ -92,9 +92,9 @@ impl DiffContext<'_> {
     }
 
     fn other_modules_of<'e>(&self, environments: [&'e Environment; 2]) -> OtherModules<'e> {
-        let [before, after] = environments.map(declared);
-        let is_here = |name: &str| {
-            environments.iter().all(|environment| is_first(environment, name) || is_read(environment, name))
+        let [before, after] = environments.map(declarations);
+        let is_read_here = |name: &str| {
+            environments.iter().all(|environment| is_in_first_folder(environment, name) || is_read(environment, name))
         };
         let is_moved = |name: &str| {
             let [before, after] = environments.map(|environment| environment.module_folders.get(name));
@@ -104,7 +104,7 @@ impl DiffContext<'_> {
         let both = |name| [&before, &after].map(|side| side.get(name).cloned().unwrap_or_else(|| "none".to_owned()));
         let other = names.into_iter().map(|name| (name, both(name)));
         let other = other.filter(|(name, [before, after])| before != after || is_moved(name));
-        let other = other.filter(|(name, _)| !is_here(name) && !self.accepted.has(OTHER_VERSION, name));
+        let other = other.filter(|(name, _)| !is_read_here(name) && !self.accepted.has(OTHER_VERSION, name));
         let [before, after] = environments.map(|environment| &environment.deployment.modules);
         let file = |name: &str| {
             after.iter().chain(before).find(|module| *module.name == *name).map(|module| &*module.place.path)
@@ -166,7 +166,7 @@ impl DiffContext<'_> {
 }
 
 /// Returns the paths of the submodules that a tree names.
-fn named(tree: &dyn FileTree) -> Result<BTreeSet<String>, TreeError> {
+fn submodule_paths(tree: &dyn FileTree) -> Result<BTreeSet<String>, TreeError> {
     let Some(Entry::File(id)) = tree.entry(GITMODULES)? else { return Ok(BTreeSet::new()) };
     Ok(names_by_path(&read_config(tree, GITMODULES, id)?).into_keys().collect())
 }
@@ -186,7 +186,7 @@ fn listed<'t>(texts: impl ExactSizeIterator<Item = &'t str>) -> String {
 }
 
 /// Returns the modules of the Puppetfile with their declarations.
-fn declared(environment: &Environment) -> BTreeMap<&str, String> {
+fn declarations(environment: &Environment) -> BTreeMap<&str, String> {
     let mut found: BTreeMap<&str, String> = BTreeMap::new();
     for DeclaredModule { name, declaration, .. } in &environment.deployment.modules {
         let known = found.entry(name).or_default();
@@ -196,7 +196,7 @@ fn declared(environment: &Environment) -> BTreeMap<&str, String> {
 }
 
 /// Returns true if a module lies in the folder of the repository that is searched first.
-fn is_first(environment: &Environment, name: &str) -> bool {
+fn is_in_first_folder(environment: &Environment, name: &str) -> bool {
     environment.module_folders.get(name).is_some_and(|folder| environment.module_path.begins_with(folder_of(folder)))
 }
 
