@@ -5,10 +5,10 @@ use std::cell::Cell;
 use crate::hiera::budget::Cost;
 
 /// The maximum work for all changes of a report together: a few seconds.
-const ALL: Cost = Cost { steps: 200_000_000, text: 512 << 20 };
+const TOTAL_WORK: Cost = Cost { steps: 200_000_000, text: 512 << 20 };
 
 /// The maximum number of lookups for all changes of a report together: each may need a file to be assembled for it.
-const LOOKUPS: usize = 100_000;
+const MAX_LOOKUPS: usize = 100_000;
 
 /// The work that the lookups of one change may still take. Each change has the same share, so that the result depends
 /// neither on the order of the work nor on time.
@@ -22,9 +22,9 @@ impl Allowance {
     /// tracing takes at most twice as many steps, since it looks at both sides.
     pub(super) fn share(steps: Option<usize>, changes: usize) -> Allowance {
         let changes = changes.max(1);
-        let all = steps.map_or(ALL.steps, |steps| ALL.steps.min(steps.saturating_mul(2)));
-        let work = Cost { steps: all / changes, text: ALL.text / changes };
-        Allowance { work: Cell::new(work), lookups: Cell::new(LOOKUPS / changes) }
+        let total_steps = steps.map_or(TOTAL_WORK.steps, |steps| TOTAL_WORK.steps.min(steps.saturating_mul(2)));
+        let work = Cost { steps: total_steps / changes, text: TOTAL_WORK.text / changes };
+        Allowance { work: Cell::new(work), lookups: Cell::new(MAX_LOOKUPS / changes) }
     }
 
     /// Does a lookup within the work that is left and the limit of any lookup. Returns `None` if it exceeds the work
@@ -48,12 +48,12 @@ mod tests {
         let costly = Allowance::share(None, 1000);
         let look_up =
             |allowance: &Allowance, steps: usize| allowance.look_up(|limit| ((), cost(steps.min(limit.steps + 1))));
-        assert!(look_up(&costly, ALL.steps / 1000 - 1).is_some());
+        assert!(look_up(&costly, TOTAL_WORK.steps / 1000 - 1).is_some());
         assert!(look_up(&costly, 2).is_none());
         let limited = Allowance::share(Some(5000), 10);
         assert!(look_up(&limited, 1000).is_some() && look_up(&limited, 1).is_none());
         let many = Allowance::share(None, 1000);
-        assert!((0..LOOKUPS / 1000).all(|_| look_up(&many, 0).is_some()));
+        assert!((0..MAX_LOOKUPS / 1000).all(|_| look_up(&many, 0).is_some()));
         assert!(look_up(&many, 0).is_none());
     }
 }

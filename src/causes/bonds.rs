@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::allowance::Allowance;
 use super::edits::{Edits, Group};
-use super::on_node::{OnNode, found};
+use super::on_node::{OnNode, found_value};
 use super::search::{MAX_GROUPS, MAX_PARTS};
 use super::trial::{Trial, is_same};
 use crate::diff::{self, Changes, Diff, LeafChange};
@@ -44,11 +44,11 @@ pub(super) fn find(changes: &Changes, (revisions, edits): (Diff<&Revision>, &Edi
     if edits.groups.len() < 2 {
         return bonds;
     }
-    let keys = keys(edits);
+    let keys = edits_by_key(edits);
     let mut tried: Vec<_> = keys.iter().collect();
     let rest = tried.split_off(tried.len().min(MAX_KEYS));
     bonds.unknown.extend(rest.into_iter().flat_map(|(_, groups)| groups));
-    bonds.unknown.extend(of_all_keys(edits));
+    bonds.unknown.extend(edits_of_all_keys(edits));
     let mut by_key: HashMap<&str, Vec<&NodeSet>> = tried.iter().map(|(key, _)| (&***key, Vec::new())).collect();
     for change in &changes.changes {
         by_key.entry(&change.key).and_modify(|nodes| nodes.push(&change.nodes));
@@ -56,8 +56,8 @@ pub(super) fn find(changes: &Changes, (revisions, edits): (Diff<&Revision>, &Edi
     let found = parallel::map(&tried, workers, "tracing lines", |(key, groups)| {
         let allowance = Allowance::share(workers.limits.steps, tried.len());
         let own_changes = by_key.get(&***key).map_or(&[][..], Vec::as_slice);
-        let of_key = OfKey { revisions, edits, key, groups, own_changes, allowance: &allowance };
-        of_key.bonds().ok_or(*groups)
+        let key_edits = KeyEdits { revisions, edits, key, groups, own_changes, allowance: &allowance };
+        key_edits.bonds().ok_or(*groups)
     });
     for found in found {
         match found {
@@ -69,7 +69,7 @@ pub(super) fn find(changes: &Changes, (revisions, edits): (Diff<&Revision>, &Edi
 }
 
 /// Returns the edits that may depend on each other for any key: files that concern all keys, and patterns.
-fn of_all_keys(edits: &Edits) -> impl Iterator<Item = usize> {
+fn edits_of_all_keys(edits: &Edits) -> impl Iterator<Item = usize> {
     let is_pattern = |group: &Group| group.option.as_ref().is_some_and(|name| name.starts_with('^'));
     let is_lone = edits.groups.iter().filter(|group| is_pattern(group)).count() < 2;
     let is_whole = |group: &Group| group.root.is_none() && group.config.is_none();
@@ -78,7 +78,7 @@ fn of_all_keys(edits: &Edits) -> impl Iterator<Item = usize> {
 }
 
 /// Returns the keys with their edits.
-fn keys(edits: &Edits) -> BTreeMap<Arc<str>, Vec<usize>> {
+fn edits_by_key(edits: &Edits) -> BTreeMap<Arc<str>, Vec<usize>> {
     let mut keys: BTreeMap<Arc<str>, Vec<usize>> = BTreeMap::new();
     for (at, group) in edits.groups.iter().enumerate() {
         let key = group.option.as_ref().or(group.root.as_ref());
@@ -91,7 +91,7 @@ fn keys(edits: &Edits) -> BTreeMap<Arc<str>, Vec<usize>> {
 }
 
 /// The edits of a key.
-struct OfKey<'a> {
+struct KeyEdits<'a> {
     revisions: Diff<&'a Revision>,
     edits: &'a Edits,
     key: &'a Arc<str>,
@@ -101,7 +101,7 @@ struct OfKey<'a> {
     allowance: &'a Allowance,
 }
 
-impl OfKey<'_> {
+impl KeyEdits<'_> {
     /// Returns the edits that depend on each other for this key, or `None` if finding them takes too much work.
     fn bonds(&self) -> Option<Vec<Bond>> {
         let parts = self.parts();
@@ -144,14 +144,14 @@ fn add_bonds(on_node: &OnNode<'_>, bonds: &mut Vec<Bond>) -> Option<()> {
     if groups.len() > MAX_GROUPS {
         return None;
     }
-    let own = CommitEffect::of(on_node);
+    let effect = CommitEffect::of(on_node);
     for group in &groups {
-        let side_effects = own.side_effects(&[*group])?;
+        let side_effects = effect.side_effects(&[*group])?;
         if side_effects.is_empty() {
             continue;
         }
-        let with = own.remedy(*group, &groups)?;
-        let lines = |group: usize| own.lines(group, &side_effects);
+        let with = effect.remedy(*group, &groups)?;
+        let lines = |group: usize| effect.lines(group, &side_effects);
         bonds.push(Bond { lines: lines(*group), with: with.into_iter().flat_map(lines).collect() });
     }
     Some(())
@@ -169,7 +169,7 @@ type Difference = Option<Arc<LeafChange>>;
 
 impl<'a> CommitEffect<'a> {
     fn of(on_node: &'a OnNode<'a>) -> CommitEffect<'a> {
-        let leaves = diff::leaves(on_node.trace.as_ref().map(|trace| found(&trace.outcome)));
+        let leaves = diff::leaves(on_node.trace.as_ref().map(|trace| found_value(&trace.outcome)));
         CommitEffect { on_node, trial: Trial::new(on_node, &[]), leaves }
     }
 
@@ -181,7 +181,7 @@ impl<'a> CommitEffect<'a> {
             let is_own = is_same(&undone, after) || is_same(&self.on_node.trace.before.outcome, &undone);
             return Some(if is_own { Vec::new() } else { vec![None] });
         }
-        let differences = diff::leaves(Diff::new(found(&undone), found(after)));
+        let differences = diff::leaves(Diff::new(found_value(&undone), found_value(after)));
         Some(differences.into_iter().filter(|leaf| !self.changes(leaf)).map(Some).collect())
     }
 
@@ -207,10 +207,10 @@ impl<'a> CommitEffect<'a> {
     }
 
     fn lines(&self, group: usize, differences: &[Difference]) -> BTreeSet<usize> {
-        let of = |difference: &Difference| match difference {
+        let lines_of_difference = |difference: &Difference| match difference {
             Some(leaf) => self.on_node.leaf_lines(group, leaf),
             None => self.on_node.edits.groups[group].all_lines().collect(),
         };
-        differences.iter().flat_map(of).collect()
+        differences.iter().flat_map(lines_of_difference).collect()
     }
 }

@@ -29,7 +29,7 @@ pub(super) struct Effects<'a> {
 }
 
 /// The state of the search for reasons why lines do nothing.
-struct Why<'a> {
+struct ReasonSearch<'a> {
     reasons: Reasons<'a>,
     /// For each level, true if it leads no node to any data.
     levels: HashMap<usize, bool>,
@@ -70,7 +70,7 @@ impl Failing {
 }
 
 /// Returns the name of the key that a line is below.
-fn shown(line: &EditedLine) -> Option<Arc<str>> {
+fn shown_key(line: &EditedLine) -> Option<Arc<str>> {
     line.root.as_ref().map(|root| asks_for(root).unwrap_or_else(|| root.clone()))
 }
 
@@ -80,10 +80,10 @@ impl Effects<'_> {
         let changed = self.changed();
         let untraced = self.untraced();
         let members = self.members();
-        let mut why = Why {
+        let mut why = ReasonSearch {
             reasons: Reasons::of(self.search),
             levels: HashMap::new(),
-            is_lone: self.search.edits.of_config().len() < 2,
+            is_lone: self.search.edits.config_groups().len() < 2,
             failing: Failing::of(&self.effective, self.blind_spots),
         };
         let lines = &self.search.edits.lines;
@@ -103,7 +103,7 @@ impl Effects<'_> {
             match found.last_mut() {
                 Some(last) if follows(last) => {
                     last.last = line.number;
-                    last.keys.extend(shown(line).filter(|key| last.keys.last() != Some(key)));
+                    last.keys.extend(shown_key(line).filter(|key| last.keys.last() != Some(key)));
                 }
                 _ => found.push(ChangedLines {
                     place: Place::line(self.search.edits.all[line.edit].path.clone(), line.number),
@@ -112,7 +112,7 @@ impl Effects<'_> {
                     side: line.side,
                     effect,
                     with: Vec::new(),
-                    keys: shown(line).into_iter().collect(),
+                    keys: shown_key(line).into_iter().collect(),
                     text: Vec::new(),
                 }),
             }
@@ -126,7 +126,7 @@ impl Effects<'_> {
 
     /// Adds to each of `lines` those that have to be undone with it. `positions` has the index of each edited line.
     pub(super) fn add_bonds(&self, lines: &mut [ChangedLines], positions: &[usize]) {
-        let at = |of: &BTreeSet<usize>| of.iter().map(|line| positions[*line]).collect::<BTreeSet<_>>();
+        let positions_of = |lines: &BTreeSet<usize>| lines.iter().map(|line| positions[*line]).collect::<BTreeSet<_>>();
         let mut with: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
         let mut left = MAX_PAIRS;
         let mut add = |lines: &BTreeSet<usize>, others: &BTreeSet<usize>| {
@@ -138,9 +138,9 @@ impl Effects<'_> {
             }
         };
         for bond in &self.bonds.all {
-            add(&at(&bond.lines), &at(&bond.with));
+            add(&positions_of(&bond.lines), &positions_of(&bond.with));
         }
-        for all in self.of_config(positions).chain(self.equal(lines, positions)) {
+        for all in self.config_lines(positions).chain(self.equal_key_lines(lines, positions)) {
             add(&all, &all);
         }
         for (line, mut others) in with {
@@ -151,7 +151,7 @@ impl Effects<'_> {
 
     /// Returns the lines of each key that only spell it differently, with its other lines in the same hunks: a single
     /// line may have another place in the order of the key, or be a duplicate.
-    fn equal(&self, lines: &[ChangedLines], positions: &[usize]) -> Vec<BTreeSet<usize>> {
+    fn equal_key_lines(&self, lines: &[ChangedLines], positions: &[usize]) -> Vec<BTreeSet<usize>> {
         let mut hunks: BTreeSet<(usize, &Arc<str>, u32)> = BTreeSet::new();
         let mut equal: BTreeMap<(usize, &Arc<str>), BTreeSet<usize>> = BTreeMap::new();
         let all = || self.search.edits.lines.iter().zip(positions).filter(|(line, _)| line.is_text);
@@ -171,10 +171,10 @@ impl Effects<'_> {
     }
 
     /// Returns the lines of each part of the configuration.
-    fn of_config(&self, positions: &[usize]) -> impl Iterator<Item = BTreeSet<usize>> {
+    fn config_lines(&self, positions: &[usize]) -> impl Iterator<Item = BTreeSet<usize>> {
         let groups = &self.search.edits.groups;
-        let of_config = self.search.edits.of_config().into_iter();
-        of_config.map(|group| groups[group].all_lines().map(|line| positions[line]).collect())
+        let config_groups = self.search.edits.config_groups().into_iter();
+        config_groups.map(|group| groups[group].all_lines().map(|line| positions[line]).collect())
     }
 
     /// Returns the keys and nodes that each line changes.
@@ -224,7 +224,7 @@ impl Effects<'_> {
     }
 
     /// Returns the effect of a line that causes no change.
-    fn no_effect(&self, line: &EditedLine, untraced: &NodeSet, why: &mut Why<'_>) -> Effect {
+    fn no_effect(&self, line: &EditedLine, untraced: &NodeSet, why: &mut ReasonSearch<'_>) -> Effect {
         let edit = &self.search.edits.all[line.edit];
         if !line.is_text || (edit.kind == FileKind::Data && line.entries.is_empty()) {
             return Effect::None(NoEffect::Equal.into());
@@ -259,7 +259,7 @@ impl Effects<'_> {
     }
 
     /// Returns the effect of a line of configuration that causes no change.
-    fn no_effect_of_config(&self, line: &EditedLine, why: &mut Why<'_>) -> Effect {
+    fn no_effect_of_config(&self, line: &EditedLine, why: &mut ReasonSearch<'_>) -> Effect {
         let edits = self.search.edits;
         if !edits.all[line.edit].path.ends_with(".yaml") {
             // Modules that are added or removed have their data elsewhere.
@@ -282,9 +282,9 @@ impl Effects<'_> {
 
     /// Returns true for a level that leads no node to any data, on either side.
     fn is_idle(&self, group: usize) -> bool {
-        let of = &self.search.edits.groups[group];
-        let Some(ConfigPart::Level(name)) = &of.config else { return false };
-        let path = &self.search.edits.all[of.edit].path;
+        let entry = &self.search.edits.groups[group];
+        let Some(ConfigPart::Level(name)) = &entry.config else { return false };
+        let path = &self.search.edits.all[entry.edit].path;
         self.search.revisions.map(|revision| !revision.has_data_at(path, name)) == Diff::new(true, true)
     }
 

@@ -51,9 +51,9 @@ pub(crate) fn find(
 ) -> Result<Origins, TreeError> {
     let edits = Edits::find(revisions, files)?;
     let search = Search { revisions, edits: &edits, steps: workers.limits.steps };
-    let chosen = turns::chosen(&changes.changes);
-    let traced: Vec<Traced> = parallel::map(&chosen, workers, "tracing changes", |at| {
-        (*at, search.change(&changes.changes[*at], &Allowance::share(search.steps, chosen.len())))
+    let traced_positions = turns::traced_changes(&changes.changes);
+    let traced: Vec<Traced> = parallel::map(&traced_positions, workers, "tracing changes", |at| {
+        (*at, search.change(&changes.changes[*at], &Allowance::share(search.steps, traced_positions.len())))
     });
     let of_secret = |secret: &Reencrypted| {
         let allowance = Allowance::share(search.steps, changes.reencrypted.len().min(TRACED_SECRETS));
@@ -65,15 +65,15 @@ pub(crate) fn find(
     let effects = effects::Effects { search: &search, changes, traced: &traced, effective, bonds: &bonds, blind_spots };
     let (mut lines, positions) = effects.find();
     effects.add_bonds(&mut lines, &positions);
-    let at = |lines: Lines| {
+    let places_of = |lines: Lines| {
         let mut places: Vec<usize> = lines?.into_iter().map(|line| positions[line]).collect();
         places.dedup();
         Some(places)
     };
-    let of_leaf = |TracedLeaf { origin, sources, lines }| LeafOrigins { origin, sources, lines: at(lines) };
+    let of_leaf = |TracedLeaf { origin, sources, lines }| LeafOrigins { origin, sources, lines: places_of(lines) };
     let of_change = |change: TracedChange| ChangeOrigins {
         leaves: change.leaves.into_iter().map(of_leaf).collect(),
-        lines: at(change.lines),
+        lines: places_of(change.lines),
         are_all: change.untraced.is_empty(),
     };
     let mut of_changes: Vec<ChangeOrigins> = Vec::new();

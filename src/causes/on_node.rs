@@ -75,9 +75,9 @@ impl<'a> OnNode<'a> {
 
     /// Returns the lines of a group that belong to a difference.
     pub(super) fn leaf_lines(&self, group: usize, leaf: &LeafChange) -> Vec<usize> {
-        let of = &self.edits.groups[group];
-        let all = || of.all_lines().collect::<Vec<_>>();
-        let (Some(root_key), None, Some(path)) = (&of.root, &of.option, leaf.path()) else { return all() };
+        let entry = &self.edits.groups[group];
+        let all_lines = || entry.all_lines().collect::<Vec<_>>();
+        let (Some(root_key), None, Some(path)) = (&entry.root, &entry.option, leaf.path()) else { return all_lines() };
         let is_own = *root_key == self.root;
         let traces = [&self.trace.before, &self.trace.after];
         let mut starts: Vec<String> = Vec::new();
@@ -91,8 +91,8 @@ impl<'a> OnNode<'a> {
             let ends = (0..=path.0.len()).map(|from| format!("{dig}{}", normal(&path.0[from..])));
             starts.extend(ends.filter(|_| !is_own || !dig.is_empty()));
         }
-        let found = starts.iter().map(|start| of.lines_at(start)).find(|lines| !lines.is_empty());
-        let found = found.unwrap_or_else(all);
+        let found = starts.iter().map(|start| entry.lines_at(start)).find(|lines| !lines.is_empty());
+        let found = found.unwrap_or_else(all_lines);
         if is_own { self.exact(group, found, leaf) } else { found }
     }
 
@@ -105,7 +105,7 @@ impl<'a> OnNode<'a> {
         let place = |line: &usize| {
             let line = &self.edits.lines[*line];
             let part = line.side.pick(&leaf.part).as_ref()?;
-            let (_, path) = line.entries.iter().find(|(of, _)| *of == group)?;
+            let (_, path) = line.entries.iter().find(|(line_group, _)| *line_group == group)?;
             let length = path.0.len().min(part.path.0.len());
             Some((line.side, ValuePath(path.0[..length].to_vec()), part))
         };
@@ -125,7 +125,7 @@ impl<'a> OnNode<'a> {
 }
 
 /// Returns the value of an outcome.
-pub(super) fn found(outcome: &Outcome) -> Option<&Value> {
+pub(super) fn found_value(outcome: &Outcome) -> Option<&Value> {
     match outcome {
         Outcome::Found(value) => Some(value),
         _ => None,

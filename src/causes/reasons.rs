@@ -59,10 +59,10 @@ impl<'a> Reasons<'a> {
     /// Returns the reasons why an entry has no effect, or `None` if finding them takes too much work.
     pub(super) fn find(&mut self, group: usize, side: Side, path: &ValuePath) -> Option<Idle> {
         let edits = self.search.edits;
-        let of = &edits.groups[group];
-        let nodes = side.pick(&edits.all[of.edit].nodes);
-        let key = of.root.as_ref().and_then(asks_for);
-        let (Some(root), Some(key), None, false) = (&of.root, key, &of.option, nodes.is_empty()) else {
+        let entry = &edits.groups[group];
+        let nodes = side.pick(&edits.all[entry.edit].nodes);
+        let key = entry.root.as_ref().and_then(asks_for);
+        let (Some(root), Some(key), None, false) = (&entry.root, key, &entry.option, nodes.is_empty()) else {
             return Some(NoEffect::Unused.into());
         };
         if !self.entries.contains_key(&(group, side)) {
@@ -85,12 +85,12 @@ impl<'a> Reasons<'a> {
         let mut looked_up = Vec::new();
         for part in &parts {
             let is_further = !looked_up.is_empty();
-            let may = !is_further || (self.left > 0 && looked_up.len() < MAX_PARTS);
-            let traces = part.first().filter(|_| may).and_then(|node| {
+            let may_look_up = !is_further || (self.left > 0 && looked_up.len() < MAX_PARTS);
+            let traces = part.first().filter(|_| may_look_up).and_then(|node| {
                 let traces = self.view(node).as_ref().map(|view| Trace::of(view, key, &allowance));
                 Some(Diff::new(traces.before?, traces.after?))
             });
-            self.left -= usize::from(is_further && may);
+            self.left -= usize::from(is_further && may_look_up);
             // Nodes that were not distinguished may differ.
             let alike = if are_exact { part.len() } else { 1 };
             looked_up.push(SameFiles { nodes: alike, traces });
@@ -117,7 +117,8 @@ impl<'a> Reasons<'a> {
             search.revisions.map(|revision| files_with(revision, &keys))
         });
         let mut parts = vec![nodes.clone()];
-        for read in files.before.values().chain(files.after.values()).filter(|read| has(&read.file, [&**root])) {
+        for read in files.before.values().chain(files.after.values()).filter(|read| has_any_key(&read.file, [&**root]))
+        {
             let split = |part: NodeSet| [part.intersection(&read.nodes), part.difference(&read.nodes)];
             parts = parts.into_iter().flat_map(split).filter(|part| !part.is_empty()).collect();
             if parts.len() > MAX_PARTS {
@@ -157,11 +158,11 @@ impl<'a> Reasons<'a> {
 
 /// Returns the files that nodes read and that have one of `keys`, or options.
 fn files_with(revision: &Revision, keys: &BTreeSet<&str>) -> Files {
-    revision.files_read(&|_, file| has(file, keys.iter().copied()))
+    revision.files_read(&|_, file| has_any_key(file, keys.iter().copied()))
 }
 
 /// Returns true if a file has one of `keys`, or options, or concerns all keys.
-fn has<'k>(file: &DataFile, keys: impl IntoIterator<Item = &'k str>) -> bool {
+fn has_any_key<'k>(file: &DataFile, keys: impl IntoIterator<Item = &'k str>) -> bool {
     let Some(content) = file.content() else { return true };
     keys.into_iter().chain([LOOKUP_OPTIONS]).any(|key| content.get(key).is_some())
 }

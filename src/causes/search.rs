@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::allowance::Allowance;
 use super::edits::Edits;
-use super::on_node::{OnNode, found};
+use super::on_node::{OnNode, found_value};
 use super::sources::Sources;
 use super::trial::Trial;
 use crate::diff::{self, Change, Diff, LeafChange};
@@ -59,7 +59,7 @@ impl Search<'_> {
             return TracedChange { untraced: change.nodes.clone(), ..TracedChange::default() };
         };
         let groups = on_node.groups();
-        let (leaf_lines, lines) = lines(&on_node, &change.leaves, &groups);
+        let (leaf_lines, lines) = causing_lines(&on_node, &change.leaves, &groups);
         let sources = Sources::new(self.revisions, self.edits, (&change.key, first, &on_node.trace));
         let of_leaf = |(leaf, lines): (&Arc<LeafChange>, Lines)| {
             let (origin, sources) = sources.trace_leaf(leaf);
@@ -92,17 +92,17 @@ impl Search<'_> {
     }
 
     /// Returns the differences of a change on a node.
-    fn leaves(change: &Change, on_node: &OnNode<'_>) -> Vec<Arc<LeafChange>> {
+    fn leaves_on(change: &Change, on_node: &OnNode<'_>) -> Vec<Arc<LeafChange>> {
         if change.leaves.is_empty() || change.nodes.first() == Some(on_node.node) {
             return change.leaves.clone();
         }
-        diff::leaves(on_node.trace.as_ref().map(|trace| found(&trace.outcome)))
+        diff::leaves(on_node.trace.as_ref().map(|trace| found_value(&trace.outcome)))
     }
 
     /// Divides the nodes of a change by the files with candidate entries that they read.
     fn parts(&self, change: &Change, groups: &[usize]) -> Vec<NodeSet> {
-        let own = root_of(&change.key);
-        let mut roots: BTreeSet<Option<&Arc<str>>> = BTreeSet::from([Some(&own)]);
+        let own_root = root_of(&change.key);
+        let mut roots: BTreeSet<Option<&Arc<str>>> = BTreeSet::from([Some(&own_root)]);
         roots.extend(groups.iter().map(|group| self.edits.groups[*group].root.as_ref()));
         let groups = roots.into_iter().flat_map(|root| self.edits.index.with_root(root));
         let files: BTreeSet<usize> = groups.map(|group| self.edits.groups[group].edit).collect();
@@ -122,7 +122,7 @@ impl Search<'_> {
 
 /// Adds the lines that cause the change on another node, and returns them.
 fn add_part(traced: &mut TracedChange, change: &Change, on_node: &OnNode<'_>) -> Lines {
-    let (leaves, lines) = lines(on_node, &Search::leaves(change, on_node), &on_node.groups());
+    let (leaves, lines) = causing_lines(on_node, &Search::leaves_on(change, on_node), &on_node.groups());
     let add = |all: &mut Lines, more: &Lines| match (all, more) {
         (Some(all), Some(more)) => all.extend(more),
         (all @ None, Some(_)) => all.clone_from(more),
@@ -134,7 +134,7 @@ fn add_part(traced: &mut TracedChange, change: &Change, on_node: &OnNode<'_>) ->
 }
 
 /// Returns the lines that cause each of `leaves`, and the change as a whole.
-fn lines(on_node: &OnNode<'_>, leaves: &[Arc<LeafChange>], groups: &[usize]) -> (Vec<Lines>, Lines) {
+fn causing_lines(on_node: &OnNode<'_>, leaves: &[Arc<LeafChange>], groups: &[usize]) -> (Vec<Lines>, Lines) {
     let unknown = || (vec![None; leaves.len()], None);
     if groups.len() > MAX_GROUPS {
         return unknown();
@@ -151,12 +151,13 @@ fn lines(on_node: &OnNode<'_>, leaves: &[Arc<LeafChange>], groups: &[usize]) -> 
 /// take too much work.
 fn tried_lines(on_node: &OnNode<'_>, leaves: &[Arc<LeafChange>], groups: &[usize]) -> Option<(Vec<Lines>, Lines)> {
     let trial = Trial::new(on_node, leaves);
-    let gone: Vec<Vec<bool>> = groups.iter().map(|group| trial.causes(&[*group])).collect::<Option<_>>()?;
+    let gone_without: Vec<Vec<bool>> = groups.iter().map(|group| trial.causes(&[*group])).collect::<Option<_>>()?;
     let mut by_leaf: Vec<Vec<usize>> = (0..trial.count())
-        .map(|leaf| groups.iter().zip(&gone).filter(|(_, gone)| gone[leaf]).map(|(group, _)| *group).collect())
+        .map(|leaf| groups.iter().zip(&gone_without).filter(|(_, gone)| gone[leaf]).map(|(group, _)| *group).collect())
         .collect();
     if by_leaf.iter().any(Vec::is_empty) {
-        let without_all = if groups.is_empty() { vec![false; trial.count()] } else { trial.gone(groups)? };
+        let without_all =
+            if groups.is_empty() { vec![false; trial.count()] } else { trial.gone_when_undone(groups)? };
         for (causes, without_all) in by_leaf.iter_mut().zip(without_all) {
             if causes.is_empty() && without_all {
                 causes.extend(groups);
@@ -174,16 +175,16 @@ fn lines_of(
     by_leaf: Vec<Vec<usize>>,
     whole: &[usize],
 ) -> (Vec<Lines>, Lines) {
-    let known = |lines: BTreeSet<usize>| Some(lines).filter(|lines| !lines.is_empty());
+    let unless_empty = |lines: BTreeSet<usize>| Some(lines).filter(|lines| !lines.is_empty());
     if leaves.is_empty() {
         let lines = whole.iter().flat_map(|group| on_node.edits.groups[*group].all_lines());
-        return (Vec::new(), known(lines.collect()));
+        return (Vec::new(), unless_empty(lines.collect()));
     }
     let of_leaf = |(leaf, groups): (&Arc<LeafChange>, Vec<usize>)| {
-        known(groups.into_iter().flat_map(|group| on_node.leaf_lines(group, leaf)).collect())
+        unless_empty(groups.into_iter().flat_map(|group| on_node.leaf_lines(group, leaf)).collect())
     };
     let leaves: Vec<Lines> = leaves.iter().zip(by_leaf).map(of_leaf).collect();
     let is_complete = leaves.iter().all(Option::is_some);
     let all = leaves.iter().flatten().flatten().copied().collect();
-    (leaves, if is_complete { known(all) } else { None })
+    (leaves, if is_complete { unless_empty(all) } else { None })
 }

@@ -57,28 +57,33 @@ impl<'a> Sources<'a> {
 
     /// Returns the origins of a difference, and the other places that contribute to each side.
     pub(super) fn trace_leaf(&self, leaf: &LeafChange) -> (Diff<Option<Origin>>, Diff<Vec<Source>>) {
-        let (before, others_before) = self.side(Side::Before, &self.trace.before, &leaf.part);
-        let (after, others_after) = self.side(Side::After, &self.trace.after, &leaf.part);
+        let (before, others_before) = self.trace_side(Side::Before, &self.trace.before, &leaf.part);
+        let (after, others_after) = self.trace_side(Side::After, &self.trace.after, &leaf.part);
         (Diff::new(before, after), Diff::new(others_before, others_after))
     }
 
-    fn side(&self, side: Side, trace: &Trace, parts: &Diff<Option<PlacedValue>>) -> (Option<Origin>, Vec<Source>) {
+    fn trace_side(
+        &self,
+        side: Side,
+        trace: &Trace,
+        parts: &Diff<Option<PlacedValue>>,
+    ) -> (Option<Origin>, Vec<Source>) {
         let mut sources = Vec::new();
         let mut origin = None;
         match (side.pick(parts), side.other().pick(parts)) {
             (Some(part), _) => {
                 origin = trace.origin(&part.path);
                 if let Some(origin) = &mut origin {
-                    emptied(trace, part, origin, &mut sources);
-                    self.merged(trace, part, origin, &mut sources);
-                    self.referred(side, trace, part, origin, &mut sources);
+                    add_emptying_source(trace, part, origin, &mut sources);
+                    self.add_merged(trace, part, origin, &mut sources);
+                    self.add_referred(side, trace, part, origin, &mut sources);
                 }
             }
-            (None, Some(other)) => sources.extend(knock_out(trace, other)),
+            (None, Some(other)) => sources.extend(knock_out_source(trace, other)),
             (None, None) => {}
         }
         sources.extend(side.pick(&self.options).clone());
-        sources.extend(self.asked(side));
+        sources.extend(self.manifest_source(side));
         sources.extend(origin.as_ref().and_then(|origin| self.level(side, origin)));
         sources.sort();
         sources.dedup();
@@ -87,7 +92,7 @@ impl<'a> Sources<'a> {
     }
 
     /// Adds the other places that a collection is merged from.
-    fn merged(&self, trace: &Trace, part: &PlacedValue, origin: &mut Origin, sources: &mut Vec<Source>) {
+    fn add_merged(&self, trace: &Trace, part: &PlacedValue, origin: &mut Origin, sources: &mut Vec<Source>) {
         if !matches!(part.value, Value::Array(_) | Value::Hash(_)) || merge_options(&trace.steps, self.key).is_none() {
             return;
         }
@@ -100,7 +105,14 @@ impl<'a> Sources<'a> {
     }
 
     /// Adds the places of the keys that the text at the origin refers to, and of those that they refer to.
-    fn referred(&self, side: Side, trace: &Trace, part: &PlacedValue, origin: &mut Origin, sources: &mut Vec<Source>) {
+    fn add_referred(
+        &self,
+        side: Side,
+        trace: &Trace,
+        part: &PlacedValue,
+        origin: &mut Origin,
+        sources: &mut Vec<Source>,
+    ) {
         if !interpolates(&trace.steps) {
             return;
         }
@@ -113,7 +125,7 @@ impl<'a> Sources<'a> {
         for key in template.keys() {
             is_reference = true;
             let rest = if is_alias { rest } else { &[] };
-            found_of(&trace.steps, key, rest, &mut |place, level| {
+            visit_interpolated(&trace.steps, key, rest, &mut |place, level| {
                 sources.push(Source { place, level: level.cloned(), how });
             });
         }
@@ -140,10 +152,10 @@ impl<'a> Sources<'a> {
     }
 
     /// Returns the place of the manifest's lookup that decides how the key is merged, if there is one.
-    fn asked(&self, side: Side) -> Option<Source> {
+    fn manifest_source(&self, side: Side) -> Option<Source> {
         let revision = side.pick(&self.revisions);
-        let asked = revision.environment.for_scope(&revision.fleet.scope(self.node)).asked_by_manifests(self.key)?;
-        Some(Source { place: asked.place.clone(), level: None, how: How::Manifest })
+        let merge = revision.environment.for_scope(&revision.fleet.scope(self.node)).asked_by_manifests(self.key)?;
+        Some(Source { place: merge.place.clone(), level: None, how: How::Manifest })
     }
 
     /// Returns the place of the origin's level, if some hiera.yaml differs.
@@ -157,8 +169,11 @@ impl<'a> Sources<'a> {
         // Modules name their levels alike, but each reads its own files.
         let reads =
             |pattern: &PathPattern<'_>| pattern.level.name == origin.level && pattern.matches(&origin.place.path);
-        let own = if levels.len() > 1 { patterns(environment) } else { Vec::new() };
-        let level = own.iter().find(|pattern| reads(pattern)).map_or(levels.first().copied(), |own| Some(own.level))?;
+        let own_patterns = if levels.len() > 1 { patterns(environment) } else { Vec::new() };
+        let level = own_patterns
+            .iter()
+            .find(|pattern| reads(pattern))
+            .map_or(levels.first().copied(), |pattern| Some(pattern.level))?;
         Some(Source { place: level.place.clone(), level: Some(level.name.clone()), how: How::Hierarchy })
     }
 }
@@ -206,9 +221,9 @@ fn text_at<'f, 'p>(file: &'f Arc<DataFile>, root: &str, path: &'p [Segment]) -> 
     }
 }
 
-/// Passes to `found` the places of values that interpolations found for `key`: the line of its part at `rest`, and
+/// Passes to `visit` the places of values that interpolations found for `key`: the line of its part at `rest`, and
 /// the lines of the values that it refers to itself.
-fn found_of(step: &Step, key: &str, rest: &[Segment], found: &mut dyn FnMut(Place, Option<&Arc<str>>)) {
+fn visit_interpolated(step: &Step, key: &str, rest: &[Segment], visit: &mut dyn FnMut(Place, Option<&Arc<str>>)) {
     for inner in &step.steps {
         match &inner.branch {
             Some(Branch::Interpolation(_)) => {
@@ -216,13 +231,13 @@ fn found_of(step: &Step, key: &str, rest: &[Segment], found: &mut dyn FnMut(Plac
                     if matches!(&of_key.branch, Some(Branch::Key(name)) if **name == *key) {
                         let segments = LookupKey::parse(key).map(|key| key.segments.clone()).unwrap_or_default();
                         let dig: Vec<Segment> = segments.into_iter().map(segment).chain(rest.iter().cloned()).collect();
-                        all_found(of_key, None, &dig, found);
+                        visit_found(of_key, None, &dig, visit);
                     } else {
-                        found_of(of_key, key, rest, found);
+                        visit_interpolated(of_key, key, rest, visit);
                     }
                 }
             }
-            _ => found_of(inner, key, rest, found),
+            _ => visit_interpolated(inner, key, rest, visit),
         }
     }
 }
@@ -234,22 +249,27 @@ fn segment(key: Value) -> Segment {
     }
 }
 
-fn all_found(step: &Step, level: Option<&Arc<str>>, path: &[Segment], found: &mut dyn FnMut(Place, Option<&Arc<str>>)) {
+fn visit_found(
+    step: &Step,
+    level: Option<&Arc<str>>,
+    path: &[Segment],
+    visit: &mut dyn FnMut(Place, Option<&Arc<str>>),
+) {
     let level = match &step.branch {
         Some(Branch::Level(name)) => Some(name),
         _ => level,
     };
     let inner = if matches!(step.branch, Some(Branch::Interpolation(_))) { &[] } else { path };
-    step.steps.iter().for_each(|step| all_found(step, level, inner, found));
+    step.steps.iter().for_each(|step| visit_found(step, level, inner, visit));
     if let Some(Event::Found(_, value, Some(FoundAt { place, marks }))) = &step.event {
         let line = marks.line_of(value, path).or(place.line);
-        found(Place { path: place.path.clone(), line }, level);
+        visit(Place { path: place.path.clone(), line }, level);
     }
 }
 
 /// Returns the place that knocks out an array item which exists on the other side: by the prefix before its text, or
 /// by the prefix alone, which knocks out all items. Puppet knocks out no keys of hashes.
-fn knock_out(trace: &Trace, other: &PlacedValue) -> Option<Source> {
+fn knock_out_source(trace: &Trace, other: &PlacedValue) -> Option<Source> {
     let options = merge_options_of_any(&trace.steps)?;
     let prefix = options.get("knockout_prefix")?.as_str()?;
     let (Segment::Index(_), parent) = other.path.0.split_last()? else { return None };
@@ -261,7 +281,7 @@ fn knock_out(trace: &Trace, other: &PlacedValue) -> Option<Source> {
 }
 
 /// Adds the place that makes a text empty: one whose own text has a line that begins with the knockout prefix.
-fn emptied(trace: &Trace, part: &PlacedValue, origin: &mut Origin, sources: &mut Vec<Source>) {
+fn add_emptying_source(trace: &Trace, part: &PlacedValue, origin: &mut Origin, sources: &mut Vec<Source>) {
     let prefix = merge_options_of_any(&trace.steps).and_then(|options| options.get("knockout_prefix")?.as_str());
     let (Some(prefix), Some("")) = (prefix, part.value.as_str()) else { return };
     let knocks = |text: &str| text.lines().any(|line| line.starts_with(prefix));

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::edits::entries::normal;
-use super::on_node::{OnNode, found};
+use super::on_node::{OnNode, found_value};
 use crate::diff::{self, Diff, LeafChange, LeafKind};
 use crate::hiera::Outcome;
 use crate::report::Side;
@@ -43,25 +43,25 @@ impl<'a> Trial<'a> {
 
     /// Returns for each difference if these entries cause it.
     pub(super) fn causes(&self, groups: &[usize]) -> Option<Vec<bool>> {
-        let gone = self.gone(groups)?;
+        let gone = self.gone_when_undone(groups)?;
         if gone.iter().all(|gone| *gone) {
             return Some(gone);
         }
-        Some(gone.iter().zip(self.made(groups)?).map(|(gone, made)| *gone || made).collect())
+        Some(gone.iter().zip(self.made_alone(groups)?).map(|(gone, made)| *gone || made).collect())
     }
 
     /// Returns for each difference if it is gone when these entries are undone.
-    pub(super) fn gone(&self, groups: &[usize]) -> Option<Vec<bool>> {
-        Some(self.there(groups, Side::After)?.into_iter().map(|there| !there).collect())
+    pub(super) fn gone_when_undone(&self, groups: &[usize]) -> Option<Vec<bool>> {
+        Some(self.are_there(groups, Side::After)?.into_iter().map(|there| !there).collect())
     }
 
     /// Returns for each difference if these entries alone make it.
-    pub(super) fn made(&self, groups: &[usize]) -> Option<Vec<bool>> {
-        self.there(groups, Side::Before)
+    pub(super) fn made_alone(&self, groups: &[usize]) -> Option<Vec<bool>> {
+        self.are_there(groups, Side::Before)
     }
 
     /// Returns for each difference if it is there when these entries are as on the side other than `base`.
-    fn there(&self, groups: &[usize], base: Side) -> Option<Vec<bool>> {
+    fn are_there(&self, groups: &[usize], base: Side) -> Option<Vec<bool>> {
         let other = self.outcome(groups, base)?;
         let trace = self.on_node.trace.as_ref();
         if self.leaves.is_empty() {
@@ -70,7 +70,7 @@ impl<'a> Trial<'a> {
         if matches!(other, Outcome::Failed(_)) {
             return Some(vec![false; self.leaves.len()]);
         }
-        let leaves = diff::leaves(Diff::new(found(&trace.before.outcome), found(&other)));
+        let leaves = diff::leaves(Diff::new(found_value(&trace.before.outcome), found_value(&other)));
         let mut by_place: HashMap<(LeafKind, String), Vec<&LeafChange>> = HashMap::new();
         for leaf in &leaves {
             by_place.entry(place(leaf)).or_default().push(leaf);

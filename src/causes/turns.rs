@@ -15,7 +15,7 @@ const TRACED_LEAVES: usize = 20_000;
 
 /// Returns the positions of the changes that are traced: the first of each set of nodes, then the second of each, and
 /// so on up to the limits. The sets with the most nodes come first.
-pub(super) fn chosen(changes: &[Change]) -> Vec<usize> {
+pub(super) fn traced_changes(changes: &[Change]) -> Vec<usize> {
     let sets = by_nodes(changes);
     let mut left = TRACED_LEAVES;
     let mut fits = |at: &usize| {
@@ -25,18 +25,18 @@ pub(super) fn chosen(changes: &[Change]) -> Vec<usize> {
     };
     let most = sets.iter().map(Vec::len).max().unwrap_or_default();
     let turns = (0..most).flat_map(|turn| sets.iter().filter_map(move |set| set.get(turn).copied()));
-    let mut chosen: Vec<usize> = turns.filter(&mut fits).take(TRACED_CHANGES).collect();
-    chosen.sort_unstable();
-    chosen
+    let mut traced: Vec<usize> = turns.filter(&mut fits).take(TRACED_CHANGES).collect();
+    traced.sort_unstable();
+    traced
 }
 
 /// Returns the positions of the changes on each set of nodes, the largest set first.
 fn by_nodes(changes: &[Change]) -> Vec<Vec<usize>> {
     let mut sets: Vec<(&NodeSet, Vec<usize>)> = Vec::new();
-    let mut like: HashMap<(usize, Option<NodeId>), Vec<usize>> = HashMap::new();
+    let mut sets_by_size_and_first: HashMap<(usize, Option<NodeId>), Vec<usize>> = HashMap::new();
     for (at, change) in changes.iter().enumerate() {
         let nodes = &change.nodes;
-        let candidates = like.entry((nodes.len(), nodes.first())).or_default();
+        let candidates = sets_by_size_and_first.entry((nodes.len(), nodes.first())).or_default();
         if let Some(set) = candidates.iter().find(|set| sets[**set].0 == nodes) {
             sets[*set].1.push(at);
         } else {

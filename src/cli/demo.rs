@@ -23,7 +23,7 @@ use crate::report::{Format, write};
 static DEMO: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/examples/demo");
 
 /// The longest time that a report may take on a slow machine.
-const PATIENCE: Duration = Duration::from_mins(1);
+const MAX_REPORT_TIME: Duration = Duration::from_mins(1);
 
 const COMMAND: Style = Style::new().bold();
 const LESSON: Style = AnsiColor::Yellow.on_default().italic();
@@ -75,8 +75,8 @@ impl Demo {
     fn start(global: &Global, folder: &Path) -> Result<Demo> {
         let repository = folder.join("data");
         let profiles = folder.join("profiles");
-        copy(part("start")?, &repository)?;
-        copy(part("profiles")?, &profiles)?;
+        copy(demo_folder("start")?, &repository)?;
+        copy(demo_folder("profiles")?, &profiles)?;
         let scratch = Scratch::init(&repository)?;
         scratch.commit("data: five nodes, two roles, two sites", 0)?;
         // The demo must not depend on where it runs.
@@ -106,7 +106,7 @@ impl Demo {
 
     /// Makes the commits one by one, and shows the report of each.
     fn play(self) -> Result<()> {
-        let mut steps: Vec<&Dir<'_>> = part("steps")?.dirs().collect();
+        let mut steps: Vec<&Dir<'_>> = demo_folder("steps")?.dirs().collect();
         steps.sort_by_key(|step| step.path());
         self.say(&format!(
             "Five nodes, and a repository with their data. A daemon watches it; now come {} commits.\n\n",
@@ -128,7 +128,8 @@ impl Demo {
         self.say(&format!("\n{}\n", self.edits(files)?))?;
         copy(files, &self.repository)?;
         self.scratch.commit(message, minute)?;
-        let report = self.reports.recv_timeout(PATIENCE).map_err(|_| "the daemon has not reported the commit")?;
+        let report =
+            self.reports.recv_timeout(MAX_REPORT_TIME).map_err(|_| "the daemon has not reported the commit")?;
         self.say(&String::from_utf8_lossy(&report))?;
         self.say(&format!("\n{}\n\n", self.paint(lesson.trim_end(), LESSON)))
     }
@@ -175,7 +176,7 @@ fn report(pipelines: &mut BranchPipelines, event: &CommitEvent, global: &Global)
     Ok(text)
 }
 
-fn part(name: &str) -> Result<&'static Dir<'static>> {
+fn demo_folder(name: &str) -> Result<&'static Dir<'static>> {
     DEMO.get_dir(name).ok_or_else(|| format!("the demo has no {name}").into())
 }
 

@@ -132,18 +132,18 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     if report.is_unreadable == Diff::new(true, true) && !arguments.allow_blind {
         return Err(blind(report.blind_spots.first()));
     }
-    Ok(arguments.exit_code.map_or(Status::Done, |of| status(of, &report)))
+    Ok(arguments.exit_code.map_or(Status::Done, |exit_code| status(exit_code, &report)))
 }
 
 /// Compares two revisions, or two sets of nodes at one.
 fn compare(global: &Global, workspace: &Workspace, arguments: &Arguments) -> Result<Comparison> {
-    let branch = workspace.branch(after(arguments))?;
+    let branch = workspace.branch(later_revision(arguments))?;
     let (Some(old), Some(new)) = (&arguments.nodes_before, &arguments.nodes_after) else {
         let sides = revisions(workspace, arguments)?;
         let pipeline = global.pipeline(workspace, branch.as_ref(), &[sides.before, sides.after], &|_| true)?;
         let paths = paths::patterns(global, workspace, &arguments.paths)?;
         let mut compared = arguments.chosen.compare(&pipeline, &sides, &paths)?;
-        paths::exist(&paths, &pipeline, &sides)?;
+        paths::check_existence(&paths, &pipeline, &sides)?;
         compared.report.tell_names(workspace.repository.ambiguities());
         return Ok(compared);
     };
@@ -167,9 +167,9 @@ pub(super) fn blind(spot: Option<&BlindSpot>) -> Failure {
 }
 
 /// Returns the exit status for the differences of a report.
-pub(super) fn status(of: ExitCode, report: &Report) -> Status {
+pub(super) fn status(exit_code: ExitCode, report: &Report) -> Status {
     let is_error = |change: &KeyChange| change.kind.is_error();
-    match (report.verdict(), of) {
+    match (report.verdict(), exit_code) {
         _ if report.policy_level() == Some(PolicyLevel::Failure) => Status::Refused,
         (_, ExitCode::Policies) | (Verdict::NoChange, _) => Status::Done,
         (Verdict::Changes, ExitCode::Errors) if !report.changes.iter().any(is_error) => Status::Done,
@@ -195,7 +195,7 @@ pub(super) fn style(global: &Global, lines: Option<usize>) -> Style {
 }
 
 /// Returns the revision whose branch the nodes are deployed for: the later one.
-fn after(arguments: &Arguments) -> &str {
+fn later_revision(arguments: &Arguments) -> &str {
     match (&arguments.from, &arguments.to) {
         _ if arguments.nodes_before.is_some() => arguments.from.as_deref().unwrap_or("HEAD"),
         (_, Some(to)) => to,

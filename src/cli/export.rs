@@ -67,8 +67,9 @@ pub(super) fn run(global: &Global, arguments: &Arguments) -> Result {
     let pushed = remote.as_ref().map(|remote| Pushed::new(&workspace.repository, remote));
     let prepared = pushed.map(|pushed| pushed.prepare(&branch)).transpose()?;
     let events = events(&workspace.repository, &branch, arguments.revision.as_deref())?;
-    let taken = if prepared == Some(Prepared::Taken) { Last::of(&workspace.repository, &branch)? } else { None };
-    let exported = export(global, &workspace, &branch, (taken, &events), arguments)?;
+    let last_from_remote =
+        if prepared == Some(Prepared::Taken) { Last::of(&workspace.repository, &branch)? } else { None };
+    let exported = export(global, &workspace, &branch, (last_from_remote, &events), arguments)?;
     if let Some((commit, spot)) = exported.skipped.first() {
         let count = match exported.skipped.len() {
             1 => format!("commit {} is left out", commit.short()),
@@ -92,16 +93,16 @@ fn export(
     global: &Global,
     workspace: &Workspace,
     branch: &BranchName,
-    (taken, events): (Option<Last>, &[CommitEvent]),
+    (last_from_remote, events): (Option<Last>, &[CommitEvent]),
     arguments: &Arguments,
 ) -> Result<Exported> {
-    let last = events.last().map(|event| event.after).or(taken.map(|last| last.source));
+    let last = events.last().map(|event| event.after).or(last_from_remote.map(|last| last.source));
     let Some(last) = last else { return Ok(Exported::default()) };
     let progress = global.show_progress(workspace);
     let pipeline = global
         .pipeline(workspace, Some(branch), &[RevisionId::Commit(last)], &|name: &str| any(&arguments.node, name))?;
     let mut exporter = Exporter::new(Arc::new(pipeline)).allow_unreadable(arguments.allow_blind);
-    let mut done = if taken.is_some() { exporter.renew(branch)? } else { Exported::default() };
+    let mut done = if last_from_remote.is_some() { exporter.renew(branch)? } else { Exported::default() };
     done += exporter.export_all(branch, events)?;
     drop(progress);
     workspace.save();

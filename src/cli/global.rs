@@ -141,7 +141,7 @@ impl Global {
 
     /// Returns the first given flag that only affects commands that read data, or `None` if there is none.
     pub(super) fn of_data(&self) -> Option<&'static str> {
-        let flags = self.overrides().given();
+        let flags = self.overrides().given_flags();
         flags.into_iter().map(|(flag, _)| flag).find(|flag| !["--repo", "--repo-is-trusted", "--config"].contains(flag))
     }
 

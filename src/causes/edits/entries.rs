@@ -53,7 +53,7 @@ impl Entries {
     /// Returns the paths of the entries that a line belongs to: those that begin on it, or else on the nearest line
     /// above.
     pub(super) fn at(&self, line: u32) -> impl Iterator<Item = &[Segment]> {
-        self.begun(line).iter().map(|(path, _)| &**path)
+        self.entries_at(line).iter().map(|(path, _)| &**path)
     }
 
     /// Returns the path of the first entry that a line belongs to.
@@ -63,10 +63,10 @@ impl Entries {
 
     /// Returns true if a line is inside a text of several lines.
     pub(super) fn is_inside_text(&self, line: u32) -> bool {
-        self.begun(line).iter().any(|(_, is_text)| *is_text)
+        self.entries_at(line).iter().any(|(_, is_text)| *is_text)
     }
 
-    fn begun(&self, line: u32) -> &[(Vec<Segment>, bool)] {
+    fn entries_at(&self, line: u32) -> &[(Vec<Segment>, bool)] {
         self.by_line.range(..=line).next_back().map_or(&[], |(_, entries)| entries)
     }
 }

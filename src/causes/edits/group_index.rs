@@ -45,8 +45,9 @@ impl GroupIndex {
 
     /// Returns the groups at a place that a lookup has visited: the path of a level and a root key.
     pub(in crate::causes) fn at(&self, path: &Arc<str>, root: &Arc<str>) -> impl Iterator<Item = usize> {
-        let of = |root: Option<Arc<str>>| self.by_place.get(&(path.clone(), root)).into_iter().flatten().copied();
-        of(Some(root.clone())).chain(of(None))
+        let groups_at =
+            |root: Option<Arc<str>>| self.by_place.get(&(path.clone(), root)).into_iter().flatten().copied();
+        groups_at(Some(root.clone())).chain(groups_at(None))
     }
 
     /// Returns the groups with a root key, or the groups of whole files.

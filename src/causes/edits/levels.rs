@@ -56,13 +56,13 @@ fn last_line(texts: &[&[u8]], first: u32) -> u32 {
     let is_blank = |text: &[u8]| text.trim_ascii().is_empty() || text.trim_ascii().starts_with(b"#");
     let at = first as usize;
     // The mark of the item is on its first line or, rarely, before it.
-    let own = texts.get(at - 1).map_or(0, |text| indentation(text));
+    let item_indentation = texts.get(at - 1).map_or(0, |text| indentation(text));
     let mut last = first;
     for (text, number) in texts.iter().skip(at).zip(first + 1..) {
         if is_blank(text) {
             continue;
         }
-        if indentation(text) <= own {
+        if indentation(text) <= item_indentation {
             break;
         }
         last = number;
@@ -72,11 +72,11 @@ fn last_line(texts: &[&[u8]], first: u32) -> u32 {
 
 /// Returns the names of the levels that differ, if only the lines `changed` in them differ.
 pub(super) fn differing<'a>(levels: &Diff<Levels<'a>>, changed: &Diff<Vec<u32>>) -> Option<BTreeSet<&'a Arc<str>>> {
-    let named = |levels: &Levels<'a>, changed: &[u32]| {
+    let names_of = |levels: &Levels<'a>, changed: &[u32]| {
         changed.iter().map(|line| levels.at(*line)).collect::<Option<BTreeSet<_>>>()
     };
-    let mut differing = named(&levels.before, &changed.before)?;
-    differing.extend(named(&levels.after, &changed.after)?);
+    let mut differing = names_of(&levels.before, &changed.before)?;
+    differing.extend(names_of(&levels.after, &changed.after)?);
     let rest =
         levels.as_ref().map(|levels| levels.names().filter(|name| !differing.contains(*name)).collect::<Vec<_>>());
     let by_name: HashMap<&Arc<str>, &LevelConfig> =

@@ -90,7 +90,7 @@ pub(super) struct Edits {
     /// The index of the groups.
     pub(super) index: GroupIndex,
     /// The groups of the configuration: those of levels by file and name, and the one of everything else by `None`.
-    of_config: HashMap<Option<(usize, Arc<str>)>, usize>,
+    config_groups: HashMap<Option<(usize, Arc<str>)>, usize>,
 }
 
 impl Edits {
@@ -210,7 +210,7 @@ impl Edits {
         let mut names: HashMap<String, usize> = HashMap::new();
         let changed = changed_lines(contents.as_ref().map(Vec::as_slice), &mut |side, number, text| {
             let entries = side.pick(&entries);
-            if !says_something(text) && !entries.is_inside_text(number) {
+            if !has_content(text) && !entries.is_inside_text(number) {
                 return None;
             }
             let (name, next) = (normal(entries.first_at(number)?), names.len());
@@ -240,7 +240,8 @@ impl Edits {
                 let (hunk, shown) = (number - above, None);
                 let mut line = EditedLine { edit: at, side, number, entries: Vec::new(), root, hunk, is_text, shown };
                 for path in entries.at(number).filter(|_| is_text) {
-                    line.entries.extend(of_groups(path, &by_path).filter(|(group, path)| differing[group].has(path)));
+                    line.entries
+                        .extend(groups_of_entry(path, &by_path).filter(|(group, path)| differing[group].has(path)));
                     if is_new_options && is_options(path) {
                         let options = groups.iter().filter(|group| self.groups[**group].option.is_some());
                         line.entries.extend(options.map(|group| (*group, ValuePath::default())));
@@ -260,24 +261,26 @@ impl Edits {
     /// Adds the groups and lines of a file of configuration.
     fn add_config(&mut self, at: usize, revisions: Diff<&Revision>, contents: &Diff<Vec<u8>>) {
         let path = self.all[at].path.clone();
-        let of = |revision, content| Levels::of(revision, &path, content);
-        let levels = Diff::new(of(revisions.before, &contents.before), of(revisions.after, &contents.after));
+        let levels_of = |revision, content| Levels::of(revision, &path, content);
+        let levels =
+            Diff::new(levels_of(revisions.before, &contents.before), levels_of(revisions.after, &contents.after));
         let mut names: HashMap<&Arc<str>, usize> = HashMap::new();
         let changed = changed_lines(contents.as_ref().map(Vec::as_slice), &mut |side, number, text| {
             let name = side.pick(&levels).as_ref().filter(|_| !is_comment(text))?.at(number)?;
             let next = names.len();
             Some(*names.entry(name).or_insert(next))
         });
-        let all = contents.as_ref().map(|content| content.split(|byte| *byte == b'\n').collect::<Vec<_>>());
-        let is_text =
-            |side: Side, number: u32| side.pick(&all).get(number as usize - 1).is_some_and(|text| !is_comment(text));
+        let all_lines = contents.as_ref().map(|content| content.split(|byte| *byte == b'\n').collect::<Vec<_>>());
+        let is_text = |side: Side, number: u32| {
+            side.pick(&all_lines).get(number as usize - 1).is_some_and(|text| !is_comment(text))
+        };
         let texts = |side: Side| side.pick(&changed).iter().copied().filter(|line| is_text(side, *line)).collect();
-        let told = Diff::new(texts(Side::Before), texts(Side::After));
+        let changed_text = Diff::new(texts(Side::Before), texts(Side::After));
         let levels = match levels {
             Diff { before: Some(before), after: Some(after) } => Some(Diff::new(before, after)),
             _ => None,
         };
-        let differing = levels.as_ref().and_then(|levels| levels::differing(levels, &told));
+        let differing = levels.as_ref().and_then(|levels| levels::differing(levels, &changed_text));
         for (side, numbers) in [(Side::Before, changed.before), (Side::After, changed.after)] {
             for (number, above) in numbers.into_iter().zip(1..) {
                 let is_text = is_text(side, number);
@@ -301,7 +304,7 @@ impl Edits {
             ConfigPart::Level(name) => Some((edit, name.clone())),
             ConfigPart::Whole => None,
         };
-        *self.of_config.entry(name).or_insert_with(|| {
+        *self.config_groups.entry(name).or_insert_with(|| {
             self.groups.push(Group { edit, config: Some(part.clone()), ..Group::default() });
             self.groups.len() - 1
         })
@@ -334,8 +337,8 @@ impl Edits {
     }
 
     /// Returns the groups of the configuration, in order.
-    pub(super) fn of_config(&self) -> BTreeSet<usize> {
-        self.of_config.values().copied().collect()
+    pub(super) fn config_groups(&self) -> BTreeSet<usize> {
+        self.config_groups.values().copied().collect()
     }
 
     /// Returns true if a place is a changed line of a side.
@@ -414,7 +417,7 @@ fn is_options(path: &[Segment]) -> bool {
 }
 
 /// Returns the groups that the entry at `path` of a file belongs to, with its path inside each.
-fn of_groups(path: &[Segment], by_path: &HashMap<&[Value], usize>) -> impl Iterator<Item = (usize, ValuePath)> {
+fn groups_of_entry(path: &[Segment], by_path: &HashMap<&[Value], usize>) -> impl Iterator<Item = (usize, ValuePath)> {
     let keys: Vec<Value> = path
         .iter()
         .map_while(|segment| match segment {
@@ -436,13 +439,13 @@ fn differing(values: Diff<Option<&Value>>) -> Vec<Value> {
     let keys = |hash: Option<&crate::value::Hash>| -> Vec<Value> {
         hash.into_iter().flat_map(|h| h.keys().cloned()).collect()
     };
-    let of = |hash: Option<&crate::value::Hash>, key: &Value| hash.and_then(|hash| hash.get_value(key)).cloned();
-    let is_same = |key: &Value| match (of(hashes.before, key), of(hashes.after, key)) {
+    let value_of = |hash: Option<&crate::value::Hash>, key: &Value| hash.and_then(|hash| hash.get_value(key)).cloned();
+    let is_same = |key: &Value| match (value_of(hashes.before, key), value_of(hashes.after, key)) {
         (Some(before), Some(after)) => before == after && before.is_written_like(&after),
         (before, after) => before.is_none() && after.is_none(),
     };
     let mut found: Vec<Value> = keys(hashes.before).into_iter().filter(|key| !is_same(key)).collect();
-    found.extend(keys(hashes.after).into_iter().filter(|key| of(hashes.before, key).is_none()));
+    found.extend(keys(hashes.after).into_iter().filter(|key| value_of(hashes.before, key).is_none()));
     found
 }
 
@@ -464,7 +467,7 @@ fn is_comment(line: &[u8]) -> bool {
 }
 
 /// Returns true if a line has more than brackets: equal lines with only brackets mean the same wherever they are.
-fn says_something(line: &[u8]) -> bool {
+fn has_content(line: &[u8]) -> bool {
     !is_comment(line) && line.trim_ascii().iter().any(|byte| !b"{}[](),-".contains(byte))
 }
 

@@ -13,7 +13,7 @@ use crate::pipeline::judge::Sides;
 use crate::pipeline::{Comparison, DiffFilter, Pipeline, RevisionId};
 
 /// The maximum number of names to suggest.
-const SUGGESTED: usize = 3;
+const MAX_SUGGESTIONS: usize = 3;
 
 /// The nodes and keys of a comparison.
 #[derive(Debug, Default, Args)]
@@ -75,8 +75,8 @@ fn matches_something<'n, I: Iterator<Item = &'n str>>(
     names: impl Fn() -> I,
 ) -> Result<()> {
     let Some(first) = patterns.first().filter(|_| !names().any(|name| matches(patterns, name))) else { return Ok(()) };
-    let what = flag.trim_start_matches('-');
-    let near = nearest(first.as_str(), names(), SUGGESTED);
+    let subject = flag.trim_start_matches('-');
+    let near = nearest(first.as_str(), names(), MAX_SUGGESTIONS);
     let hint = if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(", ")) };
-    Err(format!("no {what} matches {flag} '{}'{hint}", first.as_str()).into())
+    Err(format!("no {subject} matches {flag} '{}'{hint}", first.as_str()).into())
 }

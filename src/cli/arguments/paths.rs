@@ -28,11 +28,11 @@ fn inside(global: &Global, workspace: &Workspace, path: &str) -> Result<String> 
     };
     let top = workspace.repository.work_dir().and_then(|top| top.canonicalize().ok());
     let below = here.ok().zip(top.clone()).and_then(|(here, top)| Some(here.strip_prefix(top).ok()?.to_owned()));
-    let (given, mut parts) = match top.and_then(|top| Path::new(path).strip_prefix(top).ok()).map(Path::to_owned) {
+    let (relative, mut parts) = match top.and_then(|top| Path::new(path).strip_prefix(top).ok()).map(Path::to_owned) {
         Some(rest) => (rest, Vec::new()),
         None => (path.into(), names(&below.unwrap_or_default())),
     };
-    for name in names(&given) {
+    for name in names(&relative) {
         match name.as_str() {
             "." => {}
             ".." if parts.is_empty() => return Err(format!("{path} is outside of the repository").into()),
@@ -48,7 +48,7 @@ fn names(path: &Path) -> Vec<String> {
 }
 
 /// Fails if a path is in neither of two revisions. Globs may match nothing.
-pub(in crate::cli) fn exist(paths: &[Pattern], pipeline: &Pipeline, sides: &Sides) -> Result<()> {
+pub(in crate::cli) fn check_existence(paths: &[Pattern], pipeline: &Pipeline, sides: &Sides) -> Result<()> {
     let revisions = [pipeline.cached_revision(sides.before)?, pipeline.cached_revision(sides.after)?];
     let is_literal = |path: &&Pattern| !path.as_str().starts_with("re:") && !path.as_str().contains(['*', '?']);
     for path in paths.iter().filter(is_literal) {
@@ -61,13 +61,13 @@ pub(in crate::cli) fn exist(paths: &[Pattern], pipeline: &Pipeline, sides: &Side
 }
 
 /// Returns advice for arguments that should name revisions if one of them names a file or folder.
-pub(in crate::cli) fn advice(global: &Global, workspace: &Workspace, given: [Option<&str>; 2]) -> Option<String> {
-    let given: Vec<&str> = given.into_iter().flatten().collect();
+pub(in crate::cli) fn advice(global: &Global, workspace: &Workspace, arguments: [Option<&str>; 2]) -> Option<String> {
+    let arguments: Vec<&str> = arguments.into_iter().flatten().collect();
     let is_file = |text: &&&str| {
         workspace.point(text).is_err() && inside(global, workspace, text).is_ok_and(|path| is_known(workspace, &path))
     };
-    let file = given.iter().find(is_file)?;
-    let others: Vec<&str> = given.iter().filter(|text| text != &file).copied().collect();
+    let file = arguments.iter().find(is_file)?;
+    let others: Vec<&str> = arguments.iter().filter(|text| text != &file).copied().collect();
     let command = [&["hierad", "diff"], &*others, &["--", file]].concat().join(" ");
     Some(format!(
         "'{file}' is a file or folder, and diff takes revisions: `{command}` shows only what changes because of it"

@@ -23,9 +23,9 @@ pub(super) struct Arguments {
     at: Inspection,
     /// Only faults of at least this severity, which also decides the exit status [default: all; warnings and errors]
     #[arg(long, value_name = "SEVERITY")]
-    severity: Option<Worst>,
+    severity: Option<SeverityFlag>,
     /// Ignore faults of this kind, such as unreached-file; may be repeated
-    #[arg(long, value_name = "CODE", value_parser = code)]
+    #[arg(long, value_name = "CODE", value_parser = fault_code)]
     allow: Vec<String>,
     /// Only faults that are new since this revision
     #[arg(long, value_name = "REV")]
@@ -37,24 +37,24 @@ pub(super) struct Arguments {
 
 /// [`Severity`], as a flag has it.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Worst {
+enum SeverityFlag {
     Note,
     Warning,
     Error,
 }
 
-impl From<Worst> for Severity {
-    fn from(worst: Worst) -> Severity {
-        match worst {
-            Worst::Note => Severity::Note,
-            Worst::Warning => Severity::Warning,
-            Worst::Error => Severity::Error,
+impl From<SeverityFlag> for Severity {
+    fn from(flag: SeverityFlag) -> Severity {
+        match flag {
+            SeverityFlag::Note => Severity::Note,
+            SeverityFlag::Warning => Severity::Warning,
+            SeverityFlag::Error => Severity::Error,
         }
     }
 }
 
 /// Checks the name of a kind of fault.
-fn code(name: &str) -> std::result::Result<String, String> {
+fn fault_code(name: &str) -> std::result::Result<String, String> {
     if CODES.contains(&name) {
         return Ok(name.to_owned());
     }
@@ -107,7 +107,7 @@ impl Found {
     }
 
     fn write(&self, pipeline: &Pipeline, arguments: &Arguments, mut out: Paged, color: bool) -> std::io::Result<()> {
-        let most = if arguments.full { usize::MAX } else { out.entries(text::LINES, text::SHOWN) };
+        let most = if arguments.full { usize::MAX } else { out.entries(text::LINES_PER_FAULT, text::MAX_SHOWN) };
         match arguments.at.format {
             Format::Text => text::write(self, &pipeline.fleet, (most, color), &mut out)?,
             Format::Json => json::write(self, &pipeline.fleet, &mut out)?,

@@ -11,10 +11,10 @@ use crate::fleet::Fleet;
 use crate::visible::visible;
 
 /// The maximum number of faults that are shown one by one: a screenful.
-pub(super) const SHOWN: usize = 17;
+pub(super) const MAX_SHOWN: usize = 17;
 
 /// The number of lines that a fault takes.
-pub(super) const LINES: usize = 2;
+pub(super) const LINES_PER_FAULT: usize = 2;
 
 /// Writes about `most` faults, and counts the others.
 pub(super) fn write(
@@ -25,8 +25,8 @@ pub(super) fn write(
 ) -> std::io::Result<()> {
     // The last fault takes no more room than a line that mentions it.
     let shown = if found.faults.len() <= most.saturating_add(1) { found.faults.len() } else { most };
-    let (told, rest) = found.faults.split_at(shown);
-    for fault in told {
+    let (shown_faults, rest) = found.faults.split_at(shown);
+    for fault in shown_faults {
         writeln!(out, "{}", line(fault, fleet, color))?;
         writeln!(out, "    {} {}", painted(color, QUIET, "->"), visible(&fault.fix))?;
     }
@@ -40,9 +40,9 @@ pub(super) fn write(
     let (errors, warnings) = (count(Severity::Error, "error"), count(Severity::Warning, "warning"));
     let notes =
         if found.count(Severity::Note) > 0 { format!(", {}", count(Severity::Note, "note")) } else { String::new() };
-    let of = if fleet.len() == 1 { "1 node".to_owned() } else { format!("{} nodes", fleet.len()) };
+    let node_count = if fleet.len() == 1 { "1 node".to_owned() } else { format!("{} nodes", fleet.len()) };
     let hidden = if found.hidden > 0 { format!("; {} hidden", found.hidden) } else { String::new() };
-    writeln!(out, "{errors}, {warnings}{notes} on {of}{hidden}")
+    writeln!(out, "{errors}, {warnings}{notes} on {node_count}{hidden}")
 }
 
 /// Returns the line of a fault, such as
